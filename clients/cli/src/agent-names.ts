@@ -7,6 +7,12 @@ export type AgentNames = ReadonlyMap<string, string>;
 const MOST_SINGLE = 3;
 const LONGEST_PAGE = 1_000;
 
+/** The id and the name, such as `agt_… (bot)`, or the id alone if the name is not known. The id comes first: no name can imitate it. */
+export function withName(id: string, names: AgentNames): string {
+  const name = names.get(id);
+  return name === undefined ? id : `${id} (${name})`;
+}
+
 /** The names of agents, for a key with the scope `read`. */
 export async function agentNames(governance: GovernanceClient, ids: readonly (string | null)[]): Promise<AgentNames> {
   const wanted = new Set(ids.filter((id) => id !== null));

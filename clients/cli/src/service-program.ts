@@ -56,7 +56,7 @@ export async function verifiedExport(folder: string, file: string): Promise<Verd
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const [output, errors] = await Promise.all([text(program.stdout), text(program.stderr), exitCodeOf(program)]);
-  if (output === '') throw new SettingsError(`The verifier failed: ${errors.trim()}`);
+  if (output === '') throw new SettingsError(...`The verifier failed: ${errors.trim()}`.split('\n'));
   return JSON.parse(output) as Verdict;
 }
 
@@ -105,7 +105,7 @@ async function addressOf({ stdout, stderr }: ChildProcess): Promise<string> {
         if (url !== undefined) resolve(url);
       });
     }
-    stdout?.on('end', () => reject(new SettingsError(`The service did not start: ${printed.trim()}`)));
+    stdout?.on('end', () => reject(new SettingsError(...`The service did not start: ${printed.trim()}`.split('\n'))));
   });
 }
 
@@ -141,14 +141,21 @@ export function serviceFolder(named?: string): string {
     if (isService(named)) return resolve(named);
     throw new SettingsError(`--service ${named}: that folder holds no ${PACKAGE}, which its package.json would name.`);
   }
-  for (let folder = dirname(fileURLToPath(import.meta.url)); folder !== dirname(folder); folder = dirname(folder)) {
-    const installed = join(folder, 'node_modules', PACKAGE);
-    for (const found of [folder, installed]) if (isService(found)) return found;
-  }
+  const found = installedService();
+  if (found !== undefined) return found;
   throw new SettingsError(
     'The service is not installed next to gov. Use `npm run gov -- …` in a clone, install the .tgz that `npm pack` makes ' +
       'in one next to gov, or name its folder: --service <folder>.',
   );
+}
+
+/** The folder of the service that belongs to this `gov`, or undefined if there is none. */
+export function installedService(): string | undefined {
+  for (let folder = dirname(fileURLToPath(import.meta.url)); folder !== dirname(folder); folder = dirname(folder)) {
+    const installed = join(folder, 'node_modules', PACKAGE);
+    for (const found of [folder, installed]) if (isService(found)) return found;
+  }
+  return undefined;
 }
 
 function isService(folder: string): boolean {

@@ -10,9 +10,14 @@ import { canBeSent } from '../../typescript/src/transport.js';
 const DEFAULT_URL = 'http://127.0.0.1:3000';
 
 /** Something the user lacks: a key, or a readable file. The message says how to get it. */
-export class SettingsError extends Error {}
+export class SettingsError extends Error {
+  /** @param lines of the message. A line break within a line is shown as an escape: a name or an argument cannot add lines. */
+  constructor(...lines: readonly string[]) {
+    super(lines.map(plain).join('\n'));
+  }
+}
 
-/** The message of an error as it may be shown: lines of their own have only those of `SettingsError`. */
+/** The message of an error as it may be shown: only a `SettingsError` has several lines. */
 export function shownMessage(error: unknown): string {
   if (error instanceof SettingsError) return error.message;
   return plain(error instanceof Error ? error.message : String(error));

@@ -261,7 +261,7 @@ export interface paths {
         put?: never;
         /**
          * Start registering a passkey
-         * @description Returns the options with which a browser creates the passkey. They are valid for this person, for five minutes. Requires `PUBLIC_URL` with a host name.
+         * @description Returns the options with which a browser creates the passkey. They are valid for this person, for five minutes. Requires a key or token that is bound to the person, and the setting `PUBLIC_URL` with a host name.
          *
          *     Scope: `review`.
          */
@@ -289,7 +289,7 @@ export interface paths {
         put?: never;
         /**
          * Register a passkey
-         * @description Requires a key or token that is bound to the person. If the person already has passkeys for the host of `PUBLIC_URL`, one of them has to sign. A person can register at most 10 for a host, each of them once.
+         * @description Requires a key or token that is bound to the person, and a credential that a browser has made. If the person already has passkeys for the host of `PUBLIC_URL`, one of them has to sign. A person can register at most 10 for a host, each of them once.
          *
          *     Scope: `review`.
          */
@@ -309,7 +309,7 @@ export interface paths {
         };
         /**
          * Read a passkey
-         * @description For callers with `read`, and for the person.
+         * @description For callers with `read`, and for the person. Requires a registered passkey.
          *
          *     Scope: any.
          */
@@ -333,7 +333,7 @@ export interface paths {
         put?: never;
         /**
          * Remove a passkey
-         * @description For the person, with a signature, and `admin`. What it has signed remains valid.
+         * @description For the person, with a signature, and `admin`. What it has signed remains valid. Requires a registered passkey.
          *
          *     Scope: `review`.
          */
@@ -1435,7 +1435,7 @@ export interface paths {
         put?: never;
         /**
          * Erase what records contain
-         * @description The contents of the records are erased at once, and those of older entries about them soon after. What remains is who did what to which record and when, and every hash: the chain and every proof ever given still verify. `completedAt` says when everything was erased.
+         * @description The contents of the records are erased at once, and those of older entries about them soon after. What remains is who did what to which record and when, and every hash: the chain and every proof ever given still verify. `completedAt` says when everything was erased. Requires that the last entry about each record is older than `RETAIN_AT_LEAST`: a day, unless that is set.
          *
          *     Scope: `admin`.
          */
@@ -1455,7 +1455,7 @@ export interface paths {
         };
         /**
          * Read an erasure
-         * @description Says whether everything is erased, and how much that was.
+         * @description Says whether everything is erased, and how much that was. Requires an erasure.
          *
          *     Scope: `audit`.
          */
@@ -1625,7 +1625,7 @@ export interface paths {
         };
         /**
          * Discover the AuthZEN routes
-         * @description Requires `PUBLIC_URL`.
+         * @description Requires the setting `PUBLIC_URL`.
          */
         get: operations["authzen_discovery"];
         put?: never;
@@ -1645,7 +1645,7 @@ export interface paths {
         };
         /**
          * Discover who issues permits
-         * @description Requires `PERMIT_AUDIENCES` and `PUBLIC_URL`.
+         * @description Requires the settings `PERMIT_AUDIENCES` and `PUBLIC_URL`.
          */
         get: operations["permits_discovery"];
         put?: never;
@@ -1665,7 +1665,7 @@ export interface paths {
         };
         /**
          * List the keys of permits
-         * @description Requires `PERMIT_AUDIENCES` and `PUBLIC_URL`.
+         * @description Requires the settings `PERMIT_AUDIENCES` and `PUBLIC_URL`.
          */
         get: operations["permits_keys"];
         put?: never;
@@ -1685,7 +1685,7 @@ export interface paths {
         };
         /**
          * Ask whether a request may pass a gateway
-         * @description Executes `http.<method>` on the URL, with the resource type `http`, as the agent that the key or token is bound to. One complete family of headers describes the request, each given once, from an address in `TRUST_PROXY`. With an `X-API-Key`, `Authorization` is ignored.
+         * @description Requires a key or token that is bound to an agent, and the headers of a gateway. Executes `http.<method>` on the URL, with the resource type `http`, as that agent. One complete family of headers describes the request, each given once, from an address in `TRUST_PROXY`. With an `X-API-Key`, `Authorization` is ignored.
          *
          *     Scope: `execute`.
          */
@@ -3661,7 +3661,7 @@ export interface components {
             title: string;
             /**
              * @description Id or name of the proposing agent.
-             * @example agt_00000000000000000000000001
+             * @example reminder-bot
              */
             proposedBy: string;
             /**
@@ -3762,7 +3762,7 @@ export interface components {
             decisions: components["schemas"]["SeenDecisionRequest"][];
             /**
              * @description Id or name of the approving agent.
-             * @example agt_00000000000000000000000002
+             * @example change-reviewer
              */
             approverId: string;
             /** @example The runs of this morning. */
@@ -3777,7 +3777,7 @@ export interface components {
         ApproveDecisionRequest: {
             /**
              * @description Id or name of the approving agent.
-             * @example agt_00000000000000000000000002
+             * @example change-reviewer
              */
             approverId: string;
             /** @example Checked against the change calendar. */
@@ -3812,7 +3812,7 @@ export interface components {
         RejectDecisionRequest: {
             /**
              * @description Id or name of the rejecting agent; without it the holder of the API key rejects.
-             * @example agt_00000000000000000000000002
+             * @example change-reviewer
              */
             approverId?: string | null;
             /** @example Outside the maintenance window. */
@@ -4006,7 +4006,7 @@ export interface components {
             scopes: string[];
             /**
              * @description Id or name of the only agent that the holder may act as. Default: the key is not bound to an agent.
-             * @example agt_00000000000000000000000001
+             * @example reminder-bot
              */
             agentId?: string | null;
             /**
@@ -4274,7 +4274,7 @@ export interface components {
             actions: string[];
             /**
              * @description Id or name of an agent: only its entries are delivered.
-             * @example agt_00000000000000000000000001
+             * @example reminder-bot
              */
             agentId?: string | null;
             /**
@@ -4452,7 +4452,7 @@ export interface components {
             actions?: string[] | null;
             /**
              * @description Id or name of an agent: only its entries are delivered.
-             * @example agt_00000000000000000000000001
+             * @example reminder-bot
              */
             agentId?: string | null;
             /**
@@ -5329,7 +5329,7 @@ export interface components {
             type: string;
             /**
              * @description For an agent, its id or name.
-             * @example agt_00000000000000000000000001
+             * @example reminder-bot
              */
             id: string;
             /** @description Of other types than `agent` the `roles` count. */
@@ -7970,7 +7970,7 @@ export interface operations {
                  *           "actionHash": null
                  *         }
                  *       ],
-                 *       "approverId": "agt_00000000000000000000000002",
+                 *       "approverId": "change-reviewer",
                  *       "comment": "The runs of this morning."
                  *     }
                  */
@@ -8037,7 +8037,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "approverId": "agt_00000000000000000000000002",
+                 *       "approverId": "change-reviewer",
                  *       "comment": "Checked against the change calendar.",
                  *       "grant": {
                  *         "for": "PT1H"
@@ -8107,7 +8107,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "approverId": "agt_00000000000000000000000002",
+                 *       "approverId": "change-reviewer",
                  *       "comment": "Outside the maintenance window."
                  *     }
                  */
@@ -8553,7 +8553,7 @@ export interface operations {
                  *         "execute",
                  *         "propose"
                  *       ],
-                 *       "agentId": "agt_00000000000000000000000001",
+                 *       "agentId": "reminder-bot",
                  *       "principals": [
                  *         "user:*"
                  *       ]
@@ -8970,7 +8970,7 @@ export interface operations {
                  *         "decision.*",
                  *         "execution.denied"
                  *       ],
-                 *       "agentId": "agt_00000000000000000000000001",
+                 *       "agentId": "reminder-bot",
                  *       "description": "Informs the finance channel of decisions."
                  *     }
                  */

@@ -14,10 +14,12 @@ interface AgentFieldProps {
   readonly required?: boolean;
   readonly defaultValue?: string;
   readonly onChange?: (idOrName: string) => void;
+  /** Called with each key that is pressed; `onChange` only when the field is left. */
+  readonly onInput?: (text: string) => void;
 }
 
 /** A field for the name or id of any agent. It suggests the agents loaded so far; there may be many more. */
-export function AgentField({ label, onChange, ...input }: AgentFieldProps): JSX.Element {
+export function AgentField({ label, onChange, onInput, ...input }: AgentFieldProps): JSX.Element {
   const { names } = useSession();
   useNames();
   const list = useId();
@@ -29,6 +31,7 @@ export function AgentField({ label, onChange, ...input }: AgentFieldProps): JSX.
         list={list}
         autocomplete="off"
         onChange={(event) => onChange?.(event.currentTarget.value.trim())}
+        onInput={(event) => onInput?.(event.currentTarget.value.trim())}
       />
       <datalist id={list}>
         <Options of={names.all().map(({ name }) => [name, revealed(name)])} />

@@ -31,7 +31,8 @@ export class ErasuresController {
     'Erase what records contain',
     'The contents of the records are erased at once, and those of older entries about them soon after. What remains ' +
       'is who did what to which record and when, and every hash: the chain and every proof ever given still verify. ' +
-      '`completedAt` says when everything was erased.',
+      '`completedAt` says when everything was erased. Requires that the last entry about each record is older than ' +
+      '`RETAIN_AT_LEAST`: a day, unless that is set.',
   )
   @ApiCreatedResponse({ type: ErasureResponse, description: 'The erasure, which has begun.' })
   @ApiOkResponse({
@@ -59,7 +60,7 @@ export class ErasuresController {
   }
 
   @Get(':id')
-  @ApiRoute('Read an erasure', 'Says whether everything is erased, and how much that was.')
+  @ApiRoute('Read an erasure', 'Says whether everything is erased, and how much that was. Requires an erasure.')
   @ApiRecordId(ERASURE)
   @Answers({ type: ErasureResponse, description: 'The erasure.' })
   async get(@Param('id') id: string): Promise<ErasureResponse> {

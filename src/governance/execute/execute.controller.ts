@@ -75,7 +75,7 @@ export class ResumeRequest {
  */
 const REQUESTED = 'Approval-Requested';
 
-@ApiTags('Executions')
+@ApiTags('Actions')
 @Controller('agents/:id/execute')
 export class ExecuteController {
   constructor(private readonly executions: ExecuteService) {}

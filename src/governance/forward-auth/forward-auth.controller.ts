@@ -46,8 +46,8 @@ export class ForwardAuthController {
   @Marked({ isForGateways: true })
   @ApiRoute(
     'Ask whether a request may pass a gateway',
-    'Executes `http.<method>` on the URL, with the resource type `http`, as the agent that the key or token is ' +
-      'bound to. One complete family of headers describes the request, each given once, from an address in ' +
+    'Requires a key or token that is bound to an agent, and the headers of a gateway. Executes `http.<method>` on ' +
+      'the URL, with the resource type `http`, as that agent. One complete family of headers describes the request, each given once, from an address in ' +
       '`TRUST_PROXY`. With an `X-API-Key`, `Authorization` is ignored.',
   )
   @ApiForwardedHeaders()

@@ -7,7 +7,7 @@ import { ApiList } from '../../http/lists/api-list.decorator';
 import { equalities, ListQuery } from '../../http/lists/list.query';
 import { type ListAnswer, Lists } from '../../http/lists/lists';
 import { Answers, ApiRoute } from '../../http/openapi/answer-members';
-import { ApiRecordId, sampleId } from '../../http/openapi/documentation.decorators';
+import { ApiRecordId } from '../../http/openapi/documentation.decorators';
 import { AnyScope, ApiErrors, RequiresScope, Marked } from '../../http/request/routes';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { PasskeyResponse, RegisterPasskeyRequest, RemovePasskeyRequest } from './dto/passkey.dto';
@@ -15,7 +15,7 @@ import { PASSKEY } from './passkey.entity';
 import { PasskeysService } from './passkeys.service';
 
 const ApiPerson = (): MethodDecorator =>
-  ApiParam({ name: 'id', description: "The person's id, or name percent-encoded.", example: sampleId('agt', 2) });
+  ApiParam({ name: 'id', description: "The person's id, or name percent-encoded.", example: 'change-reviewer' });
 
 @ApiTags('Passkeys')
 @Controller('agents/:id/passkeys')
@@ -32,7 +32,7 @@ export class PasskeysController {
   @ApiRoute(
     'Start registering a passkey',
     'Returns the options with which a browser creates the passkey. They are valid for this person, for five ' +
-      'minutes. Requires `PUBLIC_URL` with a host name.',
+      'minutes. Requires a key or token that is bound to the person, and the setting `PUBLIC_URL` with a host name.',
   )
   @ApiPerson()
   @Answers({
@@ -48,8 +48,9 @@ export class PasskeysController {
   @RequiresScope('review')
   @ApiRoute(
     'Register a passkey',
-    'Requires a key or token that is bound to the person. If the person already has passkeys for the host of ' +
-      '`PUBLIC_URL`, one of them has to sign. A person can register at most 10 for a host, each of them once.',
+    'Requires a key or token that is bound to the person, and a credential that a browser has made. If the person ' +
+      'already has passkeys for the host of `PUBLIC_URL`, one of them has to sign. A person can register at most 10 for ' +
+      'a host, each of them once.',
   )
   @ApiPerson()
   @ApiCreatedResponse({ type: PasskeyResponse, description: 'The passkey.' })
@@ -81,7 +82,7 @@ export class PasskeysController {
 
   @Get(':passkeyId')
   @AnyScope()
-  @ApiRoute('Read a passkey', 'For callers with `read`, and for the person.')
+  @ApiRoute('Read a passkey', 'For callers with `read`, and for the person. Requires a registered passkey.')
   @ApiPerson()
   @ApiRecordId(PASSKEY, { parameter: 'passkeyId' })
   @Answers({ type: PasskeyResponse, description: 'The passkey.' })
@@ -96,7 +97,10 @@ export class PasskeysController {
 
   @Post(':passkeyId/remove')
   @RequiresScope('review')
-  @ApiRoute('Remove a passkey', 'For the person, with a signature, and `admin`. What it has signed remains valid.')
+  @ApiRoute(
+    'Remove a passkey',
+    'For the person, with a signature, and `admin`. What it has signed remains valid. Requires a registered passkey.',
+  )
   @ApiPerson()
   @ApiRecordId(PASSKEY, { parameter: 'passkeyId' })
   @ApiBody({ type: RemovePasskeyRequest, required: false })

@@ -73,7 +73,7 @@ export class PermitsController {
 
   @Get('openid-configuration')
   @Header('Cache-Control', FOR_EVERYBODY)
-  @ApiRoute('Discover who issues permits', 'Requires `PERMIT_AUDIENCES` and `PUBLIC_URL`.')
+  @ApiRoute('Discover who issues permits', 'Requires the settings `PERMIT_AUDIENCES` and `PUBLIC_URL`.')
   @Answers({ type: PermitIssuerResponse, description: 'What vaults and clouds read about an issuer.' })
   @ApiErrors('NOT_FOUND')
   discovery(): PermitIssuerResponse {
@@ -84,7 +84,7 @@ export class PermitsController {
 
   @Get('jwks.json')
   @Header('Cache-Control', FOR_EVERYBODY)
-  @ApiRoute('List the keys of permits', 'Requires `PERMIT_AUDIENCES` and `PUBLIC_URL`.')
+  @ApiRoute('List the keys of permits', 'Requires the settings `PERMIT_AUDIENCES` and `PUBLIC_URL`.')
   @Answers({ type: PermitKeysResponse, description: 'A JSON Web Key set.' })
   @ApiErrors('NOT_FOUND')
   keys(): PermitKeysResponse {

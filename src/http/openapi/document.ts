@@ -28,16 +28,20 @@ import {
 const KEY_SCHEME = 'ApiKey';
 const BEARER_SCHEME = 'Bearer';
 
-/** One per module, with a sentence about its purpose: the most frequently used ones first. */
+/** One per module, with a sentence about its purpose, in the order in which the examples can be executed: the page has this order. */
 const TAGS: readonly { readonly name: string; readonly description: string }[] = [
-  { name: 'Executions', description: 'Actions of agents: each one authorised, carried out or refused, and recorded.' },
+  { name: 'Entities', description: 'What agents work with, and the claims that are made about it.' },
+  { name: 'Agents', description: 'Who acts: its capabilities, its roles, and whether it may act at all.' },
   {
     name: 'Policies',
     description: 'Versioned rules that allow or deny what agents do to resources, or require approval.',
   },
-  { name: 'Entities', description: 'What agents work with, and the claims that are made about it.' },
-  { name: 'Agents', description: 'Who acts: its capabilities, its roles, and whether it may act at all.' },
+  {
+    name: 'Actions',
+    description: 'What agents ask for: each action is authorised, refused, or waits for an approval.',
+  },
   { name: 'Decisions', description: 'Proposals of agents, which other agents approve or reject.' },
+  { name: 'Executions', description: 'Actions of agents: each one authorised, carried out or refused, and recorded.' },
   {
     name: 'Grants',
     description: 'Approvals that are valid for more than one action, within the bounds that their reviewers have set.',
@@ -76,8 +80,9 @@ agent ◀── resume, once ◀── approved ◀─────────�
 Send the key in the header \`X-API-Key\`, or a key or token as \`Authorization: Bearer\` (the Authorize button does). Every error
 has the same shape. An unknown member or parameter is an error.
 
-The examples can be executed one after the other: Entities, Agents, Policies, Executions, Decisions, API keys, then the rest. The ids
-in them stand for the records you create here; where a request has two examples, execute both.
+The examples can be executed from top to bottom, with a key that may do everything, on a database with no records. The ids in them
+stand for the records you create here; where a request has several examples, execute all. Where more is necessary, the description
+says what the request requires.
 
 | In the examples | stands for |
 |---|---|

@@ -201,3 +201,35 @@ describeOnSqlite('The programs of docs/integrations.md', () => {
     return `gov() { exec '${process.execPath}' '${MAIN}' "$@"; }\n${words}`;
   }
 });
+
+describeOnSqlite('An approval on a Saturday, as docs/integrations.md prepares for it', () => {
+  it('takes the policy and the webhook as shown, and their entries lead to the execution', async () => {
+    const blocks = codeBlocks(
+      section(readDocument('docs/integrations.md'), '## When the approval comes on a Saturday'),
+    );
+    const [policy, webhook] = blocks.map(({ code }) => JSON.parse(code) as Record<string, unknown>);
+    const app = await createTestApp();
+    const ann = await createAgent(app, { name: 'ann', kind: 'human', roles: ['finance'] });
+    await createAgent(app, { name: 'payment-bot', capabilities: ['send-payment'] });
+    expect((await send(app, 'POST', '/api/v1/policies', { body: policy ?? {} })).status).toBe(201);
+    expect((await send(app, 'POST', '/api/v1/webhooks', { body: webhook ?? {} })).status).toBe(201);
+    const body = { action: 'send-payment', resourceType: 'payment', resourceId: 'payments/saturday' };
+    const path = '/api/v1/agents/payment-bot/execute';
+    const asked = (await send(app, 'POST', path, { body })).body;
+    const decision = (await approve(app, asked.decisionId, ann)).body;
+    expect(Date.parse(decision.expiresAt) - Date.parse(decision.createdAt)).toBe(3 * 86_400_000);
+    const again = await send(app, 'POST', path, { body });
+    expect([again.status, again.body.id, again.body.outcome]).toEqual([202, asked.id, 'approved']);
+    for (const [action, agentId, subjectId] of [
+      ['execution.approved', webhook?.['agentId'], asked.id],
+      ['decision.approved', 'ann', asked.decisionId],
+    ]) {
+      const { data } = (await send(app, 'GET', `/api/v1/audit?action=${action}&agentId=${agentId}`)).body;
+      expect(data[0]).toMatchObject({ subjectId });
+      expect(Date.parse(again.body.approvedUntil) - Date.parse(data[0].timestamp)).toBe(3 * 86_400_000);
+    }
+    expect(webhook?.['actions']).toContain('execution.approved');
+    expect((await send(app, 'POST', `/api/v1/executions/${asked.id}/resume`)).body.outcome).toBe('authorized');
+    await app.close();
+  });
+});

@@ -261,7 +261,9 @@ describeOnSqlite('The command line', () => {
     expect(changed).toMatch(/roles +none\n +capabilities +read_\*, file\n/);
     expect(await printed(['agents', 'suspend', 'clerk', '--reason', 'It loops.'])).toContain('is: machine, suspended.');
     expect(await printed(['agents', '--status', 'suspended'])).toContain('clerk');
-    expect(await printed(['audit', '--subject-id', created.id])).toContain('agent.suspended');
+    expect(await printed(['audit', '--subject-id', created.id])).toMatch(
+      new RegExp(`agent\\.suspended .* ${created.id} \\(.+\\) `),
+    );
     expect(await printed(['agents', 'resume', created.id])).toContain('active.');
     expect(await printed(['agents', 'list', '--status', 'suspended'])).toBe('Nothing.\n');
     const nothing = await gov(['agents', 'set', 'clerk']);
@@ -310,7 +312,8 @@ describeOnSqlite('The command line', () => {
     const { id } = await approved(app, people, order());
     const file = join(home, 'kept.evidence.json');
     expect(await printed(['evidence', id, '--out', file])).toBe(
-      `The decision file is written to ${file}. Verify it offline: gov verify ${file} --public-key <the key that you keep>\n`,
+      `The decision file is written to ${file}. Verify it offline, with the public key that you keep in key.txt:\n` +
+        `gov verify ${file} --public-key key.txt\n`,
     );
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ executionId: id });

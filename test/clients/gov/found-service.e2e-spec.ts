@@ -11,7 +11,9 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { API_KEY } from '../../support/application/api-key';
-import { createAgent } from '../../support/application/factories';
+import { createTestApp } from '../../support/application/create-test-app';
+import { createAgent, createPolicy } from '../../support/application/factories';
+import { send } from '../../support/application/send';
 import { describeOnSqlite } from '../../support/database/database-kind';
 import { ROOT } from '../../support/documents/markdown';
 import { run, type ProgramRun } from '../../support/processes/shell';
@@ -105,6 +107,27 @@ describeOnSqlite('gov finds the service', () => {
         expect(existsSync(join(evidence, 'data'))).toBe(false);
       },
     );
+
+    it('evidence names a command that verifies the file, also where a shell needs quotes', async () => {
+      const app = await createTestApp();
+      const environment = { GOVERNANCE_URL: app.url, GOVERNANCE_API_KEY: API_KEY };
+      await createAgent(app, { name: 'bot', capabilities: ['pay'] });
+      await createPolicy(app, { actions: ['pay'] });
+      const body = { action: 'pay', resourceType: 'bill', resourceId: '1' };
+      const { id } = (await send(app, 'POST', '/api/v1/agents/bot/execute', { body })).body;
+      const { publicKey } = (await send(app, 'GET', '/api/v1/provenance/checkpoint')).body;
+      writeFileSync(join(evidence, 'key.txt'), publicKey);
+      const words = [gov, 'evidence', id, '--out', "ann's file.evidence.json"];
+      const { output } = await run(process.execPath, words, { folder: evidence, environment });
+      await app.close();
+      const [, command = ''] = output.split('\n');
+      expect(command).toBe(
+        String.raw`gov verify --service path/to/the/service 'ann'\''s file.evidence.json' --public-key key.txt`,
+      );
+      const shell = `gov() { "${process.execPath}" "${gov}" "$@"; }; ${command.replace('path/to/the/service', ROOT)}`;
+      const verified = await run('sh', ['-c', shell], { folder: evidence });
+      expect([verified.exitCode, verified.output]).toEqual([0, expect.stringContaining('RECOMPUTED: ')]);
+    });
 
     it('--service names the folder of the one to run', async () => {
       const words = (service: string): string[] => [gov, 'verify', '--service', service, 'export.ndjson', '--json'];

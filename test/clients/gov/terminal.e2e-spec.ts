@@ -86,6 +86,18 @@ describeOnSqlite('What the command line writes to a terminal', () => {
     server.close();
   });
 
+  it.each([
+    [['show', HOSTILE], 'is not the id of a record'],
+    [['usage', HOSTILE], 'is in force.'],
+    [['evidence', 'exe_1', '--verify', '--service', HOSTILE], 'that folder holds no'],
+    [['audit', '--agent-id', HOSTILE], 'There is no agent'],
+  ])('shows an argument within one line of the error: %j', async (words, expected) => {
+    const { exitCode, errors } = await gov(words, { environment });
+    expect([exitCode, errors]).toEqual([1, expect.stringContaining(expected)]);
+    expect(errors).toContain('paid\\u009b2K');
+    expect(errors.trimEnd()).not.toMatch(UNSEEN);
+  });
+
   it('goes through one place, which lets nothing through that acts on a terminal', () => {
     const sources = readdirSync(SOURCES, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
     const writing = sources.filter((name) =>

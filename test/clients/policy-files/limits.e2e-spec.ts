@@ -55,7 +55,7 @@ describeOnSqlite('gov, on policies with limits', () => {
     await send(app, 'POST', '/api/v1/agents/bot/execute', { body });
     const { output } = await gov('usage', 'spend');
     expect(output).toMatch(/^LIMIT +FOR +USED +UNTIL/);
-    expect(output).toMatch(/\[0\] \/amount a day +agt_\w+ +250\.5 of 1000 +\d{4}-/);
+    expect(output).toMatch(/\[0\] \/amount a day +agt_\w+ \(bot\) +250\.5 of 1000 +\d{4}-/);
     expect(output).toMatch(/\[1\] executions a week +all +1 of 20 /);
     const { data } = (await send(app, 'GET', '/api/v1/policies?name=spend')).body;
     const shown = JSON.parse((await gov('usage', data[0].id, '--json')).output);

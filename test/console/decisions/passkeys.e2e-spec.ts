@@ -1,3 +1,4 @@
+import { API_KEY } from '../../support/application/api-key';
 import type { CDPSession } from '../../../console/node_modules/playwright-core';
 import { createPolicy } from '../../support/application/factories';
 import { send } from '../../support/application/send';
@@ -146,6 +147,10 @@ describeInBrowser("The console's passkeys", () => {
     await added(page, 'Token');
     await page.getByText('Token', { exact: true }).waitFor();
     expect(await token.credentials()).toBe(1);
+    const trail = await opened('activity?action=passkey.registered', API_KEY);
+    const registered = trail.getByRole('main').locator('.trail li').first();
+    await registered.getByText(/^by sara \(key \w{6}\)$/).waitFor();
+    expect(await registered.innerText()).toContain('Passkey registered for sara');
     await withAxe(page);
     expect([await violations(page), await overflow(page)]).toEqual([[], 0]);
     expect((await passkeys()).map(({ name }) => name)).toEqual(['Phone', 'Token']);

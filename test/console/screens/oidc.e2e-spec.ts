@@ -6,15 +6,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createAgent } from '../../support/application/factories';
 import { send } from '../../support/application/send';
+import { ROOT } from '../../support/documents/markdown';
 import { freePort } from '../../support/processes/free-port';
 import { describeInBrowser, type Page, TestBrowser } from '../browser';
 import { type CompanyService, startApplicationAt } from '../company';
 
 const SERVER = join(__dirname, '..', 'oidc-server.mjs');
+/** The provider of docs/identity-provider.md. */
+const EXAMPLE = join(ROOT, 'examples', 'identity-provider.mjs');
 
 interface TrustedIssuer {
   readonly audience?: string;
   readonly jwks?: string;
+  readonly OIDC_SCOPE?: string;
 }
 
 describeInBrowser('Signing in at an issuer', () => {
@@ -36,16 +40,19 @@ describeInBrowser('Signing in at an issuer', () => {
   });
 
   async function startIssuer(kind = ''): Promise<void> {
-    const child = spawn(process.execPath, [SERVER, `http://127.0.0.1:${port}/console/`, kind], {
-      stdio: ['ignore', 'pipe', 'ignore'],
-    });
+    await start([SERVER, `http://127.0.0.1:${port}/console/`, kind]);
+  }
+
+  async function start(words: readonly string[]): Promise<void> {
+    const env = { ...process.env, PORT: '0' };
+    const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'ignore'], env });
     server = child;
     let printed = '';
     issuer = await new Promise((resolve, reject) => {
       child.on('close', () => reject(new Error(`The issuer ended: ${printed}`)));
       child.stdout.on('data', (chunk: Buffer) => {
         printed += chunk.toString();
-        const found = /^ISSUER (\S+)$/m.exec(printed)?.[1];
+        const found = /^(?:ISSUER )?(http:\S+)$/m.exec(printed)?.[1];
         if (found !== undefined) resolve(found);
       });
     });
@@ -59,7 +66,11 @@ describeInBrowser('Signing in at an issuer', () => {
     await ended;
   }
 
-  async function startService({ audience = 'console', jwks = `${issuer}/jwks` }: TrustedIssuer = {}): Promise<void> {
+  async function startService({
+    audience = 'console',
+    jwks = `${issuer}/jwks`,
+    ...settings
+  }: TrustedIssuer = {}): Promise<void> {
     const who = { agents: ['agent:finn'], scopes: ['read', 'review'] };
     const path = join(folder, 'issuers.json');
     writeFileSync(path, JSON.stringify([{ issuer, audience, jwks, ...who }]));
@@ -69,6 +80,7 @@ describeInBrowser('Signing in at an issuer', () => {
       TOKEN_ISSUERS: path,
       OIDC_ISSUER: issuer,
       OIDC_CLIENT_ID: 'console',
+      ...settings,
     });
     await createAgent(program, { name: 'finn', kind: 'human', roles: ['finance'] });
     await createAgent(program, { name: 'sara', kind: 'human', roles: ['security'] });
@@ -180,6 +192,14 @@ describeInBrowser('Signing in at an issuer', () => {
     it('works with the access token where that is a JWT for the audience', async () => {
       await startIssuer('jwt');
       await startService({ audience: 'governance' });
+      const page = await open();
+      await signInThere(page);
+      await page.getByRole('complementary').getByText('finn').waitFor();
+    });
+
+    it('works with the provider of the examples, at which the console is registered', async () => {
+      await start([EXAMPLE]);
+      await startService({ audience: 'https://governance.example.org', OIDC_SCOPE: 'openid read review' });
       const page = await open();
       await signInThere(page);
       await page.getByRole('complementary').getByText('finn').waitFor();

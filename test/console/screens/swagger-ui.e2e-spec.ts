@@ -1,11 +1,22 @@
+import type { OpenAPIObject } from '@nestjs/swagger';
 import { describeInBrowser, type Page, TestBrowser } from '../browser';
 import { API_KEY } from '../../support/application/api-key';
 import { createTestApp, type TestApp } from '../../support/application/create-test-app';
 import { chainIsValid } from '../../support/application/factories';
+import { readDocument } from '../../support/documents/markdown';
+import { operationsOf } from '../../support/requests/api-document';
 
 /** The page of the documentation, used by clicking only. */
 class SwaggerUi {
   constructor(private readonly page: Page) {}
+
+  /** The ids of the operations, from top to bottom. */
+  async operations(): Promise<string[]> {
+    const blocks = this.page.locator('.opblock');
+    await blocks.first().waitFor();
+    const ids = await blocks.evaluateAll((found: { id: string }[]) => found.map(({ id }) => id));
+    return ids.map((id) => id.replace(/^operations-.+-(?=\w+$)/, ''));
+  }
 
   async authorize(key: string): Promise<void> {
     await this.page.locator('button.authorize').first().click();
@@ -49,6 +60,15 @@ describeInBrowser('The page of the documentation', () => {
     await browser.close();
     await chainIsValid(app);
     await app.close();
+  });
+
+  it('shows the operations in the order of the tags, then in that of the document', async () => {
+    const document = JSON.parse(readDocument('openapi.json')) as OpenAPIObject;
+    const operations = operationsOf(document);
+    const expected = (document.tags ?? []).flatMap(({ name }) =>
+      operations.filter(({ operation }) => operation.tags?.includes(name)).map(({ id }) => id),
+    );
+    expect(await ui.operations()).toEqual(expected);
   });
 
   it('goes through an approval with its own examples', async () => {

@@ -25,14 +25,16 @@ export function operationsOf({ paths }: OpenAPIObject): DocumentedOperation[] {
   );
 }
 
-/** The path of an operation with the examples of its parameters. */
+/** The path of an operation with the examples of its parameters, as Swagger UI fills them in: also of optional ones. */
 export function examplePath({ path, operation }: DocumentedOperation): string {
   const parameters = (operation.parameters ?? []) as ParameterObject[];
   const filled = parameters
     .filter(({ in: place }) => place === 'path')
     .reduce((unfilled, { name, schema }) => unfilled.replace(`{${name}}`, String(exampleOf(schema))), path);
   const query = parameters
-    .filter(({ in: place, required }) => place === 'query' && required === true)
+    .filter(
+      ({ in: place, required, schema }) => place === 'query' && (required === true || exampleOf(schema) !== undefined),
+    )
     .map(({ name, schema }) => `${name}=${encodeURIComponent(String(exampleOf(schema)))}`);
   return query.length === 0 ? filled : `${filled}?${query.join('&')}`;
 }

@@ -4,7 +4,13 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { beforeEarlyEnd } from '../early-end.js';
 import { plain, printError, printLine } from '../output.js';
-import { runVerifier, SERVICE_OPTION, serviceFolder, type ServiceOption } from '../service-program.js';
+import {
+  installedService,
+  runVerifier,
+  SERVICE_OPTION,
+  serviceFolder,
+  type ServiceOption,
+} from '../service-program.js';
 import { clientOf, settings, type Settings, SettingsError } from '../settings.js';
 import { writeEvidence, writeNewFile } from '../streamed-answers.js';
 
@@ -38,7 +44,7 @@ async function evidence(execution: string, { out, verify, publicKey, service }: 
     if (out === undefined) await writeEvidence(from, process.stdout, execution);
     else {
       await writeFile(from, out, execution);
-      printLine(plain(writtenText(out)));
+      printLine(writtenText(out, service));
     }
     return;
   }
@@ -54,12 +60,23 @@ async function evidence(execution: string, { out, verify, publicKey, service }: 
   });
 }
 
-function writtenText(file: string): string {
-  const verifying = `gov verify ${file} --public-key <the key that you keep>`;
-  const advice = file.endsWith(ENDING)
-    ? `Verify it offline: ${verifying}`
-    : `To verify it, let its name end in ${ENDING}.`;
-  return `The decision file is written to ${file}. ${advice}`;
+function writtenText(file: string, service: string | undefined): string {
+  const written = plain(`The decision file is written to ${file}.`);
+  if (!file.endsWith(ENDING)) return `${written} To verify it, let its name end in ${ENDING}.`;
+  const isFound = service === undefined && installedService() !== undefined;
+  const program = isFound ? '' : ` --service ${shellWord(service ?? 'path/to/the/service')}`;
+  const command = plain(`${commandName()} verify${program} ${shellWord(file)} --public-key key.txt`);
+  return `${written} Verify it offline, with the public key that you keep in key.txt:\n${command}`;
+}
+
+/** The words that start this program: `npm run gov` does not put it on the `PATH`. */
+function commandName(): string {
+  return process.env['npm_lifecycle_event'] === 'gov' ? 'npm run --silent gov --' : 'gov';
+}
+
+/** The text as one word of a shell's command line. */
+function shellWord(text: string): string {
+  return /^[\w./:@%+,=-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
 function writeFile(from: Settings, file: string, execution: string): Promise<void> {

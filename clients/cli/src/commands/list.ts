@@ -35,17 +35,21 @@ export function addListCommand(
     .option('--json', 'the records as JSON');
 }
 
+/** Columns, or what makes them for the rows that are shown: it may look up names. */
+type Columns<Row> =
+  readonly Column<Row>[] | ((governance: GovernanceClient, rows: readonly Row[]) => Promise<readonly Column<Row>[]>);
+
 export async function list<Row>(
   path: PagePath,
   { limit, json, ...filters }: ListOptions,
-  columns: Column<Row>[],
+  columns: Columns<Row>,
 ): Promise<void> {
   const query = { ...filters, limit };
   const governance = client();
   const { data, total } = (await governance.get(path, { query })) as { data: Row[]; total: number };
   if (total === 0 && filters.agentId !== undefined) await requireAgent(governance, filters.agentId);
   if (json === true) printJson(data);
-  else printTable(data, columns, total);
+  else printTable(data, typeof columns === 'function' ? await columns(governance, data) : columns, total);
 }
 
 /**

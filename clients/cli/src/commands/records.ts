@@ -1,11 +1,14 @@
 import { type Command, Option } from 'commander';
-import { caseOf, printCase } from '../decision-text.js';
+import { agentNames, withName } from '../agent-names.js';
+import { caseOf, printCase, seenBy } from '../decision-text.js';
 import { type Column, printError, printJson, printLine } from '../output.js';
 import { client, SettingsError } from '../settings.js';
 import { addAgentCommands } from './agents.js';
 import { addListCommand, list, listed, type ListOptions } from './list.js';
 import { addPolicyFileCommands } from './policies.js';
-import { GovernanceError, type Schemas } from '../../../typescript/src/index.js';
+import { type GovernanceClient, GovernanceError, type Schemas } from '../../../typescript/src/index.js';
+
+type AuditEntry = Schemas['AuditEntryResponse'];
 
 /** The kinds of records by the beginnings of their ids. */
 const PATHS = {
@@ -20,6 +23,8 @@ const PATHS = {
   stp: '/api/v1/stops/{id}',
   whk: '/api/v1/webhooks/{id}',
 } as const;
+
+const AGENT_ID = /^agt_[0-9A-Z]{26}$/;
 
 /** Scopes with which a key that is bound to nobody acts as whomever it names. */
 const ACTING = ['execute', 'propose', 'review'];
@@ -47,7 +52,7 @@ export function addRecordCommands(program: Command): void {
     .option('--action <action>')
     .option('--outcome <outcome>');
   audit.option('--from <time>').option('--to <time>');
-  audit.action((options: ListOptions) => list('/api/v1/audit', options, AUDIT_COLUMNS));
+  audit.action((options: ListOptions) => list('/api/v1/audit', options, auditColumns));
   addKeyCommands(program);
   program
     .command('show <id>')
@@ -131,13 +136,23 @@ const EXECUTION_COLUMNS: Column<Schemas['ExecutionResponse']>[] = [
   { title: 'OUTCOME', value: ({ outcome }) => outcome },
 ];
 
-const AUDIT_COLUMNS: Column<Schemas['AuditEntryResponse']>[] = [
-  { title: 'TIME', value: ({ timestamp }) => timestamp },
-  { title: 'ACTION', value: ({ action }) => action },
-  { title: 'OUTCOME', value: ({ outcome }) => outcome },
-  { title: 'SUBJECT', value: ({ subjectId }) => subjectId },
-  { title: 'ACTOR', value: ({ actor }) => `${actor.type} ${actor.id}` },
-];
+/** Names of agents stand beside their ids, if the key may read agents. */
+async function auditColumns(
+  governance: GovernanceClient,
+  entries: readonly AuditEntry[],
+): Promise<readonly Column<AuditEntry>[]> {
+  const isAgent = (id: string | null): boolean => id !== null && AGENT_ID.test(id);
+  const ids = entries.flatMap(({ subjectId, agentId, actor }) => [subjectId, agentId, actor.id]).filter(isAgent);
+  const names = (await seenBy(governance))('read') ? await agentNames(governance, ids) : new Map<string, string>();
+  return [
+    { title: 'TIME', value: ({ timestamp }) => timestamp },
+    { title: 'ACTION', value: ({ action }) => action },
+    { title: 'OUTCOME', value: ({ outcome }) => outcome },
+    { title: 'SUBJECT', value: ({ subjectId }) => withName(subjectId, names) },
+    { title: 'AGENT', value: ({ agentId }) => (agentId === null ? '' : withName(agentId, names)) },
+    { title: 'ACTOR', value: ({ actor }) => `${actor.type} ${withName(actor.id, names)}` },
+  ];
+}
 
 const KEY_COLUMNS: Column<Schemas['ApiKeyResponse']>[] = [
   { title: 'KEY', value: ({ id }) => id },

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { type AgentNames, agentNames, withName } from '../agent-names.js';
 import { type Column, printJson, printLine, printTable } from '../output.js';
 import { client, SettingsError } from '../settings.js';
 import type { GovernanceClient, Schemas } from '../../../typescript/src/index.js';
@@ -26,7 +27,10 @@ async function usage(idOrName: string, { json }: { readonly json?: boolean }): P
   const answer = await governance.get('/api/v1/policies/{id}/usage', { path: { id }, query: { limit: MOST } });
   if (json === true) printJson(answer);
   else if (limits.length === 0) printLine('The policy has no limits.');
-  else printTable(answer.data, columnsOf(limits), answer.total);
+  else {
+    const ids = answer.data.map(({ key }) => key);
+    printTable(answer.data, columnsOf(limits, await agentNames(governance, ids)), answer.total);
+  }
 }
 
 async function policyOf(governance: GovernanceClient, idOrName: string): Promise<Schemas['PolicyResponse']> {
@@ -37,10 +41,10 @@ async function policyOf(governance: GovernanceClient, idOrName: string): Promise
   return policy;
 }
 
-function columnsOf(limits: Limits): readonly Column<Used>[] {
+function columnsOf(limits: Limits, names: AgentNames): readonly Column<Used>[] {
   return [
     { title: 'LIMIT', value: ({ limit }) => `[${limit}] ${limitText(limits[limit])}` },
-    { title: 'FOR', value: ({ key }) => key ?? 'all' },
+    { title: 'FOR', value: ({ key }) => (key === null ? 'all' : withName(key, names)) },
     { title: 'USED', value: ({ used, max }) => `${used} of ${max}` },
     { title: 'UNTIL', value: ({ resetsAt }) => resetsAt },
   ];

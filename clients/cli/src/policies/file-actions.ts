@@ -107,7 +107,7 @@ function wellFormed(paths: readonly string[]): PolicyFiles {
   const { others } = set;
   if (others.length > 0) printError(`Not read, as no policy files: ${plain(others.join(', '))}.`);
   const faults = lintFaults(set);
-  if (faults.length > 0) throw new SettingsError(faults.map(plain).join('\n'));
+  if (faults.length > 0) throw new SettingsError(...faults);
   return set;
 }
 
@@ -168,7 +168,9 @@ export async function apply(
     ? await explained(set, governance.post('/api/v1/policies/apply', { body }))
     : { changes: planned.changes, policySet: planned.base };
   await update(governance, set, agents).catch((error: unknown) => {
-    throw error instanceof SettingsError ? new SettingsError(`The policies are applied. ${error.message}`) : error;
+    throw error instanceof SettingsError
+      ? new SettingsError(...`The policies are applied. ${error.message}`.split('\n'))
+      : error;
   });
   if (json === true) printJson({ ...applied, ...shownAgents(agents) });
   else printLine(`\n${styled('green', 'Applied.')} The set in force is ${applied.policySet}.`);
@@ -212,7 +214,7 @@ async function explained<Answer>(
     if (!(error instanceof GovernanceError)) throw error;
     if (error.status === 412) throw new SettingsError(NO_LONGER);
     if (error.details.length === 0) throw error;
-    throw new SettingsError((await explain(error.details)).map((fault) => plain(set.located(fault))).join('\n'));
+    throw new SettingsError(...(await explain(error.details)).map((fault) => set.located(fault)));
   }
 }
 

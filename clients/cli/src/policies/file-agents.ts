@@ -121,9 +121,9 @@ async function located(set: PolicyFiles, index: number, answer: Promise<unknown>
     const faults = details.length === 0 ? [{ field: '', message }] : details;
     const texts = faults.map((fault) => {
       const field = `agents[${index}]${fault.field === '' ? '' : `.${fault.field}`}`;
-      return plain(set.located({ field, message: fault.message }));
+      return set.located({ field, message: fault.message });
     });
-    throw new SettingsError(texts.join('\n'));
+    throw new SettingsError(...texts);
   }
 }
 

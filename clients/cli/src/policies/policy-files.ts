@@ -88,7 +88,7 @@ export function readPolicyFiles(paths: readonly string[]): PolicyFiles {
   }
   const files = found.files.map((path) => new PolicyFile(plain(path), textOf(path)));
   const faults = files.flatMap((file) => file.faults);
-  if (faults.length > 0) throw new SettingsError(faults.map(plain).join('\n'));
+  if (faults.length > 0) throw new SettingsError(...faults);
   return new PolicyFiles(files, found.others);
 }
 

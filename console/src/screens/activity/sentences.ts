@@ -93,7 +93,7 @@ export function aboutText(
   const isComplete = [asked, resourceType, resourceId].every((part) => typeof part === 'string');
   if (isComplete) return revealed(`${String(asked)} on ${String(resourceType)}/${String(resourceId)}`);
   if (action.startsWith('policy.')) return policyText(policies);
-  if (action.startsWith('api_key.')) return agentId === null ? '' : `for ${nameOf(agentId)}`;
+  if (/^(?:api_key|passkey)\./.test(action)) return agentId === null ? '' : `for ${nameOf(agentId)}`;
   return revealed(entityId ?? '');
 }
 
@@ -121,6 +121,7 @@ const BY_THEIR_AGENT: ReadonlySet<string> = new Set([
   'decision.approval_denied',
   'decision.rejection_denied',
   'access.denied',
+  'passkey.registered',
   'stop.created',
   'stop.lifted',
 ]);

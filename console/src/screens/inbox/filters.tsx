@@ -5,12 +5,13 @@ import { AgentField } from '../../ui/agent-field.js';
 import { revealed } from '../../ui/format.js';
 import { Options } from '../../ui/options.js';
 
-/** What of the inbox is shown; an empty text stands for everything. */
+/** Selects what the inbox shows; an empty text stands for everything. Texts match in any case, as they are typed. */
 export interface InboxFilter {
-  /** In titles and parameters, in any case. */
+  /** A part of the title or the parameters. */
   readonly text: string;
-  /** An id or a name. */
+  /** An id, or a part of a name. */
   readonly agent: string;
+  /** A part of the action. */
   readonly action: string;
   readonly risk: string;
 }
@@ -32,11 +33,15 @@ export function matches(
 ): boolean {
   const given = `${decision.title} ${JSON.stringify(execution?.parameters ?? decision.context)}`;
   return (
-    given.toLowerCase().includes(text.toLowerCase()) &&
-    (['', decision.proposedBy].includes(agent) || revealed(agent) === name) &&
-    (action === '' || execution?.action === action) &&
+    isPart(text, given) &&
+    (agent === decision.proposedBy || isPart(revealed(agent), name)) &&
+    isPart(action, execution?.action ?? '') &&
     ['', decision.riskLevel].includes(risk)
   );
+}
+
+function isPart(part: string, whole: string): boolean {
+  return whole.toLowerCase().includes(part.toLowerCase());
 }
 
 interface FiltersProps {
@@ -60,14 +65,14 @@ export function Filters({ filter, actions, onChange }: FiltersProps): JSX.Elemen
           onInput={(event) => change('text', event.currentTarget.value.trim())}
         />
       </label>
-      <AgentField label="Agent" placeholder="Everybody" onChange={(agent) => change('agent', agent)} />
+      <AgentField label="Agent" placeholder="Everybody" onInput={(agent) => change('agent', agent)} />
       <label>
         Action
         <input
           list={list}
           autocomplete="off"
           placeholder="Any"
-          onChange={(event) => change('action', event.currentTarget.value.trim())}
+          onInput={(event) => change('action', event.currentTarget.value.trim())}
         />
         <datalist id={list}>
           <Options of={actions.map((action) => [action, revealed(action)])} />

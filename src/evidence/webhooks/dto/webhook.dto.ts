@@ -13,7 +13,6 @@ import {
   RequiredText,
 } from '../../../http/validation/fields';
 import { textFault } from '../../../http/validation/shapes';
-import { sampleId } from '../../../http/openapi/documentation.decorators';
 import {
   actionsFault,
   isChat,
@@ -47,7 +46,7 @@ const AGENT_ID = {
   max: 500,
   normalise: normaliseAgentName,
   description: 'Id or name of an agent: only its entries are delivered.',
-  example: sampleId('agt'),
+  example: 'reminder-bot',
 };
 
 const DESCRIPTION = {

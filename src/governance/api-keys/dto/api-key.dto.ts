@@ -54,7 +54,7 @@ export class CreateApiKeyRequest {
     max: 500,
     normalise: normaliseAgentName,
     description: 'Id or name of the only agent that the holder may act as. Default: the key is not bound to an agent.',
-    example: sampleId('agt'),
+    example: 'reminder-bot',
   })
   readonly agentId?: string;
 

@@ -51,7 +51,7 @@ export class ProposeDecisionRequest {
   @RequiredText({ max: 500, example: 'Deploy release 4.2 of the payment gateway' })
   readonly title!: string;
 
-  @RequiredText({ ...NAMED_AGENT, description: 'Id or name of the proposing agent.', example: sampleId('agt') })
+  @RequiredText({ ...NAMED_AGENT, description: 'Id or name of the proposing agent.', example: 'reminder-bot' })
   readonly proposedBy!: string;
 
   @OneOf(RISK_LEVELS, {
@@ -85,7 +85,7 @@ export class ProposeDecisionRequest {
 const APPROVER = {
   ...NAMED_AGENT,
   description: 'Id or name of the approving agent.',
-  example: sampleId('agt', 2),
+  example: 'change-reviewer',
 };
 
 export class ApproveDecisionRequest {
@@ -157,7 +157,7 @@ export class RejectDecisionRequest {
   @OptionalText({
     ...NAMED_AGENT,
     description: 'Id or name of the rejecting agent; without it the holder of the API key rejects.',
-    example: sampleId('agt', 2),
+    example: 'change-reviewer',
   })
   readonly approverId?: string;
 

@@ -5,7 +5,6 @@ import { Configuration } from '../../../core/config/configuration';
 import { ApiErrors, Public, RequiresScope, routeNotFound, Marked } from '../../../http/request/routes';
 import { Caller } from '../../../http/input/caller.decorator';
 import type { JsonObject } from '../../../core/json/json-value';
-import { sampleId } from '../../../http/openapi/documentation.decorators';
 import {
   AccessDecisionResponse,
   AccessEvaluation,
@@ -26,7 +25,7 @@ const LIST: SchemaObject = {
   properties: { evaluations: { type: 'array', items: ITEM } },
 };
 const ASKED = {
-  subject: { type: 'agent', id: sampleId('agt') },
+  subject: { type: 'agent', id: 'reminder-bot' },
   action: { name: 'read' },
   resource: { type: 'document', id: 'reports/2026' },
 };
@@ -77,7 +76,7 @@ export class AuthzenController {
 
   @Get('.well-known/authzen-configuration')
   @Public()
-  @ApiRoute('Discover the AuthZEN routes', 'Requires `PUBLIC_URL`.')
+  @ApiRoute('Discover the AuthZEN routes', 'Requires the setting `PUBLIC_URL`.')
   @Answers({ type: AuthzenConfigurationResponse, description: 'Where the routes are.' })
   @ApiErrors('NOT_FOUND')
   discovery(): AuthzenConfigurationResponse {

@@ -3,7 +3,6 @@ import { ApiMember, ApiNullableChoice } from '../../../http/openapi/answer-membe
 import { ANSWER_REASONS } from '../permissions';
 import { DecidingPolicyResponse } from '../../executions/execution.entity';
 import type { JsonObject } from '../../../core/json/json-value';
-import { sampleId } from '../../../http/openapi/documentation.decorators';
 import { ApprovalResponse } from '../../policies/approval/given-approval';
 import { RUN } from '../principals';
 import { MOST_EVALUATIONS, SEMANTICS, type Semantic } from './access-evaluations';
@@ -25,7 +24,7 @@ export class AccessSubject {
   @ApiMember('`agent` for an agent of this service; any other type is accepted, too.', { example: 'agent' })
   readonly type!: string;
 
-  @ApiMember('For an agent, its id or name.', { example: sampleId('agt') })
+  @ApiMember('For an agent, its id or name.', { example: 'reminder-bot' })
   readonly id!: string;
 
   @ApiPropertyOptional({ ...PROPERTIES, description: 'Of other types than `agent` the `roles` count.' })
