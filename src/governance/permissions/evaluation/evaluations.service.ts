@@ -10,13 +10,14 @@ import type { Caller, Vouching } from '../../../ledger/caller';
 import { type Moment, RecordHistory } from '../../../ledger/record-history';
 import { ActivePolicies } from '../../policies/active-policies';
 import type { Evaluation, EvaluationRequest, Facts, PolicyEffect } from '../../policies/evaluation/evaluation';
-import type { PolicySet } from '../../policies/evaluation/policy-evaluator';
+import { factsFault, MAX_FACTS_OF_REQUEST } from '../../policies/evaluation/fact-bounds';
+import type { Asks, PolicySet } from '../../policies/evaluation/policy-evaluator';
 import { PastPolicies } from '../../policies/past-policies';
 import { FactReader, type FactSource, gatheredFacts } from '../facts';
 import { subjectOf } from '../../policies/patterns/subjects';
 import { ActiveStops } from '../../stops/active-stops';
 import type { Stop } from '../../stops/stop.entity';
-import { Turn } from '../../../core/concurrency/turn';
+import { inTurns, Turn } from '../../../core/concurrency/turn';
 import { AnswerResponse, ExplainedLimitResponse, type ExplanationResponse } from './dto/evaluation.response';
 import { agentsOf, type AskedPermission, type Asker, requireMayAsk, requireOwnAgent, unknownFaults } from './questions';
 import { type GrantedAction, meeting } from '../../decisions/grants/grant-rules';
@@ -43,8 +44,10 @@ interface QuestionList<Answer> {
   readonly caller: Caller;
   /** Of an item that is not a valid question, only who asks it. */
   readonly questions: readonly (AskedPermission | Asker)[];
-  /** The member of the request that is at fault if the answers are too long. */
+  /** The member of the request that is at fault if the answers are too long, or need too many facts. */
   readonly field: string;
+  /** True if the answers depend on the requests alone: nothing else is read for them. */
+  readonly isOpen?: boolean;
   /** Answers them one by one. */
   readonly answers: (asking: Asking) => Iterable<Answer>;
 }
@@ -97,7 +100,8 @@ export class Evaluations {
   /**
    * Answers the whole list by one set of policies, the one in force. Principals that the caller does not vouch for are
    * refused where they are asked for.
-   * @throws PERMISSION_DENIED when the caller may only ask for its own agent.
+   * @throws PERMISSION_DENIED when the caller may only ask for its own agent; VALIDATION_ERROR when the questions need too
+   * many facts.
    */
   async ask<Answer>(list: QuestionList<Answer>): Promise<Answers<Answer>> {
     const { caller, questions } = list;
@@ -176,17 +180,18 @@ export class Evaluations {
    * read before a policy change could be allowed what neither the policies before nor those after would have allowed.
    */
   private async answered<Answer>(
-    { caller, questions, field, answers }: QuestionList<Answer>,
+    list: QuestionList<Answer>,
     policies: PolicySet,
     stands: () => Promise<Standing>,
   ): Promise<Answers<Answer>> {
+    const { caller, field, answers } = list;
     const { principals } = caller;
     const { policyDefaultEffect: defaultEffect } = this.configuration;
     for (let start = 1; ; start += 1) {
       const { version } = policies;
       const { source, ...standing } = await stands();
       const basis = { ...standing, policies, principals, defaultEffect, field };
-      const asking = new Asking({ ...basis, facts: await this.gathered(questions, basis, source) });
+      const asking = new Asking({ ...basis, facts: await gathered(list, basis, source) });
       const turn = new Turn();
       const all: Answer[] = [];
       for (const answer of answers(asking)) {
@@ -196,24 +201,6 @@ export class Evaluations {
       }
       if (policies.version === version) return { answers: all, policySet: asking.policySet, agents: basis.agents };
     }
-  }
-
-  /** What the policies ask besides the questions, in one statement for all of them. */
-  private async gathered(
-    questions: QuestionList<unknown>['questions'],
-    { policies, agents, principals, at }: Pick<Basis, 'policies' | 'agents' | 'principals' | 'at'>,
-    source: FactSource,
-  ): Promise<Facts | undefined> {
-    if (policies.asksNothing) return undefined;
-    const asked = questions.flatMap((question) => {
-      if (!('action' in question)) return [];
-      const isUnknown = 'agent' in question.who && !agents.has(question.who.agent);
-      if (isUnknown || !isVouched({ principals }, question.onBehalfOf, agents)) return [];
-      const { subject } = resolved(question, agents);
-      const principal = principalOf({ principals }, question.onBehalfOf, agents) ?? null;
-      return policies.asks(requestOf(question, subject, principal, at));
-    });
-    return gatheredFacts(asked, source);
   }
 }
 
@@ -303,6 +290,35 @@ export function* answersTo(
   const faults = new Map(asked.flatMap((question) => asking.unknown(question)).map((fault) => [fault.field, fault]));
   if (faults.size > 0) throw invalid([...faults.values()]);
   for (const question of asked) yield isOpen ? asking.openAnswer(question) : asking.answer(question, explains);
+}
+
+/**
+ * Gathers the facts that the policies ask for, in one statement for all questions. They are counted before any is read.
+ * @throws VALIDATION_ERROR when a list needs too many.
+ */
+async function gathered(
+  { questions, field, isOpen = false }: QuestionList<unknown>,
+  basis: Pick<Basis, 'policies' | 'agents' | 'principals' | 'at'>,
+  source: FactSource,
+): Promise<Facts | undefined> {
+  const { policies, agents, at } = basis;
+  if (isOpen || policies.asksNothing) return undefined;
+  const asked: Asks[] = [];
+  let count = 0;
+  for await (const question of inTurns(questions)) {
+    if (!('action' in question)) continue;
+    const isUnknown = 'agent' in question.who && !agents.has(question.who.agent);
+    if (isUnknown || !isVouched(basis, question.onBehalfOf, agents)) continue;
+    const { subject } = resolved(question, agents);
+    const principal = principalOf(basis, question.onBehalfOf, agents) ?? null;
+    const request = requestOf(question, subject, principal, at);
+    if (count <= MAX_FACTS_OF_REQUEST) asked.push(policies.asks(request));
+    count += policies.factCount(request);
+  }
+  const fault = factsFault(count);
+  // The bound on the facts in force is that of a single question.
+  if (fault !== undefined && questions.length > 1) throw invalidField(field, fault);
+  return gatheredFacts(asked, source);
 }
 
 function resolved({ who }: AskedPermission, agents: NamedAgents): Somebody {

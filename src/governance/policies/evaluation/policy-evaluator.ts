@@ -104,12 +104,18 @@ export class PolicyEvaluator {
   /** What has to be known besides the request for {@link evaluate}. Mostly nothing. */
   asks(request: EvaluationRequest): Asks {
     if (this.asksNothing) return NOTHING_ASKED;
-    const asked = this.asked(request, null);
-    const policies = this.asking.offered(asked, matchesBesidesPath).sort(compareByAge);
+    const policies = this.matchingAsking(request).sort(compareByAge);
     return {
       uses: policies.flatMap(({ reference, limits }) => askedUses(reference, limits, request)),
       facts: policies.flatMap((policy) => factsOf(policy, request)),
     };
+  }
+
+  /** The number of facts that {@link asks} returns for the request. */
+  factCount(request: EvaluationRequest): number {
+    let count = 0;
+    for (const policy of this.matchingAsking(request)) count += policy.limits.length + factsOf(policy, request).length;
+    return count;
   }
 
   /**
@@ -162,6 +168,10 @@ export class PolicyEvaluator {
       if (policy === undefined || !matchesConditions(policy, asked)) return [];
       return { ...use, before: sums.get(sumName(use.sum)) ?? ZERO };
     });
+  }
+
+  private matchingAsking(request: EvaluationRequest): CompiledPolicy[] {
+    return this.asking.offered(this.asked(request, null), matchesBesidesPath);
   }
 
   private rankOf(id: string): number {
