@@ -24,7 +24,7 @@ import { type GrantedAction, meeting } from '../../decisions/grants/grant-rules'
 import { HeldGrants, type Rejected } from '../../decisions/grants/held-grants';
 import type { Grant } from '../../decisions/grants/grant.entity';
 
-/** How often a list may start anew before it is answered in one turn. */
+/** How often a list starts anew when policies change, before it is answered by a copy of them. */
 const MOST_STARTS = 5;
 /** Most characters of approvers in the answers to one request: short questions can repeat them until memory is full. */
 const MOST_CHARACTERS = 8 * 1024 * 1024;
@@ -188,18 +188,21 @@ export class Evaluations {
     const { principals } = caller;
     const { policyDefaultEffect: defaultEffect } = this.configuration;
     for (let start = 1; ; start += 1) {
-      const { version } = policies;
+      const before = policies.version;
       const { source, ...standing } = await stands();
-      const basis = { ...standing, policies, principals, defaultEffect, field };
+      if (policies.version !== before) continue;
+      const set = start < MOST_STARTS ? policies : policies.copy();
+      const { version } = set;
+      const basis = { ...standing, policies: set, principals, defaultEffect, field };
       const asking = new Asking({ ...basis, facts: await gathered(list, basis, source) });
       const turn = new Turn();
       const all: Answer[] = [];
       for (const answer of answers(asking)) {
         all.push(answer);
-        if (turn.isOver && start < MOST_STARTS) await turn.next();
-        if (policies.version !== version) break;
+        if (turn.isOver) await turn.next();
+        if (set.version !== version) break;
       }
-      if (policies.version === version) return { answers: all, policySet: asking.policySet, agents: basis.agents };
+      if (set.version === version) return { answers: all, policySet: asking.policySet, agents: basis.agents };
     }
   }
 }

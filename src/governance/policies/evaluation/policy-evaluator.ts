@@ -96,6 +96,13 @@ export class PolicyEvaluator {
     this.knownSet = null;
   }
 
+  /** The policies in force now, as a set that never changes. */
+  copy(): PolicySet {
+    const copy = new PolicyEvaluator();
+    copy.put([...this.policies.values()], []);
+    return copy;
+  }
+
   /** Whether no policy asks more than the request, whatever is requested. */
   get asksNothing(): boolean {
     return this.asking.isEmpty;
