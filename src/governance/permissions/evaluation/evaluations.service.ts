@@ -6,6 +6,7 @@ import { answerFor, type AnswerReason, type PermissionAnswer, requestOf, type So
 import { Configuration } from '../../../core/config/configuration';
 import type { PolicyDefaultEffect } from '../../../core/config/variables/governance-variables';
 import { DomainError, type FieldFault, invalid, invalidField, present } from '../../../core/errors/domain-error';
+import type { JsonObject } from '../../../core/json/json-value';
 import type { Caller, Vouching } from '../../../ledger/caller';
 import { type Moment, RecordHistory } from '../../../ledger/record-history';
 import { ActivePolicies } from '../../policies/active-policies';
@@ -20,7 +21,7 @@ import type { Stop } from '../../stops/stop.entity';
 import { inTurns, Turn } from '../../../core/concurrency/turn';
 import { AnswerResponse, ExplainedLimitResponse, type ExplanationResponse } from './dto/evaluation.response';
 import { agentsOf, type AskedPermission, type Asker, requireMayAsk, requireOwnAgent, unknownFaults } from './questions';
-import { type GrantedAction, meeting } from '../../decisions/grants/grant-rules';
+import { type GrantedAction, meeting, parametersHashOf } from '../../decisions/grants/grant-rules';
 import { HeldGrants, type Rejected } from '../../decisions/grants/held-grants';
 import type { Grant } from '../../decisions/grants/grant.entity';
 
@@ -158,21 +159,28 @@ export class Evaluations {
     const known = await this.grants.activeOf([...ids], [...actions]);
     if (known.length === 0) return answers;
     const { now } = this.history;
-    const rejections = new Map<string, Promise<readonly Rejected[]>>();
-    const answered = answers.map(async (answer, index): Promise<AnswerResponse> => {
+    const rejections = new Map<string, readonly Rejected[]>();
+    /** Questions of a list share the parameters next to it, which may be long. */
+    const hashes = new Map<JsonObject, string>();
+    const answered: AnswerResponse[] = [];
+    for await (const [index, answer] of inTurns(answers.entries())) {
+      answered.push(answer);
       const one = asked[index] ?? null;
-      if (one === null || answer.approval === null) return answer;
+      if (one === null || answer.approval === null) continue;
+      const hash = hashes.get(one.parameters) ?? parametersHashOf(one.parameters);
+      hashes.set(one.parameters, hash);
       const key = JSON.stringify([one.agentId, one.action, one.resourceType, one.onBehalfOf]);
       const isRejected = async (grant: Grant): Promise<boolean> => {
-        const rejected = rejections.get(key) ?? this.grants.rejectionsOf(one);
+        const rejected = rejections.get(key) ?? (await this.grants.rejectionsOf(one));
         rejections.set(key, rejected);
-        return this.grants.isRejected(await rejected, one, grant, now);
+        return this.grants.isRejected(rejected, one, grant, now);
       };
-      const serving = await this.grants.firstServing(meeting(known, one, now), answer.approval, now, isRejected);
-      if (serving === null) return answer;
-      return { ...answer, effect: 'allow', reason: null, approval: null, grantId: serving.grant.id };
-    });
-    return Promise.all(answered);
+      const serving = await this.grants.firstServing(meeting(known, one, hash, now), answer.approval, now, isRejected);
+      if (serving === null) continue;
+      const { id: grantId } = serving.grant;
+      answered[index] = { ...answer, effect: 'allow', reason: null, approval: null, grantId };
+    }
+    return answered;
   }
 
   /**
