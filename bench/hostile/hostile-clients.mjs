@@ -212,12 +212,55 @@ async function policies() {
   }
 }
 
+const PER = ['hour', 'day', 'week', 'month'];
+const LIMITS = [...PER.map((per) => ({ max: 9, per, by: 'agent' })), { max: 9, per: 'day', by: 'policy' }];
+const EARLIER = { earlier: 'look-*', resource: 'same', op: 'exists', value: true };
+const LISTED = Array.from({ length: 1_000 }, (_unused, index) => ({ resourceId: `invoices/${index}` }));
+const QUESTION = { agent: 'multiplier', action: 'pay', resourceType: 'invoice', resourceId: 'invoices/1', run: 'run' };
+const ACCESS = {
+  subject: { type: 'agent', id: 'multiplier' },
+  action: { name: 'pay' },
+  context: { run: 'run' },
+  evaluations: LISTED.map(({ resourceId: id }) => ({ resource: { type: 'invoice', id } })),
+};
+
+/** Short questions that policies multiply: each looks up hundreds of limits and earlier actions. */
+const QUESTIONS = [
+  () => post('policies/evaluate', JSON.stringify({ ...QUESTION, requests: LISTED })),
+  () => post('policies/evaluate', JSON.stringify({ ...QUESTION, requests: LISTED, open: true })),
+  () => post('policies/evaluate', JSON.stringify({ ...QUESTION, requests: LISTED.slice(0, 50), explain: true })),
+  () => post('policies/evaluate', JSON.stringify({ ...QUESTION, explain: true })),
+  () => post('access/v1/evaluations', JSON.stringify(ACCESS)).replace('/api/v1/', '/'),
+  () => post('agents/multiplier/execute', JSON.stringify({ ...QUESTION, agent: undefined })),
+];
+
+/** Asks them, three at a time of one kind. */
+async function multipliers() {
+  while (goesOn()) {
+    const make = QUESTIONS[below(QUESTIONS.length)];
+    await Promise.all([ask(make()), ask(make()), ask(make())]);
+    count('multiplied questions');
+  }
+}
+
+/** A hundred policies with limits, and conditions on three hundred earlier actions. */
+async function prepareMultipliers() {
+  await ask(post('agents', JSON.stringify({ name: 'multiplier', capabilities: ['*'] })));
+  const everything = { version: '1.0', effect: 'allow', subjects: ['*'], actions: ['*'], resources: ['*'] };
+  for (let index = 0; index < 100; index += 1) {
+    const conditions = index < 15 ? Array(20).fill(EARLIER) : [];
+    const rules = { ...everything, name: `multiplier ${index}`, limits: LIMITS, conditions };
+    await ask(post('policies', JSON.stringify(rules)));
+  }
+}
+
 async function prepare() {
   const body = `{"type":"large","name":"large","properties":{"text":"${'x'.repeat(MEBIBYTE - 200)}"}}`;
   for (let row = 0; row < LARGE_ROWS; row += 1) await ask(post('entities', body));
 }
 
 await prepare();
+await prepareMultipliers();
 // The time is that of the attack: preparing may take as long on a busy machine.
 end = performance.now() + Number(seconds) * 1_000;
 await Promise.all([
@@ -228,6 +271,7 @@ await Promise.all([
   ...Array.from({ length: 8 }, largeAnswers),
   ...Array.from({ length: 6 }, exports),
   ...Array.from({ length: 4 }, verifications),
+  ...Array.from({ length: 2 }, multipliers),
   policies(),
 ]);
 sockets.forEach((socket) => socket.destroy());

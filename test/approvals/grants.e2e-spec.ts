@@ -209,6 +209,35 @@ describe('Grants', () => {
     expect((await send(app, 'POST', '/access/v1/evaluation', { body })).body.decision).toBe(false);
   });
 
+  it('are looked for with one hash of the parameters that the questions of a list share', async () => {
+    const marker = 'parameters of a whole list';
+    const rejected = { action: 'send', resourceId: '/listed/x', parameters: { marker } };
+    await reject(app, (await pending(app, people.bot, rejected)).decisionId, people.ann);
+    const { decisionId } = await pending(app, people.bot, { action: 'send', resourceId: 'listed/0' });
+    await give(decisionId, { for: 'PT1H', resources: ['listed/*'], parameters: 'any' });
+    const stringify = jest.spyOn(JSON, 'stringify');
+    const requests = Array.from({ length: 200 }, (_, index) => ({ resourceId: `listed/${index + 1}` }));
+    const { results } = await evaluate({ action: 'send', resourceId: undefined, parameters: { marker }, requests });
+    const written = stringify.mock.calls.filter(([value]) => Object.hasOwn(Object(value), 'marker'));
+    stringify.mockRestore();
+    expect(results.map(({ effect }: Parsed) => effect)).toEqual(requests.map(() => 'allow'));
+    expect(written).toHaveLength(1);
+  });
+
+  it('are kept out by rejections that nobody reads whole', async () => {
+    const asked = { action: 'send', resourceId: 'whole/1', parameters: { text: 'rejected text' } };
+    const refused = await pending(app, people.bot, asked);
+    await reject(app, refused.decisionId, people.ann);
+    const { decisionId } = await pending(app, people.bot, { ...asked, resourceId: 'whole/2' });
+    await give(decisionId, { for: 'PT1H', resources: ['whole/*'] });
+    const parse = jest.spyOn(JSON, 'parse');
+    const again = await ask(app, people.bot, { ...asked, resourceId: '/whole/1' });
+    const read = parse.mock.calls.filter(([text]) => text === JSON.stringify(asked.parameters));
+    parse.mockRestore();
+    expect(again.status).toBe(202);
+    expect(read).toHaveLength(0);
+  });
+
   it('a replay under an idempotency key takes no use, while the grant still holds', async () => {
     const place = order();
     const { id } = await granted(place, { for: 'PT1H', uses: 1 });

@@ -22,6 +22,9 @@ import { type Stop, stopCovering, type StopScope } from '../stops/stop.entity';
 import { ActionGuards, type GuardRefusal } from './action-guards';
 import type { Principal } from './principals';
 
+/** Most reached limits that an error message describes: hundreds can be reached at once. */
+const MAX_LIMITS_IN_MESSAGE = 10;
+
 /** What an agent asks to do. */
 export type RequestedAction = Omit<EvaluationRequest, 'subject' | 'principal' | 'at' | 'isReview'>;
 
@@ -180,7 +183,7 @@ export function refusalOf(
           'approvers and 200 approvals.',
       );
     case 'limit_reached':
-      return permissionDenied('limit_reached', `${limited.map(reachedText).join(' ')} No other policy allows this.`);
+      return permissionDenied('limit_reached', `${reachedTexts(limited)} No other policy allows this.`);
     case 'extension_refused':
       return permissionDenied(
         'extension_refused',
@@ -194,6 +197,12 @@ export function refusalOf(
       );
     }
   }
+}
+
+function reachedTexts(limited: readonly LimitUse[]): string {
+  const more = limited.length - MAX_LIMITS_IN_MESSAGE;
+  const texts = limited.slice(0, MAX_LIMITS_IN_MESSAGE).map(reachedText).join(' ');
+  return more > 0 ? `${texts} So do ${more} more limits.` : texts;
 }
 
 function reachedText({ policy: { name, version }, limit, amount, before, max, resetsAt }: LimitUse): string {

@@ -7,6 +7,7 @@ import { sha256 } from '../../ledger/chain/hash-chain';
 import type { LedgerTransaction } from '../../ledger/ledger-transaction';
 import { LedgerService } from '../../ledger/ledger.service';
 import { type FollowingRows, LiveRows } from '../../ledger/live-rows';
+import { factsOfPolicy, MAX_FACTS_IN_FORCE } from './evaluation/fact-bounds';
 import { type PolicySet, PolicyEvaluator } from './evaluation/policy-evaluator';
 import { type Policy, POLICY, POLICY_ACTIONS, noteOn } from './policy.entity';
 import { type PolicyChange, type PolicyContent, goingOutOfForce, hashedContent, rulesHash } from './policy-content';
@@ -152,7 +153,7 @@ export class ActivePolicies implements OnModuleInit {
 const MOST_PATTERNS = 100_000;
 /** The most policies in force with limits: what they ask is read for each request. */
 const MOST_LIMITED = 100;
-const REMEDY = 'Take a policy out of force first, or use fewer or shorter patterns.';
+const REMEDY = 'Take a policy out of force first, or use fewer or shorter patterns, limits or conditions.';
 
 /** What is kept of a policy in force. */
 interface KeptPolicy extends Extent {
@@ -161,8 +162,10 @@ interface KeptPolicy extends Extent {
   readonly hash: string;
 }
 
-/** What policies take up: their number, how many have limits, their patterns, and the bytes of what is held as text. */
-type Extent = Readonly<Record<'policies' | 'limited' | 'bytes' | 'patterns', number>>;
+const EXTENTS = ['policies', 'limited', 'bytes', 'patterns', 'facts'] as const;
+
+/** What policies take up: their number, how many have limits, their patterns, the bytes of what is held as text, their facts. */
+type Extent = Readonly<Record<(typeof EXTENTS)[number], number>>;
 
 function extentOf(policy: Omit<PolicyRules, 'id'>): Extent {
   const { subjects, actions, resources, resourceTypes, conditions, limits, onBehalfOf, approval } = policy;
@@ -173,13 +176,12 @@ function extentOf(policy: Omit<PolicyRules, 'id'>): Extent {
     patterns += texts.length;
     for (const text of texts) bytes += Buffer.byteLength(text);
   }
-  return { policies: 1, bytes, patterns, limited: limits.length > 0 ? 1 : 0 };
+  return { policies: 1, bytes, patterns, limited: limits.length > 0 ? 1 : 0, facts: factsOfPolicy(policy) };
 }
 
 function totalOf(extents: Iterable<Extent>): Extent {
-  const total = { policies: 0, limited: 0, bytes: 0, patterns: 0 };
-  for (const extent of extents)
-    for (const member of ['policies', 'limited', 'bytes', 'patterns'] as const) total[member] += extent[member];
+  const total = { policies: 0, limited: 0, bytes: 0, patterns: 0, facts: 0 };
+  for (const extent of extents) for (const member of EXTENTS) total[member] += extent[member];
   return total;
 }
 
@@ -190,6 +192,7 @@ function capacityFault(before: Extent, after: Extent, limits: Configuration): st
     ['limited', 'policies with limits', MOST_LIMITED, 'may be'],
     ['bytes', 'bytes of patterns', limits.maxPolicyText, 'MAX_POLICY_TEXT allows'],
     ['patterns', 'patterns', MOST_PATTERNS, 'may be'],
+    ['facts', 'limits and conditions on earlier actions or claims', MAX_FACTS_IN_FORCE, 'may be'],
   ] as const;
   const exceeded = bounds.find(([member, , most]) => after[member] > before[member] && after[member] > most);
   if (exceeded === undefined) return undefined;

@@ -66,13 +66,17 @@ export function termsOf(
   };
 }
 
-/** Those that cover the request and have not expired, the oldest first. @param known the oldest first */
+/**
+ * Those that cover the request and have not expired, the oldest first.
+ * @param known the oldest first
+ * @param hash of the request's parameters, by {@link parametersHashOf}
+ */
 export function meeting<Known extends { readonly grant: Grant }>(
   known: readonly Known[],
   asked: GrantedAction,
+  hash: string,
   now: string,
 ): Known[] {
-  const hash = parametersHashOf(asked.parameters);
   return known.filter(({ grant }) => grant.until > now && meets(grant, asked, hash)).slice(0, MOST_TRIED);
 }
 

@@ -8,6 +8,7 @@ import { present } from '../../../core/errors/domain-error';
 import type { Agent } from '../../agents/agent.entity';
 import type { ApprovalRequirement } from '../../policies/approval/approval-requirement';
 import { type CountedAgent, EXECUTION, type Execution } from '../../executions/execution.entity';
+import { actionHash } from '../../executions/execution-rules';
 import { decodedPath } from '../../policies/patterns/resources';
 import { DECISION } from '../decision.entity';
 import { rejectionEnd } from '../decision-rules';
@@ -26,7 +27,7 @@ import {
 
 /** The newest rejections of an agent's action that are looked at. */
 const MOST_REJECTED = 100;
-const OF_REJECTED = ['resourceId', 'parameters', 'decisionId'] as const;
+const OF_REJECTED = ['resourceId', 'onBehalfOf', 'actionHash', 'decisionId'] as const;
 /** Grants read at once. */
 const CHUNK = 1_000;
 
@@ -64,7 +65,8 @@ export class HeldGrants {
     const all = active.map((grant) => ({ grant }));
     const { now } = transaction;
     const known: KnownGrant[] = [];
-    for (const { grant } of meeting(all, asked, now)) known.push(await knownGrant(transaction, grant));
+    const hash = parametersHashOf(asked.parameters);
+    for (const { grant } of meeting(all, asked, hash, now)) known.push(await knownGrant(transaction, grant));
     let rejected: Promise<readonly Rejected[]> | undefined;
     return this.firstServing(known, requirement, now, async (grant) => {
       // Rejections of exactly this action were considered before grants.
@@ -84,7 +86,7 @@ export class HeldGrants {
     const grant = await transaction.find(GRANT, grantId);
     const { now } = transaction;
     if (grant === undefined || (grant.status !== 'active' && grant.status !== 'used_up')) return false;
-    if (meeting([{ grant }], asked, now).length === 0) return false;
+    if (meeting([{ grant }], asked, parametersHashOf(asked.parameters), now).length === 0) return false;
     const known = [await knownGrant(transaction, grant)];
     return (await this.firstServing(known, requirement, now, () => Promise.resolve(false))) !== null;
   }
@@ -125,9 +127,15 @@ export class HeldGrants {
     records: Records = this.reader,
   ): Promise<boolean> {
     const comparable = isWider(grant) ? decodedPath : (resourceId: string): string => resourceId;
-    const [place, hash] = [comparable(asked.resourceId), parametersHashOf(asked.parameters)];
-    for (const { resourceId, parameters, decisionId } of rejected) {
-      if (decisionId === null || comparable(resourceId) !== place || parametersHashOf(parameters) !== hash) continue;
+    const place = comparable(asked.resourceId);
+    /** By spelling and roles, which are all in which rejections of the same action differ. */
+    const hashes = new Map<string, string>();
+    for (const { resourceId, onBehalfOf, actionHash: rejectedHash, decisionId } of rejected) {
+      if (decisionId === null || rejectedHash === null || comparable(resourceId) !== place) continue;
+      const key = JSON.stringify([resourceId, onBehalfOf]);
+      const hash = hashes.get(key) ?? actionHash({ ...asked, resourceId, onBehalfOf });
+      hashes.set(key, hash);
+      if (hash !== rejectedHash) continue;
       const decision = await records.find(DECISION, decisionId);
       if (decision !== undefined && rejectionEnd(decision) > now) return true;
     }

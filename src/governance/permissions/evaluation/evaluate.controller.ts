@@ -50,6 +50,7 @@ export class EvaluateController {
       caller,
       questions,
       field: 'requests',
+      isOpen,
       answers: (asking: Asking) => answersTo(questions, asking, { explains, isOpen }),
     };
     const { answers, policySet, agents } = await (asOf === undefined

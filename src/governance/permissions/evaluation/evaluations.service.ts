@@ -6,24 +6,26 @@ import { answerFor, type AnswerReason, type PermissionAnswer, requestOf, type So
 import { Configuration } from '../../../core/config/configuration';
 import type { PolicyDefaultEffect } from '../../../core/config/variables/governance-variables';
 import { DomainError, type FieldFault, invalid, invalidField, present } from '../../../core/errors/domain-error';
+import type { JsonObject } from '../../../core/json/json-value';
 import type { Caller, Vouching } from '../../../ledger/caller';
 import { type Moment, RecordHistory } from '../../../ledger/record-history';
 import { ActivePolicies } from '../../policies/active-policies';
 import type { Evaluation, EvaluationRequest, Facts, PolicyEffect } from '../../policies/evaluation/evaluation';
-import type { PolicySet } from '../../policies/evaluation/policy-evaluator';
+import { factsFault, MAX_FACTS_OF_REQUEST } from '../../policies/evaluation/fact-bounds';
+import type { Asks, PolicySet } from '../../policies/evaluation/policy-evaluator';
 import { PastPolicies } from '../../policies/past-policies';
 import { FactReader, type FactSource, gatheredFacts } from '../facts';
 import { subjectOf } from '../../policies/patterns/subjects';
 import { ActiveStops } from '../../stops/active-stops';
 import type { Stop } from '../../stops/stop.entity';
-import { Turn } from '../../../core/concurrency/turn';
+import { inTurns, Turn } from '../../../core/concurrency/turn';
 import { AnswerResponse, ExplainedLimitResponse, type ExplanationResponse } from './dto/evaluation.response';
 import { agentsOf, type AskedPermission, type Asker, requireMayAsk, requireOwnAgent, unknownFaults } from './questions';
-import { type GrantedAction, meeting } from '../../decisions/grants/grant-rules';
+import { type GrantedAction, meeting, parametersHashOf } from '../../decisions/grants/grant-rules';
 import { HeldGrants, type Rejected } from '../../decisions/grants/held-grants';
 import type { Grant } from '../../decisions/grants/grant.entity';
 
-/** How often a list may start anew before it is answered in one turn. */
+/** How often a list starts anew when policies change, before it is answered by a copy of them. */
 const MOST_STARTS = 5;
 /** Most characters of approvers in the answers to one request: short questions can repeat them until memory is full. */
 const MOST_CHARACTERS = 8 * 1024 * 1024;
@@ -43,8 +45,10 @@ interface QuestionList<Answer> {
   readonly caller: Caller;
   /** Of an item that is not a valid question, only who asks it. */
   readonly questions: readonly (AskedPermission | Asker)[];
-  /** The member of the request that is at fault if the answers are too long. */
+  /** The member of the request that is at fault if the answers are too long, or need too many facts. */
   readonly field: string;
+  /** True if the answers depend on the requests alone: nothing else is read for them. */
+  readonly isOpen?: boolean;
   /** Answers them one by one. */
   readonly answers: (asking: Asking) => Iterable<Answer>;
 }
@@ -97,7 +101,8 @@ export class Evaluations {
   /**
    * Answers the whole list by one set of policies, the one in force. Principals that the caller does not vouch for are
    * refused where they are asked for.
-   * @throws PERMISSION_DENIED when the caller may only ask for its own agent.
+   * @throws PERMISSION_DENIED when the caller may only ask for its own agent; VALIDATION_ERROR when the questions need too
+   * many facts.
    */
   async ask<Answer>(list: QuestionList<Answer>): Promise<Answers<Answer>> {
     const { caller, questions } = list;
@@ -154,21 +159,28 @@ export class Evaluations {
     const known = await this.grants.activeOf([...ids], [...actions]);
     if (known.length === 0) return answers;
     const { now } = this.history;
-    const rejections = new Map<string, Promise<readonly Rejected[]>>();
-    const answered = answers.map(async (answer, index): Promise<AnswerResponse> => {
+    const rejections = new Map<string, readonly Rejected[]>();
+    /** Questions of a list share the parameters next to it, which may be long. */
+    const hashes = new Map<JsonObject, string>();
+    const answered: AnswerResponse[] = [];
+    for await (const [index, answer] of inTurns(answers.entries())) {
+      answered.push(answer);
       const one = asked[index] ?? null;
-      if (one === null || answer.approval === null) return answer;
+      if (one === null || answer.approval === null) continue;
+      const hash = hashes.get(one.parameters) ?? parametersHashOf(one.parameters);
+      hashes.set(one.parameters, hash);
       const key = JSON.stringify([one.agentId, one.action, one.resourceType, one.onBehalfOf]);
       const isRejected = async (grant: Grant): Promise<boolean> => {
-        const rejected = rejections.get(key) ?? this.grants.rejectionsOf(one);
+        const rejected = rejections.get(key) ?? (await this.grants.rejectionsOf(one));
         rejections.set(key, rejected);
-        return this.grants.isRejected(await rejected, one, grant, now);
+        return this.grants.isRejected(rejected, one, grant, now);
       };
-      const serving = await this.grants.firstServing(meeting(known, one, now), answer.approval, now, isRejected);
-      if (serving === null) return answer;
-      return { ...answer, effect: 'allow', reason: null, approval: null, grantId: serving.grant.id };
-    });
-    return Promise.all(answered);
+      const serving = await this.grants.firstServing(meeting(known, one, hash, now), answer.approval, now, isRejected);
+      if (serving === null) continue;
+      const { id: grantId } = serving.grant;
+      answered[index] = { ...answer, effect: 'allow', reason: null, approval: null, grantId };
+    }
+    return answered;
   }
 
   /**
@@ -176,44 +188,30 @@ export class Evaluations {
    * read before a policy change could be allowed what neither the policies before nor those after would have allowed.
    */
   private async answered<Answer>(
-    { caller, questions, field, answers }: QuestionList<Answer>,
+    list: QuestionList<Answer>,
     policies: PolicySet,
     stands: () => Promise<Standing>,
   ): Promise<Answers<Answer>> {
+    const { caller, field, answers } = list;
     const { principals } = caller;
     const { policyDefaultEffect: defaultEffect } = this.configuration;
     for (let start = 1; ; start += 1) {
-      const { version } = policies;
+      const before = policies.version;
       const { source, ...standing } = await stands();
-      const basis = { ...standing, policies, principals, defaultEffect, field };
-      const asking = new Asking({ ...basis, facts: await this.gathered(questions, basis, source) });
+      if (policies.version !== before) continue;
+      const set = start < MOST_STARTS ? policies : policies.copy();
+      const { version } = set;
+      const basis = { ...standing, policies: set, principals, defaultEffect, field };
+      const asking = new Asking({ ...basis, facts: await gathered(list, basis, source) });
       const turn = new Turn();
       const all: Answer[] = [];
       for (const answer of answers(asking)) {
         all.push(answer);
-        if (turn.isOver && start < MOST_STARTS) await turn.next();
-        if (policies.version !== version) break;
+        if (turn.isOver) await turn.next();
+        if (set.version !== version) break;
       }
-      if (policies.version === version) return { answers: all, policySet: asking.policySet, agents: basis.agents };
+      if (set.version === version) return { answers: all, policySet: asking.policySet, agents: basis.agents };
     }
-  }
-
-  /** What the policies ask besides the questions, in one statement for all of them. */
-  private async gathered(
-    questions: QuestionList<unknown>['questions'],
-    { policies, agents, principals, at }: Pick<Basis, 'policies' | 'agents' | 'principals' | 'at'>,
-    source: FactSource,
-  ): Promise<Facts | undefined> {
-    if (policies.asksNothing) return undefined;
-    const asked = questions.flatMap((question) => {
-      if (!('action' in question)) return [];
-      const isUnknown = 'agent' in question.who && !agents.has(question.who.agent);
-      if (isUnknown || !isVouched({ principals }, question.onBehalfOf, agents)) return [];
-      const { subject } = resolved(question, agents);
-      const principal = principalOf({ principals }, question.onBehalfOf, agents) ?? null;
-      return policies.asks(requestOf(question, subject, principal, at));
-    });
-    return gatheredFacts(asked, source);
   }
 }
 
@@ -303,6 +301,40 @@ export function* answersTo(
   const faults = new Map(asked.flatMap((question) => asking.unknown(question)).map((fault) => [fault.field, fault]));
   if (faults.size > 0) throw invalid([...faults.values()]);
   for (const question of asked) yield isOpen ? asking.openAnswer(question) : asking.answer(question, explains);
+}
+
+/**
+ * Gathers the facts that the policies ask for, in one statement for all questions. They are counted before any is read.
+ * @throws VALIDATION_ERROR when a list needs too many.
+ */
+async function gathered(
+  { questions, field, isOpen = false }: QuestionList<unknown>,
+  basis: Pick<Basis, 'policies' | 'agents' | 'principals' | 'at'>,
+  source: FactSource,
+): Promise<Facts | undefined> {
+  const { policies, agents, at } = basis;
+  if (isOpen || policies.asksNothing) return undefined;
+  const asked: Asks[] = [];
+  let count = 0;
+  for await (const question of inTurns(questions)) {
+    if (!('action' in question)) continue;
+    const isUnknown = 'agent' in question.who && !agents.has(question.who.agent);
+    if (isUnknown || !isVouched(basis, question.onBehalfOf, agents)) continue;
+    const { subject } = resolved(question, agents);
+    const principal = principalOf(basis, question.onBehalfOf, agents) ?? null;
+    const request = requestOf(question, subject, principal, at);
+    if (count > MAX_FACTS_OF_REQUEST) {
+      count += policies.factCount(request);
+      continue;
+    }
+    const needed = policies.asks(request);
+    asked.push(needed);
+    count += needed.uses.length + needed.facts.length;
+  }
+  const fault = factsFault(count);
+  // The bound on the facts in force is that of a single question.
+  if (fault !== undefined && questions.length > 1) throw invalidField(field, fault);
+  return gatheredFacts(asked, source);
 }
 
 function resolved({ who }: AskedPermission, agents: NamedAgents): Somebody {

@@ -103,6 +103,13 @@ export class PolicyEvaluator {
     this.knownSet = null;
   }
 
+  /** The policies in force now, as a set that never changes. */
+  copy(): PolicySet {
+    const copy = new PolicyEvaluator();
+    copy.put([...this.policies.values()], []);
+    return copy;
+  }
+
   /** Whether no policy asks more than the request, whatever is requested. */
   get asksNothing(): boolean {
     return this.asking.isEmpty;
@@ -111,12 +118,18 @@ export class PolicyEvaluator {
   /** What has to be known besides the request for {@link evaluate}. Mostly nothing. */
   asks(request: EvaluationRequest): Asks {
     if (this.asksNothing) return NOTHING_ASKED;
-    const asked = this.asked(request, null);
-    const policies = this.asking.offered(asked, matchesBesidesPath).sort(compareByAge);
+    const policies = this.matchingAsking(request).sort(compareByAge);
     return {
       uses: policies.flatMap(({ reference, limits }) => askedUses(reference, limits, request)),
       facts: policies.flatMap((policy) => factsOf(policy, request)),
     };
+  }
+
+  /** The number of facts that {@link asks} returns for the request. */
+  factCount(request: EvaluationRequest): number {
+    let count = 0;
+    for (const policy of this.matchingAsking(request)) count += policy.limits.length + factsOf(policy, request).length;
+    return count;
   }
 
   /**
@@ -182,6 +195,10 @@ export class PolicyEvaluator {
 
   private rankOfFirst({ policies: [first] }: Evaluation): number {
     return first === undefined ? -Infinity : this.rankOf(first.id);
+  }
+
+  private matchingAsking(request: EvaluationRequest): CompiledPolicy[] {
+    return this.asking.offered(this.asked(request, null), matchesBesidesPath);
   }
 
   private rankOf(id: string): number {

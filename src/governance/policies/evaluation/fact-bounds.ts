@@ -1,0 +1,20 @@
+import type { PolicyRules } from './compiled-policy';
+
+/** Most facts that the questions of one request may need: each is looked up or summed, and kept until the answer. */
+export const MAX_FACTS_OF_REQUEST = 1_000;
+/** Most facts that the policies in force may need: no single request needs more. */
+export const MAX_FACTS_IN_FORCE = 1_000;
+
+/** Number of facts that a policy needs besides the request: its limits, and its conditions on earlier actions and claims. */
+export function factsOfPolicy({ limits, conditions }: Pick<PolicyRules, 'limits' | 'conditions'>): number {
+  return limits.length + conditions.filter((condition) => 'earlier' in condition || 'claim' in condition).length;
+}
+
+/** Why a list of questions is refused that needs so many facts; undefined if it is not. */
+export function factsFault(facts: number): string | undefined {
+  if (facts <= MAX_FACTS_OF_REQUEST) return undefined;
+  return (
+    `must be fewer: the policies look up ${facts} limits, earlier actions and claims for them, ` +
+    `and at most ${MAX_FACTS_OF_REQUEST} for one request`
+  );
+}
