@@ -52,14 +52,14 @@ export class HttpModule implements OnApplicationBootstrap {
 
 /** The throttler counts with `RateLimits`. */
 async function throttlerOptions(configuration: Configuration, opened: OpenedParts): Promise<ThrottlerModuleOptions> {
-  const { rateLimit, rateWindow } = configuration;
+  const { rateLimit, rateLimitPerKey, rateWindow } = configuration;
   const counter = await opened.open(
     () => counterFor(configuration),
     (part) => part.close?.(),
   );
   return {
     throttlers: [{ limit: rateLimit, ttl: rateWindow }],
-    storage: new RateLimits(rateLimit, counter),
+    storage: new RateLimits(rateLimit, counter, rateLimitPerKey),
   };
 }
 

@@ -284,7 +284,8 @@ describe('An issuer', () => {
 
   it('that was never reached has its tokens answered with 503', async () => {
     const path = join(folder, 'unreachable.json');
-    writeFileSync(path, JSON.stringify([{ ...sound, jwks: 'http://127.0.0.1:1/jwks' }]));
+    // Editors of Windows write a byte order mark.
+    writeFileSync(path, `\uFEFF${JSON.stringify([{ ...sound, jwks: 'http://127.0.0.1:1/jwks' }])}`);
     const app = await createTestApp({ environment: { TOKEN_ISSUERS: path } });
     const claims = { iss: ISSUER, aud: 'a', sub: 'x', exp: secondsFromNow(600) };
     const Authorization = `Bearer ${encoded({ alg: 'ES256' })}.${encoded(claims)}.AAAA`;
@@ -301,9 +302,10 @@ describe('An issuer', () => {
     ['an unknown member', [{ ...sound, agentPattern: '*' }]],
     ['an issuer twice', [sound, sound]],
     ['an issuer with a "#", which begins the subject in the name of an actor', [{ ...sound, issuer: `${ISSUER}#a` }]],
+    ['a name given twice', JSON.stringify([sound]).replace('"audience":', '"audience":"b","audience":')],
   ])('is refused at the start with %s', async (_what, content) => {
     const path = join(folder, 'faulty.json');
-    writeFileSync(path, JSON.stringify(content));
+    writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content));
     const environment = { NODE_ENV: 'test', LOG_LEVEL: 'silent', TOKEN_ISSUERS: path };
     await expect(createApp({ environment })).rejects.toThrow(ConfigurationError);
   });

@@ -89,6 +89,8 @@ describe('Forward auth', () => {
     [`${HOST}/v1/a?x=1&y=%2F..%2F`, `${HOST}/v1/a`, 'x=1&y=%2F..%2F'],
     [`${HOST}/v1/a/?b?c/`, `${HOST}/v1/a/-`, 'b?c/'],
     [`${HOST}/v1/a?`, `${HOST}/v1/a`, ''],
+    ['ws://api.example.com:8080/a', 'http://api.example.com:8080/a', undefined],
+    ['WSS://api.example.com:443/v1/a?b', `${HOST}/v1/a`, 'b'],
   ])('takes %s for %s', async (url, resourceId, query) => {
     const parameters = query === undefined ? {} : { query };
     const [scheme = '', rest = ''] = url.split('://');
@@ -168,7 +170,7 @@ describe('Forward auth', () => {
       `${HOST} , x://b`.slice(4),
     ])
       expect(await faultOf({ ...NGINX, 'X-Original-URL': url })).toEqual(['header.X-Original-URL']);
-    for (const scheme of ['wss', 'https,http', 'https:'])
+    for (const scheme of ['wsss', 'constructor', 'https,http', 'https:'])
       expect(await faultOf({ ...TRAEFIK, 'X-Forwarded-Proto': scheme })).toEqual(['header.X-Forwarded-Proto']);
   });
 

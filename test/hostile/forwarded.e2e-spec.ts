@@ -37,13 +37,34 @@ describe('The address of a client', () => {
     expect(await audited('Forwarded: for=198.51.100.1', 'X-Real-IP: 198.51.100.1')).toBe('127.0.0.1');
   });
 
-  it.each(['', ' ', ',', 'unknown', '198.51.100', '198.51.100.1:80', '[2001:db8::1]', "'; DROP TABLE x", '<script>'])(
-    'is the proxy\u2019s if the header has something that is not an address: %j',
-    async (forwarded) => {
-      await start({ TRUST_PROXY: '1' });
-      expect(await audited(`X-Forwarded-For: ${forwarded}`)).toBe('127.0.0.1');
-    },
-  );
+  it.each([
+    '',
+    ' ',
+    ',',
+    'unknown',
+    '198.51.100',
+    '198.51.100.1:',
+    ':80',
+    '[unknown]:80',
+    '2001:db8::1:80443',
+    '[198.51.100',
+    "'; DROP TABLE x",
+    '<script>',
+  ])('is the proxy\u2019s if the header has something that is not an address: %j', async (forwarded) => {
+    await start({ TRUST_PROXY: '1' });
+    expect(await audited(`X-Forwarded-For: ${forwarded}`)).toBe('127.0.0.1');
+  });
+
+  it.each([
+    ['203.0.113.7:51000', '203.0.113.7'],
+    ['[2001:db8::1]:443', '2001:db8::1'],
+    ['[2001:db8::1]', '2001:db8::1'],
+    ['[::ffff:203.0.113.7]:443', '203.0.113.7'],
+    ['203.0.113.7:51000, 10.1.2.3:443,[fd00::7]:80, [fd00::8]', '203.0.113.7'],
+  ])('is without its port, and so are those of trusted proxies: %s', async (forwarded, address) => {
+    await start({ TRUST_PROXY: '127.0.0.0/8,10.0.0.0/8,fd00::/8' });
+    expect(await audited(`X-Forwarded-For: ${forwarded}`)).toBe(address);
+  });
 
   it('is the last address that does not belong to a trusted proxy', async () => {
     await start({ TRUST_PROXY: '127.0.0.0/8,10.0.0.0/8' });

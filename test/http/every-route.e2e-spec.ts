@@ -75,6 +75,27 @@ describe('Every route', () => {
     }
   });
 
+  it('refuses a name given twice, unless its body only records or asks', async () => {
+    const taking: string[] = [];
+    for (const route of routesWithBody()) {
+      const answer = await send(app, route.method, route.path, { body: '{"unknown":[{"a":1,"\\u0061":2}]}' });
+      const repeated = faults(answer)['unknown[0].a'];
+      if (repeated === undefined) taking.push(name(route));
+      else expect(repeated).toBe('must be given once: it is there twice');
+    }
+    expect(taking.sort()).toEqual([
+      'POST /api/v1/agents/1/execute',
+      'POST /api/v1/entities',
+      'POST /api/v1/entities/1/claims',
+      'POST /api/v1/executions/1/cancel',
+      'POST /api/v1/executions/1/result',
+      'POST /api/v1/executions/1/resume',
+      'POST /api/v1/policies/evaluate',
+      'POST /api/v1/provenance/verify',
+      'PUT /api/v1/entities/1',
+    ]);
+  });
+
   it('refuses a body that is not JSON, not an object, or of another type', async () => {
     for (const route of routesWithBody()) {
       expect((await send(app, route.method, route.path, { body: '{' })).status).toBe(400);

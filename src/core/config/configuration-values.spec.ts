@@ -24,6 +24,7 @@ describe('values', () => {
     ['apiKey', 'API_KEY', '!', '!'],
     ['apiKeyPrevious', 'API_KEY_PREVIOUS', KEY, KEY],
     ['rateLimit', 'RATE_LIMIT', '1', 1],
+    ['rateLimitPerKey', 'RATE_LIMIT_PER_KEY', '1', 1],
     ['rateWindow', 'RATE_WINDOW', '2147483647', 2_147_483_647],
     ['corsOrigins', 'CORS_ORIGIN', '*', '*'],
     [
@@ -128,6 +129,7 @@ describe('values', () => {
     API_KEY: ['two words', 'schlüssel', 'k'.repeat(1025), 'tab\tbed'],
     API_KEY_PREVIOUS: ['two words'],
     RATE_LIMIT: ['0', '2147483648', 'many'],
+    RATE_LIMIT_PER_KEY: ['0', '2147483648', 'many'],
     RATE_WINDOW: ['0', '1m', '2147483648'],
     REDIS_URL: [
       'localhost:6379',

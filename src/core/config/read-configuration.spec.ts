@@ -20,6 +20,7 @@ describe('defaults', () => {
       apiKeyPrevious: null,
       tokenIssuers: null,
       rateLimit: 100,
+      rateLimitPerKey: null,
       rateWindow: 60_000,
       redisUrl: null,
       signingKey: null,

@@ -89,7 +89,7 @@ export const ERRORS = table({
   RATE_LIMITED: {
     status: 429,
     meaning: 'Too many requests in this window.',
-    example: { message: 'At most 100 requests are allowed per window. Try again in 42 s.' },
+    example: { message: 'At most 100 requests are allowed per window (RATE_LIMIT). Try again in 42 s.' },
   },
   HEADERS_TOO_LARGE: {
     status: 431,

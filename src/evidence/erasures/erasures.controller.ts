@@ -9,7 +9,7 @@ import { ListQuery } from '../../http/lists/list.query';
 import { type ListAnswer, Lists } from '../../http/lists/lists';
 import { ApiRecordId } from '../../http/openapi/documentation.decorators';
 import { Caller } from '../../http/input/caller.decorator';
-import { RequiresScope } from '../../http/request/routes';
+import { RequiresScope, Marked } from '../../http/request/routes';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { CreateErasureRequest, ErasureResponse } from './dto/erasure.dto';
 import { ERASURE } from './erasure.entity';
@@ -17,6 +17,7 @@ import { ErasuresService } from './erasures.service';
 
 @ApiTags('Erasures')
 @RequiresScope('audit')
+@Marked({ refusesRepeatedNames: true })
 @Controller('erasures')
 export class ErasuresController {
   constructor(

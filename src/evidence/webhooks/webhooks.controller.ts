@@ -23,6 +23,7 @@ import { WebhooksService } from './webhooks.service';
 
 @ApiTags('Events')
 @RequiresScope('admin')
+@Marked({ refusesRepeatedNames: true })
 @Controller('webhooks')
 export class WebhooksController {
   constructor(

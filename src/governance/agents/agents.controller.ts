@@ -3,7 +3,7 @@ import { ApiBody, ApiCreatedResponse, ApiParam, ApiTags } from '@nestjs/swagger'
 import { Answers, AnswersNothing, ApiRoute } from '../../http/openapi/answer-members';
 import { ApiExamples } from '../../http/openapi/documentation.decorators';
 import { found } from '../../core/errors/domain-error';
-import { AnyScope, ApiErrors, RequiresScope, Revisioned } from '../../http/request/routes';
+import { AnyScope, ApiErrors, RequiresScope, Revisioned, Marked } from '../../http/request/routes';
 import { Caller } from '../../http/input/caller.decorator';
 import { IfMatch, type Precondition } from '../../http/conditional/precondition';
 import { AsOfQuery } from '../../http/as-of/as-of.query';
@@ -31,6 +31,7 @@ const ApiIdOrName = (example = 'reminder-bot'): MethodDecorator =>
   ApiParam({ name: 'id', description: "The agent's id, or its name percent-encoded.", example });
 
 @ApiTags('Agents')
+@Marked({ refusesRepeatedNames: true })
 @Controller('agents')
 export class AgentsController {
   constructor(

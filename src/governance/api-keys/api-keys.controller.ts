@@ -24,6 +24,7 @@ import {
 
 @ApiTags('API keys')
 @RequiresScope('admin')
+@Marked({ refusesRepeatedNames: true })
 @Controller('api-keys')
 export class ApiKeysController {
   constructor(

@@ -29,6 +29,7 @@ import {
 import { ApprovedTogetherResponse, ApproverListResponse, DecisionResponse } from './dto/decision.response';
 
 @ApiTags('Decisions')
+@Marked({ refusesRepeatedNames: true })
 @Controller('decisions')
 export class DecisionsController {
   constructor(

@@ -21,8 +21,14 @@ export const HEADER_FAMILIES = [
 
 /** A token of RFC 9110, 5.6.2, which is all that a server takes for a method; with `http.` before it an action. */
 const METHOD = /^[\w!#$%&'*+.^`|~-]{1,95}$/;
-const WEB = /^https?$/i;
-const WEB_URL = /^(https?):\/\/([^/?#]*)(.*)$/is;
+/** A WebSocket begins as a request with one of the first two. */
+const SCHEMES: ReadonlyMap<string, string> = new Map([
+  ['http', 'http'],
+  ['https', 'https'],
+  ['ws', 'http'],
+  ['wss', 'https'],
+]);
+const WEB_URL = /^(https?|wss?):\/\/([^/?#]*)(.*)$/is;
 /** Of an authority. With one of these the URL would have another host, or another path, than the parts that make it up. */
 const END_OF_HOST = /[/?#@\\]/;
 const VISIBLE_ASCII = /^[\x21-\x7e]*$/;
@@ -65,12 +71,13 @@ function placeOfUrl(url = ''): Place {
 }
 
 function placeOfParts([scheme = '', authority = '', target = '']: readonly string[]): Place {
-  if (!WEB.test(scheme)) throw invalidField('header.X-Forwarded-Proto', 'must be http or https');
+  if (!SCHEMES.has(scheme.toLowerCase()))
+    throw invalidField('header.X-Forwarded-Proto', 'must be http or https; for a WebSocket, ws or wss');
   return { scheme, authority, target };
 }
 
 function resourceAt({ scheme: given, authority, target }: Place): Pick<ForwardedRequest, 'url' | 'query'> {
-  const scheme = given.toLowerCase();
+  const scheme = SCHEMES.get(given.toLowerCase()) ?? '';
   const host = authority.toLowerCase().replace(DEFAULT_PORTS[scheme] ?? '', '');
   const [path = '', ...queries] = target.split('?');
   // No resource ends in `/`, and what a server serves there is another one than without it.

@@ -18,6 +18,7 @@ const ApiPerson = (): MethodDecorator =>
   ApiParam({ name: 'id', description: "The person's id, or name percent-encoded.", example: 'change-reviewer' });
 
 @ApiTags('Passkeys')
+@Marked({ refusesRepeatedNames: true })
 @Controller('agents/:id/passkeys')
 export class PasskeysController {
   constructor(

@@ -17,6 +17,7 @@ import { PoliciesService } from './policies.service';
 import { POLICY } from './policy.entity';
 
 @ApiTags('Policies')
+@Marked({ refusesRepeatedNames: true })
 @Controller('policies')
 export class PoliciesController {
   constructor(

@@ -12,6 +12,7 @@ import { PolicySetsService } from './policy-sets.service';
 const MOST_VALUES = 500_000;
 
 @ApiTags('Policies')
+@Marked({ refusesRepeatedNames: true })
 @Controller('policies')
 export class PolicySetsController {
   constructor(private readonly sets: PolicySetsService) {}

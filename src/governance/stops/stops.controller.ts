@@ -23,6 +23,7 @@ const URGENT = 'stops';
 type StopList = ListAnswer<StopResponse>;
 
 @ApiTags('Stops')
+@Marked({ refusesRepeatedNames: true })
 @Controller('stops')
 export class StopsController {
   constructor(

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { type Scope, SCOPES } from '../../ledger/caller';
 import { subjectFault } from '../policies/patterns/subjects';
+import { repeatedName } from '../../core/values/repeated-name';
 import { parsedJson } from '../../core/json/json-value';
 import { ConfigurationError } from '../../core/config/read-configuration';
 import { choiceShape, faultsAt, listShape, objectShape, textShape } from '../../http/validation/shapes';
@@ -65,6 +66,8 @@ export function parseTokenIssuers(
 ): { readonly issuers: readonly TokenIssuer[] } | { readonly fault: string } {
   const list = parsedJson(text);
   if (list === undefined) return { fault: 'is not JSON' };
+  const repeated = repeatedName(text);
+  if (repeated !== undefined) return { fault: `has the member ${repeated.join('.')} twice` };
   const [first] = faultsAt('', ISSUERS.rule, list);
   if (first !== undefined) return { fault: `${first.at} ${first.message}`.trim() };
   const issuers = list as readonly TokenIssuer[];
@@ -92,7 +95,7 @@ export function issuersIn(path: string | null): readonly TokenIssuer[] {
 
 function textOf(path: string): string {
   try {
-    return readFileSync(path, 'utf8');
+    return readFileSync(path, 'utf8').replace(/^\uFEFF/, '');
   } catch {
     throw faultIn(path, 'cannot be read');
   }

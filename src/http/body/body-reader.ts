@@ -32,7 +32,7 @@ export class BodyReader {
    */
   async read(request: ServiceRequest, response: ServerResponse): Promise<JsonBody | undefined> {
     if (!announcesBody(request)) return undefined;
-    const { bodyLimit, mostListedValues, takesForm } = request.traits;
+    const { bodyLimit, mostListedValues, takesForm, refusesRepeatedNames } = request.traits;
     const requireType = takesForm ? requireForm : requireJson;
     const limit = this.configuration[bodyLimit];
     const length = announcedLength(request.headers['content-length']);
@@ -49,7 +49,7 @@ export class BodyReader {
     // With a known length, this was checked before reading.
     if (length === 0) requireType(request);
     if (takesForm) return { value: { form: bytes.toString() }, values: 1, faults: [] };
-    const body = parseJsonBody(bytes, mostListedValues);
+    const body = parseJsonBody(bytes, { mostInAll: mostListedValues, refusesRepeatedNames });
     pass?.shrink(bytes.length + (mostListedValues === undefined ? 0 : body.values * BYTES_OF_A_VALUE));
     return body;
   }

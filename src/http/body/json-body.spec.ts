@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { extentOf, parseJsonBody } from './json-body';
+import { repeatedName } from '../../core/values/repeated-name';
 import { scanJson } from './json-scanner';
 
 /** What the scan must find, derived from the parsed value alone, for values that JSON.stringify has written. */
@@ -78,6 +79,40 @@ describe('scanJson', () => {
   it('keeps paths short', () => {
     const [fault] = scanJson(`{"${'k'.repeat(1000)}":1e999}`);
     expect(fault?.field.length).toBeLessThan(120);
+  });
+});
+
+describe('repeatedName', () => {
+  it('finds none in what JSON.stringify writes, and the one that a member was given before', () => {
+    const name = fc.oneof(
+      fc.string({ unit: 'binary', maxLength: 3 }),
+      fc.constantFrom('a', '"', '":{', '\\', '__proto__'),
+    );
+    const value = fc.letrec((tie) => ({
+      value: fc.oneof(
+        { maxDepth: 4 },
+        fc.constantFrom(1, null, '":', '{"a":1,"a":1}', '\\"'),
+        fc.array(tie('value'), { maxLength: 3 }),
+        fc
+          .array(fc.tuple(name, tie('value')), { maxLength: 3 })
+          .map((members) => Object.fromEntries(members) as object),
+      ),
+    })).value;
+    fc.assert(
+      fc.property(value, name, fc.constantFrom(undefined, 2), (inner, twice, indent) => {
+        const text = JSON.stringify(inner, undefined, indent);
+        expect(repeatedName(text)).toBeUndefined();
+        const member = `${JSON.stringify(twice)} : ${text}`;
+        expect(repeatedName(`{"list":[${text}, {${member},${member}}]}`)).toEqual(['list', 1, twice]);
+      }),
+    );
+  });
+
+  it('refuses it in a body only where the route says so', () => {
+    const body = Buffer.from('{"policies":[{"effect":"deny","effect":"allow"}]}');
+    const [fault] = parseJsonBody(body, { refusesRepeatedNames: true }).faults;
+    expect(fault?.field).toBe('policies[0].effect');
+    expect(parseJsonBody(body).faults).toEqual([]);
   });
 });
 

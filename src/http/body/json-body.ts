@@ -1,6 +1,7 @@
 import { type FieldFault, invalidField } from '../../core/errors/domain-error';
 import type { JsonObject } from '../../core/json/json-value';
-import { scanJson } from './json-scanner';
+import { repeatedName } from '../../core/values/repeated-name';
+import { pathTo, scanJson } from './json-scanner';
 
 /** Deepest level allowed; the body itself is level 1. */
 const MOST_LEVELS = 32;
@@ -21,12 +22,18 @@ export interface JsonBody {
   readonly faults: readonly FieldFault[];
 }
 
+/** What a route says about its body. */
+interface BodyRules {
+  /** See `extentOf`. */
+  readonly mostInAll?: number | undefined;
+  readonly refusesRepeatedNames?: boolean;
+}
+
 /**
  * Parses the bytes of a body.
- * @param mostInAll see `extentOf`
  * @throws VALIDATION_ERROR when they have too many values, are not UTF-8, not JSON, too deep or not an object.
  */
-export function parseJsonBody(bytes: Buffer, mostInAll = MOST_VALUES): JsonBody {
+export function parseJsonBody(bytes: Buffer, { mostInAll, refusesRepeatedNames = false }: BodyRules = {}): JsonBody {
   const { values, levels, excess } = extentOf(bytes, mostInAll);
   if (excess !== undefined) throw invalidField('body', excess);
   const text = textOf(bytes);
@@ -35,7 +42,23 @@ export function parseJsonBody(bytes: Buffer, mostInAll = MOST_VALUES): JsonBody 
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw invalidField('body', 'must be a JSON object');
   }
-  return { value: value as JsonObject, values, faults: WORTH_SCANNING.test(text) ? scanJson(text) : [] };
+  const faults = WORTH_SCANNING.test(text) ? scanJson(text) : [];
+  // A name that is given twice counts twice in the text, and once in what is parsed.
+  const isRepeated = refusesRepeatedNames && valuesIn(value) < values;
+  return { value: value as JsonObject, values, faults: isRepeated ? [...repetitionFaults(text), ...faults] : faults };
+}
+
+/** Counts members and elements at any depth. */
+function valuesIn(value: object): number {
+  const members: readonly unknown[] = Array.isArray(value) ? value : Object.values(value);
+  let values = members.length;
+  for (const member of members) if (typeof member === 'object' && member !== null) values += valuesIn(member);
+  return values;
+}
+
+function repetitionFaults(text: string): FieldFault[] {
+  const path = repeatedName(text);
+  return path === undefined ? [] : [{ field: pathTo(path), message: 'must be given once: it is there twice' }];
 }
 
 function textOf(bytes: Buffer): string {

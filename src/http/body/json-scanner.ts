@@ -9,6 +9,11 @@ function pathOf(parent: string, key: string): string {
   return parent === '' && step.startsWith('.') ? step.slice(1) : `${parent}${step}`;
 }
 
+/** Names a place in a body by its steps: `policies[0].effect`. */
+export function pathTo(steps: readonly (string | number)[]): string {
+  return steps.reduce<string>((path, step) => (typeof step === 'number' ? `${path}[${step}]` : pathOf(path, step)), '');
+}
+
 /** The rest of the path to a member of an object: `.a`, `["two words"]`. */
 export function stepTo(key: string): string {
   return PLAIN_KEY.test(key) ? `.${shownKey(key)}` : `[${JSON.stringify(shownKey(key))}]`;

@@ -57,14 +57,18 @@ export class AppThrottlerGuard extends ThrottlerGuard {
   /** Without a promise where the count is in memory: one for each request would cost more than the count. */
   private count(request: ServiceRequest, response: Response, identity: Identity | null): Promise<boolean> {
     const { isUncounted, rateLimitBucket, keyHoldersBucket } = request.traits;
-    // Clients with a key have a bucket of their own, or strangers behind the same proxy could use it up.
-    const bucket = identity === null ? rateLimitBucket : keyHoldersBucket;
     const admit = (status: RateLimitStatus): Promise<boolean> => {
       for (const [name, value] of status.headers) response.setHeader(name, value);
       if (status.exceeded && !isUncounted) throw rateLimited(status);
       return ALLOWED;
     };
-    const status = this.limits.count(bucket, request.client, isUncounted ? 0 : 1);
+    const { client } = request;
+    const requests = isUncounted ? 0 : 1;
+    // Clients with a key have a bucket of their own, or strangers behind the same proxy could use it up.
+    const status =
+      identity === null
+        ? this.limits.count(rateLimitBucket, client, requests)
+        : this.limits.countHolder(keyHoldersBucket, { client, holder: callerKey(identity) }, requests);
     return status instanceof Promise ? status.then(admit) : admit(status);
   }
 
@@ -85,7 +89,12 @@ export class AppThrottlerGuard extends ThrottlerGuard {
   }
 }
 
-function rateLimited(status: RateLimitStatus): DomainError {
-  const message = `At most ${status.limit} requests are allowed per window. Try again in ${status.retryAfter} s.`;
-  return new DomainError('RATE_LIMITED', message, { headers: { 'Retry-After': String(status.retryAfter) } });
+/** The same for all requests with one key, or with tokens of one subject. */
+function callerKey({ actor: { type, id } }: Identity): string {
+  return `${type} ${id}`;
+}
+
+function rateLimited({ limit, setting, retryAfter }: RateLimitStatus): DomainError {
+  const message = `At most ${limit} requests are allowed per window (${setting}). Try again in ${retryAfter} s.`;
+  return new DomainError('RATE_LIMITED', message, { headers: { 'Retry-After': String(retryAfter) } });
 }

@@ -88,9 +88,14 @@ export class FixedWindows {
   }
 }
 
+/** The settings that limit rates. */
+export type RateLimitSetting = 'RATE_LIMIT' | 'RATE_LIMIT_PER_KEY';
+
 /** How much of its limit a client has used. */
 export interface RateLimitStatus {
   readonly limit: number;
+  /** The setting that has the limit. */
+  readonly setting: RateLimitSetting;
   readonly remaining: number;
   /** Seconds until the window resets, at least one. */
   readonly retryAfter: number;
@@ -101,10 +106,20 @@ export interface RateLimitStatus {
 
 /** The throttler's storage: compares counts with the limit. */
 export class RateLimits implements ThrottlerStorage, OnApplicationShutdown {
+  /** @param perKey the limit of each key; null if the keys of a client count together. */
   constructor(
     private readonly limit: number,
     private readonly counter: RequestCounter,
+    private readonly perKey: number | null = null,
   ) {}
+
+  /** Counts a request with a valid key, or with 0 none: for its holder if each key has a limit, otherwise for its client. */
+  countHolder(bucket: string, { client, holder }: KeyUse, requests = 1): RateLimitStatus | Promise<RateLimitStatus> {
+    if (this.perKey === null) return this.count(bucket, client, requests);
+    const limit = { setting: 'RATE_LIMIT_PER_KEY', most: this.perKey } as const;
+    const window = this.counter.hit(bucket, holder, requests);
+    return window instanceof Promise ? window.then((counted) => statusOf(counted, limit)) : statusOf(window, limit);
+  }
 
   /**
    * Counts a request of a client (see `countedClient`), or with 0 none, and returns its status in the bucket:
@@ -112,7 +127,8 @@ export class RateLimits implements ThrottlerStorage, OnApplicationShutdown {
    */
   count(bucket: string, client: string, requests = 1): RateLimitStatus | Promise<RateLimitStatus> {
     const window = this.counter.hit(bucket, client, requests);
-    return window instanceof Promise ? window.then((counted) => this.statusOf(counted)) : this.statusOf(window);
+    const limit = { setting: 'RATE_LIMIT', most: this.limit } as const;
+    return window instanceof Promise ? window.then((counted) => statusOf(counted, limit)) : statusOf(window, limit);
   }
 
   /** What the throttler asks of its storage. The guard calls `count`, which knows clients and their buckets. */
@@ -125,20 +141,31 @@ export class RateLimits implements ThrottlerStorage, OnApplicationShutdown {
   onApplicationShutdown(): void {
     this.counter.close?.();
   }
+}
 
-  private statusOf({ hits, resetsAt }: RateWindow): RateLimitStatus {
-    const { limit } = this;
-    const remaining = Math.max(0, limit - hits);
-    return {
-      limit,
-      remaining,
-      retryAfter: Math.max(1, Math.ceil((resetsAt - Date.now()) / 1000)),
-      exceeded: hits > limit,
-      headers: [
-        ['X-RateLimit-Limit', String(limit)],
-        ['X-RateLimit-Remaining', String(remaining)],
-        ['X-RateLimit-Reset', String(Math.ceil(resetsAt / 1000))],
-      ],
-    };
-  }
+/** Who uses a key, and from where. */
+export interface KeyUse {
+  /** See `countedClient`. */
+  readonly client: string;
+  /** The same for all requests with one key, or with tokens of one subject. */
+  readonly holder: string;
+}
+
+function statusOf(
+  { hits, resetsAt }: RateWindow,
+  { setting, most }: { readonly setting: RateLimitSetting; readonly most: number },
+): RateLimitStatus {
+  const remaining = Math.max(0, most - hits);
+  return {
+    limit: most,
+    setting,
+    remaining,
+    retryAfter: Math.max(1, Math.ceil((resetsAt - Date.now()) / 1000)),
+    exceeded: hits > most,
+    headers: [
+      ['X-RateLimit-Limit', String(most)],
+      ['X-RateLimit-Remaining', String(remaining)],
+      ['X-RateLimit-Reset', String(Math.ceil(resetsAt / 1000))],
+    ],
+  };
 }

@@ -24,6 +24,7 @@ export function noteArrival(request: ServiceRequest, response: Response, next: N
   const usable = STANDARD_PATH.test(request.url) ? VISIBLE_ID : USABLE_ID;
   request.id = requestIdFor(isShowing ? undefined : asked, usable);
   response.setHeader('X-Request-Id', request.id);
+  stripPorts(request.headers);
   request.address = addressOf(request);
   request.client = countedClient(request.address);
   request.traceId = traceIdIn(request.headers['traceparent']);
@@ -55,6 +56,17 @@ export function requestIdFor(asked: string | string[] | undefined, usable = USAB
 }
 
 const GROUPS_IN_A_SITE = 4;
+
+/** An IPv4 address with a port, or an IPv6 address in brackets, with or without a port. */
+const ADDRESS_AND_PORT = /^(?:(\d+(?:\.\d+){3}):\d+|\[([\da-f:.]+)\](?::\d+)?)$/i;
+
+/** Some gateways send the client's port as well, which is no part of its address, nor of a trusted proxy's. */
+function stripPorts(headers: IncomingMessage['headers']): void {
+  const { 'x-forwarded-for': stated } = headers;
+  if (typeof stated !== 'string') return;
+  const addresses = stated.split(',').map((item) => item.trim().replace(ADDRESS_AND_PORT, '$1$2'));
+  headers['x-forwarded-for'] = addresses.join(',');
+}
 
 /**
  * The socket's address, or what trusted proxies report (Express `trust proxy`); if a proxy passed on something that is

@@ -64,6 +64,8 @@ export class RouteMarks {
    * has as many as most.
    */
   readonly mostListedValues: number | undefined = undefined;
+  /** The body becomes a rule, or says who decides: a name may be given only once in an object. */
+  readonly refusesRepeatedNames: boolean = false;
   /** The route only reads: an `Idempotency-Key` is validated, and otherwise ignored. */
   readonly ignoresIdempotencyKey: boolean = false;
   /** The body is a form, taken as it was sent, as the member `form`: its signature covers these bytes. */

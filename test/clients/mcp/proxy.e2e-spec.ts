@@ -288,6 +288,16 @@ describeOnSqlite('gov mcp', () => {
       const other = `The lock ${lock} cannot be used: it is not what gov mcp pin writes. Write it by gov mcp pin --lock ${lock}.\n`;
       expect((await mcp('--lock', lock, '--', 'true')).errors).toBe(other);
     }
+    for (const option of ['--map', '--config', '--lock']) {
+      const file = join(shop.folder, 'twice.json');
+      writeFileSync(file, '\uFEFF{"tools":{"open":{}},\n\t"tools":{}}');
+      const { exitCode, errors } = await mcp(option, file, ...(option === '--config' ? [] : ['--', 'true']));
+      expect([option, exitCode, errors]).toEqual([
+        option,
+        1,
+        expect.stringContaining(`${file} cannot be used: the name "tools" is given twice at line 2, column 2`),
+      ]);
+    }
     expect(await mcp('--lock', 'nowhere.lock', '--', 'true')).toMatchObject({
       exitCode: 1,
       errors: expect.stringContaining('The lock nowhere.lock cannot be used'),

@@ -64,6 +64,29 @@ describe('The rate limit of callers', () => {
     expect((await withBearer(bound.secret)).status).toBe(429);
   });
 
+  it('is one for each key, and for each subject of tokens, with RATE_LIMIT_PER_KEY', async () => {
+    const environment = {
+      ...{ RATE_LIMIT: '5', RATE_LIMIT_PER_KEY: '3', RATE_WINDOW: '2147483647' },
+      TOKEN_ISSUERS: join(folder, 'issuers.json'),
+    };
+    const limited = await createTestApp({ environment });
+    const ask = (credential: string): Promise<Answer> =>
+      send(limited, 'GET', '/api/v1/me', { key: null, headers: { Authorization: `Bearer ${credential}` } });
+    await createAgent(limited, { name: 'bot' });
+    const keys = [(await issueKey(limited)).secret, ...tokens];
+    const [key = '', token = '', sameSubject = ''] = keys;
+    for (const credential of [key, token, key, token, key, sameSubject])
+      expect((await ask(credential)).status).toBe(200);
+    const { status, body } = await ask(key);
+    expect([status, body.error.message]).toEqual([429, expect.stringContaining('(RATE_LIMIT_PER_KEY)')]);
+    expect((await ask(sameSubject)).status).toBe(429);
+    // The operator has made two requests.
+    expect(remaining(await send(limited, 'GET', '/api/v1/me'))).toEqual([200, 0]);
+    for (let count = 0; count < 5; count += 1) expect(remaining(await ask('wrong'))).toEqual([401, 4 - count]);
+    expect((await ask('wrong')).body.error.message).toContain('(RATE_LIMIT)');
+    await limited.close();
+  });
+
   it('is that of strangers for a key that is wrong, revoked or expired', async () => {
     const key = await issueKey(app);
     const short = await issueKey(app, { expiresAt: new Date(Date.now() + SOON).toISOString() });

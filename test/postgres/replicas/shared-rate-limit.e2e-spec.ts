@@ -89,6 +89,13 @@ describeWhereReachable([REDIS_SERVER], 'The rate limit in Redis', () => {
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
   });
 
+  it('is a single one for a key over all processes with RATE_LIMIT_PER_KEY, from whatever address', async () => {
+    await start(2, { RATE_WINDOW: '60000', RATE_LIMIT_PER_KEY: '1000000000' });
+    const first = remainingOf(await request(0));
+    client = newClient();
+    expect(remainingOf(await request(1))).toBe(first - 1);
+  });
+
   it('admits the client again in the next window', async () => {
     await start(2);
     await statuses(LIMIT + 1);

@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { beforeEarlyEnd } from '../early-end.js';
 import { findingFetch } from '../finding-fetch.js';
 import { printError, printJson, printLine, printTable } from '../output.js';
+import { readJsonFile } from '../json-file.js';
 import { settings, SettingsError } from '../settings.js';
 import { type DemoCompany, type IssuedDemoKey, makeDemoCompany } from '../../../typescript/src/demo-company.js';
 import { GovernanceError } from '../../../typescript/src/index.js';
@@ -74,7 +74,7 @@ function readCompany(file: string | URL): DemoCompany {
 
 function parsed(file: string | URL): Partial<DemoCompany> | null {
   try {
-    return JSON.parse(readFileSync(file, 'utf8')) as Partial<DemoCompany> | null;
+    return readJsonFile(file) as Partial<DemoCompany> | null;
   } catch (error) {
     throw new SettingsError(`${String(file)} cannot be read: ${(error as Error).message}`);
   }

@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { changedNumberText, doubtfulNumberIn } from '../changed-number.js';
+import { readJsonFile } from '../json-file.js';
 import { SettingsError } from '../settings.js';
 
 /** How a tool call becomes a request to the policies, if not by its names. */
@@ -76,7 +76,7 @@ export function plainName(name: string): string {
 export function readMapping(path: string | undefined): Mapping {
   if (path === undefined) return NO_MAPPING;
   try {
-    return mappingOf(JSON.parse(readFileSync(path, 'utf8')) as unknown);
+    return mappingOf(readJsonFile(path));
   } catch (error) {
     throw new SettingsError(`The mapping ${path} cannot be used: ${error instanceof Error ? error.message : ''}`);
   }

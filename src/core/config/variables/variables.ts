@@ -110,6 +110,13 @@ export const VARIABLES = {
     default: '100',
     ...wholeNumber(1, 2 ** 31 - 1),
   },
+  rateLimitPerKey: {
+    name: 'RATE_LIMIT_PER_KEY',
+    description:
+      'Requests that each key, or each subject of tokens, may make per window, from whatever address. Unset: those of an address share RATE_LIMIT.',
+    example: '1000',
+    ...optional('a whole number from 1 to 2147483647, in digits', (text) => parseWholeNumber(text, 1, 2 ** 31 - 1)),
+  },
   rateWindow: {
     name: 'RATE_WINDOW',
     description: 'Length of the rate limit window in milliseconds.',

@@ -7,7 +7,7 @@ import { equalities } from '../../../http/lists/list.query';
 import { type ListAnswer, Lists } from '../../../http/lists/lists';
 import { Answers, ApiRoute } from '../../../http/openapi/answer-members';
 import { ApiRecordId } from '../../../http/openapi/documentation.decorators';
-import { AdmittedBy, AnyScope, RequiresScope } from '../../../http/request/routes';
+import { AdmittedBy, AnyScope, RequiresScope, Marked } from '../../../http/request/routes';
 import { RecordReader } from '../../../ledger/reading/record-reader';
 import { withAgentId } from '../../agents/find-agent';
 import { GrantListQuery, GrantResponse, RevokeGrantRequest } from './dto/grant.dto';
@@ -15,6 +15,7 @@ import { GRANT } from './grant.entity';
 import { GrantReaders, GrantsService } from './grants.service';
 
 @ApiTags('Grants')
+@Marked({ refusesRepeatedNames: true })
 @Controller('grants')
 export class GrantsController {
   constructor(

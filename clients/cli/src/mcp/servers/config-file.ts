@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readJsonFile } from '../../json-file.js';
 import { SettingsError } from '../../settings.js';
 import { isSecretName, type Target } from './governed-server.js';
 import { isPlainName } from '../mapping.js';
@@ -22,7 +22,7 @@ const TYPES: Readonly<Record<string, readonly unknown[]>> = {
 /** The servers of a file in the form of MCP clients, in its order. @throws SettingsError that names what is wrong. */
 export function readConfig(path: string): ServerEntry[] {
   try {
-    const { mcpServers } = object(JSON.parse(readFileSync(path, 'utf8')), 'it');
+    const { mcpServers } = object(readJsonFile(path), 'it');
     const entries = Object.entries(object(mcpServers, 'mcpServers'));
     if (entries.length === 0) throw new TypeError('mcpServers names no server.');
     return entries.map(([name, entry]) => ({ name: nameOf(name), target: targetOf(entry, `mcpServers.${name}`) }));

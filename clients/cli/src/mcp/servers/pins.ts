@@ -1,6 +1,7 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import type { Tool } from '@modelcontextprotocol/client';
 import { canonicalJson, digestOf } from '../../../../typescript/src/canonical-json.js';
+import { readJsonFile } from '../../json-file.js';
 import { SettingsError } from '../../settings.js';
 
 /** What is pinned of a server: SHA-256, in hex. */
@@ -20,7 +21,7 @@ export class Pins {
   /** @throws SettingsError where there is no such file, or it is none that `gov mcp pin` writes. */
   static read(path: string): Pins {
     try {
-      const { servers } = Object(JSON.parse(readFileSync(path, 'utf8'))) as { servers?: Record<string, PinnedServer> };
+      const { servers } = Object(readJsonFile(path)) as { servers?: Record<string, PinnedServer> };
       if (!isObject(servers) || !Object.values(servers).every(isPinned))
         throw new TypeError('it is not what gov mcp pin writes');
       return new Pins(new Map(Object.entries(servers)));

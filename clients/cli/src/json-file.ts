@@ -1,0 +1,18 @@
+import { readFileSync } from 'node:fs';
+import { parseDocument } from 'yaml';
+
+/**
+ * Reads a file that somebody has written as JSON, with or without a byte order mark.
+ * @throws Error if it cannot be read, is not JSON, or gives a name twice in an object: the last one would count silently.
+ */
+export function readJsonFile(path: string | URL): unknown {
+  const text = readFileSync(path, 'utf8').replace(/^\uFEFF/, '');
+  const value: unknown = JSON.parse(text);
+  // JSON is a part of YAML, whose parser finds names that are given twice.
+  const [error] = parseDocument(text, { schema: 'core', stringKeys: true }).errors;
+  if (error === undefined) return value;
+  const [name = ''] = /^"(?:[^"\\]|\\.)*"/.exec(text.slice(error.pos[0])) ?? [];
+  const [start] = error.linePos ?? [];
+  const place = start === undefined ? '' : ` at line ${start.line}, column ${start.col}`;
+  throw new TypeError(error.code === 'DUPLICATE_KEY' ? `the name ${name} is given twice${place}` : error.message);
+}
