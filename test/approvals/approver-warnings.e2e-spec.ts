@@ -14,6 +14,34 @@ describe('Warnings about approvers', () => {
   });
   afterAll(() => app.close());
 
+  it.each<[people: string[][], groups: object[], possible: number | null]>([
+    [[['hr']], [{ subjects: ['role:hr'], approvals: 2 }], 1],
+    [[['hr'], ['hr']], [{ subjects: ['role:hr'], approvals: 2 }], null],
+    [
+      [['lead', 'finance'], ['finance']],
+      [{ subjects: ['role:lead'] }, { subjects: ['role:finance'], approvals: 2 }],
+      2,
+    ],
+    [[['a', 'b'], ['a']], [{ subjects: ['role:a'] }, { subjects: ['role:b'] }], null],
+    [[['a', 'b']], [{ subjects: ['role:a'] }, { subjects: ['principal'] }], 1],
+    [[['a'], ['b']], [{ subjects: ['role:a'] }, { subjects: ['principal'] }], null],
+  ])('of %j count different people for %j', async (people, approvers, possible) => {
+    const own = await createTestApp();
+    for (const [index, roles] of people.entries()) await createAgent(own, { name: `p${index}`, kind: 'human', roles });
+    await createAgent(own, { name: 'gone', kind: 'human', roles: ['hr', 'lead', 'finance', 'a', 'b'] });
+    await send(own, 'POST', '/api/v1/agents/gone/suspend');
+    const rules = { version: '1', effect: 'require_approval', subjects: ['*'], actions: ['*'], resources: ['*'] };
+    const policy = { ...rules, name: 'p', approval: { approvers } };
+    const { body: plan } = await send(own, 'POST', '/api/v1/policies/plan', { body: { policies: [policy] } });
+    const { body: created } = await send(own, 'POST', '/api/v1/policies', { body: policy });
+    await send(own, 'POST', '/api/v1/policies/plan', { body: { policies: [] } });
+    for (const warnings of [plan.warnings, created.warnings])
+      expect(warnings.filter((warning: string) => warning.includes('another reviewer'))).toEqual(
+        possible === null ? [] : [expect.stringContaining(`match can give ${possible} of them`)],
+      );
+    await own.close();
+  });
+
   /** The statements that read while the request runs. */
   async function statements(request: () => Promise<unknown>): Promise<number> {
     const { points, lists } = app.application.get(Database);

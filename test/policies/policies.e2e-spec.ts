@@ -3,6 +3,9 @@ import { auditOf, createAgent, createPolicy, policySetOf } from '../support/appl
 import { faults, send } from '../support/application/send';
 import { newName, POLICIES, policyStage, RULES } from './policy-stage';
 
+/** Not of names that nothing has yet. */
+const isOfForm = (warning: string): boolean => !/ that no agent |neither an agent/.test(warning);
+
 describe('policies', () => {
   const { stage, create, read, version } = policyStage();
 
@@ -155,7 +158,7 @@ describe('policies', () => {
       const subjects = ['role:ops', 'user:x', 'user:*', 'agent:user:x', 'Role:ops', 'user:x\u200b', 'kind:human'];
       const { warnings, subjects: stored } = await createPolicy(stage.app, { subjects });
       expect(stored).toEqual(subjects);
-      expect(warnings).toEqual([expect.stringContaining('"user:x\u200b"')]);
+      expect(warnings.filter(isOfForm)).toEqual([expect.stringContaining('"user:x\u200b"')]);
     });
 
     it('warns about a subject that means something other than the agent of that name', async () => {
@@ -173,7 +176,7 @@ describe('policies', () => {
         subjects: ['role:ops\u200b', 'role: ops', 'role:ops'],
         actions: ['send ', 'send', '*'],
       });
-      expect(warnings).toEqual([
+      expect(warnings.filter(isOfForm)).toEqual([
         '"role:ops\u200b" matches nothing: a role must not contain control or format characters.',
         '"role: ops" matches nothing: a role must not begin or end with white space.',
         '"send " matches nothing: an action must not begin or end with white space.',
@@ -186,7 +189,7 @@ describe('policies', () => {
       ['a slash', 'team/invoice-bot', 'must not contain "/" or "*"'],
     ])('is warned of where no agent can have the name, for %s', async (_why, subject, rule) => {
       const { warnings } = await createPolicy(stage.app, { subjects: [subject, 'agent:invoice-bot'] });
-      expect(warnings).toEqual([`"${subject}" matches nothing: the name of an agent ${rule}.`]);
+      expect(warnings.filter(isOfForm)).toEqual([`"${subject}" matches nothing: the name of an agent ${rule}.`]);
     });
 
     it('leaves an entry that names the policy', async () => {

@@ -58,6 +58,27 @@ describe('Warnings of policies that name what does not exist', () => {
     );
   });
 
+  it('are those of a policy that is created, too', async () => {
+    const approval = { approvers: [{ subjects: ['role:finace'] }] };
+    const headers = { 'Idempotency-Key': 'once' };
+    const other = { ...RULES, name: 'other', actions: ['read_mail', 'archive'] };
+    await createPolicy(app, other);
+    const rules = { subjects: ['role:suport'], actions: ['refnd', 'archive'], effect: 'require_approval', approval };
+    const [planned, { body }] = [
+      await warnings(rules),
+      await send(app, 'POST', '/api/v1/policies', { body: { ...RULES, name: 'p0', ...rules }, headers }),
+    ];
+    const again = await send(app, 'POST', '/api/v1/policies', { body: { ...RULES, name: 'p0', ...rules }, headers });
+    expect(again.body).toEqual(body);
+    expect(body.warnings.map((warning: string) => `p0 (version 1): ${warning}`)).toEqual(planned);
+    expect(body.warnings).toEqual([
+      'No active agent matches approval.approvers[0] (role:finace).',
+      '"role:suport" is a role that no agent has: did you mean "role:support"?',
+      '"role:finace" is an approver, a role that no agent has: did you mean "role:finance"?',
+      '"refnd" is an action that no agent is capable of and no other policy names: did you mean "refund"?',
+    ]);
+  });
+
   it('say which approver was probably meant', async () => {
     const approval = { approvers: [{ subjects: ['role:finace', 'role:board', 'principal', 'ann'] }] };
     const said = await warnings({ effect: 'require_approval', approval });
@@ -125,9 +146,9 @@ describe('Warnings of policies that name what does not exist', () => {
     expect((await warnings(same, same, same, same, same))[0]).toMatch(/^p0 .*, p1 .*, p2 \(version 1\) and 2 more: /);
   });
 
-  it('concern what comes into force, and are not kept with it', async () => {
+  it('concern what comes into force, and are said once', async () => {
     const old = await createPolicy(app, { ...RULES, name: 'old', subjects: ['role:suport'], actions: ['transfer'] });
-    expect(old.warnings).toEqual([]);
+    expect(old.warnings).toHaveLength(2);
     expect(await warnings({ actions: ['transfer'] })).toEqual([]);
     await createPolicy(app, { ...RULES, name: 'old', version: '2' });
     expect(await warnings({ ...RULES, name: 'old', subjects: ['role:suport'], actions: ['transfer'] })).toHaveLength(2);

@@ -15,7 +15,10 @@ import type { Condition } from '../../ledger/record-page';
 import { PasskeyHolders } from '../passkeys/passkeys.service';
 import { type ApproverGroup, PRINCIPAL } from './approval/approval-requirement';
 import { ApproverGroups } from './approval/approver-groups';
+import { ApproverShortage } from './approval/approver-shortage';
 import type { PolicyContent } from './policy-content';
+import { subjectOf, type AgentSubject } from './patterns/subjects';
+import { MAX_CAPABILITIES, unknownNames } from './unknown-names';
 
 /** Who could approve for a group. */
 interface Found {
@@ -30,6 +33,9 @@ const PERSON: Condition = { column: 'kind', comparison: 'equals', value: 'human'
 const MACHINE: Condition = { ...PERSON, value: 'machine' };
 /** Agents read at once where no index can be used. */
 const CHUNK = 1_000;
+const MAX_NAME_WARNINGS = 20;
+/** If more agents are registered, a created policy is not compared with their names. */
+const MAX_NAMED_AGENTS = 10_000;
 const BOTH = ['execute', 'entities'] as const;
 const OWN_CLAIMS =
   'Conditions on claims, while a key bound to an agent has both scopes, execute and entities: an agent could write the claims itself.';
@@ -60,6 +66,7 @@ export class CreationWarnings {
     const isWriting = policies.some(hasClaim) && (await this.keys.someBoundHas(BOTH));
     const found = await this.found(approvers);
     const unheld = await this.unheld(policies.flatMap(({ approval }) => approval?.approvers ?? []));
+    const shortages = await this.shortages(policies);
     const warnings = new Map<PolicyContent, string[]>();
     for await (const policy of inTurns(policies)) {
       const isCritical = policy.approval?.riskLevel === 'critical';
@@ -68,17 +75,69 @@ export class CreationWarnings {
         const members = group.subjects.map((subject) => found.get(subject) ?? NOBODY);
         return approverWarnings(group, index, members, unheld.has(group));
       });
+      // Where nobody can fill a group, that says it all.
+      const isNamed = groups.some(
+        (group) => unheld.has(group) || !group.subjects.some((subject) => found.get(subject)?.isMatched === true),
+      );
       const ofSubjects = mistakenSubjects(policy.subjects, agents);
       warnings.set(policy, [
         ...policyWarnings(policy),
         ...ofSubjects,
         ...conditionWarnings(policy),
         ...ofApprovers,
+        ...(isNamed ? [] : shortageWarnings(shortages.get(policy))),
         ...(isCritical && !groups.some(({ signed }) => signed === true) ? [UNSIGNED] : []),
         ...(isWriting && hasClaim(policy) ? [OWN_CLAIMS] : []),
       ]);
     }
     return warnings;
+  }
+
+  /**
+   * Of names, roles and actions that nothing has, in a policy that is created.
+   * @param inForce the policies that are in force, of which one may be replaced.
+   */
+  async ofNames(policy: PolicyContent, inForce: readonly PolicyContent[]): Promise<string[]> {
+    const agents: AgentSubject[] = [];
+    const capabilities = new Set<string>();
+    const range = { conditions: [], order: 'asc', position: null, atOnce: CHUNK } as const;
+    const columns = ['name', 'kind', 'roles', 'capabilities'] as const;
+    for await (const chunk of this.records.columns(AGENT, columns, range)) {
+      if (agents.length + chunk.length > MAX_NAMED_AGENTS) return [];
+      for (const agent of chunk) {
+        agents.push(subjectOf(agent));
+        for (const capability of agent.capabilities) capabilities.add(capability);
+      }
+    }
+    const others = inForce.flatMap((other) =>
+      other.name === policy.name ? [] : { ...namesIn(other), isBefore: true, isAfter: true },
+    );
+    const registered = { agents, capabilities: capabilities.size > MAX_CAPABILITIES ? null : capabilities };
+    const all = [...others, { ...namesIn(policy), isBefore: false, isAfter: true }];
+    return unknownNames(all, registered)
+      .slice(0, MAX_NAME_WARNINGS)
+      .map(({ sentence }) => sentence);
+  }
+
+  /** Those whose groups cannot all be filled by different active agents. */
+  private async shortages(policies: readonly PolicyContent[]): Promise<ReadonlyMap<PolicyContent, ApproverShortage>> {
+    const shortages = new Map<PolicyContent, ApproverShortage>();
+    for (const policy of policies)
+      if (policy.approval !== null) shortages.set(policy, new ApproverShortage(policy.approval.approvers));
+    const open = new Set(shortages.values());
+    const isSigned = policies.some(({ approval }) => approval?.approvers.some(({ signed }) => signed === true));
+    const range = { conditions: [ACTIVE], order: 'asc', position: null, atOnce: CHUNK } as const;
+    if (open.size === 0) return shortages;
+    for await (const agents of this.records.columns(AGENT, ['name', 'kind', 'roles'], range)) {
+      const holders = await this.holders.among(isSigned ? agents.map(({ id }) => id) : []);
+      for await (const agent of inTurns(agents))
+        for (const shortage of open) {
+          shortage.count(agent, holders.has(agent.id));
+          if (shortage.isOver) open.delete(shortage);
+        }
+      if (open.size === 0) break;
+    }
+    return shortages;
   }
 
   /** Who could approve, by subject. */
@@ -154,6 +213,25 @@ export class CreationWarnings {
 
 function hasClaim({ conditions }: PolicyContent): boolean {
   return conditions.some((condition) => 'claim' in condition);
+}
+
+function namesIn({
+  name,
+  version,
+  subjects,
+  actions,
+  approval,
+}: PolicyContent): Pick<PolicyContent, 'name' | 'version' | 'subjects' | 'actions' | 'approval'> {
+  return { name, version, subjects, actions, approval };
+}
+
+function shortageWarnings(shortage: ApproverShortage | undefined): string[] {
+  if (shortage === undefined || shortage.isOver) return [];
+  const { needed, possible } = shortage;
+  return [
+    `approval.approvers need ${needed} approvals, each of another reviewer, and the active agents that match can give ${possible} of them: ` +
+      'no request can be approved.',
+  ];
 }
 
 /** Says if currently nobody could approve for a group, or sign for it, or if a machine could. */

@@ -48,7 +48,9 @@ export class PoliciesService {
   async create(caller: Caller, request: CreatePolicyRequest): Promise<CreatedPolicy> {
     const content = contentOf(request, this.configuration.requiredApprovals);
     const { name, version } = content;
-    const warnings = await this.warnings.of([content]);
+    const ofNames = await this.warnings.ofNames(content, this.activePolicies.stored);
+    const all = await this.warnings.of([content]);
+    const warnings = new Map([[content, [...(all.get(content) ?? []), ...ofNames]]]);
     return this.ledger.write(caller, async (transaction): Promise<CreatedPolicy> => {
       const same = await transaction.findBy(POLICY, { name, version });
       if (same !== undefined) return inForceAlready(same, content);

@@ -16,6 +16,7 @@ import {
   goingOutOfForce,
   policyChanges,
 } from '../policies/policy-content';
+import { isNameWarning } from '../policies/unknown-names';
 import { type Policy, POLICY } from '../policies/policy.entity';
 import { type ApplyPoliciesRequest, type PlanPoliciesRequest, replayPeriod } from './dto/policy-plan.requests';
 import {
@@ -138,7 +139,8 @@ export class PolicySetsService {
       changes.flatMap(({ change, policy }) => (change === 'create' ? [policy] : [])),
     );
     return changes.flatMap(({ change, policy }) => {
-      const stored = change === 'activate' ? policy.warnings : [];
+      // Those of names may no longer hold: the comparison finds those that do.
+      const stored = change === 'activate' ? policy.warnings.filter((warning) => !isNameWarning(warning)) : [];
       const { name, version } = policy;
       return (created.get(policy) ?? stored).map((warning) => `${name} (version ${version}): ${warning}`);
     });

@@ -1,5 +1,6 @@
+import { patternsAround } from '../../../core/values/action-pattern';
 import { type ResourcePattern, decodedPath, isUrl, spelledPath, urlPathStart } from '../../policies/patterns/resources';
-import { grouped } from './grouped';
+import { grouped } from '../../../core/values/grouped';
 import { encodedSpellings, type PlannedMatch } from './planned-match';
 import type { Axis } from './pattern-tree';
 
@@ -85,7 +86,7 @@ export function possibleKeys(policy: PlannedMatch): ResourceKey[] {
 export const ACTIONS: Axis<string> = {
   root: '*',
   always: [],
-  around: prefixesOf,
+  around: patternsAround,
   text: (action) => action,
 };
 
@@ -99,14 +100,6 @@ export const RESOURCES: Axis<ResourceKey> = {
   around: setsAround,
   text: resourceText,
 };
-
-/** Prefixes of an action, as patterns, the longest first. */
-function* prefixesOf(action: string): Generator<string> {
-  if (action === '*') return;
-  const isPrefix = action.endsWith('*');
-  for (let length = isPrefix ? action.length - 2 : action.length; length >= 0; length -= 1)
-    yield `${action.slice(0, length)}*`;
-}
 
 /** What changed policies name on an axis: tells whether something overlaps with it. */
 export class Reach<Key extends string> {

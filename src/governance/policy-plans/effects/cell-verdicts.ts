@@ -7,7 +7,7 @@ import {
 } from '../../policies/approval/approval-requirement';
 import type { PlannedVerdictResponse } from '../dto/policy-plan.response';
 import type { Budget } from './budget';
-import { grouped } from './grouped';
+import { grouped } from '../../../core/values/grouped';
 import type { PlannedMatch } from './planned-match';
 import { MAX_DECIDING_POLICIES } from '../../policies/evaluation/evaluation';
 

@@ -5,10 +5,7 @@ import { type FoundEffects, policyEffects } from './policy-effects';
 import { shadowedPolicies } from './shadowed';
 import type { ShadowedPolicyResponse } from '../dto/policy-plan.response';
 import { SubjectClasses } from './subject-classes';
-import { unknownNames } from './unknown-names';
-
-/** Distinct capabilities that are kept; each agent may have 200 of its own. */
-const MOST_CAPABILITIES = 100_000;
+import { MAX_CAPABILITIES, planWarning, unknownNames } from '../../policies/unknown-names';
 
 export type CapableAgent = AgentSubject & { readonly capabilities: readonly string[] };
 
@@ -41,7 +38,7 @@ export class Comparison {
 
   private add({ capabilities, ...agent }: CapableAgent): void {
     this.agents.push(agent);
-    if (this.capabilities.size > MOST_CAPABILITIES) return;
+    if (this.capabilities.size > MAX_CAPABILITIES) return;
     for (const capability of capabilities) this.capabilities.add(capability);
   }
 
@@ -59,8 +56,8 @@ export class Comparison {
       if (!(error instanceof OutOfTime)) throw error;
       budget.leaveOut('Which policies are shadowed could not be found in time.');
     }
-    const capabilities = this.capabilities.size > MOST_CAPABILITIES ? null : this.capabilities;
-    const warnings = unknownNames(this.policies, { agents: this.agents, capabilities });
+    const capabilities = this.capabilities.size > MAX_CAPABILITIES ? null : this.capabilities;
+    const warnings = unknownNames(this.policies, { agents: this.agents, capabilities }).map(planWarning);
     return { effects, reason: reason ?? budget.reason, shadowed, warnings };
   }
 }

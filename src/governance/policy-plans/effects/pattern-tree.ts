@@ -1,5 +1,5 @@
 import type { PatternSetResponse } from '../dto/policy-plan.response';
-import { grouped } from './grouped';
+import { grouped } from '../../../core/values/grouped';
 import type { PlannedMatch } from './planned-match';
 
 /**

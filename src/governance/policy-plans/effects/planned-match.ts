@@ -6,9 +6,6 @@ import { compilePolicy, type PolicyRules } from '../../policies/evaluation/compi
 import { subjectText } from '../../policies/patterns/subjects';
 import type { SubjectClasses } from './subject-classes';
 
-/** Actions of reviews of decisions. */
-export const REVIEWS: readonly string[] = ['decision:approve', 'decision:reject'];
-
 /** A policy, and whether it is in force before and after the plan. */
 export interface PlannedPolicy extends PolicyRules {
   readonly isBefore: boolean;

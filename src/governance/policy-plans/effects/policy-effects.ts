@@ -9,7 +9,7 @@ import type {
   PlannedReferenceResponse,
   PolicyVersionResponse,
 } from '../dto/policy-plan.response';
-import { grouped } from './grouped';
+import { grouped } from '../../../core/values/grouped';
 import { type PatternNode, partsOf, patternSets, patternTree } from './pattern-tree';
 import { type PlannedMatch, type PlannedPolicy, plannedMatches, splitByEncoding, supposed } from './planned-match';
 import { SubjectClasses } from './subject-classes';

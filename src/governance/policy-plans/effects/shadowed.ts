@@ -1,8 +1,9 @@
 import { matchesAction } from '../../../core/values/action-pattern';
 import { parseSubject, subjectText } from '../../policies/patterns/subjects';
 import { decodedPath, type ResourcePattern } from '../../policies/patterns/resources';
-import { grouped } from './grouped';
-import { type PlannedMatch, REVIEWS } from './planned-match';
+import { grouped } from '../../../core/values/grouped';
+import { REVIEWS } from '../../policies/unknown-names';
+import type { PlannedMatch } from './planned-match';
 import { ACTIONS, ownKey, Reach, possibleKeys, resourceKeys, setsAround, type ResourceKey } from './axes';
 import type { ShadowedPolicyResponse } from '../dto/policy-plan.response';
 import { referenceTo } from './policy-effects';

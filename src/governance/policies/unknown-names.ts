@@ -1,15 +1,15 @@
-import { editsBetween } from '../../../core/values/edits';
-import {
-  type AgentSubject,
-  parseSubject,
-  subjectText,
-  subjectWarning,
-  textsOf,
-} from '../../policies/patterns/subjects';
-import { PRINCIPAL } from '../../policies/approval/approval-requirement';
-import { ACTIONS } from './axes';
-import { grouped } from './grouped';
-import { type PlannedPolicy, REVIEWS } from './planned-match';
+import { patternsAround } from '../../core/values/action-pattern';
+import { labelFault } from '../../core/values/label-fault';
+import { editsBetween } from '../../core/values/edits';
+import { grouped } from '../../core/values/grouped';
+import { type AgentSubject, parseSubject, subjectText, subjectWarning, textsOf } from './patterns/subjects';
+import { PRINCIPAL } from './approval/approval-requirement';
+import type { PolicyContent } from './policy-content';
+
+/** Actions of reviews of decisions. */
+export const REVIEWS: readonly string[] = ['decision:approve', 'decision:reject'];
+/** If agents have more, actions are not looked at. */
+export const MAX_CAPABILITIES = 100_000;
 
 /** One more than a plan shows, so that it says that there are more. */
 const MOST_REPORTED = 1_001;
@@ -22,19 +22,29 @@ const PREFIXES = ['agent', 'role', 'kind'];
 const SHORT = 5;
 const SHORTEST = 3;
 
-interface Registered {
+export interface Registered {
   readonly agents: readonly AgentSubject[];
   /** All of theirs, each once; null if they are too many to be kept. */
   readonly capabilities: ReadonlySet<string> | null;
 }
 
-type Named = Pick<PlannedPolicy, 'name' | 'version' | 'subjects' | 'actions' | 'approval' | 'isBefore' | 'isAfter'>;
+type Named = Pick<PolicyContent, 'name' | 'version' | 'subjects' | 'actions' | 'approval'> & {
+  /** Whether it is in force before and after the change. */
+  readonly isBefore: boolean;
+  readonly isAfter: boolean;
+};
+
+/** A sentence about a name, and the policies that have it. */
+export interface NameWarning {
+  readonly policies: readonly Named[];
+  readonly sentence: string;
+}
 
 /**
  * Warns of roles and names that no agent has, and of actions that no agent is capable of and no other policy names, in
- * policies that come into force. They are not stored with the policy: the next agent may change them.
+ * policies that come into force.
  */
-export function unknownNames(policies: readonly Named[], { agents, capabilities }: Registered): string[] {
+export function unknownNames(policies: readonly Named[], { agents, capabilities }: Registered): NameWarning[] {
   const target = policies.filter(({ isAfter }) => isAfter);
   const coming = target.filter(({ isBefore }) => !isBefore);
   const had = new Set(agents.flatMap(textsOf));
@@ -97,7 +107,10 @@ function unknownActions(
     actions.filter(
       (action) =>
         // No agent needs a capability to review.
-        !['*', ...REVIEWS].includes(action) && !able(action) && !naming(action, name),
+        !['*', ...REVIEWS].includes(action) &&
+        labelFault(action) === undefined &&
+        !able(action) &&
+        !naming(action, name),
     ),
   );
 }
@@ -115,12 +128,12 @@ function overlapsIn(
 ): (action: string, except?: string) => boolean {
   const naming = grouped(lists, ({ actions }) => actions);
   const inside = grouped(lists, ({ actions }) =>
-    actions.flatMap((listed) => [...ACTIONS.around(listed)].filter((key) => asked.has(key))),
+    actions.flatMap((listed) => [...patternsAround(listed)].filter((key) => asked.has(key))),
   );
   return (action, except) => {
     const isOther = (list: readonly ActionList[] = []): boolean => list.some(({ name }) => name !== except);
     return (
-      isOther(inside.get(action)) || [action, ...ACTIONS.around(action)].some((outer) => isOther(naming.get(outer)))
+      isOther(inside.get(action)) || [action, ...patternsAround(action)].some((outer) => isOther(naming.get(outer)))
     );
   };
 }
@@ -130,20 +143,26 @@ function warnings(
   known: ReadonlySet<string>,
   reasonOf: (text: string) => string,
   onlyMeant = false,
-): string[] {
+): NameWarning[] {
   const compared = MOST_COMPARED / known.size;
   return [...unknown].slice(0, MOST_REPORTED).flatMap(([text, policies], index) => {
     const near = withRightPrefix(text) ?? (index < compared ? nearestOf(text, known) : null);
     if (onlyMeant && near === null) return [];
     const meant = near === null ? '.' : `: did you mean "${near}"?`;
-    return `${listed(policies)}: "${text}" is ${reasonOf(text)}${meant}`;
+    return { policies, sentence: `"${text}" is ${reasonOf(text)}${meant}` };
   });
 }
 
-function listed(policies: readonly Named[]): string {
+/** True if a stored warning is about a name. */
+export function isNameWarning(warning: string): boolean {
+  return /^".*" is .*(?: that no agent (?:has|is capable of)|neither an agent nor a role)/su.test(warning);
+}
+
+/** As a plan says it, which warns of several policies. */
+export function planWarning({ policies, sentence }: NameWarning): string {
   const more = policies.length - MOST_NAMED;
   const names = policies.slice(0, MOST_NAMED).map(({ name, version }) => `${name} (version ${version})`);
-  return more > 0 ? `${names.join(', ')} and ${more} more` : names.join(', ');
+  return `${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}: ${sentence}`;
 }
 
 function mostEdits(length: number): number {
