@@ -21,8 +21,10 @@ describe('The kept checkpoint of several processes', () => {
     const checkpoint = join(folder, 'kept.checkpoint');
     files = {
       checkpoint,
+      earlierCheckpoints: [],
       lock: `${checkpoint}.lock`,
       erasures: join(folder, 'kept.erasures'),
+      earlierErasures: [],
       signingKey: join(folder, 'kept.signing-key'),
     };
   });

@@ -17,8 +17,8 @@ import { SingleFlight } from '../../core/concurrency/single-flight';
 import { TreeReader } from '../../ledger/reading/tree-reader';
 import { signatureVerdict } from '../../core/signed-notes/signed-note';
 import { within } from '../../core/concurrency/within';
-import { type Checkpoint, type IssuedCheckpoint, nameOf, type SignedCheckpoint } from './checkpoint';
-import { CheckpointFiles, KeptCheckpoint } from './kept-checkpoint';
+import { type IssuedCheckpoint, nameOf } from './checkpoint';
+import { CheckpointFiles, type FiledCheckpoint, KeptCheckpoint } from './kept-checkpoint';
 import { contradiction } from './tree-proofs';
 import { LogSigner } from './log-signer';
 import { recordRestoration, refusedRestoration } from './restorations';
@@ -122,16 +122,16 @@ export class Checkpoints implements OnModuleInit, OnApplicationBootstrap, Before
     }
   }
 
-  private async acceptRestored(tree: TreeHead, kept: SignedCheckpoint, why: string): Promise<void> {
+  private async acceptRestored(tree: TreeHead, kept: FiledCheckpoint, why: string): Promise<void> {
     const isAccepted = this.configuration.givenUpCheckpoints.includes(nameOf(kept));
-    if (!isAccepted) throw refusedRestoration(this.database.location, why, kept, this.files.checkpoint);
+    if (!isAccepted) throw refusedRestoration(this.database.location, why, kept);
     await recordRestoration(this.ledger, tree, kept);
     await this.kept.write(this.signer.sign(await this.tree.head()).text);
     this.logger.warn(
       `The database was accepted although ${why}. The checkpoint ${nameOf(kept)} is discarded, and the ledger records that.`,
     );
-    const { erasures } = this.files;
-    if (!existsSync(erasures))
+    const { erasures, earlierErasures } = this.files;
+    if (![erasures, ...earlierErasures].some((path) => existsSync(path)))
       this.logger.warn(`There is no ${erasures}: what was erased since that backup is back, if anything was.`);
   }
 
@@ -143,7 +143,8 @@ export class Checkpoints implements OnModuleInit, OnApplicationBootstrap, Before
     if (kept !== null && why !== null) throw this.refused(why, kept);
     this.ledger.stops.lift(CAUSE);
     const issued = this.signer.sign(tree);
-    if (kept?.text !== issued.text) await this.keep(issued);
+    const isKept = kept?.text === issued.text && kept.path === this.files.checkpoint;
+    if (!isKept) await this.keep(issued);
     this.lastSize = tree.size;
     return issued;
   }
@@ -169,10 +170,10 @@ export class Checkpoints implements OnModuleInit, OnApplicationBootstrap, Before
   }
 
   /** Writing stops as well: new entries would be lost when a backup is restored, or would extend a forged chain. */
-  private refused(why: string, kept: Checkpoint): DomainError {
+  private refused(why: string, kept: FiledCheckpoint): DomainError {
     this.ledger.stops.stop(CAUSE, 'The log contradicts an earlier checkpoint, so nothing is written to it.');
     this.logger.fatal(
-      `THE LOG CONTRADICTS AN EARLIER CHECKPOINT: ${why}. The one kept in ${this.files.checkpoint} is ${nameOf(kept)}. ` +
+      `THE LOG CONTRADICTS AN EARLIER CHECKPOINT: ${why}. The one kept in ${kept.path} is ${nameOf(kept)}. ` +
         'No checkpoint is signed and nothing is written. Verify the log, and restore it from a backup.',
     );
     return new DomainError(

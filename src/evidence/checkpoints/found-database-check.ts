@@ -19,11 +19,10 @@ const SELECT_SIZE = `SELECT max("sequence") AS "size" FROM "ledger_head" WHERE "
  * @throws CheckpointContradictedError unless the operator has accepted the database.
  */
 export async function refuseContradicted(configuration: Configuration, found: FoundDatabase): Promise<void> {
-  const files = new CheckpointFiles(configuration, found);
-  const kept = new KeptCheckpoint(files).read();
+  const kept = new KeptCheckpoint(new CheckpointFiles(configuration, found)).read();
   if (kept === null || configuration.givenUpCheckpoints.includes(nameOf(kept))) return;
   const why = await whyContradicted(found, kept);
-  if (why !== null) throw refusedRestoration(found.location, why, kept, files.checkpoint);
+  if (why !== null) throw refusedRestoration(found.location, why, kept);
 }
 
 /** Also null if the head record is missing or damaged, which is reported elsewhere. */

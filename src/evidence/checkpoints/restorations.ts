@@ -3,14 +3,14 @@ import { SYSTEM_CALLER } from '../../ledger/caller';
 import type { LedgerWriter } from '../../ledger/ledger.service';
 import type { TreeHead } from '../../ledger/merkle/proof-check';
 import { nameOf, type SignedCheckpoint } from './checkpoint';
-import { CheckpointContradictedError } from './kept-checkpoint';
+import { CheckpointContradictedError, type FiledCheckpoint } from './kept-checkpoint';
 import type { RecordKind } from '../../ledger/record-kind';
 
 /** The error with which the start is refused. */
-export function refusedRestoration(location: string, why: string, kept: SignedCheckpoint, path: string): Error {
+export function refusedRestoration(location: string, why: string, kept: FiledCheckpoint): Error {
   return new CheckpointContradictedError(
-    `The database ${location} does not extend the checkpoint kept in ${path}: ${why}. ` +
-      'It is an older backup, or its history was rewritten. Start with the right database; or, to continue with this one, ' +
+    `The database ${location} does not extend the checkpoint kept in ${kept.path}: ${why}. ` +
+      'It is an older backup, its history was rewritten, or it is another log with the same key. Start with the right database; or, to continue with this one, ' +
       `start once with ACCEPT_RESTORED_DATABASE=${nameOf(kept)}, which is recorded in the ledger.`,
   );
 }

@@ -85,7 +85,10 @@ export class ErasedIds {
   }
 
   private async text(): Promise<string> {
-    return statSync(this.path, { throwIfNoEntry: false }) === undefined ? '' : readFile(this.path, 'utf8');
+    const texts: string[] = [];
+    for (const path of [...this.files.earlierErasures, this.path])
+      if (statSync(path, { throwIfNoEntry: false }) !== undefined) texts.push(await readFile(path, 'utf8'));
+    return texts.join('\n');
   }
 }
 

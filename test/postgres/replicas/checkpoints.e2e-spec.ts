@@ -1,6 +1,7 @@
-import { copyFileSync, mkdirSync } from 'node:fs';
+import { mkdirSync, readdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CheckpointResponse } from '../../../src/evidence/checkpoints/dto/checkpoint.responses';
+import { NoteSigner } from '../../../src/core/signed-notes/signed-note';
 import { createTestApp, type TestApp } from '../../support/application/create-test-app';
 import { addClaim, chainIsValid, createEntity } from '../../support/application/factories';
 import { openCheckpoint, rootOf } from '../../verification/log-checker';
@@ -8,11 +9,14 @@ import { ROOT } from '../../support/documents/markdown';
 import { send, type Parsed } from '../../support/application/send';
 import { run } from '../../support/processes/shell';
 import { startProgram } from '../../support/processes/started-program';
+import { copyPostgresDatabase, dropPostgresDatabase } from '../../support/database/database-server';
 import { temporaryDatabase, type TemporaryDatabase } from '../../support/database/temporary-database';
 
 const PROVENANCE = '/api/v1/provenance';
 const MAIN = join(ROOT, 'dist', 'main.js');
-const SIGNING_KEY = Buffer.alloc(32, 5).toString('base64');
+const SEED = Buffer.alloc(32, 5);
+const SIGNING_KEY = SEED.toString('base64');
+const PUBLIC_KEY = new NoteSigner('agent-governance-service', SEED).publicKey;
 
 describe.each([
   ['that share a folder, and the key one of them made', (): Record<string, string> => ({})],
@@ -101,12 +105,7 @@ describe('A replica', () => {
       const wrong = environment.DATABASE_URL.replace(name, new URL(other.environment.DATABASE_URL).pathname);
       expect(wrong).not.toBe(environment.DATABASE_URL);
       const kept = { NODE_ENV: '', API_KEY: 'a-key-of-these-tests', PORT: '0', SIGNING_KEY, DATABASE_URL: wrong };
-      const folder = join(database.folder, 'renamed');
-      mkdirSync(folder);
-      copyFileSync(
-        join(database.folder, `${name.slice(1)}.checkpoint`),
-        join(folder, `${new URL(wrong).pathname.slice(1)}.checkpoint`),
-      );
+      const { folder } = database;
       const refused = await run(process.execPath, [MAIN], {
         folder,
         environment: { ...kept, CHECKPOINT_FOLDER: folder },
@@ -115,6 +114,43 @@ describe('A replica', () => {
     } finally {
       await database.remove();
       await other.remove();
+    }
+  });
+
+  it('is refused on an older copy under another name, also where the checkpoint was kept by the name of the database', async () => {
+    const database = await temporaryDatabase();
+    const { folder } = database;
+    const environment = { ...database.environment, SIGNING_KEY, CHECKPOINT_FOLDER: folder };
+    const startAndStop = async (settings: object = {}, act?: (app: TestApp) => Promise<unknown>) => {
+      const app = await createTestApp({ environment: { ...environment, ...settings } });
+      await act?.(app);
+      await app.close();
+    };
+    const keptFiles = (): string[] => readdirSync(folder).filter((name) => name.endsWith('.checkpoint'));
+    await startAndStop({}, createEntity);
+    const copy = await copyPostgresDatabase(environment.DATABASE_URL);
+    try {
+      await startAndStop({}, createEntity);
+      const [kept = ''] = keptFiles();
+      expect(keptFiles()).toEqual([expect.stringMatching(/^agent-governance-service\+[\da-f]{8}\.checkpoint$/)]);
+      // As an earlier version has named it.
+      const earlier = `${new URL(environment.DATABASE_URL).pathname.slice(1)}.checkpoint`;
+      renameSync(join(folder, kept), join(folder, earlier));
+      await startAndStop();
+      expect(keptFiles()).toEqual([kept]);
+      // By another key, that was the previous one of today's.
+      const settings = { SIGNING_KEY: Buffer.alloc(32, 6).toString('base64'), SIGNING_KEY_PREVIOUS: PUBLIC_KEY };
+      await expect(startAndStop({ ...settings, DATABASE_URL: copy })).rejects.toThrow('does not extend the checkpoint');
+
+      const refused = await startAndStop({ DATABASE_URL: copy }).catch(String);
+      expect(refused).toContain(join(folder, kept));
+      const [, given = ''] = /ACCEPT_RESTORED_DATABASE=(\S+),/.exec(refused ?? '') ?? [];
+      renameSync(join(folder, kept), join(folder, `${new URL(copy).pathname.slice(1)}.checkpoint`));
+      await startAndStop({ DATABASE_URL: copy, ACCEPT_RESTORED_DATABASE: given });
+      await startAndStop({ DATABASE_URL: copy });
+    } finally {
+      await dropPostgresDatabase(copy);
+      await database.remove();
     }
   });
 });
