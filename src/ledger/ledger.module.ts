@@ -22,7 +22,7 @@ import { LedgerService } from './ledger.service';
 import type { AnyRecordKind } from './record-kind';
 import { RecordHistory } from './record-history';
 import { RecordReader } from './reading/record-reader';
-import { announceVersion, refuseLaterSchema } from './schema/schema-version';
+import { announceVersion, refuseUnknownSchema } from './schema/schema-version';
 import { TreeReader } from './reading/tree-reader';
 
 const LEDGER_SCHEMA = new SchemaContribution(
@@ -30,7 +30,7 @@ const LEDGER_SCHEMA = new SchemaContribution(
   [FirstRelease1763600000000, SinceFirstRelease1765700000000],
 );
 
-const START_CONDITION = new StartCondition((_configuration, found) => refuseLaterSchema(found), announceVersion);
+const START_CONDITION = new StartCondition((_configuration, found) => refuseUnknownSchema(found), announceVersion);
 
 export interface LedgerFeature {
   /** Owners before the kinds that belong to them. */

@@ -19,17 +19,38 @@ export const SCHEMA_ZONES = {
   answers: 'cc8564618a437f82858da9a4ed593aaeaaa0a8af3be327f1ded3d3c62af3d53b',
 };
 
+/** The migration after that of the first release. Commits before it had others, which were never released. */
+const SECOND_MIGRATION = 'SinceFirstRelease1765700000000';
+const SELECT_APPLIED = `SELECT count(*) AS "count" FROM "migrations" WHERE "name" = '${SECOND_MIGRATION}'`;
+/** A row if the table is there, which the second migration creates. */
+const SELECT_TREE = `SELECT count(*) AS "count" FROM (SELECT 1 AS "node" FROM "ledger_tree_nodes" LIMIT 1) AS "nodes"`;
+
 const SELECT_VERSION = `SELECT "schemaVersion" FROM "ledger_head" WHERE "id" = 1`;
 /** Waits for the running batch. */
 export const RAISE_VERSION = `UPDATE "ledger_head" SET "schemaVersion" = ${SCHEMA_VERSION} WHERE "id" = 1 AND "schemaVersion" < ${SCHEMA_VERSION}`;
 
-/** @throws if a later version has migrated the database. */
-export async function refuseLaterSchema(found: FoundDatabase): Promise<void> {
+/** The database was written by a commit that was never released. Startup ends with exit code 65. */
+export class UnreleasedSchemaError extends Error {
+  override readonly name = 'UnreleasedSchemaError';
+}
+
+/** @throws Error if a later version has migrated the database; UnreleasedSchemaError */
+export async function refuseUnknownSchema(found: FoundDatabase): Promise<void> {
+  await refuseUnreleased(found);
   const version = await versionOf(found);
   if (version === null || version <= SCHEMA_VERSION) return;
   throw new Error(
     `A later version of the service has migrated ${found.location} (schema ${version}, this version knows ${SCHEMA_VERSION}). ` +
       'Start that version, or restore a backup from before.',
+  );
+}
+
+async function refuseUnreleased(found: FoundDatabase): Promise<void> {
+  if ((await firstRow(found, SELECT_TREE)) === null) return;
+  if (Number((await firstRow<{ count: number }>(found, SELECT_APPLIED))?.count) > 0) return;
+  throw new UnreleasedSchemaError(
+    `The database ${found.location} was made by a commit between releases, whose tables no version can migrate. ` +
+      'Start that commit; or set DATABASE_URL to a new database, or to one of a released version.',
   );
 }
 

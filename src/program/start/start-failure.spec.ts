@@ -2,6 +2,7 @@ import { createServer, type Server } from 'node:http';
 import { once } from 'node:events';
 import { ConfigurationError } from '../../core/config/read-configuration';
 import { DatabaseInUseError } from '../../ledger/database/database-fault';
+import { UnreleasedSchemaError } from '../../ledger/schema/schema-version';
 import { startFailure } from './start-failure';
 
 /** The error Node reports when a server cannot listen. */
@@ -26,6 +27,11 @@ describe('startFailure', () => {
       exitCode: 75,
       message: 'The database /data/governance.db is in use by another process: it is locked.',
     });
+  });
+
+  it('ends with 65 for a database of a commit between releases', () => {
+    const failure = startFailure(new UnreleasedSchemaError('The database x was made by a commit between releases.'));
+    expect(failure).toEqual({ exitCode: 65, message: 'The database x was made by a commit between releases.' });
   });
 
   describe('ends with 1 and one line', () => {

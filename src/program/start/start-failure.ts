@@ -4,6 +4,7 @@ import { ConfigurationError } from '../../core/config/read-configuration';
 import { DatabaseInUseError } from '../../ledger/database/database-fault';
 import { HeadAheadError } from '../../ledger/head/ledger-clock';
 import { DamagedRowError } from '../../ledger/records/record-codec';
+import { UnreleasedSchemaError } from '../../ledger/schema/schema-version';
 
 /** Why the service did not start, for people and for process supervisors. */
 interface StartFailure {
@@ -26,6 +27,7 @@ export function startFailure(error: unknown): StartFailure {
   if (error instanceof DatabaseInUseError) return { message: error.message, exitCode: EXIT_CODE.temporaryFailure };
   if (error instanceof CheckpointContradictedError) return { message: error.message, exitCode: EXIT_CODE.dataError };
   if (error instanceof HeadAheadError) return { message: error.message, exitCode: EXIT_CODE.dataError };
+  if (error instanceof UnreleasedSchemaError) return { message: error.message, exitCode: EXIT_CODE.dataError };
   if (error instanceof DamagedRowError) return { message: error.message, exitCode: EXIT_CODE.dataError };
   return { message: `The service could not start: ${reasonOf(error)}`, exitCode: EXIT_CODE.general };
 }
