@@ -16,6 +16,8 @@ import { nodesOf, planIn } from '../support/database/postgres-plan';
 
 const SURE = { claim: 'iban', op: 'supports', parameter: '/iban', value: 0.9 };
 const IBAN = 'DE02';
+/** Length of the JSON of a context around its padding. */
+const JSON_AROUND = JSON.stringify({ confidence: 1, padding: '' }).length;
 
 describe('Conditions on claims', () => {
   let app: TestApp;
@@ -100,6 +102,30 @@ describe('Conditions on claims', () => {
     expect(await truth()).toBe('unknown');
     await send(app, 'DELETE', `/api/v1/entities/${entityId}`);
     expect(await truth()).toBe('unknown');
+  });
+
+  it.each<[what: string, value: string, padding: string, truth: string]>([
+    ['a value of 1,000 bytes of JSON', 'x'.repeat(998), '', 'true'],
+    ['a value of one byte more', 'x'.repeat(999), '', 'unknown'],
+    ['a value of as many bytes in fewer characters', 'é'.repeat(499) + 'x', '', 'unknown'],
+    ['a context of 65,536 bytes of JSON', IBAN, 'x'.repeat(65_536 - JSON_AROUND), 'true'],
+    ['a context of one byte more', IBAN, 'x'.repeat(65_537 - JSON_AROUND), 'unknown'],
+    ['a long claim that was not asked about', 'y'.repeat(10_000), '', 'unknown'],
+  ])('bound what is read: %s', async (_what, value, padding, expected) => {
+    await claim('other', 0.1);
+    await addClaim(app, entityId, { predicate: 'iban', value, context: { confidence: 1, padding } });
+    const asOf = (await send(app, 'GET', '/api/v1/audit?limit=1')).body.data[0].sequence;
+    const parameters = { iban: value.startsWith('y') ? IBAN : value };
+    expect(await truth({ parameters })).toBe(expected);
+    const then = { parameters, asOf };
+    const effects = [(await evaluate('pay', then)).effect, (await evaluate('close', then)).effect];
+    expect(effects).toEqual([expected === 'true' ? 'allow' : 'deny', 'deny']);
+  });
+
+  it('compare a confidence digit by digit', async () => {
+    await claim(IBAN, 0.950_000_000_000_000_1);
+    await claim('DE99', 0.95);
+    expect(await truth()).toBe('true');
   });
 
   it('are about the last segment that has the form of an id, under which the entries are filed', async () => {

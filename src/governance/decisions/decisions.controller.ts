@@ -93,7 +93,7 @@ export class DecisionsController {
     @Query() { wait: seconds, asOf }: WaitQuery,
   ): Promise<DecisionResponse> {
     const read = (): Promise<Decision> => this.decisions.get(caller, id, asOf);
-    return DecisionResponse.from(await this.waits.until({ caller, seconds, leaving, read, isOpen }));
+    return DecisionResponse.from(await this.waits.until({ id, caller, seconds, leaving, read, isOpen }));
   }
 
   @Get(':id/approvers')

@@ -152,7 +152,7 @@ export class ApprovalsController {
       found(await this.history.find(EXECUTION, id, asOf, caller), 'execution');
     // Waiting makes sense where the next outcome depends on something other than the caller.
     const isOpen = ({ outcome }: Execution): boolean => outcome === 'pending_approval' || outcome === 'running';
-    const execution = await this.waits.until({ caller, seconds, leaving, read, isOpen });
+    const execution = await this.waits.until({ id, caller, seconds, leaving, read, isOpen });
     return { ...ExecutionResponse.from(execution), rejection: await this.approvals.rejectionOf(execution) };
   }
 

@@ -74,6 +74,7 @@ export class ExecutionRunner implements BeforeApplicationShutdown {
   private async settled(execution: Execution): Promise<Execution> {
     if (execution.outcome !== 'running') return execution;
     return this.waits.settled({
+      id: execution.id,
       seconds: this.configuration.actionTimeout / 1000 + MARGIN,
       leaving: this.runner.stopping,
       read: async () => (await this.reader.find(EXECUTION, execution.id, SYSTEM_CALLER)) ?? execution,

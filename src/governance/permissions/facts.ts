@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { JsonObject, JsonScalar } from '../../core/json/json-value';
+import type { JsonScalar, JsonValue } from '../../core/json/json-value';
 import { parsedDecimal } from '../../core/values/decimal';
 import { Database } from '../../ledger/database/database';
 import type { Dialect } from '../../ledger/database/dialect';
@@ -28,10 +28,15 @@ const EARLIER_COLUMNS = ['run', 'agentId', 'from', 'to', 'resourceKey', 'besides
 const ACTIONS = USING_ACTIONS.map((action) => `'${action}'`).join(', ');
 /** If a predicate has more claims, it counts as unknown. */
 const MOST_CLAIMS = 100;
+/** Most bytes of the JSON of a claim's value and of its context; with a longer one, what is claimed counts as unknown. */
+const MAX_VALUE_BYTES = 1_000;
+const MAX_CONTEXT_BYTES = 65_536;
+/** Most bytes of a past claim that is no longer than that, its predicate and ids included. */
+const MAX_STATE_BYTES = 80_000;
 /** Most past claims that are read for those of one predicate. */
 const MOST_PAST = 1_000;
 const PAST_CLAIMS =
-  `SELECT "subjectId" AS "id", "state" FROM "ledger_entries" AS added WHERE "entityId" = $1 AND "sequence" <= $2 ` +
+  `SELECT "subjectId" AS "id", CASE WHEN octet_length("state") <= ${MAX_STATE_BYTES} THEN "state" END AS "state" FROM "ledger_entries" AS added WHERE "entityId" = $1 AND "sequence" <= $2 ` +
   `AND "action" = 'claim.added' AND ("state" IS NULL OR "state" LIKE $3 OR octet_length("state") > length("state")) ` +
   `AND NOT EXISTS (SELECT 1 FROM "ledger_entries" AS removed WHERE removed."subjectId" = added."subjectId" ` +
   `AND removed."action" = 'claim.removed' AND removed."sequence" <= $2) ORDER BY "sequence" LIMIT ${MOST_PAST}`;
@@ -43,8 +48,10 @@ interface ClaimRow {
   readonly present: number | string;
   readonly count: number | string;
   readonly id: string | null;
-  readonly value: string;
-  readonly context: string;
+  /** JSON; null if the value or the context is too long. */
+  readonly value: string | null;
+  /** JSON of that member of the context; null if there is none. */
+  readonly confidence: string | null;
 }
 
 /** Where facts are read: now, inside a command, or as they were. Each returns what it finds for each key, in order. */
@@ -151,10 +158,12 @@ export class FactReader {
     const rows = await points.all<{ id: string; state: string | null }>(PAST_CLAIMS, [entityId, upTo, member]);
     const claims: KnownClaim[] = [];
     for (const { id, state } of rows) {
-      // It was erased, so nobody can tell what it said.
+      // It was erased, so nobody can tell what it said, or is too long.
       if (state === null) return null;
       const claim = JSON.parse(state) as Pick<Claim, 'predicate' | 'value' | 'context'>;
-      if (predicateKeyOf(claim.predicate) === predicate) claims.push(knownClaim(id, claim.value, claim.context));
+      if (predicateKeyOf(claim.predicate) !== predicate) continue;
+      if (isTooLong(claim)) return null;
+      claims.push(knownClaim(id, claim.value, claim.context['confidence']));
     }
     return rows.length === MOST_PAST || claims.length > MOST_CLAIMS ? null : claims;
   }
@@ -200,13 +209,22 @@ function authorisedBy(dialect: Dialect): string {
 function knownOf(rows: readonly ClaimRow[]): Known {
   const [first] = rows;
   if (first === undefined || Number(first.present) === 0 || Number(first.count) > MOST_CLAIMS) return null;
-  return rows.flatMap(({ id, value, context }) =>
-    id === null ? [] : knownClaim(id, JSON.parse(value) as JsonScalar, JSON.parse(context) as JsonObject),
-  );
+  const claims: KnownClaim[] = [];
+  for (const { id, value, confidence } of rows) {
+    if (id === null) continue;
+    if (value === null) return null;
+    claims.push(knownClaim(id, JSON.parse(value) as JsonScalar, confidence === null ? null : JSON.parse(confidence)));
+  }
+  return claims;
 }
 
-function knownClaim(id: string, value: JsonScalar, { confidence }: JsonObject): KnownClaim {
+function knownClaim(id: string, value: JsonScalar, confidence: unknown): KnownClaim {
   return { id, value, confidence: typeof confidence === 'number' ? confidence : 0 };
+}
+
+function isTooLong({ value, context }: Pick<Claim, 'value' | 'context'>): boolean {
+  const bytes = (json: JsonValue): number => Buffer.byteLength(JSON.stringify(json));
+  return bytes(value) > MAX_VALUE_BYTES || bytes(context) > MAX_CONTEXT_BYTES;
 }
 
 function claimsSql(dialect: Dialect): string {
@@ -221,8 +239,11 @@ function claimsSql(dialect: Dialect): string {
   const counted =
     `SELECT key.*, (SELECT count(*) FROM "entities" WHERE "id" = key."entityId") AS "present", ` +
     `(SELECT count(*) FROM (${few}) AS few) AS "count" FROM (${items}) AS key`;
+  const isShort = `octet_length(claim."value") <= ${MAX_VALUE_BYTES} AND octet_length(claim."context") <= ${MAX_CONTEXT_BYTES}`;
+  const confidence = dialect.jsonMember('claim."context"', 'confidence');
   return (
-    `SELECT key."place", key."present", key."count", claim."id", claim."value", claim."context" FROM (${counted}) AS key ` +
+    `SELECT key."place", key."present", key."count", claim."id", CASE WHEN ${isShort} THEN claim."value" END AS "value", ` +
+    `CASE WHEN ${isShort} THEN ${confidence} END AS "confidence" FROM (${counted}) AS key ` +
     `LEFT JOIN "claims" AS claim ON ${meets('claim')} AND key."count" <= ${MOST_CLAIMS} ` +
     `ORDER BY key."place", claim."createdSequence"`
   );

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { endOf } from '../answers/answer-end';
 import type { Caller } from '../../ledger/caller';
 import { LedgerService } from '../../ledger/ledger.service';
+import { EntryReader } from '../../ledger/reading/entry-reader';
 import { Gates, nameOf } from '../gates';
 import { ShutdownGuard } from '../shutdown/shutdown';
 import { AsOfQuery } from '../as-of/as-of.query';
@@ -10,6 +11,8 @@ import { QueryInteger } from '../validation/query-fields';
 
 /** A record that may change, and for how long something waits for that. */
 interface Settlement<Row> {
+  /** The record's id: it changes only with an entry that names it. Absent: any entry may change what is waited for. */
+  readonly id?: string;
   readonly read: () => Promise<Row>;
   /** Whether there is anything left to wait for. */
   readonly isOpen: (row: Row) => boolean;
@@ -25,14 +28,27 @@ interface Wait<Row> extends Omit<Settlement<Row>, 'seconds'> {
   readonly seconds: number | undefined;
 }
 
+/** Most new entries whose subjects are read: after more, each wait reads its own record. */
+const MAX_ENTRIES = 1_000;
+
+/** The records that the entries after one sequence, up to another, name. */
+interface NamedRecords {
+  readonly after: number;
+  readonly upTo: number;
+  readonly ids: Promise<ReadonlySet<string>>;
+}
+
 /**
- * Requests that wait until a record has changed. A wait costs nothing but its connection: records are read again only
- * when the ledger has grown, those of all waits together.
+ * Requests that wait until a record has changed. A wait costs nothing but its connection: the subjects of new entries are
+ * read once for all waits, and a record is read again only when an entry names it.
  */
 @Injectable()
 export class Waits {
+  private latest: NamedRecords | null = null;
+
   constructor(
     private readonly ledger: LedgerService,
+    private readonly entries: EntryReader,
     private readonly gate: ShutdownGuard,
     private readonly gates: Gates,
   ) {}
@@ -44,12 +60,13 @@ export class Waits {
    */
   async until<Row>(wait: Wait<Row>): Promise<Row> {
     const { caller, seconds, leaving, read, isOpen } = wait;
+    const { sequence } = this.ledger.head;
     const row = await read();
     if (seconds === undefined || !isOpen(row)) return row;
     const pass = this.gates.of('waits').tryEnter(nameOf(caller));
     if (pass === null) return row;
     try {
-      const settled = await this.changed(row, wait, seconds, [leaving, this.gate.signal]);
+      const settled = await this.changed({ row, sequence }, wait, seconds, [leaving, this.gate.signal]);
       const end = endOf(caller);
       if (end !== null) throw end;
       return settled;
@@ -64,13 +81,17 @@ export class Waits {
    */
   async settled<Row>(settlement: Settlement<Row>): Promise<Row> {
     const { seconds, leaving, read } = settlement;
-    return this.changed(await read(), settlement, seconds, [leaving]);
+    const { sequence } = this.ledger.head;
+    return this.changed({ row: await read(), sequence }, settlement, seconds, [leaving]);
   }
 
-  /** Reads again whenever the ledger has grown, and once more when the time is over or a signal is aborted. */
+  /**
+   * Reads again whenever the ledger may have changed the record, and once more when the time is over or a signal is aborted.
+   * @param first the row, and the sequence of an entry that it is no older than
+   */
   private async changed<Row>(
-    first: Row,
-    { read, isOpen }: Pick<Settlement<Row>, 'read' | 'isOpen'>,
+    first: { readonly row: Row; readonly sequence: number },
+    { id, read, isOpen }: Pick<Settlement<Row>, 'id' | 'read' | 'isOpen'>,
     seconds: number,
     signals: readonly AbortSignal[],
   ): Promise<Row> {
@@ -81,18 +102,30 @@ export class Waits {
     for (const signal of signals) signal.addEventListener('abort', end);
     if (signals.some(({ aborted }) => aborted)) end();
     try {
-      let row = first;
-      // From 0, as the ledger may have grown since the first reading.
-      for (let seen = 0, isLast = false; isOpen(row) && !isLast; row = await read()) {
-        await this.ledger.beyond(seen, over.signal);
+      let { row, sequence } = first;
+      for (let isLast = false; isOpen(row) && !isLast;) {
+        await this.ledger.beyond(sequence, over.signal);
         isLast = over.signal.aborted;
-        seen = this.ledger.head.sequence;
+        const after = sequence;
+        ({ sequence } = this.ledger.head);
+        if (isLast || (await this.mayChange(id, after, sequence))) row = await read();
       }
       return row;
     } finally {
       clearTimeout(timer);
       for (const signal of signals) signal.removeEventListener('abort', end);
     }
+  }
+
+  private async mayChange(id: string | undefined, after: number, upTo: number): Promise<boolean> {
+    if (id === undefined || upTo - after > MAX_ENTRIES) return true;
+    if (this.latest?.after !== after || this.latest.upTo !== upTo) {
+      const ids = this.entries.subjectsBetween(after, upTo);
+      this.latest = { after, upTo, ids };
+      // A failure ends the waits of now; later ones read anew.
+      ids.catch(() => (this.latest = null));
+    }
+    return (await this.latest.ids).has(id);
   }
 }
 

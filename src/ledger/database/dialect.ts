@@ -34,6 +34,8 @@ export interface Dialect {
   jsonElements(parameter: string): string;
   /** The value at an index of the JSON array `item.value`, in the column's type. */
   jsonAt(index: number, column: ColumnDefinition): string;
+  /** The JSON text of a member of the JSON object in a text column; null if the object lacks it. */
+  jsonMember(column: string, name: string): string;
   /**
    * A column in a condition for which no index should be used, where the planner cannot tell that another one is
    * better.

@@ -28,6 +28,7 @@ export const CHUNK_NAMES = [...ENTRY_NAMES, 'isNamed'];
 const SELECT_CHUNK_EXTENT =
   `SELECT count(*) AS "count", max("sequence") AS "last", sum("size") AS "bytes" FROM (SELECT "sequence", ` +
   `octet_length("details") + COALESCE(octet_length("state"), 0) AS "size" FROM "ledger_entries" ${CHUNK}) AS chunk`;
+const SELECT_SUBJECTS = `SELECT DISTINCT "subjectId" FROM "ledger_entries" WHERE "sequence" > $1 AND "sequence" <= $2`;
 const SELECT_BEFORE = `SELECT "sequence", "hash" FROM "ledger_entries" WHERE "sequence" < $1 ORDER BY "sequence" DESC LIMIT 1`;
 /** Most entries of a chunk. */
 const CHUNK_ENTRIES = 250;
@@ -117,6 +118,12 @@ export class EntryReader {
   async before(sequence: number): Promise<Pick<StoredEntry, 'sequence' | 'hash'> | undefined> {
     const [entry] = await this.database.chain.all<StoredEntry>(SELECT_BEFORE, [sequence]);
     return entry;
+  }
+
+  /** The ids of the records that the entries after one sequence, up to and including another, are about. */
+  async subjectsBetween(after: number, upTo: number): Promise<ReadonlySet<string>> {
+    const rows = await this.database.points.all<Pick<StoredEntry, 'subjectId'>>(SELECT_SUBJECTS, [after, upTo]);
+    return new Set(rows.map(({ subjectId }) => subjectId));
   }
 
   /** The next entries after one sequence, up to and including another, in order; as many as fit in memory. */

@@ -203,6 +203,7 @@ export const POSTGRES_DIALECT: Dialect = {
   clock: 'SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS "now"',
   lockRow: ' FOR UPDATE',
   jsonElements: (parameter) => `jsonb_array_elements(${parameter}::jsonb) AS item(value)`,
+  jsonMember: (column, name) => `((${column})::json -> '${name}')::text`,
   jsonAt: (index, { type }) => (type === 'integer' ? `(item.value ->> ${index})::bigint` : `item.value ->> ${index}`),
   // The server's planner has statistics.
   unindexed: (column) => column,

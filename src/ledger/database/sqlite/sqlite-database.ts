@@ -190,6 +190,7 @@ export const SQLITE_DIALECT: Dialect = {
   lockRow: '',
   jsonElements: (parameter) => `json_each(${parameter}) AS item`,
   jsonAt: (index) => `item.value ->> ${index}`,
+  jsonMember: (column, name) => `(${column} -> '$.${name}')`,
   unindexed: (column) => `+${column}`,
   jsonRows: (columns) => `json_group_array(json_array(${columns.map(quoted).join(', ')}))`,
   place: (column) => `nullif(typeof(${column}), 'null') || ':' || hex(${column})`,
