@@ -10,12 +10,15 @@ export interface ForgedFile {
 }
 
 /** Changes a decision file, and seals it anew in a log of its own, as whoever holds the service's key could. */
-export function forge(text: string, change: (file: Parsed) => void): ForgedFile {
+export function forge(
+  text: string,
+  change: (file: Parsed) => void,
+  privateKey = generateKeyPairSync('ed25519').privateKey,
+): ForgedFile {
   const file: Parsed = JSON.parse(text);
   change(file);
   sealRules(file, file.entries);
   for (const entry of file.entries) seal(entry);
-  const { privateKey } = generateKeyPairSync('ed25519');
   const size = file.entries.at(-1).sequence;
   const leaves = Array.from({ length: size }, (_, index): Pick<Proof, 'hash'> => {
     const own = file.entries.find(({ sequence }: Parsed) => sequence === index + 1);
@@ -35,7 +38,13 @@ export function entryOf(file: Parsed, action: string): Parsed {
 /** The audit path of each leaf, by its index. */
 export function proofsOf(hashes: readonly string[]): (index: number) => string[] {
   const leaves = hashes.map((hash) => Buffer.from(hash, 'hex'));
-  return (index) => proofOf(index, leaves);
+  const roots = new Map<string, string>();
+  const rootAt = (from: number, to: number): string => {
+    const known = roots.get(`${from} ${to}`) ?? rootOf(leaves.slice(from, to)).toString('hex');
+    roots.set(`${from} ${to}`, known);
+    return known;
+  };
+  return (index) => proofOf(index, 0, leaves.length, rootAt);
 }
 
 /** Gives the rules of a file, and the entries that name them, the hashes that its policies have now. */
@@ -46,7 +55,7 @@ export function sealRules(file: Parsed, entries: readonly Parsed[]): void {
     const pairs = policies.map((id: string) => [id, contents.get(id)]);
     rules.hash = canonicalHash({ defaultEffect, evaluation, policies: pairs });
     for (const { audit } of entries) {
-      if (audit.details.rules !== hash) continue;
+      if (rules.hash === hash || audit.details.rules !== hash) continue;
       audit.details.rules = rules.hash;
       if (audit.details.policySet !== undefined) audit.details.policySet = canonicalHash(policies);
     }
@@ -81,13 +90,12 @@ export function seal(entry: Parsed): void {
 }
 
 /** RFC 6962, section 2.1.1, implemented literally. */
-function proofOf(index: number, leaves: readonly Buffer[]): string[] {
-  if (leaves.length === 1) return [];
-  const middle = 2 ** Math.ceil(Math.log2(leaves.length) - 1);
-  const [left, right] = [leaves.slice(0, middle), leaves.slice(middle)];
+function proofOf(index: number, from: number, to: number, rootAt: (from: number, to: number) => string): string[] {
+  if (to - from === 1) return [];
+  const middle = from + 2 ** Math.ceil(Math.log2(to - from) - 1);
   return index < middle
-    ? [...proofOf(index, left), rootOf(right).toString('hex')]
-    : [...proofOf(index - middle, right), rootOf(left).toString('hex')];
+    ? [...proofOf(index, from, middle, rootAt), rootAt(middle, to)]
+    : [...proofOf(index, middle, to, rootAt), rootAt(from, middle)];
 }
 
 function rootOf(leaves: readonly Buffer[]): Buffer {

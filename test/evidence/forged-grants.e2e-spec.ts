@@ -142,6 +142,38 @@ describe('The verifier, on logs of an operator who has the signing key and no de
     expect(output).toMatch(/DIFFERS: .*the grant grt_\w+ was used 1 times before, of 1/);
   });
 
+  it('finds a second grant of one decision, in the log', async () => {
+    const [, second] = stage.paid;
+    const id = `${second.grantId.slice(0, -2)}00`;
+    const output = await forged(second, (entries, ids) => {
+      const created = entries.find(
+        ({ action, subjectId }) => action === 'grant.created' && subjectId === second.grantId,
+      );
+      const copy = structuredClone(created);
+      Object.assign(copy, { id: `${copy.id}2`, subjectId: id });
+      copy.audit.subjectId = copy.state.id = id;
+      for (const { state, audit } of about(entries, second)) state.grantId = audit.details.grantId = id;
+      ids.add(copy.id);
+      ids.delete(created.id);
+      return entries
+        .filter(({ action, subjectId }) => action !== 'grant.used_up' || subjectId !== second.grantId)
+        .flatMap((entry) => (entry === created ? [entry, copy] : [entry]));
+    });
+    expect(output).toMatch(/DIFFERS: .*the decision dec_\w+ had given a grant before/);
+  });
+
+  it.each([
+    ['the operator’s key', 'env', /only a key of the person registers one/],
+    ['the key of somebody else', 'key_other', /the key key_other, which registered the passkey, is not bound to agt_/],
+  ])('finds a passkey that was registered with %s', async (_whose, key, difference) => {
+    const output = await forged(stage.looked, (entries) => {
+      for (const { action, audit } of entries) if (action === 'passkey.registered') audit.actor.id = key;
+      return entries;
+    });
+    expect(output).toMatch(difference);
+    expect(output).toMatch(/\nDIFFERS: .*\n$/);
+  });
+
   it('finds a rejection that was recorded as a grant', async () => {
     const { instead } = stage;
     const output = await forged(instead, (entries) => {

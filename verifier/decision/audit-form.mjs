@@ -59,7 +59,13 @@ const DECIDED = { details: executing, basis: BASIS };
 const DENIED = { ...DECIDED, details: (/** @type {Json} */ state) => ({ ...executing(state), policies: undefined }) };
 const SETTLED = { details: executing };
 const REVIEWED = { details: reviewing, basis: REVIEW_BASIS, times: ['updatedAt'] };
-const REFUSED = { outcomes: ['denied'], basis: ['verdict', 'policies'], reason: true };
+/** @param {string} verdict */
+const refused = (verdict) => ({
+  outcomes: ['denied'],
+  details: () => ({ verdict }),
+  basis: ['policies'],
+  reason: true,
+});
 
 /** By action; unless it says otherwise, a caller was successful. @type {Readonly<Record<string, Form>>} */
 const FORMS = {
@@ -94,8 +100,8 @@ const FORMS = {
     details: (state) => ({ ...counting(state), expiresAt: state['expiresAt'] }),
   },
   'decision.cancelled': { agentId: proposing, times: ['updatedAt'], details: counting, reason: true },
-  'decision.approval_denied': REFUSED,
-  'decision.rejection_denied': REFUSED,
+  'decision.approval_denied': refused('approve'),
+  'decision.rejection_denied': refused('reject'),
   'claim.added': { agentId: () => null, times: ['createdAt'] },
   'grant.created': {
     agentId: acting,
@@ -152,6 +158,8 @@ function expectDetails(details, { details: detailsOf, basis = [] }, state, seque
   const expected = detailsOf?.(state) ?? {};
   for (const [name, value] of Object.entries(expected))
     if (value !== undefined) report.expect(`details.${name}`, details[name], value, sequence);
+  const missing = Object.keys(expected).find((name) => !Object.hasOwn(details, name));
+  if (missing !== undefined) report.differ(`details.${missing} is missing`, sequence);
   const unknown = Object.keys(details).find((name) => !Object.hasOwn(expected, name) && !basis.includes(name));
   if (unknown !== undefined) report.differ(`details.${unknown} is not known to this verifier`, sequence);
 }

@@ -47,7 +47,12 @@ export function recomputeUses({ state, audit }, request, agent, { verdict, polic
   for (const use of /** @type {Use[]} */ ([...used, ...limited])) {
     const policy = policies.find(({ id }) => id === use.policyId);
     const limit = policy?.limits?.[use.limit];
-    if (policy === undefined || limit === undefined || !isAmount(use.before)) {
+    if (
+      policy === undefined ||
+      limit === undefined ||
+      !isAmount(use.before) ||
+      !(use.amount === null || isAmount(use.amount))
+    ) {
       report.differ('details.used or limited names a limit that is not in force');
       continue;
     }

@@ -1,5 +1,6 @@
 import { KINDS } from '../hashed-forms.mjs';
 import { recomputeAsked } from './asking.mjs';
+import { attestedIn } from './attested.mjs';
 import { expectAuditForm } from './audit-form.mjs';
 import { History } from './history.mjs';
 import { Report } from './report.mjs';
@@ -41,6 +42,7 @@ const CHANGED = {
   'grant.used_up': ['status'],
   'grant.expired': ['status'],
   'grant.revoked': ['status'],
+  'stop.lifted': ['status', 'liftedAt'],
 };
 const BEGINNINGS = [
   'execution.authorized',
@@ -48,6 +50,7 @@ const BEGINNINGS = [
   'execution.approval_requested',
   'decision.proposed',
   'grant.created',
+  'stop.created',
 ];
 
 /**
@@ -62,6 +65,7 @@ export function recompute(file, made) {
   for (const entry of file.entries) {
     expectKnown(entry, report);
     expectAuditForm(entry, history, report);
+    if (entry['subjectType'] === 'stop') expectUnchanged(entry, history, report);
     if (!history.isReached(entry)) continue;
     report.begin(entry, history.isOwn(entry));
     const { action } = entry['audit'];
@@ -69,6 +73,7 @@ export function recompute(file, made) {
     if (recomputeOne === undefined) report.differ(`${action} is not known to this verifier`);
     else if (expectUnchanged(entry, history, report)) recomputeOne(entry, history, report);
   }
+  report.note(`Only attested by the log, not recomputed: ${attestedIn(file.entries).join(', ')}.`);
   for (const { sequence, action, subjectId } of history.strangers)
     report.differ(`${action} of ${subjectId} is nothing that this decision rests on`, sequence);
   return { outcome: String(history.ofExecution.at(-1)?.['state']?.outcome), report, history };
@@ -101,7 +106,7 @@ function expectKnown({ sequence, subjectType, state }, report) {
 function expectUnchanged({ sequence, subjectType, subjectId, state, audit }, history, report) {
   const before = history.stateBefore(history.of(subjectType, subjectId), sequence);
   if (BEGINNINGS.includes(audit.action)) {
-    if (before !== undefined) report.differ(`${audit.action} is not the first entry of its ${subjectType}`);
+    if (before !== undefined) report.differ(`${audit.action} is not the first entry of its ${subjectType}`, sequence);
     return before === undefined;
   }
   if (before === undefined) {
@@ -111,7 +116,7 @@ function expectUnchanged({ sequence, subjectType, subjectId, state, audit }, his
   const mayChange = CHANGED[audit.action] ?? [];
   for (const name of new Set([...Object.keys(before), ...Object.keys(state)])) {
     if (!mayChange.includes(name))
-      report.expect(`${name}, which this entry does not change,`, state[name], before[name]);
+      report.expect(`${name}, which this entry does not change,`, state[name], before[name], sequence);
   }
   return true;
 }

@@ -112,6 +112,8 @@ function executionCompleted({ entry: { state, timestamp, audit }, before, report
   if (!['authorized', 'running'].includes(before?.['outcome']))
     report.expect('the outcome before', before?.['outcome'], 'authorized');
   report.expect('the outcome', state.outcome, audit.outcome === 'success' ? 'executed' : 'failed');
+  if (audit.outcome === 'success')
+    report.expect('the reason and what failed', [audit.reason, state.failureReason], [null, null]);
   report.expect('completedAt', state.completedAt, timestamp);
   const told =
     before?.['outcome'] === 'running'

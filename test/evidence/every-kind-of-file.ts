@@ -1,0 +1,161 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ActionsModule } from '../support/application/actions.module';
+import { ORIGIN } from '../support/application/authenticator';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { addClaim, createAgent, createEntity, createPolicy } from '../support/application/factories';
+import { type Parsed, send } from '../support/application/send';
+import { signAndApprove, signedOf, signer } from '../support/application/signers';
+import { decisionFileOf } from './verified-file';
+
+const HOUR = 3_600_000;
+const TRACE = { traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01' };
+const GIVEN = { for: 'PT1H', parameters: 'same', resources: null, uses: null };
+
+/** A service in which everything has happened that a decision file can be about, and the file of each. */
+export interface EveryKind {
+  readonly app: TestApp;
+  /** By what is special about each. */
+  readonly files: Readonly<Record<string, string>>;
+  readonly publicKey: string;
+}
+
+export async function everyKindOfFile(): Promise<EveryKind> {
+  const environment = { PUBLIC_URL: ORIGIN, PERMIT_AUDIENCES: 'bank', MAX_PENDING_APPROVALS: '40' };
+  const app = await createTestApp({ environment, modules: [ActionsModule] });
+  const post = async (path: string, body: object = {}): Promise<Parsed> =>
+    (await send(app, 'POST', `/api/v1${path}`, { body })).body;
+  const execute = (action: string, resourceId: string, more: object = {}): Promise<Parsed> =>
+    send(app, 'POST', '/api/v1/agents/bot/execute', {
+      body: { action, resourceType: 'order', resourceId, parameters: { amount: 5 }, ...more },
+      headers: TRACE,
+    }).then(({ body }) => body);
+  const lastOf = async (query: string): Promise<Parsed> =>
+    (await send(app, 'GET', `/api/v1/executions?${query}&limit=1&order=desc`)).body.data[0];
+  const review = (verdict: string, { decisionId }: Parsed, body: object): Promise<Parsed> =>
+    post(`/decisions/${decisionId}/${verdict}`, body);
+
+  const bot = await createAgent(app, { name: 'bot', capabilities: ['*'], roles: ['billing'] });
+  await createAgent(app, { name: 'other', capabilities: ['*'], roles: ['billing'] });
+  await createAgent(app, { name: 'sue', kind: 'human', roles: ['sales'] });
+  await createAgent(app, { name: 'ben', kind: 'human', roles: ['finance', 'lead'] });
+  await createAgent(app, { name: 'eve', kind: 'human', roles: ['security'] });
+  const ann = await signer(app, 'ann', ['finance']);
+  await createPolicy(app, { name: 'sends', actions: ['send', 'succeed', 'fail'] });
+  await createPolicy(app, { name: 'vip', actions: ['call'], onBehalfOf: ['role:vip', 'role:sales'] });
+  const limits = [
+    { max: 12, of: '/amount', per: 'day', by: 'agent' },
+    { max: 4, per: 'week', by: 'policy' },
+  ];
+  await createPolicy(app, { name: 'spends', actions: ['spend'], limits });
+  const looked = { earlier: 'send', resource: 'same', op: 'exists', value: true };
+  await createPolicy(app, { name: 'after', actions: ['refund', 'refund-more'], conditions: [looked] });
+  await createPolicy(app, {
+    name: 'pays',
+    actions: ['pay'],
+    conditions: [{ claim: 'iban', op: 'supports', parameter: '/iban', value: 0.9 }],
+  });
+  await createPolicy(app, { name: 'never', effect: 'deny', actions: ['swap'] });
+  await createPolicy(app, { name: 'still', actions: ['swap'], priority: 1 });
+  await createPolicy(app, { name: 'none', effect: 'deny', actions: ['drop'] });
+  const required = { effect: 'require_approval', actions: ['buy', 'look'] };
+  const approval = {
+    approvers: [{ subjects: ['role:finance'] }, { subjects: ['role:finance', 'role:security'] }],
+    riskLevel: 'high',
+    executeWithin: 'PT30M',
+  };
+  await createPolicy(app, { ...required, name: 'two', resources: ['big/*'], approval });
+  const one = { approvers: [{ subjects: ['role:finance'] }], grant: { for: 'P1D', uses: 5, wider: true } };
+  await createPolicy(app, { ...required, name: 'one', resources: ['small/*'], approval: one });
+  const signed = { approvers: [{ subjects: ['role:finance'], signed: true }], grant: { for: 'P1D', wider: false } };
+  await createPolicy(app, { ...required, name: 'signed', resources: ['signed/*'], approval: signed });
+  const short = { ...one, decideWithin: 'PT1S', executeWithin: 'PT1S' };
+  await createPolicy(app, { ...required, name: 'short', resources: ['short/*'], approval: short });
+
+  const made: Record<string, Parsed> = {};
+  made['reported'] = await execute('send', 'a', { run: 'r1', permit: { audience: 'bank' } });
+  await post(`/executions/${made['reported'].id}/result`, { outcome: 'executed', result: { sent: 1 } });
+  made['failed'] = await execute('send', 'b');
+  await post(`/executions/${made['failed'].id}/result`, { outcome: 'failed', failureReason: 'Lost.' });
+  made['handled'] = await execute('succeed', 'a');
+  await execute('fail', 'a');
+  made['not handled'] = await lastOf('action=fail');
+  made['on behalf of a subject'] = await execute('call', 'a', {
+    onBehalfOf: { subject: 'user:7', roles: ['vip'] },
+  });
+  made['on behalf of a person'] = await execute('call', 'a', { onBehalfOf: { subject: 'agent:sue' } });
+  made['limited'] = await execute('spend', 'a');
+  await execute('spend', 'a');
+  await execute('spend', 'a');
+  made['kept by a limit'] = await lastOf('action=spend');
+  made['after another'] = await execute('refund', 'a', { run: 'r1' });
+  await execute('refund', 'c', { run: 'r1' });
+  made['after none'] = await lastOf('action=refund');
+  const { id: entityId } = await createEntity(app);
+  await addClaim(app, entityId, { predicate: 'iban', value: 'A', context: { confidence: 1 } });
+  made['by claims'] = await execute('pay', `accounts/${entityId}`, { parameters: { iban: 'A' } });
+  made['by priority'] = await execute('swap', 'a');
+  await execute('drop', 'a');
+  made['denied'] = await lastOf('action=drop');
+  const stop = await post('/stops', { agentId: bot.id, role: 'billing', actions: ['send'], reason: 'Odd.' });
+  await execute('send', 'stopped');
+  made['stopped'] = await lastOf('resourceId=stopped');
+  await post(`/stops/${stop['id']}/lift`, { reason: 'Fine.' });
+
+  const two = await execute('buy', 'big/1');
+  await review('approve', two, { approverId: 'sue' });
+  await review('approve', two, { approverId: 'ben', comment: 'Yes.' });
+  await review('approve', two, { approverId: 'eve' });
+  await post('/agents/eve/suspend', { reason: 'Away.' });
+  await post(`/executions/${two.id}/resume`);
+  await post('/agents/eve/resume', { reason: 'Back.' });
+  await post(`/executions/${two.id}/resume`, { permit: { audience: 'bank' } });
+  made['approved by two'] = two;
+  const cancelled = await execute('buy', 'big/2');
+  await post(`/executions/${cancelled.id}/cancel`, { reason: 'No need.' });
+  made['cancelled'] = cancelled;
+
+  const toSign = await execute('look', 'signed/1');
+  const { body: decision } = await send(app, 'GET', `/api/v1/decisions/${toSign.decisionId}`);
+  const signature = ann.device.sign(signedOf(decision, ann.agent.id, GIVEN));
+  const sent = { signature, grant: { for: 'PT1H' }, comment: 'As agreed.' };
+  expect((await signAndApprove(app, toSign.decisionId, ann, sent)).status).toBe(200);
+  await post(`/executions/${toSign.id}/resume`);
+  made['signed'] = toSign;
+  made['by a signed grant'] = await execute('look', 'signed/1');
+
+  const small = await execute('buy', 'small/1');
+  const grant = { for: 'PT30M', uses: 2, resources: ['small/*'], parameters: 'any' };
+  await review('approve', small, { approverId: 'ben', grant });
+  await post(`/executions/${small.id}/cancel`);
+  made['given up'] = small;
+  made['by a grant'] = await execute('buy', 'small/2', { onBehalfOf: undefined });
+  made['by its last use'] = await execute('buy', 'small/3');
+  const behalf = { onBehalfOf: { subject: 'user:7' } };
+  const rejected = await execute('buy', 'small/9', behalf);
+  const instead = { parameters: { amount: 4 } };
+  await review('reject', rejected, { approverId: 'ben', comment: 'Less.', instead });
+  made['rejected'] = rejected;
+  await execute('buy', 'small/9', behalf);
+  made['rejected before'] = await lastOf('action=buy&outcome=denied');
+  made['granted instead'] = await execute('buy', 'small/9', { ...behalf, ...instead });
+  const revoked = await execute('buy', 'small/8', { parameters: { amount: 1 } });
+  await review('approve', revoked, { approverId: 'ben', grant: { for: 'PT1H' } });
+  await post(`/executions/${revoked.id}/resume`);
+  made['by a grant that was revoked'] = await execute('buy', 'small/8', { parameters: { amount: 1 } });
+  await post(`/grants/${made['by a grant that was revoked']['grantId']}/revoke`, { reason: 'Enough.' });
+
+  made['not decided in time'] = await execute('buy', 'short/1');
+  const late = await execute('buy', 'short/2');
+  await review('approve', late, { approverId: 'ben' });
+  made['not resumed in time'] = late;
+  const observeUntil = new Date(Date.now() + HOUR).toISOString();
+  await send(app, 'PATCH', `/api/v1/agents/${bot.id}`, { body: { observeUntil } });
+  made['observed'] = await execute('fly', 'a');
+  while ((await send(app, 'GET', `/api/v1/executions/${made['not decided in time']['id']}`)).body.completedAt === null)
+    await sleep(50);
+  while ((await send(app, 'GET', `/api/v1/executions/${late.id}`)).body.completedAt === null) await sleep(50);
+  const files: Record<string, string> = {};
+  for (const [name, execution] of Object.entries(made)) files[name] = await decisionFileOf(app, execution as never);
+  const { publicKey } = (await send(app, 'GET', '/api/v1/provenance/checkpoint')).body;
+  return { app, files, publicKey };
+}
