@@ -62,7 +62,10 @@ _SECRETS = ("/api-keys", "/webhooks", "/rotate-secret")
 #: Seconds.
 _FIRST_PAUSE = 0.25
 _LONGEST_PAUSE = 30.0
-_LONGEST_HOLD = 60
+#: Less than the 60 after which many proxies cut a request.
+_LONGEST_HOLD = 50
+#: A day: a longer wait than the system's longest would be an error.
+_MAX_RETRY_AFTER = 86_400.0
 #: Between two requests where the service does not hold them, as too many wait already or it is away.
 _HOLD_PAUSE = 1.5
 #: Least time for which a caller looks what comes of the action that an equal call carries out.
@@ -848,10 +851,10 @@ def _retry_after(headers: email.message.Message) -> float:
     """The service, or a proxy in front of it, gives seconds, or a date by its own clock, if it tells the time."""
     asked = headers.get("Retry-After", "0")
     if asked.isascii() and asked.isdigit():
-        return float(asked)
+        return min(float(asked), _MAX_RETRY_AFTER)
     until = _date(asked)
     now = _date(headers.get("Date", "")) or datetime.datetime.now(datetime.timezone.utc)
-    return 0.0 if until is None else max(0.0, (until - now).total_seconds())
+    return 0.0 if until is None else min(max(0.0, (until - now).total_seconds()), _MAX_RETRY_AFTER)
 
 
 def _date(text: str) -> Optional[datetime.datetime]:

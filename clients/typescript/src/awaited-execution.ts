@@ -4,8 +4,8 @@ import { OutcomeUnknownError } from './guard-errors.js';
 import { sleep } from './sleep.js';
 import { isTemporary, type Transport } from './transport.js';
 
-/** Most seconds for which the service holds one request. */
-const LONGEST_HOLD = 60;
+/** Seconds for which the service holds one request: less than the 60 after which many proxies cut it. */
+const LONGEST_HOLD = 50;
 /** Milliseconds between two requests where the service does not hold them, as too many wait already or it is away. */
 const PAUSE = 1_500;
 

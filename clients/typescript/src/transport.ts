@@ -267,10 +267,13 @@ function mayHaveHappened({ status, cause }: GovernanceError): boolean {
   return !wasNeverConnected(cause);
 }
 
+/** Milliseconds of a day: a longer timer than 24 days would end at once. */
+const MAX_RETRY_AFTER_MS = 86_400_000;
+
 /** Milliseconds that the service, or a proxy in front of it, asks to wait: it gives seconds, or a date by its own clock. */
 function retryAfter({ headers }: Response): number {
   const asked = headers.get('Retry-After') ?? '';
-  if (/^\d+$/.test(asked)) return Number(asked) * 1_000;
+  if (/^\d+$/.test(asked)) return Math.min(Number(asked) * 1_000, MAX_RETRY_AFTER_MS);
   const now = Date.parse(headers.get('Date') ?? '') || Date.now();
-  return Math.max(0, (Date.parse(asked) || now) - now);
+  return Math.min(Math.max(0, (Date.parse(asked) || now) - now), MAX_RETRY_AFTER_MS);
 }

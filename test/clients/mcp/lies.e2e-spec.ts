@@ -28,7 +28,11 @@ describeOnSqlite('Servers that lie, behind gov mcp', () => {
     environment = { GOVERNANCE_URL: app.url, GOVERNANCE_API_KEY: secret };
     await createPolicy(app, { actions: ['greet', 'get-prompt'], resources: ['one/*', 'two/*', 'three/*'] });
     await createPolicy(app, { actions: ['read'], resources: ['one/file/public/*', 'two/*'] });
-    await createPolicy(app, { actions: ['read'], resources: ['two/file/secret/*', 'two/http/h/*'], effect: 'deny' });
+    await createPolicy(app, {
+      actions: ['read'],
+      resources: ['two/file/secret/*', 'two/http/h/*', 'two/note:/secret/*'],
+      effect: 'deny',
+    });
   });
   afterEach(async () => {
     for (const connection of open.splice(0)) await connection.close();
@@ -98,7 +102,11 @@ describeOnSqlite('Servers that lie, behind gov mcp', () => {
       { uri: 'file:///open', name: 'open' },
       { uri: 'FILE:///secret/b', name: 'other' },
     ];
-    const connection = await connected({ two: { resources } });
+    const templates = ['http://{+x}', 'db://{+x}', 'note:{+x}', 'a name', 'file:///{+x}'].map((uriTemplate) => ({
+      uriTemplate,
+      name: 'all',
+    }));
+    const connection = await connected({ two: { resources, templates } });
     const { result } = await asked(connection, 'list', 'resources/list');
     expect(result.resources.map(({ name }: Parsed) => name)).toEqual(['open']);
     expect(await asked(connection, 'open', 'resources/read', { uri: 'file:///open' })).toHaveProperty('result');
@@ -108,18 +116,37 @@ describeOnSqlite('Servers that lie, behind gov mcp', () => {
       'file://localhost/secret/a',
       'http://u@h/b',
       'http://H/b',
+      'file://h/secret/a',
+      'file:/secret/a',
+      'file:secret/a',
+      'file:///secret/a?x',
+      'file:///secret/a#x',
+      'file:///open\\..\\secret\\a',
+      'note:///secret/1',
+      'note:/secret/1',
+      'note:////secret/1',
     ];
     // No URL, and yet some readers find a host and a path in it.
     const unparsed = ['file://h:1/secret/a', 'FILE://h:1/secret/a', 'FILE://[/secret/a', 'HTTP://h:99999/b'];
     for (const uri of [...spellings, ...unparsed, 'http://h:80/b', 'http:h/b', 'http://h./b', 'http://h.:8080/b']) {
       const { error } = await asked(connection, uri, 'resources/read', { uri });
-      expect([uri, error?.message]).toEqual([uri, expect.stringContaining('was not run')]);
+      expect([uri, error?.message]).toEqual([uri, expect.stringMatching(/was not run|No server lists/)]);
     }
     for (const uri of ['http://h:8080/b', 'db://Host/a', 'note:a', 'a name', 'file:///My Notes/a'])
       expect([uri, await asked(connection, uri, 'resources/read', { uri })]).toEqual([
         uri,
         expect.objectContaining({ result: expect.anything() }),
       ]);
+  });
+
+  it('are not asked for what they do not list, even if there is only one', async () => {
+    const resources = [{ uri: 'note:///open', name: 'open' }];
+    const connection = await connected({ two: { resources } });
+    expect(await asked(connection, 'open', 'resources/read', { uri: 'note:///open' })).toHaveProperty('result');
+    for (const uri of ['note://x/secret/1', 'note://open', 'note:open']) {
+      const { error } = await asked(connection, uri, 'resources/read', { uri });
+      expect([uri, error?.message]).toEqual([uri, expect.stringContaining('No server lists a resource')]);
+    }
   });
 
   it('cannot have a question pass for one of the proxy: neither beside a result nor in an error', async () => {
@@ -163,7 +190,7 @@ describeOnSqlite('Servers that lie, behind gov mcp', () => {
     const { result } = await asked(connection, 'list', 'tools/list');
     expect(result.tools.map(({ name }: Parsed) => name)).toEqual(['one__greet']);
     expect(connection.errors).toContain('The MCP server two is left out (tools): no answer in 10 seconds.');
-    expect(connection.errors).toContain('The MCP server three is left out (tools): It lists more than 10000 tools.');
+    expect(connection.errors).toContain('The MCP server three: its tools do not end: only the first 10000 are taken.');
   });
 
   it('may die while they are called: what was done is not known, and the next call starts them again', async () => {

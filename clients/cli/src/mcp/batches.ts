@@ -1,15 +1,14 @@
 import { Transform, type TransformCallback, type Readable, type Writable } from 'node:stream';
+import { isJSONRPCNotification, isJSONRPCRequest, isJSONRPCResponse } from '@modelcontextprotocol/server';
+import { doubtfulNumberIn } from '../changed-number.js';
+import { LARGEST_MESSAGE, messagesIn, parsed } from './servers/messages.js';
 
 const [OPENING, NEWLINE] = [0x5b, 0x0a];
 const SPACES: ReadonlySet<number> = new Set([0x09, 0x0d, 0x20]);
-/**
- * Bytes of a message over pipes, from either side: far more than the service takes of a call, which says so itself. The
- * SDK takes four times as long to read twice as much.
- */
-export const LARGEST_MESSAGE = 16 * 2 ** 20;
 /** Bytes that are looked at for the ids of a batch. */
 const MOST = 10_000_000;
 const INVALID_REQUEST = -32_600;
+const NO_MESSAGE = 'Expected a message of JSON-RPC 2.0 on a line of its own.';
 const TEXT = 'Batches are not part of this protocol: nothing of it was done. Send each message on a line of its own.';
 
 /**
@@ -17,7 +16,7 @@ const TEXT = 'Batches are not part of this protocol: nothing of it was done. Sen
  * error, so that nobody waits for it. A message that is too large is an error of the lines: its end, and so its id, is not known.
  */
 export function withoutBatches(input: Readable, output: Writable): Readable {
-  return input.pipe(new WithoutBatches((id) => void output.write(`${refusal(id)}\n`)));
+  return input.pipe(new WithoutBatches((id, text) => void output.write(`${refusal(id, text)}\n`)));
 }
 
 class WithoutBatches extends Transform {
@@ -28,7 +27,7 @@ class WithoutBatches extends Transform {
   /** Bytes of the line so far. */
   private size = 0;
 
-  constructor(private readonly refuse: (id: unknown) => void) {
+  constructor(private readonly refuse: (id: unknown, text: string) => void) {
     super();
   }
 
@@ -55,13 +54,32 @@ class WithoutBatches extends Transform {
     }
     if (!this.isBatch || this.size < MOST) this.line.push(part);
     if (!isEnd) return;
-    if (this.isBatch) idsIn(this.line).forEach(this.refuse);
-    else this.push(Buffer.concat(this.line));
+    if (this.isBatch) for (const id of idsIn(this.line)) this.refuse(id, TEXT);
+    else this.pass(Buffer.concat(this.line));
     this.line = [];
     this.isBatch = false;
     this.size = 0;
     this.isAtStart = true;
   }
+
+  /** A line as the SDK reads it, without null members. What is no message is answered, as the SDK passes over it. */
+  private pass(line: Buffer): void {
+    const text = line.toString('utf8');
+    if (text.trim() === '') return;
+    const value = parsed(text);
+    const isMessage = isJSONRPCRequest(value) || isJSONRPCNotification(value) || isJSONRPCResponse(value);
+    // A number that cannot be held has to reach the check of the arguments as it was written.
+    const isFixed = !text.includes('null') || doubtfulNumberIn(value, 'message') !== undefined;
+    const [message] = messagesIn(value);
+    if (isMessage && isFixed) this.push(line);
+    else if (message === undefined || isFixed) this.refuse(idIn(value), NO_MESSAGE);
+    else this.push(`${JSON.stringify(message)}\n`);
+  }
+}
+
+function idIn(value: unknown): unknown {
+  const { id = null } = Object(value) as { id?: unknown };
+  return typeof id === 'string' || typeof id === 'number' ? id : null;
 }
 
 /** Of its requests; null, as JSON-RPC has it, where there is none. */
@@ -78,6 +96,6 @@ function idsIn(line: readonly Buffer[]): unknown[] {
   }
 }
 
-function refusal(id: unknown): string {
-  return JSON.stringify({ jsonrpc: '2.0', id, error: { code: INVALID_REQUEST, message: TEXT } });
+function refusal(id: unknown, message: string): string {
+  return JSON.stringify({ jsonrpc: '2.0', id, error: { code: INVALID_REQUEST, message } });
 }

@@ -5,8 +5,8 @@ import { elicitationOf } from './elicitation.js';
 
 /** Milliseconds for which a server that asks at its start waits until the session has begun. */
 const LONGEST_BEGINNING = 30_000;
-/** Milliseconds: the user decides how long a question may take, so this is the longest timer. */
-const NO_TIMEOUT = 2 ** 31 - 1;
+/** Milliseconds for which a client may leave a question to its user unanswered. */
+export const MAX_QUESTION_MS = 300_000;
 
 /**
  * Between the servers of a session and its client.
@@ -39,7 +39,7 @@ export function linkOf({ server }: McpServer, areSeveral: boolean, subscribed: R
       if (elicitationOf(server, within)?.[mode] !== true) throw refusal(`The client cannot be asked (${mode}).`);
       // So that nothing passes for a question of the proxy.
       const asked = { ...params, message: `${name} asks: ${params.message}` };
-      const options = { timeout: NO_TIMEOUT, ...(within && { signal: within.mcpReq.signal }) };
+      const options = { timeout: MAX_QUESTION_MS, ...(within && { signal: within.mcpReq.signal }) };
       const request = { method: 'elicitation/create' as const, params: asked };
       return within === undefined ? server.request(request, options) : within.mcpReq.send(request, options);
     },

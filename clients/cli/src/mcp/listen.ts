@@ -19,6 +19,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { isIP } from 'node:net';
 import { printError } from '../output.js';
 import { SettingsError } from '../settings.js';
+import { parsed } from './servers/messages.js';
 import type { ClientLink } from './servers/governed-server.js';
 import type { MakeServer } from './proxy.js';
 import type { Servers } from './servers/servers.js';
@@ -38,6 +39,8 @@ export interface Place {
 interface Session {
   readonly transport: WebStandardStreamableHTTPServerTransport;
   readonly server: McpServer;
+  /** Of requests that are not answered yet. */
+  readonly ids: Set<unknown>;
 }
 
 /** Where a proxy may listen without being asked to: whoever reaches it acts as its agent. */
@@ -84,7 +87,7 @@ function hostName(text: string): string {
 /** Serves both protocols at `/mcp`: with a handshake in sessions, and without one request by request. */
 export async function overHttp(make: MakeServer, first: Servers, { address, port, names }: Place): Promise<Served> {
   const sessions = new Sessions(make, first);
-  const modern = createMcpHandler(() => make(null, first), { legacy: 'reject' });
+  const modern = createMcpHandler(() => make(null, first), { legacy: 'reject', responseMode: 'sse' });
   first.linkTo(withoutSession((kind) => modern.notify[`${kind}Changed`]()));
   const handle = toNodeHandler({
     fetch: async (request, options) => {
@@ -138,6 +141,15 @@ class Sessions {
       if (session === undefined) return refusal(404, 'There is no such session.');
       this.open.delete(id);
       this.open.set(id, session);
+      if (request.method !== 'POST') return session.transport.handleRequest(request);
+      const text = await request.clone().text();
+      const body = parsed(text);
+      const ids = requestIdsIn(body);
+      // The SDK would send the answer to one request as that to the other.
+      if (ids.some((id) => session.ids.has(id))) return refusal(400, 'The id of a request is in use by another.');
+      for (const id of ids) session.ids.add(id);
+      // It gets no answer.
+      session.ids.delete(cancelledIdIn(body));
       return session.transport.handleRequest(request);
     }
     const body: unknown = request.method === 'POST' ? await request.json().catch(() => null) : null;
@@ -152,15 +164,21 @@ class Sessions {
   private async begin(request: Request, parsedBody: unknown): Promise<Response> {
     const servers = this.first.another();
     const server = this.make(randomUUID(), servers);
+    const ids = new Set<unknown>();
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
       onsessioninitialized: (id) => {
-        this.open.set(id, { transport, server });
+        this.open.set(id, { transport, server, ids });
         const [oldest] = this.open;
         if (this.open.size > MOST_SESSIONS && oldest !== undefined) void oldest[1].server.close();
       },
     });
     await server.connect(transport);
+    const send = transport.send.bind(transport);
+    transport.send = async (message, options) => {
+      if ('id' in message && !('method' in message)) ids.delete(message.id);
+      return send(message, options);
+    };
     server.server.onclose = () => {
       if (transport.sessionId !== undefined) this.open.delete(transport.sessionId);
       void servers.close();
@@ -175,6 +193,18 @@ function withoutSession(changed: ClientLink['changed']): ClientLink {
     throw new ProtocolError(ProtocolErrorCode.MethodNotFound, 'Without a session there is nobody to ask.');
   };
   return { changed, notified: () => undefined, roots: refuse, elicit: refuse };
+}
+
+function cancelledIdIn(message: unknown): unknown {
+  const { method, params } = Object(message) as { method?: unknown; params?: unknown };
+  return method === 'notifications/cancelled' ? (Object(params) as { requestId?: unknown }).requestId : undefined;
+}
+
+function requestIdsIn(body: unknown): unknown[] {
+  return [body].flat().flatMap((message) => {
+    const { id, method } = Object(message) as { id?: unknown; method?: unknown };
+    return id === undefined || method === undefined ? [] : [id];
+  });
 }
 
 /** All of it is read, and the connection stays: who still sends to one that is closed never sees the answer. */

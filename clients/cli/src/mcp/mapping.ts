@@ -47,6 +47,10 @@ const PLAIN_NAME = /^(?!\.+$)[\w.-]{1,100}$/;
 const PLAIN_TOOL = /^(?!\.+(?:\/|$))[\w.:-]+(?:\/(?!\.+(?:\/|$))[\w.:-]+)*$/;
 /** Schemes of which every reader takes several spellings of a host for one. */
 const WEB_OR_FILE = /^(?:https?|wss?|ftp|file):$/;
+/** A fragment, a backslash, a control character, or a path after one slash, which is `///` to some readers. */
+const UNCLEAR_PARTS = /[#\\\p{Cc}]|^[a-z][\w+.-]*:\/(?!\/)/iu;
+/** No file has a host or a query. */
+const PLAIN_FILE = /^file:\/\/\/[^?]*$/;
 const TOOL_MEMBERS = ['action', 'resourceType', 'resourceId', 'resourceArgument'] as const;
 
 /**
@@ -145,10 +149,11 @@ export function promptRequestOf({ server, name }: Named, given: Arguments | unde
 }
 
 /**
- * Whether a URI has its scheme and host as every reader has them: `FILE:///a`, `file://localhost/a` and, with a port that no file has,
- * `file://h:1/a` are `file:///a` to some, and would pass by a policy about it.
+ * True if every reader finds the same scheme, host and path in a URI: `FILE:///a`, `file://h/a`, `file:/a` and `file:///a?b` are
+ * `file:///a` to some readers, and would pass by a policy about it.
  */
 export function isPlainUri(uri: string): boolean {
+  if (UNCLEAR_PARTS.test(uri) || (/^file:/i.test(uri) && !PLAIN_FILE.test(uri))) return false;
   // What has no scheme is a name.
   if (!URL.canParse(uri)) return !/^[a-z][\w+.-]*:/i.test(uri);
   const { protocol, host, hostname } = new URL(uri);
@@ -158,7 +163,8 @@ export function isPlainUri(uri: string): boolean {
 }
 
 /**
- * Of a resource of a server: its URI as a path. The service refuses what could be read as another path.
+ * The request to read a resource: its URI as a path, with another form for each of `file:///a`, `note://a`, `note:///a` and `note:a`.
+ * The service refuses what could be read as another path.
  * @throws UnclearCallError for a URI that is not plain
  */
 export function readRequestOf(server: string, uri: string): Omit<ToolRequest, 'parameters'> {
@@ -167,7 +173,7 @@ export function readRequestOf(server: string, uri: string): Omit<ToolRequest, 'p
   return {
     action: 'read',
     resourceType: 'resource',
-    resourceId: `${server}/${uri.replace(/^([^:/?#]+):(?:\/\/\/?)?/, '$1/')}`,
+    resourceId: `${server}/${uri.replace(/^file:\/\/\//, 'file/').replace(/^([^:/?#]+):\/\/(\/?)/, (_, scheme: string, slash: string) => (slash === '' ? `${scheme}/` : `${scheme}:/`))}`,
   };
 }
 

@@ -34,7 +34,7 @@ export function offerResources(offered: Offered, subscribed: Set<string>): void 
   });
   server.setRequestHandler('resources/unsubscribe', async ({ params: { uri } }) => {
     subscribed.delete(uri);
-    const of = await servers.withResource(uri);
+    const of = servers.only ?? (await servers.withResource(uri));
     await of?.say((client) => client.unsubscribeResource({ uri }));
     return {};
   });
@@ -51,7 +51,10 @@ interface Reading {
 
 /** Who is sent the changes of a resource has read it, so subscribing asks as reading does. */
 async function read<Result>(offered: Offered, context: ServerContext, { method, uri }: Reading): Promise<Result> {
-  const of: GovernedServer | null = await offered.servers.withResource(uri);
+  const { servers } = offered;
+  // A subscription to the only server shows nothing of the resource itself.
+  const only = method === 'resources/subscribe' ? servers.only : null;
+  const of: GovernedServer | null = only ?? (await servers.withResource(uri));
   if (of === null) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `No server lists a resource ${uri}.`);
   const name = `${method} of ${uri}`;
   return (await governed<Result>(offered, context, {

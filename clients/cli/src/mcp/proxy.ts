@@ -4,7 +4,7 @@ import { plain, printError } from '../output.js';
 import type { PrincipalOptions } from '../principal-options.js';
 import { SettingsError } from '../settings.js';
 import { approvalPages } from './approval-page.js';
-import { linkOf } from './client-link.js';
+import { linkOf, MAX_QUESTION_MS } from './client-link.js';
 import type { Gate } from './governed-call.js';
 import type { Mapping } from './mapping.js';
 import type { Offered } from './offered.js';
@@ -69,7 +69,8 @@ export async function proxyOf(first: Servers, options: ProxyOptions): Promise<Ma
   };
   const identity = { name: first.only?.name ?? 'gov', version: '1.0.0' };
   const instructions = await instructionsOf(first, pins);
-  const settings = { capabilities: CAPABILITIES, ...(instructions !== '' && { instructions }) };
+  const inputRequired = { roundTimeoutMs: MAX_QUESTION_MS };
+  const settings = { capabilities: CAPABILITIES, inputRequired, ...(instructions !== '' && { instructions }) };
   return (session, servers) => {
     const server = new McpServer(identity, settings);
     const forWhom = { ...(session !== null && { run: session }), ...options.forWhom };

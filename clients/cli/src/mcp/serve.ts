@@ -5,9 +5,10 @@ import { GovernanceClient, GovernanceError, type KeptResults } from '../../../ty
 import { plain, printError } from '../output.js';
 import type { PrincipalOptions } from '../principal-options.js';
 import { keySource, settings, SettingsError } from '../settings.js';
-import { LARGEST_MESSAGE, withoutBatches } from './batches.js';
+import { withoutBatches } from './batches.js';
 import { overHttp, placeOf, type Served } from './listen.js';
 import { readMapping } from './mapping.js';
+import { LARGEST_MESSAGE } from './servers/messages.js';
 import { Pins } from './servers/pins.js';
 import { type MakeServer, type ProxyOptions, proxyOf } from './proxy.js';
 import { RateLimitLeft } from './rate-limit-left.js';

@@ -3,8 +3,8 @@ import { type GovernanceClient, GovernanceError, type Schemas } from '../../../t
 import { isCovering } from '../covering-stops.js';
 import type { ToolRequest } from './mapping.js';
 
-/** Seconds for which the service holds a question for its stops. */
-const WAIT = 60;
+/** Seconds for which the service holds a question for its stops: less than the 60 after which many proxies cut a request. */
+const WAIT = 50;
 /** Milliseconds after a question that was not answered, or not held. */
 const PAUSE = 5_000;
 const LONGEST_PAGE = 1_000;

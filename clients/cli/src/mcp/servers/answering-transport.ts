@@ -1,16 +1,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import {
-  isJSONRPCRequest,
-  type JSONRPCMessage,
-  type ProtocolError,
-  ProtocolErrorCode,
-  StreamableHTTPClientTransport,
-} from '@modelcontextprotocol/client';
+import { isJSONRPCRequest, type JSONRPCMessage, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { lostAnswer } from './messages.js';
+import { readableResponse } from './readable-response.js';
 
 type SendOptions = Parameters<StreamableHTTPClientTransport['send']>[1];
-
-/** Compared as an object, so that no server can send it. */
-const LOST = {};
 
 const MOST_REDIRECTS = 5;
 /** Redirects after which the same request is sent again. */
@@ -35,8 +28,7 @@ export class AnsweringTransport extends StreamableHTTPClientTransport {
     }
     const { id } = message;
     const onRequestStreamEnd = (): void => {
-      const error = { code: ProtocolErrorCode.InternalError, message: 'The connection carried no answer.', data: LOST };
-      this.onmessage?.({ jsonrpc: '2.0', id, error });
+      this.onmessage?.(lostAnswer(id, 'The connection carried no answer.'));
     };
     const exchange = { isStreamed: false };
     await exchanges.run(exchange, () => super.send(message, { ...options, onRequestStreamEnd }));
@@ -44,16 +36,11 @@ export class AnsweringTransport extends StreamableHTTPClientTransport {
   }
 }
 
-/** Whether this error stands for an answer that never came. */
-export function isLostAnswer(error: ProtocolError): boolean {
-  return error.data === LOST;
-}
-
 async function watchedFetch(url: string | URL, init?: RequestInit): Promise<Response> {
   const response = await fetchWithin(url, init, MOST_REDIRECTS);
   const exchange = exchanges.getStore();
   if (exchange !== undefined) exchange.isStreamed = isStream(response);
-  return response;
+  return readableResponse(response, isStream(response));
 }
 
 /** Follows redirects within the server only: its headers may hold a secret that is meant for no other. */

@@ -10,6 +10,11 @@ import {
   ProtocolError,
   ProtocolErrorCode,
   type RequestOptions,
+  SdkError,
+  SdkErrorCode,
+  SdkHttpError,
+  specTypeSchemas,
+  type StandardSchemaV1,
   type Resource,
   type ResourceTemplateType,
   type ResultTypeMap,
@@ -19,11 +24,12 @@ import {
 } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import type { ServerContext } from '@modelcontextprotocol/server';
-import { AnsweringTransport, isLostAnswer } from './answering-transport.js';
+import { AnsweringTransport } from './answering-transport.js';
+import { plain, printError } from '../../output.js';
 import { resultOnly } from '../answers.js';
-import { LARGEST_MESSAGE } from '../batches.js';
 import type { Arguments, Named } from '../mapping.js';
 import { traceMeta } from '../trace-of-call.js';
+import { isLostAnswer, MessageLines } from './messages.js';
 import { mayHaveRun, UnknownOutcomeError } from './unknown-outcome.js';
 
 /** Where a governed server is. */
@@ -64,21 +70,39 @@ export interface Passing {
 const IDENTITY = { name: 'gov', version: '0.1.0' };
 const MODERN = '2026-07-28';
 const UNSUPPORTED_VERSION: number = ProtocolErrorCode.UnsupportedProtocolVersion;
-/** Milliseconds: the client of the proxy decides how long a call may take, so this is the longest timer. */
-const NO_TIMEOUT = 2 ** 31 - 1;
-/** Of a list, and of its pages: a server may invent them for ever. */
-const MOST_LISTED = 10_000;
+/** Milliseconds of a call without an answer or progress: the client of the proxy decides how long it waits below that. */
+const MAX_CALL_MS = 3_600_000;
+/** Milliseconds for all pages of a list. */
+const MAX_LIST_MS = 60_000;
+/** Items of a list, and its pages: a server may invent them for ever. */
+const MAX_LISTED = 10_000;
+const MAX_PAGES = 1_000;
 const LISTS = {
-  tools: 'tools/list',
-  prompts: 'prompts/list',
-  resources: 'resources/list',
-  resourceTemplates: 'resources/templates/list',
+  tools: { method: 'tools/list', schema: specTypeSchemas.Tool, id: 'name' },
+  prompts: { method: 'prompts/list', schema: specTypeSchemas.Prompt, id: 'name' },
+  resources: { method: 'resources/list', schema: specTypeSchemas.Resource, id: 'uri' },
+  resourceTemplates: {
+    method: 'resources/templates/list',
+    schema: specTypeSchemas.ResourceTemplate,
+    id: 'uriTemplate',
+  },
 } as const;
+/** Takes a page as it is: its items are checked one by one. */
+const ANY_PAGE: StandardSchemaV1<unknown, Readonly<Record<string, unknown>>> = {
+  '~standard': {
+    version: 1,
+    vendor: 'gov',
+    validate: (value) => ({ value: Object(value) as Record<string, unknown> }),
+  },
+};
+/** Lines about what a server lists. */
+const MAX_WARNINGS = 100;
 const SECRET = 'GOVERNANCE_';
 
 /** The connection to a governed server for one session, in the protocol that it speaks. It is made when it is needed. */
 export class GovernedServer {
   private readonly definitions = new Map<string, Tool>();
+  private readonly warned = new Set<string>();
   /** What each connection carries: one that was given up is closed with the last of it. */
   private readonly carried = new Map<Client, ServerContext[]>();
   private connection: Promise<Client> | null = null;
@@ -107,27 +131,54 @@ export class GovernedServer {
     return (await this.client()).getServerCapabilities() ?? {};
   }
 
-  /** All pages of a list; empty where the server does not have such things. @throws Error where it has no end. */
-  async list<List extends keyof Listed>(list: List): Promise<Listed[List][]> {
-    const client = await this.client();
+  /**
+   * All pages of a list; empty where the server does not have such things. An item that is not valid, or has the name of another, is
+   * left out, and so is what follows if the list does not end: stderr says so.
+   */
+  list<List extends keyof Listed>(list: List): Promise<Listed[List][]> {
+    return this.ask((client) => this.listFrom(client, list));
+  }
+
+  private async listFrom<List extends keyof Listed>(client: Client, list: List): Promise<Listed[List][]> {
     const kind: Kind = list === 'tools' || list === 'prompts' ? list : 'resources';
     if (client.getServerCapabilities()?.[kind] === undefined) return [];
-    let items: Listed[List][] = [];
-    let cursor: string | undefined;
-    for (let pages = 0; pages < MOST_LISTED; pages += 1) {
-      const request = { method: LISTS[list], params: cursor === undefined ? {} : { cursor } };
-      const page = (await client.request(request).catch(refuse)) as unknown as Record<List, Listed[List][]> & {
-        nextCursor?: string;
-      };
-      items = items.concat(page[list]);
-      cursor = page.nextCursor;
-      if (items.length > MOST_LISTED) break;
-      if (cursor !== undefined) continue;
-      if (list === 'tools')
-        for (const tool of items as Tool[]) this.definitions.set(tool.name, withoutOutputSchema(tool));
-      return items;
+    const { method, schema, id } = LISTS[list];
+    const items = new Map<unknown, Listed[List]>();
+    const cursors = new Set<string>();
+    const signal = AbortSignal.timeout(MAX_LIST_MS);
+    for (let cursor: string | undefined; ;) {
+      const params = cursor === undefined ? {} : { cursor };
+      const page = await client.request({ method, params }, ANY_PAGE, { signal });
+      const [listed, next] = [page[list], page['nextCursor']];
+      if (!Array.isArray(listed)) throw new Error(`Expected a list of ${list}.`);
+      for (const item of listed as readonly unknown[]) {
+        const checked = schema['~standard'].validate(item);
+        const name = (Object(item) as Record<string, unknown>)[id];
+        if (checked.issues !== undefined || items.has(name))
+          this.warn(`${JSON.stringify(name)} is left out of ${list}: it is not valid, or is listed twice.`);
+        else items.set(name, checked.value as Listed[List]);
+        if (items.size > MAX_LISTED) break;
+      }
+      const isEnd = next === undefined || next === null;
+      const isCursor = typeof next === 'string' && !cursors.has(next) && cursors.size < MAX_PAGES;
+      if (items.size > MAX_LISTED || !(isEnd || isCursor)) {
+        this.warn(`its ${list} do not end: only the first ${Math.min(items.size, MAX_LISTED)} are taken.`);
+        break;
+      }
+      if (isEnd) break;
+      cursors.add(next);
+      cursor = next;
     }
-    throw new Error(`It lists more than ${MOST_LISTED} ${list}.`);
+    const all = [...items.values()].slice(0, MAX_LISTED);
+    if (list === 'tools') for (const tool of all as Tool[]) this.definitions.set(tool.name, withoutOutputSchema(tool));
+    return all;
+  }
+
+  /** Once for each text. */
+  private warn(text: string): void {
+    if (this.warned.has(text) || this.warned.size >= MAX_WARNINGS) return;
+    this.warned.add(text);
+    printError(plain(`The MCP server ${this.name}: ${text}`));
   }
 
   /** @throws UnknownOutcomeError if the call was sent and no answer came. */
@@ -144,20 +195,26 @@ export class GovernedServer {
   /** @throws UnknownOutcomeError if the request was sent and no answer came. */
   async passed<Result>(
     what: string,
-    { signal, onProgress, context }: Passing,
+    passing: Passing,
     send: (client: Client, options: RequestOptions) => Promise<Result>,
+    isRepeated = false,
   ): Promise<Result> {
+    const { signal, onProgress, context } = passing;
     const client = await this.client();
     const carried = this.carried.get(client) ?? [];
     this.carried.set(client, carried);
     carried.push(context);
     try {
-      return await send(client, { signal, timeout: NO_TIMEOUT, ...(onProgress && { onprogress: onProgress }) });
+      const options = { signal, timeout: MAX_CALL_MS, resetTimeoutOnProgress: true };
+      return await send(client, { ...options, ...(onProgress && { onprogress: onProgress }) });
     } catch (error) {
       if (this.ended.has(client)) throw new UnknownOutcomeError(what, new Error('it ended'));
       if (signal.aborted) throw error;
       const isAnswer = error instanceof ProtocolError && !isLostAnswer(error);
       if (!isAnswer && 'url' in this.target) await this.giveUp(client);
+      // The server has forgotten the session, and has done nothing.
+      if (error instanceof SdkHttpError && error.status === 404 && !isRepeated)
+        return await this.passed(what, passing, send, true);
       throw mayHaveRun(error) ? new UnknownOutcomeError(what, error) : error;
     } finally {
       carried.splice(carried.indexOf(context), 1);
@@ -167,7 +224,22 @@ export class GovernedServer {
 
   /** What needs no permission, such as the level of its log. */
   async say(send: (client: Client) => Promise<unknown>): Promise<void> {
-    await send(await this.client()).catch(refuse);
+    await this.ask(send);
+  }
+
+  /** Asks for what changes nothing: once more over a new connection if this one fails, as a server may have forgotten its session. */
+  private async ask<Result>(send: (client: Client) => Promise<Result>): Promise<Result> {
+    const client = await this.client();
+    try {
+      return await send(client);
+    } catch (error) {
+      const isAnswer = error instanceof ProtocolError && !isLostAnswer(error);
+      const isLate = error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout;
+      if (isAnswer || isLate || !('url' in this.target)) return refuse(error);
+      await this.giveUp(client);
+      void this.closeUnused(client);
+      return await send(await this.client()).catch(refuse);
+    }
   }
 
   async close(): Promise<void> {
@@ -181,7 +253,7 @@ export class GovernedServer {
   }
 
   private async closeUnused(client: Client): Promise<void> {
-    if (this.carried.get(client)?.length !== 0) return;
+    if ((this.carried.get(client)?.length ?? 0) > 0) return;
     this.carried.delete(client);
     if ((await this.connection?.catch(() => null)) === client) return;
     const { transport } = client;
@@ -245,12 +317,11 @@ export class GovernedServer {
   private transport(): Transport {
     if ('url' in this.target) return new AnsweringTransport(this.target.url, this.target.headers);
     const [command = '', ...words] = this.target.command;
-    const rest = {
-      env: { ...environment(), ...this.target.env },
-      stderr: 'inherit' as const,
-      maxBufferSize: LARGEST_MESSAGE,
-    };
-    return new StdioClientTransport({ command, args: words, ...rest });
+    const rest = { env: { ...environment(), ...this.target.env }, stderr: 'inherit' as const };
+    const transport = new StdioClientTransport({ command, args: words, ...rest });
+    // The SDK has no public place for it: its own passes over an answer that it cannot read, for which a call then waits.
+    Reflect.set(transport, '_readBuffer', new MessageLines());
+    return transport;
   }
 }
 

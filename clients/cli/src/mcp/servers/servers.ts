@@ -90,7 +90,6 @@ export class Servers {
 
   /** The first that has it; null where none lists it. */
   async withResource(uri: string): Promise<GovernedServer | null> {
-    if (this.only !== null) return this.only;
     const known = this.knowing(uri);
     if (known !== undefined) return known;
     await this.each('resources', async (server) => {

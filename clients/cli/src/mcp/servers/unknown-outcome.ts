@@ -6,7 +6,7 @@ import {
   SdkHttpError,
 } from '@modelcontextprotocol/client';
 import { wasNeverConnected } from '../../../../typescript/src/never-connected.js';
-import { isLostAnswer } from './answering-transport.js';
+import { isLostAnswer } from './messages.js';
 
 /** Faults that the SDK finds before it sends anything. */
 const NOT_SENT: ReadonlySet<unknown> = new Set([

@@ -1,0 +1,147 @@
+import { type JSONRPCMessage, type ProtocolError, ProtocolErrorCode, ReadBuffer } from '@modelcontextprotocol/client';
+import { randomUUID } from 'node:crypto';
+
+/**
+ * Bytes of a message, from either side: far more than the service takes of a call, which says so itself. The SDK takes four times as
+ * long to read twice as much.
+ */
+export const LARGEST_MESSAGE = 16 * 2 ** 20;
+/** Bytes of a line that is skipped for its size before its connection ends. */
+const MAX_SKIPPED = 16 * LARGEST_MESSAGE;
+/** Bytes at each end of such a line, in which the id of an answer is looked for. */
+const EDGE = 4_096;
+const NEWLINE = 0x0a;
+/** Levels at which the protocol has members of its own. */
+const MAX_DEPTH = 8;
+/** Members whose values belong to servers and clients: a null there has a meaning. */
+const FREE_MEMBERS: ReadonlySet<string> = new Set([
+  ...[
+    'arguments',
+    'structuredContent',
+    'inputSchema',
+    'outputSchema',
+    'requestedSchema',
+    '_meta',
+    'data',
+    'experimental',
+  ],
+]);
+/** A new secret for each process, so that no server can send it. */
+const LOST: string = randomUUID();
+
+type Id = string | number;
+
+/** An error in place of an answer that never comes, or cannot be used. */
+export function lostAnswer(id: Id, message: string): JSONRPCMessage {
+  return { jsonrpc: '2.0', id, error: { code: ProtocolErrorCode.InternalError, message, data: LOST } };
+}
+
+/** Whether this error stands for an answer that never came. */
+export function isLostAnswer(error: ProtocolError): boolean {
+  return error.data === LOST;
+}
+
+/** The same without the members of the protocol that are null: they are absent. */
+export function withoutNulls(value: unknown, depth = 0): unknown {
+  if (typeof value !== 'object' || value === null || depth > MAX_DEPTH) return value;
+  if (Array.isArray(value)) return value.map((item) => withoutNulls(item, depth + 1));
+  const members = Object.entries(value).filter(([, member]) => member !== null);
+  return Object.fromEntries(
+    members.map(([name, member]) => [name, FREE_MEMBERS.has(name) ? member : withoutNulls(member, depth + 1)]),
+  );
+}
+
+/** The messages in what a stranger sends: an answer that is none becomes an error, so that nobody waits for it. */
+export function messagesIn(value: unknown): JSONRPCMessage[] {
+  return (Array.isArray(value) ? value : [value]).flatMap(messageIn);
+}
+
+function messageIn(value: unknown): JSONRPCMessage[] {
+  if (!isObject(value)) return [];
+  const { id, method, params, result, error } = withoutNulls(value) as Readonly<Record<string, unknown>>;
+  const jsonrpc = '2.0' as const;
+  const hasId = typeof id === 'string' || (typeof id === 'number' && Number.isSafeInteger(id));
+  if (typeof method === 'string') {
+    const message = { jsonrpc, method, ...(params !== undefined && { params: isObject(params) ? params : {} }) };
+    return [hasId ? { ...message, id } : message];
+  }
+  if (!hasId) return [];
+  if (isObject(result) && error === undefined) return [{ jsonrpc, id, result }];
+  if (!isObject(error) || result !== undefined) return [lostAnswer(id, 'It is neither a result nor an error.')];
+  const { code, message = 'It is an error without a message.', data } = error;
+  const isCode = typeof code === 'number' && Number.isSafeInteger(code);
+  return [
+    { jsonrpc, id, error: { code: isCode ? code : ProtocolErrorCode.InternalError, message: String(message), data } },
+  ];
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The messages of a server over pipes, a line each. What is none is passed over, and an answer that is too large is an error. */
+export class MessageLines extends ReadBuffer {
+  private parts: Buffer[] = [];
+  private size = 0;
+  private messages: JSONRPCMessage[] = [];
+
+  /** @throws Error if the connection has to end, as it is not known whose answer is too large. */
+  override append(chunk: Buffer): void {
+    for (let rest = chunk; rest.length > 0;) {
+      const end = rest.indexOf(NEWLINE) + 1;
+      const part = end === 0 ? rest : rest.subarray(0, end);
+      rest = rest.subarray(part.length);
+      this.size += part.length;
+      this.parts.push(part);
+      if (this.size > LARGEST_MESSAGE) this.keepEdges();
+      if (end > 0) this.endLine();
+    }
+  }
+
+  override readMessage(): JSONRPCMessage | null {
+    return this.messages.shift() ?? null;
+  }
+
+  override clear(): void {
+    this.parts = [];
+    this.size = 0;
+    this.messages = [];
+  }
+
+  private keepEdges(): void {
+    if (this.size > MAX_SKIPPED) throw new Error(`A line has more than ${MAX_SKIPPED} bytes.`);
+    const whole = Buffer.concat(this.parts);
+    // Copies, as a part would hold all of it.
+    this.parts = [Buffer.from(whole.subarray(0, EDGE)), Buffer.from(whole.subarray(-EDGE))];
+  }
+
+  private endLine(): void {
+    const [text, size] = [Buffer.concat(this.parts).toString('utf8'), this.size];
+    this.parts = [];
+    this.size = 0;
+    if (size <= LARGEST_MESSAGE) this.messages.push(...messagesIn(parsed(text)));
+    else this.messages.push(lostAnswer(idAtEdge(text), sizeText(size)));
+  }
+}
+
+export function sizeText(size: number): string {
+  return `its answer has ${size} bytes, and at most ${LARGEST_MESSAGE} are read`;
+}
+
+/** What is no JSON is null. */
+export function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return null;
+  }
+}
+
+/** Of an answer of which only the ends are known: its id is before or after its result. */
+function idAtEdge(text: string): number {
+  const [, first] = /^\s*\{[^{}[\]]*"id"\s*:\s*(\d+)/.exec(text) ?? [];
+  const [, last] = /"id"\s*:\s*(\d+)[^{}[\]]*\}\s*$/.exec(text) ?? [];
+  const id = first ?? last;
+  if (id === undefined) throw new Error('A message is too large, and has no id at its ends.');
+  return Number(id);
+}

@@ -1,0 +1,48 @@
+import { LARGEST_MESSAGE, messagesIn, parsed, sizeText } from './messages.js';
+
+/** The response of a server with its messages as the SDK reads them: without null members, and none that is too large. */
+export function readableResponse(response: Response, isStream: boolean): Response {
+  const { body, status, statusText, headers } = response;
+  const isJson = /^application\/json\s*(;|$)/i.test(headers.get('Content-Type') ?? '');
+  if (body === null || !response.ok || !(isStream || isJson)) return response;
+  const readable = body
+    .pipeThrough(new TextDecoderStream())
+    .pipeThrough(isStream ? pieces(/\n/, readableLine) : pieces(null, readableJson))
+    .pipeThrough(new TextEncoderStream());
+  return new Response(readable, { status, statusText, headers });
+}
+
+/** Changes each piece that ends with a separator, or all of a text. Fails where one is too large. */
+function pieces(separator: RegExp | null, change: (piece: string) => string): TransformStream<string, string> {
+  let parts: string[] = [];
+  let size = 0;
+  return new TransformStream({
+    transform: (chunk, controller) => {
+      const texts = separator === null ? [chunk] : chunk.split(separator);
+      for (const [index, text] of texts.entries()) {
+        parts.push(text);
+        size += text.length;
+        if (size > LARGEST_MESSAGE) throw new Error(sizeText(size));
+        if (index === texts.length - 1) return;
+        controller.enqueue(`${change(parts.join(''))}\n`);
+        parts = [];
+        size = 0;
+      }
+    },
+    flush: (controller) => controller.enqueue(change(parts.join(''))),
+  });
+}
+
+function readableJson(text: string): string {
+  const value = parsed(text);
+  const messages = messagesIn(value);
+  if (messages.length === 0) return text;
+  return JSON.stringify(Array.isArray(value) ? messages : messages[0]);
+}
+
+/** A line of an event. One that is a part of a message, or several messages, is left to the SDK. */
+function readableLine(line: string): string {
+  const [, data] = /^data:(.*)$/s.exec(line) ?? [];
+  const [message, ...others] = data === undefined ? [] : messagesIn(parsed(data));
+  return message === undefined || others.length > 0 ? line : `data: ${JSON.stringify(message)}`;
+}

@@ -1,0 +1,52 @@
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
+
+// A server that answers some methods with the lines of a file, { <method>: [line, …] } in JSON, read for each request: %ID% is the id of
+// the request and %N% a number that rises. It speaks over pipes, or over HTTP, where a line is an event. It forgets its
+// sessions when `epoch` changes.
+const [way, file] = process.argv.slice(2);
+let number = 0;
+const defaults = {
+  initialize: ({ protocolVersion }) => ({
+    protocolVersion,
+    capabilities: { tools: {} },
+    serverInfo: { name: 'odd', version: '1' },
+  }),
+  'tools/list': () => ({ tools: [{ name: 'greet', inputSchema: { type: 'object' } }] }),
+  'tools/call': () => ({ content: [{ type: 'text', text: 'done' }] }),
+};
+
+function linesFor({ id, method, params }) {
+  const lines = JSON.parse(readFileSync(file, 'utf8'))[method];
+  const fill = (line) => line.replaceAll('%ID%', JSON.stringify(id)).replaceAll('%N%', String((number += 1)));
+  if (lines !== undefined) return lines.map(fill).map((line) => line.replace('%BIG%', 'x'.repeat(17_000_000)));
+  const result = defaults[method]?.(params);
+  const error = { code: -32_601, message: 'No such method.' };
+  return [JSON.stringify({ jsonrpc: '2.0', id, ...(result === undefined ? { error } : { result }) })];
+}
+
+if (way === 'stdio')
+  for await (const line of createInterface({ input: process.stdin })) {
+    const message = JSON.parse(line);
+    if (message.id === undefined || message.method === undefined) continue;
+    for (const answer of linesFor(message)) process.stdout.write(`${answer}\n`);
+  }
+else {
+  const server = createServer(async (request, response) => {
+    const body = await text(request);
+    if (body === '') return response.writeHead(405).end();
+    const message = JSON.parse(body);
+    if (message.id === undefined || message.method === undefined) return response.writeHead(202).end();
+    // A session is forgotten once the file names another epoch.
+    const { epoch = 'first' } = JSON.parse(readFileSync(file, 'utf8'));
+    const session = request.headers['mcp-session-id'] ?? epoch;
+    if (session !== epoch) return response.writeHead(404).end();
+    response.setHeader('Mcp-Session-Id', session);
+    const lines = linesFor(message);
+    response.writeHead(200, { 'Content-Type': 'text/event-stream' });
+    response.end(lines.map((line) => `data: ${line}\n\n`).join(''));
+  });
+  server.listen(0, '127.0.0.1', () => process.stdout.write(`http://127.0.0.1:${server.address().port}/mcp\n`));
+}
