@@ -19,7 +19,9 @@ const COMPILER_FLAGS = [
   ...['FTS3', 'FTS4', 'FTS5', 'DBSTAT_VTAB'].map((feature) => `-USQLITE_ENABLE_${feature}`),
 ].join(' ');
 
-const NEEDED_TOOLS = 'Building it needs Python 3, make and a C++ compiler (Debian: apt-get install python3 make g++).';
+const NEEDED_TOOLS =
+  'Building it needs Python 3, make and a C++ compiler (Debian: apt-get install python3 make g++), and the headers of Node.js: ' +
+  'they are fetched from nodejs.org, unless npm_config_nodedir names a folder whose include/node has them.';
 
 /** Why the driver does not load, in one line; null if it does. In a separate process, since a failed load is cached. */
 export function whySqlite3DoesNotLoad() {

@@ -28,3 +28,9 @@ export async function agentNames(governance: GovernanceClient, ids: readonly (st
   }
   return names;
 }
+
+/** The names of the newest keys, for a key with the scope `admin`. */
+export async function keyNames(governance: GovernanceClient): Promise<AgentNames> {
+  const { data } = await governance.get('/api/v1/api-keys', { query: { order: 'desc', limit: LONGEST_PAGE } });
+  return new Map(data.map(({ id, name }) => [id, name]));
+}

@@ -39,6 +39,7 @@ describeOnSqlite('What gov shows to a newcomer', () => {
     expect({ exitCode, errors }).toEqual({ exitCode: 0, errors: '' });
     expect(output).not.toContain('must not happen');
     const said = ['no_policy_allows', 'in her inbox: invoice-bot: refund', '80 are refunded', 'execution.resumed'];
+    expect(output).toMatch(/execution\.approved +by key_\w{26} \(ann\)$/m);
     for (const text of [...said, 'VALID, 18 entries', 'INVALID, 18 entries']) expect(output).toContain(text);
   });
 

@@ -264,6 +264,11 @@ describeOnSqlite('The command line', () => {
     expect(await printed(['audit', '--subject-id', created.id])).toMatch(
       new RegExp(`agent\\.suspended .* ${created.id} \\(.+\\) `),
     );
+    const { secret } = await issueKey(app, { name: 'desk', scopes: ['admin'] });
+    await send(app, 'PATCH', '/api/v1/agents/clerk', { key: secret, body: { description: 'Of the desk.' } });
+    expect(await printed(['audit', '--subject-id', created.id, '--limit', '1'])).toMatch(
+      / api_key key_\w{26} \(desk\)$/m,
+    );
     expect(await printed(['agents', 'resume', created.id])).toContain('active.');
     expect(await printed(['agents', 'list', '--status', 'suspended'])).toBe('Nothing.\n');
     const nothing = await gov(['agents', 'set', 'clerk']);

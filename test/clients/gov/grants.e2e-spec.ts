@@ -57,7 +57,7 @@ describeOnSqlite('gov, on grants', () => {
     const asking = ['explain', 'bot', 'refund', 'payment', 'orders/1', '--parameters', '{"amount":5}'];
     expect((await gov(asking)).output).toMatch(new RegExp(`^allow\\n[^]*by the grant ${grant.id}`));
     const list = await gov(['grants', '--agent', 'bot', '--status', 'active'], 'ann');
-    expect(list.output).toMatch(new RegExp(`${grant.id} +active +${people.bot.id} +0 of 2 `));
+    expect(list.output).toMatch(new RegExp(`${grant.id} +active +${people.bot.id} \\(bot\\) +0 of 2 `));
     expect(JSON.parse((await gov(['show', grant.id])).output)).toMatchObject({ id: grant.id, uses: 2 });
     const revoked = await gov(['grants', 'revoke', grant.id, '--reason', 'Enough.'], 'ann');
     expect(revoked).toMatchObject({ exitCode: 0, output: `${grant.id} is revoked.\n` });

@@ -1,8 +1,10 @@
 import type { Command } from 'commander';
+import { withName } from '../agent-names.js';
 import { type Grant, grantText } from '../grant-text.js';
 import { type Column, plain, printLine } from '../output.js';
 import { client } from '../settings.js';
-import { addListCommand, list, type ListOptions } from './list.js';
+import { addListCommand, list, type ListOptions, readableNames } from './list.js';
+import type { GovernanceClient } from '../../../typescript/src/index.js';
 
 /** What was approved once, for more than one action. */
 export function addGrantCommands(program: Command): void {
@@ -14,7 +16,7 @@ export function addGrantCommands(program: Command): void {
     .option('--status <status>', 'active, used_up, expired or revoked')
     .action(({ agent, ...options }: ListOptions & { readonly agent?: string }) => {
       const ofAgent = agent === undefined ? {} : { agentId: agent };
-      return list<Grant>('/api/v1/grants', { ...options, ...ofAgent, order: 'desc' }, COLUMNS);
+      return list<Grant>('/api/v1/grants', { ...options, ...ofAgent, order: 'desc' }, columnsFor);
     });
   grants
     .command('revoke <id>')
@@ -29,11 +31,17 @@ async function revoke(id: string, { reason }: { readonly reason?: string }): Pro
   printLine(plain(`${id} is ${status}.`));
 }
 
-const COLUMNS: Column<Grant>[] = [
-  { title: 'GRANT', value: ({ id }) => id },
-  { title: 'STATUS', value: ({ status }) => status },
-  { title: 'AGENT', value: ({ agentId }) => agentId },
-  { title: 'USED', value: ({ used, uses }) => (uses === null ? String(used) : `${used} of ${uses}`) },
-  { title: 'UNTIL', value: ({ until }) => until },
-  { title: 'FOR', value: grantText },
-];
+async function columnsFor(governance: GovernanceClient, grants: readonly Grant[]): Promise<readonly Column<Grant>[]> {
+  const names = await readableNames(
+    governance,
+    grants.map(({ agentId }) => agentId),
+  );
+  return [
+    { title: 'GRANT', value: ({ id }) => id },
+    { title: 'STATUS', value: ({ status }) => status },
+    { title: 'AGENT', value: ({ agentId }) => withName(agentId, names) },
+    { title: 'USED', value: ({ used, uses }) => (uses === null ? String(used) : `${used} of ${uses}`) },
+    { title: 'UNTIL', value: ({ until }) => until },
+    { title: 'FOR', value: grantText },
+  ];
+}

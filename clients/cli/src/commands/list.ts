@@ -1,4 +1,5 @@
 import { type Command, type CommandOptions, InvalidArgumentError } from 'commander';
+import { type AgentNames, agentNames } from '../agent-names.js';
 import { type Column, plain, printJson, printTable } from '../output.js';
 import { client, SettingsError } from '../settings.js';
 import { seenBy } from '../decision-text.js';
@@ -64,6 +65,14 @@ export async function requireAgent(governance: GovernanceClient, idOrName: strin
     if (!(error instanceof GovernanceError) || error.status !== 404) throw error;
     throw new SettingsError(`There is no agent with the id or name ${plain(idOrName)}.`);
   }
+}
+
+/** The names of agents, as far as the key may read them. */
+export async function readableNames(
+  governance: GovernanceClient,
+  ids: readonly (string | null)[],
+): Promise<AgentNames> {
+  return (await seenBy(governance))('read') ? agentNames(governance, ids) : new Map();
 }
 
 /** Items separated by commas. */

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { agentNames, withName } from '../agent-names.js';
+import { type AgentNames, agentNames, keyNames, withName } from '../agent-names.js';
 import { caseOf, printCase, seenBy } from '../decision-text.js';
 import { type Column, printError, printJson, printLine } from '../output.js';
 import { client, SettingsError } from '../settings.js';
@@ -136,14 +136,19 @@ const EXECUTION_COLUMNS: Column<Schemas['ExecutionResponse']>[] = [
   { title: 'OUTCOME', value: ({ outcome }) => outcome },
 ];
 
-/** Names of agents stand beside their ids, if the key may read agents. */
+/** Names of agents and keys stand beside their ids, as far as the key may read these. */
 async function auditColumns(
   governance: GovernanceClient,
   entries: readonly AuditEntry[],
 ): Promise<readonly Column<AuditEntry>[]> {
-  const isAgent = (id: string | null): boolean => id !== null && AGENT_ID.test(id);
-  const ids = entries.flatMap(({ subjectId, agentId, actor }) => [subjectId, agentId, actor.id]).filter(isAgent);
-  const names = (await seenBy(governance))('read') ? await agentNames(governance, ids) : new Map<string, string>();
+  const sees = await seenBy(governance);
+  const ids = entries.flatMap(({ subjectId, agentId, actor }) => [subjectId, agentId ?? '', actor.id]);
+  const agents = ids.filter((id) => AGENT_ID.test(id));
+  const hasKeys = ids.some((id) => id.startsWith('key_'));
+  const names: AgentNames = new Map([
+    ...(sees('read') ? await agentNames(governance, agents) : []),
+    ...(hasKeys && sees('admin') ? await keyNames(governance) : []),
+  ]);
   return [
     { title: 'TIME', value: ({ timestamp }) => timestamp },
     { title: 'ACTION', value: ({ action }) => action },

@@ -1,3 +1,4 @@
+import { keyNames, withName } from '../agent-names.js';
 import { printLine, styled } from '../output.js';
 import type { Settings } from '../settings.js';
 import {
@@ -144,9 +145,10 @@ async function refundOnce({ bot, executionId: id }: Stage): Promise<void> {
 }
 
 async function lookBack({ operator, executionId }: Stage): Promise<void> {
+  const names = await keyNames(operator);
   const query = { subjectId: executionId, order: 'asc' } as const;
   for await (const { action, actor, timestamp } of operator.pages('/api/v1/audit', { query })) {
-    shown(`${timestamp}  ${action.padEnd(30)} by ${actor.id}`);
+    shown(`${timestamp}  ${action.padEnd(30)} by ${withName(actor.id, names)}`);
   }
 }
 
