@@ -83,6 +83,19 @@ describe('A refused caller', () => {
     ]);
   });
 
+  it.each([
+    ['Ann Smith, 12 High Street', undefined],
+    ['agt_01JDPZ3T5Q0000000000000000', 'agt_01JDPZ3T5Q0000000000000000'],
+    ['named-bot', 'named-bot'],
+    ['nobody-bot', undefined],
+  ])('is recorded with the target %j only if it is an id or a name: %j', async (path, target) => {
+    if (path === 'named-bot') await createAgent(app, { name: path });
+    const { id, secret: key } = await issueKey(app);
+    const url = `/api/v1/agents/${encodeURIComponent(path)}/suspend`;
+    expect((await send(app, 'POST', url, { key, body: {} })).status).toBe(403);
+    expect((await denialsOf(id)).map(({ details }) => details.target)).toEqual([target]);
+  });
+
   it('leaves no such entry if a rule refused it, which is recorded separately, or if nobody knows the caller', async () => {
     const { id: agentId } = await createAgent(app, { name: 'proposing-bot' });
     const { id, secret: key } = await issueKey(app, { agentId, scopes: ['review'] });
@@ -99,7 +112,7 @@ describe('The key of the environment, refused as a reviewer', () => {
     await send(app, 'POST', '/api/v1/decisions/x/approve');
     const entries = await auditOf(app, 'env');
     expect(entries).toMatchObject([{ action: 'access.denied', subjectType: 'api_key', reason: 'reviewer_not_bound' }]);
-    expect(entries[0]?.details).toEqual({ method: 'POST', route: '/api/v1/decisions/:id/approve', target: 'x' });
+    expect(entries[0]?.details).toEqual({ method: 'POST', route: '/api/v1/decisions/:id/approve' });
     await chainIsValid(app);
     await app.close();
   });

@@ -82,10 +82,17 @@ export interface SignedRequest {
   readonly body: string;
 }
 
-/** Whether a request is by Slack and of these minutes, by version 0 of its signatures. @param now milliseconds. */
-export function isSignedBySlack(secret: string, { timestamp, signature, body }: SignedRequest, now: number): boolean {
-  if (!/^\d{1,12}$/.test(timestamp) || Math.abs(now / 1000 - Number(timestamp)) > LEEWAY) return false;
+/** Why a request is not one that Slack has signed within the last minutes; undefined if it is. */
+export function signatureFault(
+  secret: string,
+  { timestamp, signature, body }: SignedRequest,
+  now: number,
+): string | undefined {
+  if (!/^\d{1,12}$/.test(timestamp)) return 'it has no X-Slack-Request-Timestamp';
+  if (Math.abs(now / 1000 - Number(timestamp)) > LEEWAY)
+    return 'its X-Slack-Request-Timestamp is more than five minutes from the clock of this machine';
   const expected = Buffer.from(`v0=${createHmac('sha256', secret).update(`v0:${timestamp}:${body}`).digest('hex')}`);
   const given = Buffer.from(signature);
-  return given.length === expected.length && timingSafeEqual(given, expected);
+  const isEqual = given.length === expected.length && timingSafeEqual(given, expected);
+  return isEqual ? undefined : 'its signature is not by SLACK_SIGNING_SECRET';
 }

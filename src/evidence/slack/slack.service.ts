@@ -10,11 +10,13 @@ import { DECISION } from '../../governance/decisions/decision.entity';
 import { type Caller, callerOf, grantsOf, type Origin } from '../../ledger/caller';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { WebhookBodies } from '../webhooks/messages/webhook-bodies';
-import { isSignedBySlack, readClick, type SignedRequest, type SlackClick } from './slack-click';
+import { readClick, type SignedRequest, type SlackClick, signatureFault } from './slack-click';
 import { escapeForSlack, plain } from '../webhooks/messages/chat-messages';
 
 /** Milliseconds that Slack has for each. */
 const LONGEST_REPLY = 10_000;
+/** Milliseconds between two lines about refused clicks. */
+const MINUTE = 60_000;
 
 /** Shown only to the person who clicked. */
 function privately(text: string): JsonObject {
@@ -62,6 +64,10 @@ export class SlackReplies implements OnModuleDestroy {
 /** People approve and reject in Slack, by all rules of a reviewer with a key of their own. */
 @Injectable()
 export class SlackService {
+  private readonly logger = new Logger('Slack');
+  /** Monotonic milliseconds of the last line about a refused click. */
+  private loggedAt = -Infinity;
+
   constructor(
     private readonly configuration: Configuration,
     private readonly records: RecordReader,
@@ -77,11 +83,22 @@ export class SlackService {
    */
   async take(request: SignedRequest, origin: Origin): Promise<void> {
     const { slackSigningSecret: secret } = this.configuration;
-    if (secret === null || !isSignedBySlack(secret, request, Date.now())) throw notBySlack();
+    const fault = secret === null ? 'SLACK_SIGNING_SECRET is not set' : signatureFault(secret, request, Date.now());
+    if (fault !== undefined) throw this.refused(fault);
     const click = readClick(request.body);
     if (click === null) return;
     const replies = await this.repliesTo(click, origin);
     if (click.responseUrl !== null) this.replies.send(click.responseUrl, replies);
+  }
+
+  /** Logs why: one line a minute, or strangers could flood the log. */
+  private refused(why: string): DomainError {
+    const now = performance.now();
+    if (now - this.loggedAt >= MINUTE) {
+      this.loggedAt = now;
+      this.logger.warn(`A click of Slack was refused: ${why}. Such a line is logged once a minute at most.`);
+    }
+    return notBySlack();
   }
 
   private async repliesTo(click: SlackClick, origin: Origin): Promise<readonly JsonObject[]> {

@@ -7,7 +7,7 @@ import { grantsOf, type Identity } from '../../ledger/caller';
 import { subjectOf, subjectText, textsOf } from '../policies/patterns/subjects';
 import { Repeated } from '../../core/lifecycle/repeated';
 import { KeySet } from './token-key';
-import { isOver, readToken, signingKey, type TokenHolder, tokenHolder } from './token';
+import { claimsFault, isOver, readToken, signingKey, type TokenHolder, tokenHolder } from './token';
 import { issuersIn, type TokenIssuer } from './token-issuer';
 
 /** Milliseconds between checks whether keys are due. */
@@ -39,6 +39,8 @@ export class TokenHolders extends IssuedTokens implements OnApplicationBootstrap
   private readonly issuers: ReadonlyMap<string, KnownIssuer>;
   /** By digest, in order of arrival. */
   private readonly verified = new Map<string, VerifiedToken>();
+  /** Monotonic milliseconds of the last line about a refused token. */
+  private loggedAt = -Infinity;
   private readonly repeated = new Repeated(
     INTERVAL,
     () => this.refresh(),
@@ -82,10 +84,23 @@ export class TokenHolders extends IssuedTokens implements OnApplicationBootstrap
     const token = readToken(text);
     const issuer = token?.claims['iss'];
     const known = typeof issuer === 'string' ? this.issuers.get(issuer) : undefined;
-    const holder = token && known && tokenHolder(token.claims, known.issuer, Date.now());
-    if (token === undefined || known === undefined || holder === undefined) return null;
+    if (token === undefined || known === undefined) return null;
+    const now = Date.now();
+    const holder = tokenHolder(token.claims, known.issuer, now);
+    if (holder === undefined) return this.refused(known, claimsFault(token.claims, known.issuer, now) ?? '');
     const key = signingKey(token, await known.keys.keysFor(token.kid));
-    return key === undefined ? null : { holder, known, thumbprint: key.thumbprint };
+    if (key === undefined)
+      return this.refused(known, 'none of the keys of "jwks", or more than one, fits its signature');
+    return { holder, known, thumbprint: key.thumbprint };
+  }
+
+  /** Logs why, for whoever sets up an issuer: one line a minute, or strangers could flood the log. */
+  private refused({ issuer: { issuer } }: KnownIssuer, why: string): null {
+    const now = performance.now();
+    if (now - this.loggedAt < INTERVAL) return null;
+    this.loggedAt = now;
+    this.logger.warn(`A token of ${issuer} was refused: ${why}. Such a line is logged once a minute at most.`);
+    return null;
   }
 
   private remember(name: string, verified: VerifiedToken | null): void {

@@ -1,4 +1,4 @@
-import { tokenHolder } from './token';
+import { claimsFault, readToken, tokenHolder } from './token';
 import type { TokenIssuer } from './token-issuer';
 
 const ISSUER: TokenIssuer = {
@@ -40,4 +40,25 @@ it('An issuer that says nothing else names agents by "sub", gives all its scopes
   const holder = { agent: 'alice', scopes, principal: null, principalRoles: [] };
   for (const plain of [given, { ...given, ...absent }])
     expect(tokenHolder({ ...READ, principal: 'user:u1' }, plain, NOW)).toMatchObject(holder);
+});
+
+it.each<[string, object]>([
+  ['"iss"', { iss: 'https://other.example.org' }],
+  ['"aud" does not have the audience governance', { aud: 'other' }],
+  ['"exp" that is a number', { exp: '2000000000' }],
+  ['expired', { exp: 1_900_000_000 }],
+  ['"nbf"', { nbf: 1_960_000_000 }],
+  ['"sub"', { sub: '' }],
+])('Why a token is refused names what is wrong: %s', (why, claims) => {
+  expect(claimsFault(READ, ISSUER, NOW)).toBeUndefined();
+  expect(claimsFault({ ...READ, ...claims }, ISSUER, NOW)).toContain(why);
+  expect(tokenHolder({ ...READ, ...claims }, ISSUER, NOW)).toBeUndefined();
+});
+
+it.each([
+  ...['JWT', 'at+jwt', 'application/at+jwt', 'Application/JWT'].map((typ) => [typ, true] as const),
+  ...['application/', 'id+jwt', 'application/application/jwt'].map((typ) => [typ, false] as const),
+])('A token of the type %s is read: %s', (typ, isRead) => {
+  const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+  expect(readToken(`${part({ alg: 'ES256', typ })}.${part(READ)}.AAAA`) !== undefined).toBe(isRead);
 });

@@ -19,7 +19,7 @@ const LATEST_END = Date.parse('9999-12-31T23:59:59Z') / 1000;
 const PART = /^[A-Za-z0-9_-]+$/;
 /** Characters that no agent's name has, and no database stores. */
 const UNSTORABLE = /[\p{Cc}\p{Surrogate}]/u;
-const TYPES: readonly unknown[] = [undefined, 'jwt', 'at+jwt'];
+const TYPES: readonly unknown[] = [undefined, 'jwt', 'at+jwt', 'application/jwt', 'application/at+jwt'];
 
 /** A token as it is parsed, before anything in it is trusted. */
 export interface UnverifiedToken {
@@ -84,19 +84,30 @@ export interface TokenHolder {
   readonly expiresAt: number;
 }
 
+/** Why the claims are not those of a token that is valid here and now; undefined if they are. It repeats nothing of them. */
+export function claimsFault(claims: Members, issuer: TokenIssuer, now: number): string | undefined {
+  const { iss, aud, exp, nbf, sub } = claims;
+  const audiences: unknown[] = Array.isArray(aud) ? aud : [aud];
+  if (iss !== issuer.issuer) return 'its "iss" is another issuer';
+  if (!audiences.includes(issuer.audience)) return `its "aud" does not have the audience ${issuer.audience}`;
+  if (typeof exp !== 'number') return 'it has no "exp" that is a number';
+  if (isOver(exp, now)) return 'it has expired ("exp")';
+  if (nbf !== undefined && (typeof nbf !== 'number' || nbf > now / 1000 + LEEWAY)) return 'its "nbf" is in the future';
+  if (typeof sub !== 'string' || !isSubject(sub))
+    return `its "sub" is not a text of 1 to ${LONGEST_SUBJECT} characters`;
+  return Array.from(actorOf(issuer, sub)).length > LONGEST_ACTOR ? 'its "iss" and "sub" are too long' : undefined;
+}
+
+function actorOf({ issuer }: TokenIssuer, sub: string): string {
+  return `${issuer}#${sub}`;
+}
+
 /** Undefined unless the claims are those of a token that is valid here and now. @param now milliseconds since 1970. */
 export function tokenHolder(claims: Members, issuer: TokenIssuer, now: number): TokenHolder | undefined {
-  const { iss, aud, exp, nbf, sub } = claims;
-  const seconds = now / 1000;
-  const audiences: unknown[] = Array.isArray(aud) ? aud : [aud];
-  if (iss !== issuer.issuer || !audiences.includes(issuer.audience)) return undefined;
-  if (typeof exp !== 'number' || isOver(exp, now)) return undefined;
-  if (nbf !== undefined && (typeof nbf !== 'number' || nbf > seconds + LEEWAY)) return undefined;
-  if (typeof sub !== 'string' || !isSubject(sub)) return undefined;
-  const actorId = `${issuer.issuer}#${sub}`;
-  if (Array.from(actorId).length > LONGEST_ACTOR) return undefined;
+  if (claimsFault(claims, issuer, now) !== undefined) return undefined;
+  const { exp, sub } = claims as { readonly exp: number; readonly sub: string };
   return {
-    actorId,
+    actorId: actorOf(issuer, sub),
     agent: agentIn(claims[issuer.agentClaim ?? 'sub']),
     scopes: scopesOf(claims, issuer),
     ...principalIn(claims, issuer),

@@ -1,16 +1,22 @@
 import { Global, Module } from '@nestjs/common';
 import { AgentsModule } from '../agents/agents.module';
+import { KnownAgents } from '../agents/agents.service';
+import { RegisteredAgents } from '../../http/authentication/access-denials';
 import { IssuedTokens } from '../../http/authentication/authentication';
 import { TokenHolders } from './token-holders';
 
 /**
  * Tokens from issuers that the operator trusts. Global, as authentication, which runs before all modules, needs their
- * holders.
+ * holders, and the record of denials the agents.
  */
 @Global()
 @Module({
   imports: [AgentsModule],
-  providers: [TokenHolders, { provide: IssuedTokens, useExisting: TokenHolders }],
-  exports: [IssuedTokens],
+  providers: [
+    TokenHolders,
+    { provide: IssuedTokens, useExisting: TokenHolders },
+    { provide: RegisteredAgents, useExisting: KnownAgents },
+  ],
+  exports: [IssuedTokens, RegisteredAgents],
 })
 export class TokensModule {}

@@ -11,8 +11,16 @@ import type { ServiceRequest } from '../request/service-request';
 const INTERVAL = 1_000;
 /** Characters of the longest id or name of a record that was asked about. */
 const LONGEST_TARGET = 200;
+/** The form of the ids of records. */
+const ID = /^[a-z]{2,8}_[0-7][0-9A-HJKMNP-TV-Z]{25}$/;
 /** Number of remembered callers and reasons above which expired ones are dropped. */
 const REMEMBERED = 1_000;
+
+/** Knows the agents that are registered. */
+export abstract class RegisteredAgents {
+  /** An agent by id or name; undefined if there is none. */
+  abstract watch(idOrName: string): Promise<object | undefined>;
+}
 
 /** Records refusals of callers as `access.denied`. */
 @Injectable()
@@ -22,7 +30,10 @@ export class AccessDenials {
   /** Monotonic milliseconds, by caller and reason. */
   private readonly recordedAt = new Map<string, number>();
 
-  constructor(private readonly ledger: LedgerService) {}
+  constructor(
+    private readonly ledger: LedgerService,
+    private readonly agents: RegisteredAgents,
+  ) {}
 
   /** Resolves with the error to answer: the refusal itself, once it is recorded, or that it could not be recorded. */
   async note(request: ServiceRequest, refusal: CallerRefusal): Promise<unknown> {
@@ -43,14 +54,24 @@ export class AccessDenials {
   }
 
   /** Rejects with the refusal itself, once its entry is written. */
-  private record(request: ServiceRequest, caller: Caller, refusal: CallerRefusal): Promise<Error> {
+  private async record(request: ServiceRequest, caller: Caller, refusal: CallerRefusal): Promise<Error> {
     const { actor, agentId } = caller;
     const subjectType = actor.type === 'token' ? 'token' : 'api_key';
-    const note = { agentId, reason: refusal.extras.reason ?? null, details: detailsOf(request, refusal) };
+    const note = {
+      agentId,
+      reason: refusal.extras.reason ?? null,
+      details: detailsOf(request, refusal, await this.targetIn(request)),
+    };
     return this.ledger.write<Error>(admitted(caller), async (transaction) => {
       transaction.recordAccessDenied({ type: subjectType, id: actor.id }, note);
       return new Refusal(refusal);
     });
+  }
+
+  /** An id, or the name of an agent. Any other text of a path could be what nobody may keep, and no erasure reaches it. */
+  private async targetIn({ params: { id } }: ServiceRequest): Promise<string | undefined> {
+    if (typeof id !== 'string' || id.length > LONGEST_TARGET) return undefined;
+    return ID.test(id) || (await this.agents.watch(id)) !== undefined ? id : undefined;
   }
 
   private forget(now: number): void {
@@ -58,13 +79,12 @@ export class AccessDenials {
   }
 }
 
-function detailsOf(request: ServiceRequest, { scope }: CallerRefusal): JsonObject {
-  const { id } = request.params;
+function detailsOf(request: ServiceRequest, { scope }: CallerRefusal, target: string | undefined): JsonObject {
   return {
     method: request.method,
     route: request.template ?? null,
     ...(scope !== null && { scope }),
-    // As it was asked: there may be no such record.
-    ...(typeof id === 'string' && id.length <= LONGEST_TARGET && { target: id }),
+    // There may be no such record.
+    ...(target !== undefined && { target }),
   };
 }
