@@ -39,8 +39,8 @@ describe('A set of policies', () => {
     expect(planned).toMatchObject({
       base: setOf([]),
       changes: [
-        { change: 'create', name: 'one', version: '1', id: null, replaces: null },
-        { change: 'create', name: 'two', version: '1', id: null, replaces: null },
+        { change: 'create', name: 'one', version: '1', id: null, replaces: null, differences: [] },
+        { change: 'create', name: 'two', version: '1', id: null, replaces: null, differences: [] },
       ],
       warnings: [],
     });
@@ -61,9 +61,16 @@ describe('A set of policies', () => {
     const [one, two] = await inForce();
     const { changes } = await applied([next, { ...TWO, name: 'three' }], { prune: true });
     expect(changes).toEqual([
-      { change: 'create', name: 'one', version: '2', id: expect.any(String), replaces: { id: one.id, version: '1' } },
-      { change: 'create', name: 'three', version: '1', id: expect.any(String), replaces: null },
-      { change: 'deactivate', name: 'two', version: '1', id: two.id, replaces: null },
+      {
+        change: 'create',
+        name: 'one',
+        version: '2',
+        id: expect.any(String),
+        replaces: { id: one.id, version: '1' },
+        differences: [],
+      },
+      { change: 'create', name: 'three', version: '1', id: expect.any(String), replaces: null, differences: [] },
+      { change: 'deactivate', name: 'two', version: '1', id: two.id, replaces: null, differences: [] },
     ]);
     const back = await applied([TWO, ONE, { ...TWO, name: 'three' }]);
     expect(back.changes.map(({ change, id, replaces }: Parsed) => [change, id, replaces?.version])).toEqual([

@@ -108,6 +108,7 @@ export function printCase({ decision, execution, names, reasons, limits }: Case)
   const { id, status, riskLevel, title, type, description, context, reviews, erased, grant, proposedBy } = decision;
   printLine(`${styled('bold', plain(id))} is ${plain(status)}: ${riskLevel} risk, ${times(decision)}.`);
   printPart('asked by', names.get(proposedBy) ?? proposedBy);
+  if (decision.onBehalfOf) printPart('on behalf of', principalText(decision.onBehalfOf, names));
   if (erased === true) {
     printPart('erased', 'what it was about, and what its reviewers wrote');
     if (execution !== null) printPart('action', execution.action);
@@ -144,12 +145,19 @@ export function printBrief(decision: Decision, execution: Execution | undefined,
     `  ${shownWords(execution === undefined ? title : `${askedText(execution)}, because of ${policiesText(execution)}`)}`,
   );
   if (execution !== undefined) printLine(`  with ${shownWords(cutJson(execution.parameters))}`);
+  if (decision.onBehalfOf) printLine(`  on behalf of ${shownWords(principalText(decision.onBehalfOf, names))}`);
   if (decision.run) printLine(`  in the run ${shownWords(decision.run)}`);
   printLine(plain(`  needs ${needs(decision)}`));
   if (!grant) return;
   printLine(plain(`  may be given ${allowanceText(grant)}`));
   for (const review of reviews)
     if (review.grant) printLine(plain(`  ${reviewerText(review.approverId, names)} gave ${givenText(review.grant)}`));
+}
+
+/** Such as `ann (agent:agt_…)`, with the roles that the caller vouched for. */
+function principalText({ subject, roles = [] }: NonNullable<Decision['onBehalfOf']>, names: AgentNames): string {
+  const name = names.get(subject.replace(/^agent:/, ''));
+  return `${name === undefined ? subject : `${name} (${subject})`}${roles.length === 0 ? '' : `, with the roles ${roles.join(', ')}`}`;
 }
 
 function reviewerText(id: string | null, names: AgentNames): string {

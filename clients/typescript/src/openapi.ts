@@ -2958,6 +2958,27 @@ export interface components {
             /** @example 1.0 */
             version: string;
         } | null;
+        PolicyDifferenceResponse: {
+            /**
+             * @description A JSON Pointer (RFC 6901) into the policy.
+             * @example /limits/0/max
+             */
+            at: string;
+            /**
+             * @description Null where it is absent.
+             * @example 100
+             */
+            from: ({
+                [key: string]: unknown;
+            } | null) | (unknown[] | null) | (string | null) | (number | null) | (boolean | null);
+            /**
+             * @description Null where it is absent.
+             * @example 1000
+             */
+            to: ({
+                [key: string]: unknown;
+            } | null) | (unknown[] | null) | (string | null) | (number | null) | (boolean | null);
+        };
         PolicyChangeResponse: {
             /** @example create */
             change: components["schemas"]["PolicyChange"];
@@ -2972,6 +2993,8 @@ export interface components {
             id: string | null;
             /** @description The version in force that is replaced. */
             replaces: components["schemas"]["ReplacedPolicyResponse"];
+            /** @description What differs from the version that is replaced; empty if none is. */
+            differences: components["schemas"]["PolicyDifferenceResponse"][];
         };
         /** @enum {string} */
         PlannedEffect: "allow" | "deny" | "require_approval" | "no_policy";

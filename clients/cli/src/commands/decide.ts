@@ -137,9 +137,10 @@ async function approveTogether(
 
 /** Names of the reviewers, and of who proposed a decision about no execution, as far as the key may read them. */
 async function namesOf(governance: GovernanceClient, decisions: readonly Decision[]): Promise<AgentNames> {
-  const ids = decisions.flatMap(({ executionId, proposedBy, reviews }) => [
+  const ids = decisions.flatMap(({ executionId, proposedBy, reviews, onBehalfOf }) => [
     ...(executionId === null ? [proposedBy] : []),
     ...reviews.map(({ approverId }) => approverId),
+    ...(onBehalfOf?.subject.startsWith('agent:') === true ? [onBehalfOf.subject.slice('agent:'.length)] : []),
   ]);
   if (ids.length === 0 || !(await seenBy(governance))('read')) return new Map();
   return agentNames(governance, ids);

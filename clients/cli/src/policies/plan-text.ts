@@ -1,5 +1,6 @@
 import type { Schemas } from '../../../typescript/src/index.js';
 import { groupText } from '../group-text.js';
+import { shownJson } from '../output.js';
 
 type Plan = Schemas['PolicyPlanResponse'];
 type Effect = Plan['effects'][number];
@@ -77,18 +78,25 @@ function restText(count: number): string {
 /** The plan as lines for people. @param headline what changes for whom, in short. */
 export function planLines(plan: Plan, reader: PlanReader, headline: readonly PlanLine[]): PlanLine[] {
   return [
-    ...changeLines(plan),
     ...effectLines(plan, reader, headline),
+    ...changeLines(plan, reader),
     ...cut(shadowLines(plan, reader), reader),
     ...cut(warningLines(plan), reader),
   ];
 }
 
-function changeLines({ changes }: Plan): PlanLine[] {
-  return changes.filter(isChange).map(({ change, name, version, replaces }) => ({
-    mark: MARKS[change],
-    text: `${change.padEnd(10)} ${name} ${version}${replaces === null ? '' : ` in place of ${replaces.version}`}`,
-  }));
+function changeLines({ changes }: Plan, reader: PlanReader): PlanLine[] {
+  const lines = changes.filter(isChange).flatMap(({ change, name, version, replaces, differences }) => [
+    {
+      mark: MARKS[change],
+      text: `${change.padEnd(10)} ${name} ${version}${replaces === null ? '' : ` in place of ${replaces.version}`}`,
+    },
+    ...cut(
+      differences.map(({ at, from, to }) => line(' ', `  ${at}: ${shownJson(from)} → ${shownJson(to)}`)),
+      reader,
+    ),
+  ]);
+  return lines.length === 0 ? [] : [line(' ', ''), ...lines];
 }
 
 function effectLines(
@@ -99,7 +107,6 @@ function effectLines(
   if (!changes.some(isChange)) return [];
   const nameOf = (id: string): string => reader.subjectOf(id).name;
   return [
-    line(' ', ''),
     ...headline,
     ...(complete ? [] : [line('!', `This is not all: ${String(reason)}`)]),
     ...(reader.all && effects.length > 0

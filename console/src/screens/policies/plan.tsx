@@ -2,6 +2,7 @@ import type { JSX } from 'preact';
 import { useNames } from '../../api/use-names.js';
 import type { Plan } from '../../api/types.js';
 import { counted, listText, revealed, words } from '../../ui/format.js';
+import { jsonText } from '../../ui/json.js';
 import { Badge } from '../../ui/parts.js';
 import { subjectText } from '../inbox/needs.js';
 import { Replay } from './replay.js';
@@ -15,10 +16,19 @@ export function PlanView({ plan }: { readonly plan: Plan }): JSX.Element {
     <div class="plan" role="status">
       <h3>What it would change</h3>
       <ul>
-        {changes.map(({ change, name, version, replaces }) => (
+        {changes.map(({ change, name, version, replaces, differences }) => (
           <li key={`${name} ${version}`}>
             <strong>{change}</strong> {revealed(`${name} ${version}`)}
             {replaces === null ? '' : `, in place of ${revealed(replaces.version)}`}
+            {differences.length === 0 ? null : (
+              <ul>
+                {differences.map(({ at, from, to }) => (
+                  <li key={at}>
+                    <code>{revealed(at)}</code>: <code>{jsonText(from, 0)}</code> → <code>{jsonText(to, 0)}</code>
+                  </li>
+                ))}
+              </ul>
+            )}
           </li>
         ))}
       </ul>

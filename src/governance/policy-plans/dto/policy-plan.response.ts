@@ -8,6 +8,8 @@ import { EXECUTION_OUTCOMES, type ExecutionOutcome } from '../../executions/exec
 import { ApproverGroupResponse } from '../../policies/approval/given-approval';
 import { Policy } from '../../policies/policy.entity';
 import type { PolicyChange } from '../../policies/policy-content';
+import { policyDifferences } from '../../policies/policy-differences';
+import { ANY_JSON_SCHEMA, type JsonValue } from '../../../core/json/json-value';
 
 /** A policy that decides a test. */
 export class TestedPolicyResponse {
@@ -73,6 +75,17 @@ export class PolicyTestsResponse {
 const VERDICTS = ['allow', 'deny', 'require_approval', 'no_policy'] as const;
 const CHANGES = ['create', 'activate', 'deactivate', 'keep'] as const;
 
+export class PolicyDifferenceResponse {
+  @ApiMember('A JSON Pointer (RFC 6901) into the policy.', { example: '/limits/0/max' })
+  readonly at!: string;
+
+  @ApiProperty({ ...ANY_JSON_SCHEMA, example: 100, description: 'Null where it is absent.' })
+  readonly from!: JsonValue;
+
+  @ApiProperty({ ...ANY_JSON_SCHEMA, example: 1000, description: 'Null where it is absent.' })
+  readonly to!: JsonValue;
+}
+
 export class ReplacedPolicyResponse extends PickType(Policy, ['id', 'version'] as const) {}
 
 export class PolicyChangeResponse {
@@ -91,11 +104,18 @@ export class PolicyChangeResponse {
   @ApiMember('The version in force that is replaced.', { type: ReplacedPolicyResponse, nullable: true })
   readonly replaces!: ReplacedPolicyResponse | null;
 
+  @ApiMember('What differs from the version that is replaced; empty if none is.', {
+    type: [PolicyDifferenceResponse],
+    maxItems: 100,
+  })
+  readonly differences!: readonly PolicyDifferenceResponse[];
+
   /** @param id of a policy that the change has created. */
   static from(this: void, { change, policy, replaced }: PolicyChange, id: string | null = null): PolicyChangeResponse {
     const { name, version } = policy;
     const replaces = replaced === null ? null : { id: replaced.id, version: replaced.version };
-    return { change, name, version, id: 'id' in policy ? policy.id : id, replaces };
+    const differences = replaced === null ? [] : policyDifferences(replaced, policy);
+    return { change, name, version, id: 'id' in policy ? policy.id : id, replaces, differences };
   }
 }
 
