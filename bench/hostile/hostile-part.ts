@@ -9,6 +9,7 @@ import { ServerProcess } from '../support/server-process';
 import { API_KEY } from '../support/settings';
 import { median, percentile } from '../support/statistics';
 import type { Workplace } from '../support/workplace';
+import { benchmarkRouteStalls } from './route-stalls';
 import { benchmarkStalls } from './stalls';
 
 /** Sources are compiled into `node_modules/.cache/bench`; the attackers are not compiled. */
@@ -24,6 +25,7 @@ const MEBIBYTE = 1_048_576;
 export async function benchmarkHostileClients(workplace: Workplace): Promise<void> {
   const service = await ServerProcess.start(workplace, 'service', 'hostile');
   await benchmarkStalls(service);
+  await benchmarkRouteStalls(service);
   const alone = await latenciesUntil(service, delay(SECONDS * 200));
   const attackers = spawn(process.execPath, [ATTACKERS, service.url, API_KEY, String(SECONDS), '1'], {
     stdio: ['ignore', 'ignore', 'inherit'],
