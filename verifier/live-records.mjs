@@ -7,6 +7,8 @@ import { parseCanonical } from './strict-json.mjs';
 const SAYS_STATE = `"action" <> 'access.denied'`;
 const CHUNK_RECORDS = 100;
 const CHUNK_ENTRIES = 1_000;
+/** The schema from which on every execution has a `resourceKey`; earlier ones gave it to those of a run. */
+const KEYED_SCHEMA = 1_766_000_000_000;
 
 /**
  * @typedef {import('./sqlite-file.mjs').SqliteFile} SqliteFile
@@ -47,12 +49,15 @@ async function checkLive(file, subjectType, findings) {
   // A database from before version 2 has no salts.
   const salt = (await file.hasColumn('ledger_entries', 'stateSalt')) ? 'last."stateSalt"' : 'NULL';
   const details = subjectType === 'erasure' ? 'last."details"' : 'NULL';
+  const keyed = (await file.hasColumn('ledger_head', 'schemaVersion'))
+    ? `(SELECT max("schemaVersion") >= ${KEYED_SCHEMA} FROM "ledger_head")`
+    : '0';
   const chunk = (/** @type {string} */ condition) =>
     `SELECT live.*, (SELECT min("sequence") FROM "ledger_entries" WHERE "subjectId" = live."id") AS "ledger.first", ` +
     `last."subjectType" AS "ledger.type", last."stateHash" AS "ledger.stateHash", last."state" AS "ledger.state", ` +
     `last."v" AS "ledger.v", ${salt} AS "ledger.stateSalt", ` +
     `last."timestamp" AS "ledger.timestamp", ${details} AS "ledger.details", ` +
-    `last."entityId" AS "ledger.entityId", ${owners} AS "ledger.owners", ` +
+    `last."entityId" AS "ledger.entityId", ${owners} AS "ledger.owners", ${keyed} AS "ledger.keyed", ` +
     `${leftovers} AS "ledger.leftovers", ` +
     `(SELECT count(*) FROM "${table}" AS same WHERE same."id" = live."id") AS "ledger.same", ` +
     `CAST(live."id" AS BLOB) AS "ledger.id", typeof(live."id") AS "ledger.idType" FROM "${table}" AS live ` +
@@ -128,11 +133,12 @@ function recordFault(row, subjectType) {
 }
 
 /**
- * By what conditions find an execution of a run.
+ * The key by which conditions find an execution. An erased one has none.
  * @param {Row} row
  */
-function resourceKeyOf({ run = null, resourceType, resourceId }) {
-  return run === null ? null : `${resourceType}/${withoutSlash(String(resourceId)).normalize()}`;
+function resourceKeyOf({ run = null, erased, resourceType, resourceId, 'ledger.keyed': isKeyed }) {
+  if (erased === 'true' || (run === null && isKeyed !== 1)) return null;
+  return `${resourceType}/${withoutSlash(String(resourceId)).normalize()}`;
 }
 
 /**
