@@ -24,6 +24,7 @@ import { resultOnly } from '../answers.js';
 import { LARGEST_MESSAGE } from '../batches.js';
 import type { Arguments, Named } from '../mapping.js';
 import { traceMeta } from '../trace-of-call.js';
+import { VERSION } from '../../version.js';
 import { mayHaveRun, UnknownOutcomeError } from './unknown-outcome.js';
 
 /** Where a governed server is. */
@@ -61,7 +62,7 @@ export interface Passing {
   readonly context: ServerContext;
 }
 
-const IDENTITY = { name: 'gov', version: '0.1.0' };
+const IDENTITY = { name: 'gov', version: VERSION };
 const MODERN = '2026-07-28';
 const UNSUPPORTED_VERSION: number = ProtocolErrorCode.UnsupportedProtocolVersion;
 /** Milliseconds: the client of the proxy decides how long a call may take, so this is the longest timer. */
