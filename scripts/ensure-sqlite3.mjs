@@ -45,7 +45,9 @@ export async function ensureSqlite3() {
     );
   }
   if (whySqlite3DoesNotLoad() === null) return;
-  console.log('The prebuilt SQLite driver does not load on this system, so it is compiled from source.');
+  console.error(
+    'The prebuilt SQLite driver does not load on this system, so it is compiled from source: that takes a minute or two.',
+  );
   await step('Compiling the SQLite driver', () =>
     run('npm', ['run', 'rebuild'], {
       folder,

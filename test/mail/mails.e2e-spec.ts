@@ -15,6 +15,7 @@ import { MailServer, textOf } from './mail-server';
 
 const SETTINGS = {
   MAIL_FROM: 'governance@example.com',
+  MAIL_ZONE: 'Europe/Berlin',
   PUBLIC_URL: 'https://governance.example.com',
   RATE_LIMIT: '1000000',
 };
@@ -64,6 +65,7 @@ describe('Mails', () => {
       'https: //evil.example WWW. evil.example \\u202etxet',
     ])
       expect(text).toContain(said);
+    expect(text).toMatch(/Until: \w+day, \d+ \w+ \d{4}, \d\d:\d\d in Berlin \((?:.* )?\d\d:\d\d UTC\)/);
     expect(text).toContain(`https://governance.example.com/console/decisions/${decisionId}`);
     // At most one a minute: what follows waits.
     await pending(app, people.bot, { resourceId: 'mail/2' });

@@ -7,6 +7,10 @@ import { run } from '../support/processes/shell';
 /** The packed files, by the folder or file at the top level. */
 const PACKED = ['CHANGELOG.md', 'LICENSE', 'README.md', 'dist', 'package.json', 'scripts', 'verifier'];
 
+interface Versioned {
+  readonly version: string;
+}
+
 describeOnSqlite('The package', () => {
   let packed: readonly string[];
 
@@ -34,6 +38,16 @@ describeOnSqlite('The package', () => {
     expect(packed).toEqual(expect.arrayContaining([...entries.map((path) => path.replace('./', '')), ...ran]));
     const migrations = packed.filter((path) => path.endsWith('.migration.js'));
     expect(migrations).toContain('dist/ledger/schema/first-release.migration.js');
+  });
+
+  it('has one version, as its API document and its clients have', () => {
+    const packages = ['.', ...['typescript', 'frameworks', 'cli'].map((name) => `clients/${name}`)];
+    const versions = packages.map(
+      (folder) => (JSON.parse(readDocument(`${folder}/package.json`)) as Versioned).version,
+    );
+    const { info } = JSON.parse(readDocument('openapi.json')) as { readonly info: Versioned };
+    const python = /^version = "(.*)"$/m.exec(readDocument('clients/python/pyproject.toml'))?.[1];
+    expect(new Set([...versions, info.version, python])).toEqual(new Set([versions[0]]));
   });
 
   it('contains the scripts that those import', () => {

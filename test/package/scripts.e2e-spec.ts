@@ -1,4 +1,5 @@
 import {
+  copyFileSync,
   cpSync,
   existsSync,
   mkdirSync,
@@ -10,7 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { describeOnSqlite } from '../support/database/database-kind';
 import { ROOT } from '../support/documents/markdown';
 import { type ProgramRun, run } from '../support/processes/shell';
@@ -34,6 +35,28 @@ describeOnSqlite('The scripts of package.json', () => {
     const known = (program: string): boolean =>
       program === 'node' || program === 'npm' || existsSync(join(ROOT, 'node_modules', '.bin', program));
     expect(programs.filter((program) => !known(program))).toEqual([]);
+  });
+
+  it('say before they compile the driver that they do, and compile one that does not load', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'governance-driver-'));
+    const driver = join(folder, 'node_modules', 'sqlite3');
+    const binary = join(driver, 'build', 'Release', 'node_sqlite3.node');
+    mkdirSync(join(folder, 'scripts'));
+    mkdirSync(dirname(binary), { recursive: true });
+    for (const name of ['ensure-sqlite3.mjs', 'run.mjs'])
+      copyFileSync(join(ROOT, 'scripts', name), join(folder, 'scripts', name));
+    const rebuild = `node -e "require('fs').writeFileSync('build/Release/node_sqlite3.node', 'made')"`;
+    writeFileSync(join(driver, 'package.json'), JSON.stringify({ name: 'sqlite3', scripts: { rebuild } }));
+    const load = `if (require('fs').readFileSync(${JSON.stringify(binary)}, 'utf8') !== 'made') throw new Error('another glibc');`;
+    writeFileSync(join(driver, 'index.js'), load);
+    writeFileSync(binary, 'of another system');
+    const install = (): Promise<ProgramRun> =>
+      run(process.execPath, [join('scripts', 'ensure-sqlite3.mjs')], { folder });
+    const { exitCode, errors, output } = await install();
+    expect(errors).toMatch(/^The prebuilt SQLite driver does not load .* compiled from source: .*\n$/);
+    expect([exitCode, output]).toEqual([0, expect.stringMatching(/^Compiling the SQLite driver/)]);
+    expect(await install()).toMatchObject({ exitCode: 0, errors: '', output: '' });
+    rmSync(folder, { recursive: true });
   });
 
   it('print the options of the benchmark', async () => {

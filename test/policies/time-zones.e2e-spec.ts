@@ -4,7 +4,7 @@ import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import moment from 'moment-timezone';
-import { findTimeZone, zoneNames, ZONES_VERSION } from '../../src/governance/policies/conditions/time-zone';
+import { findTimeZone, zoneNames, ZONES_VERSION } from '../../src/core/values/time-zone';
 import { SCHEMA_ZONES, SCHEMA_VERSION } from '../../src/ledger/schema/schema-version';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { send } from '../support/application/send';

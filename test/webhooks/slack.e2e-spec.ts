@@ -1,10 +1,13 @@
 import { createHmac } from 'node:crypto';
-import { SlackReplies } from '../../src/evidence/slack/slack.service';
+import { conflict, unavailable } from '../../src/core/errors/domain-error';
+import { SlackReplies, SlackService } from '../../src/evidence/slack/slack.service';
+import { DecisionReviewsService } from '../../src/governance/decisions/decision-reviews.service';
 import { approve, company, type Company, DECISIONS, pending, requireApproval } from '../approvals/support';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { auditOf, chainIsValid, createAgent, propose } from '../support/application/factories';
 import { type Answer, faults, type Parsed, send, sendRaw } from '../support/application/send';
 import { type Received, WebhookEndpoint } from '../support/application/webhook-endpoint';
+import { temporaryDatabase } from '../support/database/temporary-database';
 import { schemaFaults } from './published-schemas';
 
 const SECRET = '8f742231b10e8888abcd99yyyzzz85a5';
@@ -20,6 +23,7 @@ interface Signed {
   readonly at?: number;
   readonly secret?: string;
   readonly version?: string;
+  readonly to?: TestApp;
 }
 
 describe('Slack', () => {
@@ -28,6 +32,7 @@ describe('Slack', () => {
   let endpoint: WebhookEndpoint;
   /** What Slack was told, by the URL. */
   const told: { readonly url: string; readonly replies: readonly Parsed[] }[] = [];
+  const listeners = new Set<() => void>();
 
   beforeAll(async () => {
     app = await createTestApp({ environment: ENVIRONMENT });
@@ -36,8 +41,9 @@ describe('Slack', () => {
     for (const [name, slackId] of Object.entries({ ann: 'T1/ANN', ben: 'T1/BEN', eve: 'T1/EVE' }))
       expect((await isInSlack(name, slackId)).body.slackId).toBe(slackId);
     // The network ends here: nobody answers for Slack.
-    jest.spyOn(app.application.get(SlackReplies), 'send').mockImplementation((url, replies) => {
+    jest.spyOn(app.application.get(SlackReplies), 'send').mockImplementation(async (url, replies) => {
       told.push({ url, replies });
+      listeners.forEach((listener) => listener());
     });
     endpoint = await WebhookEndpoint.start();
     const body = { url: endpoint.url, actions: ['decision.proposed'], format: 'slack', buttons: true };
@@ -59,11 +65,11 @@ describe('Slack', () => {
   /** Sends a body as Slack does; returns the status. */
   async function post(
     body: string,
-    { at = Date.now(), secret = SECRET, version = 'v0' }: Signed = {},
+    { at = Date.now(), secret = SECRET, version = 'v0', to = app }: Signed = {},
   ): Promise<number> {
     const timestamp = String(Math.floor(at / 1000));
     const signature = createHmac('sha256', secret).update(`v0:${timestamp}:${body}`).digest('hex');
-    const answer = await fetch(`${app.url}${PLACE}`, {
+    const answer = await fetch(`${to.url}${PLACE}`, {
       ...{ method: 'POST', body },
       headers: {
         'Content-Type': 'application/x-www-form-urlencoded',
@@ -72,6 +78,16 @@ describe('Slack', () => {
     });
     await answer.text();
     return answer.status;
+  }
+
+  /** Resolves when Slack was told this many outcomes. */
+  async function outcomes(count: number): Promise<void> {
+    while (told.length < count) {
+      await new Promise<void>((resolve) => {
+        listeners.add(resolve);
+      });
+      listeners.clear();
+    }
   }
 
   function formOf(payload: unknown): string {
@@ -92,6 +108,7 @@ describe('Slack', () => {
   async function click(user: string, action: string, decisionId: unknown, more: Parsed = {}): Promise<Parsed[]> {
     told.splice(0);
     expect(await post(formOf(clicked(user, action, decisionId, more)))).toBe(200);
+    await outcomes(1);
     expect(told.map(({ url }) => url)).toEqual([REPLY_TO]);
     const replies = told.flatMap((each) => [...each.replies]);
     for (const { replace_original, response_type, ...message } of replies)
@@ -134,6 +151,71 @@ describe('Slack', () => {
     expect(entry).toMatchObject({ actor: { type: 'slack', id: 'T1/ANN' }, agentId: people.ann.id });
   });
 
+  it('answers Slack before it decides, and decides before it stops', async () => {
+    const database = await temporaryDatabase();
+    const environment = { ...ENVIRONMENT, ...database.environment };
+    const lines: string[] = [];
+    const first = await createTestApp({ environment, logStream: { write: (line) => lines.push(line) } });
+    const { bot } = await company(first);
+    await send(first, 'PATCH', '/api/v1/agents/ann', { body: { slackId: 'T1/ANN' } });
+    const { id } = await propose(first, bot.id, { title: 'Decided at the stop' });
+    const reviews = first.application.get(DecisionReviewsService);
+    const service = first.application.get(SlackService);
+    const review = reviews.review.bind(reviews);
+    const stop = service.onModuleDestroy.bind(service);
+    const stopping = new Promise<void>((resolve) => {
+      jest.spyOn(service, 'onModuleDestroy').mockImplementation(() => {
+        resolve();
+        return stop();
+      });
+    });
+    jest.spyOn(reviews, 'review').mockImplementation(async (...given) => {
+      await stopping;
+      return review(...given);
+    });
+    const request = fetch;
+    const replies = jest.spyOn(globalThis, 'fetch').mockImplementation((url, init) => {
+      return url === REPLY_TO ? Promise.reject(new Error('Slack is away')) : request(url, init);
+    });
+    expect(await post(formOf(clicked('ANN', 'approve', id)), { to: first })).toBe(200);
+    expect((await send(first, 'GET', `${DECISIONS}/${id}`)).body.status).toBe('proposed');
+    await first.close();
+    expect(replies.mock.calls.filter(([url]) => url === REPLY_TO)).toHaveLength(1);
+    replies.mockRestore();
+    expect(lines.join('')).toContain('was not sent to Slack: Slack is away');
+    const second = await createTestApp({ environment });
+    expect((await send(second, 'GET', `${DECISIONS}/${id}`)).body.status).toBe('approved');
+    await second.close();
+    await database.remove();
+  });
+
+  it('tells who clicks when the decision fails, and still answers', async () => {
+    const id = await asked('slack/9');
+    const reviews = jest.spyOn(app.application.get(DecisionReviewsService), 'review');
+    reviews.mockRejectedValueOnce(unavailable('The database cannot be reached now.'));
+    const [reply] = await click('ANN', 'approve', id);
+    expect(JSON.stringify(reply)).toContain('Click again');
+    reviews.mockRestore();
+    expect(JSON.stringify(await click('ANN', 'approve', id))).toContain('A decision was approved');
+  });
+
+  it('refuses clicks while too many are under way', async () => {
+    const id = await asked('slack/10');
+    const held: (() => void)[] = [];
+    const reviews = jest.spyOn(app.application.get(DecisionReviewsService), 'review');
+    reviews.mockImplementation(() => new Promise((_resolve, reject) => held.push(() => reject(conflict('Held.')))));
+    const body = formOf(clicked('ANN', 'approve', id));
+    const statuses: number[] = [];
+    for (let sent = 0; sent < 1_001; sent += 91)
+      statuses.push(...(await Promise.all(Array.from({ length: 91 }, () => post(body)))));
+    expect(statuses.filter((status) => status !== 200)).toEqual([503]);
+    while (held.length < 1_000) await new Promise((resolve) => setImmediate(resolve));
+    held.forEach((end) => end());
+    await outcomes(1_000);
+    reviews.mockRestore();
+    expect(JSON.stringify(await click('ANN', 'approve', id))).toContain('A decision was approved');
+  });
+
   it('asks for a comment before it rejects', async () => {
     const id = await asked('slack/2');
     const [form = {}] = await click('BEN', 'reject', id);
@@ -164,6 +246,7 @@ describe('Slack', () => {
     const id = await asked('slack/5');
     const bodies = ['ANN', 'BEN', 'ANN'].map((user) => formOf(clicked(user, 'approve', id)));
     expect(await Promise.all(bodies.map((body) => post(body)))).toEqual([200, 200, 200]);
+    await outcomes(3);
     expect((await decision(id)).reviews).toHaveLength(1);
     expect(told.map(({ replies }) => replies.length).sort()).toEqual([1, 2, 2]);
   });
@@ -220,6 +303,7 @@ describe('Slack', () => {
     expect((await decision(id)).status).toBe('proposed');
     const before = Date.now() - 290_000;
     expect([await post(body, { at: before }), await post(body, { at: before })]).toEqual([200, 200]);
+    await outcomes(2);
     expect((await decision(id)).reviews).toHaveLength(1);
   });
 
@@ -264,7 +348,7 @@ describe('Slack', () => {
     for (const [index, url] of urls.entries()) {
       const id = await asked(`elsewhere/${index}`);
       expect(await post(formOf(clicked('ANN', 'approve', id, { response_url: url })))).toBe(200);
-      expect((await decision(id)).status).toBe('approved');
+      expect((await send(app, 'GET', `${DECISIONS}/${id}?wait=30`)).body.status).toBe('approved');
     }
     expect(told).toEqual([]);
   });

@@ -1,5 +1,4 @@
 #!/usr/bin/env node
-import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { addCompletionCommand } from './commands/completion.js';
 import { addReviewCommands } from './commands/decide.js';
@@ -23,6 +22,7 @@ import { addHookCommand, blockFailures, isHookLine } from './hook/command.js';
 import { addMcpCommand } from './mcp/command.js';
 import { plain, printError } from './output.js';
 import { SettingsError, shownMessage } from './settings.js';
+import { VERSION } from './version.js';
 import { DemoCompanyError } from '../../typescript/src/demo-company.js';
 import { GovernanceError } from '../../typescript/src/index.js';
 import { wasRefused } from '../../typescript/src/never-connected.js';
@@ -30,11 +30,8 @@ import { wasRefused } from '../../typescript/src/never-connected.js';
 /** Errors that users can act on. */
 const EXPECTED = [GovernanceError, SettingsError, DemoCompanyError];
 
-const PACKAGE = new URL('../../../package.json', import.meta.url);
-const { version } = JSON.parse(readFileSync(PACKAGE, 'utf8')) as { version: string };
-
 const program = new Command('gov')
-  .version(version)
+  .version(VERSION)
   .description('The command line of the agent governance service.')
   .addHelpText(
     'after',

@@ -53,6 +53,7 @@ describe('defaults', () => {
       webhookAllowPrivate: false,
       smtpUrl: null,
       mailFrom: null,
+      mailZone: 'UTC',
       slackSigningSecret: null,
       allowSelfApproval: false,
       requireBoundReviewers: false,

@@ -15,13 +15,13 @@ export class SlackController {
   @Post()
   @Marked({ takesForm: true, ignoresIdempotencyKey: true })
   @HttpCode(200)
-  async take(
+  take(
     @RequestOrigin() origin: Origin,
     @Headers('x-slack-request-timestamp') timestamp = '',
     @Headers('x-slack-signature') signature = '',
     @Body('form') body = '',
-  ): Promise<object> {
-    await this.slack.take({ timestamp, signature, body }, origin);
+  ): object {
+    this.slack.accept({ timestamp, signature, body }, origin);
     return {};
   }
 }

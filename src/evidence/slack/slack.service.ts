@@ -1,6 +1,7 @@
 import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
 import { Configuration } from '../../core/config/configuration';
-import { DomainError, found, unauthorized } from '../../core/errors/domain-error';
+import { within } from '../../core/concurrency/within';
+import { DomainError, found, messageOf, unauthorized, unavailable } from '../../core/errors/domain-error';
 import type { JsonObject } from '../../core/json/json-value';
 import { type Agent, AGENT } from '../../governance/agents/agent.entity';
 import { KnownAgents, type WatchedAgent } from '../../governance/agents/agents.service';
@@ -17,6 +18,10 @@ import { escapeForSlack, plain } from '../webhooks/messages/chat-messages';
 const LONGEST_REPLY = 10_000;
 /** Milliseconds between two lines about refused clicks. */
 const MINUTE = 60_000;
+/** Milliseconds for clicks under way when the service stops. */
+const GRACE_MS = 2_000;
+const MAX_CLICKS = 1_000;
+const UNKNOWN_OUTCOME = 'The service failed, and may not have decided this. Click again: a review counts once.';
 
 /** Shown only to the person who clicked. */
 function privately(text: string): JsonObject {
@@ -31,40 +36,43 @@ function inPlace(message: JsonObject): JsonObject {
 
 /** Tells Slack what came of clicks. Its request was answered before, and the decision stands, whether this arrives or not. */
 @Injectable()
-export class SlackReplies implements OnModuleDestroy {
+export class SlackReplies {
   private readonly logger = new Logger('Slack');
   private readonly over = new AbortController();
 
-  onModuleDestroy(): void {
+  /** Ends what is under way. */
+  stop(): void {
     this.over.abort();
   }
 
-  /** In this order. @param url one of Slack's. */
-  send(url: string, replies: readonly JsonObject[]): void {
-    void this.sendAll(url, replies).catch((error: unknown) => {
-      if (!this.over.signal.aborted) this.logger.warn(`The outcome of a click was not sent to Slack: ${String(error)}`);
-    });
+  /** In this order. A failure is logged. @param url one of Slack's. */
+  async send(url: string, replies: readonly JsonObject[]): Promise<void> {
+    try {
+      for (const reply of replies) await this.sendReply(url, reply);
+    } catch (error) {
+      this.logger.warn(`The outcome of a click was not sent to Slack: ${messageOf(error)}`);
+    }
   }
 
-  private async sendAll(url: string, replies: readonly JsonObject[]): Promise<void> {
-    for (const reply of replies) {
-      const answer = await fetch(url, {
-        method: 'POST',
-        redirect: 'error',
-        body: JSON.stringify(reply),
-        headers: { 'Content-Type': 'application/json' },
-        signal: AbortSignal.any([this.over.signal, AbortSignal.timeout(LONGEST_REPLY)]),
-      });
-      await answer.body?.cancel();
-      if (!answer.ok) throw new Error(`it answered ${answer.status}`);
-    }
+  private async sendReply(url: string, reply: JsonObject): Promise<void> {
+    const answer = await fetch(url, {
+      method: 'POST',
+      redirect: 'error',
+      body: JSON.stringify(reply),
+      headers: { 'Content-Type': 'application/json' },
+      signal: AbortSignal.any([this.over.signal, AbortSignal.timeout(LONGEST_REPLY)]),
+    });
+    await answer.body?.cancel();
+    if (!answer.ok) throw new Error(`Slack answered ${answer.status}`);
   }
 }
 
 /** People approve and reject in Slack, by all rules of a reviewer with a key of their own. */
 @Injectable()
-export class SlackService {
+export class SlackService implements OnModuleDestroy {
   private readonly logger = new Logger('Slack');
+  /** The clicks that Slack was told are received, until their outcome has been sent. */
+  private readonly clicks = new Set<Promise<void>>();
   /** Monotonic milliseconds of the last line about a refused click. */
   private loggedAt = -Infinity;
 
@@ -77,18 +85,38 @@ export class SlackService {
     private readonly replies: SlackReplies,
   ) {}
 
+  /** Requests are refused by now. What was clicked before is decided, and Slack is told if it takes that in time. */
+  async onModuleDestroy(): Promise<void> {
+    await within(Promise.all(this.clicks), GRACE_MS, undefined);
+    this.replies.stop();
+    if (this.clicks.size > 0) this.logger.error(`The service stops with ${this.clicks.size} clicks under way.`);
+  }
+
   /**
-   * Does what was clicked, and tells Slack what came of it.
-   * @throws UNAUTHORIZED if Slack has not signed it, or too long ago; VALIDATION_ERROR.
+   * Accepts a click. It is decided afterwards, since Slack waits for three seconds only.
+   * @throws UNAUTHORIZED if Slack has not signed it, or too long ago; VALIDATION_ERROR; UNAVAILABLE if too many clicks are
+   * under way.
    */
-  async take(request: SignedRequest, origin: Origin): Promise<void> {
+  accept(request: SignedRequest, origin: Origin): void {
     const { slackSigningSecret: secret } = this.configuration;
     const fault = secret === null ? 'SLACK_SIGNING_SECRET is not set' : signatureFault(secret, request, Date.now());
     if (fault !== undefined) throw this.refused(fault);
     const click = readClick(request.body);
     if (click === null) return;
-    const replies = await this.repliesTo(click, origin);
-    if (click.responseUrl !== null) this.replies.send(click.responseUrl, replies);
+    if (this.clicks.size >= MAX_CLICKS) throw unavailable('Too many clicks in Slack are being decided.');
+    const work = this.decide(click, origin).finally(() => this.clicks.delete(work));
+    this.clicks.add(work);
+  }
+
+  /** Does what was clicked, and tells Slack what came of it. */
+  private async decide(click: SlackClick, origin: Origin): Promise<void> {
+    const replies = await this.repliesTo(click, origin).catch((error: unknown) => {
+      this.logger.error(`A click in Slack on ${click.decisionId} failed: ${messageOf(error)}`);
+      return [privately(UNKNOWN_OUTCOME)];
+    });
+    if (click.responseUrl !== null) await this.replies.send(click.responseUrl, replies);
+    else
+      this.logger.warn(`The outcome of a click on ${click.decisionId} is told to nobody: response_url is not Slack's.`);
   }
 
   /** Logs why: one line a minute, or strangers could flood the log. */

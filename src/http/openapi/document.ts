@@ -1,3 +1,4 @@
+import { createRequire } from 'node:module';
 import { type INestApplication, RequestMethod } from '@nestjs/common';
 import { DiscoveryService } from '@nestjs/core';
 import {
@@ -24,6 +25,9 @@ import {
   operationId,
   REPLAYED,
 } from './documented-route';
+
+/** Of the package: API and package have one version. */
+const { version: VERSION } = createRequire(__filename)('../../../package.json') as { readonly version: string };
 
 const KEY_SCHEME = 'ApiKey';
 const BEARER_SCHEME = 'Bearer';
@@ -114,7 +118,7 @@ function base(tags: readonly ApiTag[]): Omit<OpenAPIObject, 'paths'> {
   const builder = new DocumentBuilder()
     .setTitle('Agent governance service')
     .setDescription(DESCRIPTION)
-    .setVersion('1.0')
+    .setVersion(VERSION)
     .setLicense('Apache-2.0', 'https://www.apache.org/licenses/LICENSE-2.0')
     .setOpenAPIVersion('3.0.3')
     .addServer('/', 'This server')

@@ -8,7 +8,7 @@ import { type AppOptions, createApp } from '../../create-app';
 import { Database } from '../../ledger/database/database';
 import { LedgerService } from '../../ledger/ledger.service';
 import { banner, localUrl } from './banner';
-import { ZONES_VERSION } from '../../governance/policies/conditions/time-zone';
+import { ZONES_VERSION } from '../../core/values/time-zone';
 import { startFailure } from './start-failure';
 import { shutDown } from '../../http/shutdown/shutdown';
 

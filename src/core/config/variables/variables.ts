@@ -32,6 +32,7 @@ import {
   type VariableTable,
   wholeNumber,
 } from './variable';
+import { findTimeZone } from '../../values/time-zone';
 import { parseSeed, parseVerifierKey } from '../../signed-notes/signed-note';
 
 const USUAL_PORT = '3000';
@@ -286,6 +287,14 @@ export const VARIABLES = {
     onlyWith: 'SMTP_URL',
     example: 'governance@example.com',
     ...optional('an address of visible ASCII characters', matching(/^[\x21-\x7e]+@[\x21-\x7e]+$/)),
+  },
+  mailZone: {
+    name: 'MAIL_ZONE',
+    description: 'Time zone in which mails give times, besides UTC.',
+    default: 'UTC',
+    expected: 'the name of a time zone of the IANA database',
+    example: 'Europe/Berlin',
+    parse: (text) => (findTimeZone(text) === null ? undefined : text),
   },
   slackSigningSecret: {
     name: 'SLACK_SIGNING_SECRET',

@@ -68,11 +68,17 @@ export function testMessage(publicUrl: string | null): Message {
   return { title: 'A test of this webhook', facts: [], content, link, caution: null };
 }
 
+/** How the texts and times of records are written. */
+export interface MessageForm {
+  readonly escape: Escape;
+  /** A time of a record, ISO 8601, for the reader; as it is by default. */
+  readonly timeText?: (at: string) => string;
+}
+
 /** How a message says it. */
-interface Terms {
+interface Terms extends MessageForm {
   readonly detail: MessageDetail;
   readonly publicUrl: string | null;
-  readonly escape: Escape;
   /** Most lines of what is asked for; any number by default. */
   readonly mostLines?: number | undefined;
 }
@@ -80,7 +86,7 @@ interface Terms {
 export function messageOf(entry: ToldEntry, facts: DecisionFacts, terms: Terms): Message {
   const { detail, publicUrl, escape } = terms;
   const { decision, proposer } = facts;
-  const told = decision === null ? [{ label: 'Agent', text: proposer }] : factsOf(decision, facts, detail);
+  const told = decision === null ? [{ label: 'Agent', text: proposer }] : factsOf(decision, facts, terms);
   const said = [...told, ...refusalIn(entry)];
   const asked = decision === null || detail === 'reference' ? null : contentOf(decision, facts);
   const cuts = said.map(({ label, text }) => ({ label, ...cut(text, LONGEST_FACT, escape) }));
@@ -109,7 +115,8 @@ function decisionLink(publicUrl: string, decisionId: string): string {
   return `${publicUrl}/console/decisions/${decisionId}`;
 }
 
-function factsOf(decision: Decision, { execution, proposer, reviewer }: DecisionFacts, detail: MessageDetail): Fact[] {
+function factsOf(decision: Decision, facts: DecisionFacts, { detail, timeText = (at) => at }: Terms): Fact[] {
+  const { execution, proposer, reviewer } = facts;
   const { type, riskLevel, expiresAt, onBehalfOf, run, approvers, requiredApprovals, title, description } = decision;
   const asked = execution === null ? title : `${execution.resourceType}/${execution.resourceId}`;
   const needs = approvers === null ? String(requiredApprovals) : wantedApprovals(approvers);
@@ -123,7 +130,7 @@ function factsOf(decision: Decision, { execution, proposer, reviewer }: Decision
     ['Risk', riskLevel],
     ['Run', detail === 'full' ? run : null],
     ['Needs approvals', detail === 'full' ? needs : null],
-    ['Until', expiresAt],
+    ['Until', expiresAt === null ? null : timeText(expiresAt)],
     ['Reviewed by', reviewer],
     ['Decision', decision.id],
   ];

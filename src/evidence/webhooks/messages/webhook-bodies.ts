@@ -9,7 +9,15 @@ import type { AnsweredListedEntry } from '../../../ledger/reading/entry-reader';
 import { RecordReader } from '../../../ledger/reading/record-reader';
 import { AuditEntryResponse } from '../../audit/dto/audit-entry.response';
 import type { Webhook } from '../webhook.entity';
-import { type DecisionFacts, type Escape, isForClicks, type Message, messageOf, testMessage } from './message';
+import {
+  type DecisionFacts,
+  type Escape,
+  isForClicks,
+  type Message,
+  type MessageForm,
+  messageOf,
+  testMessage,
+} from './message';
 import { ocsfEvent } from './ocsf-event';
 import { type Asked, escapeForSlack, slackMessage, escapeForTeams, teamsMessage } from './chat-messages';
 
@@ -51,9 +59,9 @@ export class WebhookBodies {
   }
 
   /** What a mail says of a decision that waits; nothing once it is settled. */
-  async ofWaiting(decisionId: string, escape: Escape): Promise<Message[]> {
+  async ofWaiting(decisionId: string, form: MessageForm): Promise<Message[]> {
     const decision = await this.records.find(DECISION, decisionId, SYSTEM_CALLER);
-    return decision?.status === 'proposed' ? [await this.messageAbout(decision, null, escape)] : [];
+    return decision?.status === 'proposed' ? [await this.messageAbout(decision, null, form)] : [];
   }
 
   /** What Slack is to show in place of a message on which somebody clicked. */
@@ -61,7 +69,7 @@ export class WebhookBodies {
     decision: Decision,
     { reviewer = null, asksComment }: { reviewer?: string | null; asksComment?: boolean },
   ): Promise<JsonObject> {
-    const message = await this.messageAbout(decision, reviewer, escapeForSlack);
+    const message = await this.messageAbout(decision, reviewer, { escape: escapeForSlack });
     const asked = this.askedIn(decision);
     return slackMessage(message, asked === null ? null : { ...asked, asksComment });
   }
@@ -76,12 +84,12 @@ export class WebhookBodies {
   }
 
   /** All that is known of a decision now. */
-  private async messageAbout(decision: Decision, reviewer: string | null, escape: Escape): Promise<Message> {
+  private async messageAbout(decision: Decision, reviewer: string | null, form: MessageForm): Promise<Message> {
     const { status, reviews } = decision;
     const action = `decision.${status === 'proposed' && reviews.length > 0 ? 'reviewed' : status}`;
     const told = { action, reason: null, outcome: 'success' };
     const { publicUrl } = this.configuration;
-    return messageOf(told, await this.factsOfDecision(decision, reviewer), { detail: 'full', publicUrl, escape });
+    return messageOf(told, await this.factsOfDecision(decision, reviewer), { detail: 'full', publicUrl, ...form });
   }
 
   private async factsOf({ subjectType, subjectId, agentId }: AnsweredListedEntry): Promise<DecisionFacts> {

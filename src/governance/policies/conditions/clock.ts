@@ -1,4 +1,4 @@
-import { findTimeZone } from './time-zone';
+import { findTimeZone } from '../../../core/values/time-zone';
 
 export type Day = 'sun' | 'mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat';
 export const DAYS: readonly Day[] = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];

@@ -21,7 +21,7 @@ import { parseDuration } from '../../../core/values/duration';
 import { withinFault } from '../patterns/resources';
 import { type Day, DAYS, isTimeOfDay } from './clock';
 import { CONDITION_OPERATORS, EACH, PARAMETER_OPERATORS, type PolicyCondition, isScalar, pathOf } from './condition';
-import { findTimeZone } from './time-zone';
+import { findTimeZone } from '../../../core/values/time-zone';
 
 const MOST_VALUES = 100;
 const COMPARING = ['eq', 'ne', 'lt', 'lte', 'gt', 'gte'];

@@ -3,7 +3,7 @@ import { inTurns } from '../../../core/concurrency/turn';
 import { ZERO } from '../../../core/values/decimal';
 import { sumName } from '../../../ledger/records/sum-key';
 import { type ConditionFacts, NO_FACTS } from '../conditions/condition';
-import { ZONES_VERSION } from '../conditions/time-zone';
+import { ZONES_VERSION } from '../../../core/values/time-zone';
 import { askedUses, type AskedUse, fits, type LimitUse } from '../limits/limit';
 import { textsOf } from '../patterns/subjects';
 import {

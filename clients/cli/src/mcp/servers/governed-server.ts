@@ -26,6 +26,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import type { ServerContext } from '@modelcontextprotocol/server';
 import { AnsweringTransport } from './answering-transport.js';
 import { plain, printError } from '../../output.js';
+import { VERSION } from '../../version.js';
 import { resultOnly } from '../answers.js';
 import type { Arguments, Named } from '../mapping.js';
 import { traceMeta } from '../trace-of-call.js';
@@ -67,7 +68,7 @@ export interface Passing {
   readonly context: ServerContext;
 }
 
-const IDENTITY = { name: 'gov', version: '0.1.0' };
+const IDENTITY = { name: 'gov', version: VERSION };
 const MODERN = '2026-07-28';
 const UNSUPPORTED_VERSION: number = ProtocolErrorCode.UnsupportedProtocolVersion;
 /** Milliseconds of a call without an answer or progress: the client of the proxy decides how long it waits below that. */

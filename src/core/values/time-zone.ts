@@ -53,8 +53,8 @@ export class TimeZone {
     return this.reading;
   }
 
-  /** Milliseconds by which the local time is ahead of UTC. */
-  private offsetAt(time: number): number {
+  /** Milliseconds by which the local time is ahead of UTC. @param time milliseconds of UTC. */
+  offsetAt(time: number): number {
     if (time < this.period.start || time >= this.period.end) this.period = this.periodAt(time);
     return this.period.offset;
   }
