@@ -500,6 +500,7 @@ class LedgerService implements OnModuleInit, OnApplicationShutdown {
     onModuleInit(): Promise<void>;
     write<Result>(caller: Caller, command: Command<Result>, terms?: WriteTerms<Result>): Promise<Result>;
     prefetching(...lookups: readonly Lookup[]): LedgerWriter;
+    keepInMemory<Row extends GovernedRow>(options: LiveRowsOptions<Row>): Promise<void>;
     get hasOthers(): boolean;
     get now(): string;
     get isHealthy(): boolean;
@@ -562,6 +563,13 @@ type ListedRow = {
 
 class Lists {
     open<Query extends ListQuery>(name: string, query: Query, defaults: ListDefaults, leaving?: AbortSignal): Promise<OpenList<Filters<Query>>>;
+}
+
+interface LiveRowsOptions<Row extends GovernedRow> {
+    readonly kind: RecordKind<Row>;
+    readonly status?: string;
+    readonly actions: readonly string[];
+    readonly keep: (rows: readonly Row[]) => void | Promise<void>;
 }
 
 interface Lookup {

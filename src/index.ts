@@ -48,6 +48,7 @@ export {
 
 // Writing and reading.
 export { LedgerService, type LedgerWriter } from './ledger/ledger.service';
+export type { LiveRowsOptions } from './ledger/live-rows';
 export {
   Refusal,
   type BeforeReplay,

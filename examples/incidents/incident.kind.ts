@@ -9,6 +9,7 @@ export const INCIDENT: RecordKind<Incident> = {
   uniqueKeys: [['reference']],
   counter: 'incidents',
   isInStatistics: true,
+  isKeptInMemory: true,
   countedBy: ['severity'],
   listColumns: ['labels'],
   timeColumn: 'createdAt',

@@ -8,6 +8,7 @@ import { INCIDENT_VARIABLES, IncidentSettings } from './incident-settings';
 import { IncidentsController } from './incidents.controller';
 import { IncidentsSchema1767225600000 } from './incidents-schema.migration';
 import { IncidentsService } from './incidents.service';
+import { OpenIncidents } from './open-incidents';
 
 @Module({
   imports: [
@@ -18,6 +19,7 @@ import { IncidentsService } from './incidents.service';
   providers: [
     IncidentsService,
     CloseIncident,
+    OpenIncidents,
     { provide: ApiTag, useValue: new ApiTag('Incidents', 'What went wrong, and whether it is dealt with.') },
   ],
 })

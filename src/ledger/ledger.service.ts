@@ -10,11 +10,12 @@ import { LedgerClock } from './head/ledger-clock';
 import type { LedgerObserver } from './ledger-observer';
 import type { LedgerPosition } from './schema/ledger-tables';
 import { treeOf } from './merkle/tree';
-import { type FollowingRows, LiveMemory } from './live-rows';
+import { type FollowingRows, LiveMemory, LiveRows, type LiveRowsOptions } from './live-rows';
 import type { Command, WriteTerms } from './ledger-transaction';
 import { Leftovers } from './writing/leftovers';
 import type { Lookup } from './lookup';
 import type { TreeHead } from './merkle/proof-check';
+import type { GovernedRow } from './record-kind';
 import { RecordCatalog } from './records/record-catalog';
 import { RecordReader } from './reading/record-reader';
 import { SingleFlight } from '../core/concurrency/single-flight';
@@ -106,6 +107,14 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
    */
   prefetching(...lookups: readonly Lookup[]): LedgerWriter {
     return { write: (caller, command, terms) => this.write(caller, command, { lookups, ...terms }) };
+  }
+
+  /**
+   * Hands over the rows of a kind with `isKeptInMemory`, and then each changed row: after a commit of this process at once,
+   * and what other processes committed before each batch of commands, and within a second otherwise.
+   */
+  keepInMemory<Row extends GovernedRow>(options: LiveRowsOptions<Row>): Promise<void> {
+    return this.follow(new LiveRows(options));
   }
 
   /** @internal Fills memory, and keeps it in step with the commits of this process and of others. */

@@ -16,10 +16,10 @@ import type { LedgerPosition } from './schema/ledger-tables';
 const CHUNK = 1_000;
 
 /** Which rows are kept in memory, the actions of the entries that change what is kept of them, and how it is kept. */
-interface LiveRowsOptions<Row extends GovernedRow> {
+export interface LiveRowsOptions<Row extends GovernedRow> {
   readonly kind: RecordKind<Row>;
-  /** Of the rows that are read at the start. */
-  readonly status: string;
+  /** Of the rows that are read at the start; absent: all rows are read. */
+  readonly status?: string;
   readonly actions: readonly string[];
   /**
    * Receives all rows that belong together in one call; the next call waits until they are kept. Long work may be done
@@ -58,7 +58,7 @@ export class LiveRows<Row extends GovernedRow> {
   /** @param upTo sequence of the head, which was read beforehand. */
   async load(records: RecordReader, upTo: number): Promise<void> {
     const { kind, status, keep } = this.options;
-    const conditions = [{ column: 'status', comparison: 'equals', value: status }] as const;
+    const conditions = status === undefined ? [] : [{ column: 'status', comparison: 'equals' as const, value: status }];
     for await (const rows of records.chunks(kind, conditions, CHUNK)) if (rows.length > 0) await keep(rows);
     this.applied(upTo);
   }

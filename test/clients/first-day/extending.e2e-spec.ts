@@ -105,6 +105,29 @@ describe('The module of docs/extending.md', () => {
     expect(listed.body).toEqual({ data: [created.body], total: 1 });
   });
 
+  it('has deployments refused while a major incident is open', async () => {
+    const post = async (path: string, body: object) => service.send('POST', `/api/v1/${path}`, { body });
+    await post('agents', { name: 'deployer', capabilities: ['deploy'] });
+    const rule = { subjects: ['agent:deployer'], actions: ['deploy'], resources: ['*'] };
+    await post('policies', { name: 'deploy', version: '1', effect: 'allow', ...rule });
+    const deploy = async () => {
+      const answer = await post('agents/deployer/execute', {
+        action: 'deploy',
+        resourceType: 'app',
+        resourceId: 'shop',
+      });
+      return answer.status === 200 ? null : answer.body.error.message;
+    };
+    const { body: reported } = await service.send('GET', '/api/v1/incidents');
+    for (const { id } of reported.data) await post(`incidents/${id}/close`, {});
+    expect(await deploy()).toBeNull();
+    const { body } = await post('incidents', { reference: 'INC-9', title: 'Down', severity: 'major' });
+    expect(await deploy()).toContain('The incident INC-9 is open.');
+    await post(`incidents/${body.id}/close`, {});
+    expect(await deploy()).toBeNull();
+    expect((await post('provenance/verify', { state: true })).body).toMatchObject({ valid: true });
+  });
+
   it('is in the OpenAPI document, with a name for its choice', async () => {
     const { body } = await service.send('GET', '/docs/openapi.json');
     expect(body.components.schemas).toHaveProperty('IncidentSeverity');
