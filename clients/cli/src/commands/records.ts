@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { agentNames, isAgentId, withName } from '../agent-names.js';
+import { agentNames, withName } from '../agent-names.js';
 import { caseOf, printCase, seenBy } from '../decision-text.js';
 import { type Column, printError, printJson, printLine } from '../output.js';
 import { client, SettingsError } from '../settings.js';
@@ -23,6 +23,8 @@ const PATHS = {
   stp: '/api/v1/stops/{id}',
   whk: '/api/v1/webhooks/{id}',
 } as const;
+
+const AGENT_ID = /^agt_[0-9A-Z]{26}$/;
 
 /** Scopes with which a key that is bound to nobody acts as whomever it names. */
 const ACTING = ['execute', 'propose', 'review'];
@@ -139,7 +141,8 @@ async function auditColumns(
   governance: GovernanceClient,
   entries: readonly AuditEntry[],
 ): Promise<readonly Column<AuditEntry>[]> {
-  const ids = entries.flatMap(({ subjectId, agentId, actor }) => [subjectId, agentId, actor.id]).filter(isAgentId);
+  const isAgent = (id: string | null): boolean => id !== null && AGENT_ID.test(id);
+  const ids = entries.flatMap(({ subjectId, agentId, actor }) => [subjectId, agentId, actor.id]).filter(isAgent);
   const names = (await seenBy(governance))('read') ? await agentNames(governance, ids) : new Map<string, string>();
   return [
     { title: 'TIME', value: ({ timestamp }) => timestamp },
