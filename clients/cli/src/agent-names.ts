@@ -6,6 +6,11 @@ export type AgentNames = ReadonlyMap<string, string>;
 /** Beyond so many, reading all agents takes fewer requests than asking for each. */
 const MOST_SINGLE = 3;
 const LONGEST_PAGE = 1_000;
+const AGENT_ID = /^agt_[0-9A-Z]{26}$/;
+
+export function isAgentId(id: string | null): id is string {
+  return id !== null && AGENT_ID.test(id);
+}
 
 /** The id and the name, such as `agt_… (bot)`, or the id alone if the name is not known. The id comes first: no name can imitate it. */
 export function withName(id: string, names: AgentNames): string {

@@ -303,6 +303,24 @@ describeOnSqlite('The command line', () => {
     expect(exitCode).toBe('0');
   });
 
+  it('names the agents of the entries that it follows', async () => {
+    const line = '"$0" "$1" events --after 0 --action api_key.created | head -n 1';
+    const environment = { XDG_CONFIG_HOME: home, GOVERNANCE_URL: app.url, GOVERNANCE_API_KEY: API_KEY };
+    const running = { isOver: false };
+    const printing = run('bash', ['-c', line, process.execPath, MAIN], { environment });
+    void printing.finally(() => (running.isOver = true));
+    while (!running.isOver) {
+      await issueKey(app, { name: 'more', scopes: ['read'], agentId: people.ann.id });
+      await sleep(100);
+    }
+    expect(await printing).toMatchObject({
+      errors: '',
+      output: expect.stringMatching(
+        new RegExp(`  api_key\\.created  key_\\w+  of ${people.ann.id} \\(ann\\)  by api_key env\n$`),
+      ),
+    });
+  });
+
   it('verifies an export offline', async () => {
     const exported = await printed(['export']);
     const file = join(home, 'chain.jsonl');

@@ -1,9 +1,11 @@
 import { type Command, InvalidArgumentError } from 'commander';
+import { type AgentNames, agentNames, isAgentId, withName } from '../agent-names.js';
+import { seenBy } from '../decision-text.js';
 import { writeChain, writeNewFile } from '../streamed-answers.js';
 import { plain, printLine, shownJson, styled } from '../output.js';
 import { runService, runVerifier, SERVICE_OPTION, serviceFolder, type ServiceOption } from '../service-program.js';
 import { client, settings } from '../settings.js';
-import type { AuditEntry } from '../../../typescript/src/index.js';
+import type { AuditEntry, GovernanceClient } from '../../../typescript/src/index.js';
 
 export function addLedgerCommands(program: Command): void {
   program
@@ -50,12 +52,32 @@ async function follow({ after, action, json }: { after?: number; action?: string
     ...(after === undefined ? {} : { after }),
     ...(action && { actions: action }),
   };
-  for await (const entry of client().events(request)) printLine(json === true ? shownJson(entry) : lineOf(entry));
+  const governance = client();
+  const mayRead = json !== true && (await seenBy(governance))('read');
+  const names = new Map<string, string>();
+  for await (const entry of governance.events(request)) {
+    if (mayRead) await addNames(governance, names, entry);
+    printLine(json === true ? shownJson(entry) : lineOf(entry, names));
+  }
 }
 
-function lineOf({ timestamp, action, subjectId, actor, outcome }: AuditEntry): string {
+/** Names of agents that cannot be read now are left out, so that the stream goes on. */
+async function addNames(
+  governance: GovernanceClient,
+  names: Map<string, string>,
+  { subjectId, agentId, actor }: AuditEntry,
+): Promise<void> {
+  const ids = [subjectId, agentId, actor.id].filter(isAgentId).filter((id) => !names.has(id));
+  const found = await agentNames(governance, ids).catch((): AgentNames => new Map());
+  for (const [id, name] of found) names.set(id, name);
+}
+
+function lineOf({ timestamp, action, subjectId, agentId, actor, outcome }: AuditEntry, names: AgentNames): string {
   const described = outcome === 'success' ? plain(action) : styled('red', plain(`${action} (${outcome})`));
-  return `${timestamp}  ${described}  ${plain(subjectId)}  by ${actor.type} ${plain(actor.id)}`;
+  const isApart = agentId !== null && agentId !== subjectId && agentId !== actor.id;
+  const agent = isApart ? `  of ${plain(withName(agentId, names))}` : '';
+  const [subject, doer] = [subjectId, actor.id].map((id) => plain(withName(id, names)));
+  return `${timestamp}  ${described}  ${subject}${agent}  by ${actor.type} ${doer}`;
 }
 
 function sequence(text: string): number {
