@@ -158,6 +158,17 @@ describe('On whose behalf an agent acts', () => {
       expect(reasonOf(asked)).toEqual(reason === undefined ? [200, undefined] : [403, reason]);
     });
 
+    it.each([
+      ['another agent', ['read', 'review'], 'bot', undefined],
+      ['another agent without review', ['read'], 'bot', 'not_this_principal'],
+      ['another agent without read', ['review', 'execute'], 'bot', 'not_this_agent'],
+      ['its own agent', ['read', 'review'], 'ann', 'not_this_principal'],
+    ])('a reviewer asks about %s', async (_about, scopes, agent, reason) => {
+      const { secret } = await issueKey(stage.app, { scopes, agentId: 'ann' });
+      const answer = await evaluate({ agent, onBehalfOf: { subject: 'user:b', roles: ['x'] } }, secret);
+      expect(reasonOf(answer)).toEqual(reason === undefined ? [200, undefined] : [403, reason]);
+    });
+
     it('a refusal is on record, and one question refuses all', async () => {
       const { app } = stage;
       const { id, secret } = await issueKey(app, { scopes: ['execute'], agentId: 'bot', principals: ['user:a'] });

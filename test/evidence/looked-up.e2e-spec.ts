@@ -88,6 +88,39 @@ describe('The verifier, on what conditions looked up', () => {
     );
   });
 
+  it('takes a resource with two entities as naming none, and as naming the last one by the rules of before', async () => {
+    await createAgent(app, { name: 'wirer', capabilities: ['wire'] });
+    const conditions = [{ claim: 'iban', op: 'supports', parameter: '/iban', value: 0.9 }];
+    await createPolicy(app, { name: 'wires', actions: ['wire'], conditions });
+    const [one, other] = [(await createEntity(app)).id, (await createEntity(app)).id];
+    await addClaim(app, one, { predicate: 'iban', value: 'DE02', context: { confidence: 0.95 } });
+    const wire = async (resourceId: string): Promise<Parsed> => {
+      const body = { action: 'wire', resourceType: 'account', resourceId, parameters: { iban: 'DE02' } };
+      return (await send(app, 'POST', '/api/v1/agents/wirer/execute', { body })).body;
+    };
+    const paid = await wire(`accounts/${one}`);
+    await wire(`${other}/${one}`);
+    const [refused] = (await send(app, 'GET', '/api/v1/executions?action=wire&outcome=denied')).body.data;
+    for (const execution of [paid, refused]) {
+      const { output } = await verifyFile(await decisionFileOf(app, execution), publicKey);
+      expect(output).toContain('RECOMPUTED');
+    }
+    const renamed = (evaluation: number): Promise<string> =>
+      verifyChanged(paid, (entry, file) => {
+        for (const rules of file.rules) rules.evaluation = evaluation;
+        if (entry.subjectId !== paid.id) return;
+        entry.state.resourceId = `${other}/${one}`;
+        if (entry.audit.details.resourceId !== undefined) entry.audit.details.resourceId = entry.state.resourceId;
+      });
+    const another = /DIFFERENCE .*details\.claims names a condition that is not in force, or another entity/;
+    expect(await renamed(3)).toMatch(another);
+    for (const evaluation of [1, 2]) {
+      const output = await renamed(evaluation);
+      expect(output).not.toMatch(another);
+      expect(output).toContain('1 matches and decides: wires 1.0 (allow');
+    }
+  });
+
   it('recomputes by what the agent did within a time, and finds in the log what is left out', async () => {
     await createAgent(app, { name: 'mailer', capabilities: ['read', 'mail'] });
     await createPolicy(app, { name: 'reads', actions: ['read', 'mail'] });

@@ -128,15 +128,17 @@ describe('Conditions on claims', () => {
     expect(await truth()).toBe('true');
   });
 
-  it('are about the last segment that has the form of an id, under which the entries are filed', async () => {
+  it('are unknown where a second segment has the form of an id; the entries are filed under the last one', async () => {
     await claim(IBAN, 1);
     const other = (await createEntity(app)).id;
-    for (const [resourceId, named] of [
-      [`a/${entityId}/b`, entityId],
-      [`${other}/${entityId}/ent_none`, entityId],
-      [`${entityId}/${other}`, other],
+    for (const [resourceId, named, expected] of [
+      [`a/${entityId}/b`, entityId, 'true'],
+      [`${entityId}/ent_none`, entityId, 'true'],
+      [`${other}/${entityId}/ent_none`, entityId, 'unknown'],
+      [`${entityId}/${other}`, other, 'unknown'],
+      [`${entityId}/as/${entityId}`, entityId, 'unknown'],
     ]) {
-      expect(await truth({ resourceId })).toBe(named === entityId ? 'true' : 'false');
+      expect(await truth({ resourceId })).toBe(expected);
       const { data } = (
         await send(app, 'GET', `/api/v1/executions?resourceId=${encodeURIComponent(String(resourceId))}`)
       ).body;

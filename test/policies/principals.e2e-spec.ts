@@ -62,6 +62,21 @@ describe('Policies about principals', () => {
     expect(found).toEqual([effect, 'allow', effect]);
   });
 
+  it('a refusal says that a principal is missing, if one would help', async () => {
+    const message = async (more: Members = {}): Promise<string> =>
+      (await post('agents/bot/execute', { ...ASKED, ...more })).body.error.message;
+    await createPolicy(stage.app, { name: 'for users', version: '3', actions: ['pay'], onBehalfOf: ['user:x'] });
+    const missing = 'The policy "for users" (version 3) may allow it on behalf of a principal: onBehalfOf is missing.';
+    expect(await message()).toBe(`No policy in force allows this. ${missing}`);
+    expect(await message({ onBehalfOf: { subject: 'user:z' } })).not.toContain('onBehalfOf is missing');
+    expect(await message({ action: 'close' })).not.toContain('onBehalfOf is missing');
+    const conditions = [{ parameter: '/none', op: 'exists', value: true }];
+    await createPolicy(stage.app, { name: 'nearly', version: '1', conditions });
+    expect(await message()).toBe(
+      `No policy in force allows this. The policy "nearly" (version 1) would, but its conditions do not hold. ${missing}`,
+    );
+  });
+
   it('an answer names what a policy lacks', async () => {
     const { id } = await createPolicy(stage.app, { onBehalfOf: ['user:x'] });
     const asked = { agent: 'bot', ...ASKED, explain: true };
@@ -78,7 +93,10 @@ describe('Policies about principals', () => {
     const created = await post('policies', policy);
     expect(created).toMatchObject({ status: 201, body: { onBehalfOf: ['user:*'], warnings: [] } });
     expect((await post('policies', policy)).status).toBe(200);
-    const other = await post('policies', { ...policy, onBehalfOf: [] });
+    const nobody = await post('policies', { ...policy, version: '2', onBehalfOf: [] });
+    expect(faults(nobody)).toEqual({ onBehalfOf: 'must be an array of 1 to 50 strings' });
+    const { onBehalfOf: _left, ...rest } = policy;
+    const other = await post('policies', rest);
     expect(other).toMatchObject({ status: 409, body: { error: { message: expect.stringContaining('onBehalfOf') } } });
     const wrong = ['kind:human', 'role:*', 'principal', 'principal:x', 'user:', 'us*:x', 'user:x*', '**'];
     const refused = await post('policies', { ...policy, version: '2', onBehalfOf: wrong });

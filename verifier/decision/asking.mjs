@@ -104,7 +104,7 @@ export function recomputeVerdict({ state, audit, sequence, timestamp }, history,
   report.expect('policySet', details.policySet, hashOf(rules.policies.map(({ id }) => id)));
   const { action, resourceType, resourceId, parameters } = state;
   const kept = keptByLimits(details);
-  const known = found({ state, audit, sequence, timestamp }, rules.policies, history, report);
+  const known = found({ state, audit, sequence, timestamp }, rules, history, report);
   const given = { action, resourceType, resourceId, parameters, time: new Date(timestamp), kept, known, principal };
   // A resume that is repeated is refused where policies allowed it at first, and only the observation would do so now.
   const isRepeated = audit.action === 'execution.resume_denied' && audit.reason === 'no_policy_allows';
@@ -118,7 +118,7 @@ export function recomputeVerdict({ state, audit, sequence, timestamp }, history,
   else if (stopId !== undefined && verdict.reason !== 'stopped')
     report.differ(`the stop ${stopId} does not decide this`);
   if (stop !== undefined && verdict.reason === 'stopped') report.say(stopped(stop));
-  expectLooked({ state, audit }, given, asker, { verdict, policies: rules.policies }, report);
+  expectLooked({ state, audit }, given, asker, { verdict, ...rules }, report);
   expectZones({ audit }, given, asker, { verdict, ...rules }, report);
   recomputeUses({ state, audit }, given, asker, { verdict, policies: rules.policies }, report);
   for (const sentence of reasons(verdict, matching(asker, given, rules.policies), rules)) report.say(sentence);

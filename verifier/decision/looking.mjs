@@ -3,7 +3,7 @@ import { isBeforePolicies, matching } from '../evaluation/evaluate.mjs';
 import { isSupported, scalarAt } from '../evaluation/conditions.mjs';
 import { ZONES } from '../evaluation/zone-data.mjs';
 import { milliseconds } from '../evaluation/requirement.mjs';
-import { entityIn, withoutSlash } from '../evaluation/resources.mjs';
+import { claimedEntityIn, withoutSlash } from '../evaluation/resources.mjs';
 
 /**
  * What conditions asked besides the request, as the entry says that it was found: what it names has to be in the file.
@@ -17,20 +17,21 @@ import { entityIn, withoutSlash } from '../evaluation/resources.mjs';
  * @typedef {import('../evaluation/evaluate.mjs').Request} Request
  * @typedef {import('../evaluation/evaluate.mjs').Agent} Agent
  * @typedef {import('../evaluation/evaluate.mjs').Verdict} Verdict
+ * @typedef {{ policies: readonly Policy[], evaluation: number }} Rules
  * @typedef {{ policyId: string, condition: number, executionId: string | null }} Earlier
  */
 
 /**
  * @param {Json} entry
- * @param {readonly Policy[]} policies in force
+ * @param {Rules} rules in force
  * @param {History} history
  * @param {Report} report
  * @returns {NonNullable<Request['known']>}
  */
-export function found(entry, policies, history, report) {
+export function found(entry, { policies, evaluation }, history, report) {
   const known = new Map([
     ...foundEarlier(entry, policies, history, report),
-    ...foundClaims(entry, policies, history, report),
+    ...foundClaims(entry, { policies, evaluation }, history, report),
   ]);
   return (policyId, index) => known.get(`${policyId} ${index}`);
 }
@@ -72,18 +73,22 @@ function foundEarlier({ state, audit, sequence, timestamp }, policies, history, 
 
 /**
  * @param {Json} entry
- * @param {readonly Policy[]} policies in force
+ * @param {Rules} rules in force
  * @param {History} history
  * @param {Report} report
  * @returns {Map<string, Truth>}
  */
-function foundClaims({ state, audit, sequence }, policies, history, report) {
+function foundClaims({ state, audit, sequence }, { policies, evaluation }, history, report) {
   /** @type {Map<string, Truth>} */
   const known = new Map();
   for (const { policyId, condition: index, entityId, ids } of claimsIn(audit.details)) {
     const policy = policies.find(({ id }) => id === policyId);
     const condition = policy?.conditions?.[index];
-    if (policy === undefined || condition?.claim === undefined || entityId !== entityIn(state['resourceId'])) {
+    if (
+      policy === undefined ||
+      condition?.claim === undefined ||
+      entityId !== claimedEntityIn(state['resourceId'], evaluation)
+    ) {
       report.differ('details.claims names a condition that is not in force, or another entity');
       continue;
     }
@@ -154,10 +159,10 @@ function pathOf(resourceId) {
  * @param {Json} entry
  * @param {Request} request
  * @param {Agent} agent
- * @param {{ verdict: Verdict, policies: readonly Policy[] }} decided
+ * @param {{ verdict: Verdict, policies: readonly Policy[], evaluation: number }} decided
  * @param {Report} report
  */
-export function expectLooked({ state, audit }, request, agent, { verdict, policies }, report) {
+export function expectLooked({ state, audit }, request, agent, { verdict, policies, evaluation }, report) {
   const highest = verdict.policies[0]?.priority ?? -Infinity;
   const isUnasked = isBeforePolicies(verdict);
   const open = { ...request, kept: new Set(), known: () => /** @type {const} */ (true) };
@@ -169,7 +174,7 @@ export function expectLooked({ state, audit }, request, agent, { verdict, polici
   );
   const named = earlierIn(audit.details).map(({ policyId, condition }) => ({ policyId, condition }));
   report.expect('details.earlier', named, expected);
-  const entityId = entityIn(state['resourceId']);
+  const entityId = claimedEntityIn(state['resourceId'], evaluation);
   const aboutIt = asking.flatMap(({ id, conditions = [] }) =>
     conditions.flatMap(({ claim, parameter = '' }, condition) =>
       claim === undefined || entityId === undefined || scalarAt(state['parameters'], parameter) === undefined

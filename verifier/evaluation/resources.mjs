@@ -48,6 +48,17 @@ export function entityIn(resourceId) {
   return resourceId.split('/').findLast((segment) => ENTITY_ID.test(segment));
 }
 
+/**
+ * The entity whose claims count. Since the third version of the rules, a resource that names an entity twice names none.
+ * @param {string} resourceId
+ * @param {number} evaluation
+ * @returns {string | undefined}
+ */
+export function claimedEntityIn(resourceId, evaluation) {
+  const isSeveral = resourceId.split('/').filter((segment) => ENTITY_ID.test(segment)).length > 1;
+  return evaluation >= 3 && isSeveral ? undefined : entityIn(resourceId);
+}
+
 /** @param {string} text */
 export function withoutSlash(text) {
   return text.startsWith('/') ? text.slice(1) : text;

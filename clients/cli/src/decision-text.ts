@@ -58,11 +58,17 @@ async function reachedLimits(governance: GovernanceClient, execution: Execution)
   const { agentId: agent, action, resourceType, resourceId, parameters, run } = execution;
   // In the API document it is never null.
   const onBehalfOf: Execution['onBehalfOf'] | null = execution.onBehalfOf;
-  if (onBehalfOf !== null && (await governance.get('/api/v1/me')).agentId !== null) return [];
+  if (onBehalfOf !== null && !(await mayNamePrincipal(governance, agent))) return [];
   const asked = { agent, action, resourceType, resourceId, parameters, run, ...(onBehalfOf && { onBehalfOf }) };
   const body = { ...asked, explain: true };
   const answer = await governance.post('/api/v1/policies/evaluate', { body });
   return 'results' in answer || answer.explanation === undefined ? [] : limitTexts(answer.explanation);
+}
+
+/** Whether the key may ask on behalf of anybody for an agent. */
+async function mayNamePrincipal(governance: GovernanceClient, asking: string): Promise<boolean> {
+  const { agentId, scopes } = await governance.get('/api/v1/me');
+  return agentId === null || (agentId !== asking && scopes.includes('review') && scopes.includes('read'));
 }
 
 /** The decision that an execution waits for; null where it cannot be had: nothing but a text depends on it. */

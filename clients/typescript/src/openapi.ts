@@ -2525,7 +2525,7 @@ export interface components {
                 per: components["schemas"]["LimitPeriod"];
                 by: components["schemas"]["LimitScope"];
             }[] | null;
-            /** @description On whose behalf: `*`, `agent:<id or name>`, `agent:*`, `role:<name>`, `<type>:<id>`, `<type>:*`. An allow matches only requests on behalf of one of them; a deny or require_approval also those on nobody’s behalf. Default: `[]`. */
+            /** @description On whose behalf: `*`, `agent:<id or name>`, `agent:*`, `role:<name>`, `<type>:<id>`, `<type>:*`. An allow matches only requests on behalf of one of them; a deny or require_approval also those on nobody’s behalf. Left out, it does not matter on whose behalf. */
             onBehalfOf?: string[] | null;
             /** @description With `require_approval` only. Members left out get their defaults, which are returned. */
             approval?: {

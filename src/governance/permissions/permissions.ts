@@ -3,6 +3,7 @@ import type { Agent } from '../agents/agent.entity';
 import { Configuration } from '../../core/config/configuration';
 import type { PolicyDefaultEffect } from '../../core/config/variables/governance-variables';
 import { type DomainError, permissionDenied, policyDenied, present } from '../../core/errors/domain-error';
+import type { NearAllows } from '../policies/evaluation/explanation';
 import type { DecidingPolicy, Evaluation, EvaluationRequest, PolicyEffect } from '../policies/evaluation/evaluation';
 import { type AgentSubject, type EvaluationSubject, subjectOf } from '../policies/patterns/subjects';
 import { withoutLeadingSlash } from '../policies/patterns/resources';
@@ -146,14 +147,14 @@ function answerOfPolicies(principal: Principal | null, { evaluate, defaultEffect
 
 /**
  * The error for an agent that may not act, and may not ask for approval either; null for any other answer.
- * @param otherwise a policy that would allow it but for its conditions, if none allows it.
+ * @param otherwise the policies that would nearly allow it, if none allows it.
  */
 export function refusalOf(
   { reason, policies, stopId, refused, limited = [] }: PermissionAnswer,
   agent: Agent,
   requested: RequestedAction,
   principal: Principal | null,
-  otherwise: DecidingPolicy | null,
+  otherwise: NearAllows | null,
 ): DomainError | null {
   const { action, resourceId } = requested;
   switch (reason) {
@@ -224,18 +225,20 @@ function incapable({ name }: Agent, action: string): DomainError {
   return permissionDenied('capability_missing', message);
 }
 
+function nearText(policy: DecidingPolicy | null | undefined, verb: string): string {
+  return policy ? ` The policy "${policy.name}" (version ${policy.version}) ${verb}` : '';
+}
+
 function allowedByNone(
   subject: AgentSubject,
   { action, resourceType, resourceId }: RequestedAction,
-  otherwise: DecidingPolicy | null,
+  otherwise: NearAllows | null,
 ): DomainError {
-  if (otherwise !== null) {
-    const { name, version } = otherwise;
-    return permissionDenied(
-      'no_policy_allows',
-      `No policy in force allows this. The policy "${name}" (version ${version}) would, but its conditions do not hold.`,
-    );
-  }
+  const near = [
+    nearText(otherwise?.conditions, 'would, but its conditions do not hold.'),
+    nearText(otherwise?.principal, 'may allow it on behalf of a principal: onBehalfOf is missing.'),
+  ].join('');
+  if (near !== '') return permissionDenied('no_policy_allows', `No policy in force allows this.${near}`);
   const { agentName, agentId, kind, roles } = subject;
   const names = [`agent:${agentName}`, `agent:${agentId}`, `kind:${kind}`, ...roles.map((role) => `role:${role}`), '*'];
   const subjects = names.map((name) => `"${name}"`).join(', ');

@@ -72,7 +72,7 @@ export class PolicyTests {
     const failed: FailedPolicyTestResponse[] = [];
     for await (const [index, { expect, by, at }] of inTurns(tests.entries())) {
       const question = present(questions[index], 'question of a test');
-      const basis = { ...ANYBODY, agents, defaultEffect, at: at ?? now, facts: NOTHING_USED };
+      const basis = { caller: ANYBODY, agents, defaultEffect, at: at ?? now, facts: NOTHING_USED };
       const asking = new Asking({ policies, ...basis });
       const answer = asking.answer(question);
       const isAsExpected =

@@ -79,13 +79,17 @@ export async function loadApprovers(
   return { ...first, data };
 }
 
-export async function loadWhy({ patientClient, me }: Session, execution: Execution, signal: AbortSignal): Promise<Why> {
+export async function loadWhy(
+  { patientClient, has, me }: Session,
+  execution: Execution,
+  signal: AbortSignal,
+): Promise<Why> {
   const { agentId, action, resourceType, resourceId, parameters } = execution;
   // In the API document it is never null.
   const onBehalfOf: Execution['onBehalfOf'] | null = execution.onBehalfOf;
   const forWhom = { ...(onBehalfOf && { onBehalfOf }), ...(execution.run && { run: execution.run }) };
   const asked = { agent: agentId, action, resourceType, resourceId, parameters, ...forWhom };
-  const mayAsk = onBehalfOf === null || me.agentId === null;
+  const mayAsk = onBehalfOf === null || me.agentId === null || (has('review') && me.agentId !== agentId);
   const ruleWith = async (id: string): Promise<Rule> =>
     ruleOf(await patientClient.get('/api/v1/policies/{id}', { path: { id }, query: {}, signal }));
   const [answer, ...policies] = await Promise.all([

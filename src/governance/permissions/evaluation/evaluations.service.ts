@@ -1,13 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { isObserved, type NamedAgents } from '../../agents/find-agent';
 import { ActionGuards } from '../action-guards';
-import { isVouched, principalOf } from '../principals';
 import { answerFor, type AnswerReason, type PermissionAnswer, requestOf, type Somebody } from '../permissions';
 import { Configuration } from '../../../core/config/configuration';
 import type { PolicyDefaultEffect } from '../../../core/config/variables/governance-variables';
 import { DomainError, type FieldFault, invalid, invalidField, present } from '../../../core/errors/domain-error';
 import type { JsonObject } from '../../../core/json/json-value';
-import type { Caller, Vouching } from '../../../ledger/caller';
+import type { Caller } from '../../../ledger/caller';
 import { type Moment, RecordHistory } from '../../../ledger/record-history';
 import { ActivePolicies } from '../../policies/active-policies';
 import type { Evaluation, EvaluationRequest, Facts, PolicyEffect } from '../../policies/evaluation/evaluation';
@@ -20,7 +19,17 @@ import { ActiveStops } from '../../stops/active-stops';
 import type { Stop } from '../../stops/stop.entity';
 import { inTurns, Turn } from '../../../core/concurrency/turn';
 import { AnswerResponse, ExplainedLimitResponse, type ExplanationResponse } from './dto/evaluation.response';
-import { agentsOf, type AskedPermission, type Asker, requireMayAsk, requireOwnAgent, unknownFaults } from './questions';
+import {
+  agentsOf,
+  type AskedPermission,
+  type Asker,
+  type Inquirer,
+  mayNamePrincipal,
+  principalAsked,
+  requireMayAsk,
+  requireOwnAgent,
+  unknownFaults,
+} from './questions';
 import { type GrantedAction, meeting, parametersHashOf } from '../../decisions/grants/grant-rules';
 import { HeldGrants, type Rejected } from '../../decisions/grants/held-grants';
 import type { Grant } from '../../decisions/grants/grant.entity';
@@ -64,8 +73,8 @@ interface Answers<Answer> {
 export interface Basis {
   readonly policies: PolicySet;
   readonly agents: NamedAgents;
-  /** On whose behalf the caller may ask. */
-  readonly principals: Vouching;
+  /** Who asks. */
+  readonly caller: Inquirer;
   readonly defaultEffect: PolicyDefaultEffect;
   /** Those that are active, the oldest first; absent where policies alone are asked about. */
   readonly stops?: readonly Stop[];
@@ -147,7 +156,7 @@ export class Evaluations {
       const { who } = question;
       const agentId = 'agent' in who ? agents.get(who.agent)?.id : undefined;
       if (agentId === undefined || answers[index]?.approval === null) return null;
-      const principal = principalOf(caller, question.onBehalfOf, agents);
+      const principal = principalAsked(caller, question, agents);
       return { ...question, agentId, onBehalfOf: principal?.onBehalfOf.subject ?? null };
     });
     const waiting = asked.filter((one) => one !== null);
@@ -193,7 +202,6 @@ export class Evaluations {
     stands: () => Promise<Standing>,
   ): Promise<Answers<Answer>> {
     const { caller, field, answers } = list;
-    const { principals } = caller;
     const { policyDefaultEffect: defaultEffect } = this.configuration;
     for (let start = 1; ; start += 1) {
       const before = policies.version;
@@ -201,7 +209,7 @@ export class Evaluations {
       if (policies.version !== before) continue;
       const set = start < MOST_STARTS ? policies : policies.copy();
       const { version } = set;
-      const basis = { ...standing, policies: set, principals, defaultEffect, field };
+      const basis = { ...standing, policies: set, caller, defaultEffect, field };
       const asking = new Asking({ ...basis, facts: await gathered(list, basis, source) });
       const turn = new Turn();
       const all: Answer[] = [];
@@ -226,13 +234,13 @@ export class Asking {
   }
 
   /** Whether the caller may name the principal of a question. If not, the question is refused whatever else it says. */
-  mayName({ onBehalfOf }: Asker): boolean {
-    return isVouched(this.basis, onBehalfOf, this.basis.agents);
+  mayName(asker: Asker): boolean {
+    return mayNamePrincipal(this.basis.caller, asker, this.basis.agents);
   }
 
   /** Faults of a question about an agent, or for a person, who does not exist: it cannot be answered. */
   unknown(asker: Asker): readonly FieldFault[] {
-    return unknownFaults(this.basis, asker, this.basis.agents);
+    return unknownFaults(this.basis.caller, asker, this.basis.agents);
   }
 
   /** @throws VALIDATION_ERROR when the answers take too much: each repeats all approvers that the policies name. */
@@ -270,7 +278,7 @@ export class Asking {
     const { policies, agents, stops = [], at, defaultEffect } = this.basis;
     const who = resolved(question, agents);
     const { agent, subject } = who;
-    const principal = principalOf(this.basis, question.onBehalfOf, agents) ?? null;
+    const principal = principalAsked(this.basis.caller, question, agents) ?? null;
     const request = requestOf(question, subject, principal, at);
     const evaluate = (): Evaluation => policies.evaluate(request, facts);
     const rules = { evaluate, defaultEffect, at, stops, guards };
@@ -309,19 +317,19 @@ export function* answersTo(
  */
 async function gathered(
   { questions, field, isOpen = false }: QuestionList<unknown>,
-  basis: Pick<Basis, 'policies' | 'agents' | 'principals' | 'at'>,
+  basis: Pick<Basis, 'policies' | 'agents' | 'caller' | 'at'>,
   source: FactSource,
 ): Promise<Facts | undefined> {
-  const { policies, agents, at } = basis;
+  const { policies, agents, caller, at } = basis;
   if (isOpen || policies.asksNothing) return undefined;
   const asked: Asks[] = [];
   let count = 0;
   for await (const question of inTurns(questions)) {
     if (!('action' in question)) continue;
     const isUnknown = 'agent' in question.who && !agents.has(question.who.agent);
-    if (isUnknown || !isVouched(basis, question.onBehalfOf, agents)) continue;
+    if (isUnknown || !mayNamePrincipal(caller, question, agents)) continue;
     const { subject } = resolved(question, agents);
-    const principal = principalOf(basis, question.onBehalfOf, agents) ?? null;
+    const principal = principalAsked(caller, question, agents) ?? null;
     const request = requestOf(question, subject, principal, at);
     if (count > MAX_FACTS_OF_REQUEST) {
       count += policies.factCount(request);

@@ -3,7 +3,9 @@ import {
   type GivenPrincipal,
   ON_BEHALF_OF,
   RUN,
+  isVouched,
   namedPeople,
+  type Principal,
   principalOf,
   unknownPersonFault,
   type Vouches,
@@ -126,12 +128,37 @@ export async function agentsOf(
   return findAgents(agentsAsOf(history, asOf), named);
 }
 
+/** A caller, as far as it matters what it may ask. */
+export type Inquirer = Vouches & Partial<Pick<Caller, 'agentId' | 'grants'>>;
+
+/**
+ * Who reviews and reads sees on whose behalf others act, and may ask as they do. For its own agent, a caller vouches as
+ * execute demands.
+ */
+function vouchesFor(caller: Inquirer, { who, onBehalfOf }: Asker, agents: NamedAgents): Vouches {
+  const { agentId, grants } = caller;
+  const reviews = grants?.has('review') === true && grants.has('read');
+  const isOther = 'agent' in who && agents.get(who.agent)?.id !== agentId;
+  return onBehalfOf !== undefined && reviews && isOther ? { principals: 'anybody' } : caller;
+}
+
+/** On whose behalf a question is, as {@link principalOf} says. */
+export function principalAsked(caller: Inquirer, asker: Asker, agents: NamedAgents): Principal | null | undefined {
+  return principalOf(vouchesFor(caller, asker, agents), asker.onBehalfOf, agents);
+}
+
+/** Whether a caller may name the principal of a question. */
+export function mayNamePrincipal(caller: Inquirer, asker: Asker, agents: NamedAgents): boolean {
+  return isVouched(vouchesFor(caller, asker, agents), asker.onBehalfOf, agents);
+}
+
 /** Faults of a question about an agent, or on behalf of a person, who does not exist. */
-export function unknownFaults(caller: Vouches, { who, onBehalfOf }: Asker, agents: NamedAgents): FieldFault[] {
+export function unknownFaults(caller: Inquirer, asker: Asker, agents: NamedAgents): FieldFault[] {
+  const { who, onBehalfOf } = asker;
   const faults: FieldFault[] = [];
   if ('agent' in who && !agents.has(who.agent))
     faults.push({ field: who.field, message: 'must be the id or the name of an existing agent' });
-  if (onBehalfOf !== undefined && principalOf(caller, onBehalfOf, agents) === undefined)
+  if (onBehalfOf !== undefined && principalAsked(caller, asker, agents) === undefined)
     faults.push(unknownPersonFault(onBehalfOf.field));
   return faults;
 }
@@ -143,7 +170,7 @@ export function unknownFaults(caller: Vouches, { who, onBehalfOf }: Asker, agent
  */
 export function requireMayAsk(caller: Caller, everybody: readonly Asker[], agents: NamedAgents): void {
   requireOwnAgent(caller, everybody, agents);
-  for (const { onBehalfOf } of everybody) principalOf(caller, onBehalfOf, agents);
+  for (const asker of everybody) principalAsked(caller, asker, agents);
 }
 
 /** A caller that is bound to an agent and may not read can only ask for that agent. @throws PERMISSION_DENIED */

@@ -121,6 +121,12 @@ export const NO_FACTS: ConditionFacts = { earlier: new Map(), claims: new Map() 
 
 const ENTITY_ID = /^ent_[0-7][0-9A-HJKMNP-TV-Z]{25}$/;
 
+/** The entity whose claims count; null if no segment has the form of an entity's id, or more than one has. */
+function claimedEntityIn(resourceId: string): string | null {
+  const [entityId = null, ...others] = resourceId.split('/').filter((segment) => ENTITY_ID.test(segment));
+  return others.length === 0 ? entityId : null;
+}
+
 /** The last segment of a resource that has the form of an entity's id; null if none has. */
 export function entityIdIn(resourceId: string): string | null {
   return resourceId.split('/').findLast((segment) => ENTITY_ID.test(segment)) ?? null;
@@ -244,7 +250,7 @@ function onEarlier({ earlier: action, within = null, resource, value }: EarlierC
 function onClaims({ claim: named, parameter, value: least }: ClaimCondition): CompiledCondition {
   const [predicate, path] = [named.normalize('NFC'), pathOf(parameter)];
   const question = ({ resourceId, parameters }: ConditionRequest): { readonly claim: ClaimKey } | null => {
-    const entityId = entityIdIn(resourceId);
+    const entityId = claimedEntityIn(resourceId);
     return entityId === null || pointedScalar(path, parameters) === undefined
       ? null
       : { claim: { entityId, predicate } };

@@ -3,7 +3,13 @@ import type { FieldFault } from '../../../core/errors/domain-error';
 import { actionPatternFault } from '../../../core/values/action-pattern';
 import { WholeRequest } from '../../../http/validation/dto';
 import { Field, IntegerField, OneOf, OptionalText, RequiredText } from '../../../http/validation/fields';
-import { type FieldText, listShape, textShape, type TextListLimits } from '../../../http/validation/shapes';
+import {
+  type FieldText,
+  listShape,
+  type Presence,
+  textShape,
+  type TextListLimits,
+} from '../../../http/validation/shapes';
 import { QueryOneOf, QueryText } from '../../../http/validation/query-fields';
 import { POLICY_EFFECTS, type PolicyEffect } from '../evaluation/evaluation';
 import { listedTypeFault, resourcePatternFault } from '../patterns/resources';
@@ -19,12 +25,12 @@ import { type ShownAs, shownAs } from '../../../http/openapi/answer-members';
 
 const MAX_ITEMS = 100;
 
-/** A list of a policy's patterns, optional where it may have no items. Repetitions do no harm. */
-function PatternList(field: TextListLimits & FieldText<readonly string[]>): PropertyDecorator {
+/** A list of a policy's patterns, optional at least where it may have no items. Repetitions do no harm. */
+function PatternList(field: TextListLimits & FieldText<readonly string[]> & Presence): PropertyDecorator {
   const { minItems = 0, maxItems, item: limits } = field;
-  const optional = minItems === 0;
+  const mayBeEmpty = minItems === 0;
   const item = textShape(limits);
-  const described = { ...field, optional, ...(optional && { default: [] }) };
+  const described = { optional: mayBeEmpty, ...(mayBeEmpty && { default: [] }), ...field };
   const schema = { type: 'array', items: item.schema, minItems, maxItems };
   return Field({ ...listShape(item, minItems, maxItems, 'strings'), schema }, described);
 }
@@ -133,11 +139,14 @@ export class CreatePolicyRequest {
   readonly limits?: readonly GivenLimit[];
 
   @PatternList({
+    optional: true,
+    minItems: 1,
     maxItems: 50,
     item: { max: LONGEST_PRINCIPAL, rule: principalPatternFault },
     description:
       'On whose behalf: `*`, `agent:<id or name>`, `agent:*`, `role:<name>`, `<type>:<id>`, `<type>:*`. An allow matches only ' +
-      'requests on behalf of one of them; a deny or require_approval also those on nobody’s behalf.',
+      'requests on behalf of one of them; a deny or require_approval also those on nobody’s behalf. Left out, it does not ' +
+      'matter on whose behalf.',
   })
   readonly onBehalfOf?: readonly string[];
 

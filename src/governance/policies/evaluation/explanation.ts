@@ -93,18 +93,30 @@ export function bestEffectFor(index: PolicyIndex, asked: Asked, otherwise: Polic
   return POLICY_EFFECTS.find((effect) => effect === least || effects.includes(effect)) ?? least;
 }
 
-/** The oldest policy that would allow a request but for its conditions or limits. */
-export function allowingOtherwise(index: PolicyIndex, asked: Asked): DecidingPolicy | null {
-  const [oldest] = conceivable(index, asked)
-    .filter(({ isAllow }) => isAllow)
-    .sort(compareByAge);
-  return oldest?.reference ?? null;
+/** The oldest policies that would allow a request but for one thing. */
+export interface NearAllows {
+  /** But for its conditions or limits. */
+  readonly conditions: DecidingPolicy | null;
+  /** On behalf of a principal, as far as its conditions and limits let it, where the request is on nobody's behalf. */
+  readonly principal: DecidingPolicy | null;
+}
+
+export function allowingOtherwise(index: PolicyIndex, asked: Asked): NearAllows {
+  const oldest = (policies: CompiledPolicy[]): DecidingPolicy | null =>
+    policies.filter(({ isAllow }) => isAllow).sort(compareByAge)[0]?.reference ?? null;
+  const forSomebody = asked.principals === null ? conceivable(index, asked, isAboutSomebody) : [];
+  return { conditions: oldest(conceivable(index, asked)), principal: oldest(forSomebody) };
+}
+
+/** Whether a policy names principals, and matches what is asked but for them. */
+function isAboutSomebody(policy: CompiledPolicy, asked: Asked): boolean {
+  return policy.principals !== null && isAbout({ ...policy, principals: null }, asked);
 }
 
 /** The policies that match but for their conditions and limits. */
-function conceivable(index: PolicyIndex, asked: Asked): CompiledPolicy[] {
+function conceivable(index: PolicyIndex, asked: Asked, matches = isAbout): CompiledPolicy[] {
   const mayLimit = ({ limits }: CompiledPolicy): boolean => limits.length === 0 || asked.usesLimits;
-  return index.offered(asked, (policy, _, use) => usesPath(policy, use) && isAbout(policy, asked) && mayLimit(policy));
+  return index.offered(asked, (policy, _, use) => usesPath(policy, use) && matches(policy, asked) && mayLimit(policy));
 }
 
 /** For an allow that only applies to listed types, a missing match is blamed on the type and not on the resource. */

@@ -18,8 +18,8 @@ import {
   priorityOf,
   usesPath,
 } from './compiled-policy';
-import type { AskedFact, DecidingPolicy, Evaluation, EvaluationRequest, Facts, PolicyEffect } from './evaluation';
-import { allowingOtherwise, bestEffectFor, explanationOf, type Explanation } from './explanation';
+import type { AskedFact, Evaluation, EvaluationRequest, Facts, PolicyEffect } from './evaluation';
+import { allowingOtherwise, bestEffectFor, explanationOf, type Explanation, type NearAllows } from './explanation';
 import { PolicyIndex, verdictOn } from './policy-index';
 
 /**
@@ -169,7 +169,7 @@ export class PolicyEvaluator {
   }
 
   /** Of a request that no policy decides on: the oldest one that would allow it with other parameters or facts. */
-  allowingOtherwise(request: EvaluationRequest): DecidingPolicy | null {
+  allowingOtherwise(request: EvaluationRequest): NearAllows {
     return allowingOtherwise(this.index, this.asked(request));
   }
 
