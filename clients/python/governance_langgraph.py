@@ -32,8 +32,8 @@ _Step = tuple[str, Any]
 def governed_tool_calls(governance: Governance, *, interrupts: bool = False, **options: Any) -> dict[str, Any]:
     """The arguments `wrap_tool_call` and `awrap_tool_call` of a ToolNode.
 
-    :param interrupts: interrupts the graph while an approval is pending, which needs a checkpointer. Resumed, it asks again. A tool that
-        interrupts the graph itself continues under the same execution if it is resumed with the same ToolNode.
+    :param interrupts: interrupts the graph while an approval is pending, which needs a checkpointer. Resumed, it asks again. The value of
+        the interrupt is `{"message": …, "decisionId": …}`. A tool that interrupts the graph itself continues under the same execution if it is resumed with the same ToolNode.
     :param options: see `ToolRules`; functions get the ToolRuntime of the call.
     """
     calls = _ToolCalls(ToolRules(governance, **options), interrupts)
@@ -47,7 +47,7 @@ class _ToolFailure(Exception):
 @dataclasses.dataclass(frozen=True)
 class _Paused:
     #: The interrupts that asked for its approval, in their order: a resumed graph answers them before the tool's own.
-    questions: tuple[str, ...] = ()
+    questions: tuple[dict[str, Optional[str]], ...] = ()
     #: Under which its tool had begun, if that interrupted the graph.
     execution: Optional[GuardedExecution] = None
 
@@ -117,9 +117,10 @@ class _ToolCalls:
             if execution is None:
                 if not (refused.is_pending and self._interrupts):
                     return _message(call, str(refused), "error")
-                questions = (*questions, str(refused))
+                question = {"message": str(refused), "decisionId": refused.decision_id}
+                questions = (*questions, question)
                 self._keep(key, _Paused(questions))
-                interrupt(str(refused))
+                interrupt(question)
                 self._paused.pop(key, None)
         try:
             # A generator sets context variables for whoever drives it.

@@ -35,10 +35,12 @@ _NOT_BEGUN = {"pending_approval", "approved", "authorized", "rejected", "expired
 class NotPermitted(Exception):
     """The tool did not run. The message is for the model: what was refused, why, and what would change that."""
 
-    def __init__(self, message: str, is_pending: bool = False) -> None:
+    def __init__(self, message: str, is_pending: bool = False, decision_id: Optional[str] = None) -> None:
         super().__init__(message)
         #: Whether it only waits for an approval: the same call succeeds once that is given.
         self.is_pending = is_pending
+        #: The decision that it waits for; None if it does not wait.
+        self.decision_id = decision_id
 
 
 @dataclasses.dataclass(frozen=True)
@@ -146,7 +148,7 @@ def refusal(tool: str, error: GovernanceError) -> NotPermitted:
         return NotPermitted(_unknown(tool, error))
     if isinstance(error, ApprovalPending):
         again = "Once it is approved, call the tool again with exactly the same arguments."
-        return NotPermitted(f"{tool} did not run. {error} {again}", is_pending=True)
+        return NotPermitted(f"{tool} did not run. {error} {again}", True, error.execution["decisionId"])
     return NotPermitted(f"{tool} did not run. {error}")
 
 

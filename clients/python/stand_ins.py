@@ -53,7 +53,7 @@ def _langgraph():
     def interrupt(value):
         answers = RESUMED.get()
         if answers["taken"] == len(answers["given"]):
-            raise GraphInterrupt(value)
+            raise GraphInterrupt([types.SimpleNamespace(value=value)])
         answers["taken"] += 1
         return answers["given"][answers["taken"] - 1]
 

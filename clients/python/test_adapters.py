@@ -112,8 +112,11 @@ class LangGraphTest(AdapterTest):
     def test_interrupts_until_it_is_approved(self):
         call = {"name": "refund", "args": {"order": f"{self.company.suffix}-2"}, "id": "1"}
         node = self.node(interrupts=True)
-        with self.assertRaises(_interrupt()):
+        with self.assertRaises(_interrupt()) as interrupted:
             node.call(call)
+        question = interrupted.exception.args[0][0].value
+        self.assertIn("refund did not run.", question["message"])
+        self.assertEqual(question["decisionId"], self.newest("refund")["decisionId"])
         with self.assertRaises(_interrupt()):
             # Somebody resumes the graph, but nobody has approved.
             node.call(call, resumed=["go"])

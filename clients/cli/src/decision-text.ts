@@ -71,16 +71,33 @@ async function mayNamePrincipal(governance: GovernanceClient, asking: string): P
   return agentId === null || (agentId !== asking && scopes.includes('review') && scopes.includes('read'));
 }
 
-/** The decision that an execution waits for; null where it cannot be had: nothing but a text depends on it. */
-export async function decisionOf(governance: GovernanceClient, { decisionId }: Execution): Promise<Decision | null> {
+/** What an execution waits for, such as "1 of role:finance"; null where nobody says so: nothing but a text depends on it. */
+async function missingApprovals(governance: GovernanceClient, execution: Execution): Promise<string | null> {
+  const { decisionId } = execution;
   const signal = AbortSignal.timeout(LONGEST_LOOK);
   try {
     const sees = await seenBy(governance, signal);
-    if (decisionId === null || !sees('read', 'propose', 'review')) return null;
-    return await governance.get('/api/v1/decisions/{id}', { path: { id: decisionId }, query: {}, signal });
+    if (decisionId === null) return null;
+    if (sees('read', 'propose', 'review'))
+      return needs(await governance.get('/api/v1/decisions/{id}', { path: { id: decisionId }, query: {}, signal }));
+    return sees('execute') ? await requiredApprovals(governance, execution, signal) : null;
   } catch {
     return null;
   }
+}
+
+/** By the policies: a key that may only execute does not see decisions. */
+async function requiredApprovals(
+  governance: GovernanceClient,
+  { agentId: agent, action, resourceType, resourceId, parameters, run, ...execution }: Execution,
+  signal: AbortSignal,
+): Promise<string | null> {
+  // In the API document it is never null.
+  const onBehalfOf: Execution['onBehalfOf'] | null = execution.onBehalfOf;
+  const body = { agent, action, resourceType, resourceId, parameters, run, ...(onBehalfOf && { onBehalfOf }) };
+  const answer = await governance.post('/api/v1/policies/evaluate', { body, signal });
+  if ('results' in answer || answer.approval === null) return null;
+  return answer.approval.approvers.map(groupText).join(' and ');
 }
 
 /** Whether the key has one of the scopes: what it may not see is not asked for, as the service keeps such refusals on record. */
@@ -176,10 +193,11 @@ export function askedText({ agentName, action, resourceType, resourceId }: Execu
 }
 
 /** The same with its parameters, why it waits, and for whom, on a line. */
-export function waitingText(execution: Execution, decision: Decision | null): string {
-  const missing = decision === null ? '' : ` It still needs ${needs(decision)}.`;
+export async function waitingText(governance: GovernanceClient, execution: Execution): Promise<string> {
+  const missing = await missingApprovals(governance, execution);
+  const whom = missing === null ? '' : ` It still needs ${missing}.`;
   return shownWords(
-    `${askedText(execution)} with ${cutJson(execution.parameters)}, because of ${policiesText(execution)}.${missing}`,
+    `${askedText(execution)} with ${cutJson(execution.parameters)}, because of ${policiesText(execution)}.${whom}`,
   );
 }
 

@@ -1,4 +1,5 @@
 import type {
+  ApprovalPendingError,
   Execution,
   GovernanceClient,
   GovernanceError,
@@ -50,6 +51,8 @@ export class NotPermittedError extends Error {
     /** Whether it only waits for an approval: the same call succeeds once that is given. */
     readonly isPending: boolean,
     cause: unknown,
+    /** The decision that it waits for; null if it does not wait. */
+    readonly decisionId: string | null = null,
   ) {
     super(message, { cause });
   }
@@ -153,7 +156,8 @@ function refusal(tool: string, error: GovernanceError): NotPermittedError {
   }
   const isPending = error.code === 'APPROVAL_PENDING';
   const again = isPending ? ' Once it is approved, call the tool again with exactly the same input.' : '';
-  return new NotPermittedError(`${tool} did not run. ${error.explained()}${again}`, isPending, error);
+  const { decisionId = null } = (error as Partial<ApprovalPendingError>).execution ?? {};
+  return new NotPermittedError(`${tool} did not run. ${error.explained()}${again}`, isPending, error, decisionId);
 }
 
 /** Whether a call waits for its approval by itself. */

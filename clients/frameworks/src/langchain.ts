@@ -9,12 +9,15 @@ import {
   NotPermittedError,
   permitted,
 } from './governed.js';
-import { type PausedCall, PausedCalls } from './paused-calls.js';
+import { type ApprovalQuestion, type PausedCall, PausedCalls } from './paused-calls.js';
 
 export { currentPermit, NotPermittedError, type GovernedOptions, type ToolRequest } from './governed.js';
 
 export interface MiddlewareOptions extends GovernedOptions<ToolCallRequest['runtime']> {
-  /** Interrupts the graph while an approval is pending, which needs a checkpointer. Resumed, it asks again. */
+  /**
+   * Interrupts the graph while an approval is pending, which needs a checkpointer. Resumed, it asks again. The value of the interrupt is
+   * `{ message, decisionId }`.
+   */
   readonly interrupt?: boolean;
 }
 
@@ -64,9 +67,10 @@ export function governanceMiddleware(governance: GovernanceClient, options: Midd
           if (isPause(error)) paused.keep(key, { questions: asked, execution });
           if (!(error instanceof NotPermittedError)) throw error;
           if (!error.isPending || options.interrupt !== true) return message(request, error.message, 'error');
-          asked.push(error.message);
+          const question = { message: error.message, decisionId: error.decisionId };
+          asked.push(question);
           paused.keep(key, { questions: asked, execution: null });
-          pause(request, error.message);
+          pause(request, question);
           paused.forget(key);
         }
       }
@@ -79,7 +83,8 @@ export function governanceMiddleware(governance: GovernanceClient, options: Midd
  * questions of another middleware: each is taken for one, so that no tool takes it for the answer to its own.
  */
 function pausedElsewhere({ runtime }: Request, { interrupt = false }: MiddlewareOptions): PausedCall {
-  const questions = interrupt ? Array.from({ length: answersFor(runtime) }, () => 'It was asked elsewhere.') : [];
+  const question = { message: 'It was asked elsewhere.', decisionId: null };
+  const questions = interrupt ? Array.from({ length: answersFor(runtime) }, () => question) : [];
   return { questions, execution: null };
 }
 
@@ -177,7 +182,7 @@ function isParting(thrown: unknown): thrown is Error {
 }
 
 /** Ends the run here, or returns when it is resumed. @throws the interrupt of LangGraph. */
-function pause({ runtime: { interrupt } }: Request, text: string): void {
+function pause({ runtime: { interrupt } }: Request, question: ApprovalQuestion): void {
   if (interrupt === undefined) throw new TypeError('This version of LangChain cannot interrupt from a middleware.');
-  interrupt(text);
+  interrupt(question);
 }

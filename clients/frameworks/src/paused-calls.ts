@@ -1,9 +1,16 @@
 import type { Execution } from 'agent-governance-client';
 
+/** The value of an interrupt that asks for an approval. */
+export interface ApprovalQuestion {
+  readonly message: string;
+  /** Null if it was asked by another middleware. */
+  readonly decisionId: string | null;
+}
+
 /** A call whose graph was interrupted. */
 export interface PausedCall {
   /** The interrupts that asked for its approval, in their order. */
-  readonly questions: readonly string[];
+  readonly questions: readonly ApprovalQuestion[];
   /** The execution under which its tool had begun, if the tool itself interrupted the graph. */
   readonly execution: Execution | null;
 }

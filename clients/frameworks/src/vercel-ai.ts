@@ -74,12 +74,21 @@ function governedTool(
   } as ToolSet[string];
 }
 
+/** By the last message, as the SDK takes it: in earlier turns, answers were about calls that may have had the same id. */
 function isAnswered({ toolCallId, messages }: CallContext): boolean {
-  const parts = messages.flatMap(({ content }) => (typeof content === 'string' ? [] : content));
-  const requests = parts
+  const requests = messages
+    .flatMap(partsOf)
     .filter((part) => part.type === 'tool-approval-request' && part.toolCallId === toolCallId)
     .map(({ approvalId }) => approvalId);
-  return parts.some(({ type, approvalId }) => type === 'tool-approval-response' && requests.includes(approvalId));
+  const last = messages.slice(-1).flatMap(partsOf);
+  const isDone = last.some((part) => part.type === 'tool-result' && part.toolCallId === toolCallId);
+  return (
+    !isDone && last.some(({ type, approvalId }) => type === 'tool-approval-response' && requests.includes(approvalId))
+  );
+}
+
+function partsOf({ content }: CallContext['messages'][number]): readonly Part[] {
+  return typeof content === 'string' ? [] : content;
 }
 
 /** A tool may yield preliminary values; the last one counts. */

@@ -99,6 +99,7 @@ describeOnSqlite('gov mcp in front of a service with a console', () => {
       ]);
       expect(textOf(unapproved)).toContain('Approval pending');
       expect(textOf(unapproved)).toContain(`with {"order":"${era}"}, because of`);
+      expect(textOf(unapproved)).toContain('It still needs 1 of role:finance.');
       expect(ran()).toBe('');
       answerWith(async () => {
         await approve(app, decisionId, people.ann);

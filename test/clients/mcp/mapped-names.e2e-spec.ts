@@ -7,6 +7,46 @@ import { openShop, type Shop } from './shop';
 
 const OPEN = { resourceArgument: 'path', resourceType: 'file', action: 'file.read' };
 
+const LONG = 'a'.repeat(65);
+const EXPECTED = 'the model APIs of many clients expect at most 64 letters, digits, "_" and "-".';
+
+describeOnSqlite('The names of tools that model APIs refuse', () => {
+  let shop: Shop;
+
+  beforeAll(async () => {
+    shop = await openShop();
+  });
+  afterAll(() => shop.close());
+
+  it.each<[title: string, others: readonly string[], prefix: string]>([
+    ['of one server', ['a'.repeat(64), 'a_b-C1'], ''],
+    ['of several, with the names of their servers', ['a'.repeat(58), 'a_b-C1'], 'shop__'],
+  ])('are said at the start, and why: %s', async (_, others, prefix) => {
+    const { environment } = await shop.customer(`names-${prefix}`);
+    const runs = join(shop.folder, 'named-runs');
+    const server = [TOOL_SERVER, CLI, runs, 'stdio', 'legacy', ...others, LONG, 'a.b', 'a/b', 'a:b', 'a/../b'];
+    const config = join(shop.folder, 'named.json');
+    const entry = { command: process.execPath, args: server };
+    writeFileSync(
+      config,
+      JSON.stringify({ mcpServers: { shop: entry, other: { ...entry, args: [...server.slice(0, 5), 'b'] } } }),
+    );
+    const connection =
+      prefix === ''
+        ? await RawConnection.open(server, environment, { words: ['--name', 'shop'] })
+        : await RawConnection.open([], environment, { words: ['--config', config] });
+    await connection.said(`"${prefix}a:b"`);
+    // A list says nothing twice.
+    connection.send({ id: 'list', method: 'tools/list' });
+    await connection.until(({ id }) => id === 'list');
+    await connection.close();
+    expect(connection.errors.split('\n').filter((line) => line.startsWith('The tool '))).toEqual([
+      `The tool "${prefix}${LONG}" has a name of ${prefix.length + 65} characters: ${EXPECTED}`,
+      ...['.', '/', ':'].map((sign) => `The tool "${prefix}a${sign}b" has "${sign}" in its name: ${EXPECTED}`),
+    ]);
+  });
+});
+
 describeOnSqlite('The names of tools in a mapping of gov mcp', () => {
   let shop: Shop;
 

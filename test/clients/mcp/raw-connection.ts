@@ -13,7 +13,10 @@ export class RawConnection {
   private wake: (() => void)[] = [];
 
   private constructor(private readonly program: ChildProcessWithoutNullStreams) {
-    program.stderr.setEncoding('utf8').on('data', (text: string) => (this.errors += text));
+    program.stderr.setEncoding('utf8').on('data', (text: string) => {
+      this.errors += text;
+      this.wake.splice(0).forEach((wake) => wake());
+    });
     // It may end without having read all of it.
     program.stdin.on('error', () => undefined);
     createInterface({ input: program.stdout }).on('line', (line) => {
@@ -67,6 +70,11 @@ export class RawConnection {
       if (found.length >= count) return found;
       await new Promise<void>((resolve) => this.wake.push(resolve));
     }
+  }
+
+  /** Waits until this is on standard error. */
+  async said(text: string): Promise<void> {
+    while (!this.errors.includes(text)) await new Promise<void>((resolve) => this.wake.push(resolve));
   }
 
   /** From now on nobody reads what it says. */

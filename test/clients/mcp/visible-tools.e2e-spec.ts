@@ -109,6 +109,26 @@ describeOnSqlite('The tools that gov mcp lists', () => {
     }
   });
 
+  it('are said to have changed, without a list, once policies have, and only then', async () => {
+    const server = [TOOL_SERVER, CLI, join(folder, 'runs'), 'stdio', 'legacy', 'pay', 'idle'];
+    const preload = `--require ${join(__dirname, 'short-waits.cjs')}`;
+    const own = { ...environment, NODE_OPTIONS: preload, SHORT_WAITS: '30000' };
+    const connection = await RawConnection.open(server, own, { words: ['--name', 'shop'] });
+    connection.send({ id: 'list', method: 'tools/list' });
+    await connection.until(({ id }) => id === 'list');
+    const before = await requestsLeft();
+    // So it looks while nothing changes.
+    while (before - (await requestsLeft()) < 20);
+    expect(connection.received.filter(({ method }) => method !== undefined)).toEqual([]);
+    await createPolicy(app, { ...SHOP, actions: ['idle'] });
+    for (const kind of ['tools', 'prompts', 'resources'])
+      await connection.until(({ method }) => method === `notifications/${kind}/list_changed`);
+    connection.send({ id: 'again', method: 'tools/list' });
+    const { result } = await connection.until(({ id }) => id === 'again');
+    expect(result.tools.map(({ name }: { name: string }) => name)).toEqual(['pay', 'idle']);
+    await connection.close();
+  });
+
   it('are not asked about with more than half of what the rate limit leaves', async () => {
     const limited = await createTestApp({ environment: { RATE_LIMIT: '10' } });
     const { id } = await createAgent(limited, { name: 'bot', capabilities: ['tool-0'] });

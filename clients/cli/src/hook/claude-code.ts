@@ -1,5 +1,5 @@
 import { readMapping, requestOf, UnclearCallError } from '../mcp/mapping.js';
-import { decisionOf, waitingText } from '../decision-text.js';
+import { waitingText } from '../decision-text.js';
 import type { PrincipalOptions } from '../principal-options.js';
 import { refusalText } from '../refusal-text.js';
 import { settings, SettingsError } from '../settings.js';
@@ -103,7 +103,7 @@ function handledReason(tool: string, { outcome, result, failureReason }: Executi
 
 async function pendingReason(tool: string, execution: Execution): Promise<string> {
   const decisionId = String(execution.decisionId);
-  const asked = waitingText(execution, await decisionOf(governance(), execution));
+  const asked = await waitingText(governance(), execution);
   return (
     `Approval pending: ${tool} needs the decision ${decisionId} (gov approve ${decisionId}) on ${asked} ` +
     'Nothing ran. Once it is approved, use the tool again with exactly the same input.'

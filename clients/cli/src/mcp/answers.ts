@@ -1,5 +1,4 @@
 import { type CallToolResult, ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server';
-import { type Decision, waitingText } from '../decision-text.js';
 import type { Execution } from '../../../typescript/src/index.js';
 import { reviewersWords } from '../../../typescript/src/governance-error.js';
 import { plain, printError } from '../output.js';
@@ -36,10 +35,10 @@ export function otherAnswers<Result>(): Answers<Result> {
   };
 }
 
-export function pendingText(tool: string, execution: Execution, decision: Decision | null): string {
+/** @param waiting what waits, and for whom */
+export function pendingText(tool: string, { decisionId }: Execution, waiting: string): string {
   return (
-    `Approval pending: ${tool} was not run. It waits for the decision ${String(execution.decisionId)} on ` +
-    `${waitingText(execution, decision)} ` +
+    `Approval pending: ${tool} was not run. It waits for the decision ${String(decisionId)} on ${waiting} ` +
     'Call it again with the same arguments: once it is approved, that call goes through.'
   );
 }

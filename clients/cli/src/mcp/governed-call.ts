@@ -9,7 +9,7 @@ import {
   ResultNotReportedError,
 } from '../../../typescript/src/index.js';
 import { NestedTooDeepError } from '../../../typescript/src/plain-json.js';
-import { decisionOf, waitingText } from '../decision-text.js';
+import { waitingText } from '../decision-text.js';
 import { refusalText } from '../refusal-text.js';
 import { SettingsError } from '../settings.js';
 import { type Answers, endedText, pendingText, ReportedFailure } from './answers.js';
@@ -182,7 +182,7 @@ async function question(
   const decisionId = String(execution.decisionId);
   const page = await gate.pageOf(decisionId);
   const where = page ?? `gov approve ${decisionId}`;
-  const asked = waitingText(execution, await decisionOf(gate.governance, execution));
+  const asked = await waitingText(gate.governance, execution);
   const message = `${name} needs an approval: the decision ${decisionId} on ${asked} Have it decided (${where}), then continue.`;
   if (page !== null && takesUrls) {
     return inputRequired({ inputRequests: { [QUESTION]: inputRequired.elicitUrl({ message, url: page }) } });
@@ -192,7 +192,7 @@ async function question(
 }
 
 async function pending({ governance }: Gate, name: string, execution: Execution): Promise<string> {
-  return pendingText(name, execution, await decisionOf(governance, execution));
+  return pendingText(name, execution, await waitingText(governance, execution));
 }
 
 /** Nobody waits any longer, so nobody should be asked to approve it. */

@@ -12,7 +12,7 @@ export function offerPrompts(offered: Offered): void {
       item: { ...one.item, name: one.shown },
       question: isPlainTool(one.name) ? promptRequestOf(one, undefined) : ('hidden' as const),
     }));
-    return { prompts: await visible.among(await gate.agent(), 'prompt', listed) };
+    return { prompts: await visible.among(servers, await gate.agent(), 'prompt', listed) };
   });
   server.setRequestHandler('prompts/get', async ({ params }, context) => {
     const target = servers.find(params.name);

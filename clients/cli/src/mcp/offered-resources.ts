@@ -18,7 +18,7 @@ export function offerResources(offered: Offered, subscribed: Set<string>): void 
     // Of two servers with one URI, the first is the one that is read from.
     const firsts = found.filter(({ item }, index) => found.findIndex((other) => other.item.uri === item.uri) === index);
     const listed = firsts.map((one) => ({ item: one.item, question: questionOf(one.server, one.item.uri) }));
-    return { resources: await visible.among(await gate.agent(), 'resource', listed) };
+    return { resources: await visible.among(servers, await gate.agent(), 'resource', listed) };
   });
   server.setRequestHandler('resources/templates/list', async () => ({
     // What is asked is known only once a URI is made of one.

@@ -8,13 +8,13 @@ import type { Found, Servers } from './servers/servers.js';
 import type { Listing } from './visible.js';
 
 export function offerTools(offered: Offered): void {
-  const { server, servers, gate, mapping, unknownTools, pins, visible } = offered;
+  const { server, servers, gate, mapping, toolWarnings, pins, visible } = offered;
   server.setRequestHandler('tools/list', async () => {
     const all = await servers.list('tools');
-    unknownTools.report(servers, all);
+    toolWarnings.report(servers, all);
     const tools = await pinnedOf(all, pins);
     const listed = tools.map((tool) => ({ item: tool, question: questionOf(mapping, tool) }));
-    return { tools: (await visible.among(await gate.agent(), 'tool', listed)).map(asShown) };
+    return { tools: (await visible.among(servers, await gate.agent(), 'tool', listed)).map(asShown) };
   });
   server.setRequestHandler('tools/call', async ({ params }, context) => {
     const { name, arguments: given } = params;

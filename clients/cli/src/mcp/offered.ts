@@ -6,7 +6,7 @@ import type { Mapping, ToolRequest } from './mapping.js';
 import type { Pins } from './servers/pins.js';
 import type { Servers } from './servers/servers.js';
 import { withinTrace } from './trace-of-call.js';
-import type { UnknownTools } from './unknown-tools.js';
+import type { ToolWarnings } from './tool-warnings.js';
 import type { Visible } from './visible.js';
 
 /** What one client is served: the servers of its session, as far as the policies allow. */
@@ -15,7 +15,7 @@ export interface Offered {
   readonly servers: Servers;
   readonly gate: Gate;
   readonly mapping: Mapping;
-  readonly unknownTools: UnknownTools;
+  readonly toolWarnings: ToolWarnings;
   readonly pins: Pins | null;
   readonly visible: Visible;
   readonly forWhom: PrincipalOptions;

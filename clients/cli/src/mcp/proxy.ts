@@ -15,7 +15,7 @@ import type { Pins } from './servers/pins.js';
 import type { RateLimitLeft } from './rate-limit-left.js';
 import type { Servers } from './servers/servers.js';
 import type { StopWatch } from './stop-watch.js';
-import { UnknownTools } from './unknown-tools.js';
+import { ToolWarnings } from './tool-warnings.js';
 import { Visible } from './visible.js';
 
 export interface ProxyOptions {
@@ -55,7 +55,7 @@ export async function proxyOf(first: Servers, options: ProxyOptions): Promise<Ma
   const { governance, hold, carrying, stops, results, mapping, pins } = options;
   const agent = agentOf(governance, options.agent);
   const visible = new Visible(governance, options.left, options.forWhom);
-  const unknownTools = new UnknownTools(mapping);
+  const toolWarnings = new ToolWarnings(mapping);
   const gate: Gate = {
     governance,
     agent,
@@ -69,6 +69,11 @@ export async function proxyOf(first: Servers, options: ProxyOptions): Promise<Ma
   };
   const identity = { name: first.only?.name ?? 'gov', version: '1.0.0' };
   const instructions = await instructionsOf(first, pins);
+  // Said at the start, and by lists later: a server that does not list its tools now does not keep clients waiting.
+  void first.list('tools').then(
+    (tools) => toolWarnings.report(first, tools),
+    () => undefined,
+  );
   const inputRequired = { roundTimeoutMs: MAX_QUESTION_MS };
   const settings = { capabilities: CAPABILITIES, inputRequired, ...(instructions !== '' && { instructions }) };
   return (session, servers) => {
@@ -76,7 +81,7 @@ export async function proxyOf(first: Servers, options: ProxyOptions): Promise<Ma
     const forWhom = { ...(session !== null && { run: session }), ...options.forWhom };
     const subscribed = new Set<string>();
     if (session !== null) servers.linkTo(linkOf(server, servers.only === null, subscribed));
-    const offered = { server: server.server, servers, gate, mapping, unknownTools, pins, visible, forWhom };
+    const offered = { server: server.server, servers, gate, mapping, toolWarnings, pins, visible, forWhom };
     offerTools(offered);
     offerResources(offered, subscribed);
     offerPrompts(offered);

@@ -5,6 +5,7 @@ import { keySource, SettingsError } from '../settings.js';
 import { hiddenText, UNNAMEABLE } from './hidden-text.js';
 import type { ToolRequest } from './mapping.js';
 import type { RateLimitLeft } from './rate-limit-left.js';
+import type { Servers } from './servers/servers.js';
 
 /** An item of a list, and what decides whether it is shown. */
 export interface Listing<Item> {
@@ -19,6 +20,8 @@ type Question = Omit<ToolRequest, 'parameters'>;
 const AT_ONCE = 1_000;
 /** Milliseconds after which answers are asked for anew: the agent may have changed, which no set of policies shows. */
 const LONGEST_KEPT = 60_000;
+/** Milliseconds between two looks for other policies, while a client is served that has listed something. */
+const LOOK_PAUSE_MS = 30_000;
 
 /**
  * What of lists some arguments could make allowed. Each item is asked about once for a set of policies, and never with more than
@@ -29,6 +32,9 @@ export class Visible {
   private readonly known = new Map<string, string | null>();
   private policySet = '';
   private since = 0;
+  /** The sessions whose clients have listed something, and learn that policies have changed. */
+  private readonly sessions = new Set<Servers>();
+  private isLooking = false;
   /** What was said last, by kind. */
   private readonly reported = new Map<string, string>();
 
@@ -39,12 +45,16 @@ export class Visible {
   ) {}
 
   /**
+   * @param servers those of the session
    * @param kind such as `tool`
    * @throws GovernanceError or SettingsError if the service does not answer: then nothing is shown.
    */
-  async among<Item>(agent: string, kind: string, listed: readonly Listing<Item>[]): Promise<Item[]> {
+  async among<Item>(servers: Servers, agent: string, kind: string, listed: readonly Listing<Item>[]): Promise<Item[]> {
     const questions = listed.flatMap(({ question }) => (typeof question === 'string' ? [] : [question]));
     await this.ask(agent, questions);
+    this.sessions.add(servers);
+    const [question] = questions;
+    if (question !== undefined && !this.isLooking) this.lookLater(agent, question);
     const reasons = listed.map(({ question }) => this.reasonOf(question));
     const hidden = reasons.filter((reason) => typeof reason === 'string');
     this.report(kind, hidden, reasons.filter((reason) => reason === undefined).length);
@@ -79,8 +89,10 @@ export class Visible {
       const { results, policySet } = (await this.governance.post('/api/v1/policies/evaluate', {
         body,
       })) as Schemas['EvaluationsResponse'];
+      const hasChanged = policySet !== this.policySet && this.policySet !== '';
       if (policySet !== this.policySet) this.known.clear();
       this.policySet = policySet;
+      if (hasChanged) for (const session of this.sessions) session.listsChanged();
       for (const [index, request] of requests.entries()) {
         const { effect, reason } = results[index] ?? {};
         this.known.set(keyOf(request), effect === 'deny' ? (reason ?? '') : null);
@@ -93,6 +105,20 @@ export class Visible {
       // Calls of a tool whose name the service refuses would be refused, too. The others are asked about again.
       for (const request of refused) this.known.set(keyOf(request), UNNAMEABLE);
     }
+  }
+
+  /** Asks one question from time to time: its answer shows whether the policies are still the same. */
+  private lookLater(agent: string, question: Question): void {
+    this.isLooking = true;
+    const look = async (): Promise<void> => {
+      for (const session of this.sessions) if (session.isClosed) this.sessions.delete(session);
+      this.isLooking = this.sessions.size > 0;
+      if (!this.isLooking) return;
+      // A service that does not answer is asked again later.
+      if (this.left.half() >= 1) await this.answer(agent, [question]).catch(() => undefined);
+      this.lookLater(agent, question);
+    };
+    setTimeout(() => void look(), LOOK_PAUSE_MS).unref();
   }
 
   /** Once for each change, to those who wonder where something is. */

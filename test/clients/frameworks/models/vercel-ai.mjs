@@ -7,15 +7,16 @@ const usage = { inputTokens: { total: 1 }, outputTokens: { total: 1 } };
 
 /**
  * The SDK's own mock model: it calls a tool once, and then says that it is done. `seen` collects the results of the
- * tools.
+ * tools. `begins` is true for a message with which a turn begins; without it there is one turn.
  */
-export function callOnce(toolName, input, seen = []) {
+export function callOnce(toolName, input, seen = [], begins = () => false) {
   return new MockModel({
     doGenerate: async ({ prompt }) => {
       const answers = prompt.flatMap(({ role, content }) => (role === 'tool' ? content : []));
       seen.push(...answers.filter(({ type }) => type === 'tool-result').map(({ output }) => JSON.stringify(output)));
       const call = { type: 'tool-call', toolCallId: `call-${toolName}`, toolName, input: JSON.stringify(input) };
-      const isDone = answers.length > 0;
+      const turn = prompt.slice(prompt.findLastIndex(begins) + 1);
+      const isDone = turn.some(({ role, content }) => role === 'tool' && content.length > 0);
       const content = isDone ? [{ type: 'text', text: 'done' }] : [call];
       return { content, finishReason: { unified: isDone ? 'stop' : 'tool-calls' }, usage, warnings: [] };
     },

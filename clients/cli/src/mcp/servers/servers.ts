@@ -25,6 +25,8 @@ interface Resources {
 export class Servers {
   /** What was listed last, by server. */
   private readonly resources = new Map<string, Resources>();
+  /** True once the session has ended. */
+  isClosed = false;
 
   constructor(readonly all: readonly GovernedServer[]) {
     if (this.only === null)
@@ -41,6 +43,11 @@ export class Servers {
   /** The same for another session, which has connections of its own: what servers ask and say is meant for one client. */
   another(): Servers {
     return new Servers(this.all.map(({ name, target }) => new GovernedServer(name, target)));
+  }
+
+  /** Tells the client that what is listed may have changed. */
+  listsChanged(): void {
+    for (const kind of ['tools', 'prompts', 'resources'] as const) this.all[0]?.link?.changed(kind);
   }
 
   linkTo(link: ClientLink): void {
@@ -104,6 +111,7 @@ export class Servers {
   }
 
   async close(): Promise<void> {
+    this.isClosed = true;
     await Promise.all(this.all.map((server) => server.close()));
   }
 
