@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { addClaim, createAgent, createEntity, createPolicy } from '../support/application/factories';
 import { type Parsed, send } from '../support/application/send';
+import { Random } from '../support/oracles/random-policies';
 import { forge } from './forged-file';
 import { runProgram } from './run-program';
 import { decisionFileOf, verifyFile } from './verified-file';
@@ -118,6 +119,44 @@ describe('The verifier, on what conditions looked up', () => {
       const output = await renamed(evaluation);
       expect(output).not.toMatch(another);
       expect(output).toContain('1 matches and decides: wires 1.0 (allow');
+    }
+  });
+
+  it('agrees with the service on random conditions on what was done before', async () => {
+    const random = new Random(45);
+    const [actions, agents, resources] = [
+      ['ask-a', 'ask-b', 'tell'],
+      ['one', 'two'],
+      ['x', '/x', 'y'],
+    ];
+    for (const name of agents) await createAgent(app, { name, capabilities: ['*'] });
+    for (const name of actions) await createPolicy(app, { name, actions: [name] });
+    for (let index = 0; index < 8; index += 1) {
+      const condition = {
+        earlier: random.of(['ask*', 'ask-a', 'tell', '*']),
+        ...random.of([{}, { within: 'PT1H' }, { within: 'P7D' }]),
+        ...random.of([{}, { resource: 'same' }]),
+      };
+      await createPolicy(app, {
+        name: `random ${index}`,
+        actions: [random.of(actions)],
+        effect: random.of(['allow', 'deny', 'deny']),
+        priority: random.below(3),
+        conditions: [{ ...condition, op: 'exists', value: random.of([true, false]) }],
+      });
+    }
+    const statuses: number[] = [];
+    for (let index = 0; index < 40; index += 1) {
+      const run = random.of([undefined, 'r1', 'r2']);
+      const body = { action: random.of(actions), resourceType: 'order', resourceId: random.of(resources), run };
+      statuses.push((await send(app, 'POST', `/api/v1/agents/${random.of(agents)}/execute`, { body })).status);
+    }
+    expect(new Set(statuses)).toEqual(new Set([200, 403]));
+    const exported = (await send(app, 'GET', '/api/v1/provenance/export')).text;
+    const { data } = (await send(app, 'GET', '/api/v1/executions?order=desc&limit=40')).body;
+    for (const execution of data) {
+      const { exitCode, output } = await verifyFile(await decisionFileOf(app, execution), publicKey, exported);
+      expect({ exitCode, output }).toMatchObject({ exitCode: 0, output: expect.stringContaining('RECOMPUTED') });
     }
   });
 

@@ -39,13 +39,20 @@ export async function caseOf(governance: GovernanceClient, id: string): Promise<
     const reasons = (execution?.policies ?? []).map((policy) => reasonText(policy, ''));
     return { decision, execution, names: namesIn(execution), reasons, limits: [] };
   }
-  const naming = agentNames(governance, [proposedBy, ...reviews.map(({ approverId }) => approverId)]);
+  const people = [proposedBy, ...reviews.map(({ approverId }) => approverId), ...principalIds(decision)];
+  const naming = agentNames(governance, people);
   const reasons = (execution?.policies ?? []).map(async (policy) => {
     const { description } = await governance.get('/api/v1/policies/{id}', { path: { id: policy.id }, query: {} });
     return reasonText(policy, description);
   });
   const limits = execution === null || decision.status !== 'proposed' ? [] : await reachedLimits(governance, execution);
   return { decision, execution, names: await naming, reasons: await Promise.all(reasons), limits };
+}
+
+/** The id of the registered person on whose behalf a decision is; empty for anybody else. */
+export function principalIds(decision: Decision): string[] {
+  const subject = decision.onBehalfOf?.subject ?? '';
+  return subject.startsWith('agent:') ? [subject.slice('agent:'.length)] : [];
 }
 
 /** The name that the execution has, for a key that may not read agents. */

@@ -37,6 +37,17 @@ describeOnSqlite('What gov shows a reviewer', () => {
 
   const refund = { resourceId: 'orders/17', parameters: { amount: 80, to: 'acct-9' } };
 
+  it('inbox, show and approve: on whose behalf', async () => {
+    const readingKey = (await issueKey(app, { scopes: ['review', 'read'], agentId: people.ann.id })).secret;
+    const said = async (onBehalfOf: object, part: RegExp): Promise<void> => {
+      const { decisionId } = await pending(app, people.bot, { ...refund, onBehalfOf });
+      for (const words of [['inbox'], ['show', String(decisionId)], ['approve', String(decisionId)]])
+        expect((await gov(words, readingKey)).output).toMatch(part);
+    };
+    await said({ subject: 'user:4711', roles: ['vip', 'staff'] }, /on behalf of +user:4711\b.*staff, vip/);
+    await said({ subject: `agent:${people.ann.id}` }, /on behalf of +ann\b/);
+  });
+
   it.each(['inbox', 'show'])(
     '%s: who asks for what, with which parameters, why, and what is still needed',
     async (word) => {

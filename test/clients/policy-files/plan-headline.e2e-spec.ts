@@ -77,6 +77,19 @@ describeOnSqlite('The headline of a plan', () => {
     expect(lines.filter((line) => line.startsWith('!'))).toEqual([]);
   });
 
+  it('shows what a new version of a policy changes', async () => {
+    const conditions = [{ parameter: '/amount', op: 'lte', value: 100 }];
+    const small = { ...allow, name: 'small', subjects: ['agent:bot-1'], actions: ['buy'], resources: ['a', 'b'] };
+    await createPolicy(app, { ...small, conditions });
+    const [first] = conditions;
+    const lines = await planned([
+      { ...small, version: '2', resources: ['a'], priority: 3, conditions: [{ ...first, value: 100_000 }] },
+    ]);
+    const shown = lines.map((line) => line.trim());
+    const changes = ['/resources: ["a","b"] → ["a"]', '/conditions/0/value: 100 → 100000', '/priority: 0 → 3'];
+    expect(shown.filter((line) => line.includes(' → '))).toEqual(changes);
+  });
+
   it('says where it cuts names', async () => {
     const subjects = Array.from({ length: 12 }, (_, index) => `agent:bot-${index}`);
     const policies = [{ ...allow, name: 'many', subjects, actions: ['many'], resources: ['y'] }];

@@ -11,6 +11,7 @@ import {
   printBrief,
   printCase,
   seenBy,
+  principalIds,
 } from '../decision-text.js';
 import { grantText } from '../grant-text.js';
 import { jsonObject } from '../json-option.js';
@@ -137,10 +138,10 @@ async function approveTogether(
 
 /** Names of the reviewers, and of who proposed a decision about no execution, as far as the key may read them. */
 async function namesOf(governance: GovernanceClient, decisions: readonly Decision[]): Promise<AgentNames> {
-  const ids = decisions.flatMap(({ executionId, proposedBy, reviews, onBehalfOf }) => [
-    ...(executionId === null ? [proposedBy] : []),
-    ...reviews.map(({ approverId }) => approverId),
-    ...(onBehalfOf?.subject.startsWith('agent:') === true ? [onBehalfOf.subject.slice('agent:'.length)] : []),
+  const ids = decisions.flatMap((decision) => [
+    ...(decision.executionId === null ? [decision.proposedBy] : []),
+    ...decision.reviews.map(({ approverId }) => approverId),
+    ...principalIds(decision),
   ]);
   if (ids.length === 0 || !(await seenBy(governance))('read')) return new Map();
   return agentNames(governance, ids);
