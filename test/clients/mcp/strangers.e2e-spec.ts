@@ -114,6 +114,16 @@ const LISTS: Readonly<Record<string, [lines: readonly string[], names: readonly 
   ),
 };
 
+/** Answers of HTTP to a call, or to the list of tools. */
+const RESPONSES: readonly object[] = [
+  { status: 500, body: 'Out of order.' },
+  { status: 302, headers: { Location: 'http://127.0.0.1:1/mcp' } },
+  { status: 307, headers: { Location: 'http://127.0.0.1:1/mcp' } },
+  { status: 200, headers: { 'Content-Type': 'text/html' }, body: '<p>Welcome.</p>' },
+  { status: 200, headers: { 'Content-Type': 'application/json' }, body: 'no JSON' },
+  { status: 200, headers: { 'Content-Type': 'application/json' }, body: 'null' },
+];
+
 const STARTS: Readonly<Record<string, object>> = {
   'null members': {
     capabilities: { tools: {}, prompts: null, logging: null, experimental: null },
@@ -194,6 +204,16 @@ describeOnSqlite.each(['stdio', 'http'] as const)('Strangers behind gov mcp, ove
       expect(await textOf(connection, 'odd__greet')).toBe('done');
     },
   );
+
+  (way === 'http' ? it : it.skip).each(RESPONSES)('may answer a call or a list with %j', async (answer) => {
+    writeFileSync(file, JSON.stringify({ http: { 'tools/call': answer } }));
+    expect(await textOf(connection, 'odd__greet')).toMatch(/odd__greet failed|not known what odd__greet has done/);
+    writeFileSync(file, JSON.stringify({ http: { 'tools/list': answer } }));
+    expect(await names(connection)).toEqual(['good__greet']);
+    writeFileSync(file, '{}');
+    expect(await names(connection)).toEqual(['odd__greet', 'good__greet']);
+    expect(await textOf(connection, 'odd__greet')).toBe('done');
+  });
 
   it.each(Object.entries(LISTS))('take no other tool with them when they list %s', async (_, [lines, expected]) => {
     writeFileSync(file, JSON.stringify({ 'tools/list': lines }));
