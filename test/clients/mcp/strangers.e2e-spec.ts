@@ -146,10 +146,10 @@ describeOnSqlite.each(['stdio', 'http'] as const)('Strangers behind gov mcp, ove
     await buildCommandLine();
     app = await createTestApp({ environment: { RATE_LIMIT: '1000000' } });
     folder = mkdtempSync(join(tmpdir(), 'gov-mcp-strangers-'));
-    const { id: agentId } = await createAgent(app, { name: 'bot', capabilities: ['greet', 'a'] });
+    const { id: agentId } = await createAgent(app, { name: 'bot', capabilities: ['greet', 'a', 'get-prompt', 'read'] });
     const { secret } = await issueKey(app, { name: 'bot', scopes: ['execute'], agentId });
     environment = { GOVERNANCE_URL: app.url, GOVERNANCE_API_KEY: secret };
-    await createPolicy(app, { actions: ['greet', 'a'], resources: ['odd/*', 'good/*'] });
+    await createPolicy(app, { actions: ['greet', 'a', 'get-prompt', 'read'], resources: ['odd/*', 'good/*'] });
     file = join(folder, 'odd.json');
     connection = await opened({});
   });
@@ -241,6 +241,23 @@ describeOnSqlite.each(['stdio', 'http'] as const)('Strangers behind gov mcp, ove
       await other.close();
     },
   );
+
+  it('may have null members in prompts and resources, of which an odd one is left out alone', async () => {
+    const info = { protocolVersion: '2025-11-25', serverInfo: { name: 'odd', version: '1' } };
+    const nulls = { title: null, description: null, icons: null, _meta: null };
+    const prompt = { name: 'hello', arguments: null, ...nulls };
+    const resource = { uri: 'note://h/a', name: 'a', mimeType: null, size: null, annotations: null, ...nulls };
+    const other = await opened({
+      initialize: [line({ result: { ...info, capabilities: { prompts: {}, resources: {} } } })],
+      'prompts/list': [line({ result: { prompts: [null, { name: null }, prompt], nextCursor: null } })],
+      'resources/list': [line({ result: { resources: [null, { uri: null }, resource], nextCursor: null } })],
+    });
+    const { result: prompts } = await ask(other, 'prompts/list');
+    expect(prompts).toMatchObject({ prompts: [{ name: 'odd__hello' }] });
+    const { result: resources } = await ask(other, 'resources/list');
+    expect(resources).toMatchObject({ resources: [{ uri: 'note://h/a', name: 'a' }] });
+    await other.close();
+  });
 
   it.each(Object.entries(STARTS))('may begin with %s', async (_, given) => {
     const version = { protocolVersion: '2025-11-25', serverInfo: { name: 'odd', version: '1' } };
