@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 
 // A server that answers some methods with the lines of a file, { <method>: [line, …] } in JSON, read for each request: %ID% is the id of
 // the request and %N% a number that rises. It speaks over pipes, or over HTTP, where a line is an event. It forgets its
-// sessions when `epoch` changes.
+// sessions when `epoch` changes, and `http` has { status, headers, body } by method.
 const [way, file] = process.argv.slice(2);
 let number = 0;
 const defaults = {
@@ -40,7 +40,9 @@ else {
     const message = JSON.parse(body);
     if (message.id === undefined || message.method === undefined) return response.writeHead(202).end();
     // A session is forgotten once the file names another epoch.
-    const { epoch = 'first' } = JSON.parse(readFileSync(file, 'utf8'));
+    const { epoch = 'first', http = {} } = JSON.parse(readFileSync(file, 'utf8'));
+    const { status, headers, body: answer } = http[message.method] ?? {};
+    if (status !== undefined) return response.writeHead(status, headers).end(answer);
     const session = request.headers['mcp-session-id'] ?? epoch;
     if (session !== epoch) return response.writeHead(404).end();
     response.setHeader('Mcp-Session-Id', session);

@@ -114,6 +114,16 @@ const LISTS: Readonly<Record<string, [lines: readonly string[], names: readonly 
   ),
 };
 
+/** Answers of HTTP to a call, or to the list of tools. */
+const RESPONSES: readonly object[] = [
+  { status: 500, body: 'Out of order.' },
+  { status: 302, headers: { Location: 'http://127.0.0.1:1/mcp' } },
+  { status: 307, headers: { Location: 'http://127.0.0.1:1/mcp' } },
+  { status: 200, headers: { 'Content-Type': 'text/html' }, body: '<p>Welcome.</p>' },
+  { status: 200, headers: { 'Content-Type': 'application/json' }, body: 'no JSON' },
+  { status: 200, headers: { 'Content-Type': 'application/json' }, body: 'null' },
+];
+
 const STARTS: Readonly<Record<string, object>> = {
   'null members': {
     capabilities: { tools: {}, prompts: null, logging: null, experimental: null },
@@ -136,10 +146,10 @@ describeOnSqlite.each(['stdio', 'http'] as const)('Strangers behind gov mcp, ove
     await buildCommandLine();
     app = await createTestApp({ environment: { RATE_LIMIT: '1000000' } });
     folder = mkdtempSync(join(tmpdir(), 'gov-mcp-strangers-'));
-    const { id: agentId } = await createAgent(app, { name: 'bot', capabilities: ['greet', 'a'] });
+    const { id: agentId } = await createAgent(app, { name: 'bot', capabilities: ['greet', 'a', 'get-prompt', 'read'] });
     const { secret } = await issueKey(app, { name: 'bot', scopes: ['execute'], agentId });
     environment = { GOVERNANCE_URL: app.url, GOVERNANCE_API_KEY: secret };
-    await createPolicy(app, { actions: ['greet', 'a'], resources: ['odd/*', 'good/*'] });
+    await createPolicy(app, { actions: ['greet', 'a', 'get-prompt', 'read'], resources: ['odd/*', 'good/*'] });
     file = join(folder, 'odd.json');
     connection = await opened({});
   });
@@ -195,6 +205,16 @@ describeOnSqlite.each(['stdio', 'http'] as const)('Strangers behind gov mcp, ove
     },
   );
 
+  (way === 'http' ? it : it.skip).each(RESPONSES)('may answer a call or a list with %j', async (answer) => {
+    writeFileSync(file, JSON.stringify({ http: { 'tools/call': answer } }));
+    expect(await textOf(connection, 'odd__greet')).toMatch(/odd__greet failed|not known what odd__greet has done/);
+    writeFileSync(file, JSON.stringify({ http: { 'tools/list': answer } }));
+    expect(await names(connection)).toEqual(['good__greet']);
+    writeFileSync(file, '{}');
+    expect(await names(connection)).toEqual(['odd__greet', 'good__greet']);
+    expect(await textOf(connection, 'odd__greet')).toBe('done');
+  });
+
   it.each(Object.entries(LISTS))('take no other tool with them when they list %s', async (_, [lines, expected]) => {
     writeFileSync(file, JSON.stringify({ 'tools/list': lines }));
     expect(await names(connection)).toEqual([...expected, 'good__greet']);
@@ -221,6 +241,23 @@ describeOnSqlite.each(['stdio', 'http'] as const)('Strangers behind gov mcp, ove
       await other.close();
     },
   );
+
+  it('may have null members in prompts and resources, of which an odd one is left out alone', async () => {
+    const info = { protocolVersion: '2025-11-25', serverInfo: { name: 'odd', version: '1' } };
+    const nulls = { title: null, description: null, icons: null, _meta: null };
+    const prompt = { name: 'hello', arguments: null, ...nulls };
+    const resource = { uri: 'note://h/a', name: 'a', mimeType: null, size: null, annotations: null, ...nulls };
+    const other = await opened({
+      initialize: [line({ result: { ...info, capabilities: { prompts: {}, resources: {} } } })],
+      'prompts/list': [line({ result: { prompts: [null, { name: null }, prompt], nextCursor: null } })],
+      'resources/list': [line({ result: { resources: [null, { uri: null }, resource], nextCursor: null } })],
+    });
+    const { result: prompts } = await ask(other, 'prompts/list');
+    expect(prompts).toMatchObject({ prompts: [{ name: 'odd__hello' }] });
+    const { result: resources } = await ask(other, 'resources/list');
+    expect(resources).toMatchObject({ resources: [{ uri: 'note://h/a', name: 'a' }] });
+    await other.close();
+  });
 
   it.each(Object.entries(STARTS))('may begin with %s', async (_, given) => {
     const version = { protocolVersion: '2025-11-25', serverInfo: { name: 'odd', version: '1' } };

@@ -93,6 +93,21 @@ describeOnSqlite('What the TypeScript client sends again', () => {
     expect(received).toHaveLength(5);
   });
 
+  it.each(['9999999999', '9'.repeat(400)])('does not come back after a wait of many digits: %s', async (seconds) => {
+    treatments.push((response) => void response.writeHead(503, { 'Retry-After': seconds }).end());
+    await expect(client.get('/api/v1/stats')).rejects.toMatchObject({ status: 503 });
+    // With more patience than there is any need for it waits, instead of coming back at once.
+    const ending = new AbortController();
+    treatments.push((response) => void response.writeHead(503, { 'Retry-After': seconds }).end());
+    const asking = clientOf(proxy.url, 1e12).get('/api/v1/stats', { signal: ending.signal });
+    const refused = expect(asking).rejects.toThrow();
+    while (received.length < 2) await sleep(20);
+    await sleep(500);
+    ending.abort();
+    await refused;
+    expect(received).toHaveLength(2);
+  });
+
   it('knows that nothing was sent to who has a certificate that is not trusted', async () => {
     const untrusted: typeof fetch = () =>
       Promise.reject(new TypeError('fetch failed', { cause: { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' } }));

@@ -150,7 +150,10 @@ class Sessions {
       for (const id of ids) session.ids.add(id);
       // It gets no answer.
       session.ids.delete(cancelledIdIn(body));
-      return session.transport.handleRequest(request);
+      const response = await session.transport.handleRequest(request);
+      // A request that is refused ends here.
+      if (!response.ok) for (const id of ids) session.ids.delete(id);
+      return response;
     }
     const body: unknown = request.method === 'POST' ? await request.json().catch(() => null) : null;
     if (!isInitializeRequest(body)) return refusal(400, 'A session begins with initialize.');
