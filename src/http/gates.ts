@@ -44,6 +44,13 @@ export const GATES = {
     ...NONE_WAIT,
   }),
   exports: (): GateSettings => ({ what: 'exports and decision files', most: 3, mostEach: 2, ...NONE_WAIT }),
+  questions: (): GateSettings => ({
+    what: 'evaluations for which policies look something up',
+    most: 8,
+    mostEach: 4,
+    mostWaiting: Infinity,
+    longest: Infinity,
+  }),
   plans: (): GateSettings => ({ what: 'plans', most: 1, mostEach: 1, mostWaiting: 1, longest: Infinity }),
   replays: (): GateSettings => ({ what: 'replays', most: 1, mostEach: 1, mostWaiting: 1, longest: Infinity }),
   reports: (): GateSettings => ({ what: 'reports', most: 1, mostEach: 1, mostWaiting: 4, longest: 30_000 }),

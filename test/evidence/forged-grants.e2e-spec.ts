@@ -174,6 +174,15 @@ describe('The verifier, on logs of an operator who has the signing key and no de
     expect(output).toMatch(/\nDIFFERS: .*\n$/);
   });
 
+  it.each(['slack', 'system'])('finds a passkey that was registered by an actor of the type %s', async (type) => {
+    const output = await forged(stage.looked, (entries) => {
+      for (const { action, audit } of entries)
+        if (action === 'passkey.registered') audit.actor = { type, id: 'service' };
+      return entries;
+    });
+    expect(output).toMatch(/DIFFERS: .*passkey\.registered with the actor/);
+  });
+
   it('finds a rejection that was recorded as a grant', async () => {
     const { instead } = stage;
     const output = await forged(instead, (entries) => {

@@ -1,6 +1,7 @@
 import { PostgresConnection } from '../../src/ledger/database/postgres/postgres-connection';
 import { SqliteConnection } from '../../src/ledger/database/sqlite/sqlite-connection';
 import type { SqlConnection, SqlValue } from '../../src/ledger/database/sql-connection';
+import { PolicyEvaluator } from '../../src/governance/policies/evaluation/policy-evaluator';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { createAgent, createEntity, createPolicy } from '../support/application/factories';
 import { type Answer, send } from '../support/application/send';
@@ -126,10 +127,20 @@ describe('The facts of a request', () => {
     const [refused, unread] = await statementsOf(() => ask(most + 1));
     expect(refused.status).toBe(400);
     expect(refused.body.error.details).toEqual([
-      { field: list.field, message: expect.stringContaining(`${BOUND + PER_QUESTION} limits`) },
+      { field: list.field, message: expect.stringContaining(`the first ${most + 1} of them`) },
     ]);
-    expect(refused.body.error.message).toContain(`at most ${BOUND} `);
+    expect(refused.body.error.message).toContain(`more than ${BOUND} limits`);
     expect(unread).toEqual([]);
+  });
+
+  it.each(Object.keys(KINDS))('are counted up to the bound only, however long the list is (%s)', async (kind) => {
+    const asks = jest.spyOn(PolicyEvaluator.prototype, 'asks');
+    const refused = await send(app, 'POST', '/api/v1/policies/evaluate', {
+      body: questionsBody(questions(kind, 1_000)),
+    });
+    expect(refused.status).toBe(400);
+    expect(asks).toHaveBeenCalledTimes(BOUND / PER_QUESTION + 1);
+    asks.mockRestore();
   });
 
   it.each(Object.keys(KINDS))('are not looked up for open questions (%s)', async (kind) => {

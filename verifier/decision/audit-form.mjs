@@ -111,7 +111,7 @@ const FORMS = {
   'grant.used_up': { agentId: acting, details: ending },
   'grant.expired': { actors: SERVICE, agentId: acting, details: ending },
   'grant.revoked': { agentId: acting, details: ending, reason: true },
-  'passkey.registered': { agentId: acting, times: ['createdAt'] },
+  'passkey.registered': { actors: ['api_key', 'token'], agentId: acting, times: ['createdAt'] },
   'stop.created': { times: ['createdAt'], state: { status: 'active', liftedAt: null } },
   'stop.lifted': { times: ['liftedAt'], state: { status: 'lifted' }, reason: true },
 };

@@ -1,3 +1,4 @@
+import { setImmediate as setImmediateCallback } from 'node:timers';
 import { setImmediate } from 'node:timers/promises';
 
 /** Milliseconds of work before others are served. */
@@ -6,7 +7,13 @@ const LONGEST = 5;
 /** The turn that was asked for last. Each begins in its own iteration of the event loop, in the order of asking. */
 let last: Promise<void> = Promise.resolve();
 
-/** Divides long work, so that the event loop serves others in between: one turn of all such work in each iteration. */
+/** The time at which divided work first ran in this iteration of the event loop; null if none has. */
+let iterationBegan: number | null = null;
+
+/**
+ * Divides long work, so that the event loop serves others in between: one turn of all such work in each iteration. Work that begins in
+ * an iteration has what is left of its turn, or a hundred requests that arrive together would each take a whole one.
+ */
 export class Turn {
   /** How many have begun: shows that work in turns makes progress, even while it waits for the turns of others. */
   static begun = 0;
@@ -17,7 +24,8 @@ export class Turn {
 
   /** To be checked between small steps. */
   get isOver(): boolean {
-    return performance.now() - this.began >= LONGEST;
+    const began = this.isUrgent ? this.began : startOfIteration();
+    return performance.now() - began >= LONGEST;
   }
 
   /** Resolves when the next turn begins. */
@@ -26,6 +34,16 @@ export class Turn {
     Turn.begun += 1;
     this.began = performance.now();
   }
+}
+
+function startOfIteration(): number {
+  if (iterationBegan === null) {
+    iterationBegan = performance.now();
+    setImmediateCallback(() => {
+      iterationBegan = null;
+    });
+  }
+  return iterationBegan;
 }
 
 /** Items of long work, one by one; between them the event loop serves others whenever a turn is over. */

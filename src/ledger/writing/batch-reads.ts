@@ -103,12 +103,21 @@ export function nameOf({ subjectType }: AnyRecordKind, key: Where): string {
   return JSON.stringify([subjectType, ...Object.entries(key).sort()]);
 }
 
+/** Questions whose rows a batch keeps; with more, it begins anew. */
+const MOST_KNOWN = 5_000;
+
+/** The names of what was asked that depends on rows with these values. */
+interface Dependents {
+  readonly values: Readonly<Record<string, unknown>>;
+  readonly names: Set<string>;
+}
+
 /** What the commands of a batch have asked, until a command changes a row that it depends on. */
 export class AskedRows {
   /** The rows that were found, by name. */
   private readonly known = new Map<string, readonly unknown[]>();
-  /** What was asked that depends on rows of a kind, by name. */
-  private readonly dependents = new Map<AnyRecordKind, Map<string, RowsAsked>>();
+  /** What was asked that depends on rows of a kind, by the values that these rows have: many questions depend on the same. */
+  private readonly dependents = new Map<AnyRecordKind, Map<string, Dependents>>();
 
   constructor(private readonly connection: Pick<SqlSessions, 'all'>) {}
 
@@ -117,24 +126,40 @@ export class AskedRows {
    * @param flush writes everything that was changed before.
    */
   async read<Found>(asked: readonly RowsAsked[], flush?: () => Promise<void>): Promise<readonly (readonly Found[])[]> {
+    if (this.known.size > MOST_KNOWN) this.clear();
     const missing = new Map(asked.map((one) => [nameOfAsked(one), one]));
     for (const name of missing.keys()) if (this.known.has(name)) missing.delete(name);
     if (missing.size > 0) await flush?.();
     const found = await readAsked(this.connection, [...missing.values()]);
     for (const [index, [name, one]] of [...missing].entries()) {
       this.known.set(name, found[index] ?? []);
-      for (const { kind } of one.dependsOn)
-        this.dependents.set(kind, (this.dependents.get(kind) ?? new Map<string, RowsAsked>()).set(name, one));
+      for (const on of one.dependsOn) this.addDependent(name, on);
     }
     return asked.map((one) => (this.known.get(nameOfAsked(one)) ?? []) as readonly Found[]);
   }
 
   /** A command has changed a row. What it was before is not known here. @param row null if it was removed or erased. */
   forget(kind: AnyRecordKind, row: GovernedRow | null): void {
-    for (const [name, { dependsOn }] of this.dependents.get(kind) ?? []) {
-      const isTouched = dependsOn.some((on) => on.kind === kind && (row === null || hasValues(row, on.values)));
-      if (isTouched) this.known.delete(name);
+    const ofKind = this.dependents.get(kind);
+    for (const [key, { values, names }] of ofKind ?? []) {
+      if (row !== null && !hasValues(row, values)) continue;
+      for (const name of names) this.known.delete(name);
+      ofKind?.delete(key);
     }
+  }
+
+  private clear(): void {
+    this.known.clear();
+    this.dependents.clear();
+  }
+
+  private addDependent(name: string, { kind, values }: RowsAsked['dependsOn'][number]): void {
+    const ofKind = this.dependents.get(kind) ?? new Map<string, Dependents>();
+    this.dependents.set(kind, ofKind);
+    const key = JSON.stringify(values);
+    const dependents = ofKind.get(key) ?? { values, names: new Set<string>() };
+    dependents.names.add(name);
+    ofKind.set(key, dependents);
   }
 }
 

@@ -16,6 +16,8 @@ import { proofOf, type WriterConnection } from './writer-connection';
  * session that holds a lock and is idle for some seconds.
  */
 const LONGEST_HOLD = 500;
+/** Questions of commands that a batch reads in advance; a command may bring up to a thousand. */
+const MOST_FORESEEN = 1_000;
 /** Milliseconds after which a batch removes expired idempotency keys, even if it adds none. */
 const TIDYING_INTERVAL = 5_000;
 
@@ -85,8 +87,10 @@ export class Batches {
     if (queued.length === 1) return;
     const asked: RowsAsked[] = [];
     const now = this.clock.timeAfter(batch.position.timestamp);
-    for (const { foresight, caller } of queued)
+    for (const { foresight, caller } of queued) {
+      if (asked.length >= MOST_FORESEEN) break;
       if (foresight !== undefined) asked.push(...(await foreseenBy(foresight, new CommandDraft(batch, caller, now))));
+    }
     if (asked.length > 0) await batch.askedRows.read(asked);
   }
 

@@ -1,5 +1,6 @@
 import type { HeldGrants } from '../../decisions/grants/held-grants';
 import type { FactReader } from '../facts';
+import { Gates } from '../../../http/gates';
 import type { Configuration } from '../../../core/config/configuration';
 import { SYSTEM_CALLER } from '../../../ledger/caller';
 import type { RecordHistory } from '../../../ledger/record-history';
@@ -36,6 +37,7 @@ describe('Answers to a list', () => {
     { active: [] as readonly Stop[] } as ActiveStops,
     { at: () => ({}) } as unknown as FactReader,
     {} as HeldGrants,
+    new Gates({} as Configuration),
   );
 
   beforeEach(() => {
@@ -100,6 +102,7 @@ describe('Answers to a list', () => {
       },
     });
     isOver = true;
+    await new Promise(setImmediate);
     expect(seen.size).toBe(10);
   });
 

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { isObserved, type NamedAgents } from '../../agents/find-agent';
 import { ActionGuards } from '../action-guards';
 import { answerFor, type AnswerReason, type PermissionAnswer, requestOf, type Somebody } from '../permissions';
+import { Gates, nameOf } from '../../../http/gates';
 import { Configuration } from '../../../core/config/configuration';
 import type { PolicyDefaultEffect } from '../../../core/config/variables/governance-variables';
 import { DomainError, type FieldFault, invalid, invalidField, present } from '../../../core/errors/domain-error';
@@ -105,6 +106,7 @@ export class Evaluations {
     private readonly stops: ActiveStops,
     private readonly facts: FactReader,
     private readonly grants: HeldGrants,
+    private readonly gates: Gates,
   ) {}
 
   /**
@@ -114,14 +116,17 @@ export class Evaluations {
    * many facts.
    */
   async ask<Answer>(list: QuestionList<Answer>): Promise<Answers<Answer>> {
-    const { caller, questions } = list;
-    return this.answered(list, this.policies.inForce, async () => {
+    const { caller, questions, isOpen = false } = list;
+    const { inForce } = this.policies;
+    const stands = async (): Promise<Standing> => {
       const agents = await agentsOf(this.history, caller, questions);
       requireOwnAgent(caller, questions, agents);
       await this.policies.catchUp(this.stops.memory);
       const { active: stops } = this.stops;
       return { agents, stops, guards: this.guards, at: this.history.now, source: this.facts.at() };
-    });
+    };
+    const answered = (): Promise<Answers<Answer>> => this.answered(list, inForce, stands);
+    return isOpen || inForce.asksNothing ? answered() : this.gates.of('questions').run(nameOf(caller), answered);
   }
 
   /**
@@ -212,6 +217,8 @@ export class Evaluations {
       const basis = { ...standing, policies: set, caller, defaultEffect, field };
       const asking = new Asking({ ...basis, facts: await gathered(list, basis, source) });
       const turn = new Turn();
+      // Others that arrived with it may have used up the turn.
+      if (turn.isOver) await turn.next();
       const all: Answer[] = [];
       for (const answer of answers(asking)) {
         all.push(answer);
@@ -312,7 +319,7 @@ export function* answersTo(
 }
 
 /**
- * Gathers the facts that the policies ask for, in one statement for all questions. They are counted before any is read.
+ * Gathers the facts that the policies ask for, in one statement for all questions. They are counted before any is read, up to the bound.
  * @throws VALIDATION_ERROR when a list needs too many.
  */
 async function gathered(
@@ -330,18 +337,12 @@ async function gathered(
     if (isUnknown || !mayNamePrincipal(caller, question, agents)) continue;
     const { subject } = resolved(question, agents);
     const principal = principalAsked(caller, question, agents) ?? null;
-    const request = requestOf(question, subject, principal, at);
-    if (count > MAX_FACTS_OF_REQUEST) {
-      count += policies.factCount(request);
-      continue;
-    }
-    const needed = policies.asks(request);
+    const needed = policies.asks(requestOf(question, subject, principal, at));
     asked.push(needed);
     count += needed.uses.length + needed.facts.length;
+    // The bound on the facts in force is that of a single question.
+    if (count > MAX_FACTS_OF_REQUEST && questions.length > 1) throw invalidField(field, factsFault(asked.length));
   }
-  const fault = factsFault(count);
-  // The bound on the facts in force is that of a single question.
-  if (fault !== undefined && questions.length > 1) throw invalidField(field, fault);
   return gatheredFacts(asked, source);
 }
 

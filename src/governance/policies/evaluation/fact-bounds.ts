@@ -10,11 +10,10 @@ export function factsOfPolicy({ limits, conditions }: Pick<PolicyRules, 'limits'
   return limits.length + conditions.filter((condition) => 'earlier' in condition || 'claim' in condition).length;
 }
 
-/** Why a list of questions is refused that needs so many facts; undefined if it is not. */
-export function factsFault(facts: number): string | undefined {
-  if (facts <= MAX_FACTS_OF_REQUEST) return undefined;
+/** Why a list of questions is refused if the first `questions` of it need more facts than one request may. */
+export function factsFault(questions: number): string {
   return (
-    `must be fewer: the policies look up ${facts} limits, earlier actions and claims for them, ` +
-    `and at most ${MAX_FACTS_OF_REQUEST} for one request`
+    `must be fewer: for the first ${questions} of them, the policies look up more than ${MAX_FACTS_OF_REQUEST} limits, ` +
+    'earlier actions and claims'
   );
 }

@@ -118,18 +118,11 @@ export class PolicyEvaluator {
   /** What has to be known besides the request for {@link evaluate}. Mostly nothing. */
   asks(request: EvaluationRequest): Asks {
     if (this.asksNothing) return NOTHING_ASKED;
-    const policies = this.matchingAsking(request).sort(compareByAge);
+    const policies = this.asking.offered(this.asked(request, null), matchesBesidesPath).sort(compareByAge);
     return {
       uses: policies.flatMap(({ reference, limits }) => askedUses(reference, limits, request)),
       facts: policies.flatMap((policy) => factsOf(policy, request)),
     };
-  }
-
-  /** The number of facts that {@link asks} returns for the request. */
-  factCount(request: EvaluationRequest): number {
-    let count = 0;
-    for (const policy of this.matchingAsking(request)) count += policy.limits.length + factsOf(policy, request).length;
-    return count;
   }
 
   /**
@@ -195,10 +188,6 @@ export class PolicyEvaluator {
 
   private rankOfFirst({ policies: [first] }: Evaluation): number {
     return first === undefined ? -Infinity : this.rankOf(first.id);
-  }
-
-  private matchingAsking(request: EvaluationRequest): CompiledPolicy[] {
-    return this.asking.offered(this.asked(request, null), matchesBesidesPath);
   }
 
   private rankOf(id: string): number {
