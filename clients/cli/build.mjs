@@ -9,7 +9,7 @@ const root = join(folder, '..', '..');
 /** Files that commands read from next to their code. */
 const DATA = ['examples/demo.json', 'policies.schema.json'].map((name) => join(root, name));
 /** Of the time zones of the release, gov takes the names. */
-const ZONES = join(root, 'node_modules', 'moment-timezone', 'data', 'packed', 'latest.json');
+const ZONES = join(folder, 'node_modules', 'moment-timezone', 'data', 'packed', 'latest.json');
 /** What is never shown as it is: the list of the service, of which gov compiles a copy. */
 const [LIST, COPY] = [join(root, 'src', 'core', 'values'), join(folder, 'src')].map((path) =>
   join(path, 'shown-text.ts'),

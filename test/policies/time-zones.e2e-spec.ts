@@ -137,6 +137,13 @@ describeOnSqlite('The time zones of the release', () => {
     },
   );
 
+  it('come to the service and to gov in one version of the package', () => {
+    const [service, gov] = ['package.json', 'clients/cli/package.json'].map(
+      (name) => JSON.parse(readFileSync(join(ROOT, name), 'utf8')) as Record<string, Record<string, string>>,
+    );
+    expect(gov?.['devDependencies']?.['moment-timezone']).toBe(service?.['dependencies']?.['moment-timezone']);
+  });
+
   it('are those that were recorded with the version of the schema', () => {
     const from = Date.parse(SCHEMA_ZONES.from);
     const year = [...zoneNames()].sort().map((name) => {

@@ -1,5 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { parseDocument } from 'yaml';
+import { createRequire } from 'node:module';
+
+/** Loads the parser only where a file is read: a hook without a mapping starts faster without it. */
+const requireLater = createRequire(import.meta.url);
 
 /**
  * Reads a file that somebody has written as JSON, with or without a byte order mark.
@@ -9,6 +12,7 @@ export function readJsonFile(path: string | URL): unknown {
   const text = readFileSync(path, 'utf8').replace(/^\uFEFF/, '');
   const value: unknown = JSON.parse(text);
   // JSON is a part of YAML, whose parser finds names that are given twice.
+  const { parseDocument } = requireLater('yaml') as typeof import('yaml');
   const [error] = parseDocument(text, { schema: 'core', stringKeys: true }).errors;
   if (error === undefined) return value;
   const [name = ''] = /^"(?:[^"\\]|\\.)*"/.exec(text.slice(error.pos[0])) ?? [];

@@ -102,7 +102,10 @@ describeOnSqlite('A policy that teams copy', () => {
     expect(await execute('send-mail', 'mails/1', { run: 'b' })).toBe(ALLOWED);
     expect(await execute('fetch-page', 'pages/1', { run: 'b' })).toBe(ALLOWED);
     expect(await execute('send-mail', 'mails/2', { run: 'b' })).toBe(DENIED);
-    expect(await execute('send-mail', 'mails/2', { run: 'c' })).toBe(ALLOWED);
+    // Another run, or none, does not evade it.
+    expect(await execute('send-mail', 'mails/2', { run: 'c' })).toBe(DENIED);
     expect(await execute('send-mail', 'mails/3')).toBe(DENIED);
+    await moveTime(untilNoon(SUNDAY) + 7 * DAY + DAY / 4);
+    expect(await execute('send-mail', 'mails/4', { run: 'b' })).toBe(ALLOWED);
   });
 });

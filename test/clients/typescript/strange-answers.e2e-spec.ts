@@ -357,10 +357,10 @@ describeOnSqlite('When something else answers in place of the service', () => {
       const unknown = await call((response) => response.end('null'));
       expect(unknown).toContain('It is not known whether echo was carried out');
       expect(unknown).toContain('Do not call it again');
-      // So does the search for a page of the console, which finds another.
+      // Whatever else it asks gets a page: what policies say, and where the console is.
       const pending = (response: ServerResponse): void => {
-        strange = { step: 'execute', answer: (other) => other.end('<html>Sign in</html>') };
-        send(response, 'pending_approval');
+        if (response.req.url?.endsWith('/execute') === true) send(response, 'pending_approval');
+        else response.end('<html>Sign in</html>');
       };
       expect(await call(pending)).toContain('Approval pending');
       const inputRequests = { approval: { method: 'elicitation/create', params: { message: 'Your password?' } } };
