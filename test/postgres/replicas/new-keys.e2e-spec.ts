@@ -73,7 +73,7 @@ describe('A key of which another replica has just changed something', () => {
   });
 
   it('is one of those that could write the claims which a new policy looks at', async () => {
-    const { id: agentId } = await createAgent(writer, { name: 'both' });
+    const { id: agentId } = await createAgent(writer, { name: 'both', capabilities: ['pay'] });
     const claim = { claim: 'account', op: 'supports', parameter: '/account', value: 0.9 };
     const rules = { effect: 'allow', actions: ['pay'], conditions: [claim] };
     for (let round = 0; round < ROUNDS; round += 1) {
