@@ -32,7 +32,7 @@ export function endOf(duration: string, start: string): string {
 }
 
 /** ISO 8601: when a valid duration that ends at `end` begins. */
-export function startOf(duration: string, end: string): string {
+export function subtractDuration(duration: string, end: string): string {
   return new Date(Date.parse(end) - millisecondsOf(duration)).toISOString();
 }
 

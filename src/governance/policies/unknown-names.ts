@@ -22,7 +22,7 @@ const PREFIXES = ['agent', 'role', 'kind'];
 const SHORT = 5;
 const SHORTEST = 3;
 
-export interface Registered {
+export interface RegisteredNames {
   readonly agents: readonly AgentSubject[];
   /** All of theirs, each once; null if they are too many to be kept. */
   readonly capabilities: ReadonlySet<string> | null;
@@ -44,7 +44,7 @@ export interface NameWarning {
  * Warns of roles and names that no agent has, and of actions that no agent is capable of and no other policy names, in
  * policies that come into force.
  */
-export function unknownNames(policies: readonly Named[], { agents, capabilities }: Registered): NameWarning[] {
+export function unknownNames(policies: readonly Named[], { agents, capabilities }: RegisteredNames): NameWarning[] {
   const target = policies.filter(({ isAfter }) => isAfter);
   const coming = target.filter(({ isBefore }) => !isBefore);
   const had = new Set(agents.flatMap(textsOf));

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonScalar, JsonValue } from '../../../core/json/json-value';
-import { startOf } from '../../../core/values/duration';
+import { subtractDuration } from '../../../core/values/duration';
 import { liesWithin, spelledPath } from '../patterns/resources';
 import type { EvaluationSubject } from '../patterns/subjects';
 import { type ClockCondition, clockTest } from './clock';
@@ -231,7 +231,7 @@ export function truthOf(
 function onEarlier({ earlier: action, within = null, resource, value }: EarlierCondition): CompiledCondition {
   const question = (request: ConditionRequest): { readonly earlier: EarlierKey } | null => {
     const { subject, at } = request;
-    const [run, since] = within === null ? [request.run ?? null, null] : [null, startOf(within, at)];
+    const [run, since] = within === null ? [request.run ?? null, null] : [null, subtractDuration(within, at)];
     if ((run === null && since === null) || !('agentId' in subject) || subject.agentId === '') return null;
     const same = resource === 'same' ? resourceKey(request) : null;
     return { earlier: { run, since, agentId: subject.agentId, action, resource: same } };
