@@ -9,7 +9,6 @@ export interface AskHeaders {
   readonly idempotencyKey: string | null;
   /** Id of the execution whose unknown outcome the client accepts. */
   readonly repeat: string | null;
-  readonly traceparent: string | null;
 }
 
 const KEY = /^[\x21-\x7e]{1,255}$/;
@@ -19,15 +18,18 @@ export function readAskHeaders(rawHeaders: readonly string[]): AskHeaders {
   const key = singleValue(rawHeaders, 'idempotency-key');
   if (key !== null && !KEY.test(key))
     throw invalidHeader('Idempotency-Key', 'must have 1 to 255 visible ASCII characters without spaces');
-  const traceparents = new Set(headerValues(rawHeaders, 'traceparent'));
-  const [traceparent = null] = traceparents;
   return {
     onBehalfOf: decodedValue(rawHeaders, 'Governance-On-Behalf-Of'),
     run: decodedValue(rawHeaders, 'Governance-Run'),
     idempotencyKey: key,
     repeat: singleValue(rawHeaders, 'governance-repeat'),
-    traceparent: traceparents.size === 1 && isTraceparent(traceparent) ? traceparent : null,
   };
+}
+
+/** The trace of the request; null if it names none, or more than one. */
+export function readTraceparent(rawHeaders: readonly string[]): string | null {
+  const [traceparent = null, ...others] = new Set(headerValues(rawHeaders, 'traceparent'));
+  return others.length === 0 && isTraceparent(traceparent) ? traceparent : null;
 }
 
 /** The client's key as the service gets it: keys are separate for each path. */

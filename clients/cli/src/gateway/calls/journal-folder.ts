@@ -46,7 +46,9 @@ function socketPath(folder: string, name: string): string {
 function listen(server: Server, path: string): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (error) =>
-      reject(new SettingsError(`The journal's folder takes no socket: ${error.message}. It has to be on a local disk.`)),
+      reject(
+        new SettingsError(`The journal's folder takes no socket: ${error.message}. It has to be on a local disk.`),
+      ),
     );
     server.listen(path, resolve);
   });

@@ -8,7 +8,12 @@ import { holdFolder } from './journal-folder.js';
 /** What is reported of an execution. It is an ordinary body of `POST /executions/:id/result`. */
 export type Report =
   | { readonly outcome: 'executed'; readonly result: ResultSummary }
-  | { readonly outcome: 'failed'; readonly reason?: string; readonly failureReason: string; readonly result?: ResultSummary };
+  | {
+      readonly outcome: 'failed';
+      readonly reason?: string;
+      readonly failureReason: string;
+      readonly result?: ResultSummary;
+    };
 
 /** What was returned to the client. */
 export interface ResultSummary {

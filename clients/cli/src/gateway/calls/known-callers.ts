@@ -31,7 +31,11 @@ export class KnownCallers {
     if (cached !== undefined && cached.until > performance.now()) return cached.caller;
     const { agentId, actor } = await service.me();
     if (agentId === null)
-      throw new Refusal(403, 'caller_not_bound', 'The key is bound to no agent. Use a key or token of the agent that acts.');
+      throw new Refusal(
+        403,
+        'caller_not_bound',
+        'The key is bound to no agent. Use a key or token of the agent that acts.',
+      );
     const caller = { id, agentId, actorId: actor.id };
     this.callers.delete(id);
     this.callers.set(id, { caller, until: performance.now() + MAX_AGE_MS });

@@ -114,7 +114,9 @@ export class Reports {
 
   private post(executionId: string, report: Report): Promise<unknown> {
     // The same report has the same key, also from another process: a lost answer is not a conflict.
-    const key = createHash('sha256').update(JSON.stringify([executionId, report])).digest('hex');
+    const key = createHash('sha256')
+      .update(JSON.stringify([executionId, report]))
+      .digest('hex');
     return this.transport.json({
       method: 'post',
       path: `/api/v1/executions/${pathSegment('id', executionId)}/result`,

@@ -176,7 +176,8 @@ export function serviceRefusal(error: GovernanceError, { isReplayed, retryAfter 
     );
   const facts = { executionId, decisionId, rejection };
   if (status === 403 && reason === 'outcome_unknown') {
-    const advice = 'Find out first whether it was carried out; Governance-Repeat with the id of that execution lifts this.';
+    const advice =
+      'Find out first whether it was carried out; Governance-Repeat with the id of that execution lifts this.';
     return new Refusal(422, reason, `${message} ${advice}`, facts);
   }
   const Kind = isReplayed ? ReplayedRefusal : Refusal;

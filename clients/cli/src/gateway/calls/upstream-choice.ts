@@ -55,6 +55,11 @@ export class UpstreamChooser {
     return { upstream, target: rest.startsWith('/') ? rest : `/${rest}` };
   }
 
+  /** True if requests with this `Host` go to an upstream with their path as it is. */
+  isByHost(host: string): boolean {
+    return this.byHost.has(hostName(withoutPort(host)));
+  }
+
   private isOwnOrigin(origin: string): boolean {
     if (!/^https?:\/\//i.test(origin) || !URL.canParse(origin)) return false;
     const name = hostName(new URL(origin).hostname);

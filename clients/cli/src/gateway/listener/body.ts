@@ -1,13 +1,13 @@
 import { Refusal } from '../calls/refusal.js';
 import { headerValues } from '../calls/ask-headers.js';
-import { type Exchange, framingRefusal } from './http-listener.js';
+import { type ClientExchange, framingRefusal } from './http-listener.js';
 
 /** Bytes of a body that have to arrive in each interval, unless it ends before. */
 const MIN_BYTES = 40 * 1024;
 const INTERVAL_MS = 5_000;
 
 /** How many bytes a body may have, by the head of its request. @throws Refusal 413 if it has more than `maxBytes` */
-export function bodyBound({ request }: Pick<Exchange, 'request'>, maxBytes: number): number {
+export function bodyBound({ request }: Pick<ClientExchange, 'request'>, maxBytes: number): number {
   const [length] = headerValues(request.rawHeaders, 'content-length');
   if (length === undefined) return request.headers['transfer-encoding'] === undefined ? 0 : maxBytes;
   const bytes = Number(length);
@@ -19,7 +19,7 @@ export function bodyBound({ request }: Pick<Exchange, 'request'>, maxBytes: numb
  * Reads a whole body.
  * @throws Refusal 413, 408 for a body that comes too slowly, 400 for malformed chunks; the reason of `left` once the client has left
  */
-export async function readBody(exchange: Exchange, maxBytes: number): Promise<Buffer> {
+export async function readBody(exchange: ClientExchange, maxBytes: number): Promise<Buffer> {
   const { request, askForBody, left, malformed } = exchange;
   askForBody();
   const chunks: Buffer[] = [];

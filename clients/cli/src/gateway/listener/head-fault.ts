@@ -6,7 +6,10 @@ const VERSIONS: ReadonlySet<string> = new Set(['1.0', '1.1']);
 const HOST = /^(\[[\w.:~!$&'()*+,;=%-]+\]|[\w.~!$&'()*+,;=%-]*)(:\d*)?$/;
 
 /** States what RFC 9112 requires a server to refuse in a head and Node.js accepts, as the service does; null if it is valid. */
-export function headFault({ httpVersion, rawHeaders }: Pick<IncomingMessage, 'httpVersion' | 'rawHeaders'>): string | null {
+export function headFault({
+  httpVersion,
+  rawHeaders,
+}: Pick<IncomingMessage, 'httpVersion' | 'rawHeaders'>): string | null {
   if (!VERSIONS.has(httpVersion)) return 'The request must be HTTP/1.1 or HTTP/1.0.';
   const [encoding, ...otherEncodings] = headerValues(rawHeaders, 'transfer-encoding');
   const isChunked = httpVersion === '1.1' && encoding?.toLowerCase() === 'chunked' && otherEncodings.length === 0;

@@ -33,10 +33,10 @@ export interface TlsFiles {
   readonly key: string;
 }
 
-export type Serve = (exchange: Exchange) => void;
+export type Serve = (exchange: ClientExchange) => void;
 
 /** A request and its response, with what the connection can do. */
-export interface Exchange {
+export interface ClientExchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   /** Asks the client for the body if it waits to be asked (`Expect: 100-continue`). */
@@ -82,7 +82,7 @@ export function framingRefusal(message: string): Refusal {
 }
 
 /** Sends a refusal. A body that nobody has read is received for a moment, and the connection closed. */
-export function sendRefusal({ request, response }: Exchange, refusal: Refusal, requestId: string): void {
+export function sendRefusal({ request, response }: ClientExchange, refusal: Refusal, requestId: string): void {
   const { status, headers, body } = refusalResponse(refusal, requestId);
   const isHead = request.method === 'HEAD';
   if (hasBody(request) && !request.complete) {
@@ -109,7 +109,7 @@ function linger(request: IncomingMessage): void {
   socket.once('close', () => clearTimeout(timer));
 }
 
-function exchangeOf(request: IncomingMessage, response: ServerResponse, isWaiting: boolean): Exchange {
+function exchangeOf(request: IncomingMessage, response: ServerResponse, isWaiting: boolean): ClientExchange {
   const left = new AbortController();
   const malformed = new AbortController();
   const { socket } = request;
@@ -153,7 +153,8 @@ function answerClientError(fault: NodeJS.ErrnoException, socket: Duplex): void {
 function refusalFor({ code }: NodeJS.ErrnoException): Refusal {
   if (code === 'HPE_HEADER_OVERFLOW')
     return new Refusal(431, null, 'The request line and headers are too large together: at most 64 KiB.');
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return new Refusal(408, null, 'The head of the request must arrive in time.');
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
+    return new Refusal(408, null, 'The head of the request must arrive in time.');
   return framingRefusal('The request must be valid HTTP.');
 }
 
@@ -164,5 +165,7 @@ function answerRaw(socket: Duplex, refusal: Refusal): void {
   }
   const { status, headers, body } = refusalResponse(refusal, randomUUID());
   const lines = Object.entries({ ...headers, Connection: 'close' }).map(([name, value]) => `${name}: ${value}\r\n`);
-  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines.join('')}\r\n${body}`, () => socket.destroy());
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines.join('')}\r\n${body}`, () =>
+    socket.destroy(),
+  );
 }

@@ -27,7 +27,11 @@ export class GatewayLog {
 
   warn(message: string, error?: unknown, executionId?: string): void {
     const fault = error === undefined ? '' : `: ${shownMessage(error)}`;
-    this.line({ level: 'warn', message: `${message}${fault}`, ...(executionId !== undefined && { execution: executionId }) });
+    this.line({
+      level: 'warn',
+      message: `${message}${fault}`,
+      ...(executionId !== undefined && { execution: executionId }),
+    });
   }
 
   private line(members: object): void {
