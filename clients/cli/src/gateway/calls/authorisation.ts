@@ -81,7 +81,10 @@ async function proceed(request: AuthorisationRequest, answer: ServiceExecution, 
     case 'expired':
     case 'cancelled':
       return { kind: 'again', after: execution.id };
-    default:
+    case 'executed':
+    case 'failed':
+    case 'interrupted':
+    case 'running':
       throw alreadySent(execution);
   }
 }
@@ -105,7 +108,12 @@ async function afterWait(request: AuthorisationRequest, execution: Execution): P
     case 'expired':
     case 'cancelled':
       throw approvalRequired(execution, `It is ${execution.outcome}: the same request again asks anew.`);
-    default:
+    case 'authorized':
+    case 'denied':
+    case 'executed':
+    case 'failed':
+    case 'interrupted':
+    case 'running':
       return takenByAnother(request, execution);
   }
 }

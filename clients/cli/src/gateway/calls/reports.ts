@@ -89,13 +89,13 @@ export class Reports {
     const { journal, log } = this.options;
     const { executionId, report } = item;
     const { signal } = this.ending;
-    while (!signal.aborted) {
+    while (!this.isClosed()) {
       try {
         await this.post(executionId, report);
         this.failures = 0;
         break;
       } catch (error) {
-        if (signal.aborted) return;
+        if (this.isClosed()) return;
         if (error instanceof GovernanceError && FINAL.has(error.status ?? 0)) {
           log.warn('The service refused a report for good', error, executionId);
           break;
@@ -106,10 +106,14 @@ export class Reports {
         await sleep(pause, undefined, { signal, ref: false }).catch(() => undefined);
       }
     }
-    if (signal.aborted) return;
+    if (this.isClosed()) return;
     await journal
       .end(executionId)
       .catch((error: unknown) => log.warn('The journal cannot drop a report that was taken', error, executionId));
+  }
+
+  private isClosed(): boolean {
+    return this.ending.signal.aborted;
   }
 
   private post(executionId: string, report: Report): Promise<unknown> {

@@ -30,7 +30,7 @@ export class StopEvents {
     const { signal } = this.ending;
     const { url, key, log } = this.options;
     let wasLost = false;
-    while (!signal.aborted) {
+    while (!this.isClosed()) {
       try {
         const transport = new Transport({ url, key, patience: 0 });
         const events = eventsFrom(transport, { actions: ACTIONS, signal }, () => {
@@ -39,7 +39,7 @@ export class StopEvents {
         });
         for await (const event of events) this.apply(event);
       } catch (error) {
-        if (signal.aborted) return;
+        if (this.isClosed()) return;
         if (!wasLost) log.warn('Stops cannot be followed now', error);
         wasLost = true;
         await sleep(PAUSE_MS, undefined, { signal, ref: false }).catch(() => undefined);
@@ -51,13 +51,17 @@ export class StopEvents {
     this.ending.abort();
   }
 
+  private isClosed(): boolean {
+    return this.ending.signal.aborted;
+  }
+
   private apply({ action, subjectId }: Pick<AuditEntry, 'action' | 'subjectId'>): void {
     const { calls, callers } = this.options;
     if (action === 'stop.created') void this.check();
     if (action === 'stop.lifted') return;
     callers.clear();
-    if (action === 'agent.suspended' && subjectId !== null) calls.stopAgent(subjectId);
-    if (action.startsWith('api_key.') && subjectId !== null) calls.stopKey(subjectId);
+    if (action === 'agent.suspended') calls.stopAgent(subjectId);
+    if (action.startsWith('api_key.')) calls.stopKey(subjectId);
   }
 
   private async check(): Promise<void> {
