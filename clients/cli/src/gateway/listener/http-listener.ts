@@ -137,7 +137,7 @@ function endStalled(socket: Socket): void {
 
 function answerClientError(fault: NodeJS.ErrnoException, socket: Duplex): void {
   const [first] = open.get(socket) ?? [];
-  if (first !== undefined && first.request.complete) {
+  if (first?.request.complete === true) {
     // The client is still owed the answer to what it sent before.
     first.response.once('close', () => socket.destroy());
   } else if (first !== undefined && !first.response.headersSent) {
