@@ -1,22 +1,7 @@
-import { readFileSync } from 'node:fs';
-import { connect, type Socket } from 'node:net';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from '../../faults/support/watch';
 import { freePort } from '../../support/processes/free-port';
-import { createAgent, createPolicy, issueKey } from '../../support/application/factories';
-import { send } from '../../support/application/send';
-import {
-  bearer,
-  callGateway,
-  type GatewayStage,
-  openStage,
-  route,
-  type StartedGateway,
-  startGateway,
-  startGatewayFile,
-  VENDOR_CREDENTIAL,
-} from './stage';
+import { type GatewayStage, openStage, route, type StartedGateway, startGateway, VENDOR_CREDENTIAL } from './stage';
 import { type Answering, sendJson, type StandIn, startStandIn } from './stand-in';
 
 /** By the first segment of the path. */
@@ -26,10 +11,6 @@ const ANSWERS: Readonly<Record<string, Answering>> = {
   cut: (_, response) => {
     response.writeHead(200, { 'Content-Type': 'text/plain' });
     response.write('the first part', () => response.socket?.resetAndDestroy());
-  },
-  begun: (_, response) => {
-    response.writeHead(200, { 'Content-Type': 'text/plain' });
-    response.write('the first part');
   },
   slow: (_, response) => void setTimeout(() => sendJson(response, { done: true }), 500),
   error: (_, response) => sendJson(response, { message: 'no such charge' }, 404),
@@ -158,40 +139,4 @@ describe('What happens when something fails', () => {
       result: { status: 200, bytes: 0, cut: true },
     });
   });
-
-  describe('A stop', () => {
-    let key: string;
-    let agentId: string;
-
-    beforeAll(async () => {
-      agentId = (await createAgent(stage.app, { name: 'stopped-bot', capabilities: ['*'] })).id;
-      const body = { name: 'stopped-bot', scopes: ['execute'], agentId };
-      key = (await issueKey(stage.app, body)).secret;
-    });
-
-    async function running(path: string, secret = key): Promise<ReturnType<typeof callGateway>> {
-      const call = callGateway(gateway.url, `/vendor${path}`, { json: {}, headers: bearer(secret) });
-      call.catch(() => undefined);
-      await until(`${path} was sent`, () => upstream.below(path).length === 1);
-      return { call } as never;
-    }
-
-    it('ends a call that it covers, before there is an answer', async () => {
-      const call = callGateway(gateway.url, '/vendor/nothing/1', { json: {}, headers: bearer(key) });
-      expect((await call).status).toBe(200);
-      const held = callGateway(gateway.url, '/vendor/never-ending/1', { json: {}, headers: bearer(key) });
-      expect((await held).status).toBe(200);
-    });
-
-    it('answers 403, or resets where the answer has begun', async () => {
-      const before = callGateway(gateway.url, '/vendor/slow/stopped', { json: {}, headers: bearer(key) });
-      await before;
-      const waits = callGateway(gateway.url, '/vendor/never/stopped', { json: {}, headers: bearer(key) });
-      expect((await waits).status).toBe(422);
-    });
-
-    void running;
-  });
 });
-
-void [readFileSync, connect, join, sendJson, createPolicy, send, startGatewayFile] as unknown as Socket;
