@@ -2,22 +2,19 @@ import { chmodSync, copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildPackage, compile } from '../build-package.mjs';
+import { copySources } from './copied-sources.mjs';
 
 // The typed client is bundled, so that the package is self-contained.
 const folder = fileURLToPath(new URL('.', import.meta.url));
 const root = join(folder, '..', '..');
 /** Files that commands read from next to their code. */
-const DATA = ['examples/demo.json', 'policies.schema.json'].map((name) => join(root, name));
+const DATA = ['examples/demo.json', 'policies.schema.json', 'gateway.schema.json'].map((name) => join(root, name));
 /** Of the time zones of the release, gov takes the names. */
 const ZONES = join(folder, 'node_modules', 'moment-timezone', 'data', 'packed', 'latest.json');
-/** What is never shown as it is: the list of the service, of which gov compiles a copy. */
-const [LIST, COPY] = [join(root, 'src', 'core', 'values'), join(folder, 'src')].map((path) =>
-  join(path, 'shown-text.ts'),
-);
 const SOURCES = ['src', '../typescript/src', 'tsconfig.json', '../typescript/tsconfig.json', 'package-lock.json'];
-const madeFrom = [...DATA, ...[...SOURCES, 'build.mjs'].map((name) => join(folder, name))];
+const madeFrom = [...DATA, ...[...SOURCES, 'build.mjs', 'copied-sources.mjs'].map((name) => join(folder, name))];
 
-if (!readFileSync(LIST).equals(readFileSync(COPY))) copyFileSync(LIST, COPY);
+copySources();
 
 await buildPackage(folder, madeFrom, (dist) => {
   if (process.argv.includes('--announce')) console.error('Building gov: this takes up to half a minute.');

@@ -1,10 +1,7 @@
 import type { DenialReason, AnyErrorCode } from './error-codes';
+import { type FieldFault, MOST_FAULTS } from './field-fault';
 
-/** One fault in a request. `field` is a path such as `context.confidence`, `capabilities[1]`, `query.limit`. */
-export interface FieldFault {
-  readonly field: string;
-  readonly message: string;
-}
+export { type FieldFault, MOST_FAULTS };
 
 export interface PolicyReference {
   readonly id: string;
@@ -48,8 +45,7 @@ export class DomainError extends Error {
 
 /** Faults named in the message itself; `details` has more. */
 const FAULTS_IN_MESSAGE = 3;
-/** Faults in `details`, and characters of these: nobody reads more, and a single path can have thousands. */
-export const MOST_FAULTS = 1000;
+/** Characters of the faults in `details`. */
 const MOST_CHARACTERS = 128 * 1024;
 
 /** A malformed or invalid request, with the faults found in it. */

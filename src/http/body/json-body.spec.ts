@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import { extentOf, parseJsonBody } from './json-body';
+import { parseJsonBody } from './json-body';
+import { extentOf } from './json-extent';
 import { repeatedName } from '../../core/values/repeated-name';
 import { scanJson } from './json-scanner';
 

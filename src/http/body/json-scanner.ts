@@ -1,4 +1,4 @@
-import { type FieldFault, MOST_FAULTS } from '../../core/errors/domain-error';
+import { type FieldFault, MOST_FAULTS } from '../../core/errors/field-fault';
 
 const PLAIN_KEY = /^[A-Za-z_$][\w$-]*$/;
 const LONGEST_KEY_SHOWN = 100;

@@ -8,10 +8,11 @@ import { buildCommandLine } from '../command-line';
 
 /** What a clone has that `npm run gov` needs. */
 const NEEDED = [
-  ...['package.json', 'scripts', 'policies.schema.json', 'examples/demo.json', 'clients/build-package.mjs'],
-  'src/core/values/shown-text.ts',
+  ...['package.json', 'scripts', 'policies.schema.json', 'gateway.schema.json', 'examples/demo.json'],
+  'clients/build-package.mjs',
+  ...['src/core', 'src/http/body', 'src/governance/policies/patterns'],
   ...['src', 'package.json', 'tsconfig.json'].map((name) => `clients/typescript/${name}`),
-  ...['build.mjs', 'package.json', 'package-lock.json', 'tsconfig.json', 'src'].map((name) => `clients/cli/${name}`),
+  ...['build.mjs', 'copied-sources.mjs', 'package.json', 'package-lock.json', 'tsconfig.json', 'src'].map((name) => `clients/cli/${name}`),
 ];
 const POLICY = 'name: p, version: "1", effect: deny, subjects: ["*"], actions: [write], resources: ["*"]';
 

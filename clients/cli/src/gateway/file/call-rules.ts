@@ -1,0 +1,67 @@
+import type { FilePath } from './document.js';
+import type { FaultList } from './fault-list.js';
+import type { CallInput } from './gateway-input.js';
+import { parsePointer } from './secret-pointers.js';
+import { timeSpan } from '../../time-span.js';
+
+/** What an upstream says about its calls, and a route about its own. */
+export interface CallRules {
+  readonly secret: readonly string[];
+  readonly holdMs: number;
+  readonly timeoutMs: number;
+  readonly maxBodyBytes: number;
+}
+
+const SECOND = 1_000;
+const MAX_HOLD = 60 * SECOND;
+const MAX_TIMEOUT = 3_600 * SECOND;
+const MAX_SECRETS = 10;
+
+export const HTTP_CALLS: CallRules = { secret: [], holdMs: 0, timeoutMs: 30 * SECOND, maxBodyBytes: 1_048_576 };
+export const MCP_CALLS: CallRules = { ...HTTP_CALLS, holdMs: 45 * SECOND };
+
+/** The rules for calls where the input says something, and the inherited ones elsewhere. Secrets are added to these. */
+export function readCallRules(
+  { secret = [], hold, timeout, maxBody }: CallInput,
+  path: FilePath,
+  inherited: CallRules,
+  faults: FaultList,
+): CallRules {
+  secret.forEach((pointer, index) => {
+    if (pointer !== undefined && (pointer === '' || parsePointer(pointer) === undefined))
+      faults.add([...path, 'secret', index], 'must be a JSON Pointer, for example /body/card/number');
+  });
+  const pointers = [...new Set([...inherited.secret, ...secret.filter((pointer) => pointer !== undefined)])];
+  if (pointers.length > MAX_SECRETS)
+    faults.add([...path, 'secret'], `must have at most ${MAX_SECRETS} pointers, with those of the upstream`);
+  return {
+    secret: pointers,
+    holdMs: milliseconds(hold, { path: [...path, 'hold'], min: 0, max: MAX_HOLD, faults }) ?? inherited.holdMs,
+    timeoutMs:
+      milliseconds(timeout, { path: [...path, 'timeout'], min: SECOND, max: MAX_TIMEOUT, faults }) ??
+      inherited.timeoutMs,
+    maxBodyBytes: maxBody ?? inherited.maxBodyBytes,
+  };
+}
+
+interface SpanBounds {
+  readonly path: FilePath;
+  readonly min: number;
+  readonly max: number;
+  readonly faults: FaultList;
+}
+
+function milliseconds(text: string | undefined, { path, min, max, faults }: SpanBounds): number | undefined {
+  if (text === undefined) return undefined;
+  const span = parseSpan(text);
+  if (span !== undefined && span >= min && span <= max) return span;
+  return faults.add(path, `must be an ISO 8601 duration from PT${min / SECOND}S to PT${max / SECOND}S`);
+}
+
+function parseSpan(text: string): number | undefined {
+  try {
+    return timeSpan(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,80 @@
+import { type FieldFault, MOST_FAULTS } from './field-fault.js';
+
+const PLAIN_KEY = /^[A-Za-z_$][\w$-]*$/;
+const LONGEST_KEY_SHOWN = 100;
+
+/** Names a member of a body: `name`, `properties.a`, `properties["two words"]`. Truncates a long name. */
+function pathOf(parent: string, key: string): string {
+  const step = stepTo(key);
+  return parent === '' && step.startsWith('.') ? step.slice(1) : `${parent}${step}`;
+}
+
+/** Names a place in a body by its steps: `policies[0].effect`. */
+export function pathTo(steps: readonly (string | number)[]): string {
+  return steps.reduce<string>((path, step) => (typeof step === 'number' ? `${path}[${step}]` : pathOf(path, step)), '');
+}
+
+/** The rest of the path to a member of an object: `.a`, `["two words"]`. */
+export function stepTo(key: string): string {
+  return PLAIN_KEY.test(key) ? `.${shownKey(key)}` : `[${JSON.stringify(shownKey(key))}]`;
+}
+
+/** A client's key, truncated if it is too long to display. */
+export function shownKey(key: string): string {
+  return key.length > LONGEST_KEY_SHOWN ? `${key.slice(0, LONGEST_KEY_SHOWN)}…` : key;
+}
+
+/** The texts and numbers of a JSON text: what is inside a text must not be taken for a number. */
+const TEXT_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+const LONG_INTEGER = /^-?\d{16,}$/;
+const LONE_SURROGATE = /\p{Surrogate}/u;
+/** Stands for an integer that would change: whatever contains a NUL is a fault. */
+const CHANGED_INTEGER = '\0integer';
+
+/**
+ * Finds what cannot be returned as it was sent, in a text that is valid JSON: `__proto__` keys, NUL and lone
+ * surrogates, integers beyond 2^53−1 that would change and numbers that overflow. As many as are reported.
+ */
+export function scanJson(text: string): readonly FieldFault[] {
+  const marked = text.replace(TEXT_OR_NUMBER, (token) => (isChanged(token) ? JSON.stringify(CHANGED_INTEGER) : token));
+  const faults: FieldFault[] = [];
+  visit(JSON.parse(marked), '', faults);
+  return faults;
+}
+
+/**
+ * Beyond 2^53−1 an integer survives only if its digits are those that ECMAScript, and so every answer of ours, writes
+ * for it.
+ */
+function isChanged(token: string): boolean {
+  return LONG_INTEGER.test(token) && !Number.isSafeInteger(Number(token)) && String(Number(token)) !== token;
+}
+
+function visit(value: unknown, path: string, faults: FieldFault[]): void {
+  if (faults.length >= MOST_FAULTS) return;
+  if (typeof value === 'string') visitText(value, path, faults);
+  else if (value === Infinity || value === -Infinity)
+    faults.push({ field: path, message: 'is too large for a number: send it as a string' });
+  else if (Array.isArray(value)) value.forEach((item, index) => visit(item, `${path}[${index}]`, faults));
+  else if (typeof value === 'object' && value !== null) visitMembers(value, path, faults);
+}
+
+function visitMembers(value: object, path: string, faults: FieldFault[]): void {
+  for (const [key, member] of Object.entries(value) as [string, unknown][]) {
+    const field = pathOf(path, key);
+    if (key === '__proto__') faults.push({ field, message: 'is not allowed as a key' });
+    visitText(key, field, faults);
+    visit(member, field, faults);
+  }
+}
+
+function visitText(text: string, field: string, faults: FieldFault[]): void {
+  if (text === CHANGED_INTEGER) {
+    const message = 'is an integer beyond 2^53−1, which would change silently: send it as a string';
+    faults.push({ field, message });
+    return;
+  }
+  if (text.includes('\0')) faults.push({ field, message: 'must not contain a NUL character' });
+  if (LONE_SURROGATE.test(text))
+    faults.push({ field, message: 'must be well-formed Unicode: it contains half of a surrogate pair' });
+}

@@ -1,0 +1,65 @@
+import { isUtf8 } from 'node:buffer';
+
+/**
+ * Adjacent escapes, each with its `%` encoded any number of times (`%41`, `%2541`, `%252541`): after everyone
+ * downstream has decoded it, what remains is the byte of its last two digits.
+ */
+const ESCAPES = /(?:%(?:25)*[0-9a-f]{2})+/gi;
+const ESCAPE = /%((?:25)*)([0-9a-f]{2})/gi;
+/** Encoded or not, these mean the same (RFC 3986, section 6.2.2.2). */
+const UNRESERVED = /[0-9A-Za-z\-._~]/;
+/** A notation of no standard. */
+const UNICODE_ESCAPE = /%(?:25)*u[0-9a-f]{4}/i;
+const CONTROL_CHARACTER = /\p{Cc}/u;
+
+/**
+ * What is wrong with the percent-encoding in a path, however often it is encoded, or undefined if nothing is. What a
+ * downstream reader takes for the same path (`%73ecret%2Fa` for `secret/a`) must not look like a different one to a
+ * policy. A `%` that encodes nothing is an ordinary character.
+ */
+export function percentEncodingFault(path: string): string | undefined {
+  if (UNICODE_ESCAPE.test(path)) return 'must not have "%u" with four digits (as "%u002e"), which some programs decode';
+  for (const [escapes] of path.matchAll(ESCAPES)) {
+    for (const { bytes } of encodedTexts(escapes)) {
+      const fault = decodedFault(bytes);
+      if (fault !== undefined) return fault;
+    }
+  }
+  return undefined;
+}
+
+/** The path fully decoded, however often it is encoded; what is not UTF-8 stays as it is. */
+export function percentDecoded(path: string): string {
+  return path.replace(ESCAPES, (run) =>
+    Array.from(encodedTexts(run), ({ escapes, bytes }) => (isUtf8(bytes) ? bytes.toString('utf8') : escapes)).join(''),
+  );
+}
+
+/** Only escapes that are encoded equally often are decoded in the same round, and so form characters. */
+function* encodedTexts(run: string): Generator<{ readonly escapes: string; readonly bytes: Buffer }> {
+  let escapes = '';
+  let digits = '';
+  let depth = 0;
+  for (const [escape, encodings = '', byte = ''] of run.matchAll(ESCAPE)) {
+    if (encodings.length !== depth && escapes !== '') {
+      yield { escapes, bytes: Buffer.from(digits, 'hex') };
+      escapes = '';
+      digits = '';
+    }
+    depth = encodings.length;
+    escapes += escape;
+    digits += byte;
+  }
+  yield { escapes, bytes: Buffer.from(digits, 'hex') };
+}
+
+function decodedFault(bytes: Buffer): string | undefined {
+  if (!isUtf8(bytes)) return 'must not percent-encode what is not UTF-8 (as in "%C0%AF"), also not several times';
+  const decoded = bytes.toString('utf8');
+  if (CONTROL_CHARACTER.test(decoded)) return 'must not contain control characters, also not percent-encoded';
+  if (/[/\\]/.test(decoded)) return 'must not percent-encode "/" or "\\" (as "%2F" or "%5C"), also not several times';
+  // The Kelvin sign is a K in another normal form.
+  return UNRESERVED.test(decoded.normalize('NFC'))
+    ? 'must have A-Z, a-z, 0-9, "-", ".", "_" and "~" as they are, not percent-encoded (as "%2E"), also not several times'
+    : undefined;
+}

@@ -1,0 +1,204 @@
+import { notComposedFault } from './label-fault.js';
+import { percentDecoded, percentEncodingFault } from './percent-encoding.js';
+
+/** The meaning of one string of a policy's `resources`. */
+export type ResourcePattern =
+  | { readonly kind: 'everything' }
+  | { readonly kind: 'exact'; readonly path: string }
+  | { readonly kind: 'below'; readonly path: string };
+
+const BELOW = '/*';
+
+/**
+ * Parses a pattern that {@link resourcePatternFault} has accepted. An allow policy means the path as spelled; one that
+ * forbids means every path that is equivalent.
+ */
+export function parseResourcePattern(text: string, comparedAs: 'spelled' | 'meant'): ResourcePattern {
+  const pattern = splitPattern(text);
+  if (pattern.kind === 'everything') return pattern;
+  return { kind: pattern.kind, path: comparedAs === 'spelled' ? spelledPath(pattern.path) : decodedPath(pattern.path) };
+}
+
+/** What a resource pattern has to be, or undefined if it is valid. */
+export function resourcePatternFault(text: string): string | undefined {
+  const pattern = splitPattern(text);
+  if (pattern.kind === 'everything') return undefined;
+  if (pattern.path.includes('*')) return 'may contain "*" only as "*" or as a trailing "/*"';
+  return resourcePathFault(text);
+}
+
+/** What a resource type of a policy has to be, or undefined if it is valid: types are matched exactly. */
+export function listedTypeFault(resourceType: string): string | undefined {
+  return resourceType.includes('*')
+    ? 'must not contain "*": leave the list out for any type'
+    : resourceTypeFault(resourceType);
+}
+
+function splitPattern(text: string): ResourcePattern {
+  const path = withoutLeadingSlash(text);
+  if (path === '*') return { kind: 'everything' };
+  if (path.endsWith(BELOW)) return { kind: 'below', path: path.slice(0, -BELOW.length) };
+  return { kind: 'exact', path };
+}
+
+/** Most segments of a path: each takes memory in the index. */
+const MOST_SEGMENTS = 64;
+const CONTROL_OR_FORMAT_CHARACTER = /[\p{Cc}\p{Cf}]/u;
+/** URL parsers read `http:a` and `http:/a` as `http://a`. */
+const URL_SCHEME = /^(?:https?|wss?|ftp|file):/i;
+/** Ends the path of a URL; some servers cut a segment off there. */
+const END_OF_PATH = /[?#;]/;
+
+/** Segments of letters, digits, `_`, `-` and `.` that do not begin with a `.`: such a path can only be read one way. */
+const ORDINARY = new RegExp(`^/?[\\w-][\\w.-]*(?:/[\\w-][\\w.-]*){0,${MOST_SEGMENTS - 1}}$`);
+
+/** One leading `/` of a resource path means nothing. */
+export function withoutLeadingSlash(path: string): string {
+  return path.startsWith('/') ? path.slice(1) : path;
+}
+
+/** The path as allow policies compare it: as spelled, in normal form C. */
+export function spelledPath(path: string): string {
+  const plain = withoutLeadingSlash(path);
+  // ASCII has one form. A regular expression would take ten times as long to see that.
+  return Buffer.byteLength(plain) === plain.length ? plain : plain.normalize('NFC');
+}
+
+/** The path as policies that forbid compare it: by its meaning, however it is percent-encoded. */
+export function decodedPath(path: string): string {
+  const spelled = spelledPath(path);
+  return spelled.includes('%') ? percentDecoded(spelled).normalize('NFC') : spelled;
+}
+
+/**
+ * What a resource path has to be, or undefined if it is valid. A path that a downstream reader could resolve to another
+ * one (`a/../b`, `a\b`, `a;x/b`, `%61/b`) could evade the pattern of a policy, so it is refused.
+ */
+export function resourcePathFault(path: string): string | undefined {
+  if (ORDINARY.test(path)) return undefined;
+  const spelled = path.normalize('NFC');
+  const meant = decodedPath(spelled);
+  const fault = percentEncodingFault(spelled) ?? characterFault(meant);
+  if (fault !== undefined) return fault;
+  if (isUrl(spelled)) return urlFault(spelled) ?? segmentsFault(meant.slice(urlPathStart(meant) + 1), true);
+  const hasSlash = meant.includes('/');
+  if (hasSlash && URL_SCHEME.test(meant)) return 'must have "://" after the scheme of a URL, and no "/" before it';
+  return segmentsFault(meant, hasSlash);
+}
+
+/** A resource type is the first segment of a path, so it is a path of one segment. It is compared as it is written. */
+export function resourceTypeFault(resourceType: string): string | undefined {
+  return resourceType.includes('/')
+    ? 'must not contain "/"'
+    : (resourcePathFault(resourceType) ?? notComposedFault(resourceType));
+}
+
+function characterFault(path: string): string | undefined {
+  if (CONTROL_OR_FORMAT_CHARACTER.test(path))
+    return 'must not contain control or format characters, also not percent-encoded';
+  return path.includes('\\') ? 'must not contain "\\"' : undefined;
+}
+
+function segmentsFault(path: string, hasSlash: boolean): string | undefined {
+  if (hasSlash && END_OF_PATH.test(path))
+    return 'must not contain "?", "#" or ";" in a path with "/", also not percent-encoded';
+  const segments = path.split('/');
+  const counted = segments.at(-1) === '*' ? segments.length - 1 : segments.length;
+  if (counted > MOST_SEGMENTS) return `must have at most ${MOST_SEGMENTS} segments`;
+  for (const segment of segments) {
+    const fault = segmentFault(segment);
+    if (fault !== undefined) return fault;
+  }
+  return undefined;
+}
+
+function segmentFault(segment: string): string | undefined {
+  if (segment === '') return 'must not have empty segments (as in "a//b" or a trailing "/")';
+  if (segment === '.' || segment === '..') return 'must not have "." or ".." segments';
+  if (segment.trim() !== segment)
+    return 'must not have white space at the ends of a segment, also not percent-encoded (as "%20")';
+  const folded = segment.normalize('NFKC');
+  if (folded === '.' || folded === '..' || /[/\\]/.test(folded))
+    return 'must not have a segment that can be read as ".", ".." or with a slash (as "\uff0e\uff0e" or "a\uff0fb")';
+  return undefined;
+}
+
+const URL_START = /^[a-z][a-z0-9+.-]*:\/\//i;
+/**
+ * Host names without empty labels, and addresses. Some parsers would take a `;` or a `*` for more than a part of a
+ * name.
+ */
+const HOST = /^(?:[a-z0-9\-_~!$&'()+,=]+(?:\.[a-z0-9\-_~!$&'()+,=]+)*|\[[0-9a-f:.]+\])(?::[0-9]+)?$/;
+const NOT_CANONICAL =
+  'must be a URL in its canonical form: a lower-case scheme and host, no default port, and only what is read as it is written';
+
+/**
+ * Whether a resource is a URL. A valid path never is: it would have an empty segment. A scheme contains no `/`, so the one
+ * after it is the first.
+ */
+export function isUrl(resource: string): boolean {
+  return resource.startsWith('://', resource.indexOf('/') - 1) && URL_START.test(resource);
+}
+
+/** The index of the `/` where the path of a URL begins; -1 if it has none. */
+export function urlPathStart(url: string): number {
+  return url.indexOf('/', url.indexOf('://') + '://'.length);
+}
+
+/**
+ * What is wrong with the part of a URL before its path, or with how the path could be read; undefined if nothing is.
+ */
+function urlFault(url: string): string | undefined {
+  const start = urlPathStart(url);
+  if (start < 0 || start === url.length - 1) return 'must be a URL with a path, as in "https://example.com/a"';
+  const [scheme = '', authority = ''] = url.slice(0, start).split('://');
+  if (authority.includes('@')) return 'must be a URL without user name and password';
+  if (authority === '' && scheme !== 'file') return 'must be a URL with a host';
+  if (scheme !== scheme.toLowerCase() || (authority !== '' && !HOST.test(authority))) return NOT_CANONICAL;
+  const parsed = URL.canParse(url) ? new URL(url) : null;
+  const isReadAsWritten =
+    parsed?.host === authority && percentDecoded(parsed.pathname) === percentDecoded(url.slice(start));
+  return isReadAsWritten ? undefined : NOT_CANONICAL;
+}
+
+/** Longer texts are not examined as paths. */
+const LONGEST_PATH = 4_096;
+
+/** What a path or URL has to be, below which others may lie, or undefined if it is valid: `https://host` is one. */
+export function withinFault(text: string): string | undefined {
+  if (text.includes('*')) return 'must be a path or URL without "*"';
+  if (text.length > LONGEST_PATH) return `must have at most ${LONGEST_PATH} characters`;
+  const isHost = isUrl(text) && urlPathStart(text) < 0 && !text.endsWith('/');
+  return resourcePathFault(isHost ? `${text}/path` : text);
+}
+
+/**
+ * Whether a text is a path or URL, or lies below it; a leading `/` counts. Unknown if it could be read as another path, or
+ * only lies there once it is decoded: that is enough for a policy which forbids, but not for an allow.
+ */
+export function liesWithin(text: string, path: string): boolean | 'unknown' {
+  if (text.length > LONGEST_PATH || resourcePathFault(text) !== undefined) return 'unknown';
+  const [spelled, base] = [text.normalize('NFC'), path.normalize('NFC')];
+  if (isBelow(spelled, base)) return true;
+  const decode = (each: string): string => percentDecoded(each).normalize('NFC');
+  return isBelow(decode(spelled), decode(base)) ? 'unknown' : false;
+}
+
+function isBelow(path: string, base: string): boolean {
+  return path === base || path.startsWith(`${base}/`);
+}
+
+/** Whether one of the patterns means the resource, as those of an allow policy that lists its type. */
+export function matchesAsAllow(
+  patterns: readonly string[],
+  { resourceType, resourceId }: { readonly resourceType: string; readonly resourceId: string },
+): boolean {
+  const path = spelledPath(resourceId);
+  const paths = isUrl(path) ? [path] : [path, `${spelledPath(resourceType)}/${path}`];
+  return patterns.some((text) => {
+    const pattern = parseResourcePattern(text, 'spelled');
+    if (pattern.kind === 'everything') return true;
+    if (pattern.kind === 'exact') return paths.includes(pattern.path);
+    return paths.some((each) => each.startsWith(`${pattern.path}/`));
+  });
+}
