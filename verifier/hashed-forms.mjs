@@ -155,6 +155,7 @@ export const KINDS = {
       traceId: null,
       onBehalfOf: null,
       run: null,
+      via: null,
       observed: 'false',
       grantId: null,
       instead: null,

@@ -128,6 +128,7 @@ function addExecution(transaction: LedgerTransaction, index: number, agents: rea
     run: null,
     resourceKey: resourceKey(EXECUTION_SAMPLE),
     runBy: '',
+    via: null,
     grantId: null,
     instead: null,
     ...nothing,

@@ -12,8 +12,20 @@ export const SCOPES = [
   'review',
   'policies',
   'admin',
+  'report',
 ] as const;
 export type Scope = (typeof SCOPES)[number];
+
+/** Scopes of programs that serve all agents: each is alone in its key, which is bound to nobody, and `admin` does not imply it. */
+const LONE_SCOPES: readonly Scope[] = ['report'];
+
+/** True for a scope that a key has alone, and that no token has. */
+export function isLoneScope(scope: Scope): boolean {
+  return LONE_SCOPES.includes(scope);
+}
+
+/** The scopes that `admin` implies, itself included. */
+export const IMPLIED_SCOPES: readonly Scope[] = SCOPES.filter((scope) => !isLoneScope(scope));
 
 /** Who authenticated, or `system` for what the service does automatically. */
 export interface Actor {
@@ -43,7 +55,7 @@ export interface Identity {
   readonly principals: Vouching;
   /** As they were granted. */
   readonly scopes: readonly Scope[];
-  /** Everything it may do: `admin` implies every scope. */
+  /** Everything it may do: `admin` implies every scope except those that a key has alone. */
   readonly grants: ReadonlySet<Scope>;
   /** ISO 8601; null: never. */
   readonly expiresAt: string | null;
@@ -65,19 +77,19 @@ export interface Caller extends Identity {
   readonly idempotency?: IdempotentRequest;
 }
 
-/** Expands a list of scopes: `admin` implies all of them. */
+/** Expands a list of scopes: `admin` implies all of {@link IMPLIED_SCOPES}. */
 export function grantsOf(scopes: readonly Scope[]): ReadonlySet<Scope> {
-  return new Set(scopes.includes('admin') ? SCOPES : scopes);
+  return new Set(scopes.includes('admin') ? IMPLIED_SCOPES : scopes);
 }
 
-/** An identity with every scope, not bound to an agent, that does not expire. */
+/** An identity with every scope that `admin` implies, not bound to an agent, that does not expire. */
 export function unlimited(actor: Actor): Identity {
   return {
     actor,
     agentId: null,
     principals: 'anybody',
-    scopes: SCOPES,
-    grants: grantsOf(SCOPES),
+    scopes: IMPLIED_SCOPES,
+    grants: grantsOf(IMPLIED_SCOPES),
     expiresAt: null,
     refusal: () => null,
   };

@@ -89,14 +89,14 @@ const TABLE: Readonly<Record<string, readonly Scope[] | 'any' | 'public'>> = {
   'GET /api/v1/policies/:id/usage': ['read'],
   'POST /api/v1/policies/:id/activate': ['policies'],
   'POST /api/v1/policies/:id/deactivate': ['policies'],
-  'GET /api/v1/executions': ['read', 'execute', 'review'],
-  'GET /api/v1/executions/:id': ['read', 'execute', 'review'],
+  'GET /api/v1/executions': ['read', 'execute', 'review', 'report'],
+  'GET /api/v1/executions/:id': ['read', 'execute', 'review', 'report'],
   'GET /api/v1/executions/:id/evidence': ['audit'],
   'POST /api/v1/erasures': ['admin'],
   'GET /api/v1/erasures': ['audit'],
   'GET /api/v1/erasures/:id': ['audit'],
   'GET /api/v1/reports/oversight': ['audit'],
-  'POST /api/v1/executions/:id/result': ['execute'],
+  'POST /api/v1/executions/:id/result': ['execute', 'report'],
   'POST /api/v1/executions/:id/resume': ['execute'],
   'POST /api/v1/executions/:id/cancel': ['execute'],
   'GET /api/v1/decisions': ['read', 'propose', 'review'],
@@ -113,7 +113,7 @@ const TABLE: Readonly<Record<string, readonly Scope[] | 'any' | 'public'>> = {
   'POST /api/v1/api-keys/:id/revoke': ['admin'],
   'GET /api/v1/me': 'any',
   'GET /api/v1/audit': ['audit'],
-  'GET /api/v1/events': ['audit'],
+  'GET /api/v1/events': ['audit', 'report'],
   'GET /api/v1/webhooks': ['admin'],
   'POST /api/v1/webhooks': ['admin'],
   'GET /api/v1/webhooks/:id': ['admin'],
@@ -185,7 +185,7 @@ describe('Scopes', () => {
     const agent = await createAgent(app, { name: 'bot' });
     for (const scope of SCOPES) {
       keys.set(scope, (await issueKey(app, { scopes: [scope] })).secret);
-      if (scope === 'admin') continue;
+      if (scope === 'admin' || scope === 'report') continue;
       keys.set(`${scope}, bound`, (await issueKey(app, { scopes: [scope], agentId: agent.id })).secret);
     }
   });
@@ -213,6 +213,7 @@ describe('Scopes', () => {
       const scope = name.replace(', bound', '') as Scope;
       if (OF_AGENTS.has(route) && !name.includes('bound')) return OF_ALL_AGENTS.includes(scope);
       if (FOR_BOUND.has(route) && !name.includes('bound')) return false;
+      if (scope === 'report' && scopes === 'any') return route === 'GET /api/v1/me';
       if (typeof scopes === 'string' || scope === 'admin') return true;
       return scopes.includes(scope) && !FOR_PEOPLE.has(route);
     });

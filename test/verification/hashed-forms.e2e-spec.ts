@@ -52,7 +52,7 @@ const FIRST_KINDS = [AGENT, API_KEY, CLAIM, DECISION, ENTITY, EXECUTION, POLICY,
 const KINDS = [...FIRST_KINDS, ERASURE, GRANT, PASSKEY, STOP];
 /** Members that no entry of version 1 has. */
 const SINCE_SECOND = [
-  ...['erased', 'traceId', 'onBehalfOf', 'run', 'principals', 'observeUntil', 'observed', 'limits'],
+  ...['erased', 'traceId', 'onBehalfOf', 'run', 'via', 'principals', 'observeUntil', 'observed', 'limits'],
   ...['format', 'detail', 'buttons', 'slackId'],
   ...['grant', 'grantId', 'instead'],
 ];

@@ -30,6 +30,8 @@ export const ATTESTED = {
   'details.audience': 'for which system a permit was asked',
   'details.fields': 'which members an older state had otherwise',
   'execution.run': 'the program of the agent names it; conditions on the run are recomputed',
+  'execution.via': 'which gateway asked is known to the service alone',
+  'execution.completed execution.reason': 'a word of who carried it out',
   'execution.traceId': 'the program of the agent names it',
   'execution.result': 'what the action came to is known to who carried it out',
   'execution.failureReason': 'words of who carried it out, or of the service',

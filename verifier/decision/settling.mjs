@@ -114,6 +114,9 @@ function executionCompleted({ entry: { state, timestamp, audit }, before, report
   report.expect('the outcome', state.outcome, audit.outcome === 'success' ? 'executed' : 'failed');
   if (audit.outcome === 'success')
     report.expect('the reason and what failed', [audit.reason, state.failureReason], [null, null]);
+  // What a handler gives as a code is in the entry alone.
+  const reason = before?.['outcome'] === 'running' ? before['reason'] : (audit.reason ?? undefined);
+  report.expect('the reason of the execution', state.reason, reason);
   report.expect('completedAt', state.completedAt, timestamp);
   const told =
     before?.['outcome'] === 'running'

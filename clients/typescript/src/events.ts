@@ -25,20 +25,24 @@ interface StreamEvent {
   readonly data: string;
 }
 
+/** @param onOpen called whenever the service has opened the stream: also after a connection that was lost */
 export async function* eventsFrom(
   transport: Transport,
   { after, actions = [], agentId, entityId, subjectId, signal }: EventsRequest,
+  onOpen: () => void = () => undefined,
 ): AsyncGenerator<AuditEntry, void, undefined> {
   const filters = new URLSearchParams(actions.map((action): [string, string] => ['action', action]));
   for (const [name, value] of Object.entries({ agentId, entityId, subjectId })) {
     if (value !== undefined) filters.set(name, value);
   }
-  // Known from the start, so that nothing is missed when the connection breaks before the first event.
-  let last = String(after ?? (await head(transport, signal)));
+  let last = after === undefined ? null : String(after);
   for (;;) {
-    const headers = { Accept: 'text/event-stream', 'Last-Event-ID': last };
+    const headers = { Accept: 'text/event-stream', ...(last !== null && { 'Last-Event-ID': last }) };
     const path = `/api/v1/events?${filters.toString()}`;
     const response = await transport.send({ method: 'get', path, headers, signal }, streamIn);
+    // Nothing is missed if the connection breaks before the first event.
+    last ??= response.headers.get('X-Head-Sequence');
+    onOpen();
     for await (const { id, data } of streamEvents(response, signal)) {
       last = id;
       yield entryIn(data);
@@ -61,13 +65,6 @@ function entryIn(data: string): AuditEntry {
   } catch {
     throw unexpectedAnswer(data, null);
   }
-}
-
-/** The sequence of the newest entry; 0 in an empty ledger. */
-async function head(transport: Transport, signal: AbortSignal | undefined): Promise<number> {
-  const path = '/api/v1/provenance?order=desc&limit=1';
-  const { data } = (await transport.json({ method: 'get', path, signal })) as { data: { sequence: number }[] };
-  return data[0]?.sequence ?? 0;
 }
 
 /** The events of one connection. A connection that breaks ends them; the caller resumes after the last one. */

@@ -28,6 +28,10 @@ export interface ErrorFacts {
   readonly requestId?: string | null;
   readonly details?: readonly FieldFault[];
   readonly rejection?: Rejection | null;
+  /** The execution that was refused. */
+  readonly executionId?: string | null;
+  /** The decision that the refusal is about. */
+  readonly decisionId?: string | null;
   readonly cause?: unknown;
 }
 
@@ -41,6 +45,10 @@ export class GovernanceError extends Error {
   readonly details: readonly FieldFault[];
   /** Null unless a reviewer rejected the action. */
   readonly rejection: Rejection | null;
+  /** Null unless the service recorded an execution that it refused. */
+  readonly executionId: string | null;
+  /** Null unless the refusal is about a decision. */
+  readonly decisionId: string | null;
   /**
    * Why it was denied, and what would change that, as `POST /policies/evaluate` explains it. Null unless policies, or what they
    * are asked about, denied it to `guard`: it says nothing about a key that may not ask.
@@ -49,7 +57,8 @@ export class GovernanceError extends Error {
   /** Whether the request may have been carried out, as the service may have received it and gave no answer of its own. */
   isOutcomeUnknown = false;
 
-  constructor(message: string, { code, status, reason, requestId, details, rejection, cause }: ErrorFacts) {
+  constructor(message: string, facts: ErrorFacts) {
+    const { code, status, reason, requestId, details, rejection, executionId, decisionId, cause } = facts;
     super(message, { cause });
     this.code = code;
     this.status = status;
@@ -57,6 +66,8 @@ export class GovernanceError extends Error {
     this.requestId = requestId ?? null;
     this.details = details ?? [];
     this.rejection = rejection ?? null;
+    this.executionId = executionId ?? null;
+    this.decisionId = decisionId ?? null;
   }
 
   /** The message, a reviewer's words, the reason, and the explanation: which policies decided, and which would change the answer. */
@@ -113,7 +124,7 @@ function explanationLines(explained: Explanation | null): string[] {
 export function errorOf(status: number, text: string): GovernanceError {
   const error = errorMember(text);
   if (error === null) return unexpectedAnswer(text, status);
-  const { code, message, reason, requestId, details, rejection } = error;
+  const { code, message, reason, requestId, details, rejection, executionId, decisionId } = error;
   return new GovernanceError([message, reviewersWords(rejection)].join(' ').trim(), {
     code,
     status,
@@ -121,6 +132,8 @@ export function errorOf(status: number, text: string): GovernanceError {
     requestId: requestId ?? null,
     details: details ?? [],
     rejection: rejection ?? null,
+    executionId: executionId ?? null,
+    decisionId: decisionId ?? null,
   });
 }
 
@@ -143,6 +156,8 @@ interface ErrorMember {
   readonly requestId?: string;
   readonly details?: readonly FieldFault[];
   readonly rejection?: Rejection;
+  readonly executionId?: string;
+  readonly decisionId?: string;
 }
 
 function errorMember(text: string): ErrorMember | null {

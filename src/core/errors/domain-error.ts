@@ -22,6 +22,8 @@ export interface ErrorExtras {
   readonly policy?: PolicyReference;
   /** The decision that a refusal is about. */
   readonly decisionId?: string;
+  /** The execution that was recorded as refused. */
+  readonly executionId?: string;
   readonly rejection?: RejectionWords;
   /** Id of the request that was refused first, if this one repeats it with the same idempotency key. */
   readonly requestId?: string;
@@ -147,6 +149,14 @@ export function scopeMissing(scopes: readonly string[]): CallerRefusal {
   return new CallerRefusal('scope_missing', message, scopes[0] ?? null);
 }
 
+/** @param scope the only one of the key, on a route that is open to other scopes. */
+export function loneScopeRefused(scope: string): CallerRefusal {
+  return new CallerRefusal(
+    'scope_missing',
+    `A key with the scope "${scope}" may not do this; any other scope suffices.`,
+  );
+}
+
 /** The messages for callers that are refused because of who they are, by reason. */
 const CALLER_REFUSALS = {
   agent_suspended: 'The agent that the key or token acts as is suspended. Somebody else has to resume it first.',
@@ -155,6 +165,8 @@ const CALLER_REFUSALS = {
   // The request is about the caller's own agent, and the caller has none.
   caller_not_bound: 'This takes a key or token that is bound to the agent that acts.',
   not_this_agent: 'The key or token acts as one agent, and this is another.',
+  not_reporter:
+    'The execution was asked for with `via`: only the gateway that carried it out reports its outcome, with a key of the scope "report".',
   not_this_principal: 'The key or token may not act on behalf of this principal, or not with these roles.',
   own_agent: 'The key or token acts as this agent. Somebody else has to change it.',
   reviewer_not_bound: 'A review of this decision needs a key or token that is bound to the reviewing agent.',

@@ -130,6 +130,7 @@ export const DENIAL_REASONS = [
   'caller_not_bound',
   'not_this_agent',
   'not_this_principal',
+  'not_reporter',
   'own_agent',
   'not_an_approver',
   'signature_required',
@@ -139,6 +140,7 @@ export const DENIAL_REASONS = [
   'limit_reached',
   'approval_rejected',
   'approval_insufficient',
+  'outcome_unknown',
   'extension_refused',
   'resource_invalid',
 ] as const;

@@ -1,3 +1,5 @@
+import { scopeMissing } from '../../core/errors/domain-error';
+import type { Caller } from '../../ledger/caller';
 import type { Condition } from '../../ledger/record-page';
 import { matchesAction } from '../../core/values/action-pattern';
 import { equalities } from '../../http/lists/list.query';
@@ -27,6 +29,23 @@ export function conditionsOfFilter({ actions = [], ...ids }: EventFilter): Condi
   const [only = '*', ...others] = actions;
   const action = others.length === 0 && !only.endsWith('*') ? only : undefined;
   return equalities({ ...ids, action });
+}
+
+/** The actions that a key with the scope `report` follows: all that can end what a gateway runs. */
+const REPORTER_ACTIONS = ['stop.*', 'agent.suspended', 'api_key.revoked', 'api_key.expired'];
+
+/**
+ * The actions that a caller follows; undefined for all.
+ * @throws PERMISSION_DENIED for an action beyond those of its scope.
+ */
+export function followedActions(
+  { grants }: Pick<Caller, 'grants'>,
+  requested: readonly string[] | undefined,
+): readonly string[] | undefined {
+  if (grants.has('audit')) return requested;
+  const isFollowed = (action: string): boolean => REPORTER_ACTIONS.some((pattern) => matchesAction(pattern, action));
+  if (requested !== undefined && !requested.every(isFollowed)) throw scopeMissing(['audit']);
+  return requested ?? REPORTER_ACTIONS;
 }
 
 /** Longest pattern in characters. */

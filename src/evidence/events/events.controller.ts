@@ -9,7 +9,7 @@ import { RequiresScope, Marked } from '../../http/request/routes';
 import { EventsService } from './events.service';
 import { QueryAgent } from '../../governance/agents/dto/agent.dto';
 import { QueryInteger, QueryText, QueryTexts } from '../../http/validation/query-fields';
-import { actionPatternFault, LONGEST_PATTERN } from './event-filter';
+import { actionPatternFault, followedActions, LONGEST_PATTERN } from './event-filter';
 
 export class EventsQuery {
   @QueryInteger({
@@ -38,7 +38,7 @@ export class EventsQuery {
 
 /** The audit view of the ledger's entries, as they are written. */
 @ApiTags('Events')
-@RequiresScope('audit')
+@RequiresScope('audit', 'report')
 @Controller('events')
 export class EventsController {
   constructor(private readonly events: EventsService) {}
@@ -49,7 +49,8 @@ export class EventsController {
     'Follow the audit trail',
     'Server-sent events, one for each audit entry, in order, whichever process wrote it. A client that reconnects ' +
       'with `Last-Event-ID` misses nothing. A comment is sent after 15 seconds without an event. A stream is closed when ' +
-      'its client does not keep up with the events, when its key, its token or its agent ends, and when the service stops.',
+      'its client does not keep up with the events, when its key, its token or its agent ends, and when the service stops. ' +
+      'A key with the scope `report` follows `stop.*`, `agent.suspended`, `api_key.revoked` and `api_key.expired` only.',
   )
   @ApiEventStream({
     'X-Head-Sequence': {
@@ -64,7 +65,8 @@ export class EventsController {
     @ClientLeft() leaving: AbortSignal,
     @Res() response: Response,
   ): Promise<void> {
-    const filter = action === undefined ? ids : { ...ids, actions: action };
+    const actions = followedActions(caller, action);
+    const filter = actions === undefined ? ids : { ...ids, actions };
     const stream = new EventStream(response);
     leaving.addEventListener('abort', () => stream.end(), { once: true });
     await this.events.begin(caller, { filter, after, lastEventId }, stream);

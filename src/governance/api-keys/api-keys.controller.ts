@@ -81,6 +81,7 @@ export class ApiKeysController {
 
 @ApiTags('API keys')
 @AnyScope()
+@Marked({ admitsLoneScopes: true })
 @Controller('me')
 export class MeController {
   @Get()

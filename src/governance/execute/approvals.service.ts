@@ -37,6 +37,13 @@ import { areFilled, fillableBy, type FillableGroups, groupsOf } from '../policie
 /** As it is kept for an `Idempotency-Key`: the record does not say when it was resumed. */
 type Kept = Execution & { readonly resumedAt: string };
 
+/** What a resume may say besides the execution. */
+interface RequestedResume {
+  readonly permit?: AskedPermit | undefined;
+  /** The upstream of the gateway that resumes. */
+  readonly via?: string | undefined;
+}
+
 /** Uses approvals, each once, and cancels executions that wait for one or have one. */
 @Injectable()
 export class ApprovalsService {
@@ -66,11 +73,16 @@ export class ApprovalsService {
    * @throws VALIDATION_ERROR; NOT_FOUND; CONFLICT for an execution that is not, or no longer, approved; PERMISSION_DENIED and
    * POLICY_DENIED, with the refusal recorded, when the agent, the policies or the given approval no longer suffice.
    */
-  async resume(caller: Caller, id: string, asked?: AskedPermit): Promise<Omit<AnsweredExecution, 'isRequested'>> {
+  async resume(
+    caller: Caller,
+    id: string,
+    requested: RequestedResume = {},
+  ): Promise<Omit<AnsweredExecution, 'isRequested'>> {
+    const { permit: asked } = requested;
     this.permits.requireAudience(asked);
     const kept = await this.ledger
       .prefetching(byId(EXECUTION, id))
-      .write(caller, (transaction) => this.useApproval(transaction, id, asked), {
+      .write(caller, (transaction) => this.useApproval(transaction, id, requested), {
         beforeReplay: (transaction, first) => this.refusalOfReplay(transaction, first),
       });
     const execution = await this.runner.carriedOut(caller, kept);
@@ -89,7 +101,11 @@ export class ApprovalsService {
     });
   }
 
-  private async useApproval(transaction: LedgerTransaction, id: string, asked?: AskedPermit): Promise<Kept | Refusal> {
+  private async useApproval(
+    transaction: LedgerTransaction,
+    id: string,
+    { permit: asked, via }: RequestedResume,
+  ): Promise<Kept | Refusal> {
     const execution = await ownExecution(transaction, id);
     if (isApprovalOver(execution, transaction.now)) return refuseLate(transaction, execution);
     const { outcome } = execution;
@@ -104,7 +120,7 @@ export class ApprovalsService {
     const open = used.length > 0 && actionHash !== null ? await openRequestsFor(transaction, { actionHash }) : [];
     const others = open.filter(({ request }) => request.id !== id);
     const started = { ...this.runner.startOf(execution.action), observed: basis.observed === true };
-    const resumed = { ...execution, ...started, policies };
+    const resumed = { ...execution, ...started, policies, via: via ?? execution.via };
     const decided = { ...basis, ...audienceOf(resumed, asked) };
     const note = decidedNote(resumed, 'execution.resumed', decided, checked.approvers);
     const written = transaction.update(EXECUTION, resumed, note);

@@ -28,6 +28,8 @@ export interface ActionRequest extends RequestedAction {
   readonly onBehalfOf?: GivenPrincipal | undefined;
   /** The conversation or task that it is part of. */
   readonly run?: string | undefined;
+  /** The upstream of the gateway that asks. */
+  readonly via?: string | undefined;
   readonly permit?: AskedPermit | undefined;
 }
 
@@ -39,7 +41,7 @@ export type AskedExecution = Omit<Execution, 'outcome' | 'createdSequence' | 'ac
 export async function askedExecution(
   transaction: LedgerTransaction,
   agent: Agent,
-  { action, resourceType, resourceId, parameters, run }: ActionRequest,
+  { action, resourceType, resourceId, parameters, run, via }: ActionRequest,
   onBehalfOf: OnBehalfOf | null,
   policies: readonly DecidingPolicy[],
 ): Promise<AskedExecution> {
@@ -52,6 +54,7 @@ export async function askedExecution(
     actionHash: actionHash(asked),
     principal: onBehalfOf?.subject ?? null,
     run: run ?? null,
+    via: via ?? null,
     resourceKey: resourceKey({ resourceType, resourceId }),
     policies,
     decisionId: null,

@@ -17,6 +17,7 @@ import { ExecuteService } from './execute.service';
 import { FreeFormObject, RequiredText } from '../../http/validation/fields';
 import type { JsonObject } from '../../core/json/json-value';
 import { OnBehalfOfField, RunField, type GivenPrincipal } from '../permissions/principals';
+import { ViaField } from './via';
 import { type AskedPermit, PermitField } from '../permits/permits';
 import { ACTION, RESOURCE_ID, RESOURCE_TYPE } from '../permissions/evaluation/questions';
 
@@ -60,13 +61,24 @@ export class ExecuteActionRequest {
   @RunField()
   readonly run?: string;
 
+  @ViaField('The upstream of the gateway that asks, and will report the outcome.')
+  readonly via?: string;
+
   @PermitField()
   readonly permit?: AskedPermit;
 }
 
 export class ResumeRequest {
+  @ViaField('The upstream of the gateway that resumes. Default: that of the execution, if it has one.')
+  readonly via?: string;
+
   @PermitField()
   readonly permit?: AskedPermit;
+}
+
+/** The execution, if the caller may see it: a key with the scope `report` sees those with `via`. */
+function reportable({ grants }: Caller, execution: Execution | undefined): Execution | undefined {
+  return grants.has('report') && execution?.via === null ? undefined : execution;
 }
 
 /**
@@ -134,7 +146,7 @@ export class ApprovalsController {
   ) {}
 
   @Get(':id')
-  @RequiresScope('read', 'execute', 'review')
+  @RequiresScope('read', 'execute', 'review', 'report')
   @ApiRoute(
     'Read an execution',
     'What was requested, which policies decided, how it ended, and what a reviewer who rejected it said.',
@@ -149,7 +161,7 @@ export class ApprovalsController {
     @Query() { wait: seconds, asOf }: WaitQuery,
   ): Promise<ExecutionResponse> {
     const read = async (): Promise<Execution> =>
-      found(await this.history.find(EXECUTION, id, asOf, caller), 'execution');
+      found(reportable(caller, await this.history.find(EXECUTION, id, asOf, caller)), 'execution');
     // Waiting makes sense where the next outcome depends on something other than the caller.
     const isOpen = ({ outcome }: Execution): boolean => outcome === 'pending_approval' || outcome === 'running';
     const execution = await this.waits.until({ id, caller, seconds, leaving, read, isOpen });
@@ -170,9 +182,9 @@ export class ApprovalsController {
   async resume(
     @Caller() caller: Caller,
     @Param('id') id: string,
-    @Body() { permit: asked }: ResumeRequest,
+    @Body() requested: ResumeRequest,
   ): Promise<ExecutionResponse> {
-    const { execution, permit } = await this.approvals.resume(caller, id, asked);
+    const { execution, permit } = await this.approvals.resume(caller, id, requested);
     return ExecutionResponse.from(execution, permit);
   }
 

@@ -3,7 +3,7 @@ import { agentFor, agentLookup, findAgent, requireActsAs } from '../agents/find-
 import type { Agent } from '../agents/agent.entity';
 import { ENTITY } from '../entities/governed-entity.entity';
 import { Configuration } from '../../core/config/configuration';
-import type { DomainError } from '../../core/errors/domain-error';
+import { DomainError } from '../../core/errors/domain-error';
 import { decidedNote, type DecisionBasis, EXECUTION, type Execution } from '../executions/execution.entity';
 import { actionHash } from '../executions/execution-rules';
 import { ExecutionRunner } from '../executions/execution-runner';
@@ -187,5 +187,6 @@ function recordRefused(
   } as const;
   const note = decidedNote(asked, 'execution.denied', basis);
   transaction.insert(EXECUTION, denied, { ...note, outcome: 'denied', reason });
-  return new Refusal(refusal);
+  const { code, message, extras } = refusal;
+  return new Refusal(new DomainError(code, message, { ...extras, executionId: asked.id }));
 }

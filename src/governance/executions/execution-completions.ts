@@ -1,5 +1,5 @@
 import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
-import { conflict, DomainError, found } from '../../core/errors/domain-error';
+import { callerRefused, conflict, DomainError, found, notFound } from '../../core/errors/domain-error';
 import { admitted, type Caller, SYSTEM_CALLER } from '../../ledger/caller';
 import type { LedgerTransaction } from '../../ledger/ledger-transaction';
 import { Repeated } from '../../core/lifecycle/repeated';
@@ -55,16 +55,19 @@ export class ExecutionCompletions {
     }
   }
 
-  /** What a caller that carried it out itself says. @throws NOT_FOUND; CONFLICT unless the execution is authorized. */
+  /**
+   * What a caller that carried it out itself says.
+   * @throws NOT_FOUND; PERMISSION_DENIED if only the gateway may report it; CONFLICT unless the execution is authorized.
+   */
   report(caller: Caller, id: string, outcome: ActionOutcome): Promise<Execution> {
     return this.ledger.prefetching(byId(EXECUTION, id)).write(caller, async (transaction) => {
-      const execution = await ownExecution(transaction, id);
+      const execution = await reportedExecution(transaction, id);
       if (execution.erased) throw conflict('The contents of the execution were erased; no result is taken any more.');
       if (execution.outcome !== 'authorized')
         throw conflict(
           `The execution is ${execution.outcome}. A result can be reported once, for an execution that is authorized.`,
         );
-      return completed(transaction, execution, outcome);
+      return completed(transaction, { ...execution, reason: outcome.failureCode }, outcome);
     });
   }
 
@@ -92,6 +95,18 @@ export class ExecutionCompletions {
     this.unwritten = [];
     await Promise.all(completions.map((completion) => this.write(completion)));
   }
+}
+
+/**
+ * The execution that a report names, for a caller who may report it.
+ * @throws NOT_FOUND; PERMISSION_DENIED
+ */
+async function reportedExecution(transaction: LedgerTransaction, id: string): Promise<Execution> {
+  const execution = await ownExecution(transaction, id);
+  const isReporter = transaction.caller.grants.has('report');
+  if (isReporter && execution.via === null) throw notFound('execution');
+  if (!isReporter && execution.via !== null) throw callerRefused('not_reporter');
+  return execution;
 }
 
 function completed(transaction: LedgerTransaction, execution: Execution, outcome: ActionOutcome): Execution {

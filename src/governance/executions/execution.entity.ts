@@ -44,6 +44,11 @@ const IS_EARLIER = `"run" IS NOT NULL AND ${WAS_AUTHORISED}`;
 /** The condition of the indexes by which those of a time are found. */
 export const IS_RECENT = `"erased" = 'false' AND ${WAS_AUTHORISED}`;
 
+/** The reason of an execution that may or may not have taken effect. */
+export const OUTCOME_UNKNOWN = 'outcome_unknown';
+/** The condition of the index by which such executions are found. */
+export const IS_UNKNOWN = `"outcome" = 'failed' AND "reason" = '${OUTCOME_UNKNOWN}'`;
+
 /** Other parameters that a reviewer would approve, and the grant for them; null: they have to be asked for. */
 export interface InsteadApproved {
   readonly parameters: JsonObject;
@@ -78,6 +83,8 @@ const OUTCOMES =
 @Index(['principal', 'createdSequence'], { where: '"principal" IS NOT NULL' })
 @Index(['run', 'createdSequence'], { where: '"run" IS NOT NULL' })
 @Index(['grantId', 'createdSequence'], { where: '"grantId" IS NOT NULL' })
+@Index(['via', 'createdSequence'], { where: '"via" IS NOT NULL' })
+@Index(['actionHash', 'completedAt'], { where: IS_UNKNOWN })
 @Index(['run', 'agentId', 'action', 'resourceKey'], { where: IS_EARLIER })
 @Index(['agentId', 'action', 'createdSequence'], { where: IS_RECENT })
 @Index(['agentId', 'resourceKey', 'action', 'createdSequence'], { where: IS_RECENT })
@@ -121,7 +128,7 @@ export class Execution {
   readonly outcome!: ExecutionOutcome;
 
   @Column('text', { nullable: true })
-  @ApiNullableText('For machines: why it was denied.')
+  @ApiNullableText('For machines: why it was denied, or why it failed, as its report says.')
   readonly reason!: string | null;
 
   /**
@@ -200,6 +207,10 @@ export class Execution {
   @Column('text', { nullable: true })
   readonly run!: string | null;
 
+  /** The upstream of the gateway through which it was asked for or resumed last; null without a gateway. */
+  @Column('text', { nullable: true })
+  readonly via!: string | null;
+
   /** The resource as conditions on earlier executions compare it; null once erased. Not hashed. */
   @Column('text', { nullable: true })
   readonly resourceKey!: string | null;
@@ -239,6 +250,7 @@ export const EXECUTION: RecordKind<Execution> = {
     traceId: null,
     onBehalfOf: null,
     run: null,
+    via: null,
     grantId: null,
     instead: null,
   },

@@ -1,5 +1,6 @@
 import { Body, Controller, Get, Param, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
+import { invalidField } from '../../core/errors/domain-error';
 import { withAgentId, withPersonId } from '../agents/find-agent';
 import { Answers, ApiRoute } from '../../http/openapi/answer-members';
 import { ApiRecordId } from '../../http/openapi/documentation.decorators';
@@ -24,7 +25,7 @@ export class ExecutionsController {
   ) {}
 
   @Get()
-  @RequiresScope('read', 'execute', 'review')
+  @RequiresScope('read', 'execute', 'review', 'report')
   @ApiRoute('List executions', 'Includes those that were refused.')
   @ApiList(ExecutionResponse, 'Executions in order of creation.')
   async list(
@@ -32,6 +33,8 @@ export class ExecutionsController {
     @ClientLeft() leaving: AbortSignal,
     @Query() query: ExecutionListQuery,
   ): Promise<ListAnswer<ExecutionResponse>> {
+    if (caller.grants.has('report') && query.via === undefined)
+      throw invalidField('query.via', 'is required for a key with the scope report: the upstream of the gateway');
     const list = await this.lists.open('executions', query, { limit: 50, order: 'asc' }, leaving);
     const named = await withPersonId(this.records, await withAgentId(this.records, list.filters, 'agentId'));
     const { from, to, ...filters } = named;
@@ -41,19 +44,20 @@ export class ExecutionsController {
   }
 
   @Post(':id/result')
-  @RequiresScope('execute')
+  @RequiresScope('execute', 'report')
   @ApiRoute(
     'Report the outcome of an execution',
-    'For an execution that was `authorized` and has been carried out by its caller. It can be reported once.',
+    'For an execution that was `authorized` and has been carried out by its caller. It can be reported once. An execution with ' +
+      '`via` is reported only with a key of the scope `report`, which reports no others.',
   )
   @ApiRecordId(EXECUTION)
   @Answers({ type: ExecutionResponse, description: 'The execution, which is now settled.' })
   async report(
     @Caller() caller: Caller,
     @Param('id') id: string,
-    @Body() { outcome, result = null, failureReason }: ReportResultRequest,
+    @Body() { outcome, result = null, failureReason, reason }: ReportResultRequest,
   ): Promise<ExecutionResponse> {
-    const reported = { outcome, result, failureReason: failureReason ?? null, failureCode: null };
+    const reported = { outcome, result, failureReason: failureReason ?? null, failureCode: reason ?? null };
     return ExecutionResponse.from(await this.completions.report(caller, id, reported));
   }
 }

@@ -7,6 +7,7 @@ import { ExecutionCompletions, InterruptedExecutions } from './execution-complet
 import { ExecutionRunner } from './execution-runner';
 import { EXECUTION } from './execution.entity';
 import { ExecutionsController } from './executions.controller';
+import { GatewayExecutions1766100000000 } from './gateway-executions.migration';
 import { RecentExecutions1766000000000 } from './recent-executions.migration';
 import { ActionHandlers } from './handlers/action-handlers';
 import { ActionRunner } from './handlers/action-runner';
@@ -14,7 +15,10 @@ import { StopsModule } from '../stops/stops.module';
 
 @Module({
   imports: [
-    LedgerModule.forFeature({ kinds: [EXECUTION], migrations: [RecentExecutions1766000000000] }),
+    LedgerModule.forFeature({
+      kinds: [EXECUTION],
+      migrations: [RecentExecutions1766000000000, GatewayExecutions1766100000000],
+    }),
     DiscoveryModule,
     StopsModule,
   ],

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { type Scope, SCOPES } from '../../ledger/caller';
+import { IMPLIED_SCOPES, type Scope } from '../../ledger/caller';
 import { subjectFault } from '../policies/patterns/subjects';
 import { repeatedName } from '../../core/values/repeated-name';
 import { parsedJson } from '../../core/json/json-value';
@@ -30,7 +30,7 @@ export interface TokenIssuer {
 
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
 const LONGEST_TEXT = 4_096;
-const GRANTED = SCOPES.filter((scope) => scope !== 'admin');
+const GRANTED = IMPLIED_SCOPES.filter((scope) => scope !== 'admin');
 
 const TEXT = textShape({ max: LONGEST_TEXT });
 const SUBJECTS = listShape(textShape({ max: LONGEST_TEXT, rule: subjectFault }), 1, 1_000, 'texts');

@@ -1,12 +1,12 @@
 import { type CanActivate, type ExecutionContext, Injectable, type Type } from '@nestjs/common';
-import { type Caller, callerOf, type Identity } from '../../ledger/caller';
+import { type Caller, callerOf, type Identity, isLoneScope } from '../../ledger/caller';
 import { Configuration } from '../../core/config/configuration';
 import type { Exchange, ServiceRequest } from '../request/service-request';
 import { ModuleRef } from '@nestjs/core';
-import { type DomainError, scopeMissing, unauthorized } from '../../core/errors/domain-error';
+import { type DomainError, loneScopeRefused, scopeMissing, unauthorized } from '../../core/errors/domain-error';
 import { isPreflight } from '../answers/common-headers';
 import { FailedAuthentications } from './failed-authentications';
-import type { AdmissionRule, RouteScopes } from '../request/routes';
+import type { AdmissionRule, RouteTraits } from '../request/routes';
 import { Authentication, presentsCredential } from './authentication';
 
 /**
@@ -44,8 +44,8 @@ export class ApiKeyGuard implements CanActivate {
       this.failures.note(request.address);
       throw unauthorized();
     }
-    const { scopes, admissionRule } = request.traits;
-    const refusal = refusalOf(identity, scopes);
+    const { admissionRule } = request.traits;
+    const refusal = refusalOf(identity, request.traits);
     const { id: requestId, address: ip, traceId } = request;
     const caller = callerOf(identity, { requestId, ip, traceId });
     request.caller = caller;
@@ -60,8 +60,12 @@ export class ApiKeyGuard implements CanActivate {
   }
 }
 
-function refusalOf(identity: Identity, scopes: RouteScopes): DomainError | null {
+function refusalOf(identity: Identity, { scopes, admitsLoneScopes }: RouteTraits): DomainError | null {
   if (scopes === 'unrouted') return null;
-  const isEnough = typeof scopes === 'string' || scopes.some((scope) => identity.grants.has(scope));
-  return identity.refusal() ?? (isEnough ? null : scopeMissing(scopes));
+  const refusal = identity.refusal();
+  if (refusal !== null) return refusal;
+  if (typeof scopes !== 'string')
+    return scopes.some((scope) => identity.grants.has(scope)) ? null : scopeMissing(scopes);
+  const lone = admitsLoneScopes ? undefined : identity.scopes.find(isLoneScope);
+  return lone === undefined ? null : loneScopeRefused(lone);
 }

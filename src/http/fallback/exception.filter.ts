@@ -45,9 +45,12 @@ export function errorStatus(error: DomainError): number {
 
 /** The body of every error answer. */
 export function errorBody(error: DomainError, requestId: string): { readonly error: object } {
-  const { details, reason, policy, decisionId, rejection, requestId: firstRequestId = requestId } = error.extras;
+  const { requestId: firstRequestId = requestId, details, reason, policy } = error.extras;
+  const { decisionId, executionId, rejection } = error.extras;
   const { code, message } = error;
-  return { error: { code, message, requestId: firstRequestId, details, reason, policy, decisionId, rejection } };
+  return {
+    error: { code, message, requestId: firstRequestId, details, reason, policy, decisionId, executionId, rejection },
+  };
 }
 
 function explainingHeaders({ extras: { reason, decisionId } }: DomainError): Record<string, string> {

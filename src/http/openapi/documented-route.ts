@@ -224,6 +224,11 @@ const REJECTION: SchemaObject = {
   },
 };
 
+const EXECUTION_ID: SchemaObject = {
+  type: 'string',
+  description: 'The execution that records the refusal. Only in answers of execute.',
+};
+
 const OWN_MEMBERS: Partial<Record<ErrorCode, OwnMembers>> = {
   VALIDATION_ERROR: { sometimes: { details: FAULTS } },
   PERMISSION_DENIED: {
@@ -232,10 +237,14 @@ const OWN_MEMBERS: Partial<Record<ErrorCode, OwnMembers>> = {
     },
     sometimes: {
       decisionId: { type: 'string', description: 'The decision that it waits for, or that rejected it.' },
+      executionId: EXECUTION_ID,
       rejection: REJECTION,
     },
   },
-  POLICY_DENIED: { always: { reason: { type: 'string', enum: [DENIED_BY_POLICY] }, policy: POLICY } },
+  POLICY_DENIED: {
+    always: { reason: { type: 'string', enum: [DENIED_BY_POLICY] }, policy: POLICY },
+    sometimes: { executionId: EXECUTION_ID },
+  },
 };
 
 /** `PermissionDeniedError` for `PERMISSION_DENIED`: plain `Error` would hide the built-in class of client languages. */

@@ -56,7 +56,9 @@ export class AppThrottlerGuard extends ThrottlerGuard {
 
   /** Without a promise where the count is in memory: one for each request would cost more than the count. */
   private count(request: ServiceRequest, response: Response, identity: Identity | null): Promise<boolean> {
-    const { isUncounted, rateLimitBucket, keyHoldersBucket } = request.traits;
+    const { rateLimitBucket, keyHoldersBucket } = request.traits;
+    // A gateway's reports must not compete with the requests that it passes on.
+    const isUncounted = request.traits.isUncounted || identity?.grants.has('report') === true;
     const admit = (status: RateLimitStatus): Promise<boolean> => {
       for (const [name, value] of status.headers) response.setHeader(name, value);
       if (status.exceeded && !isUncounted) throw rateLimited(status);

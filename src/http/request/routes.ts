@@ -53,6 +53,8 @@ export class RouteMarks {
   readonly isUncounted: boolean = false;
   /** A route that names no scope needs `admin`: a forgotten one is open only to callers who may do everything. */
   readonly scopes: RouteScopes = ['admin'];
+  /** A route that is open to every caller admits keys of a scope that they have alone only with this. */
+  readonly admitsLoneScopes: boolean = false;
   readonly admissionRule: Type<AdmissionRule> | undefined = undefined;
   /** The member of the body that names the acting agent. */
   readonly ownAgentMember: string | undefined = undefined;
@@ -114,7 +116,7 @@ export const RateLimitBucket = (name: string): MethodDecorator & ClassDecorator 
 export const RequiresScope = (...scopes: readonly [Scope, ...Scope[]]): MethodDecorator & ClassDecorator =>
   opensTo(scopes);
 
-/** The route is open to every caller, whatever its scopes. */
+/** The route is open to every caller, whatever its scopes, except keys of a scope that they have alone. */
 export const AnyScope = (): MethodDecorator & ClassDecorator => opensTo('any');
 
 /** The route, or every route of the controller, needs no API key. */

@@ -9,6 +9,7 @@ import {
   ResultNotReportedError,
 } from '../../../typescript/src/index.js';
 import { NestedTooDeepError } from '../../../typescript/src/plain-json.js';
+import type { ApprovalWaits } from '../approval-waits.js';
 import { waitingText } from '../decision-text.js';
 import { refusalText } from '../refusal-text.js';
 import { SettingsError } from '../settings.js';
@@ -22,8 +23,6 @@ import { UnknownOutcomeError } from './servers/unknown-outcome.js';
 /** The name of the question that a client is asked about a call that waits. */
 const QUESTION = 'approval';
 const FORM = { type: 'object' as const, properties: {} };
-/** As many requests as may wait for one agent by default: of more, the oldest is forgotten. */
-const MOST_PROMISES = 100;
 /** Errors with which nothing was asked, and nothing ran. */
 const UNASKED = [UnclearCallError, SettingsError, NestedTooDeepError];
 
@@ -51,17 +50,7 @@ export interface Gate {
   readonly pageOf: (decisionId: string) => Promise<string | null>;
   /** The calls that were passed to the server and are not reported yet. */
   readonly carrying: Set<Promise<unknown>>;
-  /** The calls that wait for each execution. */
-  readonly waiting: Map<string, Waiting>;
-  /** Executions whose client has had the answer that its call goes through once they are approved. */
-  readonly promised: Set<string>;
-}
-
-/** The calls that wait for one execution: the last of them that is cancelled withdraws it, if one of them has opened it. */
-export interface Waiting {
-  count: number;
-  /** Else somebody else waits for it, whom this proxy may not know. */
-  hasOpened: boolean;
+  readonly waits: ApprovalWaits;
 }
 
 /** How to ask the client while a call waits; null if it cannot be asked. */
@@ -89,23 +78,15 @@ export async function governedCall<Result>(
     const second = await attempt(gate, call, context, progress);
     if (!(second instanceof ApprovalPendingError)) return second;
     // Another call has used the approval: this one needs its own.
-    remember(gate.promised, second.execution.id);
+    gate.waits.promise(second.execution.id);
     return call.answers.refused(await pending(gate, call.name, second.execution));
   }
   if (waited.outcome !== 'pending_approval') return call.answers.refused(endedText(call.name, waited));
   const wasAsked = context.mcpReq.inputResponses?.[QUESTION] !== undefined;
-  remember(gate.promised, waited.id);
+  gate.waits.promise(waited.id);
   if (elicitation === null || wasAsked) return call.answers.refused(await pending(gate, call.name, waited));
   const asked = await question(gate, call.name, elicitation, waited);
   return asked ?? call.answers.refused(await pending(gate, call.name, waited));
-}
-
-/** A client need not call again, so they must not add up. */
-function remember(promised: Set<string>, id: string): void {
-  promised.delete(id);
-  promised.add(id);
-  const [oldest] = promised;
-  if (promised.size > MOST_PROMISES && oldest !== undefined) promised.delete(oldest);
 }
 
 /**
@@ -147,28 +128,18 @@ async function run<Result>(call: GovernedCall<Result>, passing: Passing): Promis
 
 /** The execution once it is decided, or when the call has waited long enough. @throws the reason of the client's signal. */
 async function approvalOf(
-  { governance, hold, waiting, promised }: Gate,
+  { governance, hold, waits }: Gate,
   name: string,
   { mcpReq: { signal } }: ServerContext,
   progress: CallProgress,
-  { execution: asked, isFirst }: ApprovalPendingError,
+  { execution, isFirst }: ApprovalPendingError,
 ): Promise<Execution> {
-  const { id } = asked;
-  const calls = waiting.get(id) ?? { count: 0, hasOpened: false };
-  calls.count += 1;
-  calls.hasOpened ||= isFirst;
-  waiting.set(id, calls);
-  const saying = progress.startWaiting(`${name} waits for the decision ${String(asked.decisionId)}.`);
+  const saying = progress.startWaiting(`${name} waits for the decision ${String(execution.decisionId)}.`);
+  const wait = (): Promise<Execution> => governance.decided(execution, { wait: hold, signal });
   try {
-    return await governance.decided(asked, { wait: hold, signal });
-  } catch (error) {
-    const isLast = calls.count === 1 && calls.hasOpened && !promised.has(id);
-    if (signal.aborted && isLast) await withdraw(governance, id);
-    throw error;
+    return await waits.during({ execution, isFirst, signal, wait, withdraw: () => withdraw(governance, execution.id) });
   } finally {
     saying.stop();
-    calls.count -= 1;
-    if (calls.count === 0) waiting.delete(id);
   }
 }
 

@@ -1,5 +1,6 @@
 import { McpServer, ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server';
 import type { GovernanceClient, KeptResults } from '../../../typescript/src/index.js';
+import { ApprovalWaits } from '../approval-waits.js';
 import { plain, printError } from '../output.js';
 import type { PrincipalOptions } from '../principal-options.js';
 import { SettingsError } from '../settings.js';
@@ -63,8 +64,7 @@ export async function proxyOf(first: Servers, options: ProxyOptions): Promise<Ma
     carrying,
     stops,
     results,
-    waiting: new Map(),
-    promised: new Set(),
+    waits: new ApprovalWaits(),
     pageOf: approvalPages(options.serviceUrl),
   };
   const identity = { name: first.only?.name ?? 'gov', version: '1.0.0' };

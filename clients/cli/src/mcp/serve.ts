@@ -12,7 +12,7 @@ import { LARGEST_MESSAGE } from './servers/messages.js';
 import { Pins } from './servers/pins.js';
 import { type MakeServer, type ProxyOptions, proxyOf } from './proxy.js';
 import { RateLimitLeft } from './rate-limit-left.js';
-import { serviceFetch } from './service-fetch.js';
+import { serviceFetch } from '../service-fetch.js';
 import { Servers } from './servers/servers.js';
 import { StopWatch } from './stop-watch.js';
 import { reached, serversOf, type TargetOptions } from './servers/targets.js';

@@ -1,4 +1,5 @@
 import { ApiProperty, OmitType } from '@nestjs/swagger';
+import type { FieldFault } from '../../../core/errors/domain-error';
 import { normaliseAgentName } from '../../agents/agent-name';
 import { QueryAgent } from '../../agents/dto/agent.dto';
 import { sampleId } from '../../../http/openapi/documentation.decorators';
@@ -6,7 +7,7 @@ import { WholeRequest } from '../../../http/validation/dto';
 import { DistinctStrings, ExpiryField, OptionalText, REMARK, RequiredText } from '../../../http/validation/fields';
 import { oneOfFault } from '../../../http/validation/shapes';
 import { QueryOneOf } from '../../../http/validation/query-fields';
-import { type Scope, SCOPES } from '../../../ledger/caller';
+import { IMPLIED_SCOPES, isLoneScope, type Scope, SCOPES } from '../../../ledger/caller';
 import { LONGEST_PRINCIPAL, principalPatternFault } from '../../policies/patterns/principals';
 import { ListQuery } from '../../../http/lists/list.query';
 import { API_KEY_STATUSES, ApiKey, type ApiKeyStatus, SAMPLE_PREFIX } from '../api-key.entity';
@@ -19,6 +20,21 @@ import {
 } from '../../../http/openapi/answer-members';
 import { ActorResponse } from '../../../http/authentication/actor.response';
 
+/** Faults of a key that has more than a scope that a key has alone. */
+function loneScopeFaults(scopes: unknown, agentId: unknown): FieldFault[] {
+  const listed = Array.isArray(scopes) ? scopes : [];
+  const lone = SCOPES.find((scope) => isLoneScope(scope) && listed.includes(scope));
+  if (lone === undefined) return [];
+  return [
+    ...(listed.length > 1
+      ? [{ field: 'scopes', message: `must have ${lone} alone: it goes with no other scope` }]
+      : []),
+    ...(agentId === undefined || agentId === null
+      ? []
+      : [{ field: 'agentId', message: `must be left out with the scope ${lone}: such a key is bound to nobody` }]),
+  ];
+}
+
 @WholeRequest(({ scopes, agentId, principals }) => [
   ...(agentId !== undefined && Array.isArray(scopes) && scopes.includes('admin')
     ? [
@@ -29,6 +45,7 @@ import { ActorResponse } from '../../../http/authentication/actor.response';
         },
       ]
     : []),
+  ...loneScopeFaults(scopes, agentId),
   ...(agentId === undefined && Array.isArray(principals) && principals.length > 0
     ? [{ field: 'principals', message: 'goes with agentId: a key that is bound to no agent may name anybody' }]
     : []),
@@ -43,9 +60,9 @@ export class CreateApiKeyRequest {
 
   @DistinctStrings({
     minItems: 1,
-    maxItems: SCOPES.length,
+    maxItems: IMPLIED_SCOPES.length,
     item: { max: 20, rule: (text) => oneOfFault(text, SCOPES) },
-    description: `What its holder may do: ${SCOPES.map((scope) => `\`${scope}\``).join(', ')}. \`admin\` includes all of them.`,
+    description: `What its holder may do: ${SCOPES.map((scope) => `\`${scope}\``).join(', ')}. \`admin\` includes all of them except \`report\`, which is for gateways and alone in its key.`,
     example: ['execute', 'propose'],
   })
   readonly scopes!: Scope[];

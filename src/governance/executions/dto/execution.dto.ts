@@ -12,12 +12,15 @@ import { sampleId } from '../../../http/openapi/documentation.decorators';
 
 const REPORTED_OUTCOMES = ['executed', 'failed'] as const;
 
-@WholeRequest(({ outcome, result, failureReason }) => [
+@WholeRequest(({ outcome, result, failureReason, reason }) => [
   ...(outcome === 'failed' && result !== undefined
     ? [{ field: 'result', message: 'belongs to the outcome "executed"; give the cause of a failure in failureReason' }]
     : []),
   ...(outcome === 'executed' && failureReason !== undefined
     ? [{ field: 'failureReason', message: 'belongs to the outcome "failed"' }]
+    : []),
+  ...(outcome === 'executed' && reason !== undefined && reason !== null
+    ? [{ field: 'reason', message: 'belongs to the outcome "failed"' }]
     : []),
 ])
 export class ReportResultRequest {
@@ -36,6 +39,21 @@ export class ReportResultRequest {
 
   @OptionalText({ max: 2000, description: 'A sentence. With `failed` only.' })
   readonly failureReason?: string;
+
+  @OptionalText({
+    max: 100,
+    rule: reasonFault,
+    description:
+      'For machines: why it failed. `not_sent`, `outcome_unknown`, `stopped`, or another word of `a–z`, `0–9` and `_`. It becomes the ' +
+      "execution's `reason`. With `failed` only.",
+  })
+  readonly reason?: string;
+}
+
+function reasonFault(reason: string): string | undefined {
+  return /^[a-z0-9_]+$/.test(reason)
+    ? undefined
+    : 'must have only the characters a–z, 0–9 and _, for example outcome_unknown';
 }
 
 @OrderedPeriod()
@@ -72,6 +90,12 @@ export class ExecutionListQuery extends ListQuery {
 
   @QueryText({ max: 200, description: 'Only executions in this run.' })
   readonly run?: string;
+
+  @QueryText({
+    max: 40,
+    description: 'Only executions through this upstream of a gateway. Required from a key with the scope `report`.',
+  })
+  readonly via?: string;
 
   @QueryTimestamp({
     description: 'Only executions begun from this time on: RFC 3339 with a zone, or a date (midnight UTC).',
@@ -112,7 +136,7 @@ export class OnBehalfOfResponse {
 export class ExecutionResponse extends OmitType(Execution, [
   ...(['createdSequence', 'entityId', 'principal', 'resourceKey', 'runBy'] as const),
   // In another order here.
-  ...(['traceId', 'onBehalfOf', 'run', 'grantId', 'instead', 'observed', 'erased'] as const),
+  ...(['traceId', 'onBehalfOf', 'run', 'via', 'grantId', 'instead', 'observed', 'erased'] as const),
 ] as const) {
   @ApiNullableText('The W3C trace of the request that made it: from its `traceparent` header. Null without one.')
   readonly traceId!: string | null;
@@ -126,6 +150,12 @@ export class ExecutionResponse extends OmitType(Execution, [
 
   @ApiNullableText('The conversation or task of the agent.')
   readonly run!: string | null;
+
+  @ApiNullableText(
+    'The upstream of the gateway that asked for it. Then only the gateway reports its outcome.',
+    'payments',
+  )
+  readonly via!: string | null;
 
   @ApiNullableText('The grant that authorised it.')
   readonly grantId!: string | null;

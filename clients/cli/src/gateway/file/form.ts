@@ -6,7 +6,7 @@ import type { FilePath } from './document.js';
 import type { GatewayInput } from './gateway-input.js';
 
 /** The build puts `gateway.schema.json` here. */
-const SCHEMA = new URL('../../../../../gateway.schema.json', import.meta.url);
+const SCHEMA = new URL('../../../../gateway.schema.json', import.meta.url);
 
 /**
  * Checks the members and types of a file by `gateway.schema.json`, and returns it without the parts that have faults, so that the

@@ -1,0 +1,158 @@
+import { randomUUID } from 'node:crypto';
+import { reviewersWords } from '../../../../typescript/src/governance-error.js';
+import type { Execution } from '../../../../typescript/src/index.js';
+import type { ApprovalWaits } from '../../approval-waits.js';
+import { nextServiceKey } from './ask-headers.js';
+import { Refusal } from './refusal.js';
+import {
+  type CallerService,
+  type ExecuteBody,
+  ReplayedRefusal,
+  ResumeConflict,
+  type ServiceExecution,
+} from './service-calls.js';
+
+/** Requests that follow one another under one key of a client, after executions that ended without being authorised. */
+const MAX_LINKS = 10;
+
+/** What is asked of the service for one request of a client. */
+export interface AuthorisationRequest {
+  readonly service: CallerService;
+  readonly agentId: string;
+  readonly body: ExecuteBody;
+  /** The client's key in its form for the service; null: the gateway makes one. */
+  readonly key: string | null;
+  readonly repeat: string | null;
+  readonly holdMs: number;
+  readonly waits: ApprovalWaits;
+  /** Fires when the client has gone. */
+  readonly signal: AbortSignal;
+}
+
+/** What follows from an execution: it was authorised for this request alone, or has to be asked for anew. */
+type Step =
+  { readonly kind: 'authorised'; readonly execution: Execution } | { readonly kind: 'again'; readonly after: string };
+
+/**
+ * Asks for an execution that is authorised for this very request, and may be sent once.
+ * @throws Refusal; the reason of `signal` if the client leaves while it waits
+ */
+export async function authorise(request: AuthorisationRequest): Promise<Execution> {
+  let key = request.key ?? randomUUID();
+  for (let link = 1; ; link += 1) {
+    const step = await ask({ ...request, holdMs: link === 1 ? request.holdMs : 0 }, key, link === MAX_LINKS);
+    if (step.kind === 'authorised') return step.execution;
+    if (link === MAX_LINKS)
+      throw new Refusal(409, null, 'Too many requests had this Idempotency-Key. Repeat it with another.');
+    key = request.key === null ? randomUUID() : nextServiceKey(key, step.after);
+  }
+}
+
+async function ask(request: AuthorisationRequest, idempotencyKey: string, isLast: boolean): Promise<Step> {
+  const { service, agentId, body, repeat, key } = request;
+  const isOwnKey = key === null;
+  let answer: ServiceExecution;
+  try {
+    answer = await service.execute(agentId, body, { idempotencyKey, repeat });
+  } catch (error) {
+    // A refusal is not repeated to a client: the answer may be another now.
+    if (!isOwnKey && error instanceof ReplayedRefusal && typeof error.facts.executionId === 'string' && !isLast)
+      return { kind: 'again', after: error.facts.executionId };
+    throw error;
+  }
+  if (isOwnKey || !answer.isReplayed) return proceed(request, answer, true);
+  return proceed(request, { ...answer, execution: await service.read(answer.execution.id) }, false);
+}
+
+/** @param isAnswer true if the service answered it to this request: what a GET shows may belong to another one */
+async function proceed(request: AuthorisationRequest, answer: ServiceExecution, isAnswer: boolean): Promise<Step> {
+  const { execution } = answer;
+  switch (execution.outcome) {
+    case 'pending_approval':
+      return afterWait(request, await waitFor(request, answer));
+    case 'approved':
+      return resume(request, execution);
+    case 'authorized':
+      if (isAnswer) return { kind: 'authorised', execution };
+      throw alreadySent(execution);
+    case 'rejected':
+      throw rejected(execution);
+    case 'denied':
+    case 'expired':
+    case 'cancelled':
+      return { kind: 'again', after: execution.id };
+    case 'executed':
+    case 'failed':
+    case 'interrupted':
+    case 'running':
+      throw alreadySent(execution);
+  }
+}
+
+async function waitFor(request: AuthorisationRequest, answer: ServiceExecution): Promise<Execution> {
+  const { service, holdMs, waits, signal } = request;
+  const { execution, isFirst } = answer;
+  const wait = (): Promise<Execution> => service.wait(execution, holdMs / 1_000, signal);
+  return waits.during({ execution, isFirst, signal, wait, withdraw: () => service.cancel(execution.id) });
+}
+
+async function afterWait(request: AuthorisationRequest, execution: Execution): Promise<Step> {
+  switch (execution.outcome) {
+    case 'pending_approval':
+      request.waits.promise(execution.id);
+      throw approvalRequired(execution, 'The same request again waits, or passes once it is approved.');
+    case 'approved':
+      return resume(request, execution);
+    case 'rejected':
+      throw rejected(execution);
+    case 'expired':
+    case 'cancelled':
+      throw approvalRequired(execution, `It is ${execution.outcome}: the same request again asks anew.`);
+    case 'authorized':
+    case 'denied':
+    case 'executed':
+    case 'failed':
+    case 'interrupted':
+    case 'running':
+      return takenByAnother(request, execution);
+  }
+}
+
+async function resume(request: AuthorisationRequest, execution: Execution): Promise<Step> {
+  request.signal.throwIfAborted();
+  const { service, body } = request;
+  try {
+    const resumed = await service.resume(execution.id, body.via, randomUUID());
+    if (resumed.execution.outcome === 'authorized') return { kind: 'authorised', execution: resumed.execution };
+    throw alreadySent(resumed.execution);
+  } catch (error) {
+    if (!(error instanceof ResumeConflict)) throw error;
+    return takenByAnother(request, await service.read(execution.id));
+  }
+}
+
+/** Another call has used the approval, or it has ended: a call without a key of its client needs its own. */
+function takenByAnother({ key }: AuthorisationRequest, execution: Execution): Step {
+  const { id, outcome } = execution;
+  if (outcome === 'rejected') throw rejected(execution);
+  if (key === null || outcome === 'expired' || outcome === 'cancelled') return { kind: 'again', after: id };
+  throw alreadySent(execution);
+}
+
+function alreadySent({ id, outcome, decisionId }: Execution): Refusal {
+  const message =
+    `The request was authorised before, as the execution ${id}, which is ${outcome}. It is not sent again: ` +
+    `GET /-/executions/${id} shows what came of it.`;
+  return new Refusal(422, 'already_sent', message, { executionId: id, decisionId });
+}
+
+function rejected(execution: Execution): Refusal {
+  const { id, decisionId, rejection } = execution;
+  const message = `The request was rejected by the decision ${String(decisionId)}. ${reviewersWords(rejection)}`.trim();
+  return new Refusal(403, 'approval_rejected', message, { executionId: id, decisionId, rejection: rejection ?? null });
+}
+
+function approvalRequired({ id, decisionId }: Execution, advice: string): Refusal {
+  const message = `The request was not sent: it needs an approval, by the decision ${String(decisionId)}. ${advice}`;
+  return new Refusal(403, 'approval_required', message, { executionId: id, decisionId });
+}

@@ -1,0 +1,130 @@
+import { createHash } from 'node:crypto';
+import type { Execution } from '../../../../typescript/src/index.js';
+import type { ClientExchange } from '../listener/http-listener.js';
+import { deliver, type Delivery, resetConnection } from '../response/deliver.js';
+import type { ResponseRefusal } from '../response/header-rules.js';
+import { filterResponse, type FilteredResponse, type ResponseContext } from '../response/response-filter.js';
+import type { SendFailure, UpstreamResponse } from '../upstream/exchange.js';
+import type { UpstreamClient, UpstreamRequest } from '../upstream/upstream-client.js';
+import type { Journal, Report } from './journal.js';
+import { Refusal, unavailable } from './refusal.js';
+import type { Reports } from './reports.js';
+
+/** What may be sent: once, and only now. */
+export interface AuthorisedRequest {
+  readonly exchange: ClientExchange;
+  /** Null for a route that is only evaluated. */
+  readonly execution: Execution | null;
+  readonly request: UpstreamRequest;
+  readonly client: UpstreamClient;
+  /** Name of the upstream. */
+  readonly upstream: string;
+  readonly context: ResponseContext;
+  readonly journal: Journal;
+  readonly reports: Reports;
+  /** Fires when the call is stopped. */
+  readonly stopped: AbortSignal;
+}
+
+/**
+ * Sends a request that is authorised, returns its answer, and reports what became of it.
+ * @throws Refusal, with which nothing of an answer was returned
+ */
+export async function carryOut(call: AuthorisedRequest): Promise<void> {
+  const { exchange, client, request, stopped } = call;
+  await noteInJournal(call);
+  if (exchange.left.aborted) {
+    report(call, failed('not_sent', 'The client left before the request was sent.'));
+    return;
+  }
+  const result = await client.send(request, stopped);
+  if (result.kind === 'failure') throw failureRefusal(call, result);
+  await passOn(call, result);
+}
+
+const NOTHING_RETURNED: Delivery = { sha256: createHash('sha256').digest('hex'), bytes: 0, cut: 'upstream' };
+
+/** The status is known: it is what is reported, whatever becomes of the rest. */
+async function passOn(call: AuthorisedRequest, answer: UpstreamResponse): Promise<void> {
+  const { exchange, context, execution, stopped } = call;
+  const { response, left } = exchange;
+  if (left.aborted) {
+    answer.body.destroy();
+    report(call, reportOf(answer.status, NOTHING_RETURNED));
+    return;
+  }
+  let filtered: FilteredResponse | ResponseRefusal | null = null;
+  try {
+    filtered = await filterResponse(answer, context);
+  } catch {
+    // It broke off while it was read whole.
+    if (stopped.aborted) throw stoppedRefusal(call);
+    resetConnection(response.socket);
+  }
+  if (filtered?.kind === 'response') {
+    const delivery = await deliver(filtered, response);
+    report(call, stopped.aborted && delivery.cut !== null ? stoppedReport() : reportOf(answer.status, delivery));
+    return;
+  }
+  report(call, reportOf(answer.status, NOTHING_RETURNED));
+  if (filtered !== null)
+    throw withExecution(new Refusal(filtered.status, filtered.reason, filtered.message), execution);
+}
+
+/** @throws Refusal 503 if the entry is not on disk: nothing is sent then */
+async function noteInJournal(call: AuthorisedRequest): Promise<void> {
+  const { execution, journal, upstream } = call;
+  if (execution === null) return;
+  try {
+    await journal.begin({ executionId: execution.id, upstream, at: new Date().toISOString() });
+  } catch {
+    report(call, failed('not_sent', 'The journal of the gateway could not be written.'));
+    throw unavailable('The journal of the gateway cannot be written, so nothing was sent.');
+  }
+}
+
+function failureRefusal(call: AuthorisedRequest, { reason, code }: SendFailure): Refusal {
+  const { execution, stopped, upstream } = call;
+  if (stopped.aborted) return stoppedRefusal(call);
+  if (reason === 'not_sent') {
+    report(call, failed('not_sent', `The upstream could not be reached (${code}).`));
+    const message = `The upstream ${upstream} cannot be reached (${code}), so nothing was sent.`;
+    return withExecution(new Refusal(502, 'upstream_unreachable', message), execution);
+  }
+  report(call, failed('outcome_unknown', `The upstream gave no answer (${code}).`));
+  const message =
+    `The upstream ${upstream} gave no answer (${code}), so it is not known whether the request was carried out. ` +
+    'Find that out before you repeat it.';
+  return withExecution(new Refusal(422, 'outcome_unknown', message), execution);
+}
+
+function withExecution({ status, reason, message, facts }: Refusal, execution: Execution | null): Refusal {
+  if (execution === null) return new Refusal(status, reason, message, facts);
+  return new Refusal(status, reason, message, { ...facts, executionId: execution.id });
+}
+
+function report({ execution, reports }: AuthorisedRequest, outcome: Report): void {
+  if (execution !== null) reports.add(execution.id, outcome);
+}
+
+function failed(reason: string, failureReason: string): Report {
+  return { outcome: 'failed', reason, failureReason };
+}
+
+function stoppedRefusal(call: AuthorisedRequest): Refusal {
+  report(call, stoppedReport());
+  return withExecution(new Refusal(403, 'stopped', STOPPED), call.execution);
+}
+
+const STOPPED = 'Somebody stopped the agent while the request ran; what it had done by then is not known.';
+
+function stoppedReport(): Report {
+  return failed('stopped', STOPPED);
+}
+
+const FIRST_ERROR = 400;
+
+function reportOf(status: number, { sha256, bytes, cut }: Delivery): Report {
+  if (status >= FIRST_ERROR) return { outcome: 'failed', failureReason: `HTTP ${status}` };
+  return { outcome: 'executed', result: { status, sha256, bytes, ...(cut !== null && { cut: true }) } };
+}

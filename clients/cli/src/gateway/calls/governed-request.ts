@@ -1,0 +1,185 @@
+import type { Execution } from '../../../../typescript/src/index.js';
+import type { ApprovalWaits } from '../../approval-waits.js';
+import { VERSION } from '../../version.js';
+import type { BodyRoom } from '../body-room.js';
+import type { HttpUpstream } from '../file/gateway-config.js';
+import { bodyBound, readBody } from '../listener/body.js';
+import type { ClientExchange } from '../listener/http-listener.js';
+import { type ActionRequest, buildAction } from '../request/build-action.js';
+import { matchRequest } from '../request/match-request.js';
+import type { RequestRefusal } from '../request/request-refusal.js';
+import type { Redactor } from '../response/redactor.js';
+import { ResponseUrls } from '../response/response-urls.js';
+import type { SecretStore } from '../secrets/secret-store.js';
+import { buildCredentials } from '../upstream/credentials.js';
+import { buildRequestHeaders } from '../upstream/request-headers.js';
+import type { UpstreamClient, UpstreamRequest } from '../upstream/upstream-client.js';
+import { type AskHeaders, readAskHeaders, serviceKey } from './ask-headers.js';
+import { authorise } from './authorisation.js';
+import { type CallerSearch } from './caller.js';
+import { carryOut } from './carry-out.js';
+import { requireAllowed } from './evaluation.js';
+import type { Journal } from './journal.js';
+import type { Caller } from './known-callers.js';
+import { Refusal, unavailable } from './refusal.js';
+import type { Reports } from './reports.js';
+import type { RunningCalls } from './running-calls.js';
+import type { CallerService } from './service-calls.js';
+
+/** What all requests share. */
+export interface CallParts {
+  readonly journal: Journal;
+  readonly reports: Reports;
+  readonly calls: RunningCalls;
+  readonly waits: ApprovalWaits;
+  readonly room: BodyRoom;
+}
+
+/** An upstream with its connections. */
+export interface OpenUpstream {
+  readonly config: HttpUpstream;
+  readonly client: UpstreamClient;
+  readonly secrets: SecretStore;
+  /** Finds the credentials as they are now. */
+  readonly redactor: () => Redactor;
+}
+
+/** A request whose caller is known. */
+export interface IdentifiedRequest {
+  readonly exchange: ClientExchange;
+  readonly upstream: OpenUpstream;
+  readonly search: CallerSearch;
+  readonly service: CallerService;
+  readonly caller: Caller;
+  readonly traceparent: string | null;
+  /** Where the client reaches the upstream, without a final `/`. */
+  readonly gatewayBase: string;
+}
+
+/** What is noted of a request for its log line. */
+export interface RequestNote {
+  upstream: string | null;
+  route: string | null;
+  executionId: string | null;
+  reason: string | null;
+}
+
+/** Serves a request from its head to the end of its response. @throws Refusal */
+export async function governRequest(request: IdentifiedRequest, parts: CallParts, note: RequestNote): Promise<void> {
+  const { exchange, upstream, search } = request;
+  const ask = readAskHeaders(search.rawHeaders);
+  const { method = '' } = exchange.request;
+  const { target, rawHeaders } = search;
+  const match = accepted(matchRequest(upstream.config, { method, target, rawHeaders }));
+  note.route = match.route.match;
+  const { maxBodyBytes } = match.route;
+  const bytes = bodyBound(exchange, maxBodyBytes);
+  const release = bytes === 0 ? (): void => undefined : await parts.room.reserve(bytes, exchange.left);
+  if (release === null) throw unavailable('The gateway has no room for the body now.');
+  try {
+    const body = bytes === 0 ? Buffer.alloc(0) : await readBody(exchange, maxBodyBytes);
+    const action = accepted(buildAction(match, body));
+    await run({ request, parts, note, ask, action, body });
+  } finally {
+    release();
+  }
+}
+
+interface ActionToRun {
+  readonly request: IdentifiedRequest;
+  readonly parts: CallParts;
+  readonly note: RequestNote;
+  readonly ask: AskHeaders;
+  readonly action: ActionRequest;
+  readonly body: Buffer;
+}
+
+/** Registered for stops before it is authorised, so that no stop falls between. */
+async function run(toRun: ActionToRun): Promise<void> {
+  const { request, parts, note, action, body } = toRun;
+  const { exchange, upstream, caller, service } = request;
+  const { action: name, resource } = action;
+  const call = { caller, service, action: name, resourceType: resource.type, resourceId: resource.id };
+  await parts.calls.during(call, async (stopped) => {
+    const execution = await permit(toRun);
+    note.executionId = execution?.id ?? null;
+    const { target } = request.search;
+    await carryOut({
+      exchange,
+      execution,
+      request: upstreamRequest(request, execution, { body, timeoutMs: action.route.timeoutMs }),
+      client: upstream.client,
+      upstream: upstream.config.name,
+      context: {
+        method: exchange.request.method ?? '',
+        urls: new ResponseUrls(upstream.config.url, target, request.gatewayBase),
+        redactor: upstream.redactor(),
+      },
+      journal: parts.journal,
+      reports: parts.reports,
+      stopped,
+    });
+  });
+}
+
+/** The execution that may be sent; null for a route that is only evaluated. @throws Refusal */
+async function permit({ request, parts, ask, action }: ActionToRun): Promise<Execution | null> {
+  const { service, caller, upstream, exchange, search } = request;
+  const { onBehalfOf, run: name, idempotencyKey, repeat } = ask;
+  const body = {
+    action: action.action,
+    resourceType: action.resource.type,
+    resourceId: action.resource.id,
+    parameters: action.parameters,
+    ...(action.secret.length > 0 && { secret: action.secret }),
+    ...(onBehalfOf !== null && { onBehalfOf: { subject: onBehalfOf } }),
+    ...(name !== null && { run: name }),
+  };
+  if (!action.route.isRecorded) {
+    await requireAllowed(service, { agent: caller.agentId, ...body });
+    return null;
+  }
+  const via = upstream.config.name;
+  const [path = ''] = search.target.split('?', 1);
+  const { method = '' } = exchange.request;
+  return authorise({
+    service,
+    agentId: caller.agentId,
+    body: { ...body, via },
+    key: idempotencyKey === null ? null : serviceKey(via, method, path, idempotencyKey),
+    repeat,
+    holdMs: action.route.holdMs,
+    waits: parts.waits,
+    signal: exchange.left,
+  });
+}
+
+function upstreamRequest(
+  { upstream, search, exchange, traceparent }: IdentifiedRequest,
+  execution: Execution | null,
+  { body, timeoutMs }: Pick<UpstreamRequest, 'body' | 'timeoutMs'>,
+): UpstreamRequest {
+  const { config, secrets } = upstream;
+  const credentials = buildCredentials(config.credentials, (source) => secrets.value(source));
+  const { idempotencyHeader } = config;
+  const headers = buildRequestHeaders({
+    rawHeaders: search.rawHeaders,
+    listed: config.headers,
+    credentials: credentials.headers,
+    ...(traceparent !== null && { traceparent }),
+    ...(execution !== null && idempotencyHeader !== undefined && { idempotency: [idempotencyHeader, execution.id] }),
+    version: VERSION,
+  });
+  const { method = '' } = exchange.request;
+  return { method, target: search.target, headers, credentialQuery: credentials.query, body, timeoutMs };
+}
+
+/** @throws Refusal for what the request step refuses */
+function accepted<Value extends object>(value: Value | RequestRefusal): Value {
+  if (isRefusal(value)) throw new Refusal(value.status, value.reason, value.message);
+  return value;
+}
+
+function isRefusal(value: object): value is RequestRefusal {
+  return 'status' in value && 'reason' in value;
+}

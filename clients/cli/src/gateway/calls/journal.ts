@@ -1,0 +1,222 @@
+import { closeSync, fsyncSync, openSync, readFileSync } from 'node:fs';
+import { type FileHandle, open, rename } from 'node:fs/promises';
+import type { Server } from 'node:net';
+import { dirname, join } from 'node:path';
+import { SettingsError } from '../../settings.js';
+import { holdFolder } from './journal-folder.js';
+
+/** What is reported of an execution. It is an ordinary body of `POST /executions/:id/result`. */
+export type Report =
+  | { readonly outcome: 'executed'; readonly result: ResultSummary }
+  | {
+      readonly outcome: 'failed';
+      readonly reason?: string;
+      readonly failureReason: string;
+      readonly result?: ResultSummary;
+    };
+
+/** What was returned to the client. */
+export interface ResultSummary {
+  readonly status: number;
+  readonly sha256: string;
+  readonly bytes: number;
+  readonly cut?: true;
+}
+
+/** An authorised execution that is about to be sent. */
+export interface SentEntry {
+  readonly executionId: string;
+  readonly upstream: string;
+  readonly at: string;
+}
+
+/** An execution that the service has not taken a report of. */
+export interface OpenEntry extends SentEntry {
+  /** Null if the gateway ended before its outcome was known. */
+  readonly report: Report | null;
+}
+
+type Line = SentEntry | { readonly executionId: string; readonly report: Report } | { readonly taken: string };
+
+const FILE = 'journal.jsonl';
+/** A file with fewer bytes is not written anew to drop what has ended. */
+const MIN_REWRITTEN_BYTES = 4 * 2 ** 20;
+
+interface PendingLine {
+  readonly text: string;
+  readonly isSynced: boolean;
+  readonly resolve: () => void;
+  readonly reject: (error: Error) => void;
+}
+
+/**
+ * What the gateway sends, on disk before it is sent. Lines that wait while the disk is busy are written together. After a write
+ * that failed, the file is written anew, so that nothing is added to half a line.
+ */
+export class Journal {
+  private readonly lines: PendingLine[] = [];
+  private writing: Promise<void> | null = null;
+  private isDamaged = false;
+  private file: FileHandle | null = null;
+  private bytes = 0;
+  /** Bytes after which the file is written anew. */
+  private maxBytes = MIN_REWRITTEN_BYTES;
+
+  private constructor(
+    private readonly path: string,
+    private readonly folder: Server,
+    private readonly entries: Map<string, OpenEntry>,
+  ) {}
+
+  /** @throws FolderHeldError; SettingsError if the file cannot be read or written */
+  static async open(folder: string): Promise<Journal> {
+    const held = await holdFolder(folder);
+    const path = join(folder, FILE);
+    const journal = new Journal(path, held, entriesIn(textOf(path)));
+    try {
+      await journal.rewrite();
+    } catch (error) {
+      held.close();
+      throw new SettingsError(`The journal cannot be written: ${String(error)}`);
+    }
+    return journal;
+  }
+
+  /** Executions without a report that was taken. */
+  openEntries(): OpenEntry[] {
+    return [...this.entries.values()];
+  }
+
+  /** Resolves once the entry is on disk. */
+  async begin(entry: SentEntry): Promise<void> {
+    this.entries.set(entry.executionId, { ...entry, report: null });
+    try {
+      await this.write(entry, true);
+    } catch (error) {
+      this.entries.delete(entry.executionId);
+      throw error;
+    }
+  }
+
+  /** Keeps what became of an execution, until the service has taken it. */
+  async note(executionId: string, report: Report): Promise<void> {
+    const entry = this.entries.get(executionId);
+    if (entry === undefined) return;
+    this.entries.set(executionId, { ...entry, report });
+    await this.write({ executionId, report }, false);
+  }
+
+  /** The service has taken the report, or has refused it for good. */
+  async end(executionId: string): Promise<void> {
+    if (!this.entries.delete(executionId)) return;
+    await this.write({ taken: executionId }, false);
+  }
+
+  async close(): Promise<void> {
+    await this.writing;
+    await this.file?.close();
+    this.folder.close();
+  }
+
+  private write(line: Line, isSynced: boolean): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.lines.push({ text: `${JSON.stringify(line)}\n`, isSynced, resolve, reject });
+      this.writing ??= this.writeLines();
+    });
+  }
+
+  private async writeLines(): Promise<void> {
+    for (let batch = this.lines.splice(0); batch.length > 0; batch = this.lines.splice(0)) {
+      try {
+        // What is written anew has every open entry, so also those of this batch.
+        if (this.isDamaged || this.bytes > this.maxBytes) await this.rewrite();
+        else await this.append(batch);
+        for (const line of batch) line.resolve();
+      } catch (error) {
+        this.isDamaged = true;
+        for (const line of batch) line.reject(error as Error);
+      }
+    }
+    this.writing = null;
+  }
+
+  private async append(batch: readonly PendingLine[]): Promise<void> {
+    if (this.file === null) throw new Error('The journal is closed.');
+    const text = batch.map((line) => line.text).join('');
+    await this.file.appendFile(text);
+    this.bytes += Buffer.byteLength(text);
+    if (batch.some(({ isSynced }) => isSynced)) await this.file.datasync();
+  }
+
+  /** Replaces the file by one with the open entries, in one step. */
+  private async rewrite(): Promise<void> {
+    const draft = `${this.path}.new`;
+    const text = this.openEntries().flatMap(linesOf).join('');
+    const file = await open(draft, 'w', 0o600);
+    try {
+      await file.writeFile(text);
+      await file.datasync();
+      await rename(draft, this.path);
+      syncFolder(dirname(this.path));
+    } catch (error) {
+      await file.close();
+      throw error;
+    }
+    await this.file?.close();
+    this.file = file;
+    this.bytes = Buffer.byteLength(text);
+    this.maxBytes = Math.max(MIN_REWRITTEN_BYTES, 2 * this.bytes);
+    this.isDamaged = false;
+  }
+}
+
+function linesOf({ report, ...entry }: OpenEntry): string[] {
+  const { executionId } = entry;
+  const lines: Line[] = report === null ? [entry] : [entry, { executionId, report }];
+  return lines.map((line) => `${JSON.stringify(line)}\n`);
+}
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '';
+    throw new SettingsError(`The journal cannot be read: ${String(error)}`);
+  }
+}
+
+/** The last line may be half written: what it says was not synced, so nothing was sent for it. */
+function entriesIn(text: string): Map<string, OpenEntry> {
+  const entries = new Map<string, OpenEntry>();
+  for (const line of text.split('\n').map(lineIn)) {
+    if (line === null) continue;
+    if ('taken' in line) entries.delete(line.taken);
+    else if ('upstream' in line) entries.set(line.executionId, { ...line, report: null });
+    else withReport(entries, line);
+  }
+  return entries;
+}
+
+function withReport(entries: Map<string, OpenEntry>, line: { executionId: string; report: Report }): void {
+  const entry = entries.get(line.executionId);
+  if (entry !== undefined) entries.set(line.executionId, { ...entry, report: line.report });
+}
+
+function lineIn(text: string): Line | null {
+  try {
+    return JSON.parse(text) as Line;
+  } catch {
+    return null;
+  }
+}
+
+/** A new name is on disk once its folder is. */
+function syncFolder(folder: string): void {
+  if (process.platform === 'win32') return;
+  const descriptor = openSync(folder, 'r');
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}

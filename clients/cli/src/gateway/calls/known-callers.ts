@@ -1,0 +1,55 @@
+import { createHash } from 'node:crypto';
+import { Refusal } from './refusal.js';
+import type { CallerService } from './service-calls.js';
+
+/** A caller of the gateway as the service knows it. */
+export interface Caller {
+  /** Hash of its key, which is kept nowhere else. */
+  readonly id: string;
+  readonly agentId: string;
+  /** Id of the key, or name of the token's subject. */
+  readonly actorId: string;
+}
+
+/** Milliseconds for which an answer is used again. The service checks the key again at each execute. */
+const MAX_AGE_MS = 30_000;
+const MAX_CALLERS = 10_000;
+
+interface CachedCaller {
+  readonly caller: Caller;
+  readonly until: number;
+}
+
+/** Finds out whose a key is, and remembers it for a short time. */
+export class KnownCallers {
+  private readonly callers = new Map<string, CachedCaller>();
+
+  /** @throws Refusal 401 for an unknown key, 403 for one that is bound to no agent, 503 if the service is away */
+  async require(key: string, service: CallerService): Promise<Caller> {
+    const id = createHash('sha256').update(key).digest('base64url');
+    const cached = this.callers.get(id);
+    if (cached !== undefined && cached.until > performance.now()) return cached.caller;
+    const { agentId, actor } = await service.me();
+    if (agentId === null)
+      throw new Refusal(
+        403,
+        'caller_not_bound',
+        'The key is bound to no agent. Use a key or token of the agent that acts.',
+      );
+    const caller = { id, agentId, actorId: actor.id };
+    this.callers.delete(id);
+    this.callers.set(id, { caller, until: performance.now() + MAX_AGE_MS });
+    const [oldest] = this.callers.keys();
+    if (this.callers.size > MAX_CALLERS && oldest !== undefined) this.callers.delete(oldest);
+    return caller;
+  }
+
+  /** Its key may have ended, or its agent is suspended. */
+  forget({ id }: Caller): void {
+    this.callers.delete(id);
+  }
+
+  clear(): void {
+    this.callers.clear();
+  }
+}

@@ -1,0 +1,100 @@
+import type { IncomingMessage } from 'node:http';
+import { readBody, bodyBound } from '../listener/body.js';
+import type { ClientExchange } from '../listener/http-listener.js';
+import { serviceFetch } from '../../service-fetch.js';
+import { readTraceparent } from './ask-headers.js';
+import { findCaller } from './caller.js';
+import { Refusal, unavailable } from './refusal.js';
+
+/** A request to the gateway itself. */
+export interface OwnRequest {
+  readonly exchange: ClientExchange;
+  /** Path and query. */
+  readonly target: string;
+  readonly service: URL;
+}
+
+const EXECUTION = /^\/-\/executions\/([A-Za-z0-9_]{1,64})(?:\?wait=(\d{1,2}))?$/;
+const CANCEL = /^\/-\/executions\/([A-Za-z0-9_]{1,64})\/cancel$/;
+const HEALTH_TIMEOUT_MS = 5_000;
+/** Milliseconds beyond the time for which the service was asked to hold its answer. */
+const TIMEOUT_MS = 15_000;
+const MAX_BODY_BYTES = 64 * 1024;
+const FIRST_SERVER_ERROR = 500;
+
+/**
+ * Answers `/-/health`, and passes on what an agent needs to wait for its executions, with its own key.
+ * @throws Refusal
+ */
+export async function answerOwnPath(own: OwnRequest): Promise<void> {
+  const { exchange, target } = own;
+  const { method = '' } = exchange.request;
+  const isRead = method === 'GET' || method === 'HEAD';
+  if (target === '/-/health' && isRead) return answerHealth(own);
+  const [, id, wait] = EXECUTION.exec(target) ?? [];
+  if (id !== undefined && isRead) return passOn(own, { method: 'GET', path: `/${id}`, wait: Number(wait ?? 0) });
+  const [, cancelled] = CANCEL.exec(target) ?? [];
+  if (cancelled !== undefined && method === 'POST')
+    return passOn(own, { method: 'POST', path: `/${cancelled}/cancel`, wait: 0 });
+  throw new Refusal(
+    404,
+    null,
+    'The gateway itself serves /-/health, /-/executions/<id>?wait= and /-/executions/<id>/cancel.',
+  );
+}
+
+async function answerHealth({ exchange, service }: OwnRequest): Promise<void> {
+  const isHealthy = await serviceFetch(new URL('/api/v1/health', service), {
+    signal: AbortSignal.timeout(HEALTH_TIMEOUT_MS),
+  })
+    .then(({ ok }) => ok)
+    .catch(() => false);
+  if (!isHealthy) throw unavailable('The governance service does not answer.');
+  sendJson(exchange, 200, JSON.stringify({ status: 'ok' }));
+}
+
+interface ServiceRequest {
+  readonly method: 'GET' | 'POST';
+  /** Below the executions. */
+  readonly path: string;
+  /** Seconds. */
+  readonly wait: number;
+}
+
+async function passOn(
+  { exchange, target, service }: OwnRequest,
+  { method, path, wait }: ServiceRequest,
+): Promise<void> {
+  const { request, left } = exchange;
+  const { key } = findCaller({ target, rawHeaders: request.rawHeaders }, null);
+  const body = bodyBound(exchange, MAX_BODY_BYTES) === 0 ? null : await readBody(exchange, MAX_BODY_BYTES);
+  const url = new URL(`/api/v1/executions${path}${wait === 0 ? '' : `?wait=${wait}`}`, service);
+  const signal = AbortSignal.any([left, AbortSignal.timeout(1_000 * wait + TIMEOUT_MS)]);
+  const headers = { ...serviceHeaders(request, key), ...(body !== null && { 'Content-Type': 'application/json' }) };
+  const text = body?.toString('utf8') ?? null;
+  const answer = await serviceFetch(url, { method, headers, body: text, signal }).catch(() => {
+    throw unavailable('The governance service does not answer now.');
+  });
+  if (answer.status >= FIRST_SERVER_ERROR || answer.status === 429)
+    throw unavailable('The governance service does not answer now.');
+  sendJson(exchange, answer.status, await answer.text());
+}
+
+function serviceHeaders({ socket, rawHeaders }: IncomingMessage, key: string): Record<string, string> {
+  const traceparent = readTraceparent(rawHeaders);
+  return {
+    Authorization: `Bearer ${key}`,
+    'X-Forwarded-For': socket.remoteAddress ?? '',
+    ...(traceparent !== null && { traceparent }),
+  };
+}
+
+function sendJson({ request, response }: ClientExchange, status: number, body: string): void {
+  response
+    .writeHead(status, {
+      'Content-Type': 'application/json; charset=utf-8',
+      'Content-Length': Buffer.byteLength(body),
+      'Cache-Control': 'private, no-store',
+    })
+    .end(request.method === 'HEAD' ? undefined : body);
+}

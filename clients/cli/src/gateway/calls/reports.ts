@@ -1,0 +1,132 @@
+import { createHash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { GovernanceError } from '../../../../typescript/src/index.js';
+import { pathSegment } from '../../../../typescript/src/path-segment.js';
+import { Transport } from '../../../../typescript/src/transport.js';
+import { serviceFetch } from '../../service-fetch.js';
+import type { GatewayLog } from '../run/log.js';
+import type { Journal, Report } from './journal.js';
+
+/** Reports that are sent at the same time. */
+const MAX_PARALLEL = 16;
+const FIRST_PAUSE_MS = 250;
+const MAX_PAUSE_MS = 10_000;
+/** Statuses with which the service refuses a report for good. */
+const FINAL: ReadonlySet<number> = new Set([400, 404, 409, 410, 413]);
+
+export interface ReportsOptions {
+  readonly url: string;
+  /** The gateway's own key, with the scope `report`. */
+  readonly key: string;
+  readonly journal: Journal;
+  readonly log: GatewayLog;
+}
+
+interface WaitingReport {
+  readonly executionId: string;
+  readonly report: Report;
+}
+
+/** Reports what became of executions, until the service has taken it. What is open in the journal outlives the process. */
+export class Reports {
+  private readonly waiting: WaitingReport[] = [];
+  private readonly ending = new AbortController();
+  private readonly transport: Transport;
+  private running = 0;
+  private failures = 0;
+
+  constructor(private readonly options: ReportsOptions) {
+    const { url, key } = options;
+    this.transport = new Transport({ url, key, patience: 0, timeout: 15_000, fetch: serviceFetch });
+  }
+
+  /** Reports that the service has not taken yet. */
+  get count(): number {
+    return this.waiting.length + this.running;
+  }
+
+  /** Reports what an earlier process has sent: what became of it is not known unless the journal states it. */
+  resume(): void {
+    for (const { executionId, report } of this.options.journal.openEntries()) {
+      const unknown: Report = {
+        outcome: 'failed',
+        reason: 'outcome_unknown',
+        failureReason: 'The gateway ended after it began to send the request; what came of it is not known.',
+      };
+      this.add(executionId, report ?? unknown);
+    }
+  }
+
+  add(executionId: string, report: Report): void {
+    const { journal, log } = this.options;
+    void journal
+      .note(executionId, report)
+      .catch((error: unknown) => log.warn('The journal cannot keep a report', error, executionId));
+    this.waiting.push({ executionId, report });
+    this.start();
+  }
+
+  /** Ends when all reports are taken, or after so many milliseconds. The rest is in the journal. */
+  async close(milliseconds: number): Promise<void> {
+    const end = performance.now() + milliseconds;
+    while (this.count > 0 && performance.now() < end) await sleep(10);
+    this.ending.abort();
+  }
+
+  private start(): void {
+    while (this.running < MAX_PARALLEL) {
+      const next = this.waiting.shift();
+      if (next === undefined) return;
+      this.running += 1;
+      void this.send(next).finally(() => {
+        this.running -= 1;
+        this.start();
+      });
+    }
+  }
+
+  private async send(item: WaitingReport): Promise<void> {
+    const { journal, log } = this.options;
+    const { executionId, report } = item;
+    const { signal } = this.ending;
+    while (!this.isClosed()) {
+      try {
+        await this.post(executionId, report);
+        this.failures = 0;
+        break;
+      } catch (error) {
+        if (this.isClosed()) return;
+        if (error instanceof GovernanceError && FINAL.has(error.status ?? 0)) {
+          log.warn('The service refused a report for good', error, executionId);
+          break;
+        }
+        if (this.failures === 0) log.warn('Reports wait: the service does not take them now', error, executionId);
+        this.failures += 1;
+        const pause = Math.min(FIRST_PAUSE_MS * 2 ** Math.min(this.failures, 10), MAX_PAUSE_MS);
+        await sleep(pause, undefined, { signal, ref: false }).catch(() => undefined);
+      }
+    }
+    if (this.isClosed()) return;
+    await journal
+      .end(executionId)
+      .catch((error: unknown) => log.warn('The journal cannot drop a report that was taken', error, executionId));
+  }
+
+  private isClosed(): boolean {
+    return this.ending.signal.aborted;
+  }
+
+  private post(executionId: string, report: Report): Promise<unknown> {
+    // The same report has the same key, also from another process: a lost answer is not a conflict.
+    const key = createHash('sha256')
+      .update(JSON.stringify([executionId, report]))
+      .digest('hex');
+    return this.transport.json({
+      method: 'post',
+      path: `/api/v1/executions/${pathSegment('id', executionId)}/result`,
+      body: report,
+      headers: { 'Idempotency-Key': key },
+      signal: this.ending.signal,
+    });
+  }
+}

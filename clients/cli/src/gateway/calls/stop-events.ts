@@ -1,0 +1,71 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { eventsFrom } from '../../../../typescript/src/events.js';
+import type { AuditEntry } from '../../../../typescript/src/index.js';
+import { Transport } from '../../../../typescript/src/transport.js';
+import type { GatewayLog } from '../run/log.js';
+import type { KnownCallers } from './known-callers.js';
+import type { RunningCalls } from './running-calls.js';
+
+const ACTIONS = ['stop.*', 'agent.suspended', 'api_key.revoked', 'api_key.expired'];
+/** Milliseconds before events that could not be followed are followed again. */
+const PAUSE_MS = 500;
+
+export interface StopEventsOptions {
+  readonly url: string;
+  /** The gateway's own key, with the scope `report`. */
+  readonly key: string;
+  readonly calls: RunningCalls;
+  readonly callers: KnownCallers;
+  readonly log: GatewayLog;
+}
+
+/** Follows the events of the service that end running calls. After a connection that was lost, all running calls are checked. */
+export class StopEvents {
+  private readonly ending = new AbortController();
+
+  constructor(private readonly options: StopEventsOptions) {}
+
+  /** Runs until it is closed. */
+  async follow(): Promise<void> {
+    const { signal } = this.ending;
+    const { url, key, log } = this.options;
+    let wasLost = false;
+    while (!this.isClosed()) {
+      try {
+        const transport = new Transport({ url, key, patience: 0 });
+        const events = eventsFrom(transport, { actions: ACTIONS, signal }, () => {
+          wasLost = false;
+          void this.check();
+        });
+        for await (const event of events) this.apply(event);
+      } catch (error) {
+        if (this.isClosed()) return;
+        if (!wasLost) log.warn('Stops cannot be followed now', error);
+        wasLost = true;
+        await sleep(PAUSE_MS, undefined, { signal, ref: false }).catch(() => undefined);
+      }
+    }
+  }
+
+  close(): void {
+    this.ending.abort();
+  }
+
+  private isClosed(): boolean {
+    return this.ending.signal.aborted;
+  }
+
+  private apply({ action, subjectId }: Pick<AuditEntry, 'action' | 'subjectId'>): void {
+    const { calls, callers } = this.options;
+    if (action === 'stop.created') void this.check();
+    if (action === 'stop.lifted') return;
+    callers.clear();
+    if (action === 'agent.suspended') calls.stopAgent(subjectId);
+    if (action.startsWith('api_key.')) calls.stopKey(subjectId);
+  }
+
+  private async check(): Promise<void> {
+    const { calls, log } = this.options;
+    await calls.checkAll().catch((error: unknown) => log.warn('Running calls cannot be checked for stops now', error));
+  }
+}

@@ -1,0 +1,61 @@
+import { Refusal } from '../calls/refusal.js';
+import { headerValues } from '../calls/ask-headers.js';
+import { type ClientExchange, framingRefusal } from './http-listener.js';
+
+/** Bytes of a body that have to arrive in each interval, unless it ends before. */
+const MIN_BYTES = 40 * 1024;
+const INTERVAL_MS = 5_000;
+
+/** How many bytes a body may have, by the head of its request. @throws Refusal 413 if it has more than `maxBytes` */
+export function bodyBound({ request }: Pick<ClientExchange, 'request'>, maxBytes: number): number {
+  const [length] = headerValues(request.rawHeaders, 'content-length');
+  if (length === undefined) return request.headers['transfer-encoding'] === undefined ? 0 : maxBytes;
+  const bytes = Number(length);
+  if (bytes > maxBytes) throw tooLarge(maxBytes);
+  return bytes;
+}
+
+/**
+ * Reads a whole body.
+ * @throws Refusal 413, 408 for a body that comes too slowly, 400 for malformed chunks; the reason of `left` once the client has left
+ */
+export async function readBody(exchange: ClientExchange, maxBytes: number): Promise<Buffer> {
+  const { request, askForBody, left, malformed } = exchange;
+  askForBody();
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  let lastBytes = 0;
+  return new Promise((resolve, reject) => {
+    const end = (settle: () => void): void => {
+      clearInterval(timer);
+      request.off('data', take).off('end', finish).off('error', fail);
+      left.removeEventListener('abort', leave);
+      malformed.removeEventListener('abort', refuse);
+      settle();
+    };
+    const take = (chunk: Buffer): void => {
+      bytes += chunk.length;
+      if (bytes > maxBytes) end(() => reject(tooLarge(maxBytes)));
+      else chunks.push(chunk);
+    };
+    const finish = (): void => end(() => resolve(Buffer.concat(chunks)));
+    const fail = (error: Error): void => end(() => reject(error));
+    const leave = (): void => end(() => reject(left.reason as Error));
+    const refuse = (): void => end(() => reject(framingRefusal('The body must be valid HTTP.')));
+    const timer = setInterval(() => {
+      if (bytes - lastBytes < MIN_BYTES) end(() => reject(new Refusal(408, null, 'The body came too slowly.')));
+      lastBytes = bytes;
+    }, INTERVAL_MS);
+    if (left.aborted) leave();
+    else if (malformed.aborted) refuse();
+    else {
+      left.addEventListener('abort', leave, { once: true });
+      malformed.addEventListener('abort', refuse, { once: true });
+      request.on('data', take).once('end', finish).once('error', fail);
+    }
+  });
+}
+
+function tooLarge(maxBytes: number): Refusal {
+  return new Refusal(413, null, `The body is too large: at most ${maxBytes} bytes.`);
+}

@@ -1,0 +1,83 @@
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
+import type { FilteredResponse } from './response-filter.js';
+
+/** A client that reads nothing for so many milliseconds is reset. */
+const MAX_UNREAD_MS = 30_000;
+
+/** What the client was sent. */
+export interface Delivery {
+  /** In hex, of the body that was returned. */
+  readonly sha256: string;
+  readonly bytes: number;
+  /** Why not the whole body was returned; null if it was. */
+  readonly cut: 'upstream' | 'client' | null;
+}
+
+/** Passes an answer on as it comes. Does not throw: an answer that breaks off is reset. */
+export async function deliver(
+  response: FilteredResponse,
+  target: ServerResponse,
+  maxUnreadMs = MAX_UNREAD_MS,
+): Promise<Delivery> {
+  const hash = createHash('sha256');
+  let bytes = 0;
+  let cut: Delivery['cut'] = null;
+  // A client that leaves ends the connection to the upstream, also while nothing comes from there.
+  const onClose = (): void => response.discard();
+  target.once('close', onClose);
+  target.writeHead(response.status, response.headers.flat());
+  target.flushHeaders();
+  try {
+    for await (const chunk of response.body) {
+      hash.update(chunk);
+      bytes += chunk.length;
+      if (target.destroyed || !(await writeChunk(target, chunk, maxUnreadMs))) {
+        cut = 'client';
+        break;
+      }
+    }
+  } catch {
+    // Only the body throws: it breaks off, or was ended because the client left.
+    cut = isGone(target) ? 'client' : 'upstream';
+  }
+  if (cut === null) target.end();
+  else {
+    response.discard();
+    resetConnection(target.socket);
+  }
+  return { sha256: hash.digest('hex'), bytes, cut };
+}
+
+/** Ends a connection so that the client sees that the answer is not whole. */
+export function resetConnection(socket: Socket | null): void {
+  if (socket === null || socket.destroyed) return;
+  // Only TCP can be reset; TLS ends without its closing message.
+  if (socket instanceof TLSSocket) socket.destroy();
+  else socket.resetAndDestroy();
+}
+
+function isGone(target: ServerResponse): boolean {
+  return target.destroyed || target.socket === null || target.socket.destroyed;
+}
+
+/** Resolves with false if the client has left, or reads nothing. */
+async function writeChunk(target: ServerResponse, chunk: Buffer, maxUnreadMs: number): Promise<boolean> {
+  if (target.write(chunk)) return true;
+  const ending = new AbortController();
+  const timer = setTimeout(() => ending.abort(), maxUnreadMs);
+  const stop = (): void => ending.abort();
+  target.once('close', stop);
+  try {
+    await once(target, 'drain', { signal: ending.signal });
+    return true;
+  } catch {
+    return false;
+  } finally {
+    clearTimeout(timer);
+    target.off('close', stop);
+  }
+}

@@ -1,0 +1,97 @@
+import type { Readable } from 'node:stream';
+import type { UpstreamResponse } from '../upstream/exchange.js';
+import type { HeaderPair } from '../upstream/request-headers.js';
+import {
+  announcedLength,
+  filterHeaders,
+  findRefusal,
+  type ResponseRefusal,
+  withoutBodyHeaders,
+} from './header-rules.js';
+import { redactStream } from './redaction-stream.js';
+import type { Redactor } from './redactor.js';
+import type { ResponseUrls } from './response-urls.js';
+
+/** An answer as the client gets it. */
+export interface FilteredResponse {
+  readonly kind: 'response';
+  readonly status: number;
+  readonly headers: readonly HeaderPair[];
+  readonly body: AsyncIterable<Buffer>;
+  /** Ends the connection to the upstream, if the body is not read to its end. */
+  discard(): void;
+}
+
+export interface ResponseContext {
+  /** Of the request. */
+  readonly method: string;
+  readonly urls: ResponseUrls;
+  readonly redactor: Redactor;
+}
+
+/**
+ * Up to so many announced bytes, a body is read whole before its head goes on: only then is it known whether its length,
+ * `ETag` and digests stay true. A longer one, or one that announces no length, goes on without them.
+ */
+const MAX_WHOLE_BODY_BYTES = 65_536;
+const STATUSES_WITHOUT_BODY: ReadonlySet<number> = new Set([204, 304]);
+
+/**
+ * Applies the rules for headers and replaces credentials.
+ *
+ * @throws Error if the answer breaks off while it is read whole.
+ */
+export async function filterResponse(
+  response: UpstreamResponse,
+  context: ResponseContext,
+): Promise<FilteredResponse | ResponseRefusal> {
+  const { status, body } = response;
+  const { method, urls, redactor } = context;
+  const refusal = findRefusal({ method, status, headers: response.headers }, urls);
+  if (refusal !== null) {
+    body.destroy();
+    return refusal;
+  }
+  const { headers, isRedacted } = redactHeaders(filterHeaders(response.headers, urls), redactor);
+  const discard = (): void => void body.destroy();
+  const passOn = (parts: AsyncIterable<Buffer>, kept: readonly HeaderPair[]): FilteredResponse => {
+    return { kind: 'response', status, headers: kept, body: parts, discard };
+  };
+  if (redactor.isEmpty || method === 'HEAD' || STATUSES_WITHOUT_BODY.has(status)) {
+    return passOn(body, isRedacted ? withoutBodyHeaders(headers) : headers);
+  }
+  if ((announcedLength(response.headers) ?? Infinity) > MAX_WHOLE_BODY_BYTES) {
+    return passOn(redactStream(body, redactor), withoutBodyHeaders(headers));
+  }
+  const whole = redactor.redactAll(await readWhole(body));
+  const isChanged = isRedacted || whole.isRedacted;
+  return passOn(onePart(whole.bytes), isChanged ? withoutBodyHeaders(headers) : headers);
+}
+
+/** Replaces credentials in values; a header whose name has one is dropped. */
+function redactHeaders(
+  headers: readonly HeaderPair[],
+  redactor: Redactor,
+): { readonly headers: HeaderPair[]; readonly isRedacted: boolean } {
+  let isRedacted = false;
+  const redactText = (text: string): string => {
+    const result = redactor.redactAll(Buffer.from(text, 'latin1'));
+    isRedacted ||= result.isRedacted;
+    return result.isRedacted ? result.bytes.toString('latin1') : text;
+  };
+  const redacted = headers.flatMap(([name, value]): HeaderPair[] => {
+    const isNameShown = redactText(name) === name;
+    return isNameShown ? [[name, redactText(value)]] : [];
+  });
+  return { headers: redacted, isRedacted };
+}
+
+async function readWhole(body: Readable): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of body as AsyncIterable<Buffer>) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
+
+async function* onePart(bytes: Buffer): AsyncGenerator<Buffer> {
+  if (bytes.length > 0) yield bytes;
+}

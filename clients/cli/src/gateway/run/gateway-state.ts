@@ -1,0 +1,90 @@
+import { readFileSync } from 'node:fs';
+import type { OpenUpstream } from '../calls/governed-request.js';
+import { type Destination, UpstreamChooser } from '../calls/upstream-choice.js';
+import type { GatewayConfig, HttpUpstream } from '../file/gateway-config.js';
+import { Redactor } from '../response/redactor.js';
+import { SecretStore } from '../secrets/secret-store.js';
+import { credentialForms, credentialSources } from '../upstream/credentials.js';
+import { UpstreamClient } from '../upstream/upstream-client.js';
+import type { GatewayLog } from './log.js';
+
+/** All that is made of one reading of the file. A request uses one state from its beginning to its end. */
+export class GatewayState {
+  readonly chooser: UpstreamChooser;
+  private readonly upstreams: ReadonlyMap<string, OpenUpstream>;
+  private users = 0;
+  private isReplaced = false;
+
+  private constructor(
+    readonly config: GatewayConfig,
+    readonly secrets: SecretStore,
+  ) {
+    this.chooser = new UpstreamChooser(config);
+    const served = config.upstreams.flatMap((upstream) => (upstream.kind === 'http' ? [upstream] : []));
+    this.upstreams = new Map(served.map((upstream) => [upstream.name, openUpstream(upstream, secrets)]));
+  }
+
+  /** @throws SecretFaults if a secret is missing or cannot be used */
+  static async open(config: GatewayConfig, log: GatewayLog): Promise<GatewayState> {
+    const sources = config.upstreams.flatMap(({ credentials }) => credentialSources(credentials));
+    const onFault = ({ message }: Error): void => log.warn(`${message} The last value stays in use.`);
+    return new GatewayState(config, await SecretStore.open(sources, { environment: process.env, onFault }));
+  }
+
+  /** Undefined for an upstream of MCP. */
+  find(name: string): OpenUpstream | undefined {
+    return this.upstreams.get(name);
+  }
+
+  /** Where the client reaches an upstream, without a final `/`. @param host as the client sent it */
+  baseOf(host: string, { upstream }: Destination): string {
+    const { publicUrl, tls } = this.config;
+    const isPublic = publicUrl !== undefined && publicUrl.host === host.toLowerCase();
+    const origin = isPublic ? publicUrl.origin : `${tls === undefined ? 'http' : 'https'}://${host}`;
+    return upstream === null || this.chooser.isByHost(host) ? origin : `${origin}/${upstream.name}`;
+  }
+
+  /** Runs a request with this state: its connections stay until the request has ended. */
+  async during(run: () => Promise<void>): Promise<void> {
+    this.users += 1;
+    try {
+      await run();
+    } finally {
+      this.users -= 1;
+      if (this.isReplaced && this.users === 0) await this.close();
+    }
+  }
+
+  /** Another state takes the place of this one. */
+  async replace(): Promise<void> {
+    this.isReplaced = true;
+    if (this.users === 0) await this.close();
+  }
+
+  async close(): Promise<void> {
+    this.secrets.close();
+    await Promise.all([...this.upstreams.values()].map(({ client }) => client.close()));
+  }
+}
+
+function openUpstream(config: HttpUpstream, secrets: SecretStore): OpenUpstream {
+  let redactor: Redactor | null = null;
+  let version = -1;
+  return {
+    config,
+    client: new UpstreamClient(config),
+    secrets,
+    redactor: () => {
+      if (redactor === null || version !== secrets.version) {
+        version = secrets.version;
+        redactor = new Redactor(credentialForms(config.credentials, (source) => secrets.recentValues(source)));
+      }
+      return redactor;
+    },
+  };
+}
+
+/** The texts of the certificate and its key. */
+export function readTls({ tls }: GatewayConfig): { readonly cert: string; readonly key: string } | null {
+  return tls === undefined ? null : { cert: readFileSync(tls.cert, 'utf8'), key: readFileSync(tls.key, 'utf8') };
+}

@@ -1,0 +1,136 @@
+import { randomUUID } from 'node:crypto';
+import { headerValues, readTraceparent } from '../calls/ask-headers.js';
+import { findCaller } from '../calls/caller.js';
+import { type CallParts, governRequest, type RequestNote } from '../calls/governed-request.js';
+import type { KnownCallers } from '../calls/known-callers.js';
+import { answerOwnPath } from '../calls/own-paths.js';
+import { Refusal, unavailable } from '../calls/refusal.js';
+import { CallerService } from '../calls/service-calls.js';
+import type { Destination } from '../calls/upstream-choice.js';
+import { headFault } from '../listener/head-fault.js';
+import { type ClientExchange, framingRefusal, sendRefusal } from '../listener/http-listener.js';
+import type { RequestSlots } from '../request-slots.js';
+import type { GatewayState } from './gateway-state.js';
+import type { GatewayLog } from './log.js';
+import type { GatewayMetrics } from './metrics.js';
+
+export interface GatewayParts extends CallParts {
+  readonly slots: RequestSlots;
+  readonly callers: KnownCallers;
+  readonly log: GatewayLog;
+  readonly metrics: GatewayMetrics;
+}
+
+/** Status in the log of a request whose client left before there was an answer. */
+const CLIENT_LEFT = 499;
+
+/** Serves requests: finds out who asks for what, asks the service, sends what is authorised, and returns the answer. */
+export class Gateway {
+  private readonly running = new Set<Promise<void>>();
+
+  constructor(
+    private state: GatewayState,
+    private readonly parts: GatewayParts,
+  ) {}
+
+  /** Serves the next requests by another state. */
+  async replaceState(state: GatewayState): Promise<void> {
+    const before = this.state;
+    this.state = state;
+    await before.replace();
+  }
+
+  serve(exchange: ClientExchange): void {
+    const { state } = this;
+    const request = state.during(() => this.answer(exchange, state));
+    this.running.add(request);
+    void request.finally(() => this.running.delete(request));
+  }
+
+  /** Resolves once no request runs. */
+  async idle(): Promise<void> {
+    while (this.running.size > 0) await Promise.all(this.running);
+  }
+
+  async close(): Promise<void> {
+    await this.state.close();
+  }
+
+  private async answer(exchange: ClientExchange, state: GatewayState): Promise<void> {
+    const { log, metrics, slots } = this.parts;
+    const startedAt = performance.now();
+    const note: RequestNote = { upstream: null, route: null, executionId: null, reason: null };
+    const leaveSlot = slots.enter();
+    try {
+      if (leaveSlot === null) throw unavailable('The gateway has as many requests as it takes at a time.');
+      await this.handle(exchange, state, note);
+    } catch (error) {
+      this.refuse(exchange, error, note);
+    } finally {
+      leaveSlot?.();
+    }
+    const milliseconds = performance.now() - startedAt;
+    const { response, left } = exchange;
+    const status = left.aborted && !response.headersSent ? CLIENT_LEFT : response.statusCode;
+    log.request({ ...note, status, milliseconds });
+    metrics.countRequest(note.upstream, status, milliseconds);
+  }
+
+  private refuse(exchange: ClientExchange, error: unknown, note: RequestNote): void {
+    const requestId = randomUUID();
+    const isKnown = error instanceof Refusal;
+    if (exchange.left.aborted && (isKnown || error === exchange.left.reason)) return;
+    if (!isKnown) this.parts.log.warn(`The request ${requestId} failed`, error);
+    const refusal = isKnown ? error : new Refusal(500, null, 'The gateway has a fault; its log says which.');
+    note.reason = refusal.reason;
+    note.executionId ??= refusal.facts.executionId ?? null;
+    if (exchange.response.headersSent) exchange.response.destroy();
+    else sendRefusal(exchange, refusal, requestId);
+  }
+
+  private async handle(exchange: ClientExchange, state: GatewayState, note: RequestNote): Promise<void> {
+    const { request } = exchange;
+    const fault = headFault(request);
+    if (fault !== null) throw framingRefusal(fault);
+    const { rawHeaders, url: target = '' } = request;
+    const hosts = headerValues(rawHeaders, 'host');
+    const destination = state.chooser.choose({ target, hosts, origins: headerValues(rawHeaders, 'origin') });
+    if (destination.upstream === null) {
+      await answerOwnPath({ exchange, target: destination.target, service: state.config.service });
+      return;
+    }
+    note.upstream = destination.upstream.name;
+    await this.handleCall(exchange, state, {
+      destination,
+      note,
+      gatewayBase: state.baseOf(hosts[0] ?? '', destination),
+    });
+  }
+
+  private async handleCall(exchange: ClientExchange, state: GatewayState, call: UpstreamCall): Promise<void> {
+    const { destination, note, gatewayBase } = call;
+    const { rawHeaders, socket } = exchange.request;
+    const upstream = state.find(destination.upstream.name);
+    if (upstream === undefined)
+      throw new Refusal(404, 'upstream_unknown', 'MCP upstreams are not served by this version of the gateway.');
+    const search = findCaller({ target: destination.target, rawHeaders }, upstream.config);
+    const traceparent = readTraceparent(rawHeaders);
+    const client = { key: search.key, address: socket.remoteAddress ?? '', traceparent };
+    const service = new CallerService(state.config.service.href, client);
+    const caller = await this.parts.callers.require(search.key, service);
+    const leaveSlot = this.parts.slots.enterAs(caller.id);
+    if (leaveSlot === null) throw unavailable('The caller has as many requests as it may have at a time.');
+    try {
+      const request = { exchange, upstream, search, service, caller, traceparent, gatewayBase };
+      await governRequest(request, this.parts, note);
+    } finally {
+      leaveSlot();
+    }
+  }
+}
+
+interface UpstreamCall {
+  readonly destination: Extract<Destination, { upstream: object }>;
+  readonly note: RequestNote;
+  readonly gatewayBase: string;
+}

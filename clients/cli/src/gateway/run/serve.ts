@@ -1,0 +1,50 @@
+import { serviceUrl, SettingsError, shownMessage } from '../../settings.js';
+import { printError } from '../../output.js';
+import { FolderHeldError } from '../calls/journal-folder.js';
+import type { GatewayConfig } from '../file/gateway-config.js';
+import { GatewayFileError, readGatewayFile } from '../file/gateway-file.js';
+import { SecretFaults } from '../secrets/secret-store.js';
+import { GatewayLog } from './log.js';
+import { type RunningGateway, startGateway } from './start.js';
+
+/** Exit codes of sysexits.h. */
+const HELD = 75;
+const CONFIGURATION = 78;
+
+/** Serves by a file until SIGTERM or SIGINT. SIGHUP reads the file and all secrets again. */
+export async function serveGateway(path: string): Promise<void> {
+  const key = process.env['GOVERNANCE_API_KEY'] ?? '';
+  if (key === '') throw new SettingsError('GOVERNANCE_API_KEY is required: a key with the scope report.');
+  const readConfig = (): GatewayConfig => readGatewayFile(path, serviceUrl()).config;
+  let gateway: RunningGateway;
+  try {
+    gateway = await startGateway(readConfig, key);
+  } catch (error) {
+    const exitCode = exitCodeOf(error);
+    if (exitCode === null) throw error;
+    printError(error instanceof Error ? error.message : String(error));
+    process.exitCode = exitCode;
+    return;
+  }
+  const log = new GatewayLog();
+  process.on('SIGHUP', () => {
+    gateway.reload().then(
+      () => log.info('The file and all secrets were read again'),
+      (error: unknown) => log.warn(`The file cannot be used, so the old one stays in use: ${lineOf(error)}`),
+    );
+  });
+  await new Promise<void>((resolve) => process.once('SIGTERM', resolve).once('SIGINT', resolve));
+  await gateway.close();
+}
+
+/** Null for an error that is none of the file, its secrets or its journal. */
+function exitCodeOf(error: unknown): number | null {
+  if (error instanceof FolderHeldError) return HELD;
+  return error instanceof GatewayFileError || error instanceof SecretFaults ? CONFIGURATION : null;
+}
+
+function lineOf(error: unknown): string {
+  return error instanceof GatewayFileError || error instanceof SecretFaults
+    ? error.message.replaceAll('\n', '; ')
+    : shownMessage(error);
+}

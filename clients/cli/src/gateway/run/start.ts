@@ -1,0 +1,110 @@
+import type { Server } from 'node:http';
+import { isIP } from 'node:net';
+import { ApprovalWaits } from '../../approval-waits.js';
+import { requireUsable, SettingsError } from '../../settings.js';
+import { BodyRoom } from '../body-room.js';
+import { Journal } from '../calls/journal.js';
+import { KnownCallers } from '../calls/known-callers.js';
+import { Reports } from '../calls/reports.js';
+import { RunningCalls } from '../calls/running-calls.js';
+import { StopEvents } from '../calls/stop-events.js';
+import type { GatewayConfig } from '../file/gateway-config.js';
+import { createListener } from '../listener/http-listener.js';
+import { RequestSlots } from '../request-slots.js';
+import { Gateway } from './gateway.js';
+import { GatewayState, readTls } from './gateway-state.js';
+import { GatewayLog } from './log.js';
+import { GatewayMetrics } from './metrics.js';
+
+/** Promises to clients that are remembered, of all agents together. */
+const MAX_PROMISES = 10_000;
+/** Milliseconds for which what runs may go on after SIGTERM. */
+const MAX_END_MS = 10_000;
+
+interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** A gateway that serves requests. */
+export interface RunningGateway {
+  /** Such as `http://127.0.0.1:8088`. */
+  readonly url: string;
+  /** Serves by another file from now on. @throws errors of a file that cannot be used: then the old one stays in use */
+  reload(): Promise<void>;
+  /** Ends what runs, for ten seconds at most. */
+  close(): Promise<void>;
+}
+
+/**
+ * Starts a gateway.
+ * @param readConfig reads the file; called again at each reload
+ * @throws SettingsError; FolderHeldError if another gateway holds the journal
+ */
+export async function startGateway(readConfig: () => GatewayConfig, key: string): Promise<RunningGateway> {
+  requireUsable(key);
+  const log = new GatewayLog();
+  const config = readConfig();
+  const journal = await Journal.open(config.journal);
+  const state = await GatewayState.open(config, log);
+  const url = config.service.href.replace(/\/$/, '');
+  const reports = new Reports({ url, key, journal, log });
+  const slots = new RequestSlots();
+  const parts = {
+    ...{ journal, reports, slots, log },
+    calls: new RunningCalls(),
+    callers: new KnownCallers(),
+    waits: new ApprovalWaits(MAX_PROMISES),
+    room: new BodyRoom(),
+    metrics: new GatewayMetrics({ running: () => slots.count, unreported: () => reports.count }),
+  };
+  const gateway = new Gateway(state, parts);
+  const stops = new StopEvents({ url, key, calls: parts.calls, callers: parts.callers, log });
+  const server = createListener((exchange) => gateway.serve(exchange), readTls(config));
+  const metrics = config.metrics === undefined ? null : parts.metrics.createServer();
+  const address = await listen(server, config.listen);
+  if (metrics !== null && config.metrics !== undefined) await listen(metrics, config.metrics);
+  reports.resume();
+  void stops.follow();
+  const origin = `${config.tls === undefined ? 'http' : 'https'}://${address}`;
+  log.info(`Listening on ${origin}`);
+  return {
+    url: origin,
+    reload: async () => {
+      const next = readConfig();
+      await gateway.replaceState(await GatewayState.open(next, log));
+    },
+    close: async () => {
+      log.info('Ending');
+      server.close();
+      metrics?.close();
+      server.closeIdleConnections();
+      const end = performance.now() + MAX_END_MS;
+      await within(gateway.idle(), MAX_END_MS);
+      stops.close();
+      await reports.close(Math.max(0, end - performance.now()));
+      server.closeAllConnections();
+      metrics?.closeAllConnections();
+      await gateway.close();
+      await journal.close();
+    },
+  };
+}
+
+function within(promise: Promise<void>, milliseconds: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, milliseconds);
+    promise.finally(() => clearTimeout(timer)).then(resolve, reject);
+  });
+}
+
+/** Returns the address with its port. @throws SettingsError if it cannot be listened on */
+async function listen(server: Server, { host, port }: Address): Promise<string> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error) => reject(new SettingsError(`It cannot listen on ${host}:${port}: ${error.message}`)));
+    server.listen(port, host, resolve);
+  });
+  const bound = server.address();
+  const actual = typeof bound === 'object' && bound !== null ? bound.port : port;
+  return `${isIP(host) === 6 ? `[${host}]` : host}:${actual}`;
+}

@@ -1,0 +1,112 @@
+import { readSecret, SecretFault, type SecretSource, sourceLabel } from './secret-value.js';
+
+/** Files are read again after so many milliseconds: a change takes effect within ten seconds. */
+const REREAD_MS = 5_000;
+
+export interface SecretStoreOptions {
+  readonly environment: NodeJS.ProcessEnv;
+  /** Is told, once for each change, of a file that can no longer be used. The last value stays in use. */
+  readonly onFault: (fault: SecretFault) => void;
+  readonly rereadMs?: number;
+}
+
+interface StoredSecret {
+  readonly source: SecretSource;
+  value: string;
+  /** The value before the last change: an answer may still contain it. */
+  previous: string | null;
+  /** Message of the fault of the last reading; null if there was none. */
+  fault: string | null;
+}
+
+/** All faults of the secrets of a file. */
+export class SecretFaults extends Error {
+  constructor(readonly faults: readonly SecretFault[]) {
+    super(faults.map(({ message }) => message).join('\n'));
+    this.name = 'SecretFaults';
+  }
+}
+
+/** The values of all secrets, which files may change while the gateway runs. */
+export class SecretStore {
+  private readonly secrets: ReadonlyMap<string, StoredSecret>;
+  private readonly timer: NodeJS.Timeout;
+  private reading: Promise<void> | null = null;
+  private changes = 0;
+
+  private constructor(
+    secrets: readonly StoredSecret[],
+    private readonly options: SecretStoreOptions,
+  ) {
+    this.secrets = new Map(secrets.map((secret) => [sourceLabel(secret.source), secret]));
+    this.timer = setInterval(() => void this.reread(), options.rereadMs ?? REREAD_MS).unref();
+  }
+
+  /** @throws SecretFaults if a secret is missing or cannot be a credential. */
+  static async open(sources: readonly SecretSource[], options: SecretStoreOptions): Promise<SecretStore> {
+    const unique = [...new Map(sources.map((source) => [sourceLabel(source), source])).values()];
+    const results = await Promise.allSettled(unique.map((source) => readSecret(source, options.environment)));
+    const faults: SecretFault[] = [];
+    const secrets: StoredSecret[] = [];
+    for (const [index, source] of unique.entries()) {
+      const result = results[index];
+      if (result?.status === 'fulfilled') {
+        secrets.push({ source, value: result.value, previous: null, fault: null });
+      } else if (result?.reason instanceof SecretFault) faults.push(result.reason);
+      else throw result?.reason;
+    }
+    if (faults.length > 0) throw new SecretFaults(faults);
+    return new SecretStore(secrets, options);
+  }
+
+  /** Grows whenever a value changes. */
+  get version(): number {
+    return this.changes;
+  }
+
+  value(source: SecretSource): string {
+    return this.requireSecret(source).value;
+  }
+
+  /** The value and the one before the last change. */
+  recentValues(source: SecretSource): string[] {
+    const { value, previous } = this.requireSecret(source);
+    return previous === null ? [value] : [value, previous];
+  }
+
+  close(): void {
+    clearInterval(this.timer);
+  }
+
+  private requireSecret(source: SecretSource): StoredSecret {
+    const secret = this.secrets.get(sourceLabel(source));
+    if (secret === undefined) throw new Error(`${sourceLabel(source)} is not among the secrets that were read.`);
+    return secret;
+  }
+
+  /** One reading at a time: a file on a slow disk is not read twice at once. */
+  private async reread(): Promise<void> {
+    if (this.reading !== null) return;
+    const files = [...this.secrets.values()].filter(({ source }) => 'file' in source);
+    this.reading = Promise.all(files.map((secret) => this.rereadOne(secret))).then(() => {
+      this.reading = null;
+    });
+    await this.reading;
+  }
+
+  private async rereadOne(secret: StoredSecret): Promise<void> {
+    try {
+      const value = await readSecret(secret.source, this.options.environment);
+      secret.fault = null;
+      if (value === secret.value) return;
+      secret.previous = secret.value;
+      secret.value = value;
+      this.changes += 1;
+    } catch (error) {
+      const fault = error instanceof SecretFault ? error : new SecretFault(secret.source, 'cannot be read.');
+      if (fault.message === secret.fault) return;
+      secret.fault = fault.message;
+      this.options.onFault(fault);
+    }
+  }
+}

@@ -1,0 +1,111 @@
+import { readFileSync } from 'node:fs';
+import { rootCertificates } from 'node:tls';
+import { Pool } from 'undici';
+import { Exchange, type SendResult } from './exchange.js';
+import type { HeaderPair } from './request-headers.js';
+
+/** After so many idle milliseconds a connection carries no request that changes something: it may be dead. */
+const WRITE_IDLE_MS = 4_000;
+/** Connections for GET and HEAD may be idle for longer, unless the upstream names a shorter time. */
+const READ_IDLE_MS = 30_000;
+const CONNECT_MS = 10_000;
+/** An answer that sends nothing for so long is cut. */
+const MAX_SILENCE_MS = 300_000;
+const MAX_HEAD_BYTES = 65_536;
+
+const READ_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
+
+export interface UpstreamAddress {
+  readonly url: URL;
+  /** Path of a file with more certificate authorities. */
+  readonly ca?: string;
+}
+
+export interface UpstreamRequest {
+  readonly method: string;
+  /** Path and query below the upstream's URL, as they came. */
+  readonly target: string;
+  readonly headers: readonly HeaderPair[];
+  /** Credentials for the query, joined by `&`; empty if there are none. */
+  readonly credentialQuery: string;
+  readonly body: Buffer;
+  /** How long to wait for the head of the answer, with the time to connect. */
+  readonly timeoutMs: number;
+}
+
+/** Sends requests to one upstream, over connections of its own. Follows no redirect, and sends nothing twice. */
+export class UpstreamClient {
+  private readonly basePath: string;
+  private readonly reads: Pool;
+  private readonly writes: Pool;
+
+  /** @throws Error if the file of certificate authorities cannot be read. */
+  constructor({ url, ca }: UpstreamAddress) {
+    this.basePath = basePathOf(url);
+    const authorities = ca === undefined ? undefined : [...rootCertificates, readFileSync(ca, 'utf8')];
+    this.reads = openPool(url.origin, authorities, READ_IDLE_MS);
+    this.writes = openPool(url.origin, authorities, WRITE_IDLE_MS);
+  }
+
+  /**
+   * Resolves with the head of the answer, or with a failure that says whether the request may have been carried out.
+   *
+   * @param signal ends the exchange at any time.
+   */
+  send(request: UpstreamRequest, signal: AbortSignal): Promise<SendResult> {
+    const { method, body } = request;
+    return new Promise((resolve) => {
+      const exchange = new Exchange((result) => {
+        clearTimeout(timer);
+        resolve(result);
+        // Until the body has ended, the signal ends it.
+        if (result.kind === 'failure') signal.removeEventListener('abort', onAbort);
+        else result.body.once('close', () => signal.removeEventListener('abort', onAbort));
+      });
+      const onAbort = (): void => exchange.cancel('CANCELLED');
+      const timer = setTimeout(() => exchange.cancel('TIMEOUT'), request.timeoutMs);
+      signal.addEventListener('abort', onAbort, { once: true });
+      if (signal.aborted) {
+        onAbort();
+        return;
+      }
+      const pool = READ_METHODS.has(method) ? this.reads : this.writes;
+      const path = this.basePath + withQuery(request.target, request.credentialQuery);
+      pool.dispatch({ method, path, headers: request.headers.flat(), body: body.length === 0 ? null : body }, exchange);
+    });
+  }
+
+  /** Ends all connections; exchanges that run end with an error. */
+  async close(): Promise<void> {
+    await Promise.all([this.reads.destroy(), this.writes.destroy()]);
+  }
+}
+
+/** Path of an upstream's URL without a final `/`: that of a target follows it. */
+export function basePathOf(url: URL): string {
+  return url.pathname.replace(/\/+$/, '');
+}
+
+function openPool(origin: string, authorities: string[] | undefined, maxIdleMs: number): Pool {
+  return new Pool(origin, {
+    pipelining: 1,
+    keepAliveTimeout: maxIdleMs,
+    keepAliveMaxTimeout: maxIdleMs,
+    maxHeaderSize: MAX_HEAD_BYTES,
+    // `send` has its own time, which includes connecting.
+    headersTimeout: 0,
+    bodyTimeout: MAX_SILENCE_MS,
+    connect: {
+      timeout: CONNECT_MS,
+      // Certificates are checked, whatever the environment says.
+      rejectUnauthorized: true,
+      ...(authorities === undefined ? {} : { ca: authorities }),
+    },
+  });
+}
+
+/** The target stays as it came; the credentials follow. */
+function withQuery(target: string, query: string): string {
+  if (query === '') return target;
+  return `${target}${target.includes('?') ? '&' : '?'}${query}`;
+}

@@ -1,0 +1,18 @@
+import { OptionalText } from '../../http/validation/fields';
+
+/** The most characters of the name of an upstream. */
+const LONGEST_VIA = 40;
+const VIA = /^[a-z][a-z0-9-]*$/;
+
+/** What is wrong with the name of a gateway's upstream; undefined if nothing is. */
+export function viaFault(via: string): string | undefined {
+  return VIA.test(via) && via.length <= LONGEST_VIA
+    ? undefined
+    : `must be the name of an upstream: 1 to ${LONGEST_VIA} of the characters a–z, 0–9 and -, beginning with a letter`;
+}
+
+/** The member `via` of a request. */
+export function ViaField(meaning: string): PropertyDecorator {
+  const form = 'It has 1 to 40 of the characters `a–z`, `0–9` and `-`, and begins with a letter.';
+  return OptionalText({ max: LONGEST_VIA, rule: viaFault, description: `${meaning} ${form}`, example: 'payments' });
+}

@@ -1,0 +1,142 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { until } from '../../faults/support/watch';
+import { freePort } from '../../support/processes/free-port';
+import { type GatewayStage, openStage, route, type StartedGateway, startGateway, VENDOR_CREDENTIAL } from './stage';
+import { type Answering, sendJson, type StandIn, startStandIn } from './stand-in';
+
+/** By the first segment of the path. */
+const ANSWERS: Readonly<Record<string, Answering>> = {
+  breaks: (_, response) => void response.socket?.resetAndDestroy(),
+  never: () => undefined,
+  cut: (_, response) => {
+    response.writeHead(200, { 'Content-Type': 'text/plain' });
+    response.write('the first part', () => response.socket?.resetAndDestroy());
+  },
+  slow: (_, response) => void setTimeout(() => sendJson(response, { done: true }), 500),
+  error: (_, response) => sendJson(response, { message: 'no such charge' }, 404),
+};
+
+describe('What happens when something fails', () => {
+  let stage: GatewayStage;
+  let upstream: StandIn;
+  let gateway: StartedGateway;
+
+  beforeAll(async () => {
+    stage = await openStage();
+    upstream = await startStandIn((request, response, message) => {
+      const name = /^\/([^/?]+)/.exec(request.url)?.[1] ?? '';
+      (ANSWERS[name] ?? ((_, other) => sendJson(other, { done: true })))(request, response, message);
+    });
+    const routes = [
+      route('POST /refund/:id', 'refund', { hold: 'PT20S' }),
+      route('POST /never/:id', 'write', { timeout: 'PT1S' }),
+      route('POST,GET /:kind/:id', 'write', { timeout: 'PT10S' }),
+    ];
+    const unreachable = `http://127.0.0.1:${await freePort()}`;
+    const credentials = [VENDOR_CREDENTIAL];
+    gateway = await startGateway(stage, {
+      vendor: { url: upstream.url, credentials, routes },
+      gone: { url: unreachable, credentials, routes },
+    });
+  });
+  afterAll(async () => {
+    expect(await gateway.stop()).toBe(0);
+    await upstream.close();
+    await stage.close();
+  });
+
+  it('reports what was carried out, with what was returned', async () => {
+    const { status, text } = await gateway.call('/vendor/charges/1', { json: { amount: 1 } });
+    expect([status, text]).toEqual([200, '{"done":true}']);
+    const [execution] = await stage.executions('&resourceId=charges/1');
+    const { outcome, result, via } = await stage.ended(String(execution?.id));
+    expect({ outcome, result, via }).toEqual({
+      outcome: 'executed',
+      result: { status: 200, sha256: expect.stringMatching(/^[0-9a-f]{64}$/), bytes: 13 },
+      via: 'vendor',
+    });
+  });
+
+  it("returns the vendor's error, and reports it as failed", async () => {
+    const { status, text } = await gateway.call('/vendor/error/1', { json: {} });
+    expect([status, text]).toEqual([404, '{"message":"no such charge"}']);
+    const [execution] = await stage.executions('&resourceId=error/1');
+    expect(await stage.ended(String(execution?.id))).toMatchObject({ outcome: 'failed', failureReason: 'HTTP 404' });
+  });
+
+  it('says that an upstream cannot be reached, with nothing sent', async () => {
+    const { status, error, headers } = await gateway.call('/gone/charges/2', { json: {} });
+    expect([status, error?.reason, error?.code]).toEqual([502, 'upstream_unreachable', 'GATEWAY_ERROR']);
+    expect(headers.get('x-should-retry')).toBe('false');
+    expect(headers.get('Stripe-Should-Retry')).toBe('false');
+    expect(await stage.ended(String(error?.executionId))).toMatchObject({ outcome: 'failed', reason: 'not_sent' });
+  });
+
+  it.each(['breaks', 'never'])('does not know the outcome of a request whose upstream %s', async (kind) => {
+    const { status, error } = await gateway.call(`/vendor/${kind}/1`, { json: {} });
+    expect([status, error?.reason]).toEqual([422, 'outcome_unknown']);
+    const id = String(error?.executionId);
+    expect(await stage.ended(id)).toMatchObject({ outcome: 'failed', reason: 'outcome_unknown' });
+    expect(upstream.below(`/${kind}/`)).toHaveLength(1);
+    // The same again is refused until somebody has found out.
+    const again = await gateway.call(`/vendor/${kind}/1`, { json: {}, headers: { 'Governance-Run': 'another' } });
+    expect([again.status, again.error?.reason]).toEqual([422, 'outcome_unknown']);
+    expect(upstream.below(`/${kind}/`)).toHaveLength(1);
+    const headers = { 'Governance-Repeat': id };
+    const lifted = await gateway.call(`/vendor/${kind}/1`, { json: {}, headers });
+    expect(lifted.error?.executionId).not.toBe(id);
+    expect(upstream.below(`/${kind}/`)).toHaveLength(2);
+  });
+
+  it('resets the connection where the answer breaks off', async () => {
+    await expect(gateway.call('/vendor/cut/1', { json: {} })).rejects.toThrow();
+    const [execution] = await stage.executions('&resourceId=cut/1');
+    const { outcome, result } = await stage.ended(String(execution?.id));
+    expect({ outcome, result }).toEqual({
+      outcome: 'executed',
+      result: { status: 200, sha256: expect.any(String), bytes: 14, cut: true },
+    });
+  });
+
+  it('withdraws the request of a client that leaves while it waits', async () => {
+    const leaving = new AbortController();
+    const call = gateway.call('/vendor/refund/left', { json: {}, signal: leaving.signal });
+    const waiting = async (): Promise<string | undefined> =>
+      (await stage.executions('&resourceId=refund/left&outcome=pending_approval'))[0]?.id;
+    await until('it waits', async () => (await waiting()) !== undefined);
+    const id = String(await waiting());
+    leaving.abort();
+    await expect(call).rejects.toThrow();
+    expect(await stage.ended(id)).toMatchObject({ outcome: 'cancelled' });
+    expect(upstream.below('/refund/left')).toHaveLength(0);
+  });
+
+  it('keeps the request while another call waits for it', async () => {
+    const leaving = new AbortController();
+    const first = gateway.call('/vendor/refund/two', { json: {}, signal: leaving.signal });
+    const waiting = (): Promise<{ id: string; decisionId: string | null }[]> =>
+      stage.executions('&resourceId=refund/two&outcome=pending_approval');
+    await until('the first waits', async () => (await waiting()).length === 1);
+    const second = gateway.call('/vendor/refund/two', { json: {} });
+    await sleep(300);
+    leaving.abort();
+    await expect(first).rejects.toThrow();
+    const [execution] = await waiting();
+    await stage.approve(String(execution?.decisionId));
+    expect((await second).status).toBe(200);
+    expect(upstream.below('/refund/two')).toHaveLength(1);
+  });
+
+  it('awaits the status for a client that leaves after the request was sent', async () => {
+    const leaving = new AbortController();
+    const call = gateway.call('/vendor/slow/left', { json: {}, signal: leaving.signal });
+    await until('it was sent', () => upstream.below('/slow/left').length === 1);
+    leaving.abort();
+    await expect(call).rejects.toThrow();
+    const [execution] = await stage.executions('&resourceId=slow/left');
+    expect(await stage.ended(String(execution?.id))).toMatchObject({
+      outcome: 'executed',
+      result: { status: 200, bytes: 0, cut: true },
+    });
+  });
+});

@@ -1,0 +1,103 @@
+import { until } from '../../faults/support/watch';
+import { createAgent, issueKey } from '../../support/application/factories';
+import { send } from '../../support/application/send';
+import {
+  bearer,
+  callGateway,
+  type GatewayAnswer,
+  type GatewayStage,
+  openStage,
+  route,
+  type StartedGateway,
+  startGateway,
+  VENDOR_CREDENTIAL,
+} from './stage';
+import { type StandIn, startStandIn } from './stand-in';
+
+/** An agent of its own, whose call runs. */
+interface Runner {
+  readonly agentId: string;
+  readonly keyId: string;
+  readonly name: string;
+  /** Once its request has arrived at the upstream. */
+  readonly call: Promise<GatewayAnswer>;
+}
+
+describe('Calls that are stopped while they run', () => {
+  let stage: GatewayStage;
+  let upstream: StandIn;
+  let gateway: StartedGateway;
+
+  beforeAll(async () => {
+    stage = await openStage();
+    upstream = await startStandIn((request, response) => {
+      if (!request.url.startsWith('/begun/')) return;
+      response.writeHead(200, { 'Content-Type': 'text/plain' });
+      response.write('the first part');
+    });
+    const routes = [route('POST /:kind/:id', 'write', { timeout: 'PT60S' })];
+    gateway = await startGateway(stage, { vendor: { url: upstream.url, credentials: [VENDOR_CREDENTIAL], routes } });
+  });
+  afterAll(async () => {
+    expect(await gateway.stop()).toBe(0);
+    await upstream.close();
+    await stage.close();
+  });
+
+  async function run(kind: string, name: string): Promise<Runner> {
+    const { id: agentId } = await createAgent(stage.app, { name, capabilities: ['*'], roles: [`${name}-role`] });
+    const { secret, id: keyId } = await issueKey(stage.app, { name, scopes: ['execute'], agentId });
+    const call = callGateway(gateway.url, `/vendor/${kind}/${name}`, { json: {}, headers: bearer(secret) });
+    call.catch(() => undefined);
+    await until('it was sent', () => upstream.below(`/${kind}/${name}`).length === 1);
+    return { agentId, keyId, name, call };
+  }
+
+  async function outcomeOf({ name }: Runner, kind: string): Promise<object> {
+    const [execution] = await stage.executions(`&resourceId=${kind}/${name}`);
+    const { outcome, reason } = await stage.ended(String(execution?.id));
+    return { outcome, reason };
+  }
+
+  const STOPS: readonly (readonly [string, (runner: Runner) => readonly [string, object]])[] = [
+    ['a stop of its agent', ({ agentId }) => ['stops', { agentId, reason: 'a test' }]],
+    ['a stop of its role', ({ name }) => ['stops', { role: `${name}-role`, reason: 'a test' }]],
+    ['its suspended agent', ({ agentId }) => [`agents/${agentId}/suspend`, { reason: 'a test' }]],
+    ['its revoked key', ({ keyId }) => [`api-keys/${keyId}/revoke`, { reason: 'a test' }]],
+  ];
+
+  it.each(STOPS)('are answered with 403 by %s', async (what, request) => {
+    const runner = await run('never', what.replaceAll(' ', '-'));
+    const [path, body] = request(runner);
+    const { status } = await send(stage.app, 'POST', `/api/v1/${path}`, { body });
+    expect(status).toBeLessThan(300);
+    const { status: answered, error } = await runner.call;
+    expect([answered, error?.reason]).toEqual([403, 'stopped']);
+    expect(await outcomeOf(runner, 'never')).toEqual({ outcome: 'failed', reason: 'stopped' });
+  });
+
+  it('are reset where the answer has begun', async () => {
+    const runner = await run('begun', 'reset');
+    await send(stage.app, 'POST', '/api/v1/stops', { body: { agentId: runner.agentId, reason: 'a test' } });
+    await expect(runner.call).rejects.toThrow();
+    expect(await outcomeOf(runner, 'begun')).toEqual({ outcome: 'failed', reason: 'stopped' });
+  });
+
+  it('go on if the stop covers other agents or actions', async () => {
+    const runner = await run('never', 'goes-on');
+    const { agentId } = runner;
+    for (const body of [
+      { role: 'nobody-has-it', reason: 'a test' },
+      { agentId, actions: ['delete'], reason: 'a test' },
+    ])
+      expect((await send(stage.app, 'POST', '/api/v1/stops', { body })).status).toBe(201);
+    // Another call is stopped by a later event, so the earlier ones were looked at.
+    const other = await run('never', 'is-stopped');
+    await send(stage.app, 'POST', '/api/v1/stops', { body: { agentId: other.agentId, reason: 'a test' } });
+    expect((await other.call).error?.reason).toBe('stopped');
+    const [execution] = await stage.executions('&resourceId=never/goes-on');
+    expect(execution?.outcome).toBe('authorized');
+    await send(stage.app, 'POST', '/api/v1/stops', { body: { agentId, reason: 'a test' } });
+    expect((await runner.call).error?.reason).toBe('stopped');
+  });
+});

@@ -1,0 +1,214 @@
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { EventReader } from '../support/application/event-reader';
+import { auditOf, chainIsValid, createAgent, createPolicy, issueKey } from '../support/application/factories';
+import { type Answer, faults, send } from '../support/application/send';
+
+const REFUND = { action: 'refund', resourceType: 'charge', resourceId: 'charges/ch_1', via: 'payments' };
+
+describe('An execution through a gateway', () => {
+  let app: TestApp;
+  /** The gateway's key, the key of the agent for which it asks, and that of the person who approves. */
+  let gateway: string;
+  let agent: string;
+  let boss: string;
+  let other: string;
+
+  beforeAll(async () => {
+    app = await createTestApp({ environment: { RATE_LIMIT: '1000000' } });
+    const bot = await createAgent(app, { name: 'bot', capabilities: ['refund', 'transfer', 'look'] });
+    other = (await createAgent(app, { name: 'other' })).id;
+    const person = await createAgent(app, { name: 'boss', kind: 'human' });
+    await createPolicy(app, { actions: ['refund'] });
+    await createPolicy(app, {
+      ...{ actions: ['transfer'], effect: 'require_approval' },
+      approval: { approvers: [{ subjects: ['agent:boss'] }] },
+    });
+    gateway = (await issueKey(app, { scopes: ['report'] })).secret;
+    agent = (await issueKey(app, { scopes: ['execute'], agentId: bot.id })).secret;
+    boss = (await issueKey(app, { scopes: ['review'], agentId: person.id })).secret;
+  });
+  afterAll(() => app.close());
+
+  const post = (key: string, path: string, body?: object): Promise<Answer> =>
+    send(app, 'POST', `/api/v1/${path}`, { key, ...(body !== undefined && { body }) });
+  const get = (key: string, path: string): Promise<Answer> => send(app, 'GET', `/api/v1/${path}`, { key });
+  const execute = (body: object): Promise<Answer> => post(agent, 'agents/bot/execute', body);
+  const report = (key: string, id: string, body: object): Promise<Answer> => post(key, `executions/${id}/result`, body);
+
+  it('has the name of the upstream, and lists find it by that', async () => {
+    const { body } = await execute({ ...REFUND, resourceId: 'named', via: 'named' });
+    expect(body).toMatchObject({ outcome: 'authorized', via: 'named' });
+    expect((await execute({ ...REFUND, via: undefined })).body.via).toBeNull();
+    expect((await execute({ ...REFUND, via: null })).body.via).toBeNull();
+    const { data, total } = (await get(agent, 'executions?via=named')).body;
+    expect([total, data.map(({ id }: { id: string }) => id)]).toEqual([1, [body.id]]);
+    expect((await get(agent, `executions/${body.id}`)).body.via).toBe('named');
+  });
+
+  it.each(['', 'Payments', '1st', '-a', 'a_b', 'a'.repeat(41), 7])('is 400 with the via %j', async (via) => {
+    expect(Object.keys(faults(await execute({ ...REFUND, via })))).toEqual(['via']);
+  });
+
+  it('is reported only with the scope report, whoever else asks', async () => {
+    const { body } = await execute(REFUND);
+    for (const key of [agent, undefined]) {
+      const answer = await send(app, 'POST', `/api/v1/executions/${body.id}/result`, {
+        ...(key !== undefined && { key }),
+        body: { outcome: 'executed' },
+      });
+      expect([answer.status, answer.body.error.reason]).toEqual([403, 'not_reporter']);
+    }
+    const result = { status: 200, sha256: 'a'.repeat(64), bytes: 2 };
+    const reported = await report(gateway, body.id, { outcome: 'executed', result });
+    expect([reported.status, reported.body]).toEqual([
+      200,
+      expect.objectContaining({ outcome: 'executed', result, reason: null, via: 'payments' }),
+    ]);
+    expect((await report(gateway, body.id, { outcome: 'executed' })).status).toBe(409);
+  });
+
+  it('keeps the reason of a failure, in its record and in its entry', async () => {
+    const { body } = await execute({ ...REFUND, resourceId: 'failing' });
+    const failure = { outcome: 'failed', reason: 'not_sent', failureReason: 'The upstream cannot be reached.' };
+    const reported = await report(gateway, body.id, failure);
+    expect(reported.body).toMatchObject(failure);
+    const last = (await auditOf(app, body.id)).at(-1);
+    expect(last).toMatchObject({ action: 'execution.completed', outcome: 'failed', reason: 'not_sent' });
+    const own = await execute({ ...REFUND, via: undefined });
+    expect((await report(agent, own.body.id, { outcome: 'failed', reason: 'my_own_2' })).body.reason).toBe('my_own_2');
+  });
+
+  it.each([
+    [{ outcome: 'executed', reason: 'not_sent' }, 'reason'],
+    [{ outcome: 'failed', reason: 'Not sent' }, 'reason'],
+    [{ outcome: 'failed', reason: '' }, 'reason'],
+    [{ outcome: 'failed', reason: 'a'.repeat(101) }, 'reason'],
+  ])('is 400 with the report %j', async (body, field) => {
+    const { id } = (await execute(REFUND)).body;
+    expect(Object.keys(faults(await report(gateway, id, body)))).toEqual([field]);
+  });
+
+  it('is of the upstream that resumed it last', async () => {
+    const asked = (await execute({ ...REFUND, action: 'transfer', via: 'bank' })).body;
+    expect(asked).toMatchObject({ outcome: 'pending_approval', via: 'bank' });
+    await post(boss, `decisions/${asked.decisionId}/approve`, {});
+    const waited = await get(agent, `executions/${asked.id}?wait=5`);
+    expect(waited.body.outcome).toBe('approved');
+    const resumed = await post(agent, `executions/${asked.id}/resume`, { via: 'other-bank' });
+    expect(resumed.body).toMatchObject({ outcome: 'authorized', via: 'other-bank' });
+    expect((await report(gateway, asked.id, { outcome: 'executed' })).status).toBe(200);
+
+    const alone = (await execute({ ...REFUND, action: 'transfer', via: undefined, resourceId: 'b' })).body;
+    await post(boss, `decisions/${alone.decisionId}/approve`, {});
+    expect((await post(agent, `executions/${alone.id}/resume`, { via: 'bank' })).body.via).toBe('bank');
+    const kept = (await execute({ ...REFUND, action: 'transfer', resourceId: 'c' })).body;
+    await post(boss, `decisions/${kept.decisionId}/approve`, {});
+    expect((await post(agent, `executions/${kept.id}/resume`)).body.via).toBe('payments');
+  });
+
+  it('can be withdrawn by the agent while it waits', async () => {
+    const { id } = (await execute({ ...REFUND, action: 'transfer', resourceId: 'd' })).body;
+    const { body } = await post(agent, `executions/${id}/cancel`, { reason: 'The client left.' });
+    expect(body).toMatchObject({ outcome: 'cancelled', via: 'payments' });
+  });
+
+  it('that is refused is named by the refusal', async () => {
+    await createPolicy(app, { actions: ['refund'], resources: ['closed/*'], effect: 'deny' });
+    const refused = [
+      await execute({ ...REFUND, action: 'fly' }),
+      await execute({ ...REFUND, action: 'look' }),
+      await execute({ ...REFUND, resourceId: 'closed/1' }),
+    ];
+    expect(refused.map(({ body }) => body.error.reason)).toEqual([
+      ...['capability_missing', 'no_policy_allows', 'policy_denied'],
+    ]);
+    for (const { body } of refused) {
+      const { error } = body;
+      expect((await get(agent, `executions/${error.executionId}`)).body).toMatchObject({
+        ...{ outcome: 'denied', reason: error.reason, via: 'payments' },
+      });
+    }
+  });
+
+  it('leaves a chain that verifies', () => chainIsValid(app));
+
+  describe('A key with the scope report', () => {
+    it('reads, lists and reports executions with via alone', async () => {
+      const [own, without] = [(await execute(REFUND)).body, (await execute({ ...REFUND, via: undefined })).body];
+      expect((await get(gateway, `executions/${own.id}`)).body.id).toBe(own.id);
+      expect((await get(gateway, `executions/${without.id}`)).status).toBe(404);
+      expect((await report(gateway, without.id, { outcome: 'executed' })).status).toBe(404);
+      expect((await get(gateway, 'executions?via=payments&outcome=authorized')).body.data).toContainEqual(own);
+      expect(Object.keys(faults(await get(gateway, 'executions')))).toEqual(['query.via']);
+      expect((await get(gateway, 'executions?via=')).status).toBe(400);
+    });
+
+    it.each([
+      ['GET', 'agents'],
+      ['GET', 'grants'],
+      ['GET', 'stops'],
+      ['GET', 'audit'],
+      ['GET', 'agents/bot/passkeys'],
+      ['POST', 'agents/bot/execute'],
+      ['POST', 'policies/evaluate'],
+      ['POST', 'executions/x/cancel'],
+    ])('may not %s %s', async (method, path) => {
+      const { status, body } = await send(app, method, `/api/v1/${path}`, { key: gateway });
+      expect([status, body.error.reason]).toEqual([403, 'scope_missing']);
+    });
+
+    it('shows itself, and is not the environment’s key', async () => {
+      expect((await get(gateway, 'me')).body).toMatchObject({ agentId: null, scopes: ['report'] });
+      expect((await send(app, 'GET', '/api/v1/me')).body.scopes).not.toContain('report');
+      const admin = (await issueKey(app, { scopes: ['admin'] })).secret;
+      const { id } = (await execute(REFUND)).body;
+      expect((await report(admin, id, { outcome: 'executed' })).body.error.reason).toBe('not_reporter');
+    });
+
+    it.each([
+      [{ scopes: ['report', 'read'] }, 'scopes'],
+      [{ scopes: ['admin', 'report'] }, 'scopes'],
+      [{ scopes: ['report'], agentId: 'bot' }, 'agentId'],
+    ])('cannot be issued as %j', async (body, field) => {
+      const answer = await send(app, 'POST', '/api/v1/api-keys', { body: { name: 'a key', ...body } });
+      expect(Object.keys(faults(answer))).toEqual([field]);
+    });
+
+    it('follows what ends a call, and nothing else', async () => {
+      const headers = { 'X-API-Key': gateway };
+      const reader = await EventReader.open(app, '', headers);
+      const chosen = await EventReader.open(app, '?action=stop.created&action=api_key.*', headers).then(
+        ({ answer }) => answer.statusCode,
+      );
+      expect(chosen).toBe(403);
+      const stop = await post(boss, 'stops', { agentId: other, reason: 'Enough.' });
+      await send(app, 'POST', `/api/v1/stops/${stop.body.id}/lift`, { body: { reason: 'Over.' } });
+      await send(app, 'POST', `/api/v1/agents/${other}/suspend`);
+      await send(app, 'POST', `/api/v1/agents/${other}/resume`);
+      const { id } = await issueKey(app);
+      await send(app, 'POST', `/api/v1/api-keys/${id}/revoke`);
+      const ended = ['stop.created', 'stop.lifted', 'agent.suspended', 'api_key.revoked'];
+      await reader.until(ended.length);
+      expect(reader.events.map(({ event }) => event)).toEqual(ended);
+      reader.close();
+      const stops = await EventReader.open(app, '?after=0&action=stop.*', headers);
+      await stops.until(2);
+      stops.close();
+    });
+  });
+});
+
+describe('The rate limit', () => {
+  it('counts no request of a gateway', async () => {
+    const app = await createTestApp({ environment: { RATE_LIMIT: '10', RATE_WINDOW: '2147483647' } });
+    const { secret: key } = await issueKey(app, { scopes: ['report'] });
+    const ask = async (sent: object): Promise<number> => (await send(app, 'GET', '/api/v1/me', sent)).status;
+    for (let asked = 0; asked < 30; asked += 1) expect(await ask({ key })).toBe(200);
+    const statuses = [];
+    for (let asked = 0; asked < 12; asked += 1) statuses.push(await ask({}));
+    expect(statuses.filter((status) => status === 200)).toHaveLength(9);
+    expect(await ask({ key })).toBe(200);
+    expect(await ask({ key: `${key.slice(0, -1)}${key.endsWith('A') ? 'B' : 'A'}` })).toBe(401);
+    await app.close();
+  });
+});
