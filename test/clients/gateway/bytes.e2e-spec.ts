@@ -33,7 +33,9 @@ describe('The bytes of a request', () => {
     const text = await sendRaw(gateway, bytes);
     return text
       .split(/(?=HTTP\/1\.1 \d{3} )/)
-      .map((answer) => [/^HTTP\/1\.1 (\d{3})/.exec(answer)?.[1], /"reason":"(\w+)"/.exec(answer)?.[1]].join(' ').trim());
+      .map((answer) =>
+        [/^HTTP\/1\.1 (\d{3})/.exec(answer)?.[1], /"reason":"(\w+)"/.exec(answer)?.[1]].join(' ').trim(),
+      );
   }
 
   /** The head of a POST with these lines, which closes its connection. */

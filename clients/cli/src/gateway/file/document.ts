@@ -58,7 +58,7 @@ export class FileDocument {
       return;
     }
     const { errors, warnings } = this.document;
-    const parsed = [...errors, ...warnings].map(({ message, pos }) => this.placed(pos[0], sentence(message)));
+    const parsed = [...errors, ...warnings].map(({ message, pos }) => this.placed(pos[0], parserText(message)));
     this.faults = parsed.length > 0 ? parsed : [...this.nodeFaults(), ...(isJson ? jsonFaults(text) : [])];
     if (this.faults.length === 0) this.value = this.document.toJS();
   }
@@ -141,6 +141,8 @@ function jsonFaults(text: string): PlacedFault[] {
   }
 }
 
-function sentence(message: string): string {
+/** The parser's own words name functions of its programs. */
+function parserText(message: string): string {
+  if (message.startsWith('Source contains multiple documents')) return 'A file has one document: remove this one.';
   return /[.!?]$/.test(message) ? message : `${message}.`;
 }

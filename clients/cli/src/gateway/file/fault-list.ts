@@ -6,7 +6,7 @@ export class FaultList {
 
   /** @param message follows the path in a sentence, such as "must be a URL" */
   add(path: FilePath, message: string): undefined {
-    this.faults.push({ path, message: `${pathText(path)} ${message}.` });
+    this.faults.push({ path, message: `${pathText(path)} ${message}${/[.?]$/.test(message) ? '' : '.'}` });
     return undefined;
   }
 }

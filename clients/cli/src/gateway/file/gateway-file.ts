@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { dirname, extname, resolve } from 'node:path';
-import { isLoopback, parseSocketAddress, type SocketAddress } from './addresses.js';
+import { isLoopback, parseHostName, parseSocketAddress, type SocketAddress } from './addresses.js';
 import { FileDocument, type FilePath, type PlacedFault } from './document.js';
 import { FaultList } from './fault-list.js';
 import { checkForm } from './form.js';
@@ -100,16 +100,22 @@ function readUpstreams(
   const upstreams = Object.entries(input.upstreams ?? {}).flatMap(
     ([name, upstream]) => readUpstream(name, upstream, context) ?? [],
   );
+  checkOwners(input, context.faults);
+  return upstreams;
+}
+
+/** One host in two upstreams is a fault, also if an upstream has others. */
+function checkOwners({ upstreams = {} }: GatewayInput, faults: FaultList): void {
   const owners = new Map<string, string>();
-  for (const { name, hosts } of upstreams) {
-    hosts.forEach((host, index) => {
-      const owner = owners.get(host);
+  for (const [name, { hosts = [] }] of Object.entries(upstreams)) {
+    hosts.forEach((text, index) => {
+      const host = text === undefined ? undefined : parseHostName(text);
+      const owner = host === undefined ? undefined : owners.get(host);
       if (owner !== undefined)
-        context.faults.add(['upstreams', name, 'hosts', index], `is also a host of the upstream ${owner}`);
-      owners.set(host, owner ?? name);
+        faults.add(['upstreams', name, 'hosts', index], `is also a host of the upstream ${owner}`);
+      else if (host !== undefined) owners.set(host, name);
     });
   }
-  return upstreams;
 }
 
 function readAddress(text: string, path: FilePath, faults: FaultList): SocketAddress | undefined {

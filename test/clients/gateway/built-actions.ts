@@ -1,0 +1,37 @@
+import { dirname, join } from 'node:path';
+import { run } from '../../support/processes/shell';
+import { buildCommandLine, MAIN } from '../command-line';
+
+export interface GatewayRequest {
+  readonly method?: string;
+  readonly target: string;
+  /** Names and values in turn. */
+  readonly headers?: readonly string[];
+  /** A character for each byte. */
+  readonly body?: string;
+}
+
+export interface ActionOrRefusal {
+  readonly status?: number;
+  readonly reason?: string;
+  readonly message?: string;
+  readonly route?: string;
+  readonly resource?: { readonly type: string; readonly id: string };
+  readonly parameters?: Readonly<Record<string, unknown>>;
+  readonly secret?: readonly string[];
+}
+
+/** What the built gateway makes of requests to an upstream, in one process. */
+export async function buildActions(
+  upstream: Readonly<Record<string, unknown>>,
+  requests: readonly GatewayRequest[],
+): Promise<ActionOrRefusal[]> {
+  await buildCommandLine();
+  const folder = join(dirname(MAIN), 'gateway');
+  const file = { upstreams: { api: { url: 'https://api.example', ...upstream } } };
+  const { output, errors, exitCode } = await run(process.execPath, [join(__dirname, 'build-actions.mjs'), folder], {
+    input: JSON.stringify({ file, requests }),
+  });
+  expect([exitCode, errors]).toEqual([0, '']);
+  return JSON.parse(output) as ActionOrRefusal[];
+}

@@ -1,0 +1,256 @@
+import { createHash } from 'node:crypto';
+import { describeOnSqlite } from '../../support/database/database-kind';
+import { type ActionOrRefusal, buildActions, type GatewayRequest } from './built-actions';
+
+const ANY = { action: 'call', resource: { type: 'api', id: 'all' } };
+const UPSTREAM = {
+  headers: ['Api-Version'],
+  credentials: [{ query: 'api_key', value: '${env:VENDOR_KEY}' }],
+  secret: ['/body/card'],
+  routes: [
+    {
+      ...ANY,
+      match: 'POST /refunds',
+      resource: { type: 'charge', id: 'charges/${body:/charge}' },
+      secret: ['/body/pin'],
+    },
+    { ...ANY, match: 'GET /charges/:id', resource: { type: 'charge', id: 'charges/${path:id}' } },
+    { ...ANY, match: 'GET /find', resource: { type: 'term', id: '${query:q}' } },
+    { ...ANY, match: 'GET /files/*rest', resource: { type: 'file', id: 'files/${path:rest}' } },
+    {
+      ...ANY,
+      match: 'POST /own',
+      parameters: { amount: '${body:/amount}', kind: 'fixed', list: ['${query:q}'] },
+      query: true,
+    },
+    { ...ANY, match: 'POST /small', maxBody: 4 },
+    { ...ANY, match: 'GET /admin' },
+    { ...ANY, match: 'GET /report.v1' },
+    { ...ANY, match: 'GET,POST /' },
+    { ...ANY, match: 'GET,POST,DELETE /:any' },
+  ],
+};
+const JSON_TYPE = ['Content-Type', 'application/json'];
+const FORM_TYPE = ['Content-Type', 'application/x-www-form-urlencoded'];
+const get = (target: string, headers: readonly string[] = []): GatewayRequest => ({ target, headers });
+const post = (body: string, headers: readonly string[] = JSON_TYPE, target = '/x'): GatewayRequest => ({
+  method: 'POST',
+  target,
+  headers,
+  body,
+});
+const form = (body: string): GatewayRequest => post(body, FORM_TYPE);
+const multipart = (body: string, boundary = 'B'): GatewayRequest =>
+  post(body, ['Content-Type', `multipart/form-data; boundary=${boundary}`]);
+const part = (boundary: string, content: string, name = 'a'): string =>
+  `--${boundary}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${content}\r\n--${boundary}--\r\n`;
+const nested = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels);
+const sha256 = (text: string): string => createHash('sha256').update(text, 'latin1').digest('hex');
+const digestOf = (text: string): object => ({ $sha256: sha256(text), bytes: text.length });
+
+type Row = readonly [GatewayRequest, string];
+
+/** Status and reason of each refusal. */
+const REFUSED: readonly Row[] = [
+  ...['x', '*', 'http://a/b', '/a#b', '/a b', '/\u00e9', '/a\u007f', '', '//a', '/a/', '/a/../b', '/a/./b', '/a\\b']
+    .concat('/%2e%2e', '/a%2Fb', '/a%252Fb', '/a%5Cb', '/a;b', '/a%3Bb', '/%61', '/%FF', '/a%00', '/a%0Ab', '/%u0041')
+    .concat('/files/a;b', '/files//a', '/https:/a')
+    .map((target): Row => [get(target), '400 path_ambiguous']),
+  ...['/Admin', '/ADMIN', '/admin.json', '/admin.tar.gz', '/report', '/REPORT', '/report.V1', '/report.json'].map(
+    (target): Row => [get(target), '400 path_ambiguous'],
+  ),
+  [get('/Charges/1'), '403 route_not_listed'],
+  [get('/a/b/c'), '403 route_not_listed'],
+  [{ target: '/admin', method: 'PUT' }, '403 route_not_listed'],
+  [{ target: '/admin', method: 'get' }, '403 route_not_listed'],
+  [{ target: '/admin', method: 'TRACE' }, '403 route_not_listed'],
+  [get('/charges/a/b'), '403 route_not_listed'],
+  [get('/x', ['Api_Version', '1']), '400 header_ambiguous'],
+  [get('/x', ['X_Other', '1']), '400 header_ambiguous'],
+  [get('/x', ['Api-Version', '1', 'api-version', '1']), '400 header_ambiguous'],
+  [post('{}', [...JSON_TYPE, ...JSON_TYPE]), '400 header_ambiguous'],
+  ...['json', 'application/json; charset=utf-8; charset=utf-8', 'application/json; odata=verbose', 'a/b, c/d']
+    .concat('multipart/form-data', 'multipart/form-data; boundary=', 'multipart/mixed; boundary=a')
+    .map((type): Row => [post('{}', ['Content-Type', type]), '400 header_ambiguous']),
+  [post('{}', [...JSON_TYPE, 'Content-Encoding', 'gzip']), '415 body_encoded'],
+  [post('{}', [...JSON_TYPE, 'Content-Encoding', '']), '415 body_encoded'],
+  [post('12345', JSON_TYPE, '/small'), '413 body_too_large'],
+  // The order of the contract: headers and path, route, 413 and 415, query and body.
+  [get('/nothing/listed?a;b', ['Content-Encoding', 'gzip', 'A_b', '1']), '400 header_ambiguous'],
+  [get('/nothing/listed?a;b', ['Content-Encoding', 'gzip']), '403 route_not_listed'],
+  [get('/x?a;b', ['Content-Encoding', 'gzip']), '415 body_encoded'],
+  [post('12345', JSON_TYPE, '/small?a;b'), '413 body_too_large'],
+  ...['a=1&a[b]=2', 'a[b]=1&a[b][c]=2', 'a[]=1&a[0]=2', 'A=1&a=2', 'a=1&%61=2', 'a[b]=1&a%5Bb%5D=2', 'a[b]=1&a[b]=2']
+    .concat('\uff41=1&a=2', 'a;b', 'a=1;b=2', '%zz', 'a=%', 'a=%FF', 'a=%00', 'a=1&&b=2', 'a=1&', '=1', '[a]=1')
+    .concat('_method=PUT', '_METHOD=PUT', '%5Fmethod=PUT', '_method[]=PUT', 'api_key=x', 'API_KEY=x', 'api_key[]=x')
+    .concat('$secret=1', '$sha256=1&bytes=2', '$hmac=1', '__proto__=1', `a${'['.repeat(40)}=1`)
+    .flatMap((text): Row[] => [
+      ...(/^[\x21-\x7e]*$/.test(text) ? [[get(`/x?${text}`), '400 query_ambiguous'] as const] : []),
+      [form(Buffer.from(text).toString('latin1')), '400 body_ambiguous'],
+    ]),
+  [form('a=\xff'), '400 body_ambiguous'],
+  [post('a=1', ['Content-Type', 'application/x-www-form-urlencoded; charset=latin1']), '400 body_ambiguous'],
+  [post('{"charge":"c"}', JSON_TYPE, '/refunds?a=1'), '400 query_ambiguous'],
+  [post('{"charge":"c"}', JSON_TYPE, '/refunds?'), '400 query_ambiguous'],
+  ...['{', '', '{"a":1}x', '{a:1}', '\xef\xbb\xbf{}', '"\xff"', '{"a":1,"a":2}', '{"a":1,"\\u0061":2}', '{"a":1,"A":2}']
+    .concat('[{"b":{"k":1,"\xe2\x84\xaa":2}}]', '{"$sha256":"a"}', '[{"$secret":1}]', '{"a":{"$hmac":1}}')
+    .concat('{"__proto__":1}', '"\\u0000"', '"\\ud800"', '9007199254740993', '1e999', '1e-999', nested(31))
+    .concat('0.10000000000000000001', '{"_method":"PUT"}', '{"_METHOD":"PUT"}')
+    .filter((body) => body !== '')
+    .map((body): Row => [post(body), '400 body_ambiguous']),
+  [post('{"a":1,"a":2}', ['Content-Type', 'application/vnd.api+json']), '400 body_ambiguous'],
+  [post('{}', ['Content-Type', 'application/json; charset=utf-16']), '400 body_ambiguous'],
+  [multipart(part('C', 'x')), '400 body_ambiguous'],
+  [multipart(`x${part('B', 'x')}`), '400 body_ambiguous'],
+  [multipart(`${part('B', 'x')}x`), '400 body_ambiguous'],
+  [multipart(part('B', 'x\n--B\ny')), '400 body_ambiguous'],
+  [multipart(part('B', 'x\r\n--Bx\r\ny')), '400 body_ambiguous'],
+  [multipart(part('B', 'x\r\n--boundary\r\ny')), '400 body_ambiguous'],
+  [multipart(part('B', 'PUT', '_method')), '400 body_ambiguous'],
+  [multipart(part('B', 'PUT', '%5FMETHOD')), '400 body_ambiguous'],
+  [
+    multipart('--B\r\nContent-Disposition: form-data; name*0="_met"; name*1="hod"\r\n\r\nPUT\r\n--B--'),
+    '400 body_ambiguous',
+  ],
+  ...[
+    '{}',
+    '{"charge":""}',
+    '{"charge":null}',
+    '{"charge":"a/b"}',
+    '{"charge":["a"]}',
+    '{"charge":{}}',
+    '{"charge":".."}',
+  ]
+    .concat('[]', '{"charge":"a\\\\b"}', `{"charge":"${'a'.repeat(501)}"}`)
+    .map((body): Row => [post(body, JSON_TYPE, '/refunds'), '400 resource_missing']),
+  [post('charge', ['Content-Type', 'text/plain'], '/refunds'), '400 resource_missing'],
+  [post('', [], '/refunds'), '400 resource_missing'],
+  ...['/find', '/find?', '/find?q', '/find?q=', '/find?q=a%2Fb', '/find?q=1&q=2', '/find?%71=1', '/find?q[]=1'].map(
+    (target): Row => [get(target), '400 resource_missing'],
+  ),
+];
+
+// Independent of the database, so once is enough.
+describeOnSqlite('What is refused before the service is asked', () => {
+  it('names its status and reason, and what would be right', async () => {
+    const results = await buildActions(
+      UPSTREAM,
+      REFUSED.map(([request]) => request),
+    );
+    const outcomes = results.map(({ status, reason }, index) => [REFUSED[index]?.[0], `${status} ${reason}`]);
+    expect(outcomes).toEqual(REFUSED.map(([request, refusal]) => [request, refusal]));
+    for (const { message } of results) expect(message).toMatch(/^[A-Z$].*\.$/);
+  });
+});
+
+describeOnSqlite('The action of a request', () => {
+  const actionOf = async (request: GatewayRequest): Promise<ActionOrRefusal> => {
+    const [result] = await buildActions(UPSTREAM, [request]);
+    if (result === undefined) throw new Error('The gateway printed no result.');
+    return result;
+  };
+
+  it('has method, path, type of the body and listed headers', async () => {
+    const headers = [
+      'content-type',
+      'Application/JSON; Charset="UTF-8"',
+      'API-Version',
+      '2',
+      'X-Other',
+      '3',
+      'Accept',
+      '*/*',
+    ];
+    expect(await actionOf(post('{"charge":"c 1","card":1}', headers, '/refunds'))).toEqual({
+      route: 'POST /refunds',
+      resource: { type: 'charge', id: 'charges/c 1' },
+      parameters: {
+        request: {
+          upstream: 'api',
+          method: 'POST',
+          path: '/refunds',
+          contentType: 'application/json; charset=utf-8',
+          headers: { 'api-version': '2' },
+        },
+        body: { charge: 'c 1', card: 1 },
+      },
+      secret: ['/body/card', '/body/pin'],
+    });
+  });
+
+  it.each([
+    ['a number', post('{"charge":7}', JSON_TYPE, '/refunds'), 'charges/7'],
+    ['a boolean', post('{"charge":true}', JSON_TYPE, '/refunds'), 'charges/true'],
+    ['a form field', post('charge=c%201', FORM_TYPE, '/refunds'), 'charges/c 1'],
+    ['a part of the path, decoded once', get('/charges/a%20b'), 'charges/a b'],
+    ['several segments', get('/files/a/b%20c/d'), 'files/a/b c/d'],
+    ['a query parameter', get('/find?q=a%20b'), 'a b'],
+  ])('takes %s for its resource', async (_, request, id) => {
+    expect((await actionOf(request)).resource?.id).toBe(id);
+  });
+
+  it.each([
+    ['absent', '/x', undefined],
+    ['empty', '/x?', {}],
+    ['of single values', '/x?a=1&b=%C3%A9&c&d=', { a: '1', b: 'é', c: null, d: '' }],
+    ['of lists', '/x?a[]=1&b=1&b=2', { 'a[]': ['1'], b: ['1', '2'] }],
+    [
+      'nested',
+      '/x?metadata[a]=1&metadata[b]=2&expand[0]=x&expand[1]=y',
+      {
+        ...{ 'metadata[a]': '1', 'metadata[b]': '2' },
+        ...{ 'expand[0]': 'x', 'expand[1]': 'y' },
+      },
+    ],
+    ['with names as they were sent', '/x?a%5Bb%5D=1', { 'a%5Bb%5D': '1' }],
+  ])('has a query that is %s', async (_, target, query) => {
+    expect((await actionOf(get(target))).parameters?.['query']).toEqual(query);
+  });
+
+  it.each([
+    ['JSON', post('{"a":[1,"x",null]}'), { a: [1, 'x', null] }],
+    ['JSON that is no object', post('[1]'), [1]],
+    ['JSON of 30 levels', post(nested(30)), JSON.parse(nested(30)) as unknown],
+    ['a form', form('a=1&b[]=x+y&b[]=z'), { a: '1', 'b[]': ['x y', 'z'] }],
+    ['text', post('abc', ['Content-Type', 'text/plain']), digestOf('abc')],
+    ['bytes of no type', post('\x00\xff', []), digestOf('\x00\xff')],
+    [
+      'JSON of more than 10,000 values',
+      post(JSON.stringify(Array(10_001).fill(1))),
+      digestOf(JSON.stringify(Array(10_001).fill(1))),
+    ],
+    ['JSON above 512 KiB', post(`"${'a'.repeat(600_000)}"`), digestOf(`"${'a'.repeat(600_000)}"`)],
+    ['a multipart form', multipart(part('B', 'x')), digestOf(part('boundary', 'x'))],
+    ['nothing', post('', JSON_TYPE), undefined],
+  ])('has a body that is %s', async (_, request, body) => {
+    expect((await actionOf(request)).parameters?.['body']).toEqual(body);
+  });
+
+  it('has the parameters of its route instead of query and body, with a hash of these', async () => {
+    const { parameters } = await actionOf(post('{"amount":5}', JSON_TYPE, '/own?q=a%20b'));
+    expect(parameters).toMatchObject({
+      amount: 5,
+      kind: 'fixed',
+      list: ['a b'],
+      request: { sha256: sha256('q=a%20b\n{"amount":5}') },
+    });
+    expect(Object.keys(parameters ?? {}).sort()).toEqual(['amount', 'kind', 'list', 'request']);
+  });
+
+  it('tells a "+" of a query from an encoded blank by that hash', async () => {
+    const [plus, blank] = await buildActions(UPSTREAM, [get('/x?a=b+c'), get('/x?a=b%20c')]);
+    expect(plus?.parameters).toMatchObject({ query: { a: 'b c' }, request: { sha256: sha256('a=b+c\n') } });
+    expect(blank?.parameters?.['query']).toEqual({ a: 'b c' });
+    expect(blank?.parameters?.['request']).not.toHaveProperty('sha256');
+  });
+
+  it('is decided by the first route that matches', async () => {
+    const results = await buildActions(UPSTREAM, [get('/admin'), get('/administrators'), get('/'), get('/report.v1')]);
+    expect(results.map(({ route }) => route)).toEqual([
+      'GET /admin',
+      'GET,POST,DELETE /:any',
+      'GET,POST /',
+      'GET /report.v1',
+    ]);
+  });
+});
