@@ -1,0 +1,108 @@
+import { createHash } from 'node:crypto';
+import { credentialQueries } from '../file/credential-rules.js';
+import type { JsonObject, Route } from '../file/gateway-config.js';
+import { resourcePathFault } from '../../service-rules/resources.js';
+import { type BodyParameter, readBodyParameter } from './body-parameter.js';
+import { contentTypeText } from './content-type.js';
+import { type Fields, parseFields } from './fields.js';
+import type { RouteMatch } from './match-request.js';
+import { bodyAmbiguous, queryAmbiguous, type RequestRefusal, resourceMissing } from './request-refusal.js';
+import { fillId, fillObject, MissingValueError, takesBody, type TemplateSources } from './template-value.js';
+
+/** What the service is asked for. */
+export interface ActionRequest {
+  readonly route: Route;
+  readonly action: string;
+  readonly resource: { readonly type: string; readonly id: string };
+  readonly parameters: JsonObject;
+  /** Pointers into the parameters. */
+  readonly secret: readonly string[];
+}
+
+/** The service takes so many values in all. */
+const MAX_VALUES = 10_000;
+/** Those of the question, the listed headers and the other members of `request`. */
+const OTHER_VALUES = 100;
+const MAX_ID_LENGTH = 500;
+
+/** The second of two steps. @param body all of its bytes */
+export function buildAction(match: RouteMatch, body: Buffer): ActionRequest | RequestRefusal {
+  const { route, upstream, headers } = match;
+  if (body.length > route.maxBodyBytes) return bodyTooLarge(route);
+  const credentialNames = credentialQueries(upstream.credentials);
+  const fields = parseFields(match.query ?? '', { credentialNames });
+  if (typeof fields === 'string') return queryAmbiguous(`The query ${fields}.`);
+  if (match.query !== undefined && !route.allowsQuery && takesBody(route.resource.id, route.parameters))
+    return queryAmbiguous('A request whose resource or parameters are in its body must have no query here.');
+  const maxValues = MAX_VALUES - OTHER_VALUES - (match.query ?? '').split('&').length;
+  const content = readBodyParameter(body, { contentType: headers.contentType, credentialNames, maxValues });
+  if (typeof content === 'string') return bodyAmbiguous(`The body ${content}.`);
+  try {
+    return fillAction(match, fields, content);
+  } catch (error) {
+    if (error instanceof MissingValueError) return resourceMissing(error.message);
+    throw error;
+  }
+}
+
+/** @throws MissingValueError */
+function fillAction(match: RouteMatch, fields: Fields, content: BodyParameter): ActionRequest | RequestRefusal {
+  const { route } = match;
+  const sources: TemplateSources = {
+    pathValues: match.pathValues,
+    restName: restNameOf(route),
+    query: fields.values,
+    body: content.content,
+  };
+  const id = fillId(route.resource.id, sources);
+  const fault = resourcePathFault(id);
+  if (fault !== undefined) return resourceMissing(`The resource's id ${fault}.`);
+  if (id.length > MAX_ID_LENGTH)
+    return resourceMissing(`The resource's id must have at most ${MAX_ID_LENGTH} characters.`);
+  return {
+    route,
+    action: route.action,
+    resource: { type: route.resource.type, id },
+    parameters: parametersOf(match, fields, { content, sources }),
+    secret: route.secret,
+  };
+}
+
+function parametersOf(
+  match: RouteMatch,
+  fields: Fields,
+  { content, sources }: { readonly content: BodyParameter; readonly sources: TemplateSources },
+): JsonObject {
+  const { route, query } = match;
+  // Blanks are "+" to some programs and "%20" to all: the hash tells the two apart.
+  const request = requestOf(match, route.parameters !== undefined || fields.hasPlus ? content : undefined);
+  if (route.parameters !== undefined) return { ...fillObject(route.parameters, sources), request };
+  return {
+    request,
+    ...(query !== undefined && { query: fields.values }),
+    ...(content.parameter !== undefined && { body: content.parameter }),
+  };
+}
+
+/** @param hashed the body that the hash covers together with the query; undefined: no hash */
+function requestOf(match: RouteMatch, hashed: BodyParameter | undefined): JsonObject {
+  const { upstream, method, path, query, headers } = match;
+  const hash = createHash('sha256').update(`${query ?? ''}\n`, 'latin1');
+  return {
+    upstream: upstream.name,
+    method,
+    path,
+    ...(headers.contentType !== undefined && { contentType: contentTypeText(headers.contentType) }),
+    ...(Object.keys(headers.listed).length > 0 && { headers: headers.listed }),
+    ...(hashed !== undefined && { sha256: hash.update(hashed.bytes).digest('hex') }),
+  };
+}
+
+/** Only a final `*name` may contain "/". */
+function restNameOf({ path }: Route): string | undefined {
+  return /\/\*(\w+)$/.exec(path)?.[1];
+}
+
+function bodyTooLarge({ maxBodyBytes }: Route): RequestRefusal {
+  return { status: 413, reason: 'body_too_large', message: `The body may have ${maxBodyBytes} bytes here.` };
+}

@@ -1,0 +1,111 @@
+import type { JsonObject, JsonValue } from '../file/gateway-config.js';
+import { foldName } from './fold-name.js';
+import { formDecode } from './percent-decode.js';
+
+/** The fields of a query or a form, which programs can read in one way only. */
+export interface Fields {
+  /** Maps each name as it was sent to its value, or to the list of its values; null for a name without "=". */
+  readonly values: JsonObject;
+  /** True if a blank was sent as "+", which some programs do not decode in a query. */
+  readonly hasPlus: boolean;
+}
+
+interface Field {
+  readonly name: string;
+  readonly decoded: string;
+  readonly value: string | null;
+}
+
+interface FieldRules {
+  /** Folded names of credentials. */
+  readonly credentialNames: readonly string[];
+}
+
+const RESERVED = /^(?:\$sha256|\$secret|\$hmac|__proto__)$/;
+const WRONG_ESCAPE = /%(?![0-9A-Fa-f]{2})/;
+const MAX_FIELDS = 10_000;
+/** Each bracket of a name is compared with all names. */
+const MAX_BRACKETS = 32;
+
+/** @param text without "?" @returns what the fields have to be, as the end of a sentence, if programs could read them differently */
+export function parseFields(text: string, { credentialNames }: FieldRules): Fields | string {
+  if (text === '') return { values: {}, hasPlus: false };
+  if (text.includes(';')) return 'must not have ";", which some programs read as "&": write %3B';
+  if (WRONG_ESCAPE.test(text))
+    return 'must have two hexadecimal digits after each "%": write %25 for the character itself';
+  const parts = text.split('&');
+  if (parts.includes('')) return 'must not have an empty part, as in "a=1&&b=2"';
+  if (parts.length > MAX_FIELDS) return `must have at most ${MAX_FIELDS} parts`;
+  const fields: Field[] = [];
+  for (const part of parts) {
+    const field = parseField(part);
+    if (typeof field === 'string') return field;
+    fields.push(field);
+  }
+  const fault = namesFault(fields, credentialNames);
+  return fault ?? { values: valuesOf(fields), hasPlus: text.includes('+') };
+}
+
+function parseField(part: string): Field | string {
+  const sign = part.indexOf('=');
+  const name = sign < 0 ? part : part.slice(0, sign);
+  const decoded = formDecode(name);
+  const value = sign < 0 ? null : formDecode(part.slice(sign + 1));
+  if (decoded === undefined || value === undefined) return 'must be percent-encoded UTF-8 without NUL';
+  return { name, decoded, value };
+}
+
+function namesFault(fields: readonly Field[], credentialNames: readonly string[]): string | undefined {
+  /** The spelling of each folded name. */
+  const spellings = new Map<string, string>();
+  for (const { name, decoded } of fields) {
+    const folded = foldName(decoded);
+    const top = folded.split('[', 1)[0] ?? '';
+    if (folded.split('[', MAX_BRACKETS + 2).length > MAX_BRACKETS + 1)
+      return `must have at most ${MAX_BRACKETS} "[" in a name`;
+    if (top.trim() === '') return 'must have a name in each part';
+    if (RESERVED.test(folded))
+      return `must not have the name ${JSON.stringify(decoded)}, which the service gives a meaning`;
+    if (top === '_method') return 'must not have a field _method, which some programs take for the method';
+    if (credentialNames.includes(top))
+      return `must not have the name ${JSON.stringify(decoded)}: there the gateway sends a credential`;
+    const spelling = spellings.get(folded);
+    if (spelling === name && top !== folded && !folded.endsWith('[]'))
+      return `must have the name ${JSON.stringify(decoded)} once`;
+    if (spelling !== undefined && spelling !== name)
+      return `must not have two spellings of the name ${JSON.stringify(decoded)}`;
+    spellings.set(folded, name);
+  }
+  return nestingFault(new Set(spellings.keys()));
+}
+
+/** Names of which one contains another, or that would be a list and an object at once. */
+function nestingFault(names: ReadonlySet<string>): string | undefined {
+  /** By what precedes a bracket: true if it is the empty one of a list. */
+  const isListAt = new Map<string, boolean>();
+  for (const name of names) {
+    for (let start = name.indexOf('['); start >= 0; start = name.indexOf('[', start + 1)) {
+      const parent = name.slice(0, start);
+      if (names.has(parent)) return `must not have both ${JSON.stringify(parent)} and ${JSON.stringify(name)}`;
+      const isList = name.startsWith('[]', start);
+      if ((isListAt.get(parent) ?? isList) !== isList)
+        return `must not have both ${JSON.stringify(`${parent}[]`)} and other names in its place`;
+      isListAt.set(parent, isList);
+    }
+  }
+  return undefined;
+}
+
+function valuesOf(fields: readonly Field[]): JsonObject {
+  const values = new Map<string, JsonValue[]>();
+  const lists = new Set<string>();
+  for (const { name, decoded, value } of fields) {
+    const existing = values.get(name);
+    if (existing === undefined) values.set(name, [value]);
+    else existing.push(value);
+    if (existing !== undefined || decoded.endsWith('[]')) lists.add(name);
+  }
+  return Object.fromEntries(
+    [...values].map(([name, list]): [string, JsonValue] => [name, lists.has(name) ? list : (list[0] ?? null)]),
+  );
+}

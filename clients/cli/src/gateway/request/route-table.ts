@@ -1,0 +1,98 @@
+import { match, type MatchFunction, type Token, TokenData } from 'path-to-regexp';
+import type { Route } from '../file/gateway-config.js';
+import { foldName } from './fold-name.js';
+import { parseRoutePattern, type PatternSegment } from './route-pattern.js';
+import { percentDecoded } from '../../service-rules/percent-encoding.js';
+
+type PathValues = Readonly<Record<string, string>>;
+
+/** A route that a request matches. */
+export interface FoundRoute {
+  readonly route: Route;
+  /** By the names of the route's path, as they were sent. */
+  readonly pathValues: PathValues;
+}
+
+interface CompiledRoute {
+  readonly route: Route;
+  readonly matches: MatchFunction<Record<string, string>>;
+  /** Match a folded path, with and without what follows a `.` in the last segment. */
+  readonly similar: readonly MatchFunction<Record<string, string>>[];
+}
+
+/** The routes of an upstream, in their order. */
+export class RouteTable {
+  private readonly routes: readonly CompiledRoute[];
+
+  constructor(routes: readonly Route[]) {
+    this.routes = routes.map(compileRoute);
+  }
+
+  /**
+   * The first route that a request matches. @returns undefined if none does; `ambiguousWith` if an upstream that reads paths
+   * loosely could take the request for one of an earlier route
+   */
+  find(method: string, path: string): FoundRoute | { readonly ambiguousWith: Route } | undefined {
+    const ofMethod = this.routes.filter(({ route }) => route.methods.includes(method));
+    const index = ofMethod.findIndex(({ matches }) => matches(path) !== false);
+    const found = ofMethod[index];
+    if (found === undefined) return undefined;
+    const spellings = similarPaths(path);
+    const similar = ofMethod
+      .slice(0, index)
+      .find((earlier) => earlier.similar.some((matches) => spellings.some((spelling) => matches(spelling) !== false)));
+    if (similar !== undefined) return { ambiguousWith: similar.route };
+    const result = found.matches(path);
+    return { route: found.route, pathValues: result === false ? {} : result.params };
+  }
+}
+
+/** The forms in which an upstream could read a path: folded, and without each of the endings of its last segment. */
+function similarPaths(path: string): string[] {
+  const folded = foldPath(path);
+  const start = folded.lastIndexOf('/') + 1;
+  const last = folded.slice(start);
+  return [folded, ...endings(last).map((stem) => folded.slice(0, start) + stem)];
+}
+
+/** What remains of a segment before each of its dots, except before the first character. */
+function endings(segment: string): string[] {
+  const dots = [...segment.matchAll(/\./g)].map(({ index }) => index);
+  return dots.filter((index) => index > 0).map((index) => segment.slice(0, index));
+}
+
+function foldPath(path: string): string {
+  const folded = foldName(percentDecoded(path));
+  return folded.length > 1 ? folded.replace(/\/$/, '') : folded;
+}
+
+function compileRoute(route: Route): CompiledRoute {
+  const pattern = parseRoutePattern(route.match);
+  // The file was checked before.
+  if (typeof pattern === 'string') throw new TypeError(`The route ${route.match} ${pattern}.`);
+  const { segments } = pattern;
+  const folded = segments.map((segment) =>
+    segment.kind === 'literal' ? { ...segment, text: foldPath(segment.text) } : segment,
+  );
+  const last = folded.at(-1);
+  const stems = last?.kind === 'literal' ? endings(last.text) : [];
+  const variants = stems.map((text) => [...folded.slice(0, -1), { kind: 'literal' as const, text }]);
+  return {
+    route,
+    matches: compileSegments(segments),
+    similar: [folded, ...variants].map(compileSegments),
+  };
+}
+
+function compileSegments(segments: readonly PatternSegment[]): MatchFunction<Record<string, string>> {
+  const tokens = segments.flatMap((segment): Token[] => {
+    if (segment.kind === 'literal') return [{ type: 'text', value: `/${segment.text}` }];
+    const type = segment.kind === 'name' ? 'param' : 'wildcard';
+    return [
+      { type: 'text', value: '/' },
+      { type, name: segment.name },
+    ];
+  });
+  const data = new TokenData(tokens.length === 0 ? [{ type: 'text', value: '/' }] : tokens);
+  return match(data, { decode: false, sensitive: true, trailing: false });
+}
