@@ -17,6 +17,7 @@ import { ExecuteService } from './execute.service';
 import { FreeFormObject, RequiredText } from '../../http/validation/fields';
 import type { JsonObject } from '../../core/json/json-value';
 import { OnBehalfOfField, RunField, type GivenPrincipal } from '../permissions/principals';
+import { GovernanceRepeat } from './unknown-outcomes';
 import { ViaField } from './via';
 import { type AskedPermit, PermitField } from '../permits/permits';
 import { ACTION, RESOURCE_ID, RESOURCE_TYPE } from '../permissions/evaluation/questions';
@@ -125,9 +126,14 @@ export class ExecuteController {
     @Caller() caller: Caller,
     @Param('id') id: string,
     @Body() { parameters = {}, ...requested }: ExecuteActionRequest,
+    @GovernanceRepeat() repeats: string | null,
     @Res({ passthrough: true }) response: Response,
   ): Promise<ExecutionResponse> {
-    const { execution, isRequested, permit } = await this.executions.execute(caller, id, { parameters, ...requested });
+    const { execution, isRequested, permit } = await this.executions.execute(caller, id, {
+      parameters,
+      ...requested,
+      repeats,
+    });
     const { id: executionId, outcome } = execution;
     const mayNotBegin = outcome === 'pending_approval' || outcome === 'approved';
     if (mayNotBegin) response.status(202).location(`/api/v1/executions/${executionId}`);
@@ -183,8 +189,9 @@ export class ApprovalsController {
     @Caller() caller: Caller,
     @Param('id') id: string,
     @Body() requested: ResumeRequest,
+    @GovernanceRepeat() repeats: string | null,
   ): Promise<ExecutionResponse> {
-    const { execution, permit } = await this.approvals.resume(caller, id, requested);
+    const { execution, permit } = await this.approvals.resume(caller, id, { ...requested, repeats });
     return ExecutionResponse.from(execution, permit);
   }
 
