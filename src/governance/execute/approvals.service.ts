@@ -1,4 +1,6 @@
 import { Injectable } from '@nestjs/common';
+import { actingAgent, agentLookup } from '../agents/find-agent';
+import { cancelRun, type RunCancellation } from './run-cancellation';
 import { AGENT, type Agent } from '../agents/agent.entity';
 import { DECISION } from '../decisions/decision.entity';
 import { isApproval, isExpired, rejectionWords } from '../decisions/decision-rules';
@@ -42,6 +44,14 @@ type Kept = Execution & { readonly resumedAt: string };
 interface RequestedResume extends Pick<ActionRequest, 'permit' | 'repeats'> {
   /** The upstream of the gateway that resumes. Default: that of the execution. */
   readonly via?: string | undefined;
+}
+
+/** A run as a request names it. */
+interface RunToCancel {
+  /** Id or name. */
+  readonly agentId: string;
+  readonly run: string;
+  readonly reason?: string | undefined;
 }
 
 /** Uses approvals, each once, and cancels executions that wait for one or have one. */
@@ -99,6 +109,14 @@ export class ApprovalsService {
       if (execution.outcome === 'pending_approval') return cancelPending(transaction, execution, reason);
       if (isApprovalOver(execution, transaction.now)) return refuseLate(transaction, execution);
       return cancelApproved(transaction, execution, reason);
+    });
+  }
+
+  /** @throws VALIDATION_ERROR for an unknown agent; PERMISSION_DENIED for a caller that is bound to another one. */
+  cancelRun(caller: Caller, { agentId: agent, run, reason }: RunToCancel): Promise<RunCancellation> {
+    return this.ledger.prefetching(agentLookup(agent)).write(caller, async (transaction) => {
+      const { id: agentId } = await actingAgent(transaction, 'agentId', agent);
+      return cancelRun(transaction, { agentId, run, reason: reason ?? null });
     });
   }
 

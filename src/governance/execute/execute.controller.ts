@@ -7,7 +7,7 @@ import { CancelDecisionRequest } from '../decisions/dto/decision.requests';
 import { type Execution, EXECUTION } from '../executions/execution.entity';
 import { ClientLeft } from '../../http/answers/answer-end';
 import { WaitQuery, Waits } from '../../http/waiting/waits';
-import { RequiresScope, ApiErrors } from '../../http/request/routes';
+import { OwnAgentIn, RequiresScope, ApiErrors } from '../../http/request/routes';
 import { Caller } from '../../http/input/caller.decorator';
 import { Answers, ApiRoute } from '../../http/openapi/answer-members';
 import { ApiExamples, ApiRecordId } from '../../http/openapi/documentation.decorators';
@@ -17,6 +17,7 @@ import { ExecuteService } from './execute.service';
 import { FreeFormObject, RequiredText } from '../../http/validation/fields';
 import type { JsonObject } from '../../core/json/json-value';
 import { OnBehalfOfField, RunField, type GivenPrincipal } from '../permissions/principals';
+import { CancelRunRequest, RunCancellationResponse } from './run-cancellation.dto';
 import { GovernanceRepeat } from './unknown-outcomes';
 import { ViaField } from './via';
 import { type AskedPermit, PermitField } from '../permits/permits';
@@ -172,6 +173,19 @@ export class ApprovalsController {
     const isOpen = ({ outcome }: Execution): boolean => outcome === 'pending_approval' || outcome === 'running';
     const execution = await this.waits.until({ id, caller, seconds, leaving, read, isOpen });
     return { ...ExecutionResponse.from(execution), rejection: await this.approvals.rejectionOf(execution) };
+  }
+
+  @Post('cancel')
+  @RequiresScope('execute')
+  @OwnAgentIn('agentId')
+  @ApiRoute(
+    'Cancel what a run waits for',
+    'Cancels the executions of an agent in a run that wait for approval, with their decisions, and those that are approved: the newest ' +
+      '1,000 in one commit, fewer if their parameters are very large.',
+  )
+  @Answers({ type: RunCancellationResponse, description: 'How many were cancelled, and whether there are more.' })
+  async cancelRun(@Caller() caller: Caller, @Body() body: CancelRunRequest): Promise<RunCancellationResponse> {
+    return this.approvals.cancelRun(caller, body);
   }
 
   @Post(':id/resume')
