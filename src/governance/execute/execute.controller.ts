@@ -7,7 +7,7 @@ import { CancelDecisionRequest } from '../decisions/dto/decision.requests';
 import { type Execution, EXECUTION } from '../executions/execution.entity';
 import { ClientLeft } from '../../http/answers/answer-end';
 import { WaitQuery, Waits } from '../../http/waiting/waits';
-import { OwnAgentIn, RequiresScope, ApiErrors } from '../../http/request/routes';
+import { OwnAgentIn, Marked, RequiresScope, ApiErrors } from '../../http/request/routes';
 import { Caller } from '../../http/input/caller.decorator';
 import { Answers, ApiRoute } from '../../http/openapi/answer-members';
 import { ApiExamples, ApiRecordId } from '../../http/openapi/documentation.decorators';
@@ -19,7 +19,7 @@ import type { JsonObject } from '../../core/json/json-value';
 import { OnBehalfOfField, RunField, type GivenPrincipal } from '../permissions/principals';
 import { CancelRunRequest, RunCancellationResponse } from './run-cancellation.dto';
 import { GovernanceRepeat } from './unknown-outcomes';
-import { ViaField } from './via';
+import { requireVia, ViaField } from './via';
 import { type AskedPermit, PermitField } from '../permits/permits';
 import { ACTION, RESOURCE_ID, RESOURCE_TYPE } from '../permissions/evaluation/questions';
 
@@ -96,6 +96,7 @@ export class ExecuteController {
 
   @Post()
   @RequiresScope('execute')
+  @Marked({ takesGatewayTokens: true })
   @ApiRoute(
     'Execute an action as an agent',
     'The agent must be active, have the action among its capabilities, and be allowed by the policies in force. When a ' +
@@ -130,6 +131,7 @@ export class ExecuteController {
     @GovernanceRepeat() repeats: string | null,
     @Res({ passthrough: true }) response: Response,
   ): Promise<ExecutionResponse> {
+    requireVia(caller, requested.via);
     const { execution, isRequested, permit } = await this.executions.execute(caller, id, {
       parameters,
       ...requested,
@@ -154,6 +156,7 @@ export class ApprovalsController {
 
   @Get(':id')
   @RequiresScope('read', 'execute', 'review', 'report')
+  @Marked({ takesGatewayTokens: true })
   @ApiRoute(
     'Read an execution',
     'What was requested, which policies decided, how it ended, and what a reviewer who rejected it said.',
@@ -190,6 +193,7 @@ export class ApprovalsController {
 
   @Post(':id/resume')
   @RequiresScope('execute')
+  @Marked({ takesGatewayTokens: true })
   @ApiRoute(
     'Resume an approved execution',
     'Uses the approval, once. The agent and the policies in force are checked again: a deny added since takes precedence, and ' +
@@ -205,12 +209,14 @@ export class ApprovalsController {
     @Body() requested: ResumeRequest,
     @GovernanceRepeat() repeats: string | null,
   ): Promise<ExecutionResponse> {
+    requireVia(caller, requested.via);
     const { execution, permit } = await this.approvals.resume(caller, id, { ...requested, repeats });
     return ExecutionResponse.from(execution, permit);
   }
 
   @Post(':id/cancel')
   @RequiresScope('execute')
+  @Marked({ takesGatewayTokens: true })
   @ApiRoute(
     'Cancel an execution before it proceeds',
     'Cancels an execution that waits for approval, with its decision, or one that is approved. The reason is kept in the audit trail.',
