@@ -350,6 +350,8 @@ export interface DecisionBasis {
   readonly earlier?: readonly RecordedEarlier[];
   /** What conditions asked about an entity, and its claims that were looked at. */
   readonly claims?: readonly RecordedClaims[];
+  /** The execution with an unknown outcome whose action was asked for again through a gateway. */
+  readonly repeats?: string;
   /** The version of the IANA database, if a condition read the clock of a time zone. */
   readonly zones?: string;
 }
