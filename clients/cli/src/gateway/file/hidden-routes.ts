@@ -1,0 +1,43 @@
+import type { Route } from './gateway-config.js';
+import { foldName } from '../request/fold-name.js';
+import { parseRoutePattern, type PatternSegment } from '../request/route-pattern.js';
+import { percentDecoded } from '../../service-rules/percent-encoding.js';
+
+/** Returns the earlier routes that together match every request of the one at `index`; empty if it has requests of its own. */
+export function hidingRoutes(routes: readonly Route[], index: number): Route[] {
+  const route = routes[index];
+  if (route === undefined) return [];
+  const segments = segmentsOf(route);
+  const earlier = routes.slice(0, index).filter((other) => covers(segmentsOf(other), segments));
+  const hiding = route.methods.map((method) => earlier.find(({ methods }) => methods.includes(method)));
+  const present = hiding.filter((other) => other !== undefined);
+  return present.length === hiding.length ? [...new Set(present)] : [];
+}
+
+/** True if each path of the second pattern is one of the first, or could be read as one. */
+function covers(pattern: readonly PatternSegment[], other: readonly PatternSegment[]): boolean {
+  for (const [index, segment] of pattern.entries()) {
+    const counterpart = other[index];
+    if (counterpart === undefined) return false;
+    if (segment.kind === 'rest') return true;
+    if (counterpart.kind === 'rest') return false;
+    if (segment.kind === 'name') continue;
+    if (counterpart.kind !== 'literal' || foldText(counterpart.text) !== foldText(segment.text)) return false;
+  }
+  return pattern.length === other.length;
+}
+
+function foldText(text: string): string {
+  return foldName(percentDecoded(text));
+}
+
+const patterns = new WeakMap<Route, readonly PatternSegment[]>();
+
+function segmentsOf(route: Route): readonly PatternSegment[] {
+  const existing = patterns.get(route);
+  if (existing !== undefined) return existing;
+  const pattern = parseRoutePattern(route.match);
+  const segments = typeof pattern === 'string' ? [] : pattern.segments;
+  patterns.set(route, segments);
+  return segments;
+}
