@@ -28,6 +28,8 @@ export interface ErrorFacts {
   readonly requestId?: string | null;
   readonly details?: readonly FieldFault[];
   readonly rejection?: Rejection | null;
+  readonly decisionId?: string | null;
+  readonly executionId?: string | null;
   readonly cause?: unknown;
 }
 
@@ -41,6 +43,10 @@ export class GovernanceError extends Error {
   readonly details: readonly FieldFault[];
   /** Null unless a reviewer rejected the action. */
   readonly rejection: Rejection | null;
+  /** The decision that the refusal is about; null without one. */
+  readonly decisionId: string | null;
+  /** The execution that records the refusal of an execute; null otherwise. */
+  readonly executionId: string | null;
   /**
    * Why it was denied, and what would change that, as `POST /policies/evaluate` explains it. Null unless policies, or what they
    * are asked about, denied it to `guard`: it says nothing about a key that may not ask.
@@ -49,7 +55,8 @@ export class GovernanceError extends Error {
   /** Whether the request may have been carried out, as the service may have received it and gave no answer of its own. */
   isOutcomeUnknown = false;
 
-  constructor(message: string, { code, status, reason, requestId, details, rejection, cause }: ErrorFacts) {
+  constructor(message: string, facts: ErrorFacts) {
+    const { code, status, reason, requestId, details, rejection, cause } = facts;
     super(message, { cause });
     this.code = code;
     this.status = status;
@@ -57,6 +64,8 @@ export class GovernanceError extends Error {
     this.requestId = requestId ?? null;
     this.details = details ?? [];
     this.rejection = rejection ?? null;
+    this.decisionId = facts.decisionId ?? null;
+    this.executionId = facts.executionId ?? null;
   }
 
   /** The message, a reviewer's words, the reason, and the explanation: which policies decided, and which would change the answer. */
@@ -113,7 +122,7 @@ function explanationLines(explained: Explanation | null): string[] {
 export function errorOf(status: number, text: string): GovernanceError {
   const error = errorMember(text);
   if (error === null) return unexpectedAnswer(text, status);
-  const { code, message, reason, requestId, details, rejection } = error;
+  const { code, message, reason, requestId, details, rejection, decisionId, executionId } = error;
   return new GovernanceError([message, reviewersWords(rejection)].join(' ').trim(), {
     code,
     status,
@@ -121,6 +130,8 @@ export function errorOf(status: number, text: string): GovernanceError {
     requestId: requestId ?? null,
     details: details ?? [],
     rejection: rejection ?? null,
+    decisionId: decisionId ?? null,
+    executionId: executionId ?? null,
   });
 }
 
@@ -143,6 +154,8 @@ interface ErrorMember {
   readonly requestId?: string;
   readonly details?: readonly FieldFault[];
   readonly rejection?: Rejection;
+  readonly decisionId?: string;
+  readonly executionId?: string;
 }
 
 function errorMember(text: string): ErrorMember | null {
