@@ -1,7 +1,15 @@
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { auditOf, chainIsValid, createAgent, createPolicy, issueKey } from '../support/application/factories';
 import { type Answer, faults, isReplayed, send } from '../support/application/send';
+import { Database } from '../../src/ledger/database/database';
+import { UnknownOutcomes } from '../../src/governance/execute/unknown-outcomes';
+import { onPostgres } from '../support/database/database-kind';
+import { foreignConnection } from '../support/database/foreign-connection';
+import { moveTime, restoreTime } from '../support/database/moved-time';
+import { nodesOf, planIn } from '../support/database/postgres-plan';
 import { decisionFileOf, verifyFile } from '../evidence/verified-file';
+
+const MINUTE = 60_000;
 
 interface Options {
   readonly repeats?: string;
@@ -25,6 +33,7 @@ describe('An action whose outcome is unknown', () => {
     });
     gateway = (await issueKey(app, { scopes: ['report'] })).secret;
   });
+  afterEach(restoreTime);
   afterAll(() => app.close());
 
   /** A request that no other test makes. */
@@ -144,6 +153,34 @@ describe('An action whose outcome is unknown', () => {
     expect(await recomputed(other.body.id)).toContain('RECOMPUTED: authorized as recorded');
     const asked = await ask({ ...body, run: 'three' }, { repeats: first.body.id });
     expect(asked.body.outcome).toBe('pending_approval');
+  });
+
+  it('is refused for ten minutes', async () => {
+    const body = refund();
+    await unknown(body);
+    await moveTime(10 * MINUTE - 30_000);
+    expect((await ask(body)).body.error.reason).toBe('outcome_unknown');
+    await moveTime(10 * MINUTE + 30_000);
+    expect((await ask(body)).status).toBe(200);
+    await restoreTime();
+  });
+
+  it('is looked up by an index', async () => {
+    const database = app.application.get(Database);
+    const { name, sql, key } = app.application.get(UnknownOutcomes, { strict: false }).rowQuery('a'.repeat(64));
+    expect(name).toBe('unknown outcome');
+    const parameters = [JSON.stringify([[0, ...key]])];
+    if (onPostgres) {
+      const nodes = nodesOf(await planIn(database.points, sql, parameters));
+      expect(nodes.filter((node) => node['Node Type'] === 'Seq Scan')).toEqual([]);
+      return;
+    }
+    const planner = await foreignConnection(app);
+    const steps = await planner.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql}`, parameters);
+    await planner.close();
+    const searches = steps.flatMap(({ detail }) => (detail.includes('executions') ? [detail] : []));
+    expect(searches).toContainEqual(expect.stringMatching(/^SEARCH executions USING INDEX \w+ \(actionHash=\?\)$/));
+    expect(steps.filter(({ detail }) => /^SCAN (?!item|json|asked)/.test(detail))).toEqual([]);
   });
 
   it('is known to commands of the same batch', async () => {

@@ -3316,10 +3316,7 @@ export interface components {
              * @example conversation-4711
              */
             run?: string | null;
-            /**
-             * @description The upstream of the gateway that asks, and will report the outcome. It has 1 to 40 of the characters `a–z`, `0–9` and `-`, and begins with a letter.
-             * @example payments
-             */
+            /** @description The upstream of the gateway that asks, and will report the outcome. It has 1 to 40 of the characters `a–z`, `0–9` and `-`, and begins with a letter. */
             via?: string | null;
             /** @description Asks for a permit: a token that shows the audience what was authorised. Needs `PERMIT_AUDIENCES` and `PUBLIC_URL`. */
             permit?: {
@@ -3977,13 +3974,13 @@ export interface components {
         };
         CancelRunRequest: {
             /**
-             * @description Id or name of the agent.
+             * @description Id or name of the agent. A caller that is bound to an agent may leave it out.
              * @example reminder-bot
              */
-            agentId: string;
+            agentId?: string | null;
             /**
              * @description The conversation or task.
-             * @example conversation-4711
+             * @example conversation-4710
              */
             run: string;
             /**
@@ -4005,10 +4002,7 @@ export interface components {
             more: boolean;
         };
         ResumeRequest: {
-            /**
-             * @description The upstream of the gateway that resumes. Default: that of the execution, if it has one. It has 1 to 40 of the characters `a–z`, `0–9` and `-`, and begins with a letter.
-             * @example payments
-             */
+            /** @description The upstream of the gateway that resumes. Default: that of the execution, if it has one. It has 1 to 40 of the characters `a–z`, `0–9` and `-`, and begins with a letter. */
             via?: string | null;
             /** @description Asks for a permit: a token that shows the audience what was authorised. Needs `PERMIT_AUDIENCES` and `PUBLIC_URL`. */
             permit?: {
@@ -8494,7 +8488,7 @@ export interface operations {
                 /**
                  * @example {
                  *       "agentId": "reminder-bot",
-                 *       "run": "conversation-4711",
+                 *       "run": "conversation-4710",
                  *       "reason": "The conversation has ended."
                  *     }
                  */
@@ -8546,11 +8540,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                /**
-                 * @example {
-                 *       "via": "payments"
-                 *     }
-                 */
+                /** @example {} */
                 "application/json": components["schemas"]["ResumeRequest"];
             };
         };

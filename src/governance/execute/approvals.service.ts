@@ -8,6 +8,7 @@ import { cancelDecision, expireDecision } from '../decisions/decision-settlement
 import { countedAgents, type CountedReview, countedReviews } from '../decisions/reviewers';
 import {
   conflict,
+  invalidField,
   type DomainError,
   permissionDenied,
   present,
@@ -48,8 +49,8 @@ interface RequestedResume extends Pick<ActionRequest, 'permit' | 'repeats'> {
 
 /** A run as a request names it. */
 interface RunToCancel {
-  /** Id or name. */
-  readonly agentId: string;
+  /** Id or name; undefined if the caller, who is bound to no agent, named none. */
+  readonly agentId?: string | undefined;
   readonly run: string;
   readonly reason?: string | undefined;
 }
@@ -113,7 +114,9 @@ export class ApprovalsService {
   }
 
   /** @throws VALIDATION_ERROR for an unknown agent; PERMISSION_DENIED for a caller that is bound to another one. */
-  cancelRun(caller: Caller, { agentId: agent, run, reason }: RunToCancel): Promise<RunCancellation> {
+  async cancelRun(caller: Caller, { agentId: agent, run, reason }: RunToCancel): Promise<RunCancellation> {
+    if (agent === undefined)
+      throw invalidField('agentId', 'is required: the key or token acts as no agent in particular');
     return this.ledger.prefetching(agentLookup(agent)).write(caller, async (transaction) => {
       const { id: agentId } = await actingAgent(transaction, 'agentId', agent);
       return cancelRun(transaction, { agentId, run, reason: reason ?? null });

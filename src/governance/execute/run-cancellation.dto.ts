@@ -4,10 +4,14 @@ import { OptionalText, REMARK, RequiredText } from '../../http/validation/fields
 import { RUN } from '../permissions/principals';
 
 export class CancelRunRequest {
-  @RequiredText({ ...NAMED_AGENT, description: 'Id or name of the agent.', example: 'reminder-bot' })
-  readonly agentId!: string;
+  @OptionalText({
+    ...NAMED_AGENT,
+    description: 'Id or name of the agent. A caller that is bound to an agent may leave it out.',
+    example: 'reminder-bot',
+  })
+  readonly agentId?: string;
 
-  @RequiredText({ ...RUN, description: 'The conversation or task.', example: 'conversation-4711' })
+  @RequiredText({ ...RUN, description: 'The conversation or task.', example: 'conversation-4710' })
   readonly run!: string;
 
   @OptionalText({ ...REMARK, description: 'Why; it is recorded with each.', example: 'The conversation has ended.' })

@@ -6,7 +6,8 @@ import { Database } from '../../ledger/database/database';
 import type { Dialect } from '../../ledger/database/dialect';
 import type { LedgerTransaction } from '../../ledger/ledger-transaction';
 import type { RowsAsked } from '../../ledger/records/rows-asked';
-import { type DecisionBasis, EXECUTION, IS_UNKNOWN, OUTCOME_UNKNOWN } from '../executions/execution.entity';
+import { type DecisionBasis, EXECUTION } from '../executions/execution.entity';
+import { IS_UNKNOWN, OUTCOME_UNKNOWN } from '../executions/unknown-outcome';
 
 /** The time after an unknown outcome in which the same action is refused. */
 const REFUSED_FOR = 'PT10M';

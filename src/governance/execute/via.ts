@@ -16,7 +16,7 @@ export function viaFault(via: string): string | undefined {
 /** The member `via` of a request. */
 export function ViaField(meaning: string): PropertyDecorator {
   const form = 'It has 1 to 40 of the characters `a–z`, `0–9` and `-`, and begins with a letter.';
-  return OptionalText({ max: LONGEST_VIA, rule: viaFault, description: `${meaning} ${form}`, example: 'payments' });
+  return OptionalText({ max: LONGEST_VIA, rule: viaFault, description: `${meaning} ${form}` });
 }
 
 /**
