@@ -42,7 +42,7 @@ describe('kill -9 of gateways and their service', () => {
     for (const index of [0, 1]) gateways[index] = await gateway(index);
   }, 120_000);
   afterAll(async () => {
-    for (const { stop } of gateways) await stop('SIGKILL');
+    for (const started of gateways) await started.stop('SIGKILL');
     await upstream.close();
     await service.stop();
     await database.remove();

@@ -174,8 +174,7 @@ describe('The bytes of a request', () => {
     ];
     const bytes = get('/vendor/a/b', ...headers).replace('Connection: close', 'Connection: close, Upgrade, X-Listed');
     expect(await answers(bytes)).toEqual(['200']);
-    const { headers: received } = upstream.received[before] ?? { headers: {} };
-    const { host: _host, connection: _connection, ...rest } = received;
+    const { host: _host, connection: _connection, ...rest } = { ...upstream.received[before]?.headers };
     expect(rest).toEqual({
       'x-listed': 'kept',
       accept: '*/*',
