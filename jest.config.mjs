@@ -64,7 +64,7 @@ const ON_POSTGRES = {
   erasures: ['erasures', 'evidence-slice', 'kept-answers', 'one-statement', 'put-back', 'refused-by-another'],
   events: ['events', 'many-readers'],
   executions: ['evaluate', 'executions', 'policy-set'],
-  gateways: ['via'],
+  gateways: ['via', 'unknown-outcomes', 'cancelled-runs'],
   hostile: ['names', 'queries'],
   http: ['idempotency-key', 'json-values', 'lists'],
   ledger: [

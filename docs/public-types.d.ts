@@ -210,6 +210,7 @@ const DENIAL_REASONS: readonly [
     'caller_not_bound',
     'not_this_agent',
     'not_this_principal',
+    'not_reporter',
     'own_agent',
     'not_an_approver',
     'signature_required',
@@ -219,6 +220,7 @@ const DENIAL_REASONS: readonly [
     'limit_reached',
     'approval_rejected',
     'approval_insufficient',
+    'outcome_unknown',
     'extension_refused',
     'resource_invalid'
 ];
@@ -326,6 +328,7 @@ interface ErrorExtras {
     readonly reason?: DenialReason;
     readonly policy?: PolicyReference;
     readonly decisionId?: string;
+    readonly executionId?: string;
     readonly rejection?: RejectionWords;
     readonly requestId?: string;
     readonly headers?: Readonly<Record<string, string>>;
@@ -368,6 +371,7 @@ class Execution {
     readonly onBehalfOf: OnBehalfOf | null;
     readonly principal: string | null;
     readonly run: string | null;
+    readonly via: string | null;
     readonly resourceKey: string | null;
     readonly runBy: string;
 }
@@ -449,6 +453,7 @@ interface Identity {
     readonly scopes: readonly Scope[];
     readonly grants: ReadonlySet<Scope>;
     readonly expiresAt: string | null;
+    readonly gatewayAudience?: string;
     readonly refusal: (ledgerTime?: string) => DomainError | null;
 }
 
@@ -845,7 +850,8 @@ const SCOPES: readonly [
     'propose',
     'review',
     'policies',
-    'admin'
+    'admin',
+    'report'
 ];
 
 const SYSTEM_CALLER: Caller;

@@ -134,6 +134,8 @@ class GovernanceError(Exception):
         request_id: Optional[str] = None,
         details: Optional[list[Any]] = None,
         rejection: Optional[Mapping[str, Any]] = None,
+        decision_id: Optional[str] = None,
+        execution_id: Optional[str] = None,
     ) -> None:
         super().__init__(f"{message}{_reviewers_words(rejection)}")
         self.code = code
@@ -146,6 +148,10 @@ class GovernanceError(Exception):
         self.details = details or []
         #: What the reviewer who rejected it said: {"comment", "instead"}; None unless one did.
         self.rejection = rejection
+        #: The decision that the refusal is about; None without one.
+        self.decision_id = decision_id
+        #: The execution that records the refusal of an execute; None otherwise.
+        self.execution_id = execution_id
         #: Why it was denied, and what would change that; None unless policies, or what they are asked about, denied it to `guard`.
         self.explanation: Any = None
         #: Whether the request may have been carried out: the service may have received it, and gave no answer of its own.
@@ -828,6 +834,7 @@ def _error_of(answer: urllib.error.HTTPError) -> GovernanceError:
         error = GovernanceError(
             *(found["message"], found["code"], answer.code),
             *(found.get("reason"), found.get("requestId"), found.get("details"), found.get("rejection")),
+            *(found.get("decisionId"), found.get("executionId")),
         )
     except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
         is_redirect = 300 <= answer.code < 400

@@ -319,6 +319,9 @@ class GuardTest(unittest.TestCase):
                 self.fail("It ran.")
         self.assertEqual(rejected.exception.reason, "approval_rejected")
         self.assertEqual(rejected.exception.rejection["comment"], "No\nmore.")
+        self.assertEqual(rejected.exception.decision_id, decision)
+        refused = OPERATOR.request("GET", f"/api/v1/executions/{rejected.exception.execution_id}")
+        self.assertEqual((refused["outcome"], refused["reason"]), ("denied", "approval_rejected"))
         self.assertIn('The words of the reviewer who rejected it: "No\\nmore."', str(rejected.exception))
 
     def test_rejected_with_what_would_be_right(self):

@@ -69,7 +69,7 @@ for (const id of reached)
     const { decisionId, grantId, instead, executionId: asked } = state;
     const looked = (audit.details.earlier ?? []).map((/** @type {any} */ one) => one.executionId);
     const named = {
-      execution: [decisionId, grantId, instead?.grantId, ...looked],
+      execution: [decisionId, grantId, instead?.grantId, audit.details.repeats, ...looked],
       decision: [asked],
       grant: [decisionId],
     }[/** @type {'grant'} */ (subjectType)];

@@ -144,6 +144,20 @@ export async function everyKindOfFile(): Promise<EveryKind> {
   made['by a grant that was revoked'] = await execute('buy', 'small/8', { parameters: { amount: 1 } });
   await post(`/grants/${made['by a grant that was revoked']['grantId']}/revoke`, { reason: 'Enough.' });
 
+  const { secret: gateway } = await post('/api-keys', { name: 'gateway', scopes: ['report'] });
+  const reported = (id: string, body: object): Promise<unknown> =>
+    send(app, 'POST', `/api/v1/executions/${id}/result`, { key: gateway, body });
+  const lost = await execute('send', 'lost', { via: 'orders', run: 'r1' });
+  await reported(lost.id, { outcome: 'failed', reason: 'outcome_unknown', failureReason: 'No answer came.' });
+  made['through a gateway, with an unknown outcome'] = lost;
+  const refused = await execute('send', 'lost', { via: 'orders' });
+  made['refused after an unknown outcome'] = { id: refused.error.executionId };
+  const repeating = { 'Governance-Repeat': lost.id };
+  const again = { action: 'send', resourceType: 'order', resourceId: 'lost', parameters: { amount: 5 }, via: 'orders' };
+  made['repeated after an unknown outcome'] = (
+    await send(app, 'POST', '/api/v1/agents/bot/execute', { body: again, headers: { ...TRACE, ...repeating } })
+  ).body;
+
   made['not decided in time'] = await execute('buy', 'short/1');
   const late = await execute('buy', 'short/2');
   await review('approve', late, { approverId: 'ben' });

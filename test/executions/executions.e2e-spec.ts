@@ -63,6 +63,7 @@ describe('executions', () => {
         createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
         completedAt: null,
         traceId: null,
+        via: null,
         onBehalfOf: null,
         run: null,
         grantId: null,

@@ -106,6 +106,16 @@ describe('An execution through a gateway', () => {
     expect((await post(agent, `executions/${kept.id}/resume`)).body.via).toBe('payments');
   });
 
+  it('is on record with the address of the client, if the gateway’s address is in TRUST_PROXY', async () => {
+    const served = await createTestApp({ environment: { TRUST_PROXY: '127.0.0.0/8' } });
+    await createAgent(served, { name: 'bot', capabilities: ['refund'] });
+    await createPolicy(served);
+    const headers = { 'X-Forwarded-For': '192.0.2.7' };
+    const asked = await send(served, 'POST', '/api/v1/agents/bot/execute', { body: REFUND, headers });
+    expect((await auditOf(served, asked.body.id))[0]?.ip).toBe('192.0.2.7');
+    await served.close();
+  });
+
   it('can be withdrawn by the agent while it waits', async () => {
     const { id } = (await execute({ ...REFUND, action: 'transfer', resourceId: 'd' })).body;
     const { body } = await post(agent, `executions/${id}/cancel`, { reason: 'The client left.' });

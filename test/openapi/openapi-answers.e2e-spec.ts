@@ -29,6 +29,7 @@ const OTHER_BODIES = {
   agents_resume: { reason: 'Another.' },
   policies_create: { version: '99' },
   execute_action: { parameters: { another: true } },
+  approvals_cancelRun: { run: 'another' },
   decisions_propose: { title: 'Another' },
   apiKeys_revoke: { reason: 'Another.' },
   stops_create: { reason: 'Another.' },

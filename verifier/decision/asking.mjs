@@ -6,6 +6,7 @@ import { recomputeGranted } from './granting.mjs';
 import { keptByLimits, recomputeUses } from './limits.mjs';
 import { expectLooked, expectZones, found } from './looking.mjs';
 import { described, listed, named, reasons, request, required, stopped } from './narration.mjs';
+import { expectRepeated, UNKNOWN } from './repeating.mjs';
 import { asAgent } from './reviewer.mjs';
 
 /**
@@ -37,6 +38,7 @@ export function recomputeAsked(entry, history, report) {
   expectBeginning(entry, report);
   const verdict = recomputeVerdict(entry, history, report, `asked for ${request(state)}`);
   if (verdict === undefined) return;
+  expectRepeated(entry, state.via !== undefined, history, report);
   if (audit.action === 'execution.authorized') {
     const isGranted = recomputeGranted(entry, verdict, history, report);
     if (!isGranted) report.expect('the effect', 'allow', verdict.effect);
@@ -204,6 +206,8 @@ function recomputeDenied(entry, verdict, history, report) {
   if (audit.reason === 'extension_refused') {
     if (verdict.effect === 'deny') report.expect('the reason', audit.reason, verdict.reason);
     report.say('The policies let it through; a module of the operator refused it, which no file can show.');
+  } else if (audit.reason === UNKNOWN && verdict.effect !== 'deny') {
+    report.say('So it was denied: it may have taken effect already.');
   } else if (audit.reason === 'approval_rejected' && verdict.effect === 'require_approval') {
     expectRejection(entry, history, report);
   } else {

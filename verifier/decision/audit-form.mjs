@@ -51,7 +51,7 @@ const ending = ({ decisionId }) => ({ decisionId });
 /** Details that name what an execution was decided by: they are recomputed with it. */
 const BASIS = [
   ...['policySet', 'rules', 'agentRevision', 'principalRevision', 'grantId', 'stopId', 'audience', 'observed'],
-  ...['used', 'limited', 'earlier', 'claims', 'zones', 'approvers'],
+  ...['used', 'limited', 'earlier', 'claims', 'zones', 'approvers', 'repeats'],
 ];
 const REVIEW_BASIS = ['rules', 'approverRevision'];
 const DECIDED = { details: executing, basis: BASIS };

@@ -193,12 +193,13 @@ export class History {
  * @param {Json} details
  * @returns {string[][]} each a kind and an id
  */
-function referencesIn(kind, { decisionId, executionId, grantId, instead }, { earlier = [] }) {
+function referencesIn(kind, { decisionId, executionId, grantId, instead }, { earlier = [], repeats }) {
   const named = {
     execution: [
       ['decision', decisionId],
       ['grant', grantId],
       ['grant', instead?.grantId],
+      ['execution', repeats],
       ...(Array.isArray(earlier) ? earlier : []).map((one) => ['execution', one.executionId]),
     ],
     decision: [['execution', executionId]],

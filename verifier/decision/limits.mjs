@@ -1,4 +1,5 @@
 import { isBeforePolicies, matching } from '../evaluation/evaluate.mjs';
+import { UNKNOWN } from './repeating.mjs';
 import { isAmount, isWithin, usesOf } from '../evaluation/limits.mjs';
 
 /**
@@ -32,7 +33,8 @@ export function keptByLimits({ limited = [] }) {
 export function recomputeUses({ state, audit }, request, agent, { verdict, policies }, report) {
   const { used = [], limited = [] } = audit.details;
   const isUnasked = isBeforePolicies(verdict) || audit.reason === 'extension_refused';
-  const deciding = isUnasked || verdict.effect !== 'allow' ? [] : verdict.policies;
+  const isTaken = verdict.effect === 'allow' && audit.reason !== UNKNOWN;
+  const deciding = isUnasked || !isTaken ? [] : verdict.policies;
   const expected = deciding.flatMap((policy) => usesOf(policy, state.agentId, request)).map(sorted);
   report.expect('details.used', withoutBefore(used), expected);
   const highest = verdict.policies[0]?.priority ?? -Infinity;
@@ -57,10 +59,10 @@ export function recomputeUses({ state, audit }, request, agent, { verdict, polic
       continue;
     }
     const fits = isWithin(limit, use);
-    const isTaken = used.includes(use);
-    if (fits !== isTaken)
+    const isUsed = used.includes(use);
+    if (fits !== isUsed)
       report.differ(`the limit [${use.limit}] of ${policy.name} ${fits ? 'was not reached' : 'was exceeded'}`);
-    report.say(sentence(policy, limit, use, isTaken));
+    report.say(sentence(policy, limit, use, isUsed));
   }
 }
 

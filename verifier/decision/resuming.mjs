@@ -2,6 +2,7 @@ import { areFilled } from '../evaluation/matching.mjs';
 import { approvalKey } from '../evaluation/requirement.mjs';
 import { expectAuthorized, expectPolicies, recomputeVerdict } from './asking.mjs';
 import { described, named, required } from './narration.mjs';
+import { expectRepeated, UNKNOWN } from './repeating.mjs';
 import { groupsFilled } from './reviewer.mjs';
 import { approvalsIn } from './reviewing.mjs';
 
@@ -28,6 +29,7 @@ export function recomputeResume(entry, history, report) {
     report.differ(`the resume came at ${timestamp}, when the approval had ended at ${state.approvedUntil}`);
   const verdict = recomputeVerdict(entry, history, report, 'took the approval up');
   if (verdict === undefined) return;
+  expectRepeated(entry, isDenied || state.via !== undefined, history, report);
   if (verdict.approval === null) report.expect('details.approvers', audit.details.approvers ?? [], []);
   const isFilled = verdict.approval === null || isFilledBy(verdict.approval.approvers, entry, history, report);
   const reason = isFilled ? (verdict.effect === 'deny' ? verdict.reason : null) : 'approval_insufficient';
@@ -39,6 +41,8 @@ export function recomputeResume(entry, history, report) {
   }
   if (audit.reason === 'extension_refused' && reason === null)
     return report.say('The policies let it through; a module of the operator refused it, which no file can show.');
+  if (audit.reason === UNKNOWN && reason === null)
+    return report.say('So it was refused: it may have taken effect already. The approval stayed as it was.');
   report.expect('the reason', audit.reason, reason);
   report.say(`So it was refused: ${named(audit.reason)}. The approval stayed as it was.`);
 }

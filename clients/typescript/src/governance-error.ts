@@ -28,10 +28,8 @@ export interface ErrorFacts {
   readonly requestId?: string | null;
   readonly details?: readonly FieldFault[];
   readonly rejection?: Rejection | null;
-  /** The execution that was refused. */
-  readonly executionId?: string | null;
-  /** The decision that the refusal is about. */
   readonly decisionId?: string | null;
+  readonly executionId?: string | null;
   readonly cause?: unknown;
 }
 
@@ -45,10 +43,10 @@ export class GovernanceError extends Error {
   readonly details: readonly FieldFault[];
   /** Null unless a reviewer rejected the action. */
   readonly rejection: Rejection | null;
-  /** Null unless the service recorded an execution that it refused. */
-  readonly executionId: string | null;
-  /** Null unless the refusal is about a decision. */
+  /** The decision that the refusal is about; null without one. */
   readonly decisionId: string | null;
+  /** The execution that records the refusal of an execute; null otherwise. */
+  readonly executionId: string | null;
   /**
    * Why it was denied, and what would change that, as `POST /policies/evaluate` explains it. Null unless policies, or what they
    * are asked about, denied it to `guard`: it says nothing about a key that may not ask.
@@ -58,7 +56,7 @@ export class GovernanceError extends Error {
   isOutcomeUnknown = false;
 
   constructor(message: string, facts: ErrorFacts) {
-    const { code, status, reason, requestId, details, rejection, executionId, decisionId, cause } = facts;
+    const { code, status, reason, requestId, details, rejection, cause } = facts;
     super(message, { cause });
     this.code = code;
     this.status = status;
@@ -66,8 +64,8 @@ export class GovernanceError extends Error {
     this.requestId = requestId ?? null;
     this.details = details ?? [];
     this.rejection = rejection ?? null;
-    this.executionId = executionId ?? null;
-    this.decisionId = decisionId ?? null;
+    this.decisionId = facts.decisionId ?? null;
+    this.executionId = facts.executionId ?? null;
   }
 
   /** The message, a reviewer's words, the reason, and the explanation: which policies decided, and which would change the answer. */
@@ -124,7 +122,7 @@ function explanationLines(explained: Explanation | null): string[] {
 export function errorOf(status: number, text: string): GovernanceError {
   const error = errorMember(text);
   if (error === null) return unexpectedAnswer(text, status);
-  const { code, message, reason, requestId, details, rejection, executionId, decisionId } = error;
+  const { code, message, reason, requestId, details, rejection, decisionId, executionId } = error;
   return new GovernanceError([message, reviewersWords(rejection)].join(' ').trim(), {
     code,
     status,
@@ -132,8 +130,8 @@ export function errorOf(status: number, text: string): GovernanceError {
     requestId: requestId ?? null,
     details: details ?? [],
     rejection: rejection ?? null,
-    executionId: executionId ?? null,
     decisionId: decisionId ?? null,
+    executionId: executionId ?? null,
   });
 }
 
@@ -156,8 +154,8 @@ interface ErrorMember {
   readonly requestId?: string;
   readonly details?: readonly FieldFault[];
   readonly rejection?: Rejection;
-  readonly executionId?: string;
   readonly decisionId?: string;
+  readonly executionId?: string;
 }
 
 function errorMember(text: string): ErrorMember | null {

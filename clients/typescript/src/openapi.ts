@@ -631,7 +631,7 @@ export interface paths {
          * List executions
          * @description Includes those that were refused.
          *
-         *     Scope: `read` or `execute` or `review`.
+         *     Scope: `read` or `execute` or `review` or `report`.
          */
         get: operations["executions_list"];
         put?: never;
@@ -653,9 +653,9 @@ export interface paths {
         put?: never;
         /**
          * Report the outcome of an execution
-         * @description For an execution that was `authorized` and has been carried out by its caller. It can be reported once.
+         * @description For an execution that was `authorized` and has been carried out by its caller. It can be reported once. An execution with `via` is reported only with a key of the scope `report`, which reports no others.
          *
-         *     Scope: `execute`.
+         *     Scope: `execute` or `report`.
          */
         post: operations["executions_report"];
         delete?: never;
@@ -901,11 +901,33 @@ export interface paths {
          * Read an execution
          * @description What was requested, which policies decided, how it ended, and what a reviewer who rejected it said.
          *
-         *     Scope: `read` or `execute` or `review`.
+         *     Scope: `read` or `execute` or `review` or `report`.
          */
         get: operations["approvals_get"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/executions/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel what a run waits for
+         * @description Cancels the executions of an agent in a run that wait for approval, with their decisions, and those that are approved: the newest 1,000 in one commit, fewer if their parameters are very large.
+         *
+         *     Scope: `execute`.
+         */
+        post: operations["approvals_cancelRun"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1079,9 +1101,9 @@ export interface paths {
         };
         /**
          * Follow the audit trail
-         * @description Server-sent events, one for each audit entry, in order, whichever process wrote it. A client that reconnects with `Last-Event-ID` misses nothing. A comment is sent after 15 seconds without an event. A stream is closed when its client does not keep up with the events, when its key, its token or its agent ends, and when the service stops.
+         * @description Server-sent events, one for each audit entry, in order, whichever process wrote it. A client that reconnects with `Last-Event-ID` misses nothing. A comment is sent after 15 seconds without an event. A stream is closed when its client does not keep up with the events, when its key, its token or its agent ends, and when the service stops. A key with the scope `report` follows `stop.*`, `agent.suspended`, `api_key.revoked` and `api_key.expired` only.
          *
-         *     Scope: `audit`.
+         *     Scope: `audit` or `report`.
          */
         get: operations["events_follow"];
         put?: never;
@@ -3294,6 +3316,8 @@ export interface components {
              * @example conversation-4711
              */
             run?: string | null;
+            /** @description The upstream of the gateway that asks, and will report the outcome. It has 1 to 40 of the characters `a–z`, `0–9` and `-`, and begins with a letter. */
+            via?: string | null;
             /** @description Asks for a permit: a token that shows the audience what was authorised. Needs `PERMIT_AUDIENCES` and `PUBLIC_URL`. */
             permit?: {
                 /**
@@ -3368,7 +3392,7 @@ export interface components {
              */
             outcome: components["schemas"]["ExecutionOutcome"];
             /**
-             * @description For machines: why it was denied.
+             * @description For machines: why it was denied, or why it failed, as its report says.
              * @example null
              */
             reason: string | null;
@@ -3428,6 +3452,11 @@ export interface components {
              * @example null
              */
             run: string | null;
+            /**
+             * @description The upstream of the gateway that asked for it. Then only the gateway reports its outcome.
+             * @example payments
+             */
+            via: string | null;
             /**
              * @description The grant that authorised it.
              * @example null
@@ -3491,6 +3520,8 @@ export interface components {
             } | null) | (unknown[] | null) | (string | null) | (number | null) | (boolean | null);
             /** @description A sentence. With `failed` only. */
             failureReason?: string | null;
+            /** @description For machines: why it failed. `not_sent`, `outcome_unknown`, `stopped`, or another word of `a–z`, `0–9` and `_`. It becomes the execution's `reason`. With `failed` only. */
+            reason?: string | null;
         };
         /** @enum {string} */
         DecisionStatus: "proposed" | "approved" | "rejected" | "expired" | "cancelled";
@@ -3941,7 +3972,38 @@ export interface components {
              */
             reason?: string | null;
         };
+        CancelRunRequest: {
+            /**
+             * @description Id or name of the agent. A caller that is bound to an agent may leave it out.
+             * @example reminder-bot
+             */
+            agentId?: string | null;
+            /**
+             * @description The conversation or task.
+             * @example conversation-4710
+             */
+            run: string;
+            /**
+             * @description Why; it is recorded with each.
+             * @example The conversation has ended.
+             */
+            reason?: string | null;
+        };
+        RunCancellationResponse: {
+            /**
+             * @description The number of executions that were cancelled.
+             * @example 0
+             */
+            cancelled: number;
+            /**
+             * @description True if the run has more of them: send the request again.
+             * @example false
+             */
+            more: boolean;
+        };
         ResumeRequest: {
+            /** @description The upstream of the gateway that resumes. Default: that of the execution, if it has one. It has 1 to 40 of the characters `a–z`, `0–9` and `-`, and begins with a letter. */
+            via?: string | null;
             /** @description Asks for a permit: a token that shows the audience what was authorised. Needs `PERMIT_AUDIENCES` and `PUBLIC_URL`. */
             permit?: {
                 /**
@@ -3954,7 +4016,7 @@ export interface components {
         /** @enum {string} */
         ApiKeyStatus: "active" | "revoked" | "expired";
         /** @enum {string} */
-        Scope: "read" | "audit" | "entities" | "agents" | "execute" | "propose" | "review" | "policies" | "admin";
+        Scope: "read" | "audit" | "entities" | "agents" | "execute" | "propose" | "review" | "policies" | "admin" | "report";
         ApiKeyResponse: {
             /** @example key_00000000000000000000000001 */
             id: string;
@@ -4020,7 +4082,7 @@ export interface components {
              */
             name: string;
             /**
-             * @description What its holder may do: `read`, `audit`, `entities`, `agents`, `execute`, `propose`, `review`, `policies`, `admin`. `admin` includes all of them.
+             * @description What its holder may do: `read`, `audit`, `entities`, `agents`, `execute`, `propose`, `review`, `policies`, `admin`, `report`. `admin` includes all of them except `report`, which is for gateways and alone in its key.
              * @example [
              *       "execute",
              *       "propose"
@@ -5515,7 +5577,7 @@ export interface components {
             keys: components["schemas"]["PermitKeyResponse"][];
         };
         /** @enum {string} */
-        DenialReason: "capability_missing" | "no_policy_allows" | "self_approval" | "agent_suspended" | "principal_suspended" | "stopped" | "agent_unknown" | "scope_missing" | "reviewer_not_bound" | "caller_not_bound" | "not_this_agent" | "not_this_principal" | "own_agent" | "not_an_approver" | "signature_required" | "signature_invalid" | "approval_required" | "approval_too_large" | "limit_reached" | "approval_rejected" | "approval_insufficient" | "extension_refused" | "resource_invalid";
+        DenialReason: "capability_missing" | "no_policy_allows" | "self_approval" | "agent_suspended" | "principal_suspended" | "stopped" | "agent_unknown" | "scope_missing" | "reviewer_not_bound" | "caller_not_bound" | "not_this_agent" | "not_this_principal" | "not_reporter" | "own_agent" | "not_an_approver" | "signature_required" | "signature_invalid" | "approval_required" | "approval_too_large" | "limit_reached" | "approval_rejected" | "approval_insufficient" | "outcome_unknown" | "extension_refused" | "resource_invalid";
         ConflictError: {
             error: {
                 /** @enum {string} */
@@ -5578,6 +5640,8 @@ export interface components {
                 reason: components["schemas"]["DenialReason"];
                 /** @description The decision that it waits for, or that rejected it. */
                 decisionId?: string;
+                /** @description The execution that records the refusal. Only in answers of execute. */
+                executionId?: string;
                 /** @description What the reviewer who rejected it said. */
                 rejection?: {
                     comment: string | null;
@@ -5607,6 +5671,8 @@ export interface components {
                     name: string;
                     version: string;
                 };
+                /** @description The execution that records the refusal. Only in answers of execute. */
+                executionId?: string;
             };
         };
         PreconditionFailedError: {
@@ -7598,6 +7664,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description With `via`: the execution with the reason `outcome_unknown` whose action is asked for again, although it may have taken effect. */
+                "Governance-Repeat"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours the same key, path and body return the first answer again and take effect only once. A different body is a CONFLICT. */
                 "Idempotency-Key"?: string;
             };
@@ -7707,6 +7775,8 @@ export interface operations {
                 grantId?: string;
                 /** @description Only executions in this run. */
                 run?: string;
+                /** @description Only executions through this upstream of a gateway. Required from a key with the scope `report`. */
+                via?: string;
                 /** @description Only executions begun from this time on: RFC 3339 with a zone, or a date (midnight UTC). */
                 from?: string;
                 /** @description Only executions begun up to and including this time. */
@@ -8403,10 +8473,62 @@ export interface operations {
             503: components["responses"]["UNAVAILABLE"];
         };
     };
+    approvals_cancelRun: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key, path and body return the first answer again and take effect only once. A different body is a CONFLICT. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "agentId": "reminder-bot",
+                 *       "run": "conversation-4710",
+                 *       "reason": "The conversation has ended."
+                 *     }
+                 */
+                "application/json": components["schemas"]["CancelRunRequest"];
+            };
+        };
+        responses: {
+            /** @description How many were cancelled, and whether there are more. */
+            200: {
+                headers: {
+                    /** @description Present if this is the answer to an earlier request with the same `Idempotency-Key`. */
+                    "Idempotent-Replayed"?: "true";
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunCancellationResponse"];
+                };
+            };
+            400: components["responses"]["VALIDATION_ERROR"];
+            401: components["responses"]["UNAUTHORIZED"];
+            403: components["responses"]["PERMISSION_DENIED"];
+            408: components["responses"]["REQUEST_TIMEOUT"];
+            409: components["responses"]["CONFLICT"];
+            413: components["responses"]["PAYLOAD_TOO_LARGE"];
+            415: components["responses"]["UNSUPPORTED_MEDIA_TYPE"];
+            429: components["responses"]["RATE_LIMITED"];
+            500: components["responses"]["INTERNAL_ERROR"];
+            503: components["responses"]["UNAVAILABLE"];
+        };
+    };
     approvals_resume: {
         parameters: {
             query?: never;
             header?: {
+                /** @description With `via`: the execution with the reason `outcome_unknown` whose action is asked for again, although it may have taken effect. */
+                "Governance-Repeat"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours the same key, path and body return the first answer again and take effect only once. A different body is a CONFLICT. */
                 "Idempotency-Key"?: string;
             };

@@ -124,7 +124,8 @@ function recordsIn({ claims = [] }: Details): Omit<NamedRecord, 'sequence'>[] {
 /** The ids of earlier executions that conditions found. */
 export function earlierIn({ details }: Pick<Listed, 'details'>): string[] {
   const found = (details?.['earlier'] ?? []) as unknown as NonNullable<DecisionBasis['earlier']>;
-  return found.flatMap(({ executionId }) => executionId ?? []);
+  const repeats = details?.['repeats'];
+  return [...found.flatMap(({ executionId }) => executionId ?? []), ...(typeof repeats === 'string' ? [repeats] : [])];
 }
 
 /** Those whose approvals were looked at. */

@@ -81,7 +81,7 @@ export class ApiKeysController {
 
 @ApiTags('API keys')
 @AnyScope()
-@Marked({ admitsLoneScopes: true })
+@Marked({ admitsLoneScopes: true, takesGatewayTokens: true })
 @Controller('me')
 export class MeController {
   @Get()

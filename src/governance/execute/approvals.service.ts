@@ -1,4 +1,6 @@
 import { Injectable } from '@nestjs/common';
+import { actingAgent, agentLookup } from '../agents/find-agent';
+import { cancelRun, type RunCancellation } from './run-cancellation';
 import { AGENT, type Agent } from '../agents/agent.entity';
 import { DECISION } from '../decisions/decision.entity';
 import { isApproval, isExpired, rejectionWords } from '../decisions/decision-rules';
@@ -6,6 +8,7 @@ import { cancelDecision, expireDecision } from '../decisions/decision-settlement
 import { countedAgents, type CountedReview, countedReviews } from '../decisions/reviewers';
 import {
   conflict,
+  invalidField,
   type DomainError,
   permissionDenied,
   present,
@@ -26,9 +29,10 @@ import { RecordReader } from '../../ledger/reading/record-reader';
 import { LedgerService } from '../../ledger/ledger.service';
 import { byId } from '../../ledger/lookup';
 import { cancelRequests, decisionOf, openRequestsFor } from './approval-requests';
-import { foundPrincipal, takeUses } from './asked-execution';
+import { type ActionRequest, foundPrincipal, takeUses } from './asked-execution';
+import { repeatingBasis, UnknownOutcomes } from './unknown-outcomes';
 import type { AnsweredExecution } from './execute.service';
-import { type AskedPermit, audienceOf, Permits } from '../permits/permits';
+import { audienceOf, Permits } from '../permits/permits';
 import { type Permission, Permissions } from '../permissions/permissions';
 import type { Principal } from '../permissions/principals';
 import { type ApproverGroup, areEqualSets, wantedApprovals } from '../policies/approval/approval-requirement';
@@ -38,10 +42,17 @@ import { areFilled, fillableBy, type FillableGroups, groupsOf } from '../policie
 type Kept = Execution & { readonly resumedAt: string };
 
 /** What a resume may say besides the execution. */
-interface RequestedResume {
-  readonly permit?: AskedPermit | undefined;
-  /** The upstream of the gateway that resumes. */
+interface RequestedResume extends Pick<ActionRequest, 'permit' | 'repeats'> {
+  /** The upstream of the gateway that resumes. Default: that of the execution. */
   readonly via?: string | undefined;
+}
+
+/** A run as a request names it. */
+interface RunToCancel {
+  /** Id or name; undefined if the caller, who is bound to no agent, named none. */
+  readonly agentId?: string | undefined;
+  readonly run: string;
+  readonly reason?: string | undefined;
 }
 
 /** Uses approvals, each once, and cancels executions that wait for one or have one. */
@@ -53,6 +64,7 @@ export class ApprovalsService {
     private readonly runner: ExecutionRunner,
     private readonly records: RecordReader,
     private readonly permits: Permits,
+    private readonly unknownOutcomes: UnknownOutcomes,
   ) {}
 
   /**
@@ -101,10 +113,20 @@ export class ApprovalsService {
     });
   }
 
+  /** @throws VALIDATION_ERROR for an unknown agent; PERMISSION_DENIED for a caller that is bound to another one. */
+  async cancelRun(caller: Caller, { agentId: agent, run, reason }: RunToCancel): Promise<RunCancellation> {
+    if (agent === undefined)
+      throw invalidField('agentId', 'is required: the key or token acts as no agent in particular');
+    return this.ledger.prefetching(agentLookup(agent)).write(caller, async (transaction) => {
+      const { id: agentId } = await actingAgent(transaction, 'agentId', agent);
+      return cancelRun(transaction, { agentId, run, reason: reason ?? null });
+    });
+  }
+
   private async useApproval(
     transaction: LedgerTransaction,
     id: string,
-    { permit: asked, via }: RequestedResume,
+    { permit: asked, via: given, repeats }: RequestedResume,
   ): Promise<Kept | Refusal> {
     const execution = await ownExecution(transaction, id);
     if (isApprovalOver(execution, transaction.now)) return refuseLate(transaction, execution);
@@ -115,12 +137,19 @@ export class ApprovalsService {
       this.permissions.of(transaction, agent, execution, principal),
     );
     if (checked.refusal !== null) return recordDenied(transaction, execution, checked, checked.refusal);
-    const { policies, basis, used } = checked.permission;
     const { actionHash } = execution;
+    const via = given ?? execution.via;
+    const unknown = await this.unknownOutcomes.repeatedBy({ via, repeats }, actionHash, transaction);
+    const basis = repeatingBasis(checked.permission.basis, unknown);
+    const { policies, used } = checked.permission;
+    if (unknown !== null && unknown.refusal !== null) {
+      const denied = { ...checked, permission: { ...checked.permission, basis } };
+      return recordDenied(transaction, execution, denied, unknown.refusal);
+    }
     const open = used.length > 0 && actionHash !== null ? await openRequestsFor(transaction, { actionHash }) : [];
     const others = open.filter(({ request }) => request.id !== id);
     const started = { ...this.runner.startOf(execution.action), observed: basis.observed === true };
-    const resumed = { ...execution, ...started, policies, via: via ?? execution.via };
+    const resumed = { ...execution, ...started, policies, via };
     const decided = { ...basis, ...audienceOf(resumed, asked) };
     const note = decidedNote(resumed, 'execution.resumed', decided, checked.approvers);
     const written = transaction.update(EXECUTION, resumed, note);

@@ -30,6 +30,8 @@ export interface ActionRequest extends RequestedAction {
   readonly run?: string | undefined;
   /** The upstream of the gateway that asks. */
   readonly via?: string | undefined;
+  /** The execution with an unknown outcome that the caller repeats knowingly. */
+  readonly repeats?: string | null | undefined;
   readonly permit?: AskedPermit | undefined;
 }
 

@@ -7,7 +7,7 @@ import { CancelDecisionRequest } from '../decisions/dto/decision.requests';
 import { type Execution, EXECUTION } from '../executions/execution.entity';
 import { ClientLeft } from '../../http/answers/answer-end';
 import { WaitQuery, Waits } from '../../http/waiting/waits';
-import { RequiresScope, ApiErrors } from '../../http/request/routes';
+import { OwnAgentIn, Marked, RequiresScope, ApiErrors } from '../../http/request/routes';
 import { Caller } from '../../http/input/caller.decorator';
 import { Answers, ApiRoute } from '../../http/openapi/answer-members';
 import { ApiExamples, ApiRecordId } from '../../http/openapi/documentation.decorators';
@@ -17,7 +17,9 @@ import { ExecuteService } from './execute.service';
 import { FreeFormObject, RequiredText } from '../../http/validation/fields';
 import type { JsonObject } from '../../core/json/json-value';
 import { OnBehalfOfField, RunField, type GivenPrincipal } from '../permissions/principals';
-import { ViaField } from './via';
+import { CancelRunRequest, RunCancellationResponse } from './run-cancellation.dto';
+import { GovernanceRepeat } from './unknown-outcomes';
+import { requireVia, ViaField } from './via';
 import { type AskedPermit, PermitField } from '../permits/permits';
 import { ACTION, RESOURCE_ID, RESOURCE_TYPE } from '../permissions/evaluation/questions';
 
@@ -94,6 +96,7 @@ export class ExecuteController {
 
   @Post()
   @RequiresScope('execute')
+  @Marked({ takesGatewayTokens: true })
   @ApiRoute(
     'Execute an action as an agent',
     'The agent must be active, have the action among its capabilities, and be allowed by the policies in force. When a ' +
@@ -125,9 +128,15 @@ export class ExecuteController {
     @Caller() caller: Caller,
     @Param('id') id: string,
     @Body() { parameters = {}, ...requested }: ExecuteActionRequest,
+    @GovernanceRepeat() repeats: string | null,
     @Res({ passthrough: true }) response: Response,
   ): Promise<ExecutionResponse> {
-    const { execution, isRequested, permit } = await this.executions.execute(caller, id, { parameters, ...requested });
+    requireVia(caller, requested.via);
+    const { execution, isRequested, permit } = await this.executions.execute(caller, id, {
+      parameters,
+      ...requested,
+      repeats,
+    });
     const { id: executionId, outcome } = execution;
     const mayNotBegin = outcome === 'pending_approval' || outcome === 'approved';
     if (mayNotBegin) response.status(202).location(`/api/v1/executions/${executionId}`);
@@ -147,6 +156,7 @@ export class ApprovalsController {
 
   @Get(':id')
   @RequiresScope('read', 'execute', 'review', 'report')
+  @Marked({ takesGatewayTokens: true })
   @ApiRoute(
     'Read an execution',
     'What was requested, which policies decided, how it ended, and what a reviewer who rejected it said.',
@@ -168,8 +178,22 @@ export class ApprovalsController {
     return { ...ExecutionResponse.from(execution), rejection: await this.approvals.rejectionOf(execution) };
   }
 
+  @Post('cancel')
+  @RequiresScope('execute')
+  @OwnAgentIn('agentId')
+  @ApiRoute(
+    'Cancel what a run waits for',
+    'Cancels the executions of an agent in a run that wait for approval, with their decisions, and those that are approved: the newest ' +
+      '1,000 in one commit, fewer if their parameters are very large.',
+  )
+  @Answers({ type: RunCancellationResponse, description: 'How many were cancelled, and whether there are more.' })
+  async cancelRun(@Caller() caller: Caller, @Body() body: CancelRunRequest): Promise<RunCancellationResponse> {
+    return this.approvals.cancelRun(caller, body);
+  }
+
   @Post(':id/resume')
   @RequiresScope('execute')
+  @Marked({ takesGatewayTokens: true })
   @ApiRoute(
     'Resume an approved execution',
     'Uses the approval, once. The agent and the policies in force are checked again: a deny added since takes precedence, and ' +
@@ -183,13 +207,16 @@ export class ApprovalsController {
     @Caller() caller: Caller,
     @Param('id') id: string,
     @Body() requested: ResumeRequest,
+    @GovernanceRepeat() repeats: string | null,
   ): Promise<ExecutionResponse> {
-    const { execution, permit } = await this.approvals.resume(caller, id, requested);
+    requireVia(caller, requested.via);
+    const { execution, permit } = await this.approvals.resume(caller, id, { ...requested, repeats });
     return ExecutionResponse.from(execution, permit);
   }
 
   @Post(':id/cancel')
   @RequiresScope('execute')
+  @Marked({ takesGatewayTokens: true })
   @ApiRoute(
     'Cancel an execution before it proceeds',
     'Cancels an execution that waits for approval, with its decision, or one that is approved. The reason is kept in the audit trail.',

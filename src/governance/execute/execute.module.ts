@@ -5,14 +5,15 @@ import { ApprovalsController, ExecuteController } from './execute.controller';
 import { ExecuteService } from './execute.service';
 import { PermitsModule } from '../permits/permits.module';
 import { PermissionsModule } from '../permissions/permissions.module';
+import { UnknownOutcomes } from './unknown-outcomes';
 import { ApprovalsService } from './approvals.service';
 
 /** What an agent may do, and the approval it needs for it. */
 @Module({
   imports: [DecisionsModule, ExecutionsModule, PermissionsModule, PermitsModule],
   controllers: [ExecuteController],
-  providers: [ExecuteService],
-  exports: [ExecuteService, PermissionsModule, PermitsModule],
+  providers: [ExecuteService, UnknownOutcomes],
+  exports: [ExecuteService, UnknownOutcomes, PermissionsModule, PermitsModule],
 })
 export class ExecuteModule {}
 

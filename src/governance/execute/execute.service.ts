@@ -19,6 +19,7 @@ import { takeUse } from '../decisions/grants/grant-changes';
 import { HeldGrants, type ServingGrant } from '../decisions/grants/held-grants';
 import type { ApprovalRequirement } from '../policies/approval/approval-requirement';
 import { type AskedPermit, audienceOf, Permits } from '../permits/permits';
+import { repeatingBasis, UnknownOutcomes } from './unknown-outcomes';
 import { type Permission, Permissions } from '../permissions/permissions';
 import { namedPeople, type Principal } from '../permissions/principals';
 
@@ -43,6 +44,7 @@ export class ExecuteService {
     private readonly configuration: Configuration,
     private readonly grants: HeldGrants,
     private readonly permits: Permits,
+    private readonly unknownOutcomes: UnknownOutcomes,
   ) {}
 
   /**
@@ -58,9 +60,10 @@ export class ExecuteService {
     const foresight: Foresight = async (transaction) => {
       const found = await findAgent(transaction, agent);
       if (found === undefined) return [];
-      const asked = { ...request, agentId: found.id, onBehalfOf: null };
-      const ofLimits = (): RowsAsked[] => askedOfOpen(transaction, actionHash(asked));
-      return this.permissions.foreseen(found, request, transaction.now, ofLimits);
+      const hash = (): string => actionHash({ ...request, agentId: found.id, onBehalfOf: null });
+      const ofLimits = (): RowsAsked[] => askedOfOpen(transaction, hash());
+      const ofGateway = request.via === undefined ? [] : [this.unknownOutcomes.rowQuery(hash())];
+      return [...this.permissions.foreseen(found, request, transaction.now, ofLimits), ...ofGateway];
     };
     const kept = await this.ledger.prefetching(...lookups).write(
       caller,
@@ -69,7 +72,7 @@ export class ExecuteService {
       },
       {
         beforeReplay: (transaction, first) => this.answerInstead(transaction, agent, request, first),
-        ...(!this.permissions.asksNothing && { foresight }),
+        ...((!this.permissions.asksNothing || request.via !== undefined) && { foresight }),
       },
     );
     const execution = await this.runner.carriedOut(caller, kept);
@@ -83,16 +86,20 @@ export class ExecuteService {
     request: ActionRequest,
   ): Promise<Kept | Refusal> {
     const permission = await this.permissions.of(transaction, agent, request, principal);
-    const { refusal, requirement, policies, basis } = permission;
+    const { refusal, requirement, policies } = permission;
     const asked = await askedExecution(transaction, agent, request, principal?.onBehalfOf ?? null, policies);
-    if (refusal !== null) return recordRefused(transaction, asked, refusal, basis);
+    if (refusal !== null) return recordRefused(transaction, asked, refusal, permission.basis);
+    const unknown = await this.unknownOutcomes.repeatedBy(request, asked.actionHash, transaction);
+    const basis = repeatingBasis(permission.basis, unknown);
+    if (unknown !== null && unknown.refusal !== null) return recordRefused(transaction, asked, unknown.refusal, basis);
     const { permit } = request;
-    if (requirement === null) return this.authorise(transaction, asked, permit, permission);
+    const decided = { ...permission, basis };
+    if (requirement === null) return this.authorise(transaction, asked, permit, decided);
     const { maxPendingApprovals: maxPending } = this.configuration;
     const grant = (): Promise<ServingGrant | null> =>
       this.grants.serving(transaction, { ...asked, onBehalfOf: asked.principal }, requirement);
     const answer = await askForApproval(transaction, asked, { requirement, basis, maxPending, grant });
-    if ('serving' in answer) return this.authorise(transaction, asked, permit, permission, answer);
+    if ('serving' in answer) return this.authorise(transaction, asked, permit, decided, answer);
     if ('execution' in answer) return answer.isNew ? { ...answer.execution, isRequested: true } : answer.execution;
     return recordRefused(transaction, { ...asked, decisionId: answer.decisionId }, answer.refusal, basis);
   }

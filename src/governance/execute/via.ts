@@ -1,4 +1,6 @@
+import { unauthorized } from '../../core/errors/domain-error';
 import { OptionalText } from '../../http/validation/fields';
+import type { Caller } from '../../ledger/caller';
 
 /** The most characters of the name of an upstream. */
 const LONGEST_VIA = 40;
@@ -14,5 +16,14 @@ export function viaFault(via: string): string | undefined {
 /** The member `via` of a request. */
 export function ViaField(meaning: string): PropertyDecorator {
   const form = 'It has 1 to 40 of the characters `a–z`, `0–9` and `-`, and begins with a letter.';
-  return OptionalText({ max: LONGEST_VIA, rule: viaFault, description: `${meaning} ${form}`, example: 'payments' });
+  return OptionalText({ max: LONGEST_VIA, rule: viaFault, description: `${meaning} ${form}` });
+}
+
+/**
+ * A token that was issued for an upstream of a gateway is good for that upstream only.
+ * @throws UNAUTHORIZED
+ */
+export function requireVia({ gatewayAudience }: Pick<Caller, 'gatewayAudience'>, via: string | undefined): void {
+  if (gatewayAudience !== undefined && (via === undefined || !gatewayAudience.endsWith(`/${via}/mcp`)))
+    throw unauthorized();
 }

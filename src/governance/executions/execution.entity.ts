@@ -1,5 +1,6 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import { type JsonObject, type JsonValue, ANY_JSON_SCHEMA } from '../../core/json/json-value';
+import { IS_UNKNOWN } from './unknown-outcome';
 import { resourceKey } from '../policies/conditions/condition';
 import { ApiProperty, PickType } from '@nestjs/swagger';
 import {
@@ -43,11 +44,6 @@ export const WAS_AUTHORISED = `"outcome" IN ('authorized', 'running', 'executed'
 const IS_EARLIER = `"run" IS NOT NULL AND ${WAS_AUTHORISED}`;
 /** The condition of the indexes by which those of a time are found. */
 export const IS_RECENT = `"erased" = 'false' AND ${WAS_AUTHORISED}`;
-
-/** The reason of an execution that may or may not have taken effect. */
-export const OUTCOME_UNKNOWN = 'outcome_unknown';
-/** The condition of the index by which such executions are found. */
-export const IS_UNKNOWN = `"outcome" = 'failed' AND "reason" = '${OUTCOME_UNKNOWN}'`;
 
 /** Other parameters that a reviewer would approve, and the grant for them; null: they have to be asked for. */
 export interface InsteadApproved {
@@ -350,6 +346,8 @@ export interface DecisionBasis {
   readonly earlier?: readonly RecordedEarlier[];
   /** What conditions asked about an entity, and its claims that were looked at. */
   readonly claims?: readonly RecordedClaims[];
+  /** The execution with an unknown outcome whose action was asked for again through a gateway. */
+  readonly repeats?: string;
   /** The version of the IANA database, if a condition read the clock of a time zone. */
   readonly zones?: string;
 }

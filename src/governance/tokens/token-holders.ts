@@ -2,8 +2,8 @@ import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy }
 import { KnownAgents, type WatchedAgent } from '../agents/agents.service';
 import { Configuration } from '../../core/config/configuration';
 import { callerRefused, type DomainError, unauthorized } from '../../core/errors/domain-error';
-import { IssuedTokens } from '../../http/authentication/authentication';
-import { grantsOf, type Identity } from '../../ledger/caller';
+import { IssuedTokens, type TokenUse } from '../../http/authentication/authentication';
+import { grantsOf, type Identity, type Scope } from '../../ledger/caller';
 import { subjectOf, subjectText, textsOf } from '../policies/patterns/subjects';
 import { Repeated } from '../../core/lifecycle/repeated';
 import { KeySet } from './token-key';
@@ -14,6 +14,9 @@ import { issuersIn, type TokenIssuer } from './token-issuer';
 const INTERVAL = 60_000;
 /** Most tokens remembered. */
 const MOST_VERIFIED = 10_000;
+
+/** The scopes that a token for a gateway can have. */
+const GATEWAY_SCOPES: readonly Scope[] = ['execute'];
 
 interface KnownIssuer {
   readonly issuer: TokenIssuer;
@@ -69,14 +72,20 @@ export class TokenHolders extends IssuedTokens implements OnApplicationBootstrap
     return this.verified.has(digest.toString('base64'));
   }
 
-  async holderOf(text: string, digest: Buffer): Promise<Identity | null> {
+  async holderOf(text: string, digest: Buffer, use: TokenUse): Promise<Identity | null> {
     const name = digest.toString('base64');
     const before = this.verified.get(name);
     const isListed = before?.known.keys.lists(before.thumbprint) === true;
     const verified = isListed ? before : await this.verify(text);
     if (!isListed) this.remember(name, verified);
     if (verified === null || isOver(verified.holder.expiresAt, Date.now())) return null;
-    return this.identityOf(verified);
+    const { gatewayAudiences } = verified.holder;
+    if (gatewayAudiences.length === 0) return this.identityOf(verified);
+    const gatewayAudience = gatewayAudiences.find((audience) => audience === use.gatewayAudience);
+    if (gatewayAudience === undefined || !use.takesGatewayTokens) return null;
+    const identity = await this.identityOf(verified);
+    const scopes = identity.scopes.filter((scope) => GATEWAY_SCOPES.includes(scope));
+    return { ...identity, scopes, grants: grantsOf(scopes), gatewayAudience };
   }
 
   /** Null unless it is valid here and now, and a listed key of its issuer has signed it. */

@@ -11,6 +11,8 @@ import { choiceShape, faultsAt, listShape, objectShape, textShape } from '../../
 export interface TokenIssuer {
   readonly issuer: string;
   readonly audience: string;
+  /** The addresses of MCP upstreams of gateways, `<publicUrl>/<name>/mcp`, for which tokens may be issued instead. */
+  readonly gatewayAudiences?: readonly string[] | null;
   /** URL or path of a JSON Web Key Set. */
   readonly jwks: string;
   /** The claim with the name or id of the agent; `sub` unless given. */
@@ -41,6 +43,10 @@ const ISSUER = objectShape(
     // An actor is `<issuer>#<subject>`, which must be unambiguous.
     issuer: textShape({ max: LONGEST_TEXT, rule: (text) => (text.includes('#') ? 'must not contain "#"' : undefined) }),
     audience: TEXT,
+    gatewayAudiences: {
+      ...listShape(textShape({ max: LONGEST_TEXT, rule: gatewayAudienceFault }), 1, 100, 'texts'),
+      optional: true,
+    },
     jwks: textShape({ max: LONGEST_TEXT, rule: jwksFault }),
     agentClaim: OPTIONAL_TEXT,
     agents: SUBJECTS,
@@ -50,12 +56,14 @@ const ISSUER = objectShape(
     principalRolesClaim: OPTIONAL_TEXT,
     principalAgents: { ...SUBJECTS, optional: true },
   },
-  ({ principalClaim, ...members }) => {
+  ({ audience, gatewayAudiences, principalClaim, ...members }) => {
+    // A token for the gateway would be taken everywhere.
+    const repeated = Array.isArray(gatewayAudiences) && gatewayAudiences.includes(audience);
+    const shared = repeated ? [{ at: '.gatewayAudiences', message: 'must not have the audience of the service' }] : [];
     // Without the claim itself the other two would mean nothing.
     const alone = ['principalRolesClaim', 'principalAgents'].filter((name) => (members[name] ?? null) !== null);
-    return (principalClaim ?? null) !== null
-      ? []
-      : alone.map((name) => ({ at: `.${name}`, message: 'goes with principalClaim' }));
+    const lone = (principalClaim ?? null) === null ? alone : [];
+    return [...shared, ...lone.map((name) => ({ at: `.${name}`, message: 'goes with principalClaim' }))];
   },
 );
 const ISSUERS = listShape(ISSUER, 1, 100, 'issuers');
@@ -73,6 +81,17 @@ export function parseTokenIssuers(
   const issuers = list as readonly TokenIssuer[];
   const names = new Set(issuers.map(({ issuer }) => issuer));
   return names.size < issuers.length ? { fault: 'names an issuer twice' } : { issuers };
+}
+
+/** The end of a gateway's address: the name of an upstream, as `via` has it. */
+const GATEWAY_PATH = /\/[a-z][a-z0-9-]{0,39}\/mcp$/;
+
+function gatewayAudienceFault(audience: string): string | undefined {
+  const url = URL.canParse(audience) ? new URL(audience) : null;
+  const isAddress = url?.protocol === 'https:' && url.href === audience && GATEWAY_PATH.test(url.pathname);
+  return isAddress && url.search === '' && url.hash === ''
+    ? undefined
+    : 'must be the https address of an upstream of a gateway, such as https://gateway.example.com/shop/mcp';
 }
 
 function jwksFault(jwks: string): string | undefined {

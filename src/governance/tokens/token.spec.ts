@@ -26,6 +26,7 @@ it('Of the claims of a token only what they say of its holder is remembered', ()
   expect(tokenHolder({ ...READ, iat: 1_900_000_000, groups }, ISSUER, NOW)).toEqual({
     actorId: `${ISSUER.issuer}#alice`,
     agent: 'invoice-bot',
+    gatewayAudiences: [],
     scopes: ['read'],
     expiresAt: READ.exp,
     principal: null,

@@ -82,20 +82,34 @@ export interface TokenHolder {
   readonly principalRoles: readonly string[] | null;
   /** Seconds since 1970. */
   readonly expiresAt: number;
+  /** The addresses of gateways for which it was issued; empty for a token that was issued for this service. */
+  readonly gatewayAudiences: readonly string[];
 }
 
 /** Why the claims are not those of a token that is valid here and now; undefined if they are. It repeats nothing of them. */
 export function claimsFault(claims: Members, issuer: TokenIssuer, now: number): string | undefined {
-  const { iss, aud, exp, nbf, sub } = claims;
-  const audiences: unknown[] = Array.isArray(aud) ? aud : [aud];
+  const { iss, exp, nbf, sub } = claims;
+  const isForService = audiencesIn(claims).includes(issuer.audience);
   if (iss !== issuer.issuer) return 'its "iss" is another issuer';
-  if (!audiences.includes(issuer.audience)) return `its "aud" does not have the audience ${issuer.audience}`;
+  if (!isForService && gatewayAudiencesIn(claims, issuer).length === 0)
+    return `its "aud" does not have the audience ${issuer.audience}`;
   if (typeof exp !== 'number') return 'it has no "exp" that is a number';
   if (isOver(exp, now)) return 'it has expired ("exp")';
   if (nbf !== undefined && (typeof nbf !== 'number' || nbf > now / 1000 + LEEWAY)) return 'its "nbf" is in the future';
   if (typeof sub !== 'string' || !isSubject(sub))
     return `its "sub" is not a text of 1 to ${LONGEST_SUBJECT} characters`;
   return Array.from(actorOf(issuer, sub)).length > LONGEST_ACTOR ? 'its "iss" and "sub" are too long' : undefined;
+}
+
+function audiencesIn({ aud }: Members): readonly unknown[] {
+  return Array.isArray(aud) ? aud : [aud];
+}
+
+/** Empty for a token that was also issued for the service itself. */
+function gatewayAudiencesIn(claims: Members, { audience, gatewayAudiences }: TokenIssuer): readonly string[] {
+  const audiences = audiencesIn(claims);
+  if (audiences.includes(audience)) return [];
+  return (gatewayAudiences ?? []).filter((gateway) => audiences.includes(gateway));
 }
 
 function actorOf({ issuer }: TokenIssuer, sub: string): string {
@@ -112,6 +126,7 @@ export function tokenHolder(claims: Members, issuer: TokenIssuer, now: number): 
     scopes: scopesOf(claims, issuer),
     ...principalIn(claims, issuer),
     expiresAt: Math.min(exp, LATEST_END),
+    gatewayAudiences: gatewayAudiencesIn(claims, issuer),
   };
 }
 

@@ -26,9 +26,23 @@ export abstract class IssuedTokens {
    */
   abstract isVerified(digest: Buffer): boolean;
 
-  /** The holder of a token; null if it is not valid here. @throws UNAVAILABLE if its issuer has never been reached. */
-  abstract holderOf(token: string, digest: Buffer): Promise<Identity | null>;
+  /**
+   * The holder of a token; null if it is not valid here, or not for this use.
+   * @throws UNAVAILABLE if its issuer has never been reached.
+   */
+  abstract holderOf(token: string, digest: Buffer, use: TokenUse): Promise<Identity | null>;
 }
+
+/** How a request uses its token. */
+export interface TokenUse {
+  /** The gateway's address that the request names; null without one. */
+  readonly gatewayAudience: string | null;
+  /** Whether the route takes tokens that were issued for a gateway. */
+  readonly takesGatewayTokens: boolean;
+}
+
+/** Names the address of the gateway for which a token was issued. */
+const GATEWAY_AUDIENCE = 'governance-audience';
 
 const KEY_HEADER = 'x-api-key';
 const BEARER = /^bearer(?: +|$)/i;
@@ -84,7 +98,9 @@ export class Authentication {
     const { secret } = credential;
     const digest = digestOf(secret);
     if (this.isOperators(digest)) return OPERATOR;
-    return isToken(credential) ? this.issuedTokens.holderOf(secret, digest) : this.issuedKeys.holderOf(secret, digest);
+    return isToken(credential)
+      ? this.issuedTokens.holderOf(secret, digest, tokenUse(request))
+      : this.issuedKeys.holderOf(secret, digest);
   }
 
   /** Compares in constant time, whatever the lengths. */
@@ -101,6 +117,13 @@ export class Authentication {
 /** Whether a request tries to say who sends it: an `Authorization` of another scheme does not. */
 export function presentsCredential(request: ServiceRequest): boolean {
   return request.headers[KEY_HEADER] !== undefined || presentedCredential(request) !== undefined;
+}
+
+/** A repeated header names no gateway: Node joins its values. */
+function tokenUse({ headers, traits }: ServiceRequest): TokenUse {
+  const { [GATEWAY_AUDIENCE]: named } = headers;
+  const { takesGatewayTokens } = traits;
+  return { gatewayAudience: typeof named === 'string' ? named : null, takesGatewayTokens };
 }
 
 /** Parts of a token are separated by dots, which no issued key contains. */

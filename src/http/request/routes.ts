@@ -55,6 +55,8 @@ export class RouteMarks {
   readonly scopes: RouteScopes = ['admin'];
   /** A route that is open to every caller admits keys of a scope that they have alone only with this. */
   readonly admitsLoneScopes: boolean = false;
+  /** Tokens that were issued for a gateway are taken there, and nowhere else. */
+  readonly takesGatewayTokens: boolean = false;
   readonly admissionRule: Type<AdmissionRule> | undefined = undefined;
   /** The member of the body that names the acting agent. */
   readonly ownAgentMember: string | undefined = undefined;

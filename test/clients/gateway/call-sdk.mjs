@@ -50,16 +50,13 @@ const SDKS = {
   },
   stripe: async () => {
     const { default: Stripe } = await load('stripe');
-    const { hostname, port, pathname, protocol } = new URL(baseURL);
-    const client = new Stripe(key, {
-      host: hostname,
-      port,
-      protocol: protocol.slice(0, -1),
-      basePath: `${pathname.replace(/\/$/, '')}/v1/`,
-      telemetry: false,
-    });
+    const { hostname, port, protocol } = new URL(baseURL);
+    const client = new Stripe(key, { host: hostname, port, protocol: protocol.slice(0, -1), telemetry: false });
+    const money = { amount: 5, currency: 'eur', destination: 'acct_1' };
     return {
       create: async () => (await client.refunds.create({ charge: text, metadata: { order: '7', reason: 'x' } })).id,
+      denied: async () => (await client.payouts.create(money)).id,
+      held: async () => (await client.transfers.create(money)).id,
       list: async () => {
         const ids = [];
         for await (const charge of client.charges.list({ limit: 2, expand: ['data.customer', 'data.invoice'] }))
@@ -93,3 +90,5 @@ try {
   const { name, message, status, statusCode, code, rawType } = error;
   console.log(JSON.stringify({ error: { name, message, status: status ?? statusCode, code, rawType } }));
 }
+// Some keep a connection that would keep the process.
+process.exit();

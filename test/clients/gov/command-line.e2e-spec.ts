@@ -220,6 +220,17 @@ describeOnSqlite('The command line', () => {
     expect(records).toHaveLength(1);
   });
 
+  it('cancels what a run waits for', async () => {
+    const { id } = await pending(app, people.bot, { resourceId: 'orders/cli-run', run: 'a run' });
+    const words = ['executions', 'cancel', 'a run', '--reason', 'It ended.'];
+    expect(await printed([...words, '--agent', 'bot'])).toBe('1 execution of a run is cancelled.\n');
+    const cancelled = (await send(app, 'GET', `/api/v1/executions/${id}`)).body;
+    expect(cancelled.outcome).toBe('cancelled');
+    expect(await printed([...words, '--agent', people.bot.id])).toBe('0 executions of a run are cancelled.\n');
+    const unnamed = await gov(words);
+    expect(unnamed).toMatchObject({ exitCode: 1, errors: expect.stringContaining('agentId is required') });
+  });
+
   it('issues and revokes a key', async () => {
     const free = await gov(['keys', 'issue', 'free', '--scopes', 'execute']);
     expect(free).toMatchObject({

@@ -93,6 +93,10 @@ const REQUESTS: Readonly<Record<string, PostCase['request']>> = {
     const { id } = await make('agents/bot/execute', action('ask', word));
     return [`executions/${id}/cancel`, { reason: word }];
   },
+  approvals_cancelRun: async (make, word) => {
+    await make('agents/bot/execute', { ...action('ask', word), run: word });
+    return ['executions/cancel', { agentId: 'bot', run: word }];
+  },
   grants_revoke: async (make, word, { approver }) => {
     const { id, decisionId } = await make('agents/bot/execute', action('ask', word));
     await make(`decisions/${decisionId}/approve`, { approverId: approver, grant: { for: 'PT1H' } });

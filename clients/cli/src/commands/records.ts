@@ -4,6 +4,7 @@ import { caseOf, printCase, seenBy } from '../decision-text.js';
 import { type Column, printError, printJson, printLine } from '../output.js';
 import { client, SettingsError } from '../settings.js';
 import { addAgentCommands } from './agents.js';
+import { addExecutionCommands } from './executions.js';
 import { addListCommand, list, listed, type ListOptions } from './list.js';
 import { addPolicyFileCommands } from './policies.js';
 import { type GovernanceClient, GovernanceError, type Schemas } from '../../../typescript/src/index.js';
@@ -41,10 +42,15 @@ export function addRecordCommands(program: Command): void {
     'executions',
     'list what agents asked for and what came of it, newest first',
   );
-  executions.option('--agent-id <agent>').option('--action <action>').option('--outcome <outcome>');
+  executions
+    .option('--agent-id <agent>')
+    .option('--action <action>')
+    .option('--outcome <outcome>')
+    .option('--via <upstream>');
   executions.action((options: ListOptions) =>
     list('/api/v1/executions', { ...options, order: 'desc' }, EXECUTION_COLUMNS),
   );
+  addExecutionCommands(executions);
   const audit = addListCommand(program, 'audit', 'list the entries of the audit trail, newest first');
   audit
     .option('--agent-id <agent>')

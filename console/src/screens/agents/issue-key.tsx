@@ -17,7 +17,8 @@ const SCOPES: readonly (readonly [Scope, string])[] = [
   ['entities', 'write entities and claims'],
   ['agents', 'write machines'],
   ['policies', 'write policies'],
-  ['admin', 'everything; cannot be bound to an agent'],
+  ['report', 'for a gateway: report what it carried out; alone in its key'],
+  ['admin', 'everything else; cannot be bound to an agent'],
 ];
 /** The scopes that a reviewer needs. */
 const REVIEWER: readonly Scope[] = ['read', 'review'];

@@ -21,7 +21,7 @@ export class EvaluateController {
 
   @Post()
   @RequiresScope('read', 'execute')
-  @Marked({ ignoresIdempotencyKey: true, mostListedValues: MOST_VALUES })
+  @Marked({ ignoresIdempotencyKey: true, mostListedValues: MOST_VALUES, takesGatewayTokens: true })
   @ApiRoute(
     'Ask whether somebody may do something',
     'Answers as execute would, judging by the agent, its capabilities and the policies, and has no effect. Whatever ' +

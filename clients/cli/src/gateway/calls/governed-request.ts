@@ -7,7 +7,7 @@ import { bodyBound, readBody } from '../listener/body.js';
 import type { ClientExchange } from '../listener/http-listener.js';
 import { type ActionRequest, buildAction } from '../request/build-action.js';
 import { matchRequest } from '../request/match-request.js';
-import type { RequestRefusal } from '../request/request-refusal.js';
+import { isRefusal, type RequestRefusal } from '../request/request-refusal.js';
 import type { Redactor } from '../response/redactor.js';
 import { ResponseUrls } from '../response/response-urls.js';
 import type { SecretStore } from '../secrets/secret-store.js';
@@ -178,8 +178,4 @@ function upstreamRequest(
 function accepted<Value extends object>(value: Value | RequestRefusal): Value {
   if (isRefusal(value)) throw new Refusal(value.status, value.reason, value.message);
   return value;
-}
-
-function isRefusal(value: object): value is RequestRefusal {
-  return 'status' in value && 'reason' in value;
 }

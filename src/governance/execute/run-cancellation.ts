@@ -1,0 +1,98 @@
+import { DECISION, type Decision } from '../decisions/decision.entity';
+import { isExpired } from '../decisions/decision-rules';
+import { cancelDecision, expireDecision } from '../decisions/decision-settlement';
+import { present } from '../../core/errors/domain-error';
+import { cancelApproved, expireApproval, isApprovalOver } from '../executions/execution-rules';
+import { EXECUTION, type Execution } from '../executions/execution.entity';
+import type { LedgerTransaction } from '../../ledger/ledger-transaction';
+
+/** The most executions of one request. */
+const MOST_CANCELLED = 1_000;
+/** The most characters of parameters of one request: each entry holds those of its execution. */
+const MOST_CHARACTERS = 16 * 1024 * 1024;
+/** Executions read per statement; their parameters may be large. */
+const CHUNK = 20;
+
+/** What of a run is cancelled. */
+export interface CancelledRun {
+  readonly agentId: string;
+  readonly run: string;
+  readonly reason: string | null;
+}
+
+/** How many executions were cancelled, and whether the run has more of them. */
+export interface RunCancellation {
+  readonly cancelled: number;
+  readonly more: boolean;
+}
+
+/** Cancels executions of a run that wait for approval or are approved, the newest first; those whose time is over expire. */
+export async function cancelRun(
+  transaction: LedgerTransaction,
+  { agentId, run, reason }: CancelledRun,
+): Promise<RunCancellation> {
+  const ids = await openIds(transaction, { agentId, run });
+  // Everything is read before anything is changed.
+  const executions = await boundedExecutions(transaction, ids.slice(0, MOST_CANCELLED));
+  const decisions = await decisionsOf(transaction, executions);
+  let cancelled = 0;
+  for (const execution of executions) if (await isCancelled(transaction, execution, decisions, reason)) cancelled += 1;
+  return { cancelled, more: executions.length < ids.length };
+}
+
+async function openIds(
+  transaction: LedgerTransaction,
+  { agentId, run }: Pick<CancelledRun, 'agentId' | 'run'>,
+): Promise<string[]> {
+  const open = [];
+  for (const outcome of ['pending_approval', 'approved'] as const)
+    open.push(...(await transaction.findNewest(EXECUTION, [], { agentId, outcome, run }, MOST_CANCELLED + 1)));
+  return open.sort((one, other) => other.createdSequence - one.createdSequence).map(({ id }) => id);
+}
+
+async function boundedExecutions(transaction: LedgerTransaction, ids: readonly string[]): Promise<Execution[]> {
+  const executions: Execution[] = [];
+  let characters = 0;
+  for (let start = 0; start < ids.length && characters < MOST_CHARACTERS; start += CHUNK) {
+    const keys = ids.slice(start, start + CHUNK).map((id) => [id]);
+    const chunk = await transaction.findAmong(EXECUTION, ['id'], keys);
+    executions.push(...chunk);
+    for (const { parameters } of chunk) characters += JSON.stringify(parameters).length;
+  }
+  return executions;
+}
+
+async function decisionsOf(
+  transaction: LedgerTransaction,
+  executions: readonly Execution[],
+): Promise<ReadonlyMap<string, Decision>> {
+  const ids = executions.flatMap(({ outcome, decisionId }) =>
+    outcome === 'pending_approval' && decisionId !== null ? [[decisionId]] : [],
+  );
+  const decisions = ids.length === 0 ? [] : await transaction.findAmong(DECISION, ['id'], ids);
+  return new Map(decisions.map((decision) => [decision.id, decision]));
+}
+
+/** False if the time of the execution was over, so that it expired. */
+async function isCancelled(
+  transaction: LedgerTransaction,
+  execution: Execution,
+  decisions: ReadonlyMap<string, Decision>,
+  reason: string | null,
+): Promise<boolean> {
+  if (execution.outcome === 'approved') {
+    if (isApprovalOver(execution, transaction.now)) {
+      expireApproval(transaction, execution);
+      return false;
+    }
+    cancelApproved(transaction, execution, reason);
+    return true;
+  }
+  const decision = present(decisions.get(execution.decisionId ?? ''), `decision of the execution ${execution.id}`);
+  if (isExpired(decision, transaction.now)) {
+    await expireDecision(transaction, decision);
+    return false;
+  }
+  await cancelDecision(transaction, decision, reason);
+  return true;
+}

@@ -1,0 +1,149 @@
+import { appendFileSync, readFileSync } from 'node:fs';
+import { createServer, type Server, request as forward } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { until } from '../../faults/support/watch';
+import { run } from '../../support/processes/shell';
+import { MAIN } from '../command-line';
+import { type GatewayStage, openStage, route, type StartedGateway, startGateway, VENDOR_CREDENTIAL } from './stage';
+import { sendJson, type StandIn, startStandIn } from './stand-in';
+
+/** Between the gateway and its service: lets no report through while it is closed. */
+interface Door {
+  readonly url: string;
+  isClosed: boolean;
+  /** Requests that were turned away. */
+  refused: number;
+  close(): Promise<void>;
+}
+
+async function openDoor(service: string): Promise<Door> {
+  const server: Server = createServer((request, response) => {
+    if (door.isClosed && request.url?.endsWith('/result') === true) {
+      door.refused += 1;
+      response.writeHead(503, { 'Retry-After': '1' }).end();
+      return;
+    }
+    const { method, headers, url = '' } = request;
+    const passed = forward(`${service}${url}`, { method, headers }, (answer) => {
+      response.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(response);
+    });
+    passed.on('error', () => response.destroy());
+    request.pipe(passed);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const door: Door = {
+    url: `http://127.0.0.1:${port}`,
+    isClosed: false,
+    refused: 0,
+    close: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+  return door;
+}
+
+describe('The journal of the gateway', () => {
+  let stage: GatewayStage;
+  let upstream: StandIn;
+  let door: Door;
+
+  beforeAll(async () => {
+    stage = await openStage();
+    upstream = await startStandIn((request, response) => {
+      if (!request.url.startsWith('/never/')) sendJson(response, { done: true });
+    });
+    door = await openDoor(stage.app.url);
+  });
+  afterAll(async () => {
+    await upstream.close();
+    await door.close();
+    await stage.close();
+  });
+
+  function start(name: string, environment: NodeJS.ProcessEnv = {}): Promise<StartedGateway> {
+    const routes = [route('POST /:kind/:id', 'write')];
+    const vendor = { url: upstream.url, credentials: [VENDOR_CREDENTIAL], routes };
+    return startGateway(stage, { vendor }, { name, environment, file: { service: door.url } });
+  }
+
+  const idOf = async (resource: string): Promise<string> =>
+    String((await stage.executions(`&resourceId=${resource}`))[0]?.id);
+
+  it('lets the next start report that an outcome is not known', async () => {
+    const killed = await start('killed');
+    const call = killed.call('/vendor/never/killed', { json: {} });
+    call.catch(() => undefined);
+    await until('it was sent', () => upstream.below('/never/killed').length === 1);
+    await killed.stop('SIGKILL');
+    await expect(call).rejects.toThrow();
+    const id = await idOf('never/killed');
+    expect((await stage.execution(id)).outcome).toBe('authorized');
+    const next = await start('killed');
+    expect(await stage.ended(id)).toMatchObject({ outcome: 'failed', reason: 'outcome_unknown' });
+    expect(upstream.below('/never/killed')).toHaveLength(1);
+    expect(await next.stop()).toBe(0);
+  });
+
+  it('keeps what the service did not take, also over a kill, and half a line', async () => {
+    const first = await start('reports');
+    door.isClosed = true;
+    expect((await first.call('/vendor/kept/1', { json: {} })).status).toBe(200);
+    await until('a report was refused', () => door.refused > 0);
+    const id = await idOf('kept/1');
+    expect((await stage.execution(id)).outcome).toBe('authorized');
+    await first.stop('SIGKILL');
+    const file = join(first.journal, 'journal.jsonl');
+    expect(readFileSync(file, 'utf8')).toContain(id);
+    appendFileSync(file, '{"executionId":"exe_ha');
+    const second = await start('reports');
+    door.isClosed = false;
+    expect(await stage.ended(id)).toMatchObject({ outcome: 'executed', result: { status: 200, bytes: 13 } });
+    expect((await second.call('/vendor/kept/2', { json: {} })).status).toBe(200);
+    expect(await stage.ended(await idOf('kept/2'))).toMatchObject({ outcome: 'executed' });
+    expect(await second.stop()).toBe(0);
+  });
+
+  it('is held by one gateway', async () => {
+    const first = await start('held');
+    const environment = { GOVERNANCE_API_KEY: stage.reportKey, VENDOR_KEY: 'another-credential' };
+    const second = await run(process.execPath, [MAIN, 'gateway', first.file], { environment, folder: stage.folder });
+    expect([second.exitCode, second.errors]).toEqual([
+      75,
+      expect.stringContaining('Another gateway holds the journal'),
+    ]);
+    // The refused one took nothing from the first.
+    expect((await first.call('/vendor/kept/3', { json: {} })).status).toBe(200);
+    await first.stop('SIGKILL');
+    const third = await start('held');
+    expect((await third.call('/vendor/kept/4', { json: {} })).status).toBe(200);
+    expect(await third.stop()).toBe(0);
+  });
+
+  it('does not grow with what was reported', async () => {
+    const gateway = await start('many');
+    for (let count = 0; count < 50; count += 1) await gateway.call(`/vendor/many/${count}`, { json: {} });
+    expect(await gateway.stop()).toBe(0);
+    const next = await start('many');
+    expect(readFileSync(join(next.journal, 'journal.jsonl'), 'utf8')).toBe('');
+    expect(await next.stop()).toBe(0);
+  });
+
+  it('ends within its time on SIGTERM, with what runs', async () => {
+    const gateway = await start('ending');
+    const call = gateway.call('/vendor/never/ending', { json: {} });
+    call.catch(() => undefined);
+    await until('it was sent', () => upstream.below('/never/ending').length === 1);
+    expect(await gateway.stop()).toBe(0);
+    await expect(call).rejects.toThrow();
+    const next = await start('ending');
+    expect(await stage.ended(await idOf('never/ending'))).toMatchObject({
+      outcome: 'failed',
+      reason: 'outcome_unknown',
+    });
+    expect(await next.stop()).toBe(0);
+  });
+});
