@@ -12,7 +12,9 @@ const NEEDED = [
   'clients/build-package.mjs',
   ...['src/core', 'src/http/body', 'src/governance/policies/patterns'],
   ...['src', 'package.json', 'tsconfig.json'].map((name) => `clients/typescript/${name}`),
-  ...['build.mjs', 'copied-sources.mjs', 'package.json', 'package-lock.json', 'tsconfig.json', 'src'].map((name) => `clients/cli/${name}`),
+  ...['build.mjs', 'copied-sources.mjs', 'package.json', 'package-lock.json', 'tsconfig.json', 'src'].map(
+    (name) => `clients/cli/${name}`,
+  ),
 ];
 const POLICY = 'name: p, version: "1", effect: deny, subjects: ["*"], actions: [write], resources: ["*"]';
 
