@@ -93,7 +93,7 @@ async function printAnswer(service: URL, { action, resource, parameters, secret 
     );
   const question = { agent: agentId, action, resourceType: resource.type, resourceId: resource.id, parameters };
   const answer = await governance.post('/api/v1/policies/evaluate', {
-    body: { ...question, ...(secret.length > 0 && { secret }) } as typeof question,
+    body: { ...question, ...(secret.length > 0 && { secret }) },
   });
   if (!('effect' in answer)) throw new SettingsError('The service answered with several results to one question.');
   const by = answer.policies.map(({ name, version }) => `${name} ${version}`).join(', ');

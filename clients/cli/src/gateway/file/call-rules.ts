@@ -51,11 +51,11 @@ interface SpanBounds {
   readonly faults: FaultList;
 }
 
-function milliseconds(text: string | undefined, { path, min, max, faults }: SpanBounds): number | undefined {
-  if (text === undefined) return undefined;
+function milliseconds(text: string | undefined, { path, min, max, faults }: SpanBounds): number | null {
+  if (text === undefined) return null;
   const span = parseSpan(text);
   if (span !== undefined && span >= min && span <= max) return span;
-  return faults.add(path, `must be an ISO 8601 duration from PT${min / SECOND}S to PT${max / SECOND}S`);
+  return faults.reject(path, `must be an ISO 8601 duration from PT${min / SECOND}S to PT${max / SECOND}S`);
 }
 
 function parseSpan(text: string): number | undefined {

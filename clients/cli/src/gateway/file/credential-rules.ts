@@ -16,8 +16,8 @@ export function readCredentials(
   faults: FaultList,
 ): Credential[] {
   const credentials = inputs.flatMap((input, index) => {
-    const credential = input === undefined ? undefined : readCredential(input, [...path, index], faults);
-    return credential === undefined ? [] : [credential];
+    const credential = input === undefined ? null : readCredential(input, [...path, index], faults);
+    return credential === null ? [] : [credential];
   });
   const targets = [...credentialHeaders(credentials), ...credentialQueries(credentials).map((name) => `?${name}`)];
   if (new Set(targets).size < targets.length) faults.add(path, 'must not have two credentials at the same place');
@@ -42,46 +42,46 @@ function readCredential(
   { header, query, value, basic }: CredentialInput,
   path: FilePath,
   faults: FaultList,
-): Credential | undefined {
+): Credential | null {
   if (basic !== undefined) return readBasic(basic, [...path, 'basic'], faults);
-  const text = value === undefined ? undefined : readSecretText(value, [...path, 'value'], faults);
+  const text = value === undefined ? null : readSecretText(value, [...path, 'value'], faults);
   if (header !== undefined) {
     const name = header.toLowerCase();
     const fault = sentHeaderFault(name);
-    if (fault !== undefined) return faults.add([...path, 'header'], fault);
-    return text === undefined ? undefined : { kind: 'header', name, value: text };
+    if (fault !== undefined) return faults.reject([...path, 'header'], fault);
+    return text === null ? null : { kind: 'header', name, value: text };
   }
-  if (query === undefined) return undefined;
+  if (query === undefined) return null;
   if (!/^[A-Za-z0-9._~-]+$/.test(query))
-    return faults.add(
+    return faults.reject(
       [...path, 'query'],
       'must be the name of a query parameter: letters, digits, "-", ".", "_" and "~"',
     );
-  return text === undefined ? undefined : { kind: 'query', name: query, value: text };
+  return text === null ? null : { kind: 'query', name: query, value: text };
 }
 
 function readBasic(
   { user, password }: NonNullable<CredentialInput['basic']>,
   path: FilePath,
   faults: FaultList,
-): Credential | undefined {
-  const secret = password === undefined ? undefined : readSecretText(password, [...path, 'password'], faults);
-  const name = user === undefined ? undefined : readUser(user, [...path, 'user'], faults);
-  return secret === undefined || name === undefined ? undefined : { kind: 'basic', user: name, password: secret };
+): Credential | null {
+  const secret = password === undefined ? null : readSecretText(password, [...path, 'password'], faults);
+  const name = user === undefined ? null : readUser(user, [...path, 'user'], faults);
+  return secret === null || name === null ? null : { kind: 'basic', user: name, password: secret };
 }
 
-function readUser(user: string, path: FilePath, faults: FaultList): SecretText | string | undefined {
+function readUser(user: string, path: FilePath, faults: FaultList): SecretText | string | null {
   if (user.includes('${')) return readSecretText(user, path, faults);
   return VISIBLE.test(user) && !user.includes(':')
     ? user
-    : faults.add(path, 'must have visible ASCII characters, and no ":"');
+    : faults.reject(path, 'must have visible ASCII characters, and no ":"');
 }
 
-/** @returns undefined after adding a fault, which never contains the text: it may be a credential */
-function readSecretText(text: string, path: FilePath, faults: FaultList): SecretText | undefined {
+/** @returns null after adding a fault, which never contains the text: it may be a credential */
+function readSecretText(text: string, path: FilePath, faults: FaultList): SecretText | null {
   const [reference, ...more] = [...text.matchAll(REFERENCE)];
   if (reference === undefined || more.length > 0) {
-    return faults.add(
+    return faults.reject(
       path,
       'must have exactly one ${env:NAME} or ${file:/path}: no credential is written in the file itself',
     );
@@ -90,13 +90,14 @@ function readSecretText(text: string, path: FilePath, faults: FaultList): Secret
   const before = text.slice(0, reference.index);
   const after = text.slice(reference.index + whole.length);
   if (!VISIBLE.test(before) || !VISIBLE.test(after) || `${before}${after}`.includes('${'))
-    return faults.add(path, 'must have visible ASCII characters before and after its reference');
+    return faults.reject(path, 'must have visible ASCII characters before and after its reference');
   if (kind === 'file') {
     if (!name.startsWith('/'))
-      return faults.add(path, 'must name a file from the root, for example ${file:/run/secrets/key}');
+      return faults.reject(path, 'must name a file from the root, for example ${file:/run/secrets/key}');
     return { before, source: { file: name }, after };
   }
-  if (!VARIABLE.test(name)) return faults.add(path, 'must name a variable, for example ${env:PAYMENTS_KEY}');
-  if (/^GOVERNANCE_/i.test(name)) return faults.add(path, 'must not name GOVERNANCE_…: these are keys of the service');
+  if (!VARIABLE.test(name)) return faults.reject(path, 'must name a variable, for example ${env:PAYMENTS_KEY}');
+  if (/^GOVERNANCE_/i.test(name))
+    return faults.reject(path, 'must not name GOVERNANCE_…: these are keys of the service');
   return { before, source: { env: name }, after };
 }

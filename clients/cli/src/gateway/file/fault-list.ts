@@ -5,9 +5,14 @@ export class FaultList {
   readonly faults: FileFault[] = [];
 
   /** @param message follows the path in a sentence, such as "must be a URL" */
-  add(path: FilePath, message: string): undefined {
+  add(path: FilePath, message: string): void {
     this.faults.push({ path, message: `${pathText(path)} ${message}${/[.?]$/.test(message) ? '' : '.'}` });
-    return undefined;
+  }
+
+  /** Adds a fault and returns null, for the reader of the part that has it. */
+  reject(path: FilePath, message: string): null {
+    this.add(path, message);
+    return null;
   }
 }
 

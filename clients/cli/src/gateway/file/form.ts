@@ -27,7 +27,7 @@ export function checkForm(value: unknown, faults: FaultList): GatewayInput {
   }
   let sound: unknown = value;
   for (const path of errors.filter(isRemovable).map(faultyPath)) sound = withoutPart(sound, path);
-  return (sound ?? {}) as GatewayInput;
+  return sound ?? {};
 }
 
 /** True for an error of a part that is there; a missing member, or a branch of the schema, is no part. */

@@ -43,7 +43,7 @@ export function parseGatewayFile(text: string, path: string, defaultService: str
   const faults = new FaultList();
   const input = checkForm(document.value, faults);
   const config = readConfig(input, { folder: dirname(resolve(path)), defaultService, faults });
-  if (faults.faults.length > 0 || config === undefined) throw new GatewayFileError(path, placed(document, faults));
+  if (faults.faults.length > 0 || config === null) throw new GatewayFileError(path, placed(document, faults));
   return { config, document };
 }
 
@@ -60,34 +60,31 @@ interface ReadingContext {
   readonly faults: FaultList;
 }
 
-/** @returns undefined only after adding a fault */
-function readConfig(
-  input: GatewayInput,
-  { folder, defaultService, faults }: ReadingContext,
-): GatewayConfig | undefined {
+/** @returns null only after adding a fault */
+function readConfig(input: GatewayInput, { folder, defaultService, faults }: ReadingContext): GatewayConfig | null {
   const { plainText = false, tls, oauth } = input;
   const listen = readAddress(input.listen ?? DEFAULT_LISTEN, ['listen'], faults);
-  const metrics = input.metrics === undefined ? undefined : readAddress(input.metrics, ['metrics'], faults);
-  if (listen !== undefined && !isLoopback(listen.host) && tls === undefined && !plainText)
+  const metrics = input.metrics === undefined ? null : readAddress(input.metrics, ['metrics'], faults);
+  if (listen !== null && !isLoopback(listen.host) && tls === undefined && !plainText)
     faults.add(['listen'], 'is an address that other machines can reach: it needs tls, or plainText: true');
-  if (metrics !== undefined && !isLoopback(metrics.host) && !plainText)
+  if (metrics !== null && !isLoopback(metrics.host) && !plainText)
     faults.add(['metrics'], 'is an address that other machines can reach: it needs plainText: true');
-  const publicUrl = input.publicUrl === undefined ? undefined : readOrigin(input.publicUrl, ['publicUrl'], faults);
+  const publicUrl = input.publicUrl === undefined ? null : readOrigin(input.publicUrl, ['publicUrl'], faults);
   const service = readServiceUrl(input.service ?? defaultService, faults);
   const upstreams = readUpstreams(input, { folder, allowsPlainText: plainText, faults });
   const names = readHosts(input.names ?? [], ['names'], faults);
   const issuers = readIssuers(oauth?.issuers ?? [], faults);
-  if (listen === undefined || service === undefined) return undefined;
+  if (listen === null || service === null) return null;
   return {
     listen,
     plainText,
     ...(tls?.cert !== undefined &&
       tls.key !== undefined && { tls: { cert: resolve(folder, tls.cert), key: resolve(folder, tls.key) } }),
-    ...(publicUrl !== undefined && { publicUrl }),
+    ...(publicUrl !== null && { publicUrl }),
     names,
     service,
     journal: resolve(folder, input.journal ?? DEFAULT_JOURNAL),
-    ...(metrics !== undefined && { metrics }),
+    ...(metrics !== null && { metrics }),
     issuers,
     upstreams,
   };
@@ -118,27 +115,27 @@ function checkOwners({ upstreams = {} }: GatewayInput, faults: FaultList): void 
   }
 }
 
-function readAddress(text: string, path: FilePath, faults: FaultList): SocketAddress | undefined {
+function readAddress(text: string, path: FilePath, faults: FaultList): SocketAddress | null {
   return (
     parseSocketAddress(text) ??
-    faults.add(path, 'must be an IP address or localhost, and a port, for example 127.0.0.1:8088')
+    faults.reject(path, 'must be an IP address or localhost, and a port, for example 127.0.0.1:8088')
   );
 }
 
-function readOrigin(text: string, path: FilePath, faults: FaultList): URL | undefined {
+function readOrigin(text: string, path: FilePath, faults: FaultList): URL | null {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const isOrigin =
     url?.protocol === 'https:' && [url.origin, `${url.origin}/`].includes(url.href) && !/[?#]/.test(text);
-  return isOrigin ? url : faults.add(path, 'must be an https origin, for example https://gateway.example.com');
+  return isOrigin ? url : faults.reject(path, 'must be an https origin, for example https://gateway.example.com');
 }
 
-function readServiceUrl(text: string, faults: FaultList): URL | undefined {
+function readServiceUrl(text: string, faults: FaultList): URL | null {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const isUrl =
     url !== undefined && ['http:', 'https:'].includes(url.protocol) && url.username === '' && url.password === '';
   return isUrl && !/[?#]/.test(text)
     ? url
-    : faults.add(['service'], 'must be the URL of the service, for example https://governance.example.com');
+    : faults.reject(['service'], 'must be the URL of the service, for example https://governance.example.com');
 }
 
 function readIssuers(issuers: readonly (string | undefined)[], faults: FaultList): string[] {

@@ -13,16 +13,11 @@ import { resourcePathFault, resourceTypeFault } from '../../service-rules/resour
 const RESERVED_NAMES: ReadonlySet<string> = new Set(['$sha256', '$secret', '$hmac', '__proto__']);
 const READ_ONLY: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 
-/** @param inherited what the upstream says about its calls @returns undefined if the route has a fault */
-export function readRoute(
-  input: RouteInput,
-  path: FilePath,
-  inherited: CallRules,
-  faults: FaultList,
-): Route | undefined {
+/** @param inherited what the upstream says about its calls @returns null if the route has a fault */
+export function readRoute(input: RouteInput, path: FilePath, inherited: CallRules, faults: FaultList): Route | null {
   const { match, action, resource, parameters, record = true, query = false } = input;
   const calls = readCallRules(input, path, inherited, faults);
-  const pattern = match === undefined ? undefined : readPattern(match, [...path, 'match'], faults);
+  const pattern = match === undefined ? null : readPattern(match, [...path, 'match'], faults);
   if (action !== undefined) checkAction(action, [...path, 'action'], faults);
   if (resource?.type !== undefined) checkType(resource.type, [...path, 'resource', 'type'], faults);
   const check: TemplateCheck = { pattern, secret: calls.secret, faults };
@@ -33,8 +28,8 @@ export function readRoute(
       [...path, 'record'],
       'may be false only where all methods are GET and HEAD: other requests are recorded',
     );
-  if (match === undefined || pattern === undefined || action === undefined) return undefined;
-  if (resource?.type === undefined || resource.id === undefined) return undefined;
+  if (match === undefined || pattern === null || action === undefined) return null;
+  if (resource?.type === undefined || resource.id === undefined) return null;
   return {
     match,
     methods: pattern.methods,
@@ -48,9 +43,9 @@ export function readRoute(
   };
 }
 
-function readPattern(match: string, path: FilePath, faults: FaultList): RoutePattern | undefined {
+function readPattern(match: string, path: FilePath, faults: FaultList): RoutePattern | null {
   const pattern = parseRoutePattern(match);
-  return typeof pattern === 'string' ? faults.add(path, pattern) : pattern;
+  return typeof pattern === 'string' ? faults.reject(path, pattern) : pattern;
 }
 
 function checkAction(action: string, path: FilePath, faults: FaultList): void {
@@ -65,7 +60,7 @@ function checkType(type: string, path: FilePath, faults: FaultList): void {
 }
 
 interface TemplateCheck {
-  readonly pattern: RoutePattern | undefined;
+  readonly pattern: RoutePattern | null;
   /** Pointers of the file to secret values. */
   readonly secret: readonly string[];
   readonly faults: FaultList;
@@ -73,7 +68,10 @@ interface TemplateCheck {
 
 function checkId(id: string, path: FilePath, check: TemplateCheck): void {
   const parts = parseIdTemplate(id);
-  if (typeof parts === 'string') return check.faults.add(path, parts);
+  if (typeof parts === 'string') {
+    check.faults.add(path, parts);
+    return;
+  }
   const example = parts.map((part) => (typeof part === 'string' ? part : 'value')).join('/');
   const fault = resourcePathFault(example);
   if (fault !== undefined) check.faults.add(path, fault);
@@ -103,7 +101,7 @@ function checkValue(value: JsonValue, path: FilePath, check: TemplateCheck): voi
 
 function checkTemplate({ source, name, pointer }: Template, path: FilePath, check: TemplateCheck): void {
   const { pattern, secret, faults } = check;
-  if (source === 'path' && pattern !== undefined && !namesIn(pattern).includes(name)) {
+  if (source === 'path' && pattern !== null && !namesIn(pattern).includes(name)) {
     faults.add(path, `has the template \${path:${name}}, and match has no ":${name}"`);
   }
   if (isSecretPointer(pointer, secret)) {

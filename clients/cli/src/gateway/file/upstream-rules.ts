@@ -20,12 +20,12 @@ export interface UpstreamContext {
   readonly faults: FaultList;
 }
 
-/** @returns undefined if the upstream has no usable URL */
+/** @returns null if the upstream has no usable URL */
 export function readUpstream(
   name: string,
   input: UpstreamInput,
   { folder, allowsPlainText, faults }: UpstreamContext,
-): HttpUpstream | McpUpstream | undefined {
+): HttpUpstream | McpUpstream | null {
   const path = ['upstreams', name];
   if (!NAME.test(name)) {
     faults.add(path, 'must have a name of 1 to 40 of "a" to "z", "0" to "9" and "-", beginning with a letter');
@@ -38,7 +38,7 @@ export function readUpstream(
   if (idempotencyHeader !== undefined) checkIdempotencyHeader(idempotencyHeader, credentials, path, faults);
   const headers = readHeaders(input, credentials, path, faults);
   const routes = readRoutes(input.routes ?? [], [...path, 'routes'], calls, faults);
-  if (url === undefined) return undefined;
+  if (url === null) return null;
   const base = {
     name,
     url,
@@ -75,19 +75,19 @@ function readUpstreamUrl(
   path: FilePath,
   allowsPlainText: boolean,
   faults: FaultList,
-): URL | undefined {
-  if (text === undefined) return undefined;
+): URL | null {
+  if (text === undefined) return null;
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !['http:', 'https:'].includes(url.protocol) || url.host === '')
-    return faults.add(path, 'must be a URL, for example https://api.payments.example');
+    return faults.reject(path, 'must be a URL, for example https://api.payments.example');
   if (url.username !== '' || url.password !== '')
-    return faults.add(path, 'must have no user name and password: name them under credentials');
-  if (/[?#]/.test(text)) return faults.add(path, 'must have no query and no fragment');
+    return faults.reject(path, 'must have no user name and password: name them under credentials');
+  if (/[?#]/.test(text)) return faults.reject(path, 'must have no query and no fragment');
   if (url.protocol === 'http:' && !isLoopback(url.hostname) && !allowsPlainText)
-    return faults.add(path, 'must begin with https:// unless its host is a loopback address, or plainText is true');
+    return faults.reject(path, 'must begin with https:// unless its host is a loopback address, or plainText is true');
   url.pathname = url.pathname.replace(/\/$/, '');
   const fault = url.pathname === '/' ? undefined : resourcePathFault(`${url.pathname}/x`);
-  return fault === undefined ? url : faults.add(path, `has a path that ${fault}`);
+  return fault === undefined ? url : faults.reject(path, `has a path that ${fault}`);
 }
 
 function checkIdempotencyHeader(
@@ -134,7 +134,7 @@ function readRoutes(
   faults: FaultList,
 ): Route[] {
   return inputs.flatMap((input, index) => {
-    const route = input === undefined ? undefined : readRoute(input, [...path, index], calls, faults);
-    return route === undefined ? [] : [route];
+    const route = input === undefined ? null : readRoute(input, [...path, index], calls, faults);
+    return route === null ? [] : [route];
   });
 }

@@ -70,7 +70,7 @@ function visit(value: JsonValue, path: readonly (string | number)[], walk: Walk)
   } else if (Array.isArray(value)) {
     walk.values += value.length;
     value.forEach((item: JsonValue, index) => visit(item, [...path, index], walk));
-  } else visitMembers(Object.entries(value) as [string, JsonValue][], path, walk);
+  } else visitMembers(Object.entries(value), path, walk);
 }
 
 function visitMembers(members: readonly [string, JsonValue][], path: readonly (string | number)[], walk: Walk): void {
