@@ -28,7 +28,7 @@ export function expectRepeated({ state, audit, sequence, timestamp }, mayRepeat,
   const isRefused = audit.reason === UNKNOWN;
   const isRefusal = audit.outcome === 'denied';
   if (isRefusal && !isRefused) report.differ('details.repeats is given, and does not decide this');
-  const before = history.stateBefore(history.of('execution', repeats), sequence);
+  const before = history.stateBefore(history.entriesAbout('execution', repeats), sequence);
   if (before === undefined) return report.lack(`the file has no entry of the execution ${repeats} before it`);
   report.expect('the outcome that is repeated', [before['outcome'], before['reason']], ['failed', UNKNOWN]);
   report.expect('the action that is repeated', before['actionHash'], state.actionHash);

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { actingAgent, agentLookup } from '../agents/find-agent';
+import { requireActingAgent, agentLookup } from '../agents/find-agent';
 import { cancelRun, type RunCancellation } from './run-cancellation';
 import { AGENT, type Agent } from '../agents/agent.entity';
 import { DECISION } from '../decisions/decision.entity';
@@ -11,7 +11,7 @@ import {
   invalidField,
   type DomainError,
   permissionDenied,
-  present,
+  requirePresent,
   type RejectionWords,
 } from '../../core/errors/domain-error';
 import {
@@ -29,9 +29,9 @@ import { RecordReader } from '../../ledger/reading/record-reader';
 import { LedgerService } from '../../ledger/ledger.service';
 import { byId } from '../../ledger/lookup';
 import { cancelRequests, decisionOf, openRequestsFor } from './approval-requests';
-import { type ActionRequest, foundPrincipal, takeUses } from './asked-execution';
+import { type ActionRequest, requirePrincipal, takeUses } from './new-execution';
 import { repeatingBasis, UnknownOutcomes } from './unknown-outcomes';
-import type { AnsweredExecution } from './execute.service';
+import type { ExecutionResult } from './execute.service';
 import { audienceOf, Permits } from '../permits/permits';
 import { type Permission, Permissions } from '../permissions/permissions';
 import type { Principal } from '../permissions/principals';
@@ -39,7 +39,7 @@ import { type ApproverGroup, areEqualSets, wantedApprovals } from '../policies/a
 import { areFilled, fillableBy, type FillableGroups, groupsOf } from '../policies/approval/approver-groups';
 
 /** As it is kept for an `Idempotency-Key`: the record does not say when it was resumed. */
-type Kept = Execution & { readonly resumedAt: string };
+type StoredResume = Execution & { readonly resumedAt: string };
 
 /** What a resume may say besides the execution. */
 interface RequestedResume extends Pick<ActionRequest, 'permit' | 'repeats'> {
@@ -89,21 +89,21 @@ export class ApprovalsService {
     caller: Caller,
     id: string,
     requested: RequestedResume = {},
-  ): Promise<Omit<AnsweredExecution, 'isRequested'>> {
+  ): Promise<Omit<ExecutionResult, 'isRequested'>> {
     const { permit: asked } = requested;
     this.permits.requireAudience(asked);
     const kept = await this.ledger
-      .prefetching(byId(EXECUTION, id))
+      .withLookups(byId(EXECUTION, id))
       .write(caller, (transaction) => this.useApproval(transaction, id, requested), {
         beforeReplay: (transaction, first) => this.refusalOfReplay(transaction, first),
       });
-    const execution = await this.runner.carriedOut(caller, kept);
-    return { execution, permit: await this.permits.of(execution, asked, kept.resumedAt) };
+    const execution = await this.runner.carryOut(caller, kept);
+    return { execution, permit: await this.permits.issue(execution, asked, kept.resumedAt) };
   }
 
   /** @throws NOT_FOUND; CONFLICT for an execution that neither waits for an approval nor has one. */
   cancel(caller: Caller, id: string, reason: string | null): Promise<Execution> {
-    return this.ledger.prefetching(byId(EXECUTION, id)).write(caller, async (transaction) => {
+    return this.ledger.withLookups(byId(EXECUTION, id)).write(caller, async (transaction) => {
       const execution = await ownExecution(transaction, id);
       const obstacle = cancelConflict(execution);
       if (obstacle !== null) throw obstacle;
@@ -117,8 +117,8 @@ export class ApprovalsService {
   async cancelRun(caller: Caller, { agentId: agent, run, reason }: RunToCancel): Promise<RunCancellation> {
     if (agent === undefined)
       throw invalidField('agentId', 'is required: the key or token acts as no agent in particular');
-    return this.ledger.prefetching(agentLookup(agent)).write(caller, async (transaction) => {
-      const { id: agentId } = await actingAgent(transaction, 'agentId', agent);
+    return this.ledger.withLookups(agentLookup(agent)).write(caller, async (transaction) => {
+      const { id: agentId } = await requireActingAgent(transaction, 'agentId', agent);
       return cancelRun(transaction, { agentId, run, reason: reason ?? null });
     });
   }
@@ -127,14 +127,14 @@ export class ApprovalsService {
     transaction: LedgerTransaction,
     id: string,
     { permit: asked, via: given, repeats }: RequestedResume,
-  ): Promise<Kept | Refusal> {
+  ): Promise<StoredResume | Refusal> {
     const execution = await ownExecution(transaction, id);
     if (isApprovalOver(execution, transaction.now)) return refuseLate(transaction, execution);
     const { outcome } = execution;
     if (outcome !== 'approved')
       throw conflict(`The execution is ${outcome}; only one that is approved can be resumed.`);
     const checked = await this.checked(transaction, execution, (agent, principal) =>
-      this.permissions.of(transaction, agent, execution, principal),
+      this.permissions.check(transaction, agent, execution, principal),
     );
     if (checked.refusal !== null) return recordDenied(transaction, execution, checked, checked.refusal);
     const { actionHash } = execution;
@@ -165,7 +165,7 @@ export class ApprovalsService {
     // What the first answer took from limits is not taken again. If policies allowed it, being observed is not enough now.
     const permissionNow = (agent: Agent, principal: Principal | null): Promise<Permission> => {
       const asked = first.observed ? agent : { ...agent, observeUntil: null };
-      return this.permissions.of(transaction, asked, execution, principal, first);
+      return this.permissions.check(transaction, asked, execution, principal, first);
     };
     const checked = await this.checked(transaction, execution, permissionNow);
     return checked.refusal === null ? null : recordDenied(transaction, execution, checked, checked.refusal);
@@ -181,7 +181,7 @@ export class ApprovalsService {
     const { onBehalfOf } = execution;
     // If the execution names no principal, the one in the caller's token is ignored.
     const principal =
-      onBehalfOf && (await foundPrincipal(transaction, { ...onBehalfOf, roles: onBehalfOf.roles ?? [] }));
+      onBehalfOf && (await requirePrincipal(transaction, { ...onBehalfOf, roles: onBehalfOf.roles ?? [] }));
     const permission = await permissionOf(agent, principal);
     const { requirement } = permission;
     if (requirement === null) return { permission, refusal: permission.refusal, approvers: [] };
@@ -200,7 +200,7 @@ interface CheckedApproval {
 }
 
 async function requiredAgent(transaction: LedgerTransaction, { id, agentId }: Execution): Promise<Agent> {
-  return present(await transaction.find(AGENT, agentId), `agent of the execution ${id}`);
+  return requirePresent(await transaction.find(AGENT, agentId), `agent of the execution ${id}`);
 }
 
 async function cancelPending(

@@ -1,27 +1,27 @@
 import { Body, Controller, Get, Param, Post, Query, Res } from '@nestjs/common';
 import { ApiAcceptedResponse, ApiBody, ApiParam, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
-import { found } from '../../core/errors/domain-error';
+import { requireFound } from '../../core/errors/domain-error';
 import { RecordHistory } from '../../ledger/record-history';
 import { CancelDecisionRequest } from '../decisions/dto/decision.requests';
 import { type Execution, EXECUTION } from '../executions/execution.entity';
-import { ClientLeft } from '../../http/answers/answer-end';
-import { WaitQuery, Waits } from '../../http/waiting/waits';
-import { OwnAgentIn, Marked, RequiresScope, ApiErrors } from '../../http/request/routes';
+import { ClientSignal } from '../../http/responses/response-end';
+import { WaitQuery, RecordWaiter } from '../../http/waiting/record-waiter';
+import { OwnAgentIn, SetRouteMetadata, RequiresScope, ApiErrors } from '../../http/request/routes';
 import { Caller } from '../../http/input/caller.decorator';
-import { Answers, ApiRoute } from '../../http/openapi/answer-members';
+import { Answers, ApiRoute } from '../../http/openapi/response-members';
 import { ApiExamples, ApiRecordId } from '../../http/openapi/documentation.decorators';
 import { ExecutionResponse } from '../executions/dto/execution.dto';
 import { ApprovalsService } from './approvals.service';
 import { ExecuteService } from './execute.service';
 import { FreeFormObject, RequiredText } from '../../http/validation/fields';
 import type { JsonObject } from '../../core/json/json-value';
-import { OnBehalfOfField, RunField, type GivenPrincipal } from '../permissions/principals';
+import { OnBehalfOfField, RunField, type PrincipalInput } from '../permissions/principals';
 import { CancelRunRequest, RunCancellationResponse } from './run-cancellation.dto';
 import { GovernanceRepeat } from './unknown-outcomes';
 import { requireVia, ViaField } from './via';
-import { type AskedPermit, PermitField } from '../permits/permits';
-import { ACTION, RESOURCE_ID, RESOURCE_TYPE } from '../permissions/evaluation/questions';
+import { type PermitRequest, PermitField } from '../permits/permits';
+import { ACTION, RESOURCE_ID, RESOURCE_TYPE } from '../permissions/evaluation/permission-checks';
 
 export class ExecuteActionRequest {
   @RequiredText({
@@ -58,7 +58,7 @@ export class ExecuteActionRequest {
   readonly parameters?: JsonObject;
 
   @OnBehalfOfField('Default: whom the token of the caller names, if anybody.')
-  readonly onBehalfOf?: GivenPrincipal;
+  readonly onBehalfOf?: PrincipalInput;
 
   @RunField()
   readonly run?: string;
@@ -67,7 +67,7 @@ export class ExecuteActionRequest {
   readonly via?: string;
 
   @PermitField()
-  readonly permit?: AskedPermit;
+  readonly permit?: PermitRequest;
 }
 
 export class ResumeRequest {
@@ -75,11 +75,11 @@ export class ResumeRequest {
   readonly via?: string;
 
   @PermitField()
-  readonly permit?: AskedPermit;
+  readonly permit?: PermitRequest;
 }
 
 /** The execution, if the caller may see it: a key with the scope `report` sees those with `via`. */
-function reportable({ grants }: Caller, execution: Execution | undefined): Execution | undefined {
+function reportable({ effectiveScopes: grants }: Caller, execution: Execution | undefined): Execution | undefined {
   return grants.has('report') && execution?.via === null ? undefined : execution;
 }
 
@@ -96,7 +96,7 @@ export class ExecuteController {
 
   @Post()
   @RequiresScope('execute')
-  @Marked({ takesGatewayTokens: true })
+  @SetRouteMetadata({ takesGatewayTokens: true })
   @ApiRoute(
     'Execute an action as an agent',
     'The agent must be active, have the action among its capabilities, and be allowed by the policies in force. When a ' +
@@ -150,13 +150,13 @@ export class ExecuteController {
 export class ApprovalsController {
   constructor(
     private readonly approvals: ApprovalsService,
-    private readonly waits: Waits,
+    private readonly waits: RecordWaiter,
     private readonly history: RecordHistory,
   ) {}
 
   @Get(':id')
   @RequiresScope('read', 'execute', 'review', 'report')
-  @Marked({ takesGatewayTokens: true })
+  @SetRouteMetadata({ takesGatewayTokens: true })
   @ApiRoute(
     'Read an execution',
     'What was requested, which policies decided, how it ended, and what a reviewer who rejected it said.',
@@ -166,15 +166,15 @@ export class ApprovalsController {
   @ApiErrors('CONTENT_ERASED')
   async get(
     @Caller() caller: Caller,
-    @ClientLeft() leaving: AbortSignal,
+    @ClientSignal() leaving: AbortSignal,
     @Param('id') id: string,
     @Query() { wait: seconds, asOf }: WaitQuery,
   ): Promise<ExecutionResponse> {
     const read = async (): Promise<Execution> =>
-      found(reportable(caller, await this.history.find(EXECUTION, id, asOf, caller)), 'execution');
+      requireFound(reportable(caller, await this.history.find(EXECUTION, id, asOf, caller)), 'execution');
     // Waiting makes sense where the next outcome depends on something other than the caller.
     const isOpen = ({ outcome }: Execution): boolean => outcome === 'pending_approval' || outcome === 'running';
-    const execution = await this.waits.until({ id, caller, seconds, leaving, read, isOpen });
+    const execution = await this.waits.waitForChange({ id, caller, seconds, leaving, read, isOpen });
     return { ...ExecutionResponse.from(execution), rejection: await this.approvals.rejectionOf(execution) };
   }
 
@@ -193,7 +193,7 @@ export class ApprovalsController {
 
   @Post(':id/resume')
   @RequiresScope('execute')
-  @Marked({ takesGatewayTokens: true })
+  @SetRouteMetadata({ takesGatewayTokens: true })
   @ApiRoute(
     'Resume an approved execution',
     'Uses the approval, once. The agent and the policies in force are checked again: a deny added since takes precedence, and ' +
@@ -216,7 +216,7 @@ export class ApprovalsController {
 
   @Post(':id/cancel')
   @RequiresScope('execute')
-  @Marked({ takesGatewayTokens: true })
+  @SetRouteMetadata({ takesGatewayTokens: true })
   @ApiRoute(
     'Cancel an execution before it proceeds',
     'Cancels an execution that waits for approval, with its decision, or one that is approved. The reason is kept in the audit trail.',

@@ -1,5 +1,5 @@
 import { NAMED_AGENT } from '../agents/dto/agent.dto';
-import { ApiMember } from '../../http/openapi/answer-members';
+import { ApiMember } from '../../http/openapi/response-members';
 import { OptionalText, REMARK, RequiredText } from '../../http/validation/fields';
 import { RUN } from '../permissions/principals';
 

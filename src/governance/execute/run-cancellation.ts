@@ -1,7 +1,7 @@
 import { DECISION, type Decision } from '../decisions/decision.entity';
 import { isExpired } from '../decisions/decision-rules';
 import { cancelDecision, expireDecision } from '../decisions/decision-settlement';
-import { present } from '../../core/errors/domain-error';
+import { requirePresent } from '../../core/errors/domain-error';
 import { cancelApproved, expireApproval, isApprovalOver } from '../executions/execution-rules';
 import { EXECUTION, type Execution } from '../executions/execution.entity';
 import type { LedgerTransaction } from '../../ledger/ledger-transaction';
@@ -88,7 +88,10 @@ async function isCancelled(
     cancelApproved(transaction, execution, reason);
     return true;
   }
-  const decision = present(decisions.get(execution.decisionId ?? ''), `decision of the execution ${execution.id}`);
+  const decision = requirePresent(
+    decisions.get(execution.decisionId ?? ''),
+    `decision of the execution ${execution.id}`,
+  );
   if (isExpired(decision, transaction.now)) {
     await expireDecision(transaction, decision);
     return false;

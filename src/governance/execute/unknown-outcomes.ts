@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { type DomainError, permissionDenied } from '../../core/errors/domain-error';
-import { endOf } from '../../core/values/duration';
+import { addDuration } from '../../core/values/duration';
 import { HeaderParameter } from '../../http/request/routes';
 import { Database } from '../../ledger/database/database';
 import type { Dialect } from '../../ledger/database/dialect';
 import type { LedgerTransaction } from '../../ledger/ledger-transaction';
-import type { RowsAsked } from '../../ledger/records/rows-asked';
+import type { RowQuery } from '../../ledger/records/row-query';
 import { type DecisionBasis, EXECUTION } from '../executions/execution.entity';
 import { IS_UNKNOWN, OUTCOME_UNKNOWN } from '../executions/unknown-outcome';
 
@@ -42,7 +42,7 @@ export class UnknownOutcomes {
   }
 
   /** The row that a gateway's request depends on: the newest unknown outcome of the action. */
-  rowQuery(actionHash: string): RowsAsked {
+  rowQuery(actionHash: string): RowQuery {
     const values = { actionHash, reason: OUTCOME_UNKNOWN };
     return {
       name: 'unknown outcome',
@@ -56,12 +56,12 @@ export class UnknownOutcomes {
   async repeatedBy(
     { via = null, repeats }: Repetition,
     actionHash: string | null,
-    transaction: Pick<LedgerTransaction, 'asked' | 'now'>,
+    transaction: Pick<LedgerTransaction, 'runQueries' | 'now'>,
   ): Promise<UnknownOutcome | null> {
     if (via === null || actionHash === null) return null;
-    const [[unknown] = []] = await transaction.asked<UnknownRow>([this.rowQuery(actionHash)]);
+    const [[unknown] = []] = await transaction.runQueries<UnknownRow>([this.rowQuery(actionHash)]);
     if (unknown === undefined) return null;
-    const end = endOf(REFUSED_FOR, unknown.completedAt);
+    const end = addDuration(REFUSED_FOR, unknown.completedAt);
     if (end <= transaction.now) return null;
     const executionId = unknown.id;
     return { executionId, refusal: repeats === executionId ? null : unknownOutcome(executionId, end) };

@@ -4,7 +4,7 @@ import { Configuration } from '../../core/config/configuration';
 import type { Exchange, ServiceRequest } from '../request/service-request';
 import { ModuleRef } from '@nestjs/core';
 import { type DomainError, loneScopeRefused, scopeMissing, unauthorized } from '../../core/errors/domain-error';
-import { isPreflight } from '../answers/common-headers';
+import { isPreflight } from '../responses/common-headers';
 import { FailedAuthentications } from './failed-authentications';
 import type { AdmissionRule, RouteTraits } from '../request/routes';
 import { Authentication, presentsCredential } from './authentication';
@@ -65,7 +65,7 @@ function refusalOf(identity: Identity, { scopes, admitsLoneScopes }: RouteTraits
   const refusal = identity.refusal();
   if (refusal !== null) return refusal;
   if (typeof scopes !== 'string')
-    return scopes.some((scope) => identity.grants.has(scope)) ? null : scopeMissing(scopes);
+    return scopes.some((scope) => identity.effectiveScopes.has(scope)) ? null : scopeMissing(scopes);
   const lone = admitsLoneScopes ? undefined : identity.scopes.find(isLoneScope);
   return lone === undefined ? null : loneScopeRefused(lone);
 }

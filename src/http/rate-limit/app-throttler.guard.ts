@@ -58,7 +58,7 @@ export class AppThrottlerGuard extends ThrottlerGuard {
   private count(request: ServiceRequest, response: Response, identity: Identity | null): Promise<boolean> {
     const { rateLimitBucket, keyHoldersBucket } = request.traits;
     // A gateway's reports must not compete with the requests that it passes on.
-    const isUncounted = request.traits.isUncounted || identity?.grants.has('report') === true;
+    const isUncounted = request.traits.isUncounted || identity?.effectiveScopes.has('report') === true;
     const admit = (status: RateLimitStatus): Promise<boolean> => {
       for (const [name, value] of status.headers) response.setHeader(name, value);
       if (status.exceeded && !isUncounted) throw rateLimited(status);

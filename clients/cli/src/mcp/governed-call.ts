@@ -13,7 +13,7 @@ import type { ApprovalWaits } from '../approval-waits.js';
 import { waitingText } from '../decision-text.js';
 import { refusalText } from '../refusal-text.js';
 import { SettingsError } from '../settings.js';
-import { type Answers, endedText, pendingText, ReportedFailure } from './answers.js';
+import { type Answers, endedText, pendingText, ReportedFailure } from './tool-results.js';
 import type { Passing } from './servers/governed-server.js';
 import { UnclearCallError } from './mapping.js';
 import { CallProgress } from './progress.js';
@@ -135,7 +135,7 @@ async function approvalOf(
   { execution, isFirst }: ApprovalPendingError,
 ): Promise<Execution> {
   const saying = progress.startWaiting(`${name} waits for the decision ${String(execution.decisionId)}.`);
-  const wait = (): Promise<Execution> => governance.decided(execution, { wait: hold, signal });
+  const wait = (): Promise<Execution> => governance.waitForDecision(execution, { wait: hold, signal });
   try {
     return await waits.during({ execution, isFirst, signal, wait, withdraw: () => withdraw(governance, execution.id) });
   } finally {

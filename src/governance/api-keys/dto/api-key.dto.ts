@@ -16,8 +16,8 @@ import {
   ApiNullableText,
   ApiNullableTime,
   type ShownAs,
-  shownAs,
-} from '../../../http/openapi/answer-members';
+  responseMapper,
+} from '../../../http/openapi/response-members';
 import { ActorResponse } from '../../../http/authentication/actor.response';
 
 /** Faults of a key that has more than a scope that a key has alone. */
@@ -109,7 +109,7 @@ export class ApiKeyListQuery extends ListQuery {
 }
 
 export class ApiKeyResponse extends OmitType(ApiKey, ['createdSequence', 'secretHash'] as const) {
-  static readonly from: ShownAs<ApiKeyResponse> = shownAs(ApiKeyResponse);
+  static readonly from: ShownAs<ApiKeyResponse> = responseMapper(ApiKeyResponse);
 }
 
 export class IssuedApiKeyResponse extends ApiKeyResponse {
@@ -118,7 +118,7 @@ export class IssuedApiKeyResponse extends ApiKeyResponse {
   })
   readonly secret!: string;
 
-  static readonly of: ShownAs<IssuedApiKeyResponse> = shownAs(IssuedApiKeyResponse);
+  static readonly of: ShownAs<IssuedApiKeyResponse> = responseMapper(IssuedApiKeyResponse);
 }
 
 export class MeResponse {
@@ -134,5 +134,5 @@ export class MeResponse {
   @ApiNullableTime('Null: never.')
   readonly expiresAt!: string | null;
 
-  static readonly of: ShownAs<MeResponse> = shownAs(MeResponse);
+  static readonly of: ShownAs<MeResponse> = responseMapper(MeResponse);
 }

@@ -1,4 +1,4 @@
-import { decided, executionIn } from '../../../../typescript/src/awaited-execution.js';
+import { decided, executionIn } from '../../../../typescript/src/wait-for-execution.js';
 import type { Execution, Schemas } from '../../../../typescript/src/index.js';
 import { GovernanceError } from '../../../../typescript/src/index.js';
 import { pathSegment } from '../../../../typescript/src/path-segment.js';
