@@ -62,13 +62,13 @@ export class EventsController {
     @Caller() caller: Caller,
     @Query() { after, action, ...ids }: EventsQuery,
     @LastEventId() lastEventId: number | undefined,
-    @ClientSignal() leaving: AbortSignal,
+    @ClientSignal() signal: AbortSignal,
     @Res() response: Response,
   ): Promise<void> {
     const actions = followedActions(caller, action);
     const filter = actions === undefined ? ids : { ...ids, actions };
     const stream = new EventStream(response);
-    leaving.addEventListener('abort', () => stream.end(), { once: true });
+    signal.addEventListener('abort', () => stream.end(), { once: true });
     await this.events.begin(caller, { filter, after, lastEventId }, stream);
   }
 }
