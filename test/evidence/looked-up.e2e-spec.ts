@@ -267,8 +267,12 @@ describe('The verifier, on what conditions looked up', () => {
     const sold = [await sell(few), await sell(many), await sell(long), await sell(missing)];
     expect(sold.map(({ outcome }) => outcome)).toEqual(['authorized', 'denied', 'denied', 'denied']);
     const log = (await send(app, 'GET', '/api/v1/provenance/export')).text;
-    const looked = [/had 2 such claims, and none was said/, /had 101 such claims, so nothing was known, and 0/];
-    looked.push(/had 1 such claims, so nothing was known, and 0/, /did not exist, so nothing was known, and 0/);
+    const differences = [
+      'had 2 such claims, and none was said to be known',
+      'had 101 such claims, so nothing was known, and 0 were looked at',
+      'had 1 such claims, so nothing was known, and 0 were looked at',
+      'did not exist, so nothing was known, and 0 were looked at',
+    ];
     for (const [index, execution] of sold.entries()) {
       const text = await decisionFileOf(app, execution);
       expect((await verifyFile(text, publicKey, log)).output).toMatch(/\nRECOMPUTED: /);
@@ -276,7 +280,7 @@ describe('The verifier, on what conditions looked up', () => {
         const [claim] = file.entries.find(({ subjectId }: Parsed) => subjectId === execution.id).audit.details.claims;
         claim.ids = claim.ids === null ? [] : null;
       });
-      expect((await verifyFile(forged.text, forged.publicKey, log)).output).toMatch(looked[index] as RegExp);
+      expect((await verifyFile(forged.text, forged.publicKey, log)).output).toContain(differences[index]);
     }
   });
 
