@@ -1,7 +1,7 @@
 import { hashOf } from '../canonical-json.mjs';
 import { withoutSlash } from '../evaluation/resources.mjs';
 import { plainForm } from '../evaluation/spelling.mjs';
-import { rejectionEnd } from './asking.mjs';
+import { rejectionEnd } from './requests.mjs';
 
 /**
  * The rejections of what agents asked for, as the entries of a log so far have them: api-decisions.md, "Approval before execution"

@@ -228,7 +228,7 @@ describe('PolicyEvaluator', () => {
         const all = given.map(([at, rule]) => policyOf(rule, at));
         const [before, added] = [all.slice(0, all.length / 2), all.slice(all.length / 2)];
         const made = { isDone: false, turns: 0 };
-        const making = PolicyEvaluator.of(before).finally(() => (made.isDone = true));
+        const making = PolicyEvaluator.build(before).finally(() => (made.isDone = true));
         for (; !made.isDone; made.turns += 1) await new Promise(setImmediate);
         const evaluator = await making;
         expect(made.turns).toBeGreaterThan(before.length);
@@ -377,7 +377,7 @@ describe('PolicyEvaluator', () => {
     }));
     evaluator.put(policies.map(compilePolicy), []);
     const format = jest.spyOn(Date.prototype, 'toISOString');
-    const asks = evaluator.asks(ASKED);
+    const asks = evaluator.factQueries(ASKED);
     evaluator.evaluate(ASKED, { sums: new Map(), earlier: new Map(), claims: new Map() }, asks);
     expect([asks.uses.length, asks.facts.length]).toEqual([400, 100]);
     // Each of the four periods has a start and an end, and one duration has a beginning.
