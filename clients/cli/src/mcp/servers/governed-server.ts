@@ -22,7 +22,6 @@ import {
   type Tool,
   type Transport,
 } from '@modelcontextprotocol/client';
-import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import type { ServerContext } from '@modelcontextprotocol/server';
 import { AnsweringTransport } from './answering-transport.js';
 import { plain, printError } from '../../output.js';
@@ -30,7 +29,8 @@ import { VERSION } from '../../version.js';
 import { resultOnly } from '../answers.js';
 import type { Arguments, Named } from '../mapping.js';
 import { traceMeta } from '../trace-of-call.js';
-import { isLostAnswer, MessageLines } from './messages.js';
+import { ChildProcessTransport } from './child-process-transport.js';
+import { isLostAnswer } from './messages.js';
 import { mayHaveRun, UnknownOutcomeError } from './unknown-outcome.js';
 
 /** Where a governed server is. */
@@ -317,12 +317,7 @@ export class GovernedServer {
 
   private transport(): Transport {
     if ('url' in this.target) return new AnsweringTransport(this.target.url, this.target.headers);
-    const [command = '', ...words] = this.target.command;
-    const rest = { env: { ...environment(), ...this.target.env }, stderr: 'inherit' as const };
-    const transport = new StdioClientTransport({ command, args: words, ...rest });
-    // The SDK has no public place for it: its own passes over an answer that it cannot read, for which a call then waits.
-    Reflect.set(transport, '_readBuffer', new MessageLines());
-    return transport;
+    return new ChildProcessTransport(this.target.command, { ...environment(), ...this.target.env });
   }
 }
 

@@ -1,4 +1,4 @@
-import { type JSONRPCMessage, type ProtocolError, ProtocolErrorCode, ReadBuffer } from '@modelcontextprotocol/client';
+import { type JSONRPCMessage, type ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/client';
 import { randomUUID } from 'node:crypto';
 
 /**
@@ -6,11 +6,6 @@ import { randomUUID } from 'node:crypto';
  * long to read twice as much.
  */
 export const LARGEST_MESSAGE = 16 * 2 ** 20;
-/** Bytes of a line that is skipped for its size before its connection ends. */
-const MAX_SKIPPED = 16 * LARGEST_MESSAGE;
-/** Bytes at each end of such a line, in which the id of an answer is looked for. */
-const EDGE = 4_096;
-const NEWLINE = 0x0a;
 /** Levels at which the protocol has members of its own. */
 const MAX_DEPTH = 8;
 /** Members whose values belong to servers and clients: a null there has a meaning. */
@@ -79,51 +74,6 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The messages of a server over pipes, a line each. What is none is passed over, and an answer that is too large is an error. */
-export class MessageLines extends ReadBuffer {
-  private parts: Buffer[] = [];
-  private size = 0;
-  private messages: JSONRPCMessage[] = [];
-
-  /** @throws Error if the connection has to end, as it is not known whose answer is too large. */
-  override append(chunk: Buffer): void {
-    for (let rest = chunk; rest.length > 0;) {
-      const end = rest.indexOf(NEWLINE) + 1;
-      const part = end === 0 ? rest : rest.subarray(0, end);
-      rest = rest.subarray(part.length);
-      this.size += part.length;
-      this.parts.push(part);
-      if (this.size > LARGEST_MESSAGE) this.keepEdges();
-      if (end > 0) this.endLine();
-    }
-  }
-
-  override readMessage(): JSONRPCMessage | null {
-    return this.messages.shift() ?? null;
-  }
-
-  override clear(): void {
-    this.parts = [];
-    this.size = 0;
-    this.messages = [];
-  }
-
-  private keepEdges(): void {
-    if (this.size > MAX_SKIPPED) throw new Error(`A line has more than ${MAX_SKIPPED} bytes.`);
-    const whole = Buffer.concat(this.parts);
-    // Copies, as a part would hold all of it.
-    this.parts = [Buffer.from(whole.subarray(0, EDGE)), Buffer.from(whole.subarray(-EDGE))];
-  }
-
-  private endLine(): void {
-    const [text, size] = [Buffer.concat(this.parts).toString('utf8'), this.size];
-    this.parts = [];
-    this.size = 0;
-    if (size <= LARGEST_MESSAGE) this.messages.push(...messagesIn(parsed(text)));
-    else this.messages.push(lostAnswer(idAtEdge(text), sizeText(size)));
-  }
-}
-
 export function sizeText(size: number): string {
   return `its answer has ${size} bytes, and at most ${LARGEST_MESSAGE} are read`;
 }
@@ -135,13 +85,4 @@ export function parsed(text: string): unknown {
   } catch {
     return null;
   }
-}
-
-/** Of an answer of which only the ends are known: its id is before or after its result. */
-function idAtEdge(text: string): number {
-  const [, first] = /^\s*\{[^{}[\]]*"id"\s*:\s*(\d+)/.exec(text) ?? [];
-  const [, last] = /"id"\s*:\s*(\d+)[^{}[\]]*\}\s*$/.exec(text) ?? [];
-  const id = first ?? last;
-  if (id === undefined) throw new Error('A message is too large, and has no id at its ends.');
-  return Number(id);
 }
