@@ -4,6 +4,7 @@ import {
   type ClientContext,
   type ElicitRequest,
   type ElicitResult,
+  type LoggingLevel,
   type Notification,
   type Progress,
   type Prompt,
@@ -30,7 +31,8 @@ import { resultOnly } from '../answers.js';
 import type { Arguments, Named } from '../mapping.js';
 import { traceMeta } from '../trace-of-call.js';
 import { ChildProcessTransport } from './child-process-transport.js';
-import { isLostAnswer } from './messages.js';
+import { isLostAnswer, LARGEST_MESSAGE } from './messages.js';
+import { SessionSettings } from './session-settings.js';
 import { mayHaveRun, UnknownOutcomeError } from './unknown-outcome.js';
 
 /** Where a governed server is. */
@@ -75,9 +77,12 @@ const UNSUPPORTED_VERSION: number = ProtocolErrorCode.UnsupportedProtocolVersion
 const MAX_CALL_MS = 3_600_000;
 /** Milliseconds for all pages of a list. */
 const MAX_LIST_MS = 60_000;
-/** Items of a list, and its pages: a server may invent them for ever. */
+/** Items of a list, its pages, and the characters of its items as JSON: a server may invent them for ever. */
 const MAX_LISTED = 10_000;
 const MAX_PAGES = 1_000;
+const MAX_LISTED_SIZE = LARGEST_MESSAGE;
+/** Characters of a name in a warning. */
+const MAX_WARNED_NAME = 100;
 const LISTS = {
   tools: { method: 'tools/list', schema: specTypeSchemas.Tool, id: 'name' },
   prompts: { method: 'prompts/list', schema: specTypeSchemas.Prompt, id: 'name' },
@@ -96,17 +101,23 @@ const ANY_PAGE: StandardSchemaV1<unknown, Readonly<Record<string, unknown>>> = {
     validate: (value) => ({ value: Object(value) as Record<string, unknown> }),
   },
 };
+/** Statuses with which servers refuse a session that they have forgotten: 404 by the protocol, 400 by custom. */
+const SESSION_REFUSALS: ReadonlySet<number> = new Set([400, 404]);
+/** Time in milliseconds for the answer to a ping. */
+const MAX_PING_MS = 10_000;
 /** Lines about what a server lists. */
 const MAX_WARNINGS = 100;
 const SECRET = 'GOVERNANCE_';
 
 /** The connection to a governed server for one session, in the protocol that it speaks. It is made when it is needed. */
 export class GovernedServer {
-  private readonly definitions = new Map<string, Tool>();
+  private definitions: ReadonlyMap<string, Tool> = new Map();
+  private readonly settings = new SessionSettings();
   private readonly warned = new Set<string>();
   /** What each connection carries: one that was given up is closed with the last of it. */
   private readonly carried = new Map<Client, ServerContext[]>();
   private connection: Promise<Client> | null = null;
+  private opening: Transport | null = null;
   private isClosing = false;
   /** Connections to child processes that ended by themselves: that ends their calls, whoever else gives them up then. */
   private readonly ended = new WeakSet<Client>();
@@ -147,6 +158,7 @@ export class GovernedServer {
     const items = new Map<unknown, Listed[List]>();
     const cursors = new Set<string>();
     const signal = AbortSignal.timeout(MAX_LIST_MS);
+    let size = 0;
     for (let cursor: string | undefined; ;) {
       const params = cursor === undefined ? {} : { cursor };
       const page = await client.request({ method, params }, ANY_PAGE, { signal });
@@ -156,14 +168,21 @@ export class GovernedServer {
         const checked = schema['~standard'].validate(item);
         const name = (Object(item) as Record<string, unknown>)[id];
         if (checked.issues !== undefined || items.has(name))
-          this.warn(`${JSON.stringify(name)} is left out of ${list}: it is not valid, or is listed twice.`);
-        else items.set(name, checked.value as Listed[List]);
+          this.warn(`${warnedName(name)} is left out of ${list}: it is not valid, or is listed twice.`);
+        else {
+          size += JSON.stringify(checked.value).length;
+          if (size > MAX_LISTED_SIZE) break;
+          items.set(name, checked.value as Listed[List]);
+        }
         if (items.size > MAX_LISTED) break;
       }
       const isEnd = next === undefined || next === null;
       const isCursor = typeof next === 'string' && !cursors.has(next) && cursors.size < MAX_PAGES;
-      if (items.size > MAX_LISTED || !(isEnd || isCursor)) {
-        this.warn(`its ${list} do not end: only the first ${Math.min(items.size, MAX_LISTED)} are taken.`);
+      const isOver = items.size > MAX_LISTED || size > MAX_LISTED_SIZE;
+      if (isOver || !(isEnd || isCursor)) {
+        this.warn(
+          `its ${list} do not end, or are too large: only the first ${Math.min(items.size, MAX_LISTED)} are taken.`,
+        );
         break;
       }
       if (isEnd) break;
@@ -171,7 +190,8 @@ export class GovernedServer {
       cursor = next;
     }
     const all = [...items.values()].slice(0, MAX_LISTED);
-    if (list === 'tools') for (const tool of all as Tool[]) this.definitions.set(tool.name, withoutOutputSchema(tool));
+    if (list === 'tools')
+      this.definitions = new Map((all as Tool[]).map((tool) => [tool.name, withoutOutputSchema(tool)]));
     return all;
   }
 
@@ -201,7 +221,7 @@ export class GovernedServer {
     isRepeated = false,
   ): Promise<Result> {
     const { signal, onProgress, context } = passing;
-    const client = await this.client();
+    const client = await beforeAbort(this.client(), signal);
     const carried = this.carried.get(client) ?? [];
     this.carried.set(client, carried);
     carried.push(context);
@@ -212,10 +232,10 @@ export class GovernedServer {
       if (this.ended.has(client)) throw new UnknownOutcomeError(what, new Error('it ended'));
       if (signal.aborted) throw error;
       const isAnswer = error instanceof ProtocolError && !isLostAnswer(error);
+      // Then the server has done nothing.
+      const hasNoSession = !isRepeated && (await isSessionForgotten(client, error));
       if (!isAnswer && 'url' in this.target) await this.giveUp(client);
-      // The server has forgotten the session, and has done nothing.
-      if (error instanceof SdkHttpError && error.status === 404 && !isRepeated)
-        return await this.passed(what, passing, send, true);
+      if (hasNoSession) return await this.passed(what, passing, send, true);
       throw mayHaveRun(error) ? new UnknownOutcomeError(what, error) : error;
     } finally {
       carried.splice(carried.indexOf(context), 1);
@@ -223,7 +243,29 @@ export class GovernedServer {
     }
   }
 
-  /** What needs no permission, such as the level of its log. */
+  /** @throws UnknownOutcomeError if the request was sent and no answer came. */
+  async subscribe(uri: string, passing: Passing): Promise<object> {
+    const result = await this.passed(`resources/subscribe of ${uri}`, passing, (client, options) =>
+      client.subscribeResource({ uri, ...traceMeta() }, options),
+    );
+    this.settings.addSubscription(uri);
+    return resultOnly(result);
+  }
+
+  async unsubscribe(uri: string): Promise<void> {
+    this.settings.removeSubscription(uri);
+    await this.ask((client) => client.unsubscribeResource({ uri }));
+  }
+
+  /** A server without a log is told nothing. A connection that is made later is told as well. */
+  async setLogLevel(level: LoggingLevel): Promise<void> {
+    this.settings.setLevel(level);
+    await this.ask(
+      async (client) => client.getServerCapabilities()?.logging !== undefined && client.setLoggingLevel(level),
+    );
+  }
+
+  /** What needs no permission, such as a notification. */
   async say(send: (client: Client) => Promise<unknown>): Promise<void> {
     await this.ask(send);
   }
@@ -245,6 +287,8 @@ export class GovernedServer {
 
   async close(): Promise<void> {
     this.isClosing = true;
+    // A server may still owe the answer to its handshake.
+    await this.opening?.close();
     await (await this.connection?.catch(() => null))?.close();
   }
 
@@ -300,13 +344,19 @@ export class GovernedServer {
       throw new ProtocolError(ProtocolErrorCode.MethodNotFound, `gov mcp does not pass on ${method}: ask without it.`);
     };
     client.fallbackNotificationHandler = async (notification) => this.link?.notified(this.name, notification);
-    await client.connect(this.transport());
+    const transport = this.transport();
+    this.opening = transport;
+    await client.connect(transport).finally(() => (this.opening = null));
     client.onclose = () => {
       void this.giveUp(client);
       if (this.isClosing || 'url' in this.target) return;
       this.ended.add(client);
       this.onEnd();
     };
+    // Its requests are sent before any other of this connection.
+    void this.settings.restore(client).then((faults) => {
+      if (!this.isClosing) faults.forEach((fault) => this.warn(fault));
+    });
     return client;
   }
 
@@ -336,9 +386,40 @@ function environment(): Record<string, string> {
   return Object.fromEntries(entries);
 }
 
+/**
+ * True if a server refused a request because it has forgotten the session. Some servers answer 400 instead of 404: a ping tells the
+ * session's 400 from that of a request, which must not be sent twice.
+ */
+async function isSessionForgotten(client: Client, error: unknown): Promise<boolean> {
+  if (!(error instanceof SdkHttpError) || !SESSION_REFUSALS.has(error.status)) return false;
+  if (error.status === 404) return true;
+  if (client.transport?.sessionId === undefined) return false;
+  return client.ping({ timeout: MAX_PING_MS }).then(
+    () => false,
+    (refusal: unknown) => refusal instanceof SdkHttpError && SESSION_REFUSALS.has(refusal.status),
+  );
+}
+
+/** @throws the reason of the signal if it comes first */
+async function beforeAbort<Result>(result: Promise<Result>, signal: AbortSignal): Promise<Result> {
+  const settled = new AbortController();
+  const abortion = new Promise<never>((_, reject) => {
+    const abort = (): void => reject(signal.reason as Error);
+    if (signal.aborted) abort();
+    signal.addEventListener('abort', abort, { once: true, signal: settled.signal });
+  });
+  return Promise.race([result, abortion]).finally(() => settled.abort());
+}
+
 /** In the server's words alone: the data of an error can be a question to the user. */
 function refuse(error: unknown): never {
   throw error instanceof ProtocolError ? new ProtocolError(error.code, error.message) : error;
+}
+
+/** A server may choose names of any length. */
+function warnedName(name: unknown): string {
+  const text = JSON.stringify(name) ?? 'An item without a name';
+  return text.length > MAX_WARNED_NAME ? `${text.slice(0, MAX_WARNED_NAME)}…` : text;
 }
 
 /** A client would discard what does not fit its schema, such as what a handler of the service returned, and call the tool again. */

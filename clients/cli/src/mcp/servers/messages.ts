@@ -42,8 +42,17 @@ export function withoutNulls(value: unknown, depth = 0): unknown {
   if (Array.isArray(value)) return value.map((item) => withoutNulls(item, depth + 1));
   const members = Object.entries(value).filter(([, member]) => member !== null);
   return Object.fromEntries(
-    members.map(([name, member]) => [name, FREE_MEMBERS.has(name) ? member : withoutNulls(member, depth + 1)]),
+    members.map(([name, member]) => {
+      if (name === '_meta') return [name, withoutNullToken(member)];
+      return [name, FREE_MEMBERS.has(name) ? member : withoutNulls(member, depth + 1)];
+    }),
   );
+}
+
+/** The token is the one member of `_meta` that belongs to the protocol and may be absent. */
+function withoutNullToken(meta: unknown): unknown {
+  if (!isObject(meta) || meta['progressToken'] !== null) return meta;
+  return Object.fromEntries(Object.entries(meta).filter(([name]) => name !== 'progressToken'));
 }
 
 /** The messages in what a stranger sends: an answer that is none becomes an error, so that nobody waits for it. */
