@@ -132,6 +132,8 @@ describeOnSqlite('Servers that lie, behind gov mcp', () => {
       const { error } = await asked(connection, uri, 'resources/read', { uri });
       expect([uri, error?.message]).toEqual([uri, expect.stringMatching(/was not run|No server lists/)]);
     }
+    const { error: user } = await asked(connection, 'user', 'resources/read', { uri: 'db://u@host/a' });
+    expect(user.message).toContain('No server lists a resource');
     for (const uri of ['http://h:8080/b', 'db://Host/a', 'note:a', 'a name', 'file:///My Notes/a'])
       expect([uri, await asked(connection, uri, 'resources/read', { uri })]).toEqual([
         uri,

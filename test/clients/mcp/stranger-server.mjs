@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 
 // A server that answers some methods with the lines of a file, { <method>: [line, …] } in JSON, read for each request: %ID% is the id of
-// the request and %N% a number that rises. It speaks over pipes, or over HTTP, where a line is an event. It forgets its
+// the request, %N% a number that rises, %BIG% and %SIZE% 17 and 8 MB of text, and %DEEP% a hundred thousand lists in one another. It speaks over pipes, or over HTTP, where a line is an event. It forgets its
 // sessions when `epoch` changes, which it says by `forgotten`, a status, and `http` has { status, headers, body } by method. The line
 // %NEVER% leaves a request without an answer, %CUT% ends the connection, %HELPER% also leaves a child behind that holds the pipes, and
 // %DEAF% reads nothing more. It notes the requests in the file with `.log` at its end.
@@ -26,18 +26,35 @@ const defaults = {
 };
 const FATES = ['%NEVER%', '%CUT%', '%HELPER%', '%DEAF%'];
 
+/** What the file says, once it is written whole. */
+function state() {
+  for (;;)
+    try {
+      return JSON.parse(readFileSync(file, 'utf8'));
+    } catch (error) {
+      if (!(error instanceof SyntaxError)) throw error;
+    }
+}
+
 function fateOf(method) {
-  return JSON.parse(readFileSync(file, 'utf8'))[method]?.find((line) => FATES.includes(line));
+  return state()[method]?.find((line) => FATES.includes(line));
 }
 
 function note({ method, params = {} }) {
   appendFileSync(`${file}.log`, `${JSON.stringify([method, params.uri ?? params.level ?? params.name ?? null])}\n`);
 }
 
+function withLargeParts(line) {
+  return line
+    .replace('%BIG%', () => 'x'.repeat(17_000_000))
+    .replace('%SIZE%', () => 'x'.repeat(8_000_000))
+    .replace('"%DEEP%"', () => `${'['.repeat(100_000)}${']'.repeat(100_000)}`);
+}
+
 function linesFor({ id, method, params }) {
-  const lines = JSON.parse(readFileSync(file, 'utf8'))[method];
+  const lines = state()[method];
   const fill = (line) => line.replaceAll('%ID%', JSON.stringify(id)).replaceAll('%N%', String((number += 1)));
-  if (lines !== undefined) return lines.map(fill).map((line) => line.replace('%BIG%', 'x'.repeat(17_000_000)));
+  if (lines !== undefined) return lines.map(fill).map(withLargeParts);
   const result = defaults[method]?.(params);
   const error = { code: -32_601, message: 'No such method.' };
   return [JSON.stringify({ jsonrpc: '2.0', id, ...(result === undefined ? { error } : { result }) })];
@@ -68,7 +85,7 @@ else {
     if (message.id === undefined || message.method === undefined) return response.writeHead(202).end();
     // A session is forgotten once the file names another epoch.
     note(message);
-    const { epoch = 'first', forgotten = 404, http = {} } = JSON.parse(readFileSync(file, 'utf8'));
+    const { epoch = 'first', forgotten = 404, http = {} } = state();
     const { status, headers, body: answer } = http[message.method] ?? {};
     if (status !== undefined) return response.writeHead(status, headers).end(answer);
     const session = request.headers['mcp-session-id'] ?? epoch;

@@ -8,6 +8,8 @@ import { randomUUID } from 'node:crypto';
 export const LARGEST_MESSAGE = 16 * 2 ** 20;
 /** Levels at which the protocol has members of its own. */
 const MAX_DEPTH = 8;
+/** Levels of a message: as many as the service takes of a call. */
+const MAX_LEVELS = 1_000;
 /** Members whose values belong to servers and clients: a null there has a meaning. */
 const FREE_MEMBERS: ReadonlySet<string> = new Set([
   ...[
@@ -21,6 +23,8 @@ const FREE_MEMBERS: ReadonlySet<string> = new Set([
     'experimental',
   ],
 ]);
+/** How the names of the protocol's own members of `_meta` begin. */
+const PROTOCOL_PREFIX = 'io.modelcontextprotocol/';
 /** A new secret for each process, so that no server can send it. */
 const LOST: string = randomUUID();
 
@@ -43,28 +47,50 @@ export function withoutNulls(value: unknown, depth = 0): unknown {
   const members = Object.entries(value).filter(([, member]) => member !== null);
   return Object.fromEntries(
     members.map(([name, member]) => {
-      if (name === '_meta') return [name, withoutNullToken(member)];
+      if (name === '_meta') return [name, withoutNullsInMeta(member, depth + 1)];
       return [name, FREE_MEMBERS.has(name) ? member : withoutNulls(member, depth + 1)];
     }),
   );
 }
 
-/** The token is the one member of `_meta` that belongs to the protocol and may be absent. */
-function withoutNullToken(meta: unknown): unknown {
-  if (!isObject(meta) || meta['progressToken'] !== null) return meta;
-  return Object.fromEntries(Object.entries(meta).filter(([name]) => name !== 'progressToken'));
+/** Of `_meta`, only these members belong to the protocol. */
+function withoutNullsInMeta(meta: unknown, depth: number): unknown {
+  if (!isObject(meta)) return meta;
+  const members = Object.entries(meta).filter(([name, member]) => name !== 'progressToken' || member !== null);
+  return Object.fromEntries(
+    members.map(([name, member]) => [name, name.startsWith(PROTOCOL_PREFIX) ? withoutNulls(member, depth) : member]),
+  );
 }
 
-/** The messages in what a stranger sends: an answer that is none becomes an error, so that nobody waits for it. */
+/**
+ * The messages in what a stranger sends: an answer that is none becomes an error, so that nobody waits for it. So does an answer that
+ * is nested too deep; any other such message is left out.
+ */
 export function messagesIn(value: unknown): JSONRPCMessage[] {
   return (Array.isArray(value) ? value : [value]).flatMap(messageIn);
 }
 
+/** True for what is nested so deeply that it could not be written as JSON again. */
+export function isTooDeep(value: unknown): boolean {
+  let level: unknown[] = [value];
+  for (let depth = 0; depth <= MAX_LEVELS; depth += 1) {
+    level = level.flatMap((item) => (typeof item === 'object' && item !== null ? Object.values(item) : []));
+    if (level.length === 0) return false;
+  }
+  return true;
+}
+
 function messageIn(value: unknown): JSONRPCMessage[] {
   if (!isObject(value)) return [];
+  if (isTooDeep(value)) {
+    const { id, method } = value;
+    return isId(id) && method === undefined
+      ? [lostAnswer(id, `its answer is nested more than ${MAX_LEVELS} levels deep`)]
+      : [];
+  }
   const { id, method, params, result, error } = withoutNulls(value) as Readonly<Record<string, unknown>>;
   const jsonrpc = '2.0' as const;
-  const hasId = typeof id === 'string' || (typeof id === 'number' && Number.isSafeInteger(id));
+  const hasId = isId(id);
   if (typeof method === 'string') {
     const message = { jsonrpc, method, ...(params !== undefined && { params: isObject(params) ? params : {} }) };
     return [hasId ? { ...message, id } : message];
@@ -77,6 +103,10 @@ function messageIn(value: unknown): JSONRPCMessage[] {
   return [
     { jsonrpc, id, error: { code: isCode ? code : ProtocolErrorCode.InternalError, message: String(message), data } },
   ];
+}
+
+function isId(value: unknown): value is Id {
+  return typeof value === 'string' || (typeof value === 'number' && Number.isSafeInteger(value));
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
