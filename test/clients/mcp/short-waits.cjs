@@ -13,5 +13,5 @@ for (const set of ['setTimeout', 'setInterval']) {
 const { setTimeout: ownSleep } = promises;
 promises.setTimeout = (time, ...rest) => ownSleep(shortened(time), ...rest);
 syncBuiltinESMExports();
-const ownSignal = AbortSignal.timeout;
-AbortSignal.timeout = (time) => ownSignal.call(AbortSignal, shortened(time));
+const ownTimeout = AbortSignal.timeout.bind(AbortSignal);
+AbortSignal.timeout = (time) => ownTimeout(shortened(time));

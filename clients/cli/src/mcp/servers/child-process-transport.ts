@@ -100,13 +100,17 @@ export class ChildProcessTransport implements Transport {
 
 /** Ends a process: by the end of its input, then by SIGTERM, then by SIGKILL. */
 async function ended(child: Child): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
+  if (hasExited(child)) return;
   const exit = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   child.stdin.end();
   for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
     await Promise.race([exit, sleep(MAX_END_MS, undefined, { ref: false })]);
-    if (child.exitCode === null && child.signalCode === null) child.kill(signal);
+    if (!hasExited(child)) child.kill(signal);
   }
+}
+
+function hasExited({ exitCode, signalCode }: Child): boolean {
+  return exitCode !== null || signalCode !== null;
 }
 
 function endOutput(child: Child): void {

@@ -4,7 +4,6 @@ import {
   type ClientContext,
   type ElicitRequest,
   type ElicitResult,
-  type LoggingLevel,
   type Notification,
   type Progress,
   type Prompt,
@@ -13,7 +12,6 @@ import {
   type RequestOptions,
   SdkError,
   SdkErrorCode,
-  SdkHttpError,
   specTypeSchemas,
   type StandardSchemaV1,
   type Resource,
@@ -32,7 +30,8 @@ import type { Arguments, Named } from '../mapping.js';
 import { traceMeta } from '../trace-of-call.js';
 import { ChildProcessTransport } from './child-process-transport.js';
 import { isLostAnswer, LARGEST_MESSAGE } from './messages.js';
-import { SessionSettings } from './session-settings.js';
+import { beforeAbort, isSessionForgotten } from './session-faults.js';
+import { type LogLevel, SessionSettings, setLogLevel } from './session-settings.js';
 import { mayHaveRun, UnknownOutcomeError } from './unknown-outcome.js';
 
 /** Where a governed server is. */
@@ -101,10 +100,6 @@ const ANY_PAGE: StandardSchemaV1<unknown, Readonly<Record<string, unknown>>> = {
     validate: (value) => ({ value: Object(value) as Record<string, unknown> }),
   },
 };
-/** Statuses with which servers refuse a session that they have forgotten: 404 by the protocol, 400 by custom. */
-const SESSION_REFUSALS: ReadonlySet<number> = new Set([400, 404]);
-/** Time in milliseconds for the answer to a ping. */
-const MAX_PING_MS = 10_000;
 /** Lines about what a server lists. */
 const MAX_WARNINGS = 100;
 const SECRET = 'GOVERNANCE_';
@@ -258,10 +253,10 @@ export class GovernedServer {
   }
 
   /** A server without a log is told nothing. A connection that is made later is told as well. */
-  async setLogLevel(level: LoggingLevel): Promise<void> {
+  async setLogLevel(level: LogLevel): Promise<void> {
     this.settings.setLevel(level);
     await this.ask(
-      async (client) => client.getServerCapabilities()?.logging !== undefined && client.setLoggingLevel(level),
+      async (client) => client.getServerCapabilities()?.logging !== undefined && setLogLevel(client, level),
     );
   }
 
@@ -386,31 +381,6 @@ function environment(): Record<string, string> {
   return Object.fromEntries(entries);
 }
 
-/**
- * True if a server refused a request because it has forgotten the session. Some servers answer 400 instead of 404: a ping tells the
- * session's 400 from that of a request, which must not be sent twice.
- */
-async function isSessionForgotten(client: Client, error: unknown): Promise<boolean> {
-  if (!(error instanceof SdkHttpError) || !SESSION_REFUSALS.has(error.status)) return false;
-  if (error.status === 404) return true;
-  if (client.transport?.sessionId === undefined) return false;
-  return client.ping({ timeout: MAX_PING_MS }).then(
-    () => false,
-    (refusal: unknown) => refusal instanceof SdkHttpError && SESSION_REFUSALS.has(refusal.status),
-  );
-}
-
-/** @throws the reason of the signal if it comes first */
-async function beforeAbort<Result>(result: Promise<Result>, signal: AbortSignal): Promise<Result> {
-  const settled = new AbortController();
-  const abortion = new Promise<never>((_, reject) => {
-    const abort = (): void => reject(signal.reason as Error);
-    if (signal.aborted) abort();
-    signal.addEventListener('abort', abort, { once: true, signal: settled.signal });
-  });
-  return Promise.race([result, abortion]).finally(() => settled.abort());
-}
-
 /** In the server's words alone: the data of an error can be a question to the user. */
 function refuse(error: unknown): never {
   throw error instanceof ProtocolError ? new ProtocolError(error.code, error.message) : error;
@@ -418,7 +388,7 @@ function refuse(error: unknown): never {
 
 /** A server may choose names of any length. */
 function warnedName(name: unknown): string {
-  const text = JSON.stringify(name) ?? 'An item without a name';
+  const text = name === undefined ? 'An item without a name' : JSON.stringify(name);
   return text.length > MAX_WARNED_NAME ? `${text.slice(0, MAX_WARNED_NAME)}…` : text;
 }
 

@@ -74,7 +74,9 @@ export function messagesIn(value: unknown): JSONRPCMessage[] {
 export function isTooDeep(value: unknown): boolean {
   let level: unknown[] = [value];
   for (let depth = 0; depth <= MAX_LEVELS; depth += 1) {
-    level = level.flatMap((item) => (typeof item === 'object' && item !== null ? Object.values(item) : []));
+    level = level.flatMap((item) =>
+      typeof item === 'object' && item !== null ? (Object.values(item) as unknown[]) : [],
+    );
     if (level.length === 0) return false;
   }
   return true;

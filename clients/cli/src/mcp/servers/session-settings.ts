@@ -1,11 +1,13 @@
-import { type Client, type LoggingLevel, ProtocolError } from '@modelcontextprotocol/client';
+import { type Client, ProtocolError, type RequestTypeMap } from '@modelcontextprotocol/client';
+
+export type LogLevel = RequestTypeMap['logging/setLevel']['params']['level'];
 
 /** What a client has set at one server for its session. Servers forget it with the connection. */
 export class SessionSettings {
-  private level: LoggingLevel | null = null;
+  private level: LogLevel | null = null;
   private readonly subscriptions = new Set<string>();
 
-  setLevel(level: LoggingLevel): void {
+  setLevel(level: LogLevel): void {
     this.level = level;
   }
 
@@ -22,7 +24,7 @@ export class SessionSettings {
     const faults: string[] = [];
     const { level } = this;
     const hasLog = client.getServerCapabilities()?.logging !== undefined;
-    if (level !== null && hasLog) await attempt(faults, 'the level of its log', () => client.setLoggingLevel(level));
+    if (level !== null && hasLog) await attempt(faults, 'the level of its log', () => setLogLevel(client, level));
     for (const uri of [...this.subscriptions]) {
       // The client may have ended the subscription meanwhile.
       if (!this.subscriptions.has(uri)) continue;
@@ -32,6 +34,10 @@ export class SessionSettings {
     }
     return faults;
   }
+}
+
+export async function setLogLevel(client: Client, level: LogLevel): Promise<void> {
+  await client.request({ method: 'logging/setLevel', params: { level } });
 }
 
 /** @returns false if the server gave no answer */
