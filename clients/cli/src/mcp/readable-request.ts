@@ -1,4 +1,4 @@
-import { doubtfulNumberIn } from '../changed-number.js';
+import { doubtfulNumberIn } from '../unsafe-number.js';
 import { parsed, withoutNulls } from './servers/messages.js';
 
 /** The POST of a client over HTTP with its messages as the SDK reads them: without null members. */

@@ -25,8 +25,8 @@ import type { ServerContext } from '@modelcontextprotocol/server';
 import { AnsweringTransport } from './answering-transport.js';
 import { plain, printError } from '../../output.js';
 import { VERSION } from '../../version.js';
-import { resultOnly } from '../answers.js';
-import type { Arguments, Named } from '../mapping.js';
+import { resultOnly } from '../tool-results.js';
+import type { Arguments, ItemName } from '../mapping.js';
 import { traceMeta } from '../trace-of-call.js';
 import { ChildProcessTransport } from './child-process-transport.js';
 import { isLostAnswer, LARGEST_MESSAGE } from './messages.js';
@@ -198,7 +198,7 @@ export class GovernedServer {
   }
 
   /** @throws UnknownOutcomeError if the call was sent and no answer came. */
-  callTool({ name, shown }: Named, given: Arguments | undefined, passing: Passing): Promise<CallToolResult> {
+  callTool({ name, shown }: ItemName, given: Arguments | undefined, passing: Passing): Promise<CallToolResult> {
     const definition = this.definitions.get(name);
     return this.passed(shown, passing, async (client, options) => {
       const call = { name, ...(given === undefined ? {} : { arguments: { ...given } }), ...traceMeta() };
