@@ -21,7 +21,7 @@ import { CONDITIONS } from '../conditions/condition-input';
 import { type LimitInput, LIMITS } from '../limits/limit-input';
 import { ListQuery } from '../../../http/lists/list.query';
 import { Policy, POLICY_STATUSES, type PolicyStatus } from '../policy.entity';
-import { type ShownAs, responseMapper } from '../../../http/openapi/response-members';
+import { type ResponseMapper, responseMapper } from '../../../http/openapi/response-members';
 
 const MAX_ITEMS = 100;
 
@@ -185,5 +185,5 @@ export class PolicyListQuery extends ListQuery {
 }
 
 export class PolicyResponse extends OmitType(Policy, ['createdSequence'] as const) {
-  static readonly from: ShownAs<PolicyResponse> = responseMapper(PolicyResponse);
+  static readonly from: ResponseMapper<PolicyResponse> = responseMapper(PolicyResponse);
 }
