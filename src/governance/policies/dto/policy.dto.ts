@@ -21,7 +21,7 @@ import { CONDITIONS } from '../conditions/given-conditions';
 import { type GivenLimit, LIMITS } from '../limits/given-limits';
 import { ListQuery } from '../../../http/lists/list.query';
 import { Policy, POLICY_STATUSES, type PolicyStatus } from '../policy.entity';
-import { type ShownAs, shownAs } from '../../../http/openapi/answer-members';
+import { ApiMember, type ShownAs, shownAs } from '../../../http/openapi/answer-members';
 
 const MAX_ITEMS = 100;
 
@@ -184,6 +184,18 @@ export class PolicyListQuery extends ListQuery {
   readonly effect?: PolicyEffect;
 }
 
-export class PolicyResponse extends OmitType(Policy, ['createdSequence'] as const) {
-  static readonly from: ShownAs<PolicyResponse> = shownAs(PolicyResponse);
+export class PolicyResponse extends OmitType(Policy, ['createdSequence', 'onBehalfOf'] as const) {
+  @ApiMember('On whose behalf it matches; null: on anybody’s, or nobody’s.', {
+    type: [String],
+    nullable: true,
+    example: null,
+  })
+  readonly onBehalfOf!: readonly string[] | null;
+
+  /** A request refuses an empty list, so the response has null, which a request may have. */
+  static from({ onBehalfOf, ...policy }: Policy): PolicyResponse {
+    return shownPolicy({ ...policy, onBehalfOf: onBehalfOf.length === 0 ? null : onBehalfOf });
+  }
 }
+
+const shownPolicy: ShownAs<PolicyResponse> = shownAs(PolicyResponse);
