@@ -193,7 +193,7 @@ export class PolicyResponse extends OmitType(Policy, ['createdSequence', 'onBeha
   readonly onBehalfOf!: readonly string[] | null;
 
   /** A request refuses an empty list, so the response has null, which a request may have. */
-  static from({ onBehalfOf, ...policy }: Policy): PolicyResponse {
+  static from(this: void, { onBehalfOf, ...policy }: Policy): PolicyResponse {
     return shownPolicy({ ...policy, onBehalfOf: onBehalfOf.length === 0 ? null : onBehalfOf });
   }
 }
