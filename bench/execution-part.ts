@@ -1,4 +1,4 @@
-import { benchmarkAsking } from './execution-asking';
+import { benchmarkAsking } from './execution-facts';
 import { benchmarkForwardAuth } from './forward-auth';
 import type { Effort } from './support/effort';
 import { load } from './http/load';

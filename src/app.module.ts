@@ -22,7 +22,7 @@ import { FailedAuthentications } from './http/authentication/failed-authenticati
 import { ApiKeyGuard } from './http/authentication/api-key.guard';
 import { Authentication } from './http/authentication/authentication';
 import { AllExceptionsFilter } from './http/fallback/exception.filter';
-import { commonHeaders } from './http/answers/common-headers';
+import { commonHeaders } from './http/responses/common-headers';
 import { noteArrival } from './http/request/arrival';
 import { AppThrottlerGuard } from './http/rate-limit/app-throttler.guard';
 import { HttpModule } from './http/http.module';

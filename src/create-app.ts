@@ -10,13 +10,13 @@ import { AppModule, type FeatureModule, MIDDLEWARE } from './app.module';
 import { Configuration } from './core/config/configuration';
 import type { Environment } from './core/config/variables/variable';
 import { ApiDocument } from './http/openapi/openapi.controller';
-import { corsOptions } from './http/answers/common-headers';
+import { corsOptions } from './http/responses/common-headers';
 import { Gates } from './http/gates';
 import type { RateLimits } from './http/rate-limit/rate-limits';
 import { ConnectionLimiter, TURN } from './http/server/http-server';
 import { readTarget } from './http/request/arrival';
 import { answerRefusedRequests } from './http/fallback/refused-requests';
-import { JsonAdapter } from './http/answers/json-adapter';
+import { JsonAdapter } from './http/responses/json-adapter';
 import { endingsOf, OpenedParts, OpenedPartsModule } from './core/lifecycle/opened-parts';
 
 export interface AppOptions {

@@ -33,7 +33,7 @@ export type {
   DecisiveForm,
   GovernedRow,
   RecordKind,
-  SaidByEntry,
+  EntryFacts as SaidByEntry,
   StoredColumns,
 } from './ledger/record-kind';
 export type { SqlValue } from './ledger/database/sql-connection';
@@ -48,7 +48,7 @@ export {
 
 // Writing and reading.
 export { LedgerService, type LedgerWriter } from './ledger/ledger.service';
-export type { LiveRowsOptions } from './ledger/live-rows';
+export type { LiveRowsOptions } from './ledger/projections';
 export {
   Refusal,
   type BeforeReplay,
@@ -57,7 +57,7 @@ export {
   type AccessDeniedNote,
   type EntryOutcome,
   type LedgerTransaction,
-  type WriteTerms,
+  type WriteOptions as WriteTerms,
 } from './ledger/ledger-transaction';
 export type { Viewer } from './ledger/records/visibility';
 export { byId, byKey, type Lookup } from './ledger/lookup';
@@ -69,7 +69,7 @@ export {
   type Identity,
   type Scope,
   type TokenPrincipal,
-  type Vouching,
+  type AllowedPrincipals as Vouching,
 } from './ledger/caller';
 export { RecordReader } from './ledger/reading/record-reader';
 export { CounterReader, type LedgerCounts } from './ledger/reading/counter-reader';
@@ -79,7 +79,12 @@ export type { JsonObject, JsonScalar, JsonValue } from './core/json/json-value';
 // The service's own kinds of record, for references to them.
 export { AGENT_KINDS, type AgentKind } from './governance/agents/agent-name';
 export { AGENT, AGENT_STATUSES, type Agent, type AgentStatus } from './governance/agents/agent.entity';
-export { agentLookup, findAgent, referencedAgent, type AgentLookup } from './governance/agents/find-agent';
+export {
+  agentLookup,
+  findAgent,
+  requireReferencedAgent as referencedAgent,
+  type AgentLookup,
+} from './governance/agents/find-agent';
 export {
   DECISION,
   DECISION_STATUSES,
@@ -134,7 +139,7 @@ export { defineErrorCode, type AnyErrorCode, type ModuleError, type ModuleErrorC
 export { DENIAL_REASONS, ERRORS, type DenialReason, type ErrorCode, type ErrorRow } from './core/errors/error-codes';
 
 // Routes.
-export { ClientLeft } from './http/answers/answer-end';
+export { ClientSignal as ClientLeft } from './http/responses/response-end';
 export { Caller } from './http/input/caller.decorator';
 export {
   type AdmissionRule,
@@ -152,7 +157,7 @@ export { ApiList } from './http/lists/api-list.decorator';
 export { conditionsOf, ListQuery } from './http/lists/list.query';
 export {
   type Filters,
-  type ListAnswer,
+  type ListResponse as ListAnswer,
   type ListedRow,
   type OpenList,
   Lists,

@@ -1,6 +1,6 @@
 import { entryFaults, isObject } from './entry-check.mjs';
 import { Erasures } from './erasures.mjs';
-import { TakenUses } from './taken-uses.mjs';
+import { TakenUses } from './limit-uses.mjs';
 import { MerkleTree } from './merkle-tree.mjs';
 
 const HASH = /^[0-9a-f]{64}$/;

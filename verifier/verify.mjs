@@ -6,7 +6,7 @@ import { verifyDecisionFile } from './decision-file.mjs';
 import { textOf } from './decision/result-text.mjs';
 import { readExport } from './export-file.mjs';
 import { Findings } from './findings.mjs';
-import { shown } from './shown.mjs';
+import { shown } from './printable-text.mjs';
 
 /**
  * Those of a process, or what stands in for them.

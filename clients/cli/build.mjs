@@ -12,7 +12,7 @@ const DATA = ['examples/demo.json', 'policies.schema.json'].map((name) => join(r
 const ZONES = join(folder, 'node_modules', 'moment-timezone', 'data', 'packed', 'latest.json');
 /** What is never shown as it is: the list of the service, of which gov compiles a copy. */
 const [LIST, COPY] = [join(root, 'src', 'core', 'values'), join(folder, 'src')].map((path) =>
-  join(path, 'shown-text.ts'),
+  join(path, 'printable-text.ts'),
 );
 const SOURCES = ['src', '../typescript/src', 'tsconfig.json', '../typescript/tsconfig.json', 'package-lock.json'];
 const madeFrom = [...DATA, ...[...SOURCES, 'build.mjs'].map((name) => join(folder, name))];

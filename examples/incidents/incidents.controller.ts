@@ -2,10 +2,10 @@ import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/com
 import { ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { ApiRecordId } from '../http/openapi/documentation.decorators';
 import { Caller } from '../http/input/caller.decorator';
-import { ClientLeft } from '../http/answers/answer-end';
+import { ClientSignal } from '../http/responses/response-end';
 import { ApiList } from '../http/lists/api-list.decorator';
 import { conditionsOf } from '../http/lists/list.query';
-import { type ListAnswer, Lists } from '../http/lists/lists';
+import { type ListResponse, Lists } from '../http/lists/lists';
 import { ApiErrors, RequiresScope } from '../http/request/routes';
 import { IncidentListQuery } from './dto/incident-list.query';
 import { IncidentResponse } from './dto/incident.response';
@@ -27,10 +27,10 @@ export class IncidentsController {
   @ApiOperation({ summary: 'List incidents', description: 'All incidents, open and closed.' })
   @ApiList(IncidentResponse, 'Incidents in order of creation.')
   async list(
-    @ClientLeft() leaving: AbortSignal,
+    @ClientSignal() signal: AbortSignal,
     @Query() query: IncidentListQuery,
-  ): Promise<ListAnswer<IncidentResponse>> {
-    const list = await this.lists.open('incidents', query, { limit: 50, order: 'asc' }, leaving);
+  ): Promise<ListResponse<IncidentResponse>> {
+    const list = await this.lists.open('incidents', query, { limit: 50, order: 'asc' }, signal);
     const conditions = conditionsOf(list.filters, {
       severity: ['severity', 'equals'],
       label: ['labels', 'contains'],

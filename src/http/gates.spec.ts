@@ -15,7 +15,7 @@ function shown(limit: number): string {
 it('are all in docs/operations.md, with their limits', () => {
   const limits = readConfiguration({ API_KEY: 'a-key-of-the-test' });
   const rows = Object.values(GATES).map((row) => {
-    const { what, most, mostEach, mostWaiting, longest } = row(limits);
+    const { label: what, most, mostEach, mostWaiting, longest } = row(limits);
     const wait = longest === Infinity || longest === 0 ? '' : `, ${longest / 1000} s each`;
     return `| ${what} | ${shown(most)} | ${shown(mostEach)} | ${shown(mostWaiting)}${wait} |`;
   });

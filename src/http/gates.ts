@@ -12,57 +12,57 @@ const NONE_WAIT = { mostWaiting: 0, longest: 0 };
 /** Every gate that requests pass. The table in docs/operations.md is made from it: see gates.spec.ts. */
 export const GATES = {
   bodies: ({ bodyTotalLimit: most }: Limits): GateSettings => ({
-    what: 'bytes of bodies above 16 KiB',
+    label: 'bytes of bodies above 16 KiB',
     most,
     mostEach: half(most),
     mostWaiting: Infinity,
     longest: 10_000,
   }),
   answers: ({ answerTotalLimit: most }: Limits): GateSettings => ({
-    what: 'bytes of answers above 16 KiB that wait for their clients to read them',
+    label: 'bytes of answers above 16 KiB that wait for their clients to read them',
     most,
     mostEach: half(most),
     ...NONE_WAIT,
   }),
   lists: (): GateSettings => ({
-    what: 'lists being read',
+    label: 'lists being read',
     most: 3,
     mostEach: 2,
     mostWaiting: Infinity,
     longest: Infinity,
   }),
   waits: ({ maxWaiting: most }: Limits): GateSettings => ({
-    what: 'requests that wait for an outcome',
+    label: 'requests that wait for an outcome',
     most,
     mostEach: 100,
     ...NONE_WAIT,
   }),
   eventStreams: ({ maxEventStreams: most }: Limits): GateSettings => ({
-    what: 'event streams',
+    label: 'event streams',
     most,
     mostEach: 20,
     ...NONE_WAIT,
   }),
-  exports: (): GateSettings => ({ what: 'exports and decision files', most: 3, mostEach: 2, ...NONE_WAIT }),
+  exports: (): GateSettings => ({ label: 'exports and decision files', most: 3, mostEach: 2, ...NONE_WAIT }),
   questions: (): GateSettings => ({
-    what: 'evaluations for which policies look something up',
+    label: 'evaluations for which policies look something up',
     most: 8,
     mostEach: 4,
     mostWaiting: Infinity,
     longest: Infinity,
   }),
-  plans: (): GateSettings => ({ what: 'plans', most: 1, mostEach: 1, mostWaiting: 1, longest: Infinity }),
-  replays: (): GateSettings => ({ what: 'replays', most: 1, mostEach: 1, mostWaiting: 1, longest: Infinity }),
-  reports: (): GateSettings => ({ what: 'reports', most: 1, mostEach: 1, mostWaiting: 4, longest: 30_000 }),
+  plans: (): GateSettings => ({ label: 'plans', most: 1, mostEach: 1, mostWaiting: 1, longest: Infinity }),
+  replays: (): GateSettings => ({ label: 'replays', most: 1, mostEach: 1, mostWaiting: 1, longest: Infinity }),
+  reports: (): GateSettings => ({ label: 'reports', most: 1, mostEach: 1, mostWaiting: 4, longest: 30_000 }),
   applications: (): GateSettings => ({
-    what: 'applications of policies',
+    label: 'applications of policies',
     most: 1,
     mostEach: 1,
     mostWaiting: 20,
     longest: 10_000,
   }),
   pastQuestions: (): GateSettings => ({
-    what: 'questions about an earlier time',
+    label: 'questions about an earlier time',
     most: 1,
     mostEach: 1,
     mostWaiting: 20,
@@ -91,7 +91,7 @@ function half(most: number): number {
 }
 
 /** Whom a limit counts a request for if it counts callers, whatever their addresses. */
-export function nameOf({ actor: { type, id } }: Caller): string {
+export function callerKey({ actor: { type, id } }: Caller): string {
   return `${type} ${id}`;
 }
 

@@ -32,7 +32,7 @@ export interface TokenPrincipal {
 }
 
 /** For whom a caller may act: anybody, those whom patterns match, or the one that its token names. */
-export type Vouching = 'anybody' | readonly string[] | TokenPrincipal;
+export type AllowedPrincipals = 'anybody' | readonly string[] | TokenPrincipal;
 
 /** Who is asking, according to a key or a token: one value shared by all requests that carry it. */
 export interface Identity {
@@ -40,11 +40,11 @@ export interface Identity {
   /** The only agent it may act as; null: it is not bound to one. */
   readonly agentId: string | null;
   /** On whose behalf it may act. */
-  readonly principals: Vouching;
+  readonly principals: AllowedPrincipals;
   /** As they were granted. */
   readonly scopes: readonly Scope[];
   /** Everything it may do: `admin` implies every scope. */
-  readonly grants: ReadonlySet<Scope>;
+  readonly effectiveScopes: ReadonlySet<Scope>;
   /** ISO 8601; null: never. */
   readonly expiresAt: string | null;
   /**
@@ -66,7 +66,7 @@ export interface Caller extends Identity {
 }
 
 /** Expands a list of scopes: `admin` implies all of them. */
-export function grantsOf(scopes: readonly Scope[]): ReadonlySet<Scope> {
+export function expandScopes(scopes: readonly Scope[]): ReadonlySet<Scope> {
   return new Set(scopes.includes('admin') ? SCOPES : scopes);
 }
 
@@ -77,7 +77,7 @@ export function unlimited(actor: Actor): Identity {
     agentId: null,
     principals: 'anybody',
     scopes: SCOPES,
-    grants: grantsOf(SCOPES),
+    effectiveScopes: expandScopes(SCOPES),
     expiresAt: null,
     refusal: () => null,
   };
@@ -99,8 +99,8 @@ type RequestMembers = Omit<Caller, keyof Identity>;
 
 /** @internal Copies each member: V8 takes thirty times as long to spread an identity, and every request needs one. */
 export function callerOf(identity: Identity, { requestId, ip, traceId, idempotency }: RequestMembers): Caller {
-  const { actor, agentId, principals, scopes, grants, expiresAt, refusal } = identity;
-  const caller = { actor, agentId, principals, scopes, grants, expiresAt, refusal, requestId, ip, traceId };
+  const { actor, agentId, principals, scopes, effectiveScopes, expiresAt, refusal } = identity;
+  const caller = { actor, agentId, principals, scopes, effectiveScopes, expiresAt, refusal, requestId, ip, traceId };
   return idempotency === undefined ? caller : Object.assign(caller, { idempotency });
 }
 

@@ -4,7 +4,7 @@ import type { LedgerTransaction } from './ledger-transaction';
 import { LedgerService } from './ledger.service';
 import { byId } from './lookup';
 import { RecordReader } from './reading/record-reader';
-import { Repeated } from '../core/lifecycle/repeated';
+import { PeriodicTask } from '../core/lifecycle/periodic-task';
 import type { AnyRecordKind, GovernedRow, RecordKind } from './record-kind';
 
 /** Average polling interval in milliseconds: a record is settled within a second of its time. */
@@ -42,7 +42,7 @@ export function dueSettlementOf({ subjectType }: AnyRecordKind): string {
 
 /** Settles records that are due, so that they are changed on disk and do not merely appear so to readers. */
 export class DueSettlement<Row extends GovernedRow> implements OnApplicationBootstrap, OnModuleDestroy {
-  private readonly repeated: Repeated;
+  private readonly repeated: PeriodicTask;
 
   constructor(
     private readonly ledger: LedgerService,
@@ -51,7 +51,7 @@ export class DueSettlement<Row extends GovernedRow> implements OnApplicationBoot
     logName: string,
   ) {
     const logger = new Logger(logName);
-    this.repeated = new Repeated(
+    this.repeated = new PeriodicTask(
       INTERVAL,
       () => this.settleAll(),
       (error) => logger.error(`Expired records are not settled yet: ${String(error)}`),
@@ -78,7 +78,7 @@ export class DueSettlement<Row extends GovernedRow> implements OnApplicationBoot
 
   private settle(id: string): Promise<void> {
     const { kind, settle } = this.records;
-    return this.ledger.prefetching(byId(kind, id)).write(SYSTEM_CALLER, async (transaction) => {
+    return this.ledger.withLookups(byId(kind, id)).write(SYSTEM_CALLER, async (transaction) => {
       const row = await transaction.find(kind, id);
       if (row !== undefined) await settle(transaction, row);
     });

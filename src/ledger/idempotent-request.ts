@@ -1,7 +1,7 @@
 import { sha256 } from './chain/hash-chain';
 
 /** One write of a request that carries an `Idempotency-Key`. */
-export interface KeyedWrite {
+export interface IdempotentWrite {
   /** Hex; identifies the write among all of the last 24 hours. */
   readonly id: string;
   /** Hex; a different hash under the same id means a different request. */
@@ -35,7 +35,7 @@ export class IdempotentRequest {
     this.scopeHash = sha256(JSON.stringify(scope));
   }
 
-  nextWrite(): KeyedWrite {
+  nextWrite(): IdempotentWrite {
     this.contentHash ??= sha256(this.content());
     const id = this.writes === 0 ? this.scopeHash : sha256(`${this.scopeHash} ${this.writes}`);
     this.writes += 1;

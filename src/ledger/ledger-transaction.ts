@@ -4,7 +4,7 @@ import type { AnyRecordKind, ColumnOf, GovernedRow, RecordKind } from './record-
 import type { SqlStatement } from './database/sql-connection';
 import type { DomainError } from '../core/errors/domain-error';
 import type { Lookup } from './lookup';
-import type { RowsAsked } from './records/rows-asked';
+import type { RowQuery } from './records/row-query';
 import type { SumKey } from './records/sum-key';
 
 export type EntryOutcome = 'success' | 'denied' | 'failed';
@@ -82,9 +82,9 @@ export interface LedgerTransaction {
    * @internal What a statement of one's own finds for each of the keys. What the batch does not know yet, or has changed, is read
    * in one statement; that flushes as `findAll` does.
    */
-  asked<Found>(asked: readonly RowsAsked[]): Promise<readonly (readonly Found[])[]>;
+  runQueries<Found>(asked: readonly RowQuery[]): Promise<readonly (readonly Found[])[]>;
   /** @internal Asks whether a row has these values, or had them when the batch began. */
-  presence<Row extends GovernedRow>(kind: RecordKind<Row>, values: Partial<Row>): RowsAsked;
+  presence<Row extends GovernedRow>(kind: RecordKind<Row>, values: Partial<Row>): RowQuery;
   insert<Row extends GovernedRow>(kind: RecordKind<Row>, row: Omit<Row, 'createdSequence'>, note: EntryNote): Row;
   update<Row extends GovernedRow>(kind: RecordKind<Row>, row: Row, note: EntryNote): Row;
   remove<Row extends GovernedRow>(kind: RecordKind<Row>, row: Row, note: EntryNote): void;
@@ -116,16 +116,16 @@ export interface LedgerTransaction {
    * @internal The values of sums that are kept next to the records, in this order; undefined for one that is not kept
    * yet. What the batch has not read yet is read in one statement.
    */
-  sums(keys: readonly SumKey[]): Promise<readonly (string | undefined)[]>;
+  readSums(keys: readonly SumKey[]): Promise<readonly (string | undefined)[]>;
   /** @internal Keeps a sum from now on; what it was must have been read. */
-  keepSum(key: SumKey, value: string): void;
+  setSum(key: SumKey, value: string): void;
   /** @internal Sequence of the last entry before the next one of this command. */
   readonly headSequence: number;
   /**
    * @internal Changes rows that are not records, such as the position of a webhook's deliveries: without an entry, and
    * together with what else the command writes. The batch ends with it: what reads the row in the next one sees the change.
    */
-  writeAside(change: SqlStatement): void;
+  writeWithoutEntry(change: SqlStatement): void;
   /**
    * Runs once the command is on disk, before any later command runs; a promise that it returns is waited for. Must not
    * fail.
@@ -140,18 +140,18 @@ export interface LedgerTransaction {
 export type BeforeReplay<Result> = (transaction: LedgerTransaction, answer: Result) => Promise<Result | Refusal | null>;
 
 /** @internal What a command will ask, as far as that is known beforehand: all of a batch is read at once. */
-export type Foresight = (
+export type PrefetchQueries = (
   transaction: Pick<LedgerTransaction, 'find' | 'findBy' | 'now' | 'presence'>,
-) => Promise<readonly RowsAsked[]>;
+) => Promise<readonly RowQuery[]>;
 
 /** Options of a write. */
-export interface WriteTerms<Result> {
+export interface WriteOptions<Result> {
   /** Read at once for all commands of a batch. */
   readonly lookups?: readonly Lookup[];
   /** Without it, the answer that is kept for an idempotency key may always be replayed. */
   readonly beforeReplay?: BeforeReplay<Result>;
   /** @internal */
-  readonly foresight?: Foresight;
+  readonly foresight?: PrefetchQueries;
 }
 
 /** A unit of writing. It may run more than once, so it must have no effects outside its transaction. */

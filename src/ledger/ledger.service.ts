@@ -5,13 +5,13 @@ import { Database } from './database/database';
 import { unavailable, type DomainError } from '../core/errors/domain-error';
 import { Batches } from './writing/batches';
 import type { Caller } from './caller';
-import { ensuredHead, KnownHead, readHead } from './head/known-head';
+import { ensuredHead, HeadTracker, readHead } from './head/head-tracker';
 import { LedgerClock } from './head/ledger-clock';
 import type { LedgerObserver } from './ledger-observer';
 import type { LedgerPosition } from './schema/ledger-tables';
 import { treeOf } from './merkle/tree';
-import { type FollowingRows, LiveMemory, LiveRows, type LiveRowsOptions } from './live-rows';
-import type { Command, WriteTerms } from './ledger-transaction';
+import { type FollowingRows, Projections, RowProjection, type LiveRowsOptions } from './projections';
+import type { Command, WriteOptions } from './ledger-transaction';
 import { Leftovers } from './writing/leftovers';
 import type { Lookup } from './lookup';
 import type { TreeHead } from './merkle/proof-check';
@@ -30,7 +30,11 @@ const LOOK_INTERVAL = 50;
 
 /** Writes; what its commands will look up, if anything, is already named. */
 export interface LedgerWriter {
-  write<Result>(caller: Caller, command: Command<Result>, terms?: Omit<WriteTerms<Result>, 'lookups'>): Promise<Result>;
+  write<Result>(
+    caller: Caller,
+    command: Command<Result>,
+    terms?: Omit<WriteOptions<Result>, 'lookups'>,
+  ): Promise<Result>;
 }
 
 /**
@@ -38,14 +42,14 @@ export interface LedgerWriter {
  */
 @Injectable()
 export class LedgerService implements OnModuleInit, OnApplicationShutdown {
-  private readonly known = new KnownHead();
+  private readonly known = new HeadTracker();
   /** @internal Refuses every write with 503 while there is a cause. */
   readonly stops = new WriteStops();
   /** Concurrent calls share a probe. */
   private readonly probes = new SingleFlight<never, unknown>(() => this.probe());
   private readonly clock: LedgerClock;
   private readonly connection: WriterConnection;
-  private readonly memory: LiveMemory;
+  private readonly memory: Projections;
   private readonly writer: Writer;
   private readonly leftovers: Leftovers;
   private heartbeat: NodeJS.Timeout | null = null;
@@ -61,7 +65,7 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
     private readonly configuration: Configuration,
   ) {
     this.clock = new LedgerClock(database.dialect.clock, configuration.maxClockStep, this.stops);
-    this.memory = new LiveMemory(catalog, database.points, this.known);
+    this.memory = new Projections(catalog, database.points, this.known);
     this.connection = new WriterConnection(database, this.known, this.memory, catalog, this.clock);
     const { connection, memory, known, stops } = this;
     const batches = new Batches(catalog, connection, memory, this.clock);
@@ -72,7 +76,7 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
 
   async onModuleInit(): Promise<void> {
     const connection = await this.connection.current();
-    this.known.found(await ensuredHead(connection));
+    this.known.initialise(await ensuredHead(connection));
     await this.clock.check(connection);
     this.clock.requireReached(this.head.timestamp, this.configuration.acceptedHeadTime, this.database.location);
     // They may be queued behind a batch whose outcome cannot be known until the database is back.
@@ -90,14 +94,14 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
    * @throws what the command throws, with nothing written; the error of a `Refusal`, with its entry written;
    * `UNAVAILABLE` when the database cannot accept the write now.
    */
-  write<Result>(caller: Caller, command: Command<Result>, terms: WriteTerms<Result> = {}): Promise<Result> {
+  write<Result>(caller: Caller, command: Command<Result>, terms: WriteOptions<Result> = {}): Promise<Result> {
     return new Promise<Result>((resolve, reject) => {
       if (this.isClosing) throw unavailable('The service is stopping.');
       if (this.stops.refusal !== null) throw this.stops.refusal;
       if (this.database.isCutOff) throw outOfReach();
       const keyed = caller.idempotency?.nextWrite() ?? null;
       const answers = { resolve: resolve as (value: unknown) => void, reject };
-      this.writer.push({ ...(terms as WriteTerms<unknown>), caller, command, keyed, ...answers });
+      this.writer.push({ ...(terms as WriteOptions<unknown>), caller, command, keyed, ...answers });
     });
   }
 
@@ -105,7 +109,7 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
    * For a command whose lookups are known beforehand: they are read at once for the whole batch. Otherwise each command
    * waits for its own, which is slow over a network. It is only an optimisation.
    */
-  prefetching(...lookups: readonly Lookup[]): LedgerWriter {
+  withLookups(...lookups: readonly Lookup[]): LedgerWriter {
     return { write: (caller, command, terms) => this.write(caller, command, { lookups, ...terms }) };
   }
 
@@ -114,7 +118,7 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
    * and what other processes committed before each batch of commands, and within a second otherwise.
    */
   keepInMemory<Row extends GovernedRow>(options: LiveRowsOptions<Row>): Promise<void> {
-    return this.follow(new LiveRows(options));
+    return this.follow(new RowProjection(options));
   }
 
   /** @internal Fills memory, and keeps it in step with the commits of this process and of others. */
@@ -214,7 +218,7 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
 
   private async probe(): Promise<void> {
     const { points } = this.database;
-    await Promise.all([this.known.checked(readHead(points)), this.clock.check(points)]);
+    await Promise.all([this.known.check(readHead(points)), this.clock.check(points)]);
   }
 }
 

@@ -30,7 +30,7 @@ interface StandRow {
 }
 
 /** A record as it was, and the sequence since which it has been so. */
-interface Stand<Row> {
+interface RecordState<Row> {
   readonly record: Row;
   readonly since: number;
 }
@@ -96,7 +96,7 @@ export class RecordHistory {
     id: string,
     sequence: number,
     viewer?: Viewer,
-  ): Promise<Stand<Row> | undefined> {
+  ): Promise<RecordState<Row> | undefined> {
     // Who may see a record never changes. Of what was erased no past state tells, and its 410 must not.
     if (onlyAgentSeen(kind, viewer) !== null && (await this.records.find(kind, id, viewer)) === undefined)
       return undefined;

@@ -18,7 +18,7 @@ export type DecisiveForm = 'texts' | readonly string[];
 export type StoredColumns = Readonly<Record<string, SqlValue>>;
 
 /** What an entry says of a change besides the state that it left. */
-export type SaidByEntry = Readonly<
+export type EntryFacts = Readonly<
   Record<'timestamp' | 'entityId' | 'agentId' | 'actorType' | 'actorId' | 'details', SqlValue>
 >;
 
@@ -77,7 +77,7 @@ export interface RecordKind<Row extends GovernedRow, Column extends string = Col
     readonly agentColumn: string;
   };
   /** Whether the columns that are not hashed agree with those that are, and with the last entry about the record. */
-  readonly unhashedAgree?: (stored: StoredColumns, entry: SaidByEntry) => boolean;
+  readonly unhashedAgree?: (stored: StoredColumns, entry: EntryFacts) => boolean;
   /**
    * Columns that are not hashed, and repeat those of another record in the table, whose id is in the column `by`: lists
    * filter and show them without reading it.

@@ -27,7 +27,7 @@ export interface PageRequest {
   /** The agent whose rows alone that total counts; absent or null: all rows. */
   readonly totalOf?: string | null;
   /** Aborted when nobody waits for the page any more: then reading it ends. */
-  readonly leaving?: AbortSignal | undefined;
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface Page<Row> {

@@ -74,8 +74,8 @@ describe('RETAIN_CONTENT', () => {
     const { id } = (await ask(app, bot, { action: 'send' })).body;
     await moveTime(2 * DAY);
     const ledger = app.application.get(LedgerService);
-    const prefetching = ledger.prefetching.bind(ledger);
-    jest.spyOn(ledger, 'prefetching').mockImplementationOnce((...lookups: readonly Lookup[]) => ({
+    const prefetching = ledger.withLookups.bind(ledger);
+    jest.spyOn(ledger, 'withLookups').mockImplementationOnce((...lookups: readonly Lookup[]) => ({
       write: async (caller, command, terms) => {
         const body = { outcome: 'executed', result: { sent: true } };
         expect((await send(app, 'POST', `/api/v1/executions/${id}/result`, { body })).status).toBe(200);

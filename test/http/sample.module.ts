@@ -3,7 +3,7 @@ import { Public, RateLimitBucket, Revisioned, ApiErrors } from '../../src/http/r
 import { Caller } from '../../src/http/input/caller.decorator';
 import { IfMatch, type Precondition } from '../../src/http/conditional/precondition';
 import { ListQuery } from '../../src/http/lists/list.query';
-import { type ListAnswer, Lists } from '../../src/http/lists/lists';
+import { type ListResponse, Lists } from '../../src/http/lists/lists';
 import {
   AtLeastOneOf,
   DistinctStrings,
@@ -82,7 +82,7 @@ class SamplesController {
   }
 
   @Get()
-  async list(@Query() query: SampleQuery): Promise<ListAnswer<number> & { filters: object }> {
+  async list(@Query() query: SampleQuery): Promise<ListResponse<number> & { filters: object }> {
     const list = await this.lists.open('samples', query, { limit: 2, order: 'asc' });
     const { limit, offset, order, position, total } = list.request([]);
     const ordered = order === 'asc' ? ROWS : ROWS.toReversed();

@@ -91,7 +91,7 @@ describe('Commands in one batch', () => {
   it('whose lookups were announced find what they would find otherwise', async () => {
     const [slug, missing] = [newSlug(), newSlug()];
     const known = await notes.add(newSlug());
-    const prefetching = (...lookups: Lookup[]): LedgerWriter => notes.ledger.prefetching(...lookups);
+    const prefetching = (...lookups: Lookup[]): LedgerWriter => notes.ledger.withLookups(...lookups);
     const [added, seen, none, changed, seenChanged, afterFlush] = await Promise.all([
       notes.add(slug),
       prefetching(byKey(NOTE, 'slug', slug)).write(SYSTEM_CALLER, (transaction) => found(transaction, slug)),

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { PostgresConnection } from '../../src/ledger/database/postgres/postgres-connection';
 import { SqliteConnection } from '../../src/ledger/database/sqlite/sqlite-connection';
 import type { SqlConnection, SqlValue } from '../../src/ledger/database/sql-connection';
-import { Turn } from '../../src/core/concurrency/turn';
+import { TimeSlice } from '../../src/core/concurrency/time-slice';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { onPostgres } from '../support/database/database-kind';
 import { chainIsValid, createEntity } from '../support/application/factories';
@@ -147,7 +147,7 @@ describe('The service is ready if a write would succeed', () => {
 
   it('and neither is one that works on what it has read, in turns that others delay', async () => {
     const long = await notes.write(async (transaction) => {
-      const own = new Turn();
+      const own = new TimeSlice();
       for (let turn = 0; turn < 8; turn += 1) {
         await sleep(300);
         await own.next();

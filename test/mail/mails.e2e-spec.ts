@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { MailDispatcher } from '../../src/evidence/mail/mail-dispatcher';
-import { DeliveryProgressStore } from '../../src/evidence/webhooks/delivery/delivery-progress-store';
+import { DeliveryProgressStore } from '../../src/evidence/webhooks/delivery/delivery-position-store';
 import { WebhookBodies } from '../../src/evidence/webhooks/messages/webhook-bodies';
 import { AgentEmails } from '../../src/governance/agents/agent-emails';
 import { DatabaseFault } from '../../src/ledger/database/database-fault';

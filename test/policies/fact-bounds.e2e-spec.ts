@@ -134,7 +134,7 @@ describe('The facts of a request', () => {
   });
 
   it.each(Object.keys(KINDS))('are counted up to the bound only, however long the list is (%s)', async (kind) => {
-    const asks = jest.spyOn(PolicyEvaluator.prototype, 'asks');
+    const asks = jest.spyOn(PolicyEvaluator.prototype, 'factQueries');
     const refused = await send(app, 'POST', '/api/v1/policies/evaluate', {
       body: questionsBody(questions(kind, 1_000)),
     });

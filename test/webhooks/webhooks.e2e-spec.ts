@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LedgerService } from '../../src/ledger/ledger.service';
-import { DeliveryProgressStore } from '../../src/evidence/webhooks/delivery/delivery-progress-store';
+import { DeliveryProgressStore } from '../../src/evidence/webhooks/delivery/delivery-position-store';
 import { WebhookDispatcher } from '../../src/evidence/webhooks/delivery/webhook-dispatcher';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { auditOf, chainIsValid, createAgent, createEntity } from '../support/application/factories';

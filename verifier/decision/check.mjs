@@ -1,7 +1,7 @@
 import { hexOf } from '../bytes.mjs';
 import { Findings } from '../findings.mjs';
 import { ZONES } from '../evaluation/zone-data.mjs';
-import { AgainstLog } from './against-log.mjs';
+import { AgainstLog } from './log-check.mjs';
 import { readDecisionFile } from './read-file.mjs';
 import { recompute } from './recompute.mjs';
 import { checkSeals } from './seals.mjs';

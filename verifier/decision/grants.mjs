@@ -1,10 +1,10 @@
 import { hashOf } from '../canonical-json.mjs';
 import { evaluateReview } from '../evaluation/evaluate.mjs';
 import { approvalsOf } from '../evaluation/requirement.mjs';
-import { isResourceMet } from '../evaluation/resources.mjs';
+import { matchesResource } from '../evaluation/resources.mjs';
 import { after, comparable, givenText } from './grant-terms.mjs';
 import { asAgent, groupsFilled } from './reviewer.mjs';
-import { reviewed } from './reviewing.mjs';
+import { reviewed } from './review.mjs';
 
 /**
  * How grants are made and end.
@@ -27,7 +27,7 @@ export const GRANTING = ['grant.created', ...Object.keys(ENDED)];
 export function recomputeGrant(entry, history, report) {
   const { state, sequence, subjectId, timestamp, audit } = entry;
   if (audit.action !== 'grant.created') {
-    const before = history.stateBefore(history.of('grant', subjectId), sequence);
+    const before = history.stateBefore(history.entriesAbout('grant', subjectId), sequence);
     report.expect('the status before', before?.['status'], 'active');
     report.expect('the status of the grant', state.status, ENDED[/** @type {'grant.expired'} */ (audit.action)]);
     if (state.status === 'expired' && timestamp < state.until)
@@ -35,12 +35,12 @@ export function recomputeGrant(entry, history, report) {
     if (state.status === 'used_up' && state.uses === null) report.differ('the grant was good for any number of uses');
     return report.say(`The grant ${subjectId} ended: ${state.status}.`);
   }
-  const decision = history.stateBefore(history.of('decision', state.decisionId), sequence);
+  const decision = history.stateBefore(history.entriesAbout('decision', state.decisionId), sequence);
   if (decision === undefined) return report.lack(`the file has no entry of the decision ${state.decisionId} before it`);
   report.expect('the status of the grant', state.status, 'active');
   report.expect('the time of the grant', state.createdAt, decision['resolvedAt']);
   report.expect('the time of the grant', state.createdAt, timestamp);
-  const asked = history.stateBefore(history.of('execution', decision['executionId'] ?? null), sequence);
+  const asked = history.stateBefore(history.entriesAbout('execution', decision['executionId'] ?? null), sequence);
   if (asked === undefined)
     return report.leaveOpen(`the file has no entry of the execution ${decision['executionId']} before it`);
   for (const name of ['agentId', 'action', 'resourceType', 'resourceId'])
@@ -67,7 +67,9 @@ function expectGivenInstead({ entry: { state, subjectId, sequence, timestamp }, 
   report.expect('the end of the grant', state.until, after(state.createdAt, executeWithin));
   report.expect('the approvals that were required', approvalsOf(approvers), 1);
   const { approverId } = reviews.at(-1) ?? {};
-  const rejection = history.of('decision', state.decisionId).findLast((entry) => entry['sequence'] < sequence);
+  const rejection = history
+    .entriesAbout('decision', state.decisionId)
+    .findLast((entry) => entry['sequence'] < sequence);
   const { approverRevision, rules: hash } = rejection?.['audit'].details ?? {};
   const reviewer = history.agent(approverId, approverRevision, Number(rejection?.['sequence']));
   const rules = history.rules(hash);
@@ -106,6 +108,6 @@ function expectGivenAlike({ entry: { state }, decision, asked }, report) {
   );
   const { resourceType, resourceId } = asked;
   const meant = { effect: 'allow', resources: [...(resources ?? [])], resourceTypes: [resourceType] };
-  if (resources !== null && !isResourceMet(meant, { resourceType, resourceId }))
+  if (resources !== null && !matchesResource(meant, { resourceType, resourceId }))
     report.differ(`the grant, ${givenText(first.grant)}, does not cover what was asked for`);
 }

@@ -37,7 +37,7 @@ export class History {
       if (about === undefined) this.#bySubject.set(name, [entry]);
       else about.push(entry);
     }
-    this.ofExecution = this.of('execution', executionId);
+    this.ofExecution = this.entriesAbout('execution', executionId);
     /** Of the decision that it waited for, or whose rejection kept it from being asked again. @type {string | null} */
     this.decisionId = this.ofExecution.at(-1)?.['state']?.decisionId ?? null;
     this.#reach('execution', executionId);
@@ -60,7 +60,8 @@ export class History {
       const name = nameOf(kind, subject);
       if (this.#reached.has(name)) continue;
       this.#reached.add(name);
-      for (const { state, audit } of this.of(kind, subject)) found.push(...referencesIn(kind, state, audit.details));
+      for (const { state, audit } of this.entriesAbout(kind, subject))
+        found.push(...referencesIn(kind, state, audit.details));
     }
   }
 
@@ -69,7 +70,7 @@ export class History {
    * @param {string} type
    * @param {string | null} id
    */
-  of(type, id) {
+  entriesAbout(type, id) {
     return this.#bySubject.get(nameOf(type, id)) ?? [];
   }
 
@@ -107,7 +108,7 @@ export class History {
    * @returns {Json | undefined}
    */
   agent(id, revision, before) {
-    const found = this.of('agent', id).findLast(
+    const found = this.entriesAbout('agent', id).findLast(
       (entry) => entry['sequence'] < before && entry['state']?.revision === revision,
     );
     this.namedAgents.push({ id, revision, before });
@@ -122,7 +123,7 @@ export class History {
    * @returns {Json | undefined}
    */
   earlier(id, before) {
-    return this.of('execution', id).find(
+    return this.entriesAbout('execution', id).find(
       (entry) => AUTHORISING.includes(entry['action']) && entry['sequence'] < before,
     );
   }
@@ -134,7 +135,9 @@ export class History {
    * @returns {Json | undefined}
    */
   claim(id, before) {
-    const found = this.of('claim', id).find((entry) => entry['action'] === 'claim.added' && entry['sequence'] < before);
+    const found = this.entriesAbout('claim', id).find(
+      (entry) => entry['action'] === 'claim.added' && entry['sequence'] < before,
+    );
     if (found !== undefined) this.#named.add(found);
     return found?.['state'];
   }
@@ -146,7 +149,7 @@ export class History {
    * @returns {Json | undefined}
    */
   passkey(id, before) {
-    const found = this.of('passkey', id).find(
+    const found = this.entriesAbout('passkey', id).find(
       (entry) => entry['action'] === 'passkey.registered' && entry['sequence'] < before,
     );
     this.namedPasskeys.push({ id, before });
@@ -162,7 +165,7 @@ export class History {
    */
   stop(id, before) {
     this.#stops.add(id);
-    return this.stateBefore(this.of('stop', id), before);
+    return this.stateBefore(this.entriesAbout('stop', id), before);
   }
 
   /**

@@ -1,13 +1,13 @@
 import { KINDS } from '../hashed-forms.mjs';
-import { recomputeAsked } from './asking.mjs';
+import { recomputeAsked } from './requests.mjs';
 import { attestedIn } from './attested.mjs';
 import { expectAuditForm } from './audit-form.mjs';
 import { History } from './history.mjs';
 import { Report } from './report.mjs';
-import { recomputeResume } from './resuming.mjs';
+import { recomputeResume } from './resume.mjs';
 import { GRANTING, recomputeGrant } from './grants.mjs';
-import { recomputeReview } from './reviewing.mjs';
-import { recomputeSettling, SETTLING } from './settling.mjs';
+import { recomputeReview } from './review.mjs';
+import { recomputeSettling, SETTLING } from './settlement.mjs';
 
 /**
  * Decides again what a decision file records, entry by entry. The seals are to be checked before.
@@ -104,7 +104,7 @@ function expectKnown({ sequence, subjectType, state }, report) {
  * @returns {boolean} whether there is a state to go on from
  */
 function expectUnchanged({ sequence, subjectType, subjectId, state, audit }, history, report) {
-  const before = history.stateBefore(history.of(subjectType, subjectId), sequence);
+  const before = history.stateBefore(history.entriesAbout(subjectType, subjectId), sequence);
   if (BEGINNINGS.includes(audit.action)) {
     if (before !== undefined) report.differ(`${audit.action} is not the first entry of its ${subjectType}`, sequence);
     return before === undefined;

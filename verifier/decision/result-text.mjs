@@ -1,4 +1,4 @@
-import { shown } from '../shown.mjs';
+import { shown } from '../printable-text.mjs';
 
 /**
  * What came of a recomputation, in words.

@@ -4,7 +4,7 @@ import { isName } from './subjects.mjs';
  * @param {string} pattern an exact name, a beginning with a final `*`, or `*`
  * @param {string} action
  */
-export function isActionMet(pattern, action) {
+export function matchesAction(pattern, action) {
   return pattern.endsWith('*') ? action.startsWith(pattern.slice(0, -1)) : pattern === action;
 }
 
@@ -14,5 +14,5 @@ export function isActionMet(pattern, action) {
  * @param {string} action
  */
 export function isCapable(capabilities, action) {
-  return isName(action) && capabilities.some((capability) => isName(capability) && isActionMet(capability, action));
+  return isName(action) && capabilities.some((capability) => isName(capability) && matchesAction(capability, action));
 }

@@ -1,7 +1,7 @@
-import { isActionMet, isCapable } from './actions.mjs';
+import { matchesAction, isCapable } from './actions.mjs';
 import { areTrue } from './conditions.mjs';
 import { combined, isTooLarge, withPrincipal } from './requirement.mjs';
-import { isResourceMet } from './resources.mjs';
+import { matchesResource } from './resources.mjs';
 import { isOnBehalf } from './principals.mjs';
 import { isMetBy } from './subjects.mjs';
 
@@ -115,9 +115,9 @@ export function matching(agent, request, policies) {
  */
 function isMatching(policy, agent, request) {
   if (request.kept?.has(policy.id)) return false;
-  if (!policy.actions.some((pattern) => isActionMet(pattern, request.action))) return false;
+  if (!policy.actions.some((pattern) => matchesAction(pattern, request.action))) return false;
   if (!policy.subjects.some((pattern) => isMetBy(pattern, agent))) return false;
-  if (!isResourceMet(policy, request)) return false;
+  if (!matchesResource(policy, request)) return false;
   if (!isOnBehalf(policy, request.principal ?? null)) return false;
   const truth = areTrue(policy.conditions ?? [], request, (index) => request.known?.(policy.id, index));
   // What is left out must not evade a rule.

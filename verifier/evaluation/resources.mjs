@@ -11,7 +11,7 @@ import { isUrl, plainForm } from './spelling.mjs';
  * @param {ResourceRule} policy
  * @param {Resource} resource
  */
-export function isResourceMet({ effect, resources, resourceTypes }, { resourceType, resourceId }) {
+export function matchesResource({ effect, resources, resourceTypes }, { resourceType, resourceId }) {
   if (resourceTypes.length > 0 && !resourceTypes.includes(resourceType)) return false;
   const isAllow = effect === 'allow';
   // A deny means the resource, however it is spelled; an allow means this spelling.

@@ -1,4 +1,4 @@
-import { isActionMet } from './actions.mjs';
+import { matchesAction } from './actions.mjs';
 
 /**
  * What a stop covers: docs/api-decisions.md, "Stops".
@@ -19,5 +19,5 @@ export function isStopping({ agentId, role, actions, status }, agent, action) {
   if (status !== 'active') return false;
   if (agentId !== null && agentId !== agent.id) return false;
   if (role !== null && !agent.roles.includes(role)) return false;
-  return actions.length === 0 || actions.some((/** @type {string} */ pattern) => isActionMet(pattern, action));
+  return actions.length === 0 || actions.some((/** @type {string} */ pattern) => matchesAction(pattern, action));
 }

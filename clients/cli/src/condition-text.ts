@@ -39,13 +39,13 @@ function failingConditions(conditions: readonly Condition[], parameters: unknown
 }
 
 /** The parts of a question that conditions see. */
-export interface Asked {
+export interface ConditionInput {
   readonly parameters?: Readonly<Record<string, unknown>>;
   readonly run?: string;
 }
 
 /** All conditions of a policy that matched, each with the value that it saw: what is unknown lets one match that restricts. */
-export function matchedConditions(conditions: readonly Condition[], { parameters, run }: Asked): string[] {
+export function matchedConditions(conditions: readonly Condition[], { parameters, run }: ConditionInput): string[] {
   return conditions.map((condition) => {
     const isUnknown = condition.earlier !== undefined && !condition.within && run === undefined;
     return `${textOf(condition, parameters)}${isUnknown ? ': no run is given (--run), so this is unknown' : ''}`;

@@ -3,7 +3,7 @@ import { allowanceText, givenText } from './grant-text.js';
 import { groupText } from './group-text.js';
 import { counted, duration, plain, printLine, shownJson, styled } from './output.js';
 import type { Execution, GovernanceClient, Schemas } from '../../typescript/src/index.js';
-import { shownWords } from './shown-text.js';
+import { shownWords } from './printable-text.js';
 import { limitTexts } from '../../typescript/src/limit-text.js';
 
 export type Decision = Schemas['DecisionResponse'];

@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander';
-import { changedNumberInJson, changedNumberText } from './changed-number.js';
+import { changedNumberInJson, changedNumberText } from './unsafe-number.js';
 
 /** Parameters of an action as an option has them. */
 export function jsonObject(text: string): Record<string, unknown> {

@@ -1,5 +1,5 @@
 import { styleText } from 'node:util';
-import { shownText, shownWords } from './shown-text.js';
+import { shownText, shownWords } from './printable-text.js';
 
 /** One column of a table. */
 export interface Column<Row> {

@@ -5,7 +5,7 @@ import { SettingsError } from './settings.js';
  * What the user types on the terminal; empty where the input has ended. The question does not go into the output, which may be a
  * file. Ctrl-C does what it does everywhere else.
  */
-export async function answerTo(question: string): Promise<string> {
+export async function prompt(question: string): Promise<string> {
   if (process.stdin.readableEnded) return '';
   const lines = createInterface({ input: process.stdin, output: process.stderr });
   // On a terminal that it reads from, it would otherwise only end the question.
@@ -19,7 +19,7 @@ export async function answerTo(question: string): Promise<string> {
 
 /** Whether the answer is yes; everything else is no. */
 async function isConfirmed(question: string): Promise<boolean> {
-  return /^y(es)?$/i.test((await answerTo(question)).trim());
+  return /^y(es)?$/i.test((await prompt(question)).trim());
 }
 
 /**

@@ -9,7 +9,7 @@ import type {
   PathOf,
   RequestOf,
 } from './api-types.js';
-import { decided } from './awaited-execution.js';
+import { decided } from './wait-for-execution.js';
 import { eventsFrom, type EventsRequest } from './events.js';
 import { authorized, carriedOut, type GuardOptions, type GuardRequest, type Run, type RunOptions } from './guard.js';
 import type { Outcome } from './guard-errors.js';
@@ -127,7 +127,7 @@ export class GovernanceClient {
   }
 
   /** Waits for the decision on an execution that is pending: at most `wait` seconds, then it is returned as it is. */
-  decided(execution: Execution, { wait = 0, signal }: GuardOptions = {}): Promise<Execution> {
+  waitForDecision(execution: Execution, { wait = 0, signal }: GuardOptions = {}): Promise<Execution> {
     return decided(this.transport, execution, wait, signal);
   }
 

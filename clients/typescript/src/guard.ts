@@ -1,5 +1,5 @@
 import type { Execution, OnBehalfOf, Schemas } from './api-types.js';
-import { concluded, decided, executionIn, settled } from './awaited-execution.js';
+import { concluded, decided, executionIn, settled } from './wait-for-execution.js';
 import { GovernanceError, reviewersWords } from './governance-error.js';
 import { ApprovalPendingError, OutcomeUnknownError } from './guard-errors.js';
 import { pathSegment } from './path-segment.js';

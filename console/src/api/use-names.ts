@@ -1,5 +1,5 @@
 import { useLayoutEffect, useReducer } from 'preact/hooks';
-import { revealed } from '../ui/format.js';
+import { showInvisible } from '../ui/format.js';
 import { type Names, shortId } from './names.js';
 import { useSession } from './session.js';
 
@@ -7,7 +7,7 @@ import { useSession } from './session.js';
 export function useNames(): (id: string) => string {
   const { names } = useSession();
   useChanges(names);
-  return (id) => revealed(names.of(id) ?? shortId(id));
+  return (id) => showInvisible(names.of(id) ?? shortId(id));
 }
 
 /** An entity's name, or its id until that is known. */

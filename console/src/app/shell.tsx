@@ -6,7 +6,7 @@ import { useSession } from '../api/session.js';
 import { CreationProvider, useCreation } from '../screens/inbox/creation.js';
 import { useWaiting, WaitingProvider } from '../screens/inbox/waiting.js';
 import { useDrafts } from '../ui/drafts.js';
-import { revealed } from '../ui/format.js';
+import { showInvisible } from '../ui/format.js';
 import { Icon, Shield } from '../ui/icons.js';
 import { Link } from '../ui/link.js';
 import { Empty, Needs } from '../ui/parts.js';
@@ -134,7 +134,8 @@ function Who({ signOut }: { readonly signOut: () => void }): JSX.Element {
     ...(drafts.areAny ? ['Something that you typed is not sent yet.'] : []),
   ];
   const isAsked = asks && losses.length > 0;
-  const name = me.agentId === null ? (me.actor.id === 'env' ? 'Operator' : revealed(me.actor.id)) : nameOf(me.agentId);
+  const name =
+    me.agentId === null ? (me.actor.id === 'env' ? 'Operator' : showInvisible(me.actor.id)) : nameOf(me.agentId);
   return (
     <div class="who">
       <p>

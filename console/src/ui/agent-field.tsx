@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useId } from 'preact/hooks';
 import { useNames } from '../api/use-names.js';
 import { useSession } from '../api/session.js';
-import { revealed } from './format.js';
+import { showInvisible } from './format.js';
 import { Options } from './options.js';
 
 interface AgentFieldProps {
@@ -34,7 +34,7 @@ export function AgentField({ label, onChange, onInput, ...input }: AgentFieldPro
         onInput={(event) => onInput?.(event.currentTarget.value.trim())}
       />
       <datalist id={list}>
-        <Options of={names.all().map(({ name }) => [name, revealed(name)])} />
+        <Options of={names.all().map(({ name }) => [name, showInvisible(name)])} />
       </datalist>
     </label>
   );

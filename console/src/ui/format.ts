@@ -1,4 +1,4 @@
-import { escapedText, UNSEEN } from '../../../src/core/values/shown-text.js';
+import { escapedText, UNSEEN } from '../../../src/core/values/printable-text.js';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -103,7 +103,7 @@ export function revealedProse(text: string): string {
  * A name or an identifier with everything written out that cannot be seen, spaces at its ends included, so that people
  * approve exactly what they read: two that differ look different.
  */
-export function revealed(text: string): string {
+export function showInvisible(text: string): string {
   return revealedProse(text).replace(UNSEEN_SPACE, escapedText);
 }
 

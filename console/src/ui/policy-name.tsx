@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import type { PolicyReference } from '../api/types.js';
-import { revealed } from './format.js';
+import { showInvisible } from './format.js';
 import { Link } from './link.js';
 
 /** A policy's name and version, linked to its page. */
@@ -9,5 +9,5 @@ export function PolicyName({
 }: {
   readonly policy: Omit<PolicyReference, 'effect'>;
 }): JSX.Element {
-  return <Link to={`policies/${id}`}>{revealed(`${name} ${version}`)}</Link>;
+  return <Link to={`policies/${id}`}>{showInvisible(`${name} ${version}`)}</Link>;
 }

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useEntityNames } from '../api/use-names.js';
-import { revealed } from './format.js';
+import { showInvisible } from './format.js';
 
 /** An id of an entity, and the path that leads to it. */
 const ENTITY = /((?:[^\s/]+\/)*\bent_[0-9A-HJKMNP-TV-Z]{26}\b)/;
@@ -24,7 +24,7 @@ export function WithNames({ of: text }: { readonly of: string }): JSX.Element {
             <span class="path">{part.slice(0, end)}</span>
             {name === id ? null : (
               <>
-                <bdi>{revealed(name)}</bdi>{' '}
+                <bdi>{showInvisible(name)}</bdi>{' '}
               </>
             )}
             <code class="id">{id}</code>

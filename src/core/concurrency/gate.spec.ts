@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { Gate, type GateSettings, type Pass } from './gate';
 
-const SETTINGS: GateSettings = { what: 'things', most: 10, mostEach: 6, mostWaiting: 3, longest: Infinity };
+const SETTINGS: GateSettings = { label: 'things', most: 10, mostEach: 6, mostWaiting: 3, longest: Infinity };
 
 interface Entered {
   readonly who: string;

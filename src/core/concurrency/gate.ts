@@ -5,7 +5,7 @@ const RETRY_AFTER = 5;
 
 export interface GateSettings {
   /** What passes the gate, in the plural, as refusals name it. */
-  readonly what: string;
+  readonly label: string;
   /** The greatest weight inside at a time: a number of requests, or of bytes. */
   readonly most: number;
   /** The greatest weight of one client inside at a time. */
@@ -88,7 +88,7 @@ export class Gate {
   }
 
   private turn(who: string, weight: number, leaving: AbortSignal | undefined): Promise<Pass> {
-    const { what, mostWaiting, longest } = this.settings;
+    const { label: what, mostWaiting, longest } = this.settings;
     const queue = this.queues.get(who) ?? new Set<Waiting>();
     if (queue.size >= mostWaiting) throw unavailable(`Too many ${what} at a time.`, RETRY_AFTER);
     return new Promise((resolve, reject) => {

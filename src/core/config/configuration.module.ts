@@ -6,7 +6,7 @@ import { readDatabase, ReadSettings, SettingsContribution } from './read-configu
 import type { ConfiguredDatabase } from './variables/database-url';
 import type { Environment, SettingRows } from './variables/variable';
 
-interface Found {
+interface EnvironmentHolder {
   /** Wrapped in an object, because @nestjs/config copies plain values, a key among them, to `process.env`. */
   readonly found: Environment;
 }
@@ -25,7 +25,7 @@ export class ConfigurationModule {
     const configModule = await ConfigModule.forRoot({
       ignoreEnvFile: environment !== undefined,
       validatePredefined: environment === undefined,
-      validate: (found: Environment): Found => ({ found: environment ?? found }),
+      validate: (found: Environment): EnvironmentHolder => ({ found: environment ?? found }),
     });
     return {
       module: ConfigurationModule,
@@ -57,7 +57,7 @@ export class ConfigurationModule {
   }
 }
 
-function readAll(service: ConfigService<Found, true>, discovery: DiscoveryService): ReadSettings {
+function readAll(service: ConfigService<EnvironmentHolder, true>, discovery: DiscoveryService): ReadSettings {
   const provided = discovery.getProviders().map((provider): unknown => provider.instance);
   const contributions = provided.filter((instance) => instance instanceof SettingsContribution);
   return ReadSettings.from(service.get('found', { infer: true }), contributions);

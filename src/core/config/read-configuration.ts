@@ -19,7 +19,7 @@ function readTables(environment: Environment, tables: readonly VariableTable[]):
   const read = tables.map((table) => {
     const values: Record<string, unknown> = {};
     for (const [member, variable] of Object.entries(table)) {
-      const text = textOf(variable, environment);
+      const text = variableText(variable, environment);
       const fault = faultOf(variable, text, environment);
       if (fault !== null) faults.push(fault);
       values[member] = variable.parse(text);
@@ -32,7 +32,7 @@ function readTables(environment: Environment, tables: readonly VariableTable[]):
 
 /** Where the records are kept, whatever the other variables say; throws a ConfigurationError. */
 export function readDatabase(environment: Environment): ConfiguredDatabase {
-  const text = textOf(VARIABLES.database, environment);
+  const text = variableText(VARIABLES.database, environment);
   const database = VARIABLES.database.parse(text);
   if (database === undefined) throw new ConfigurationError([faultLine(VARIABLES.database, text)]);
   return database;
@@ -48,7 +48,7 @@ export function configurationWarnings({ apiKey, apiKeyPrevious }: Configuration)
   );
 }
 
-function textOf(variable: Variable<unknown>, environment: Environment): string {
+function variableText(variable: Variable<unknown>, environment: Environment): string {
   const given = environment[variable.name] ?? '';
   if (given !== '') return given;
   const isTest = environment[VARIABLES.nodeEnvironment.name] === 'test';

@@ -89,13 +89,13 @@ export function notFound(what: string): DomainError {
 }
 
 /** What was looked up. @throws NOT_FOUND when there is none. */
-export function found<Value>(value: Value | undefined, what: string): Value {
+export function requireFound<Value>(value: Value | undefined, what: string): Value {
   if (value === undefined) throw notFound(what);
   return value;
 }
 
 /** What another record names, so that it has to be there. */
-export function present<Value>(value: Value | undefined, what: string): Value {
+export function requirePresent<Value>(value: Value | undefined, what: string): Value {
   if (value === undefined) throw new Error(`The ${what} is gone.`);
   return value;
 }
@@ -169,7 +169,7 @@ export function callerRefused(reason: keyof typeof CALLER_REFUSALS): CallerRefus
 }
 
 /** The message of whatever was thrown. The error of a host name with several addresses has messages only inside. */
-export function messageOf(error: unknown): string {
-  if (error instanceof AggregateError) return error.errors.map(messageOf).join('; ');
+export function errorMessage(error: unknown): string {
+  if (error instanceof AggregateError) return error.errors.map(errorMessage).join('; ');
   return error instanceof Error ? error.message : String(error);
 }

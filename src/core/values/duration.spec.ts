@@ -1,4 +1,4 @@
-import { durationFault, endOf, parseDuration } from './duration';
+import { durationFault, addDuration, parseDuration } from './duration';
 
 describe('Durations', () => {
   it.each([
@@ -35,6 +35,6 @@ describe('Durations', () => {
   });
 
   it('determine when something ends', () => {
-    expect(endOf('PT1H', '2026-11-20T23:30:00.000Z')).toBe('2026-11-21T00:30:00.000Z');
+    expect(addDuration('PT1H', '2026-11-20T23:30:00.000Z')).toBe('2026-11-21T00:30:00.000Z');
   });
 });

@@ -27,7 +27,7 @@ export function durationFault(text: string): string | undefined {
 }
 
 /** ISO 8601: when a valid duration that begins at `start` ends. */
-export function endOf(duration: string, start: string): string {
+export function addDuration(duration: string, start: string): string {
   return new Date(Date.parse(start) + millisecondsOf(duration)).toISOString();
 }
 

@@ -38,11 +38,11 @@ export class Seals {
     this.accepted = [this.sealing, ...previousSecrets.map((previous) => derivedKey(previous, purpose))];
   }
 
-  async of(content: Buffer): Promise<Buffer> {
+  async seal(content: Buffer): Promise<Buffer> {
     return sealBy(await this.sealing(), content);
   }
 
-  async isOf(seal: Buffer, content: Buffer): Promise<boolean> {
+  async verify(seal: Buffer, content: Buffer): Promise<boolean> {
     if (seal.length !== SEAL_BYTES) return false;
     for (const key of this.accepted) if (timingSafeEqual(seal, sealBy(await key(), content))) return true;
     return false;

@@ -1,12 +1,12 @@
 import { Controller, Get, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { ApiRoute } from '../../http/openapi/answer-members';
+import { ApiRoute } from '../../http/openapi/response-members';
 import { withAgentId } from '../../governance/agents/find-agent';
 import { RequiresScope } from '../../http/request/routes';
-import { ClientLeft } from '../../http/answers/answer-end';
+import { ClientSignal } from '../../http/responses/response-end';
 import { ApiList } from '../../http/lists/api-list.decorator';
 import { conditionsOf } from '../../http/lists/list.query';
-import { type ListAnswer, Lists } from '../../http/lists/lists';
+import { type ListResponse, Lists } from '../../http/lists/lists';
 import { EntryReader } from '../../ledger/reading/entry-reader';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { AuditEntryResponse } from './dto/audit-entry.response';
@@ -30,9 +30,9 @@ export class AuditController {
   )
   @ApiList(AuditEntryResponse, 'Entries, newest first unless asked otherwise.')
   async list(
-    @ClientLeft() leaving: AbortSignal,
+    @ClientSignal() leaving: AbortSignal,
     @Query() query: AuditListQuery,
-  ): Promise<ListAnswer<AuditEntryResponse>> {
+  ): Promise<ListResponse<AuditEntryResponse>> {
     const list = await this.lists.open('audit', query, { limit: 100, order: 'desc' }, leaving);
     const filters = await withAgentId(this.records, list.filters, 'agentId');
     const page = await this.entries.page(list.request(conditionsOf(filters, ENTRY_FILTERS)));

@@ -32,7 +32,7 @@ export function checkpointText({ origin, size, rootHash }: Checkpoint): string {
 }
 
 /** Short and unambiguous, for people: `<size>:<first 16 hex digits of the root hash>`. */
-export function nameOf({ size, rootHash }: TreeHead): string {
+export function checkpointLabel({ size, rootHash }: TreeHead): string {
   return `${size}:${rootHash.slice(0, NAME_DIGITS)}`;
 }
 

@@ -1,6 +1,6 @@
 import { Controller, Get, Param, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Answers, ApiRoute } from '../../http/openapi/answer-members';
+import { Answers, ApiRoute } from '../../http/openapi/response-members';
 import { RequiresScope } from '../../http/request/routes';
 import { ApiSequence, sequenceOf } from './sequence-parameter';
 import { Checkpoints } from './checkpoints.service';

@@ -5,8 +5,8 @@ import { StartCondition } from '../../ledger/database/start-condition';
 import { LedgerModule } from '../../ledger/ledger.module';
 import { CheckpointsController } from './checkpoints.controller';
 import { Checkpoints } from './checkpoints.service';
-import { refuseContradicted } from './found-database-check';
-import { CheckpointFiles, KeptCheckpoint, privateCheckpointFiles } from './kept-checkpoint';
+import { refuseContradicted } from './restore-check';
+import { CheckpointFiles, StoredCheckpoint, privateCheckpointFiles } from './stored-checkpoint';
 import { LogSigner } from './log-signer';
 import { RESTORATION } from './restorations';
 import { TreeProofs } from './tree-proofs';
@@ -17,7 +17,7 @@ import { TreeProofs } from './tree-proofs';
   providers: [
     { provide: StartCondition, useValue: new StartCondition(refuseContradicted) },
     { provide: CheckpointFiles, inject: [Configuration, Database], useFactory: privateCheckpointFiles },
-    KeptCheckpoint,
+    StoredCheckpoint,
     { provide: LogSigner, inject: [Configuration, CheckpointFiles], useFactory: LogSigner.open },
     Checkpoints,
     TreeProofs,

@@ -12,13 +12,13 @@ import { Database } from '../../ledger/database/database';
 import { LedgerService } from '../../ledger/ledger.service';
 import type { TreeHead } from '../../ledger/merkle/proof-check';
 import { TreeDamagedError } from '../../ledger/merkle/tree';
-import { Repeated } from '../../core/lifecycle/repeated';
+import { PeriodicTask } from '../../core/lifecycle/periodic-task';
 import { SingleFlight } from '../../core/concurrency/single-flight';
 import { TreeReader } from '../../ledger/reading/tree-reader';
 import { signatureVerdict } from '../../core/signed-notes/signed-note';
-import { within } from '../../core/concurrency/within';
-import { type IssuedCheckpoint, nameOf } from './checkpoint';
-import { CheckpointFiles, type FiledCheckpoint, KeptCheckpoint } from './kept-checkpoint';
+import { withTimeout } from '../../core/concurrency/with-timeout';
+import { type IssuedCheckpoint, checkpointLabel } from './checkpoint';
+import { CheckpointFiles, type FiledCheckpoint, StoredCheckpoint } from './stored-checkpoint';
 import { contradiction } from './tree-proofs';
 import { LogSigner } from './log-signer';
 import { recordRestoration, refusedRestoration } from './restorations';
@@ -42,7 +42,7 @@ export class Checkpoints implements OnModuleInit, OnApplicationBootstrap, Before
   lastSize = 0;
   /** The log contradicts the kept checkpoint, according to the last attempt to sign one. */
   isContradicted = false;
-  private readonly repeated = new Repeated(
+  private readonly repeated = new PeriodicTask(
     INTERVAL,
     async () => {
       await this.issue();
@@ -52,7 +52,7 @@ export class Checkpoints implements OnModuleInit, OnApplicationBootstrap, Before
 
   constructor(
     private readonly tree: TreeReader,
-    private readonly kept: KeptCheckpoint,
+    private readonly kept: StoredCheckpoint,
     private readonly signer: LogSigner,
     private readonly ledger: LedgerService,
     private readonly configuration: Configuration,
@@ -78,7 +78,7 @@ export class Checkpoints implements OnModuleInit, OnApplicationBootstrap, Before
     const stopped = this.repeated.stop();
     if (!this.repeated.hasBegun) return;
     const last = stopped.then(() => this.issueUnasked());
-    await within(last, LONGEST_LAST, undefined);
+    await withTimeout(last, LONGEST_LAST, undefined);
   }
 
   /**
@@ -123,12 +123,12 @@ export class Checkpoints implements OnModuleInit, OnApplicationBootstrap, Before
   }
 
   private async acceptRestored(tree: TreeHead, kept: FiledCheckpoint, why: string): Promise<void> {
-    const isAccepted = this.configuration.givenUpCheckpoints.includes(nameOf(kept));
+    const isAccepted = this.configuration.givenUpCheckpoints.includes(checkpointLabel(kept));
     if (!isAccepted) throw refusedRestoration(this.database.location, why, kept);
     await recordRestoration(this.ledger, tree, kept);
     await this.kept.write(this.signer.sign(await this.tree.head()).text);
     this.logger.warn(
-      `The database was accepted although ${why}. The checkpoint ${nameOf(kept)} is discarded, and the ledger records that.`,
+      `The database was accepted although ${why}. The checkpoint ${checkpointLabel(kept)} is discarded, and the ledger records that.`,
     );
     const { erasures, earlierErasures } = this.files;
     if (![erasures, ...earlierErasures].some((path) => existsSync(path)))
@@ -173,7 +173,7 @@ export class Checkpoints implements OnModuleInit, OnApplicationBootstrap, Before
   private refused(why: string, kept: FiledCheckpoint): DomainError {
     this.ledger.stops.stop(CAUSE, 'The log contradicts an earlier checkpoint, so nothing is written to it.');
     this.logger.fatal(
-      `THE LOG CONTRADICTS AN EARLIER CHECKPOINT: ${why}. The one kept in ${kept.path} is ${nameOf(kept)}. ` +
+      `THE LOG CONTRADICTS AN EARLIER CHECKPOINT: ${why}. The one kept in ${kept.path} is ${checkpointLabel(kept)}. ` +
         'No checkpoint is signed and nothing is written. Verify the log, and restore it from a backup.',
     );
     return new DomainError(

@@ -3,7 +3,7 @@ import { keptSeed } from '../../core/files/private-file';
 import type { TreeHead } from '../../ledger/merkle/proof-check';
 import { NoteSigner, type VerifierKey } from '../../core/signed-notes/signed-note';
 import { checkpointText, type IssuedCheckpoint } from './checkpoint';
-import type { CheckpointFiles } from './kept-checkpoint';
+import type { CheckpointFiles } from './stored-checkpoint';
 
 /** Signs in the name of this log. */
 export class LogSigner {

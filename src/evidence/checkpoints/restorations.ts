@@ -2,8 +2,8 @@ import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import { SYSTEM_CALLER } from '../../ledger/caller';
 import type { LedgerWriter } from '../../ledger/ledger.service';
 import type { TreeHead } from '../../ledger/merkle/proof-check';
-import { nameOf, type SignedCheckpoint } from './checkpoint';
-import { CheckpointContradictedError, type FiledCheckpoint } from './kept-checkpoint';
+import { checkpointLabel, type SignedCheckpoint } from './checkpoint';
+import { CheckpointContradictedError, type FiledCheckpoint } from './stored-checkpoint';
 import type { RecordKind } from '../../ledger/record-kind';
 
 /** The error with which the start is refused. */
@@ -11,7 +11,7 @@ export function refusedRestoration(location: string, why: string, kept: FiledChe
   return new CheckpointContradictedError(
     `The database ${location} does not extend the checkpoint kept in ${kept.path}: ${why}. ` +
       'It is an older backup, its history was rewritten, or it is another log with the same key. Start with the right database; or, to continue with this one, ' +
-      `start once with ACCEPT_RESTORED_DATABASE=${nameOf(kept)}, which is recorded in the ledger.`,
+      `start once with ACCEPT_RESTORED_DATABASE=${checkpointLabel(kept)}, which is recorded in the ledger.`,
   );
 }
 

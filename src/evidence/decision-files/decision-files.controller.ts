@@ -1,10 +1,10 @@
 import { Controller, Get, Param, Res, type StreamableFile } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Answers, ApiRoute } from '../../http/openapi/answer-members';
+import { Answers, ApiRoute } from '../../http/openapi/response-members';
 import type { Response } from 'express';
 import { EXECUTION } from '../../governance/executions/execution.entity';
-import { ClientLeft } from '../../http/answers/answer-end';
-import { streamedFile } from '../../http/answers/streamed-answers';
+import { ClientSignal } from '../../http/responses/response-end';
+import { streamedFile } from '../../http/responses/streamed-responses';
 import { ApiRecordId } from '../../http/openapi/documentation.decorators';
 import { Caller } from '../../http/input/caller.decorator';
 import { ApiErrors, RequiresScope } from '../../http/request/routes';
@@ -33,7 +33,7 @@ export class DecisionFilesController {
   @ApiErrors('CONFLICT', 'CONTENT_ERASED')
   async get(
     @Caller() { ip: address }: Caller,
-    @ClientLeft() leaving: AbortSignal,
+    @ClientSignal() leaving: AbortSignal,
     @Param('id') id: string,
     @Res({ passthrough: true }) response: Response,
   ): Promise<StreamableFile> {

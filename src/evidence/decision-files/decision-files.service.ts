@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
-import { contentErased, found } from '../../core/errors/domain-error';
+import { contentErased, requireFound } from '../../core/errors/domain-error';
 import type { JsonObject, JsonValue } from '../../core/json/json-value';
 import { AGENT } from '../../governance/agents/agent.entity';
 import { DECISION } from '../../governance/decisions/decision.entity';
@@ -8,20 +8,20 @@ import { GRANT } from '../../governance/decisions/grants/grant.entity';
 import { type Execution, EXECUTION } from '../../governance/executions/execution.entity';
 import { personNamedBy } from '../../governance/permissions/principals';
 import { PastPolicies, type PastRuleSets } from '../../governance/policies/past-policies';
-import { type Receiver, StreamedAnswers } from '../../http/answers/streamed-answers';
+import { type Receiver, StreamedAnswers } from '../../http/responses/streamed-responses';
 import { SYSTEM_CALLER } from '../../ledger/caller';
 import { canonicalJson } from '../../ledger/chain/canonical-json';
 import { TreeDamagedError } from '../../ledger/merkle/tree';
-import { type AnsweredListedEntry, EntryReader } from '../../ledger/reading/entry-reader';
+import { type ParsedListedEntry, EntryReader } from '../../ledger/reading/entry-reader';
 import { RecordHistory } from '../../ledger/record-history';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import type { IssuedCheckpoint } from '../checkpoints/checkpoint';
 import { Checkpoints } from '../checkpoints/checkpoints.service';
 import { TreeProofs } from '../checkpoints/tree-proofs';
-import { pageAfter } from '../events/live-entries';
+import { pageAfter } from '../events/entry-tail';
 import { ProvenanceProofResponse } from '../provenance/dto/provenance.dto';
 import { DECISION_FILE_FORMAT } from './dto/decision-file.response';
-import { earlierIn, evidenceNamedIn, isErasing, type NamedAgent, type NamedRecord } from './named-evidence';
+import { earlierIn, evidenceNamedIn, isErasing, type NamedAgent, type NamedRecord } from './evidence-index';
 
 /** Most executions, decisions and grants of one file. */
 const MOST_REACHED = 1_000;
@@ -37,7 +37,7 @@ interface Contents {
 
 /** The entries about everything that is reached, and by execution the person on whose behalf it is. */
 interface Reached {
-  readonly entries: readonly AnsweredListedEntry[];
+  readonly entries: readonly ParsedListedEntry[];
   readonly people: ReadonlyMap<string, string>;
 }
 
@@ -60,7 +60,7 @@ export class DecisionFiles {
   /** @throws NOT_FOUND; CONTENT_ERASED; CONFLICT for what was decided before version 2; UNAVAILABLE. */
   async open(id: string, receiver: Receiver): Promise<Readable> {
     const { stream } = await this.streams.open(receiver, async () => {
-      const execution = found(await this.records.find(EXECUTION, id, SYSTEM_CALLER), 'execution');
+      const execution = requireFound(await this.records.find(EXECUTION, id, SYSTEM_CALLER), 'execution');
       return { stream: Readable.from(this.text(await this.contents(execution, receiver.leaving))) };
     });
     return stream;
@@ -93,7 +93,7 @@ export class DecisionFiles {
   private async covered(
     execution: Execution,
     leaving: AbortSignal,
-  ): Promise<{ readonly entries: readonly AnsweredListedEntry[]; readonly checkpoint: IssuedCheckpoint }> {
+  ): Promise<{ readonly entries: readonly ParsedListedEntry[]; readonly checkpoint: IssuedCheckpoint }> {
     // Read before the entries, so that none that it covers is missing.
     const last = this.checkpoints.last();
     const entries = await this.entriesOf(execution, leaving);
@@ -105,7 +105,7 @@ export class DecisionFiles {
     return { entries: upTo, checkpoint };
   }
 
-  private async entriesOf({ id, decisionId }: Execution, leaving: AbortSignal): Promise<AnsweredListedEntry[]> {
+  private async entriesOf({ id, decisionId }: Execution, leaving: AbortSignal): Promise<ParsedListedEntry[]> {
     const entries = await this.entriesAbout(id, leaving);
     if (decisionId !== null) entries.push(...(await this.entriesAbout(decisionId, leaving)));
     return entries.sort((one, other) => one.sequence - other.sequence);
@@ -117,11 +117,11 @@ export class DecisionFiles {
    */
   private async withReached(
     { id }: Execution,
-    own: readonly AnsweredListedEntry[],
+    own: readonly ParsedListedEntry[],
     size: number,
     leaving: AbortSignal,
   ): Promise<Reached> {
-    const entries: AnsweredListedEntry[] = [];
+    const entries: ParsedListedEntry[] = [];
     const people = new Map<string, string>();
     const reached = [id];
     const known = new Set<string>();
@@ -151,11 +151,14 @@ export class DecisionFiles {
     );
   }
 
-  private async entriesAbout(subjectId: string, leaving: AbortSignal): Promise<AnsweredListedEntry[]> {
-    const entries: AnsweredListedEntry[] = [];
+  private async entriesAbout(subjectId: string, leaving: AbortSignal): Promise<ParsedListedEntry[]> {
+    const entries: ParsedListedEntry[] = [];
     const conditions = [{ column: 'subjectId', comparison: 'equals', value: subjectId }] as const;
     for (let more = true; more;) {
-      const page = await this.entries.page({ ...pageAfter(entries.at(-1)?.sequence ?? 0, conditions), leaving });
+      const page = await this.entries.page({
+        ...pageAfter(entries.at(-1)?.sequence ?? 0, conditions),
+        signal: leaving,
+      });
       entries.push(...page.rows);
       ({ more } = page);
     }
@@ -208,7 +211,7 @@ export class DecisionFiles {
   }
 
   private async provenEntry(sequence: number, checkpoint: IssuedCheckpoint): Promise<JsonObject> {
-    const entry = found(await this.entries.find(sequence), 'provenance entry');
+    const entry = requireFound(await this.entries.find(sequence), 'provenance entry');
     // Erased since the file was begun.
     if (entry.erased !== null) throw contentErased(`the entry ${sequence}`, entry.erased);
     const { tree, hashes } = await this.proofs.inclusion(sequence, checkpoint.size);

@@ -4,7 +4,7 @@ import { appendFile, open, readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { unavailable } from '../../core/errors/domain-error';
 import { OWNER_ONLY, syncToDisk } from '../../core/files/private-file';
-import { CheckpointFiles } from '../checkpoints/kept-checkpoint';
+import { CheckpointFiles } from '../checkpoints/stored-checkpoint';
 import { Database } from '../../ledger/database/database';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { ERASABLE_TYPES, ERASURE, type ErasureSubject } from './erasure.entity';

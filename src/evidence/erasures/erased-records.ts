@@ -7,7 +7,7 @@ import type { Execution, ExecutionOutcome } from '../../governance/executions/ex
 const OPEN: ReadonlySet<ExecutionOutcome> = new Set(['pending_approval', 'approved', 'running']);
 
 /** Whether an execution, or the decision that it depends on, is not settled yet. */
-export function isOpen(record: Pick<Execution, 'outcome'> | Pick<Decision, 'status'>): boolean {
+export function isUnsettled(record: Pick<Execution, 'outcome'> | Pick<Decision, 'status'>): boolean {
   return 'outcome' in record ? OPEN.has(record.outcome) : record.status === 'proposed';
 }
 

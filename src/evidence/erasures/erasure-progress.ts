@@ -1,5 +1,5 @@
 import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
-import { Repeated } from '../../core/lifecycle/repeated';
+import { PeriodicTask } from '../../core/lifecycle/periodic-task';
 import { SYSTEM_CALLER } from '../../ledger/caller';
 import { Database } from '../../ledger/database/database';
 import { LedgerService } from '../../ledger/ledger.service';
@@ -34,7 +34,7 @@ interface UnderWay {
 @Injectable()
 export class ErasureProgress implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly logger = new Logger('Erasures');
-  private readonly repeated = new Repeated(
+  private readonly repeated = new PeriodicTask(
     INTERVAL,
     () => this.look(),
     (error) => this.logger.error(`Erasures are not completed yet: ${String(error)}`),

@@ -1,15 +1,15 @@
 import { Body, Controller, Get, Param, Post, Query, Res } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
-import { Answers, ApiRoute } from '../../http/openapi/answer-members';
+import { Answers, ApiRoute } from '../../http/openapi/response-members';
 import type { Response } from 'express';
-import { found } from '../../core/errors/domain-error';
-import { ClientLeft } from '../../http/answers/answer-end';
+import { requireFound } from '../../core/errors/domain-error';
+import { ClientSignal } from '../../http/responses/response-end';
 import { ApiList } from '../../http/lists/api-list.decorator';
 import { ListQuery } from '../../http/lists/list.query';
-import { type ListAnswer, Lists } from '../../http/lists/lists';
+import { type ListResponse, Lists } from '../../http/lists/lists';
 import { ApiRecordId } from '../../http/openapi/documentation.decorators';
 import { Caller } from '../../http/input/caller.decorator';
-import { RequiresScope, Marked } from '../../http/request/routes';
+import { RequiresScope, SetRouteMetadata } from '../../http/request/routes';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { CreateErasureRequest, ErasureResponse } from './dto/erasure.dto';
 import { ERASURE } from './erasure.entity';
@@ -17,7 +17,7 @@ import { ErasuresService } from './erasures.service';
 
 @ApiTags('Erasures')
 @RequiresScope('audit')
-@Marked({ refusesRepeatedNames: true })
+@SetRouteMetadata({ refusesRepeatedNames: true })
 @Controller('erasures')
 export class ErasuresController {
   constructor(
@@ -55,7 +55,7 @@ export class ErasuresController {
   @Get()
   @ApiRoute('List erasures', 'Includes erasures that are not complete yet.')
   @ApiList(ErasureResponse, 'Erasures in order of creation.')
-  async list(@ClientLeft() leaving: AbortSignal, @Query() query: ListQuery): Promise<ListAnswer<ErasureResponse>> {
+  async list(@ClientSignal() leaving: AbortSignal, @Query() query: ListQuery): Promise<ListResponse<ErasureResponse>> {
     const list = await this.lists.open('erasures', query, { limit: 50, order: 'asc' }, leaving);
     return list.answer(await this.records.page(ERASURE, list.request([])), ErasureResponse.from);
   }
@@ -65,6 +65,6 @@ export class ErasuresController {
   @ApiRecordId(ERASURE)
   @Answers({ type: ErasureResponse, description: 'The erasure.' })
   async get(@Param('id') id: string): Promise<ErasureResponse> {
-    return ErasureResponse.from(found(await this.records.find(ERASURE, id), 'erasure'));
+    return ErasureResponse.from(requireFound(await this.records.find(ERASURE, id), 'erasure'));
   }
 }

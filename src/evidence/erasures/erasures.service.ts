@@ -15,7 +15,7 @@ import type { LedgerTransaction } from '../../ledger/ledger-transaction';
 import { ErasedIds, lineOf } from './erased-ids';
 import { type Grant, GRANT } from '../../governance/decisions/grants/grant.entity';
 import { revokeGrant } from '../../governance/decisions/grants/grant-changes';
-import { erasedDecision, erasedExecution, erasedGrant, isOpen, requireAge, stillOpen } from './erased-records';
+import { erasedDecision, erasedExecution, erasedGrant, isUnsettled, requireAge, stillOpen } from './erased-records';
 import { ERASURE, type Erasure, type ErasureSubject } from './erasure.entity';
 import { forgetAnswers } from '../../ledger/idempotency/idempotency-store';
 import { emptyEntriesOf } from '../../ledger/writing/leftover-statements';
@@ -29,7 +29,7 @@ export interface ErasureAnswer {
 }
 
 /** Records that are to be erased together. */
-interface Found {
+interface ErasureTargets {
   readonly entities: Map<string, GovernedEntity | null>;
   readonly executions: Map<string, Execution>;
   readonly decisions: Map<string, Decision>;
@@ -45,7 +45,7 @@ const RESTORED =
   'The service was started with a database from a backup that is older than an erasure, so the erased contents were there again.';
 
 /** Whether a subject is there, or the erasure that took its contents; that is null if RETAIN_CONTENT took them. */
-type Standing = 'unknown' | 'there' | { readonly erasedBy: string | null };
+type SubjectStatus = 'unknown' | 'there' | { readonly erasedBy: string | null };
 
 /** Begins erasures: the records at once, in one commit; what older entries hold about them follows. */
 @Injectable()
@@ -92,7 +92,7 @@ export class ErasuresService implements OnModuleInit {
    */
   eraseAgain(subjects: readonly ErasureSubject[], reason: string): Promise<Erasure | null> {
     return this.ledger.write(SYSTEM_CALLER, async (transaction) => {
-      const found: Found = { entities: new Map(), executions: new Map(), decisions: new Map(), gone: [] };
+      const found: ErasureTargets = { entities: new Map(), executions: new Map(), decisions: new Map(), gone: [] };
       const back: ErasureSubject[] = [];
       for (const subject of subjects) if ((await find(transaction, subject, found)) === 'there') back.push(subject);
       if (back.length === 0) return null;
@@ -102,8 +102,8 @@ export class ErasuresService implements OnModuleInit {
   }
 
   private async begin(transaction: LedgerTransaction, request: NewErasure): Promise<ErasureAnswer> {
-    const found: Found = { entities: new Map(), executions: new Map(), decisions: new Map(), gone: [] };
-    const standings: Standing[] = [];
+    const found: ErasureTargets = { entities: new Map(), executions: new Map(), decisions: new Map(), gone: [] };
+    const standings: SubjectStatus[] = [];
     for (const [index, subject] of request.subjects.entries()) {
       const standing = await find(transaction, subject, found);
       if (standing === 'unknown') throw unknown(`subjects[${index}]`, subject.type);
@@ -117,7 +117,11 @@ export class ErasuresService implements OnModuleInit {
     return { erasure: await this.take(transaction, request, found), isNew: true };
   }
 
-  private async take(transaction: LedgerTransaction, { subjects, reason }: NewErasure, found: Found): Promise<Erasure> {
+  private async take(
+    transaction: LedgerTransaction,
+    { subjects, reason }: NewErasure,
+    found: ErasureTargets,
+  ): Promise<Erasure> {
     const unfinished = { completedAt: null, entries: null, records: null, unsalted: null };
     const record = { id: transaction.newId(ERASURE), subjects, reason, createdAt: transaction.now, ...unfinished };
     const erasure = transaction.insert(ERASURE, record, { action: 'erasure.begun' });
@@ -125,15 +129,15 @@ export class ErasuresService implements OnModuleInit {
     const ids = [...found.entities.keys(), ...found.executions.keys(), ...found.decisions.keys(), ...grants];
     // Answers to the record's own writes are older than RETAIN_AT_LEAST and gone, but a later refusal may repeat a
     // reviewer's words.
-    transaction.writeAside(forgetAnswers(this.database.dialect, ids));
+    transaction.writeWithoutEntry(forgetAnswers(this.database.dialect, ids));
     return erasure;
   }
 
-  private async refuseOpenOrYoung(transaction: LedgerTransaction, found: Found): Promise<void> {
+  private async refuseOpenOrYoung(transaction: LedgerTransaction, found: ErasureTargets): Promise<void> {
     for (const { id, outcome } of found.executions.values())
-      if (isOpen({ outcome })) throw stillOpen(`The execution ${id}`, outcome);
+      if (isUnsettled({ outcome })) throw stillOpen(`The execution ${id}`, outcome);
     for (const { id, status } of found.decisions.values())
-      if (isOpen({ status })) throw stillOpen(`The decision ${id}`, status);
+      if (isUnsettled({ status })) throw stillOpen(`The decision ${id}`, status);
     const { retainAtLeast } = this.configuration;
     const kinds = [
       ['entity', ENTITY, found.entities],
@@ -150,7 +154,11 @@ export class ErasuresService implements OnModuleInit {
 }
 
 /** Adds the subject, and what goes with it. */
-async function find(transaction: LedgerTransaction, { type, id }: ErasureSubject, found: Found): Promise<Standing> {
+async function find(
+  transaction: LedgerTransaction,
+  { type, id }: ErasureSubject,
+  found: ErasureTargets,
+): Promise<SubjectStatus> {
   if (type === 'entity') return findEntity(transaction, id, found);
   const { execution, decision } = await pairOf(transaction, type, id);
   if (execution === undefined && decision === undefined) return 'unknown';
@@ -162,7 +170,7 @@ async function find(transaction: LedgerTransaction, { type, id }: ErasureSubject
   return erasedBy(await transaction.detailsOf(type === 'execution' ? EXECUTION : DECISION, id, [`${type}.erased`]));
 }
 
-async function findEntity(transaction: LedgerTransaction, id: string, found: Found): Promise<Standing> {
+async function findEntity(transaction: LedgerTransaction, id: string, found: ErasureTargets): Promise<SubjectStatus> {
   const entity = await transaction.find(ENTITY, id);
   const erased = await transaction.detailsOf(ENTITY, id, ['entity.erased']);
   if (erased !== undefined) found.gone.push({ type: 'entity', id });
@@ -176,12 +184,12 @@ async function findEntity(transaction: LedgerTransaction, id: string, found: Fou
 async function takeAgain(transaction: LedgerTransaction, gone: readonly ErasureSubject[]): Promise<void> {
   const decisions = gone.flatMap(({ type, id }) => (type === 'decision' ? id : []));
   const grants = await grantsOf(transaction, decisions);
-  for (const { type, id } of gone) transaction.writeAside(emptyEntriesOf(type, id));
-  for (const { id } of grants) transaction.writeAside(emptyEntriesOf(GRANT.subjectType, id));
+  for (const { type, id } of gone) transaction.writeWithoutEntry(emptyEntriesOf(type, id));
+  for (const { id } of grants) transaction.writeWithoutEntry(emptyEntriesOf(GRANT.subjectType, id));
 }
 
 /** Ids sort by creation. */
-function newestOf(standings: readonly Standing[]): string | undefined {
+function newestOf(standings: readonly SubjectStatus[]): string | undefined {
   const ids = standings.flatMap((standing) => (typeof standing === 'object' ? (standing.erasedBy ?? []) : []));
   return ids.sort().at(-1);
 }
@@ -204,7 +212,7 @@ async function pairOf(
 }
 
 /** What waits in a backup was settled after the backup was made. Executions that run in it are ended by the start. */
-function cancelOpen(transaction: LedgerTransaction, found: Found, reason: string): void {
+function cancelOpen(transaction: LedgerTransaction, found: ErasureTargets, reason: string): void {
   const { now } = transaction;
   for (const execution of found.executions.values()) {
     if (cancelConflict(execution) !== null) continue;
@@ -213,7 +221,7 @@ function cancelOpen(transaction: LedgerTransaction, found: Found, reason: string
     found.executions.set(execution.id, transaction.update(EXECUTION, ended, note));
   }
   for (const decision of found.decisions.values()) {
-    if (!isOpen(decision)) continue;
+    if (!isUnsettled(decision)) continue;
     const ended = { ...decision, status: 'cancelled', updatedAt: now, resolvedAt: now } as const;
     const note = { ...cancelledNote(decision, reason), bySystem: true } as const;
     found.decisions.set(decision.id, transaction.update(DECISION, ended, note));
@@ -221,7 +229,11 @@ function cancelOpen(transaction: LedgerTransaction, found: Found, reason: string
 }
 
 /** The records themselves, each with the entry that says so. @returns the ids of the grants that go with them */
-async function takeAll(transaction: LedgerTransaction, found: Found, erasureId: string | null): Promise<string[]> {
+async function takeAll(
+  transaction: LedgerTransaction,
+  found: ErasureTargets,
+  erasureId: string | null,
+): Promise<string[]> {
   const details = { erasureId };
   for (const [id, entity] of found.entities) {
     if (entity !== null) {
@@ -278,7 +290,7 @@ function grantsOf(transaction: LedgerTransaction, decisionIds: readonly string[]
   );
 }
 
-function erasedBy(details: JsonObject | null | undefined): Standing {
+function erasedBy(details: JsonObject | null | undefined): SubjectStatus {
   const id = details?.['erasureId'];
   return { erasedBy: typeof id === 'string' ? id : null };
 }

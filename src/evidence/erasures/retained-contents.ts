@@ -1,6 +1,6 @@
 import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import { Configuration } from '../../core/config/configuration';
-import { Repeated } from '../../core/lifecycle/repeated';
+import { PeriodicTask } from '../../core/lifecycle/periodic-task';
 import { type Decision, DECISION } from '../../governance/decisions/decision.entity';
 import { EXECUTION, type Execution } from '../../governance/executions/execution.entity';
 import { SYSTEM_CALLER } from '../../ledger/caller';
@@ -8,7 +8,7 @@ import { Database } from '../../ledger/database/database';
 import { forgetAnswers, KEPT_FOR } from '../../ledger/idempotency/idempotency-store';
 import { LedgerService } from '../../ledger/ledger.service';
 import { byId } from '../../ledger/lookup';
-import { isOpen } from './erased-records';
+import { isUnsettled } from './erased-records';
 import { eraseDecisions, eraseExecution } from './erasures.service';
 
 /** Average milliseconds between looks: at least one a minute. */
@@ -46,7 +46,7 @@ interface OldRecord {
 @Injectable()
 export class RetainedContents implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly logger = new Logger('Erasures');
-  private readonly repeated = new Repeated(
+  private readonly repeated = new PeriodicTask(
     INTERVAL,
     () => this.eraseOld(),
     (error) => this.logger.error(`Contents whose time is over are not erased yet: ${String(error)}`),
@@ -86,11 +86,11 @@ export class RetainedContents implements OnApplicationBootstrap, OnModuleDestroy
       ...executions.map(({ id }) => byId(EXECUTION, id)),
       ...decisionIds.map((id) => byId(DECISION, id)),
     ];
-    await this.ledger.prefetching(...lookups).write(SYSTEM_CALLER, async (transaction) => {
+    await this.ledger.withLookups(...lookups).write(SYSTEM_CALLER, async (transaction) => {
       const old: Execution[] = [];
       for (const { id } of executions) {
         const execution = await transaction.find(EXECUTION, id);
-        if (execution?.erased === false && !isOpen(execution)) old.push(execution);
+        if (execution?.erased === false && !isUnsettled(execution)) old.push(execution);
       }
       // The result of one was reported meanwhile: the next look leaves that out.
       if (old.some(({ completedAt }) => completedAt !== null && completedAt > before)) return;
@@ -98,13 +98,13 @@ export class RetainedContents implements OnApplicationBootstrap, OnModuleDestroy
       const found: Decision[] = [];
       for (const id of decisionIds) {
         const decision = await transaction.find(DECISION, id);
-        if (decision?.erased === false && !isOpen(decision)) found.push(decision);
+        if (decision?.erased === false && !isUnsettled(decision)) found.push(decision);
       }
       const grants = await eraseDecisions(transaction, found, null);
       // A rejection binds for a day, and the refusals that repeat its words are kept for another one. A grant may have been
       // revoked just now.
       const ids = retainContent >= 2 * KEPT_FOR ? grants : [...lookups.map(({ value }) => value), ...grants];
-      if (ids.length > 0) transaction.writeAside(forgetAnswers(this.database.dialect, ids));
+      if (ids.length > 0) transaction.writeWithoutEntry(forgetAnswers(this.database.dialect, ids));
     });
     return executions.length === EXECUTIONS_AT_ONCE || decisions.length === room;
   }

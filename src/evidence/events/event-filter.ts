@@ -1,6 +1,6 @@
 import type { Condition } from '../../ledger/record-page';
 import { matchesAction } from '../../core/values/action-pattern';
-import { equalities } from '../../http/lists/list.query';
+import { equalityConditions } from '../../http/lists/list.query';
 import type { ListedEntry } from '../../ledger/reading/entry-reader';
 
 /** Which entries are requested; members left out do not restrict them. */
@@ -26,7 +26,7 @@ export function matchesFilter(filter: EventFilter, entry: FilteredMembers): bool
 export function conditionsOfFilter({ actions = [], ...ids }: EventFilter): Condition[] {
   const [only = '*', ...others] = actions;
   const action = others.length === 0 && !only.endsWith('*') ? only : undefined;
-  return equalities({ ...ids, action });
+  return equalityConditions({ ...ids, action });
 }
 
 /** Longest pattern in characters. */
@@ -36,7 +36,7 @@ const ANY = '*';
 const FAMILY_END = '.*';
 
 /** What is wrong with a pattern that names one action, or a family of them as `<family>.*`; undefined if nothing is. */
-export function actionPatternFault(pattern: string): string | undefined {
+export function eventPatternFault(pattern: string): string | undefined {
   const name = pattern.endsWith(FAMILY_END) ? pattern.slice(0, -FAMILY_END.length) : pattern;
   return name === '' || name.includes('*')
     ? 'must be an action, such as entity.created, or a family of actions, such as entity.*'
@@ -45,7 +45,7 @@ export function actionPatternFault(pattern: string): string | undefined {
 
 /** What is wrong with a pattern of actions, among which `*` means every action; undefined if nothing is. */
 export function actionPatternOrAnyFault(pattern: string): string | undefined {
-  return pattern === ANY || actionPatternFault(pattern) === undefined
+  return pattern === ANY || eventPatternFault(pattern) === undefined
     ? undefined
     : 'must be an action, such as entity.created, a family of actions, such as entity.*, or * for every action';
 }

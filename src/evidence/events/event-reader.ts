@@ -1,18 +1,18 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { hasAgentId, withAgentId } from '../../governance/agents/find-agent';
-import type { EventStream } from '../../http/answers/event-stream';
+import type { EventStream } from '../../http/responses/event-stream';
 import type { CounterReader } from '../../ledger/reading/counter-reader';
 import type { EntryReader } from '../../ledger/reading/entry-reader';
 import type { RecordReader } from '../../ledger/reading/record-reader';
 import { conditionsOfFilter, type EventFilter } from './event-filter';
-import { EventChunk, type LiveEntries, pageAfter } from './live-entries';
+import { EventChunk, type EntryTail, pageAfter } from './entry-tail';
 
 /** Sources of entries: past ones, and new ones as they are written. */
 export interface EventSource {
   readonly records: RecordReader;
   readonly entries: EntryReader;
   readonly counters: CounterReader;
-  readonly live: LiveEntries;
+  readonly live: EntryTail;
 }
 
 /** One reader of events: it reads past entries at its own pace, then follows new ones together with all others. */
@@ -43,7 +43,7 @@ export class EventReader {
   /** Sends new entries until the stream is over, or what was committed has to be read again, by the agent's id. */
   private async follow(): Promise<void> {
     while (!this.isOver) {
-      const chunk = await this.source.live.after(this.position, this.stream.signal);
+      const chunk = await this.source.live.readAfter(this.position, this.stream.signal);
       if (this.mayHaveItsAgent(chunk)) return;
       const bytes = chunk.bytes(this.filter);
       this.position = Math.max(this.position, chunk.last);

@@ -1,15 +1,15 @@
 import { Controller, Get, Query, Res } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
-import { ApiRoute } from '../../http/openapi/answer-members';
-import { ClientLeft } from '../../http/answers/answer-end';
-import { ApiEventStream, EventStream, LastEventId } from '../../http/answers/event-stream';
+import { ApiRoute } from '../../http/openapi/response-members';
+import { ClientSignal } from '../../http/responses/response-end';
+import { ApiEventStream, EventStream, LastEventId } from '../../http/responses/event-stream';
 import { Caller } from '../../http/input/caller.decorator';
-import { RequiresScope, Marked } from '../../http/request/routes';
+import { RequiresScope, SetRouteMetadata } from '../../http/request/routes';
 import { EventsService } from './events.service';
 import { QueryAgent } from '../../governance/agents/dto/agent.dto';
 import { QueryInteger, QueryText, QueryTexts } from '../../http/validation/query-fields';
-import { actionPatternFault, LONGEST_PATTERN } from './event-filter';
+import { eventPatternFault, LONGEST_PATTERN } from './event-filter';
 
 export class EventsQuery {
   @QueryInteger({
@@ -21,7 +21,7 @@ export class EventsQuery {
 
   @QueryTexts({
     maxItems: 50,
-    item: { max: LONGEST_PATTERN, rule: actionPatternFault },
+    item: { max: LONGEST_PATTERN, rule: eventPatternFault },
     description: 'Only events of one of these actions, each an action or a family of them, such as `entity.*`.',
   })
   readonly action?: string[];
@@ -44,7 +44,7 @@ export class EventsController {
   constructor(private readonly events: EventsService) {}
 
   @Get()
-  @Marked({ repeatable: ['action'] })
+  @SetRouteMetadata({ repeatable: ['action'] })
   @ApiRoute(
     'Follow the audit trail',
     'Server-sent events, one for each audit entry, in order, whichever process wrote it. A client that reconnects ' +
@@ -61,7 +61,7 @@ export class EventsController {
     @Caller() caller: Caller,
     @Query() { after, action, ...ids }: EventsQuery,
     @LastEventId() lastEventId: number | undefined,
-    @ClientLeft() leaving: AbortSignal,
+    @ClientSignal() leaving: AbortSignal,
     @Res() response: Response,
   ): Promise<void> {
     const filter = action === undefined ? ids : { ...ids, actions: action };

@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { EventsService } from './events.service';
-import { LiveEntries } from './live-entries';
+import { EntryTail } from './entry-tail';
 import { EventsController } from './events.controller';
 
-@Module({ controllers: [EventsController], providers: [EventsService, LiveEntries], exports: [LiveEntries] })
+@Module({ controllers: [EventsController], providers: [EventsService, EntryTail], exports: [EntryTail] })
 export class EventsModule {}

@@ -1,21 +1,21 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { invalidField, unavailable } from '../../core/errors/domain-error';
-import type { EventStream } from '../../http/answers/event-stream';
+import type { EventStream } from '../../http/responses/event-stream';
 import { ShutdownGuard } from '../../http/shutdown/shutdown';
-import { Gates, nameOf } from '../../http/gates';
+import { Gates, callerKey } from '../../http/gates';
 import type { Caller } from '../../ledger/caller';
 import { CounterReader } from '../../ledger/reading/counter-reader';
 import { EntryReader } from '../../ledger/reading/entry-reader';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import type { EventFilter } from './event-filter';
 import { EventReader, type EventSource } from './event-reader';
-import { LiveEntries } from './live-entries';
+import { EntryTail } from './entry-tail';
 
 /** Seconds after which a client that found no place may retry. */
 const RETRY_AFTER = 5;
 
 /** What a client asks for. */
-interface EventsAsked {
+interface EventsRequest {
   readonly filter: EventFilter;
   readonly after?: number | undefined;
   /** Takes precedence over `after`. */
@@ -37,7 +37,7 @@ export class EventsService {
     private readonly counters: CounterReader,
     private readonly gate: ShutdownGuard,
     entries: EntryReader,
-    live: LiveEntries,
+    live: EntryTail,
   ) {
     this.source = { records, entries, counters, live };
   }
@@ -46,12 +46,12 @@ export class EventsService {
    * Sends what is asked for until the stream is over.
    * @throws VALIDATION_ERROR for a position beyond the head; UNAVAILABLE when too many streams are open.
    */
-  async begin(caller: Caller, asked: EventsAsked, stream: EventStream): Promise<void> {
+  async begin(caller: Caller, asked: EventsRequest, stream: EventStream): Promise<void> {
     const head = await this.counters.headSequence();
-    const after = placeIn(asked, head);
+    const after = startSequence(asked, head);
     if (this.gate.isClosed) throw unavailable('The service is stopping.');
     if (stream.signal.aborted) return;
-    const pass = this.gates.of('eventStreams').tryEnter(nameOf(caller));
+    const pass = this.gates.of('eventStreams').tryEnter(callerKey(caller));
     if (pass === null) throw unavailable('Too many event streams are open.', RETRY_AFTER);
     stream.signal.addEventListener('abort', () => pass.leave(), { once: true });
     this.gate.signal.addEventListener('abort', () => stream.end(), { once: true, signal: stream.signal });
@@ -70,7 +70,7 @@ export class EventsService {
 }
 
 /** The sequence after which a stream begins. */
-function placeIn({ lastEventId, after }: EventsAsked, head: number): number {
+function startSequence({ lastEventId, after }: EventsRequest, head: number): number {
   const place = lastEventId ?? after ?? head;
   if (place <= head) return place;
   const field = lastEventId === undefined ? 'query.after' : 'header.Last-Event-ID';

@@ -1,8 +1,8 @@
 import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import { Configuration } from '../../core/config/configuration';
-import { inTurns } from '../../core/concurrency/turn';
-import { within } from '../../core/concurrency/within';
-import { Repeated } from '../../core/lifecycle/repeated';
+import { yieldBetween } from '../../core/concurrency/time-slice';
+import { withTimeout } from '../../core/concurrency/with-timeout';
+import { PeriodicTask } from '../../core/lifecycle/periodic-task';
 import { type Agent, AGENT } from '../../governance/agents/agent.entity';
 import { AgentEmails, type MailRecipient } from '../../governance/agents/agent-emails';
 import { Approvers, JUDGED } from '../../governance/decisions/approvers';
@@ -11,7 +11,7 @@ import { SYSTEM_CALLER } from '../../ledger/caller';
 import { LedgerService } from '../../ledger/ledger.service';
 import { CounterReader } from '../../ledger/reading/counter-reader';
 import { RecordReader } from '../../ledger/reading/record-reader';
-import { DeliveryProgressStore } from '../webhooks/delivery/delivery-progress-store';
+import { DeliveryProgressStore } from '../webhooks/delivery/delivery-position-store';
 import { WebhookBodies } from '../webhooks/messages/webhook-bodies';
 import { escapeForMail, MailSender, mailText } from './mail-sender';
 
@@ -63,7 +63,7 @@ export class MailDispatcher implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly logger = new Logger('Mail');
   private readonly places = new Map<string, Place>();
   private readonly outcomes = { sent: 0, failed: 0 };
-  private readonly repeated = new Repeated(
+  private readonly repeated = new PeriodicTask(
     INTERVAL,
     () => this.look(),
     (error) => this.logger.warn(`Mails cannot be sent now: ${String(error)}`),
@@ -87,7 +87,7 @@ export class MailDispatcher implements OnApplicationBootstrap, OnModuleDestroy {
 
   async onModuleDestroy(): Promise<void> {
     const stopped = this.repeated.stop();
-    await within(stopped, GRACE, undefined);
+    await withTimeout(stopped, GRACE, undefined);
     // A server that does not answer holds nobody up.
     this.sender.stop();
     await stopped;
@@ -179,7 +179,7 @@ export class MailDispatcher implements OnApplicationBootstrap, OnModuleDestroy {
     let last = 0;
     for await (const decisions of this.records.columns(DECISION, JUDGED, range, SYSTEM_CALLER)) {
       const couldApprove = await judgeOf(decisions);
-      for await (const decision of inTurns(decisions)) {
+      for await (const decision of yieldBetween(decisions)) {
         last = decision.createdSequence;
         let told = 0;
         for (const { agent } of readers) {

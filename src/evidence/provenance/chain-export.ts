@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
-import { type Receiver, StreamedAnswers } from '../../http/answers/streamed-answers';
+import { type Receiver, StreamedAnswers } from '../../http/responses/streamed-responses';
 import { answeredEntry, type ChainExtent, CHUNK_NAMES, EntryReader } from '../../ledger/reading/entry-reader';
 import { rowsIn } from '../../ledger/reading/row-lists';
 import type { StoredEntry } from '../../ledger/chain/stored-entry';

@@ -1,18 +1,18 @@
 import { Body, Controller, Get, Param, Post, Query, Res, StreamableFile } from '@nestjs/common';
 import type { Response } from 'express';
 import { ApiBody, ApiTags } from '@nestjs/swagger';
-import { Answers, ApiRoute } from '../../http/openapi/answer-members';
+import { Answers, ApiRoute } from '../../http/openapi/response-members';
 import { withAgentId } from '../../governance/agents/find-agent';
 import { checkpointVerdict, readCheckpoint } from '../checkpoints/checkpoint';
 import { LogSigner } from '../checkpoints/log-signer';
-import { found } from '../../core/errors/domain-error';
-import { RequiresScope, Marked } from '../../http/request/routes';
+import { requireFound } from '../../core/errors/domain-error';
+import { RequiresScope, SetRouteMetadata } from '../../http/request/routes';
 import { Caller } from '../../http/input/caller.decorator';
-import { ClientLeft } from '../../http/answers/answer-end';
-import { ApiNdjson, NDJSON, streamedFile } from '../../http/answers/streamed-answers';
+import { ClientSignal } from '../../http/responses/response-end';
+import { ApiNdjson, NDJSON, streamedFile } from '../../http/responses/streamed-responses';
 import { ApiList } from '../../http/lists/api-list.decorator';
 import { conditionsOf } from '../../http/lists/list.query';
-import { type ListAnswer, Lists } from '../../http/lists/lists';
+import { type ListResponse, Lists } from '../../http/lists/lists';
 import { ApiSequence, sequenceOf } from '../checkpoints/sequence-parameter';
 import { EntryReader } from '../../ledger/reading/entry-reader';
 import { RecordReader } from '../../ledger/reading/record-reader';
@@ -49,9 +49,9 @@ export class ProvenanceController {
   @ApiRoute('List the chain', 'An entry of the chain seals an entry of the audit trail and the state it left behind.')
   @ApiList(ProvenanceEntryResponse, 'Entries, oldest first unless asked otherwise.')
   async list(
-    @ClientLeft() leaving: AbortSignal,
+    @ClientSignal() leaving: AbortSignal,
     @Query() query: ProvenanceListQuery,
-  ): Promise<ListAnswer<ProvenanceEntryResponse>> {
+  ): Promise<ListResponse<ProvenanceEntryResponse>> {
     const list = await this.lists.open('provenance', query, { limit: 100, order: 'asc' }, leaving);
     const filters = await withAgentId(this.records, list.filters, 'agentId');
     const page = await this.entries.page(list.request(conditionsOf(filters, ENTRY_FILTERS)));
@@ -59,7 +59,7 @@ export class ProvenanceController {
   }
 
   @Post('verify')
-  @Marked({ ignoresIdempotencyKey: true })
+  @SetRouteMetadata({ ignoresIdempotencyKey: true })
   @ApiRoute(
     'Verify the chain',
     'Recomputes every hash and link, of the whole chain or from a sequence on, up to the head at the start. Calls ' +
@@ -71,7 +71,7 @@ export class ProvenanceController {
   @Answers({ type: VerificationResponse, description: 'What was found; 200 also for a chain that is not valid.' })
   async verify(
     @Body() { from, state, checkpoint: text }: VerifyChainRequest,
-    @ClientLeft() leaving: AbortSignal,
+    @ClientSignal() leaving: AbortSignal,
   ): Promise<VerificationResponse> {
     const checkpoint = text === undefined ? null : readCheckpoint(text);
     const chain = await this.verifier.verify({ from, sizes: checkpoint === null ? [] : [checkpoint.size], leaving });
@@ -95,7 +95,7 @@ export class ProvenanceController {
   async export(
     @Caller() { ip: address }: Caller,
     @Query() { after = 0 }: ExportQuery,
-    @ClientLeft() leaving: AbortSignal,
+    @ClientSignal() leaving: AbortSignal,
     @Res({ passthrough: true }) response: Response,
   ): Promise<StreamableFile> {
     const { head, stream } = await this.exports.open(after, { address, leaving });
@@ -115,7 +115,7 @@ export class ProvenanceController {
     description: 'Everything the hashes of the entry were computed from.',
   })
   async get(@Param('sequence') sequence: string): Promise<ProvenanceProofResponse> {
-    const entry = found(await this.entries.find(sequenceOf(sequence)), 'provenance entry');
+    const entry = requireFound(await this.entries.find(sequenceOf(sequence)), 'provenance entry');
     return ProvenanceProofResponse.of(entry);
   }
 }

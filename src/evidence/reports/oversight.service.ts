@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import { inTurns, Turn } from '../../core/concurrency/turn';
+import { yieldBetween, TimeSlice } from '../../core/concurrency/time-slice';
 import { invalidField } from '../../core/errors/domain-error';
 import { AGENT } from '../../governance/agents/agent.entity';
 import { startOf } from '../../governance/policies/limits/limit';
 import { POLICY } from '../../governance/policies/policy.entity';
-import { Gates, nameOf } from '../../http/gates';
+import { Gates, callerKey } from '../../http/gates';
 import type { Caller } from '../../ledger/caller';
 import { LedgerService } from '../../ledger/ledger.service';
 import { CounterReader } from '../../ledger/reading/counter-reader';
@@ -12,7 +12,7 @@ import { RecordReader } from '../../ledger/reading/record-reader';
 import { Checkpoints } from '../checkpoints/checkpoints.service';
 import type { OversightQuery, OversightResponse } from './dto/oversight.response';
 import { type Bucket, bucketCount, bucketStarts, gapsOf, type Period, type Span, spansOf } from './period';
-import { isQuick, type Section, Tally, KeptTallies } from './tally';
+import { isQuick, type Section, Tally, TallyCache } from './tally';
 import { type Others, TallyReader } from './tally-reader';
 import type { IssuedCheckpoint } from '../checkpoints/checkpoint';
 
@@ -26,7 +26,7 @@ const CHUNK = 1_000;
 /** What agents asked for in a period, what became of it, and who answered for it. Writes nothing. */
 @Injectable()
 export class OversightService {
-  private kept = new KeptTallies();
+  private kept = new TallyCache();
 
   constructor(
     private readonly reader: TallyReader,
@@ -54,7 +54,7 @@ export class OversightService {
     }
     const counted = await this.gates
       .of('reports')
-      .run(nameOf(caller), () => this.counted(period, now, leaving), { leaving });
+      .run(callerKey(caller), () => this.counted(period, now, leaving), { leaving });
     const found = await summed(counted, period, bucket);
     return reported(period, found, {
       names: await this.namesOf(agentsNamed(found)),
@@ -82,10 +82,10 @@ export class OversightService {
   }
 
   private async forgetChanged(head: number, leaving: AbortSignal): Promise<void> {
-    if (head - this.kept.asOf > MOST_LOOKED_AT) this.kept = new KeptTallies();
+    if (head - this.kept.asOf > MOST_LOOKED_AT) this.kept = new TallyCache();
     const { kept } = this;
     if (!kept.isEmpty) {
-      const turn = new Turn();
+      const turn = new TimeSlice();
       for await (const hour of this.reader.changedHours(kept.asOf, head)) {
         leaving.throwIfAborted();
         kept.forget(hour);
@@ -127,7 +127,7 @@ interface Summed {
 async function summed(counted: readonly (readonly [Span, Tally])[], period: Period, bucket: Bucket): Promise<Summed> {
   const all = new Tally();
   const buckets = new Map(bucketStarts(period, bucket).map((start) => [start, new Tally()]));
-  for await (const [{ from }, tally] of inTurns(counted)) {
+  for await (const [{ from }, tally] of yieldBetween(counted)) {
     all.addAll(tally);
     buckets.get(startOf(bucket, from))?.addAll(tally, IN_BUCKETS);
   }
@@ -139,7 +139,7 @@ function agentsNamed({ all }: Summed): string[] {
 }
 
 function policiesNamed({ all }: Summed): string[] {
-  return [...all.of('policies').keys()].map((key) => policyOf(key).id);
+  return [...all.countsIn('policies').keys()].map((key) => policyOf(key).id);
 }
 
 /** What a report says besides what was counted. */
@@ -153,12 +153,12 @@ interface Beside extends Pick<OversightResponse, 'unused'> {
 function reported({ from, to }: Period, { all, buckets }: Summed, beside: Beside): OversightResponse {
   const { names, unused, others, checkpoint } = beside;
   const named = (id: string): string => names.get(id) ?? id;
-  const of = (section: Section, key: string): number => all.of(section).get(key) ?? 0;
+  const of = (section: Section, key: string): number => all.countsIn(section).get(key) ?? 0;
   return {
     from: new Date(from).toISOString(),
     to: new Date(to).toISOString(),
     requests: [...buckets].map(([start, tally]) => requestsIn(start, tally)),
-    reasons: mostFirst(all.of('reasons')).map(([reason, count]) => ({ reason, count })),
+    reasons: mostFirst(all.countsIn('reasons')).map(([reason, count]) => ({ reason, count })),
     agents: askingMost(all).map((agentId) => ({
       agentId,
       name: named(agentId),
@@ -175,7 +175,7 @@ function reported({ from, to }: Period, { all, buckets }: Summed, beside: Beside
         withinTenSeconds: of('quick', key),
       })),
     },
-    policies: mostFirst(all.of('policies')).map(([key, decided]) => ({ policy: policyOf(key), decided })),
+    policies: mostFirst(all.countsIn('policies')).map(([key, decided]) => ({ policy: policyOf(key), decided })),
     unused,
     grants: { minted: others.grants, used: all.total('granted') },
     stops: others.stops,
@@ -196,7 +196,7 @@ function reviewersIn(all: Tally): string[] {
 }
 
 function requestsIn(start: number, tally: Tally): OversightResponse['requests'][number] {
-  const outcomes = tally.of('outcomes');
+  const outcomes = tally.countsIn('outcomes');
   return {
     start: new Date(start).toISOString(),
     allowed: tally.total('allowed'),
@@ -209,8 +209,8 @@ function requestsIn(start: number, tally: Tally): OversightResponse['requests'][
 }
 
 function approvalsIn(all: Tally): Omit<OversightResponse['approvals'], 'byReviewer'> {
-  const ended = (status: string): number => all.of('statuses').get(status) ?? 0;
-  const settled = [...all.of('settled')]
+  const ended = (status: string): number => all.countsIn('statuses').get(status) ?? 0;
+  const settled = [...all.countsIn('settled')]
     .map(([milliseconds, count]) => [Number(milliseconds), count] as const)
     .sort(([left], [right]) => left - right);
   const quick = settled.filter(([milliseconds]) => isQuick(milliseconds));

@@ -1,8 +1,8 @@
 import { Controller, Get, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { ClientLeft } from '../../http/answers/answer-end';
+import { ClientSignal } from '../../http/responses/response-end';
 import { Caller } from '../../http/input/caller.decorator';
-import { Answers, ApiRoute } from '../../http/openapi/answer-members';
+import { Answers, ApiRoute } from '../../http/openapi/response-members';
 import { RequiresScope } from '../../http/request/routes';
 import { OversightQuery, OversightResponse } from './dto/oversight.response';
 import { OversightService } from './oversight.service';
@@ -23,7 +23,7 @@ export class ReportsController {
   @Answers({ type: OversightResponse, description: 'The report.' })
   async read(
     @Caller() caller: Caller,
-    @ClientLeft() leaving: AbortSignal,
+    @ClientSignal() leaving: AbortSignal,
     @Query() query: OversightQuery,
   ): Promise<OversightResponse> {
     return this.oversight.report(caller, query, leaving);

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
-import { inTurns } from '../../core/concurrency/turn';
+import { yieldBetween } from '../../core/concurrency/time-slice';
 import { DECISION } from '../../governance/decisions/decision.entity';
 import { SYSTEM_CALLER } from '../../ledger/caller';
 import { Database } from '../../ledger/database/database';
@@ -107,7 +107,7 @@ export class TallyReader {
       const began = performance.now();
       const rows = await this.database.chain.all<AlikeRow>(COUNT_ALIKE, [after, end]);
       let read = 0;
-      for await (const row of inTurns(rows)) {
+      for await (const row of yieldBetween(rows)) {
         const tally = tallies.get(row.name);
         if (tally !== undefined) countExecutions(tally, row);
         read += row.count;
@@ -130,7 +130,7 @@ export class TallyReader {
     const columns = ['status', 'createdAt', 'resolvedAt', 'reviews'] as const;
     for await (const chunk of this.records.columns(DECISION, columns, range, SYSTEM_CALLER)) {
       leaving.throwIfAborted();
-      for await (const decision of inTurns(chunk)) {
+      for await (const decision of yieldBetween(chunk)) {
         const tally = tallies.get(decision.createdAt.slice(0, NAME_LENGTH));
         if (tally !== undefined) countDecision(tally, decision);
       }

@@ -1,4 +1,4 @@
-import { Tally, KeptTallies } from './tally';
+import { Tally, TallyCache } from './tally';
 
 function tallyOf(...keys: readonly string[]): Tally {
   const tally = new Tally();
@@ -8,7 +8,7 @@ function tallyOf(...keys: readonly string[]): Tally {
 
 describe('What is kept of past hours', () => {
   it('is at most so many numbers: the oldest give way', () => {
-    const kept = new KeptTallies(5);
+    const kept = new TallyCache(5);
     kept.keep('2026-11-20T01', tallyOf('a', 'b'));
     kept.keep('2026-11-20T02', tallyOf('a'));
     expect(kept.of('2026-11-20T01')?.size).toBe(2);

@@ -39,11 +39,11 @@ export class Tally {
   /** What another has counted, or some of it. */
   addAll(other: Tally, sections: Iterable<Section> = other.sections.keys()): void {
     for (const section of sections) {
-      for (const [key, count] of other.of(section)) this.add(section, key, count);
+      for (const [key, count] of other.countsIn(section)) this.add(section, key, count);
     }
   }
 
-  of(section: Section): ReadonlyMap<string, number> {
+  countsIn(section: Section): ReadonlyMap<string, number> {
     return this.sections.get(section) ?? new Map();
   }
 
@@ -51,13 +51,13 @@ export class Tally {
   sums(sections: readonly Section[]): ReadonlyMap<string, number> {
     const sums = new Map<string, number>();
     for (const section of sections) {
-      for (const [key, count] of this.of(section)) sums.set(key, (sums.get(key) ?? 0) + count);
+      for (const [key, count] of this.countsIn(section)) sums.set(key, (sums.get(key) ?? 0) + count);
     }
     return sums;
   }
 
   total(section: Section): number {
-    return [...this.of(section).values()].reduce((sum, count) => sum + count, 0);
+    return [...this.countsIn(section).values()].reduce((sum, count) => sum + count, 0);
   }
 }
 
@@ -118,7 +118,7 @@ function millisecondsBetween(start: string, end: string): number {
 const MOST_KEPT = 500_000;
 
 /** What was counted of past hours, until a record of theirs changes. */
-export class KeptTallies {
+export class TallyCache {
   private readonly tallies = new Map<string, Tally>();
   private size = 0;
   /** What is kept is right as of this entry; later ones may have changed it. */

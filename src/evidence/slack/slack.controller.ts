@@ -1,7 +1,7 @@
 import { Body, Controller, Headers, HttpCode, Post } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import { RequestOrigin } from '../../http/input/caller.decorator';
-import { Public, Marked } from '../../http/request/routes';
+import { Public, SetRouteMetadata } from '../../http/request/routes';
 import type { Origin } from '../../ledger/caller';
 import { SlackService } from './slack.service';
 
@@ -13,7 +13,7 @@ export class SlackController {
   constructor(private readonly slack: SlackService) {}
 
   @Post()
-  @Marked({ takesForm: true, ignoresIdempotencyKey: true })
+  @SetRouteMetadata({ takesForm: true, ignoresIdempotencyKey: true })
   @HttpCode(200)
   take(
     @RequestOrigin() origin: Origin,

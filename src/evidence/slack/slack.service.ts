@@ -1,14 +1,14 @@
 import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
 import { Configuration } from '../../core/config/configuration';
-import { within } from '../../core/concurrency/within';
-import { DomainError, found, messageOf, unauthorized, unavailable } from '../../core/errors/domain-error';
+import { withTimeout } from '../../core/concurrency/with-timeout';
+import { DomainError, requireFound, errorMessage, unauthorized, unavailable } from '../../core/errors/domain-error';
 import type { JsonObject } from '../../core/json/json-value';
 import { type Agent, AGENT } from '../../governance/agents/agent.entity';
-import { KnownAgents, type WatchedAgent } from '../../governance/agents/agents.service';
+import { AgentCache, type CachedAgent } from '../../governance/agents/agents.service';
 import { finalityConflict } from '../../governance/decisions/decision-rules';
 import { DecisionReviewsService } from '../../governance/decisions/decision-reviews.service';
 import { DECISION } from '../../governance/decisions/decision.entity';
-import { type Caller, callerOf, grantsOf, type Origin } from '../../ledger/caller';
+import { type Caller, callerOf, expandScopes, type Origin } from '../../ledger/caller';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { WebhookBodies } from '../webhooks/messages/webhook-bodies';
 import { readClick, type SignedRequest, type SlackClick, signatureFault } from './slack-click';
@@ -50,7 +50,7 @@ export class SlackReplies {
     try {
       for (const reply of replies) await this.sendReply(url, reply);
     } catch (error) {
-      this.logger.warn(`The outcome of a click was not sent to Slack: ${messageOf(error)}`);
+      this.logger.warn(`The outcome of a click was not sent to Slack: ${errorMessage(error)}`);
     }
   }
 
@@ -79,7 +79,7 @@ export class SlackService implements OnModuleDestroy {
   constructor(
     private readonly configuration: Configuration,
     private readonly records: RecordReader,
-    private readonly agents: KnownAgents,
+    private readonly agents: AgentCache,
     private readonly reviews: DecisionReviewsService,
     private readonly bodies: WebhookBodies,
     private readonly replies: SlackReplies,
@@ -87,7 +87,7 @@ export class SlackService implements OnModuleDestroy {
 
   /** Requests are refused by now. What was clicked before is decided, and Slack is told if it takes that in time. */
   async onModuleDestroy(): Promise<void> {
-    await within(Promise.all(this.clicks), GRACE_MS, undefined);
+    await withTimeout(Promise.all(this.clicks), GRACE_MS, undefined);
     this.replies.stop();
     if (this.clicks.size > 0) this.logger.error(`The service stops with ${this.clicks.size} clicks under way.`);
   }
@@ -111,7 +111,7 @@ export class SlackService implements OnModuleDestroy {
   /** Does what was clicked, and tells Slack what came of it. */
   private async decide(click: SlackClick, origin: Origin): Promise<void> {
     const replies = await this.repliesTo(click, origin).catch((error: unknown) => {
-      this.logger.error(`A click in Slack on ${click.decisionId} failed: ${messageOf(error)}`);
+      this.logger.error(`A click in Slack on ${click.decisionId} failed: ${errorMessage(error)}`);
       return [privately(UNKNOWN_OUTCOME)];
     });
     if (click.responseUrl !== null) await this.replies.send(click.responseUrl, replies);
@@ -146,7 +146,7 @@ export class SlackService implements OnModuleDestroy {
   }
 
   /** The message afterwards. */
-  private async done(click: SlackClick, person: WatchedAgent, origin: Origin): Promise<JsonObject> {
+  private async done(click: SlackClick, person: CachedAgent, origin: Origin): Promise<JsonObject> {
     const { action, decisionId, comment } = click;
     const { id, name } = person.now;
     if (action === 'reject') return this.messageOf(click, true);
@@ -158,13 +158,13 @@ export class SlackService implements OnModuleDestroy {
 
   /** The decision as it is. @throws NOT_FOUND; CONFLICT if it is settled and a comment is to be asked for. */
   private async messageOf({ decisionId }: SlackClick, asksComment = false): Promise<JsonObject> {
-    const decision = found(await this.records.find(DECISION, decisionId, REVIEWER), 'decision');
+    const decision = requireFound(await this.records.find(DECISION, decisionId, REVIEWER), 'decision');
     const settled = asksComment ? finalityConflict(decision) : null;
     if (settled !== null) throw settled;
     return this.bodies.ofDecision(decision, { asksComment });
   }
 
-  private async personOf(slackId: string): Promise<WatchedAgent | undefined> {
+  private async personOf(slackId: string): Promise<CachedAgent | undefined> {
     const conditions = [{ column: 'slackId', comparison: 'equals', value: slackId }] as const;
     const request = { conditions, limit: 1, offset: 0, order: 'asc', position: null, total: 0 } as const;
     const [agent]: readonly Agent[] = (await this.records.page(AGENT, request)).rows;
@@ -174,16 +174,16 @@ export class SlackService implements OnModuleDestroy {
 
 const SCOPES = ['review'] as const;
 /** The caller as whom the decision of a message is read. */
-const REVIEWER = { agentId: null, grants: grantsOf(SCOPES) };
+const REVIEWER = { agentId: null, effectiveScopes: expandScopes(SCOPES) };
 
 /** Reviews check whether the person is suspended, and record the refusal. */
-function callerFor(slackId: string, person: WatchedAgent, origin: Origin): Caller {
+function callerFor(slackId: string, person: CachedAgent, origin: Origin): Caller {
   const identity = {
     actor: { type: 'slack', id: slackId },
     agentId: person.now.id,
     principals: [],
     scopes: SCOPES,
-    grants: REVIEWER.grants,
+    effectiveScopes: REVIEWER.effectiveScopes,
     expiresAt: null,
     refusal: () => (person.now.slackId === slackId ? null : unauthorized()),
   } as const;

@@ -46,7 +46,7 @@ export interface VerificationOptions {
 @Injectable()
 export class ChainVerifier implements OnModuleDestroy {
   /** Between two runs that begin elsewhere, one from the beginning has its turn. */
-  private readonly gate = new Gate({ ...ONE_AT_A_TIME, what: 'verifications', mostWaiting: 4 });
+  private readonly gate = new Gate({ ...ONE_AT_A_TIME, label: 'verifications', mostWaiting: 4 });
   /** By where they begin. */
   private readonly runs = new Map<number, SingleFlight<number, TimedVerdict>>();
   private reached = 0;
@@ -90,7 +90,7 @@ export class ChainVerifier implements OnModuleDestroy {
   private async run(from: number, wanted: ReadonlySet<number>, abandoned: AbortSignal): Promise<TimedVerdict> {
     const begin = performance.now();
     const { sequence, hash, frontier, lastSequence, entriesBeyond } = await this.entries.extent();
-    const previous = (await this.entries.before(from)) ?? CHAIN_START;
+    const previous = (await this.entries.lastBefore(from)) ?? CHAIN_START;
     const head = { sequence: sequence ?? CHAIN_START.sequence, hash: hash ?? CHAIN_START.hash };
     const restored = await restoredEntries(this.database.chain);
     const sizes = from <= 1 ? wanted : null;

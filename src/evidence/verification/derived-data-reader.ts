@@ -16,7 +16,7 @@ import { RecordCatalog } from '../../ledger/records/record-catalog';
 import type { RecordCodec } from '../../ledger/records/record-codec';
 import { afterPlaceSql, LIST_ITEMS } from '../../ledger/records/statements';
 import { LEFTOVERS } from '../../ledger/schema/ledger-tables';
-import { takenAmounts, UsedSums } from '../../governance/policies/limits/recorded-uses';
+import { takenAmounts, UsedSums } from '../../governance/policies/limits/used-sums';
 import { sumName } from '../../ledger/records/sum-key';
 
 /** Most rows that one statement reads: a file may have to be read past their long columns. */
@@ -115,7 +115,7 @@ export class DerivedDataReader {
   private keptCounters(connection: SqlConnection): AsyncGenerator<KeptCounter[]> {
     const { dialect } = this.database;
     const sql =
-      `SELECT ${dialect.place('"name"')} AS "place", CAST("name" AS text) AS "name", "value", ` +
+      `SELECT ${dialect.position('"name"')} AS "place", CAST("name" AS text) AS "name", "value", ` +
       `"name" = CAST("name" AS text) AS "isText" FROM "ledger_counters" AS counter ` +
       `WHERE ${afterPlaceSql('counter."name"', dialect)} ORDER BY counter."name" LIMIT ${this.chunkRows}`;
     return chunksOf((last) => connection.all(sql, [last?.place ?? null]));
@@ -136,7 +136,7 @@ function listedRecordsSql(codecs: Iterable<RecordCodec>, dialect: Dialect, limit
     .filter(({ kind }) => kind.listColumns !== undefined)
     .map(({ table }) => `(SELECT count(*) FROM ${quoted(table)} AS live WHERE live."id" = items."recordId")`);
   return (
-    `SELECT ${dialect.place('"recordId"')} AS "place", CAST("recordId" AS text) AS "recordId", ` +
+    `SELECT ${dialect.position('"recordId"')} AS "place", CAST("recordId" AS text) AS "recordId", ` +
     `${['0', ...counts].join(' + ')} AS "records" ` +
     `FROM (SELECT "recordId" FROM ${quoted(LIST_ITEMS)} WHERE ${afterPlaceSql('"recordId"', dialect)} ` +
     `ORDER BY "recordId" LIMIT ${limit}) AS items ORDER BY items."recordId"`

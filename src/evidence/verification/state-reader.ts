@@ -163,7 +163,7 @@ function saidAs(name: Said): string {
 
 /** The last id of a kind, as a position. */
 export function lastPlaceSql({ table }: RecordCodec, dialect: Dialect): string {
-  return `SELECT ${dialect.place('max("id")')} AS "last" FROM ${quoted(table)}`;
+  return `SELECT ${dialect.position('max("id")')} AS "last" FROM ${quoted(table)}`;
 }
 
 /** `$1`: the position before the first record, null: before all; `$2`: that of the last one; `$3`: most rows. */
@@ -177,7 +177,7 @@ function liveExtentSql({ table, columns }: RecordCodec, dialect: Dialect): strin
     .filter(({ type }) => type !== 'integer')
     .map(({ name }) => `COALESCE(octet_length(live.${quoted(name)}), 0)`);
   return (
-    `SELECT count(*) AS "count", ${dialect.place('max("id")')} AS "last", sum("size") AS "bytes" FROM ` +
+    `SELECT count(*) AS "count", ${dialect.position('max("id")')} AS "last", sum("size") AS "bytes" FROM ` +
     `(SELECT live."id", ${sizes.join(' + ')} AS "size" FROM ${quoted(table)} AS live ${bounds(dialect)}) AS chunk`
   );
 }

@@ -1,11 +1,11 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import { ApiProperty } from '@nestjs/swagger';
-import { ApiChoice, ApiMember, ApiNullableText } from '../../http/openapi/answer-members';
+import { ApiChoice, ApiMember, ApiNullableText } from '../../http/openapi/response-members';
 import { sampleId } from '../../http/openapi/documentation.decorators';
 import { isOfHash, type SigningSecret } from './signing-secrets';
 import type { RecordKind } from '../../ledger/record-kind';
 import type { LedgerTransaction } from '../../ledger/ledger-transaction';
-import { conflict, found } from '../../core/errors/domain-error';
+import { conflict, requireFound } from '../../core/errors/domain-error';
 import type { EventFilter } from '../events/event-filter';
 
 const WEBHOOK_STATUSES = ['active', 'failing'] as const;
@@ -135,8 +135,8 @@ export function actionsFault(format: unknown, actions: readonly unknown[]): stri
 export type ChangedMember = 'url' | 'actions' | 'agentId' | 'description' | 'secret' | 'status';
 
 /** @throws NOT_FOUND */
-export async function foundWebhook(transaction: LedgerTransaction, id: string): Promise<Webhook> {
-  return found(await transaction.find(WEBHOOK, id), 'webhook');
+export async function requireWebhook(transaction: LedgerTransaction, id: string): Promise<Webhook> {
+  return requireFound(await transaction.find(WEBHOOK, id), 'webhook');
 }
 
 const MOST_WEBHOOKS = 100;

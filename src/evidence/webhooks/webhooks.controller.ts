@@ -1,11 +1,11 @@
 import { Body, Controller, Delete, Get, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiTags } from '@nestjs/swagger';
-import { Answers, AnswersNothing, ApiRoute } from '../../http/openapi/answer-members';
-import { ApiErrors, RequiresScope, Marked } from '../../http/request/routes';
-import { ClientLeft } from '../../http/answers/answer-end';
+import { Answers, AnswersNothing, ApiRoute } from '../../http/openapi/response-members';
+import { ApiErrors, RequiresScope, SetRouteMetadata } from '../../http/request/routes';
+import { ClientSignal } from '../../http/responses/response-end';
 import { ApiList } from '../../http/lists/api-list.decorator';
 import { ListQuery } from '../../http/lists/list.query';
-import { type ListAnswer, Lists } from '../../http/lists/lists';
+import { type ListResponse, Lists } from '../../http/lists/lists';
 import { Caller } from '../../http/input/caller.decorator';
 import { ApiExamples, ApiRecordId } from '../../http/openapi/documentation.decorators';
 import {
@@ -23,7 +23,7 @@ import { WebhooksService } from './webhooks.service';
 
 @ApiTags('Events')
 @RequiresScope('admin')
-@Marked({ refusesRepeatedNames: true })
+@SetRouteMetadata({ refusesRepeatedNames: true })
 @Controller('webhooks')
 export class WebhooksController {
   constructor(
@@ -35,13 +35,13 @@ export class WebhooksController {
   @Get()
   @ApiRoute('List webhooks', 'Includes those that are failing.')
   @ApiList(WebhookResponse, 'Webhooks in order of creation.')
-  async list(@ClientLeft() leaving: AbortSignal, @Query() query: ListQuery): Promise<ListAnswer<WebhookResponse>> {
+  async list(@ClientSignal() leaving: AbortSignal, @Query() query: ListQuery): Promise<ListResponse<WebhookResponse>> {
     const list = await this.lists.open('webhooks', query, { limit: 50, order: 'asc' }, leaving);
     return list.answer(await this.records.page(WEBHOOK, list.request([])), WebhookResponse.from);
   }
 
   @Post()
-  @Marked({ answersSecret: true })
+  @SetRouteMetadata({ answersSecret: true })
   @ApiRoute(
     'Create a webhook',
     'Audit entries after its creation are delivered to it in order, signed according to Standard Webhooks, until each is confirmed ' +
@@ -78,7 +78,7 @@ export class WebhooksController {
   }
 
   @Post(':id/test')
-  @Marked({ ignoresIdempotencyKey: true })
+  @SetRouteMetadata({ ignoresIdempotencyKey: true })
   @ApiRoute('Try a webhook', 'Delivers one `webhook.test` event; its result changes nothing.')
   @ApiRecordId(WEBHOOK)
   @Answers({ type: WebhookTestResponse, description: 'What the endpoint answered.' })
@@ -87,7 +87,7 @@ export class WebhooksController {
   }
 
   @Post(':id/rotate-secret')
-  @Marked({ answersSecret: true })
+  @SetRouteMetadata({ answersSecret: true })
   @ApiRoute(
     'Give a webhook a new secret',
     'For 24 hours, deliveries are also signed with the previous secret. The new one is returned only in this answer.',

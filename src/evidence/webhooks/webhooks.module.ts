@@ -2,7 +2,7 @@ import { Module } from '@nestjs/common';
 import { SchemaContribution } from '../../ledger/database/start-condition';
 import { EventsModule } from '../events/events.module';
 import { LedgerModule } from '../../ledger/ledger.module';
-import { DeliveryProgress, DeliveryProgressStore } from './delivery/delivery-progress-store';
+import { DeliveryPosition, DeliveryProgressStore } from './delivery/delivery-position-store';
 import { WebhookDispatcher } from './delivery/webhook-dispatcher';
 import { WebhookLease } from './delivery/delivery-lease';
 import { WebhookSender } from './delivery/webhook-sender';
@@ -11,7 +11,7 @@ import { WEBHOOK } from './webhook.entity';
 import { WebhooksController } from './webhooks.controller';
 import { WebhooksService } from './webhooks.service';
 
-const OUTSIDE_THE_LEDGER = new SchemaContribution([DeliveryProgress, WebhookLease], []);
+const OUTSIDE_THE_LEDGER = new SchemaContribution([DeliveryPosition, WebhookLease], []);
 
 @Module({
   imports: [LedgerModule.forFeature({ kinds: [WEBHOOK] }), EventsModule],

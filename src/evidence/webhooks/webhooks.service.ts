@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { agentLookup, referencedAgent } from '../../governance/agents/find-agent';
-import { found, invalidField, unavailable } from '../../core/errors/domain-error';
-import { endOf } from '../../http/answers/answer-end';
+import { agentLookup, requireReferencedAgent } from '../../governance/agents/find-agent';
+import { requireFound, invalidField, unavailable } from '../../core/errors/domain-error';
+import { staleCallerError } from '../../http/responses/response-end';
 import { ShutdownGuard } from '../../http/shutdown/shutdown';
 import type { Caller } from '../../ledger/caller';
 import { LedgerService } from '../../ledger/ledger.service';
@@ -11,7 +11,7 @@ import { sha256 } from '../../ledger/chain/hash-chain';
 import { byId } from '../../ledger/lookup';
 import { changedMembers } from '../../ledger/records/changed-members';
 import { RecordReader } from '../../ledger/reading/record-reader';
-import { DeliveryProgressStore, replayed, resumed } from './delivery/delivery-progress-store';
+import { DeliveryProgressStore, replayed, resumed } from './delivery/delivery-position-store';
 import { WebhookDispatcher } from './delivery/webhook-dispatcher';
 import {
   type CreateWebhookRequest,
@@ -29,7 +29,7 @@ import {
   addressed,
   addressOf,
   type ChangedMember,
-  foundWebhook,
+  requireWebhook,
   requireRoom,
   WEBHOOK,
   type Webhook,
@@ -64,15 +64,15 @@ export class WebhooksService {
 
   /** @throws NOT_FOUND */
   async get(id: string): Promise<WebhookWithDeliveryResponse> {
-    const webhook = found(await this.reader.find(WEBHOOK, id), 'webhook');
+    const webhook = requireFound(await this.reader.find(WEBHOOK, id), 'webhook');
     const none = { lastAttemptAt: null, lastStatus: null, nextAttemptAt: null };
-    return { ...webhook, delivery: (await this.store.of(id)) ?? { sequence: webhook.createdSequence, ...none } };
+    return { ...webhook, delivery: (await this.store.find(id)) ?? { sequence: webhook.createdSequence, ...none } };
   }
 
   /** @throws VALIDATION_ERROR for an unknown agent; CONFLICT when there are too many. */
   async create(caller: Caller, request: CreateWebhookRequest): Promise<WebhookWithSecretResponse> {
     const secret = newSecret();
-    const created = await this.ledger.prefetching(...lookups(request)).write(caller, async (transaction) => {
+    const created = await this.ledger.withLookups(...lookups(request)).write(caller, async (transaction) => {
       const { url, actions, description = '', format = 'event', detail = 'full', buttons = false } = request;
       const agentId = (await agentOf(transaction, request)) ?? null;
       await requireRoom(transaction);
@@ -103,9 +103,9 @@ export class WebhooksService {
    */
   async update(caller: Caller, id: string, request: UpdateWebhookRequest): Promise<WebhookResponse> {
     const updated = await this.ledger
-      .prefetching(byId(WEBHOOK, id), ...lookups(request))
+      .withLookups(byId(WEBHOOK, id), ...lookups(request))
       .write(caller, async (transaction) => {
-        const webhook = await foundWebhook(transaction, id);
+        const webhook = await requireWebhook(transaction, id);
         const before = { ...webhook, url: addressOf(webhook) };
         const given = { ...request, agentId: await agentOf(transaction, request) };
         const changes = changedMembers(before, given, CHANGEABLE);
@@ -121,8 +121,8 @@ export class WebhooksService {
 
   /** @throws NOT_FOUND */
   async remove(caller: Caller, id: string): Promise<void> {
-    await this.ledger.prefetching(byId(WEBHOOK, id)).write(caller, async (transaction) => {
-      transaction.remove(WEBHOOK, await foundWebhook(transaction, id), { action: 'webhook.deleted' });
+    await this.ledger.withLookups(byId(WEBHOOK, id)).write(caller, async (transaction) => {
+      transaction.remove(WEBHOOK, await requireWebhook(transaction, id), { action: 'webhook.deleted' });
     });
     this.dispatcher.pollSoon();
   }
@@ -130,8 +130,8 @@ export class WebhooksService {
   /** @throws NOT_FOUND */
   async rotateSecret(caller: Caller, id: string): Promise<WebhookWithSecretResponse> {
     const secret = newSecret();
-    const webhook = await this.ledger.prefetching(byId(WEBHOOK, id)).write(caller, async (transaction) => {
-      const before = await foundWebhook(transaction, id);
+    const webhook = await this.ledger.withLookups(byId(WEBHOOK, id)).write(caller, async (transaction) => {
+      const before = await requireWebhook(transaction, id);
       const secrets = rotated(before.secrets, secret, transaction.now);
       return withChanges(transaction, before, { ...before, secrets, secretHash: sha256(secret) }, ['secret']);
     });
@@ -159,7 +159,7 @@ export class WebhooksService {
    */
   async test(caller: Caller, id: string): Promise<WebhookTestResponse> {
     // By a command, which sees that a key was revoked by another process.
-    const webhook = await this.ledger.write(caller, (transaction) => foundWebhook(transaction, id));
+    const webhook = await this.ledger.write(caller, (transaction) => requireWebhook(transaction, id));
     if (this.connected.size >= MOST_TESTS) throw unavailable(`${MOST_TESTS} tests of webhooks are under way.`);
     const url = addressOf(webhook);
     const connections = this.sender.connections(url);
@@ -172,11 +172,11 @@ export class WebhooksService {
       connections,
       id: testId,
       body: this.bodies.ofTest(webhook, testId, timestamp),
-      mayStill: () => endOf(caller) === null,
+      mayStill: () => staleCallerError(caller) === null,
     });
     connections.close();
     this.connected.delete(connections);
-    const end = endOf(caller);
+    const end = staleCallerError(caller);
     if (end !== null) throw end;
     return { status, durationMs };
   }
@@ -187,9 +187,9 @@ export class WebhooksService {
   }
 
   private async activated(caller: Caller, id: string, position: NewPosition): Promise<WebhookResponse> {
-    const activated = await this.ledger.prefetching(byId(WEBHOOK, id)).write(caller, async (transaction) => {
-      const before = await foundWebhook(transaction, id);
-      transaction.writeAside(position(before, transaction));
+    const activated = await this.ledger.withLookups(byId(WEBHOOK, id)).write(caller, async (transaction) => {
+      const before = await requireWebhook(transaction, id);
+      transaction.writeWithoutEntry(position(before, transaction));
       const fields: readonly ChangedMember[] = before.status === 'active' ? [] : ['status'];
       // Without the secrets: it is kept for an idempotency key.
       return WebhookResponse.from(withChanges(transaction, before, { ...before, status: 'active' }, fields));
@@ -204,7 +204,7 @@ function lookups({ agentId }: UpdateWebhookRequest): ReturnType<typeof agentLook
 }
 
 async function agentOf(transaction: LedgerTransaction, { agentId }: UpdateWebhookRequest): Promise<string | undefined> {
-  return agentId === undefined ? undefined : (await referencedAgent(transaction, 'agentId', agentId)).id;
+  return agentId === undefined ? undefined : (await requireReferencedAgent(transaction, 'agentId', agentId)).id;
 }
 
 /** If nothing has changed, no entry is written. */

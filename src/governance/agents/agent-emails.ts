@@ -39,7 +39,7 @@ export class AgentEmails {
    * @throws NOT_FOUND; PERMISSION_DENIED; VALIDATION_ERROR for a machine.
    */
   async set(caller: Caller, idOrName: string, email: string | null): Promise<void> {
-    await this.ledger.prefetching(agentLookup(idOrName)).write(caller, async (transaction) => {
+    await this.ledger.withLookups(agentLookup(idOrName)).write(caller, async (transaction) => {
       const agent = agentFor(caller, await findAgent(transaction, idOrName), (id) => {
         if (!mayKnow(caller, id))
           throw caller.agentId === null ? scopeMissing(['admin']) : callerRefused('not_this_agent');
@@ -48,7 +48,7 @@ export class AgentEmails {
         throw invalidField('email', 'must be of a person, not of a machine');
       // A batch ends with a command that writes aside, so what was written before is seen here.
       if ((await this.emailOf(agent)) === email) return;
-      transaction.writeAside(changeOf(agent.id, email, transaction.headSequence));
+      transaction.writeWithoutEntry(changeOf(agent.id, email, transaction.headSequence));
       const details = { fields: ['email'] };
       // A new `ETag`, so that copies with the previous address are outdated.
       const changed = { ...agent, ...nextRevision(agent, transaction.now) };
@@ -67,7 +67,7 @@ function changeOf(agentId: string, email: string | null, head: number): SqlState
   return { sql: SET, parameters: [agentId, email, head, newEpoch()] };
 }
 
-function mayKnow({ agentId, grants }: Caller, id: string | undefined): boolean {
+function mayKnow({ agentId, effectiveScopes: grants }: Caller, id: string | undefined): boolean {
   return agentId === id || grants.has('admin');
 }
 

@@ -1,7 +1,7 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import { ApiProperty } from '@nestjs/swagger';
 import { AGENT_KINDS, type AgentKind } from './agent-name';
-import { ApiChoice, ApiCount, ApiNullableText, ApiNullableTime } from '../../http/openapi/answer-members';
+import { ApiChoice, ApiCount, ApiNullableText, ApiNullableTime } from '../../http/openapi/response-members';
 import { sampleId } from '../../http/openapi/documentation.decorators';
 import type { RecordKind } from '../../ledger/record-kind';
 

@@ -1,16 +1,16 @@
 import { Body, Controller, Delete, Get, Param, Patch, Post, Put, Query } from '@nestjs/common';
 import { ApiBody, ApiCreatedResponse, ApiParam, ApiTags } from '@nestjs/swagger';
-import { Answers, AnswersNothing, ApiRoute } from '../../http/openapi/answer-members';
+import { Answers, AnswersNothing, ApiRoute } from '../../http/openapi/response-members';
 import { ApiExamples } from '../../http/openapi/documentation.decorators';
-import { found } from '../../core/errors/domain-error';
-import { AnyScope, ApiErrors, RequiresScope, Revisioned, Marked } from '../../http/request/routes';
+import { requireFound } from '../../core/errors/domain-error';
+import { AnyScope, ApiErrors, RequiresScope, Revisioned, SetRouteMetadata } from '../../http/request/routes';
 import { Caller } from '../../http/input/caller.decorator';
 import { IfMatch, type Precondition } from '../../http/conditional/precondition';
 import { AsOfQuery } from '../../http/as-of/as-of.query';
-import { ClientLeft } from '../../http/answers/answer-end';
+import { ClientSignal } from '../../http/responses/response-end';
 import { ApiList } from '../../http/lists/api-list.decorator';
 import { conditionsOf } from '../../http/lists/list.query';
-import { type ListAnswer, Lists } from '../../http/lists/lists';
+import { type ListResponse, Lists } from '../../http/lists/lists';
 import { RecordHistory } from '../../ledger/record-history';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { AGENT } from './agent.entity';
@@ -31,7 +31,7 @@ const ApiIdOrName = (example = 'reminder-bot'): MethodDecorator =>
   ApiParam({ name: 'id', description: "The agent's id, or its name percent-encoded.", example });
 
 @ApiTags('Agents')
-@Marked({ refusesRepeatedNames: true })
+@SetRouteMetadata({ refusesRepeatedNames: true })
 @Controller('agents')
 export class AgentsController {
   constructor(
@@ -46,7 +46,10 @@ export class AgentsController {
   @RequiresScope('read')
   @ApiRoute('List agents', 'Oldest first; filtered by capability, role, status or kind.')
   @ApiList(AgentResponse, 'Agents in order of creation.')
-  async list(@ClientLeft() leaving: AbortSignal, @Query() query: AgentListQuery): Promise<ListAnswer<AgentResponse>> {
+  async list(
+    @ClientSignal() leaving: AbortSignal,
+    @Query() query: AgentListQuery,
+  ): Promise<ListResponse<AgentResponse>> {
     const list = await this.lists.open('agents', query, { limit: 50, order: 'asc' }, leaving);
     const conditions = conditionsOf(list.filters, {
       capability: ['capabilities', 'contains'],
@@ -90,7 +93,7 @@ export class AgentsController {
     @Param('id') id: string,
     @Query() { asOf }: AsOfQuery,
   ): Promise<AgentWithEmailResponse> {
-    const agent = found(await findAgent(agentsAsOf(this.history, asOf), id), 'agent');
+    const agent = requireFound(await findAgent(agentsAsOf(this.history, asOf), id), 'agent');
     // No state has the address: next to a past one, too, it is the one of today.
     const email = await this.emails.shownTo(caller, agent);
     return { ...AgentResponse.from(agent), ...(email !== undefined && { email }) };

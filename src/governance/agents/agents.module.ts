@@ -4,14 +4,14 @@ import { AGENT } from './agent.entity';
 import { AgentsController } from './agents.controller';
 import { SchemaContribution } from '../../ledger/database/start-condition';
 import { AgentEmails, MailRecipient } from './agent-emails';
-import { AgentsService, KnownAgents } from './agents.service';
+import { AgentsService, AgentCache } from './agents.service';
 
 const OUTSIDE_THE_LEDGER = new SchemaContribution([MailRecipient], []);
 
 @Module({
   imports: [LedgerModule.forFeature({ kinds: [AGENT] })],
   controllers: [AgentsController],
-  providers: [AgentsService, KnownAgents, AgentEmails, { provide: SchemaContribution, useValue: OUTSIDE_THE_LEDGER }],
-  exports: [KnownAgents, AgentEmails],
+  providers: [AgentsService, AgentCache, AgentEmails, { provide: SchemaContribution, useValue: OUTSIDE_THE_LEDGER }],
+  exports: [AgentCache, AgentEmails],
 })
 export class AgentsModule {}

@@ -1,5 +1,5 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
-import { conflict, found, invalidField, scopeMissing } from '../../core/errors/domain-error';
+import { conflict, requireFound, invalidField, scopeMissing } from '../../core/errors/domain-error';
 import type { Precondition } from '../../http/conditional/precondition';
 import type { Caller } from '../../ledger/caller';
 import type { LedgerTransaction } from '../../ledger/ledger-transaction';
@@ -9,7 +9,7 @@ import { changedMembers } from '../../ledger/records/changed-members';
 import { agentLookup, findAgent, requireMayChange, requireMayKeep, requireObservable } from './find-agent';
 import { type Agent, AGENT, type AgentStatus, nextRevision } from './agent.entity';
 import type { CreateAgentRequest, UpdateAgentRequest } from './dto/agent.dto';
-import { LiveRows } from '../../ledger/live-rows';
+import { RowProjection } from '../../ledger/projections';
 import { RecordReader } from '../../ledger/reading/record-reader';
 
 @Injectable()
@@ -19,7 +19,7 @@ export class AgentsService {
   /** @throws CONFLICT when the name is taken. */
   create(caller: Caller, request: CreateAgentRequest): Promise<Agent> {
     const { name, kind = 'machine', description = '', capabilities = [], roles = [] } = request;
-    return this.ledger.prefetching(byKey(AGENT, 'name', name)).write(caller, async (transaction) => {
+    return this.ledger.withLookups(byKey(AGENT, 'name', name)).write(caller, async (transaction) => {
       const { now } = transaction;
       requireMayKeep(caller, kind);
       if ((await transaction.findBy(AGENT, { name })) !== undefined)
@@ -34,12 +34,12 @@ export class AgentsService {
 
   /** An update that changes nothing writes no entry. @throws NOT_FOUND, PRECONDITION_FAILED, VALIDATION_ERROR */
   update(caller: Caller, idOrName: string, precondition: Precondition, update: UpdateAgentRequest): Promise<Agent> {
-    return this.ledger.prefetching(agentLookup(idOrName)).write(caller, async (transaction) => {
-      const agent = found(await findAgent(transaction, idOrName), 'agent');
+    return this.ledger.withLookups(agentLookup(idOrName)).write(caller, async (transaction) => {
+      const agent = requireFound(await findAgent(transaction, idOrName), 'agent');
       requireMayChange(caller, agent);
       const { observeUntil } = update;
       // Only admins may let an agent act without a policy.
-      if (observeUntil !== undefined && !caller.grants.has('admin')) throw scopeMissing(['admin']);
+      if (observeUntil !== undefined && !caller.effectiveScopes.has('admin')) throw scopeMissing(['admin']);
       precondition.require(agent.revision);
       if (observeUntil !== undefined) requireObservable(agent, observeUntil, this.ledger.clockTime);
       await requireMayBeInSlack(transaction, agent, update);
@@ -54,8 +54,8 @@ export class AgentsService {
   /** From this commit on a suspended agent cannot execute, propose or approve anything. Idempotent. @throws NOT_FOUND */
   setStatus(caller: Caller, idOrName: string, status: AgentStatus, reason: string | null): Promise<Agent> {
     const action = status === 'suspended' ? 'agent.suspended' : 'agent.resumed';
-    return this.ledger.prefetching(agentLookup(idOrName)).write(caller, async (transaction) => {
-      const agent = found(await findAgent(transaction, idOrName), 'agent');
+    return this.ledger.withLookups(agentLookup(idOrName)).write(caller, async (transaction) => {
+      const agent = requireFound(await findAgent(transaction, idOrName), 'agent');
       requireMayChange(caller, agent);
       if (agent.status === status) return agent;
       const changed = { ...agent, status, ...nextRevision(agent, transaction.now) };
@@ -79,7 +79,7 @@ async function requireMayBeInSlack(
 const CHANGEABLE = ['description', 'capabilities', 'roles', 'observeUntil', 'slackId'] as const;
 
 /** `now` is always the agent's current state, whichever process changes it. */
-export interface WatchedAgent {
+export interface CachedAgent {
   readonly now: Agent;
 }
 
@@ -89,14 +89,14 @@ export interface WatchedAgent {
  * whether the token may still act as its agent.
  */
 @Injectable()
-export class KnownAgents implements OnModuleInit {
+export class AgentCache implements OnModuleInit {
   private readonly suspended = new Set<string>();
   private readonly watched = new Map<string, WeakRef<{ now: Agent }>>();
   private readonly dropped = new FinalizationRegistry<string>((id) => this.forget(id));
   /** How often agents have changed. */
   private changes = 0;
   /** Follows changes by other processes; to be caught up with before a question is answered. */
-  readonly memory = new LiveRows<Agent>({
+  readonly memory = new RowProjection<Agent>({
     kind: AGENT,
     status: 'suspended',
     actions: ['agent.suspended', 'agent.resumed', 'agent.updated'],
@@ -120,7 +120,7 @@ export class KnownAgents implements OnModuleInit {
   }
 
   /** The agent as it is now, kept up to date for as long as the caller holds the result. */
-  async watch(idOrName: string): Promise<WatchedAgent | undefined> {
+  async watch(idOrName: string): Promise<CachedAgent | undefined> {
     for (;;) {
       const { changes } = this;
       const agent = await findAgent(this.reader, idOrName);
@@ -142,7 +142,7 @@ export class KnownAgents implements OnModuleInit {
     if (held !== undefined) held.now = agent;
   }
 
-  private hold(agent: Agent): WatchedAgent {
+  private hold(agent: Agent): CachedAgent {
     const held = this.held(agent.id);
     if (held === undefined) {
       const added = { now: agent };

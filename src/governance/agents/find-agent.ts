@@ -6,7 +6,7 @@ import { normaliseAgentName } from './agent-name';
 import {
   callerRefused,
   type DomainError,
-  found,
+  requireFound,
   invalidField,
   permissionDenied,
   scopeMissing,
@@ -88,7 +88,11 @@ function isId(idOrName: string): boolean {
 }
 
 /** The agent that a field of a body names by id or name. @throws VALIDATION_ERROR when there is none. */
-export async function referencedAgent(transaction: LedgerTransaction, field: string, idOrName: string): Promise<Agent> {
+export async function requireReferencedAgent(
+  transaction: LedgerTransaction,
+  field: string,
+  idOrName: string,
+): Promise<Agent> {
   const agent = await findAgent(transaction, idOrName);
   if (agent === undefined) throw invalidField(field, 'must be the id or the name of an existing agent');
   return agent;
@@ -111,19 +115,23 @@ export function requireActsAs({ agentId }: Pick<Caller, 'agentId'>, id: string |
  * @throws NOT_FOUND; what `requireMay` throws, also for an unknown agent if the caller may not see which exist.
  */
 export function agentFor(
-  { grants }: Pick<Caller, 'grants'>,
+  { effectiveScopes: grants }: Pick<Caller, 'effectiveScopes'>,
   agent: Agent | undefined,
   requireMay: (id: string | undefined) => void,
 ): Agent {
   if (agent !== undefined || !grants.has('read')) requireMay(agent?.id);
-  return found(agent, 'agent');
+  return requireFound(agent, 'agent');
 }
 
 /**
  * The agent that a caller says it acts as, by id or name.
  * @throws PERMISSION_DENIED when the caller is bound to another; VALIDATION_ERROR when the agent does not exist.
  */
-export async function actingAgent(transaction: LedgerTransaction, field: string, idOrName: string): Promise<Agent> {
+export async function requireActingAgent(
+  transaction: LedgerTransaction,
+  field: string,
+  idOrName: string,
+): Promise<Agent> {
   const agent = await findAgent(transaction, idOrName);
   requireActsAs(transaction.caller, agent?.id);
   if (agent === undefined) throw invalidField(field, 'must be the id or the name of an existing agent');
@@ -143,7 +151,10 @@ export function requireMayChange(caller: Caller, { id, kind }: Pick<Agent, 'id' 
  * Only admins may create people, who review: otherwise a caller that manages agents could create its own reviewer.
  * @throws PERMISSION_DENIED
  */
-export function requireMayKeep({ grants }: Pick<Caller, 'grants'>, kind: Agent['kind']): void {
+export function requireMayKeep(
+  { effectiveScopes: grants }: Pick<Caller, 'effectiveScopes'>,
+  kind: Agent['kind'],
+): void {
   if (kind === 'human' && !grants.has('admin')) throw scopeMissing(['admin']);
 }
 

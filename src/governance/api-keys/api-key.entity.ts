@@ -1,6 +1,6 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import { ApiProperty } from '@nestjs/swagger';
-import { ApiMember, ApiNullableText, ApiNullableTime } from '../../http/openapi/answer-members';
+import { ApiMember, ApiNullableText, ApiNullableTime } from '../../http/openapi/response-members';
 import { sampleId } from '../../http/openapi/documentation.decorators';
 import { type Scope, SCOPES } from '../../ledger/caller';
 import type { RecordKind } from '../../ledger/record-kind';

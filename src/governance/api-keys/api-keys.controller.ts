@@ -1,15 +1,15 @@
 import { Body, Controller, Get, Param, Post, Query } from '@nestjs/common';
 import { ApiBody, ApiCreatedResponse, ApiTags } from '@nestjs/swagger';
-import { Answers, ApiRoute } from '../../http/openapi/answer-members';
-import { found } from '../../core/errors/domain-error';
+import { Answers, ApiRoute } from '../../http/openapi/response-members';
+import { requireFound } from '../../core/errors/domain-error';
 import { withAgentId } from '../agents/find-agent';
 import { ApiRecordId } from '../../http/openapi/documentation.decorators';
-import { AnyScope, RequiresScope, Marked } from '../../http/request/routes';
+import { AnyScope, RequiresScope, SetRouteMetadata } from '../../http/request/routes';
 import { Caller } from '../../http/input/caller.decorator';
-import { ClientLeft } from '../../http/answers/answer-end';
+import { ClientSignal } from '../../http/responses/response-end';
 import { ApiList } from '../../http/lists/api-list.decorator';
-import { equalities } from '../../http/lists/list.query';
-import { type ListAnswer, Lists } from '../../http/lists/lists';
+import { equalityConditions } from '../../http/lists/list.query';
+import { type ListResponse, Lists } from '../../http/lists/lists';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { API_KEY } from './api-key.entity';
 import { ApiKeysService } from './api-keys.service';
@@ -24,7 +24,7 @@ import {
 
 @ApiTags('API keys')
 @RequiresScope('admin')
-@Marked({ refusesRepeatedNames: true })
+@SetRouteMetadata({ refusesRepeatedNames: true })
 @Controller('api-keys')
 export class ApiKeysController {
   constructor(
@@ -36,15 +36,18 @@ export class ApiKeysController {
   @Get()
   @ApiRoute('List API keys', 'Includes keys that were revoked or have expired; the key in `API_KEY` is not listed.')
   @ApiList(ApiKeyResponse, 'Keys in order of creation.')
-  async list(@ClientLeft() leaving: AbortSignal, @Query() query: ApiKeyListQuery): Promise<ListAnswer<ApiKeyResponse>> {
+  async list(
+    @ClientSignal() leaving: AbortSignal,
+    @Query() query: ApiKeyListQuery,
+  ): Promise<ListResponse<ApiKeyResponse>> {
     const list = await this.lists.open('api-keys', query, { limit: 50, order: 'asc' }, leaving);
     const filters = await withAgentId(this.records, list.filters, 'agentId');
-    const page = await this.records.page(API_KEY, list.request(equalities(filters)));
+    const page = await this.records.page(API_KEY, list.request(equalityConditions(filters)));
     return list.answer(page, ApiKeyResponse.from);
   }
 
   @Post()
-  @Marked({ answersSecret: true })
+  @SetRouteMetadata({ answersSecret: true })
   @ApiRoute(
     'Issue an API key',
     'The secret is returned only in this answer. Give every agent, every person and every program a key of its own.',
@@ -59,7 +62,7 @@ export class ApiKeysController {
   @ApiRecordId(API_KEY)
   @Answers({ type: ApiKeyResponse, description: 'The key, without its secret.' })
   async get(@Param('id') id: string): Promise<ApiKeyResponse> {
-    return ApiKeyResponse.from(found(await this.records.find(API_KEY, id), 'API key'));
+    return ApiKeyResponse.from(requireFound(await this.records.find(API_KEY, id), 'API key'));
   }
 
   @Post(':id/revoke')

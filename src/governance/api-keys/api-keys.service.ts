@@ -1,19 +1,19 @@
 import { Injectable, type FactoryProvider, type OnModuleInit } from '@nestjs/common';
 import { randomBytes, timingSafeEqual } from 'node:crypto';
-import { agentLookup, referencedAgent } from '../agents/find-agent';
-import { found, callerRefused, type DomainError, unauthorized } from '../../core/errors/domain-error';
+import { agentLookup, requireReferencedAgent } from '../agents/find-agent';
+import { requireFound, callerRefused, type DomainError, unauthorized } from '../../core/errors/domain-error';
 import { requireAhead } from '../../http/validation/fields';
-import { type Caller, grantsOf, type Identity, type Scope, type Vouching } from '../../ledger/caller';
+import { type Caller, expandScopes, type Identity, type Scope, type AllowedPrincipals } from '../../ledger/caller';
 import { LedgerService } from '../../ledger/ledger.service';
 import { sha256 } from '../../ledger/chain/hash-chain';
 import { byId } from '../../ledger/lookup';
 import { API_KEY, type ApiKey } from './api-key.entity';
 import type { CreateApiKeyRequest, IssuedApiKeyResponse } from './dto/api-key.dto';
-import { KnownAgents } from '../agents/agents.service';
+import { AgentCache } from '../agents/agents.service';
 import { IssuedKeys } from '../../http/authentication/authentication';
 import { type DueRecords, DueSettlement, dueSettlementOf } from '../../ledger/due-settlement';
 import type { LedgerTransaction } from '../../ledger/ledger-transaction';
-import { LiveRows } from '../../ledger/live-rows';
+import { RowProjection } from '../../ledger/projections';
 
 /** The random part of a secret; it becomes 43 characters of base64url. */
 const RANDOM_BYTES = 32;
@@ -27,9 +27,9 @@ export class ApiKeysService {
     const { name, scopes, agentId: given, principals = [], expiresAt = null } = request;
     const random = randomBytes(RANDOM_BYTES).toString('base64url');
     const lookups = given === undefined ? [] : [agentLookup(given)];
-    return this.ledger.prefetching(...lookups).write(caller, async (transaction) => {
+    return this.ledger.withLookups(...lookups).write(caller, async (transaction) => {
       requireAhead(request.expiresAt, this.ledger.clockTime);
-      const agentId = given === undefined ? null : (await referencedAgent(transaction, 'agentId', given)).id;
+      const agentId = given === undefined ? null : (await requireReferencedAgent(transaction, 'agentId', given)).id;
       const id = transaction.newId(API_KEY);
       const prefix = MARK + id.slice(id.indexOf('_') + 1);
       const secret = `${prefix}_${random}`;
@@ -43,8 +43,8 @@ export class ApiKeysService {
 
   /** From this commit on the key is rejected. Does nothing if the key has already ended. @throws NOT_FOUND */
   revoke(caller: Caller, id: string, reason: string | null): Promise<ApiKey> {
-    return this.ledger.prefetching(byId(API_KEY, id)).write(caller, async (transaction) => {
-      const key = found(await transaction.find(API_KEY, id), 'API key');
+    return this.ledger.withLookups(byId(API_KEY, id)).write(caller, async (transaction) => {
+      const key = requireFound(await transaction.find(API_KEY, id), 'API key');
       const { now } = transaction;
       if (isDue(key, now)) return settleExpiry(transaction, key);
       if (key.status !== 'active') return key;
@@ -66,7 +66,7 @@ interface HeldKey {
 export class ActiveKeys extends IssuedKeys implements OnModuleInit {
   /** By prefix. */
   private readonly active = new Map<string, HeldKey>();
-  private readonly rows = new LiveRows<ApiKey>({
+  private readonly rows = new RowProjection<ApiKey>({
     kind: API_KEY,
     status: 'active',
     actions: ['api_key.created', 'api_key.revoked', 'api_key.expired'],
@@ -75,7 +75,7 @@ export class ActiveKeys extends IssuedKeys implements OnModuleInit {
 
   constructor(
     private readonly ledger: LedgerService,
-    private readonly agents: KnownAgents,
+    private readonly agents: AgentCache,
   ) {
     super();
   }
@@ -94,7 +94,9 @@ export class ActiveKeys extends IssuedKeys implements OnModuleInit {
   async someBoundHas(scopes: readonly Scope[]): Promise<boolean> {
     await this.ledger.catchUp(this.rows);
     const identities = [...this.active.values()].map(({ identity }) => identity);
-    return identities.some(({ agentId, grants }) => agentId !== null && scopes.every((scope) => grants.has(scope)));
+    return identities.some(
+      ({ agentId, effectiveScopes: grants }) => agentId !== null && scopes.every((scope) => grants.has(scope)),
+    );
   }
 
   /** The ids of keys that have expired and are not settled yet. */
@@ -137,8 +139,8 @@ export class ActiveKeys extends IssuedKeys implements OnModuleInit {
       return agentId !== null && this.agents.isSuspended(agentId) ? callerRefused('agent_suspended') : null;
     };
     const actor = { type: 'api_key', id } as const;
-    const principals: Vouching = agentId === null ? 'anybody' : patterns;
-    const identity = { actor, agentId, principals, scopes, grants: grantsOf(scopes), expiresAt, refusal };
+    const principals: AllowedPrincipals = agentId === null ? 'anybody' : patterns;
+    const identity = { actor, agentId, principals, scopes, effectiveScopes: expandScopes(scopes), expiresAt, refusal };
     const key: HeldKey = { id, secretHash: Buffer.from(secretHash, 'hex'), expiresAt, identity };
     return key;
   }

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { type Agent, AGENT } from '../agents/agent.entity';
 import { findAgent } from '../agents/find-agent';
-import { KnownAgents } from '../agents/agents.service';
+import { AgentCache } from '../agents/agents.service';
 import { Configuration } from '../../core/config/configuration';
-import { inTurns, Turn } from '../../core/concurrency/turn';
-import { callerRefused, found } from '../../core/errors/domain-error';
+import { yieldBetween, TimeSlice } from '../../core/concurrency/time-slice';
+import { callerRefused, requireFound } from '../../core/errors/domain-error';
 import { type Caller, SYSTEM_CALLER } from '../../ledger/caller';
 import { LedgerService } from '../../ledger/ledger.service';
 import { RecordReader } from '../../ledger/reading/record-reader';
@@ -19,7 +19,7 @@ import {
   fillableGroups,
   hasSignedGroup,
   isExpired,
-  isOpen,
+  isDecisionOpen,
   selfApproval,
 } from './decision-rules';
 import { type Decision, DECISION } from './decision.entity';
@@ -47,7 +47,7 @@ interface Candidate {
 }
 
 /** The result of a search: the sequences of the page's rows and of the one after it. */
-interface Found {
+interface SearchPage {
   readonly places: readonly number[];
   readonly total: number;
 }
@@ -70,7 +70,7 @@ export class Approvers {
     private readonly ledger: LedgerService,
     private readonly policies: ActivePolicies,
     private readonly holders: PasskeyHolders,
-    private readonly agents: KnownAgents,
+    private readonly agents: AgentCache,
     private readonly configuration: Configuration,
   ) {}
 
@@ -79,18 +79,18 @@ export class Approvers {
    * @param leaving aborted when nobody waits for the answer any more.
    * @throws NOT_FOUND
    */
-  async of(
+  async list(
     caller: Caller,
     decisionId: string,
     { limit, offset }: Pick<PageRequest, 'limit' | 'offset'>,
     leaving: AbortSignal,
   ): Promise<ApproverListResponse> {
-    const decision = found(await this.records.find(DECISION, decisionId, caller), 'decision');
-    const canBeDecided = isOpen(decision) && !isExpired(decision, this.ledger.now);
+    const decision = requireFound(await this.records.find(DECISION, decisionId, caller), 'decision');
+    const canBeDecided = isDecisionOpen(decision) && !isExpired(decision, this.ledger.now);
     await this.policies.catchUp(this.agents.memory);
     const shown: ApproverResponse[] = [];
     const able: FillableGroups[] = [];
-    const turn = new Turn();
+    const turn = new TimeSlice();
     let total = 0;
     for await (const { agent, groups, fillable } of this.candidates(decision, leaving)) {
       if (turn.isOver) await turn.next();
@@ -113,7 +113,7 @@ export class Approvers {
    * the end of the page; for the first page, to the end of the list to count them.
    * @throws PERMISSION_DENIED when the caller may see nothing of that agent.
    */
-  async awaiting(caller: Caller, idOrName: string, request: PageRequest): Promise<Page<Decision>> {
+  async listAwaiting(caller: Caller, idOrName: string, request: PageRequest): Promise<Page<Decision>> {
     const agent = await findAgent(this.records, idOrName);
     // Whoever sees only its own decisions may learn nothing of what others could approve.
     const onlyAgent = onlyAgentSeen(DECISION, caller);
@@ -138,7 +138,7 @@ export class Approvers {
     const judge: Judge = (agent, decision) => {
       const { approvers } = decision;
       if (isExpired(decision, this.ledger.now)) return false;
-      const groups = approvers === null ? [] : new ApproverGroups(approvers).of(agent);
+      const groups = approvers === null ? [] : new ApproverGroups(approvers).groupsFor(agent);
       if (approvers !== null && groups.length === 0) return false;
       const fillable = fillableBy(signing?.has(agent.id) === true, groups, approvers ?? []);
       const isForbidden = (): boolean => {
@@ -156,7 +156,7 @@ export class Approvers {
     };
   }
 
-  private async search(caller: Caller, agent: Agent, request: PageRequest): Promise<Found> {
+  private async search(caller: Caller, agent: Agent, request: PageRequest): Promise<SearchPage> {
     const { limit, order, position } = request;
     // A total found for a caller who sees other decisions is not reused.
     const known = (request.totalOf ?? null) === onlyAgentSeen(DECISION, caller) ? request.total : null;
@@ -168,8 +168,8 @@ export class Approvers {
     let toSkip = request.offset;
     for await (const decisions of this.records.columns(DECISION, JUDGED, range, caller)) {
       const couldApprove = await judgeOf(decisions);
-      for await (const decision of inTurns(decisions)) {
-        request.leaving?.throwIfAborted();
+      for await (const decision of yieldBetween(decisions)) {
+        request.signal?.throwIfAborted();
         if (!couldApprove(agent, decision)) continue;
         total += 1;
         if (!isBeyond(decision.createdSequence, position, order)) continue;
@@ -190,7 +190,7 @@ export class Approvers {
     const range = { conditions, order: 'asc', position: null, atOnce: AGENTS } as const;
     for await (const agents of this.records.columns(AGENT, ['name', 'kind', 'roles', 'status'], range)) {
       leaving.throwIfAborted();
-      const all = agents.map((agent) => ({ agent, groups: groups?.of(agent) ?? [] }));
+      const all = agents.map((agent) => ({ agent, groups: groups?.groupsFor(agent) ?? [] }));
       const matching = groups === null ? all : all.filter((one) => one.groups.length > 0);
       const ids = hasSignedGroup(decision) ? matching.map(({ agent }) => agent.id) : [];
       const signing = await this.holders.among(ids);

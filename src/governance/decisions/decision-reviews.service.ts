@@ -1,8 +1,14 @@
 import { Injectable } from '@nestjs/common';
-import { actingAgent, agentLookup, suspension } from '../agents/find-agent';
+import { requireActingAgent, agentLookup, suspension } from '../agents/find-agent';
 import { type Agent, AGENT } from '../agents/agent.entity';
 import { Configuration } from '../../core/config/configuration';
-import { conflict, type DomainError, found, permissionDenied, policyDenied } from '../../core/errors/domain-error';
+import {
+  conflict,
+  type DomainError,
+  requireFound,
+  permissionDenied,
+  policyDenied,
+} from '../../core/errors/domain-error';
 import { type Caller, SYSTEM_CALLER } from '../../ledger/caller';
 import { type LedgerTransaction, Refusal } from '../../ledger/ledger-transaction';
 import { LedgerService, type LedgerWriter } from '../../ledger/ledger.service';
@@ -24,7 +30,7 @@ import {
   isExpired,
   proposerSuspension,
   reviewConflict,
-  reviewed,
+  withReview,
   selfApproval,
 } from './decision-rules';
 import type { SeenDecisionRequest } from './dto/decision.requests';
@@ -86,8 +92,8 @@ export class DecisionReviewsService {
     if (request.signature !== undefined) loadProtocol();
     const write = await this.prefetching([decisionId], request.approver);
     return write.write(caller, async (transaction) => {
-      const decision = found(await transaction.findVisible(DECISION, decisionId), 'decision');
-      const admitted = await this.admitted(transaction, decision, request);
+      const decision = requireFound(await transaction.findVisible(DECISION, decisionId), 'decision');
+      const admitted = await this.checkReview(transaction, decision, request);
       return admitted instanceof Refusal ? admitted : this.settle(transaction, admitted);
     });
   }
@@ -109,10 +115,10 @@ export class DecisionReviewsService {
     return write.write(caller, async (transaction) => {
       const reviews: AdmittedReview[] = [];
       for (const { id, actionHash } of decisions) {
-        const decision = found(await transaction.findVisible(DECISION, id), `decision ${id}`);
+        const decision = requireFound(await transaction.findVisible(DECISION, id), `decision ${id}`);
         if (decision.actionHash !== actionHash)
           throw conflict(`The decision ${id} is about another action than the one you saw.`);
-        const admitted = await this.admitted(transaction, decision, { ...request, verdict: 'approve' }, true);
+        const admitted = await this.checkReview(transaction, decision, { ...request, verdict: 'approve' }, true);
         if (admitted instanceof Refusal) return admitted;
         reviews.push(admitted);
       }
@@ -127,11 +133,11 @@ export class DecisionReviewsService {
     const decisions = await Promise.all(decisionIds.map((id) => this.reader.find(DECISION, id, SYSTEM_CALLER)));
     const proposers = new Set(decisions.flatMap((decision) => (decision === undefined ? [] : [decision.proposedBy])));
     const agents = [...(approver === null ? [] : [approver]), ...proposers].map(agentLookup);
-    return this.ledger.prefetching(...decisionIds.map((id) => byId(DECISION, id)), ...agents);
+    return this.ledger.withLookups(...decisionIds.map((id) => byId(DECISION, id)), ...agents);
   }
 
   /** Writes nothing but a refusal. */
-  private async admitted(
+  private async checkReview(
     transaction: LedgerTransaction,
     decision: Decision,
     request: ReviewRequest,
@@ -141,7 +147,8 @@ export class DecisionReviewsService {
     const { publicUrl } = this.configuration;
     const unbound = unboundRefusal(transaction.caller, decision);
     if (unbound !== null) throw unbound;
-    const approver = request.approver === null ? null : await actingAgent(transaction, 'approverId', request.approver);
+    const approver =
+      request.approver === null ? null : await requireActingAgent(transaction, 'approverId', request.approver);
     const approverId = approver?.id ?? null;
     if (isExpired(decision, transaction.now)) {
       // The expiry is recorded, and the review is refused.
@@ -190,7 +197,7 @@ export class DecisionReviewsService {
     transaction: LedgerTransaction,
     { decision, review, approver, instead }: AdmittedReview,
   ): Promise<Decision> {
-    const after = reviewed(decision, review);
+    const after = withReview(decision, review);
     const { requiredApprovals, reviews } = after;
     const { verdict, approverId } = review;
     const basis = { rules: this.policies.rules, approverRevision: approver?.revision ?? null };

@@ -1,5 +1,5 @@
 import type { Decision, Review } from './decision.entity';
-import { decisionResource, ended, isExpired, reviewed } from './decision-rules';
+import { decisionResource, withStatus, isExpired, withReview } from './decision-rules';
 
 const MOMENT = '2026-11-20T06:18:03.123Z';
 
@@ -54,15 +54,15 @@ describe('A decision', () => {
   });
 
   it('is approved by the last needed approval, and rejected by the first rejection', () => {
-    const once = reviewed(PROPOSED, review('approve', 'agt_2'));
+    const once = withReview(PROPOSED, review('approve', 'agt_2'));
     expect(once).toMatchObject({ status: 'proposed', resolvedAt: null, updatedAt: MOMENT });
-    expect(reviewed(once, review('approve', 'agt_3'))).toMatchObject({ status: 'approved', resolvedAt: MOMENT });
-    expect(reviewed(once, review('reject', 'agt_3'))).toMatchObject({ status: 'rejected', resolvedAt: MOMENT });
+    expect(withReview(once, review('approve', 'agt_3'))).toMatchObject({ status: 'approved', resolvedAt: MOMENT });
+    expect(withReview(once, review('reject', 'agt_3'))).toMatchObject({ status: 'rejected', resolvedAt: MOMENT });
     expect(PROPOSED.reviews).toEqual([]);
   });
 
   it('that expires is resolved at that time', () => {
-    expect(ended(PROPOSED, 'expired', MOMENT)).toEqual({
+    expect(withStatus(PROPOSED, 'expired', MOMENT)).toEqual({
       ...PROPOSED,
       status: 'expired',
       updatedAt: MOMENT,

@@ -1,7 +1,7 @@
 import { suspension } from '../agents/find-agent';
 import type { Agent } from '../agents/agent.entity';
 import { conflict, permissionDenied, type DomainError, type RejectionWords } from '../../core/errors/domain-error';
-import { endOf } from '../../core/values/duration';
+import { addDuration } from '../../core/values/duration';
 import { labelFault } from '../../core/values/label-fault';
 import { wantedApprovals } from '../policies/approval/approval-requirement';
 import { areFilled, type FillableGroups } from '../policies/approval/approver-groups';
@@ -77,18 +77,18 @@ export function decisionTypeFault(type: string): string | undefined {
 }
 
 /** The decision after a review: a single rejection rejects, the last required approval approves. */
-export function reviewed(decision: Decision, review: Review): Decision {
+export function withReview(decision: Decision, review: Review): Decision {
   const reviews = [...decision.reviews, review];
   const status = statusAfter(decision, reviews);
   const resolvedAt = status === 'proposed' ? null : review.createdAt;
   return { ...decision, reviews, status, resolvedAt, updatedAt: review.createdAt };
 }
 
-export function ended(decision: Decision, status: 'expired' | 'cancelled', now: string): Decision {
+export function withStatus(decision: Decision, status: 'expired' | 'cancelled', now: string): Decision {
   return { ...decision, status, updatedAt: now, resolvedAt: now };
 }
 
-export function isOpen({ status }: Pick<Decision, 'status'>): boolean {
+export function isDecisionOpen({ status }: Pick<Decision, 'status'>): boolean {
   return status === 'proposed';
 }
 
@@ -99,7 +99,7 @@ export function hasSignedGroup({ approvers }: Pick<Decision, 'approvers'>): bool
 
 /** ISO 8601: up to when a rejection is binding, at most for a day. */
 export function rejectionEnd({ resolvedAt, createdAt, expiresAt }: Decision): string {
-  const dayLater = endOf('P1D', resolvedAt ?? createdAt);
+  const dayLater = addDuration('P1D', resolvedAt ?? createdAt);
   return expiresAt !== null && expiresAt < dayLater ? expiresAt : dayLater;
 }
 

@@ -2,7 +2,7 @@ import { settleExecutionOf, type SettlementNote } from '../executions/execution-
 import type { DueRecords } from '../../ledger/due-settlement';
 import type { EntryNote, LedgerTransaction } from '../../ledger/ledger-transaction';
 import { DECISION, type Decision } from './decision.entity';
-import { approvalsOf, ended, isExpired } from './decision-rules';
+import { approvalsOf, withStatus, isExpired } from './decision-rules';
 
 /** Writes a decision and, if that settles it, the outcome of the execution that waits for it. */
 export async function settleDecision(
@@ -20,7 +20,7 @@ export async function settleDecision(
 }
 
 export function expireDecision(transaction: LedgerTransaction, decision: Decision): Promise<Decision> {
-  const after = ended(decision, 'expired', transaction.now);
+  const after = withStatus(decision, 'expired', transaction.now);
   const { expiresAt, reviews, requiredApprovals } = decision;
   const details = { expiresAt, approvals: approvalsOf(reviews), requiredApprovals };
   const note = { action: 'decision.expired', details, bySystem: true } as const;
@@ -40,7 +40,7 @@ export function cancelDecision(
   decision: Decision,
   reason: string | null,
 ): Promise<Decision> {
-  const after = ended(decision, 'cancelled', transaction.now);
+  const after = withStatus(decision, 'cancelled', transaction.now);
   return settleDecision(transaction, after, cancelledNote(after, reason), { reason });
 }
 

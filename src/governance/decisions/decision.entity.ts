@@ -1,6 +1,12 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { ApiCount, ApiMember, ApiNullableText, type ShownAs, shownAs } from '../../http/openapi/answer-members';
+import {
+  ApiCount,
+  ApiMember,
+  ApiNullableText,
+  type ShownAs,
+  responseMapper,
+} from '../../http/openapi/response-members';
 import { sampleId } from '../../http/openapi/documentation.decorators';
 import { RISK_LEVELS, type RiskLevel } from '../../core/config/variables/governance-variables';
 import type { ApproverGroup, GivenGrant, GrantAllowance } from '../policies/approval/approval-requirement';
@@ -100,7 +106,7 @@ export class ReviewResponse {
   }
 }
 
-const shownReview: ShownAs<ReviewResponse> = shownAs(ReviewResponse);
+const shownReview: ShownAs<ReviewResponse> = responseMapper(ReviewResponse);
 
 export class DecisionApproversResponse {
   @ApiProperty({ type: [String], example: ['role:finance'] })

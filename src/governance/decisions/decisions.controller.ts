@@ -1,20 +1,20 @@
 import { Body, Controller, Get, Param, Post, Query } from '@nestjs/common';
 import { ApiBody, ApiCreatedResponse, ApiTags } from '@nestjs/swagger';
 import { withAgentId } from '../agents/find-agent';
-import { Answers, ApiRoute } from '../../http/openapi/answer-members';
+import { Answers, ApiRoute } from '../../http/openapi/response-members';
 import { ApiExamples, ApiRecordId } from '../../http/openapi/documentation.decorators';
-import { AdmittedBy, ApiErrors, OwnAgentIn, RequiresScope, Marked } from '../../http/request/routes';
+import { AdmittedBy, ApiErrors, OwnAgentIn, RequiresScope, SetRouteMetadata } from '../../http/request/routes';
 import { Caller } from '../../http/input/caller.decorator';
 import { ApiList } from '../../http/lists/api-list.decorator';
-import { equalities, PageQuery } from '../../http/lists/list.query';
-import { ClientLeft } from '../../http/answers/answer-end';
-import { WaitQuery, Waits } from '../../http/waiting/waits';
-import { type ListAnswer, Lists } from '../../http/lists/lists';
+import { equalityConditions, PageQuery } from '../../http/lists/list.query';
+import { ClientSignal } from '../../http/responses/response-end';
+import { WaitQuery, RecordWaiter } from '../../http/waiting/record-waiter';
+import { type ListResponse, Lists } from '../../http/lists/lists';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { Approvers } from './approvers';
 import { BoundReviewers } from './reviewers';
 import { DecisionReviewsService } from './decision-reviews.service';
-import { isOpen } from './decision-rules';
+import { isDecisionOpen } from './decision-rules';
 import { filledGrant } from './grants/dto/grant.dto';
 import { type Decision, DECISION } from './decision.entity';
 import { DecisionsService } from './decisions.service';
@@ -29,14 +29,14 @@ import {
 import { ApprovedTogetherResponse, ApproverListResponse, DecisionResponse } from './dto/decision.response';
 
 @ApiTags('Decisions')
-@Marked({ refusesRepeatedNames: true })
+@SetRouteMetadata({ refusesRepeatedNames: true })
 @Controller('decisions')
 export class DecisionsController {
   constructor(
     private readonly decisions: DecisionsService,
     private readonly reviews: DecisionReviewsService,
     private readonly lists: Lists,
-    private readonly waits: Waits,
+    private readonly waits: RecordWaiter,
     private readonly records: RecordReader,
     private readonly approvers: Approvers,
   ) {}
@@ -50,16 +50,16 @@ export class DecisionsController {
   @ApiList(DecisionResponse, 'Decisions in order of creation.')
   async list(
     @Caller() caller: Caller,
-    @ClientLeft() leaving: AbortSignal,
+    @ClientSignal() leaving: AbortSignal,
     @Query() query: DecisionListQuery,
-  ): Promise<ListAnswer<DecisionResponse>> {
+  ): Promise<ListResponse<DecisionResponse>> {
     const list = await this.lists.open('decisions', query, { limit: 50, order: 'asc' }, leaving);
     const { awaiting, ...filters } = await withAgentId(this.records, list.filters, 'proposedBy');
-    const request = list.request(equalities(filters));
+    const request = list.request(equalityConditions(filters));
     const page =
       awaiting === undefined
         ? await this.records.page(DECISION, request, caller)
-        : await this.approvers.awaiting(caller, awaiting, request);
+        : await this.approvers.listAwaiting(caller, awaiting, request);
     return list.answer(page, DecisionResponse.from);
   }
 
@@ -88,17 +88,19 @@ export class DecisionsController {
   @ApiErrors('CONTENT_ERASED')
   async get(
     @Caller() caller: Caller,
-    @ClientLeft() leaving: AbortSignal,
+    @ClientSignal() leaving: AbortSignal,
     @Param('id') id: string,
     @Query() { wait: seconds, asOf }: WaitQuery,
   ): Promise<DecisionResponse> {
     const read = (): Promise<Decision> => this.decisions.get(caller, id, asOf);
-    return DecisionResponse.from(await this.waits.until({ id, caller, seconds, leaving, read, isOpen }));
+    return DecisionResponse.from(
+      await this.waits.waitForChange({ id, caller, seconds, leaving, read, isOpen: isDecisionOpen }),
+    );
   }
 
   @Get(':id/approvers')
   @RequiresScope('read', 'review')
-  @Marked({ isList: true })
+  @SetRouteMetadata({ isList: true })
   @ApiRoute(
     'List who can approve a decision',
     'The agents that its `approvers` match, or every active agent if it has no `approvers`, in order of creation; and whether the ' +
@@ -111,11 +113,11 @@ export class DecisionsController {
   })
   async listApprovers(
     @Caller() caller: Caller,
-    @ClientLeft() leaving: AbortSignal,
+    @ClientSignal() leaving: AbortSignal,
     @Param('id') id: string,
     @Query() { limit = 50, offset = 0 }: PageQuery,
   ): Promise<ApproverListResponse> {
-    return this.approvers.of(caller, id, { limit, offset }, leaving);
+    return this.approvers.list(caller, id, { limit, offset }, leaving);
   }
 
   @Post('approve')

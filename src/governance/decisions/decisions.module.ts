@@ -15,7 +15,7 @@ import { DUE_GRANTS } from './grants/grant-changes';
 import { GRANT } from './grants/grant.entity';
 import { GrantsController } from './grants/grants.controller';
 import { GrantReaders, GrantsService } from './grants/grants.service';
-import { HeldGrants } from './grants/held-grants';
+import { GrantFinder } from './grants/grant-finder';
 
 @Module({
   imports: [LedgerModule.forFeature({ kinds: [DECISION, GRANT] }), AgentsModule, PasskeysModule, PoliciesModule],
@@ -27,10 +27,10 @@ import { HeldGrants } from './grants/held-grants';
     settledWhenDue(DUE_GRANTS, 'Grants'),
     GrantReaders,
     GrantsService,
-    HeldGrants,
+    GrantFinder,
     BoundReviewers,
     Approvers,
   ],
-  exports: [DecisionReviewsService, Approvers, HeldGrants],
+  exports: [DecisionReviewsService, Approvers, GrantFinder],
 })
 export class DecisionsModule {}

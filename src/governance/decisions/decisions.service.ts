@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { actingAgent, agentLookup, requireActsAs, suspension } from '../agents/find-agent';
+import { requireActingAgent, agentLookup, requireActsAs, suspension } from '../agents/find-agent';
 import { AGENT } from '../agents/agent.entity';
 import { Configuration } from '../../core/config/configuration';
-import { conflict, found } from '../../core/errors/domain-error';
+import { conflict, requireFound } from '../../core/errors/domain-error';
 import { requireAhead } from '../../http/validation/fields';
 import { EXECUTION } from '../executions/execution.entity';
 import { type Caller, SYSTEM_CALLER } from '../../ledger/caller';
@@ -11,7 +11,7 @@ import { LedgerService } from '../../ledger/ledger.service';
 import { byId } from '../../ledger/lookup';
 import { type Moment, RecordHistory } from '../../ledger/record-history';
 import { sumOfApprovals } from '../policies/approval/approval-requirement';
-import { filledGroups } from '../policies/approval/given-approval';
+import { filledGroups } from '../policies/approval/approval-input';
 import { DECISION, type Decision, proposedDecision, proposedNote } from './decision.entity';
 import { finalityConflict, isExpired } from './decision-rules';
 import { cancelDecision, expireDecision } from './decision-settlement';
@@ -27,7 +27,7 @@ export class DecisionsService {
 
   /** @throws NOT_FOUND; VALIDATION_ERROR for a moment in the future. */
   async get(caller: Caller, id: string, asOf?: Moment): Promise<Decision> {
-    const decision = found(await this.history.find(DECISION, id, asOf, caller), 'decision');
+    const decision = requireFound(await this.history.find(DECISION, id, asOf, caller), 'decision');
     if (asOf === undefined || decision.executionId === null) return decision;
     // A past state has hashed members only. These members of the execution never change, and callers who see the
     // decision may see them.
@@ -38,9 +38,9 @@ export class DecisionsService {
   /** @throws VALIDATION_ERROR for an unknown proposer; PERMISSION_DENIED for a suspended one, with the refusal recorded. */
   async propose(caller: Caller, request: ProposeDecisionRequest): Promise<Decision> {
     const approvers = request.approvers === undefined ? null : filledGroups(request.approvers);
-    return this.ledger.prefetching(agentLookup(request.proposedBy)).write(caller, async (transaction) => {
+    return this.ledger.withLookups(agentLookup(request.proposedBy)).write(caller, async (transaction) => {
       requireAhead(request.expiresAt, this.ledger.clockTime);
-      const proposer = await actingAgent(transaction, 'proposedBy', request.proposedBy);
+      const proposer = await requireActingAgent(transaction, 'proposedBy', request.proposedBy);
       const refused = suspension(proposer);
       if (refused !== null) {
         const { riskLevel } = request;
@@ -70,8 +70,8 @@ export class DecisionsService {
 
   /** @throws NOT_FOUND; CONFLICT for a settled decision. */
   cancel(caller: Caller, id: string, reason: string | null): Promise<Decision> {
-    return this.ledger.prefetching(byId(DECISION, id)).write(caller, async (transaction) => {
-      const decision = found(await transaction.findVisible(DECISION, id), 'decision');
+    return this.ledger.withLookups(byId(DECISION, id)).write(caller, async (transaction) => {
+      const decision = requireFound(await transaction.findVisible(DECISION, id), 'decision');
       requireActsAs(transaction.caller, decision.proposedBy);
       if (isExpired(decision, transaction.now)) {
         await expireDecision(transaction, decision);

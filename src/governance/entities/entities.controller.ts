@@ -1,16 +1,16 @@
 import { Body, Controller, Delete, Get, Param, Post, Put, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiTags } from '@nestjs/swagger';
-import { Answers, AnswersNothing, ApiRoute } from '../../http/openapi/answer-members';
+import { Answers, AnswersNothing, ApiRoute } from '../../http/openapi/response-members';
 import { ApiExamples, ApiRecordId } from '../../http/openapi/documentation.decorators';
-import { found, invalidField } from '../../core/errors/domain-error';
+import { requireFound, invalidField } from '../../core/errors/domain-error';
 import { ApiErrors, RequiresScope, Revisioned } from '../../http/request/routes';
 import { Caller } from '../../http/input/caller.decorator';
 import { IfMatch, type Precondition } from '../../http/conditional/precondition';
 import { AsOfQuery } from '../../http/as-of/as-of.query';
-import { ClientLeft } from '../../http/answers/answer-end';
+import { ClientSignal } from '../../http/responses/response-end';
 import { ApiList } from '../../http/lists/api-list.decorator';
-import { equalities } from '../../http/lists/list.query';
-import { type ListAnswer, Lists } from '../../http/lists/lists';
+import { equalityConditions } from '../../http/lists/list.query';
+import { type ListResponse, Lists } from '../../http/lists/lists';
 import { RecordHistory } from '../../ledger/record-history';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { CLAIM } from './claim.entity';
@@ -40,9 +40,12 @@ export class EntitiesController {
   @RequiresScope('read')
   @ApiRoute('List entities', 'Oldest first, a page at a time; filtered by type and by name.')
   @ApiList(EntityResponse, 'Entities in order of creation.')
-  async list(@ClientLeft() leaving: AbortSignal, @Query() query: EntityListQuery): Promise<ListAnswer<EntityResponse>> {
+  async list(
+    @ClientSignal() leaving: AbortSignal,
+    @Query() query: EntityListQuery,
+  ): Promise<ListResponse<EntityResponse>> {
     const list = await this.lists.open('entities', query, { limit: 50, order: 'asc' }, leaving);
-    const page = await this.records.page(ENTITY, list.request(equalities(list.filters)));
+    const page = await this.records.page(ENTITY, list.request(equalityConditions(list.filters)));
     return list.answer(page, EntityResponse.from);
   }
 
@@ -67,7 +70,7 @@ export class EntitiesController {
   @Answers({ type: EntityResponse, description: 'The entity.' })
   @ApiErrors('CONTENT_ERASED')
   async get(@Param('id') id: string, @Query() { asOf }: AsOfQuery): Promise<EntityResponse> {
-    return EntityResponse.from(found(await this.history.find(ENTITY, id, asOf), 'entity'));
+    return EntityResponse.from(requireFound(await this.history.find(ENTITY, id, asOf), 'entity'));
   }
 
   @Put(':id')
@@ -117,12 +120,12 @@ export class ClaimsController {
   @ApiRecordId(ENTITY)
   @ApiList(ClaimResponse, 'Claims in order of creation.')
   async list(
-    @ClientLeft() leaving: AbortSignal,
+    @ClientSignal() leaving: AbortSignal,
     @Param('id') id: string,
     @Query() query: ClaimListQuery,
-  ): Promise<ListAnswer<ClaimResponse>> {
+  ): Promise<ListResponse<ClaimResponse>> {
     const list = await this.lists.open(`entities/${id}/claims`, query, { limit: 50, order: 'asc' }, leaving);
-    const request = list.request(equalities({ entityId: id, ...list.filters }));
+    const request = list.request(equalityConditions({ entityId: id, ...list.filters }));
     return list.answer(await this.claims.list(id, request), ClaimResponse.from);
   }
 

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { found, notFound } from '../../core/errors/domain-error';
+import { requireFound, notFound } from '../../core/errors/domain-error';
 import type { Precondition } from '../../http/conditional/precondition';
 import type { Caller } from '../../ledger/caller';
 import type { LedgerTransaction } from '../../ledger/ledger-transaction';
@@ -27,7 +27,7 @@ export class EntitiesService {
 
   /** An update that changes nothing writes no entry. @throws NOT_FOUND, PRECONDITION_FAILED */
   update(caller: Caller, id: string, precondition: Precondition, update: UpdateEntityRequest): Promise<GovernedEntity> {
-    return this.ledger.prefetching(byId(ENTITY, id)).write(caller, async (transaction) => {
+    return this.ledger.withLookups(byId(ENTITY, id)).write(caller, async (transaction) => {
       const entity = await existing(transaction, id, precondition);
       const changes = changedMembers(entity, update, CHANGEABLE);
       const fields = Object.keys(changes);
@@ -39,7 +39,7 @@ export class EntitiesService {
 
   /** Its claims are removed with it; its history stays. @throws NOT_FOUND, PRECONDITION_FAILED */
   remove(caller: Caller, id: string, precondition: Precondition): Promise<void> {
-    return this.ledger.prefetching(byId(ENTITY, id)).write(caller, async (transaction) => {
+    return this.ledger.withLookups(byId(ENTITY, id)).write(caller, async (transaction) => {
       const entity = await existing(transaction, id, precondition);
       const claims = await transaction.removeWithOwner(CLAIM, id);
       transaction.remove(ENTITY, entity, { action: 'entity.deleted', entityId: id, details: { claims } });
@@ -73,7 +73,7 @@ export class ClaimsService {
 
   /** Contradictory claims coexist; none overwrites another. @throws NOT_FOUND */
   add(caller: Caller, entityId: string, { predicate, value, context = {} }: CreateClaimRequest): Promise<Claim> {
-    return this.ledger.prefetching(byId(ENTITY, entityId)).write(caller, async (transaction) => {
+    return this.ledger.withLookups(byId(ENTITY, entityId)).write(caller, async (transaction) => {
       if (!(await transaction.exists(ENTITY, entityId))) throw notFound('entity');
       const id = transaction.newId(CLAIM);
       const said = { predicate, predicateKey: predicateKeyOf(predicate), value, context };
@@ -85,7 +85,7 @@ export class ClaimsService {
   /** @throws NOT_FOUND */
   remove(caller: Caller, entityId: string, claimId: string): Promise<void> {
     const lookups = [byId(ENTITY, entityId), byId(CLAIM, claimId)];
-    return this.ledger.prefetching(...lookups).write(caller, async (transaction) => {
+    return this.ledger.withLookups(...lookups).write(caller, async (transaction) => {
       const hasEntity = await transaction.exists(ENTITY, entityId);
       const claim = await transaction.find(CLAIM, claimId);
       if (!hasEntity || claim?.entityId !== entityId) throw notFound('claim');
@@ -99,7 +99,7 @@ async function existing(
   id: string,
   precondition: Precondition,
 ): Promise<GovernedEntity> {
-  const entity = found(await transaction.find(ENTITY, id), 'entity');
+  const entity = requireFound(await transaction.find(ENTITY, id), 'entity');
   precondition.require(entity.revision);
   return entity;
 }

@@ -1,6 +1,6 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import { ApiProperty } from '@nestjs/swagger';
-import { ApiCount } from '../../http/openapi/answer-members';
+import { ApiCount } from '../../http/openapi/response-members';
 import { sampleId } from '../../http/openapi/documentation.decorators';
 import type { JsonObject } from '../../core/json/json-value';
 import type { RecordKind } from '../../ledger/record-kind';

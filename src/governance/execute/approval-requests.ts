@@ -2,15 +2,15 @@ import { type ApprovalRequirement, approversKey, sumOfApprovals } from '../polic
 import { DECISION, type Decision, proposedDecision, proposedNote } from '../decisions/decision.entity';
 import { isExpired, rejectionEnd, rejectionWords } from '../decisions/decision-rules';
 import { cancelDecision, expireDecision } from '../decisions/decision-settlement';
-import { conflict, type DomainError, permissionDenied, present } from '../../core/errors/domain-error';
+import { conflict, type DomainError, permissionDenied, requirePresent } from '../../core/errors/domain-error';
 import { cancelApproved, expireApproval, isApprovalOver } from '../executions/execution-rules';
 import { decidedNote, type DecisionBasis, EXECUTION, type Execution } from '../executions/execution.entity';
 import type { LedgerTransaction } from '../../ledger/ledger-transaction';
-import type { RowsAsked } from '../../ledger/records/rows-asked';
-import { endOf } from '../../core/values/duration';
-import type { AskedExecution } from './asked-execution';
+import type { RowQuery } from '../../ledger/records/row-query';
+import { addDuration } from '../../core/values/duration';
+import type { NewExecution } from './new-execution';
 import { requiredExecution } from '../decisions/grants/grant-changes';
-import type { ServingGrant } from '../decisions/grants/held-grants';
+import type { CoveringGrant } from '../decisions/grants/grant-finder';
 
 /** Most executions of one action that are examined: the newest ones. */
 const MOST_READ = 100;
@@ -28,28 +28,28 @@ export interface AskingTerms {
   /** Most requests of the agent that wait at a time. */
   readonly maxPending: number;
   /** Finds the grant that serves the request. */
-  readonly grant: () => Promise<ServingGrant | null>;
+  readonly grant: () => Promise<CoveringGrant | null>;
 }
 
 /**
  * The result of asking for an approval: an execution that waits for it or has it, and whether it is new; why the agent is refused; or
  * the grant that makes it unnecessary, and the requests of all runs for which that is so.
  */
-export type ApprovalAnswer =
+export type ApprovalRequestResult =
   | { readonly execution: Execution; readonly isNew: boolean }
   | { readonly refusal: DomainError; readonly decisionId: string | null }
-  | { readonly serving: ServingGrant; readonly waiting: readonly OpenRequest[] };
+  | { readonly serving: CoveringGrant; readonly waiting: readonly OpenRequest[] };
 
 /**
  * Asks for the approval of an action. A repeated request of the same run gets the current answer; a rejection is binding in
  * every run until its decision would have expired, at most for a day. A grant comes before a request that still waits.
  * @throws CONFLICT when the agent has too many requests pending, with nothing written.
  */
-export async function askForApproval(
+export async function requestApproval(
   transaction: LedgerTransaction,
-  asked: AskedExecution,
+  asked: NewExecution,
   terms: AskingTerms,
-): Promise<ApprovalAnswer> {
+): Promise<ApprovalRequestResult> {
   // Everything is read before anything is changed: reading settles what is due.
   const { actionHash, run } = asked;
   const { requirement, maxPending, grant } = terms;
@@ -85,24 +85,24 @@ export async function askForApproval(
 /** The requests for approval of an action that are still pending or approved, in whichever run, once due ones are settled. */
 export async function openRequestsFor(
   transaction: LedgerTransaction,
-  asked: Pick<AskedExecution, 'actionHash'>,
+  asked: Pick<NewExecution, 'actionHash'>,
 ): Promise<OpenRequest[]> {
   const { actionHash } = asked;
-  const found = await transaction.asked(askedOfOpen(transaction, actionHash));
+  const found = await transaction.runQueries(askedOfOpen(transaction, actionHash));
   if (found.every((rows) => rows.length === 0)) return [];
   return openRequests(transaction, await allRequestsFor(transaction, asked));
 }
 
 async function allRequestsFor(
   transaction: LedgerTransaction,
-  { actionHash }: Pick<AskedExecution, 'actionHash'>,
+  { actionHash }: Pick<NewExecution, 'actionHash'>,
 ): Promise<Request[]> {
   const pending = await requestsFor(transaction, { actionHash, outcome: 'pending_approval' });
   return [...pending, ...(await requestsFor(transaction, { actionHash, outcome: 'approved' }))];
 }
 
 /** The rows that {@link openRequestsFor} looks for first: usually there are none. */
-export function askedOfOpen(transaction: Pick<LedgerTransaction, 'presence'>, actionHash: string): RowsAsked[] {
+export function askedOfOpen(transaction: Pick<LedgerTransaction, 'presence'>, actionHash: string): RowQuery[] {
   const outcomes = ['pending_approval', 'approved'] as const;
   return outcomes.map((outcome) => transaction.presence(EXECUTION, { actionHash, outcome }));
 }
@@ -138,7 +138,7 @@ async function openRequests(transaction: LedgerTransaction, found: readonly Requ
 async function rejectionAmong(
   transaction: LedgerTransaction,
   rejected: readonly Request[],
-): Promise<Extract<ApprovalAnswer, { refusal: DomainError }> | undefined> {
+): Promise<Extract<ApprovalRequestResult, { refusal: DomainError }> | undefined> {
   for (const request of rejected) {
     const decision = await decisionOf(transaction, request);
     const end = rejectionEnd(decision);
@@ -167,7 +167,7 @@ export async function decisionOf(
   { id, decisionId }: Pick<Execution, 'id' | 'decisionId'>,
 ): Promise<Decision> {
   const decision = decisionId === null ? undefined : await transaction.find(DECISION, decisionId);
-  return present(decision, `decision of the execution ${id}`);
+  return requirePresent(decision, `decision of the execution ${id}`);
 }
 
 /** How many requests of the agent are waiting; below the maximum, some that are over may still be counted. */
@@ -181,7 +181,7 @@ async function pendingRequests(transaction: LedgerTransaction, agentId: string, 
 /** Proposes the decision and records the waiting execution, in one commit. */
 function requested(
   transaction: LedgerTransaction,
-  asked: AskedExecution,
+  asked: NewExecution,
   { requirement, basis }: AskingTerms,
 ): Execution {
   const { agentId, agentName, action, resourceType, resourceId, onBehalfOf, run, traceId } = asked;
@@ -193,7 +193,7 @@ function requested(
     proposedBy: agentId,
     riskLevel,
     requiredApprovals: sumOfApprovals(approvers),
-    expiresAt: endOf(decideWithin, transaction.now),
+    expiresAt: addDuration(decideWithin, transaction.now),
     executionId: asked.id,
     actionHash: asked.actionHash,
     approvers,

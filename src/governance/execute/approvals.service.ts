@@ -8,7 +8,7 @@ import {
   conflict,
   type DomainError,
   permissionDenied,
-  present,
+  requirePresent,
   type RejectionWords,
 } from '../../core/errors/domain-error';
 import {
@@ -26,16 +26,16 @@ import { RecordReader } from '../../ledger/reading/record-reader';
 import { LedgerService } from '../../ledger/ledger.service';
 import { byId } from '../../ledger/lookup';
 import { cancelRequests, decisionOf, openRequestsFor } from './approval-requests';
-import { foundPrincipal, takeUses } from './asked-execution';
-import type { AnsweredExecution } from './execute.service';
-import { type AskedPermit, audienceOf, Permits } from '../permits/permits';
+import { requirePrincipal, takeUses } from './new-execution';
+import type { ExecutionResult } from './execute.service';
+import { type PermitRequest, audienceOf, Permits } from '../permits/permits';
 import { type Permission, Permissions } from '../permissions/permissions';
 import type { Principal } from '../permissions/principals';
 import { type ApproverGroup, areEqualSets, wantedApprovals } from '../policies/approval/approval-requirement';
 import { areFilled, fillableBy, type FillableGroups, groupsOf } from '../policies/approval/approver-groups';
 
 /** As it is kept for an `Idempotency-Key`: the record does not say when it was resumed. */
-type Kept = Execution & { readonly resumedAt: string };
+type StoredResume = Execution & { readonly resumedAt: string };
 
 /** Uses approvals, each once, and cancels executions that wait for one or have one. */
 @Injectable()
@@ -66,20 +66,20 @@ export class ApprovalsService {
    * @throws VALIDATION_ERROR; NOT_FOUND; CONFLICT for an execution that is not, or no longer, approved; PERMISSION_DENIED and
    * POLICY_DENIED, with the refusal recorded, when the agent, the policies or the given approval no longer suffice.
    */
-  async resume(caller: Caller, id: string, asked?: AskedPermit): Promise<Omit<AnsweredExecution, 'isRequested'>> {
+  async resume(caller: Caller, id: string, asked?: PermitRequest): Promise<Omit<ExecutionResult, 'isRequested'>> {
     this.permits.requireAudience(asked);
     const kept = await this.ledger
-      .prefetching(byId(EXECUTION, id))
+      .withLookups(byId(EXECUTION, id))
       .write(caller, (transaction) => this.useApproval(transaction, id, asked), {
         beforeReplay: (transaction, first) => this.refusalOfReplay(transaction, first),
       });
-    const execution = await this.runner.carriedOut(caller, kept);
-    return { execution, permit: await this.permits.of(execution, asked, kept.resumedAt) };
+    const execution = await this.runner.carryOut(caller, kept);
+    return { execution, permit: await this.permits.issue(execution, asked, kept.resumedAt) };
   }
 
   /** @throws NOT_FOUND; CONFLICT for an execution that neither waits for an approval nor has one. */
   cancel(caller: Caller, id: string, reason: string | null): Promise<Execution> {
-    return this.ledger.prefetching(byId(EXECUTION, id)).write(caller, async (transaction) => {
+    return this.ledger.withLookups(byId(EXECUTION, id)).write(caller, async (transaction) => {
       const execution = await ownExecution(transaction, id);
       const obstacle = cancelConflict(execution);
       if (obstacle !== null) throw obstacle;
@@ -89,14 +89,18 @@ export class ApprovalsService {
     });
   }
 
-  private async useApproval(transaction: LedgerTransaction, id: string, asked?: AskedPermit): Promise<Kept | Refusal> {
+  private async useApproval(
+    transaction: LedgerTransaction,
+    id: string,
+    asked?: PermitRequest,
+  ): Promise<StoredResume | Refusal> {
     const execution = await ownExecution(transaction, id);
     if (isApprovalOver(execution, transaction.now)) return refuseLate(transaction, execution);
     const { outcome } = execution;
     if (outcome !== 'approved')
       throw conflict(`The execution is ${outcome}; only one that is approved can be resumed.`);
     const checked = await this.checked(transaction, execution, (agent, principal) =>
-      this.permissions.of(transaction, agent, execution, principal),
+      this.permissions.check(transaction, agent, execution, principal),
     );
     if (checked.refusal !== null) return recordDenied(transaction, execution, checked, checked.refusal);
     const { policies, basis, used } = checked.permission;
@@ -120,7 +124,7 @@ export class ApprovalsService {
     // What the first answer took from limits is not taken again. If policies allowed it, being observed is not enough now.
     const permissionNow = (agent: Agent, principal: Principal | null): Promise<Permission> => {
       const asked = first.observed ? agent : { ...agent, observeUntil: null };
-      return this.permissions.of(transaction, asked, execution, principal, first);
+      return this.permissions.check(transaction, asked, execution, principal, first);
     };
     const checked = await this.checked(transaction, execution, permissionNow);
     return checked.refusal === null ? null : recordDenied(transaction, execution, checked, checked.refusal);
@@ -136,7 +140,7 @@ export class ApprovalsService {
     const { onBehalfOf } = execution;
     // If the execution names no principal, the one in the caller's token is ignored.
     const principal =
-      onBehalfOf && (await foundPrincipal(transaction, { ...onBehalfOf, roles: onBehalfOf.roles ?? [] }));
+      onBehalfOf && (await requirePrincipal(transaction, { ...onBehalfOf, roles: onBehalfOf.roles ?? [] }));
     const permission = await permissionOf(agent, principal);
     const { requirement } = permission;
     if (requirement === null) return { permission, refusal: permission.refusal, approvers: [] };
@@ -155,7 +159,7 @@ interface CheckedApproval {
 }
 
 async function requiredAgent(transaction: LedgerTransaction, { id, agentId }: Execution): Promise<Agent> {
-  return present(await transaction.find(AGENT, agentId), `agent of the execution ${id}`);
+  return requirePresent(await transaction.find(AGENT, agentId), `agent of the execution ${id}`);
 }
 
 async function cancelPending(

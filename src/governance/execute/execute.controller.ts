@@ -1,24 +1,24 @@
 import { Body, Controller, Get, Param, Post, Query, Res } from '@nestjs/common';
 import { ApiAcceptedResponse, ApiBody, ApiParam, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
-import { found } from '../../core/errors/domain-error';
+import { requireFound } from '../../core/errors/domain-error';
 import { RecordHistory } from '../../ledger/record-history';
 import { CancelDecisionRequest } from '../decisions/dto/decision.requests';
 import { type Execution, EXECUTION } from '../executions/execution.entity';
-import { ClientLeft } from '../../http/answers/answer-end';
-import { WaitQuery, Waits } from '../../http/waiting/waits';
+import { ClientSignal } from '../../http/responses/response-end';
+import { WaitQuery, RecordWaiter } from '../../http/waiting/record-waiter';
 import { RequiresScope, ApiErrors } from '../../http/request/routes';
 import { Caller } from '../../http/input/caller.decorator';
-import { Answers, ApiRoute } from '../../http/openapi/answer-members';
+import { Answers, ApiRoute } from '../../http/openapi/response-members';
 import { ApiExamples, ApiRecordId } from '../../http/openapi/documentation.decorators';
 import { ExecutionResponse } from '../executions/dto/execution.dto';
 import { ApprovalsService } from './approvals.service';
 import { ExecuteService } from './execute.service';
 import { FreeFormObject, RequiredText } from '../../http/validation/fields';
 import type { JsonObject } from '../../core/json/json-value';
-import { OnBehalfOfField, RunField, type GivenPrincipal } from '../permissions/principals';
-import { type AskedPermit, PermitField } from '../permits/permits';
-import { ACTION, RESOURCE_ID, RESOURCE_TYPE } from '../permissions/evaluation/questions';
+import { OnBehalfOfField, RunField, type PrincipalInput } from '../permissions/principals';
+import { type PermitRequest, PermitField } from '../permits/permits';
+import { ACTION, RESOURCE_ID, RESOURCE_TYPE } from '../permissions/evaluation/permission-checks';
 
 export class ExecuteActionRequest {
   @RequiredText({
@@ -55,18 +55,18 @@ export class ExecuteActionRequest {
   readonly parameters?: JsonObject;
 
   @OnBehalfOfField('Default: whom the token of the caller names, if anybody.')
-  readonly onBehalfOf?: GivenPrincipal;
+  readonly onBehalfOf?: PrincipalInput;
 
   @RunField()
   readonly run?: string;
 
   @PermitField()
-  readonly permit?: AskedPermit;
+  readonly permit?: PermitRequest;
 }
 
 export class ResumeRequest {
   @PermitField()
-  readonly permit?: AskedPermit;
+  readonly permit?: PermitRequest;
 }
 
 /**
@@ -129,7 +129,7 @@ export class ExecuteController {
 export class ApprovalsController {
   constructor(
     private readonly approvals: ApprovalsService,
-    private readonly waits: Waits,
+    private readonly waits: RecordWaiter,
     private readonly history: RecordHistory,
   ) {}
 
@@ -144,15 +144,15 @@ export class ApprovalsController {
   @ApiErrors('CONTENT_ERASED')
   async get(
     @Caller() caller: Caller,
-    @ClientLeft() leaving: AbortSignal,
+    @ClientSignal() leaving: AbortSignal,
     @Param('id') id: string,
     @Query() { wait: seconds, asOf }: WaitQuery,
   ): Promise<ExecutionResponse> {
     const read = async (): Promise<Execution> =>
-      found(await this.history.find(EXECUTION, id, asOf, caller), 'execution');
+      requireFound(await this.history.find(EXECUTION, id, asOf, caller), 'execution');
     // Waiting makes sense where the next outcome depends on something other than the caller.
     const isOpen = ({ outcome }: Execution): boolean => outcome === 'pending_approval' || outcome === 'running';
-    const execution = await this.waits.until({ id, caller, seconds, leaving, read, isOpen });
+    const execution = await this.waits.waitForChange({ id, caller, seconds, leaving, read, isOpen });
     return { ...ExecutionResponse.from(execution), rejection: await this.approvals.rejectionOf(execution) };
   }
 

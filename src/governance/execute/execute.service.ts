@@ -8,22 +8,28 @@ import { decidedNote, type DecisionBasis, EXECUTION, type Execution } from '../e
 import { actionHash } from '../executions/execution-rules';
 import { ExecutionRunner } from '../executions/execution-runner';
 import type { Caller } from '../../ledger/caller';
-import { type Foresight, type LedgerTransaction, Refusal } from '../../ledger/ledger-transaction';
+import { type PrefetchQueries, type LedgerTransaction, Refusal } from '../../ledger/ledger-transaction';
 import { LedgerService } from '../../ledger/ledger.service';
-import type { RowsAsked } from '../../ledger/records/rows-asked';
+import type { RowQuery } from '../../ledger/records/row-query';
 import { byId } from '../../ledger/lookup';
 import { entityIdIn } from '../policies/conditions/condition';
-import { type ApprovalAnswer, askedOfOpen, askForApproval, cancelRequests, openRequestsFor } from './approval-requests';
-import { type ActionRequest, askedExecution, type AskedExecution, foundPrincipal, takeUses } from './asked-execution';
+import {
+  type ApprovalRequestResult,
+  askedOfOpen,
+  requestApproval,
+  cancelRequests,
+  openRequestsFor,
+} from './approval-requests';
+import { type ActionRequest, buildExecution, type NewExecution, requirePrincipal, takeUses } from './new-execution';
 import { takeUse } from '../decisions/grants/grant-changes';
-import { HeldGrants, type ServingGrant } from '../decisions/grants/held-grants';
+import { GrantFinder, type CoveringGrant } from '../decisions/grants/grant-finder';
 import type { ApprovalRequirement } from '../policies/approval/approval-requirement';
-import { type AskedPermit, audienceOf, Permits } from '../permits/permits';
+import { type PermitRequest, audienceOf, Permits } from '../permits/permits';
 import { type Permission, Permissions } from '../permissions/permissions';
 import { namedPeople, type Principal } from '../permissions/principals';
 
 /** An execution, and whether this request was the first to ask for its approval. */
-export interface AnsweredExecution {
+export interface ExecutionResult {
   readonly execution: Execution;
   readonly isRequested: boolean;
   /** Null if none was asked for, or it cannot be given. */
@@ -31,7 +37,7 @@ export interface AnsweredExecution {
 }
 
 /** As it is kept for an `Idempotency-Key`, so that a replay says the same. */
-type Kept = Execution & { readonly isRequested?: true };
+type StoredExecution = Execution & { readonly isRequested?: true };
 
 /** Authorises what agents want to do, asks for approval where it is required, and has the action carried out. */
 @Injectable()
@@ -41,7 +47,7 @@ export class ExecuteService {
     private readonly permissions: Permissions,
     private readonly runner: ExecutionRunner,
     private readonly configuration: Configuration,
-    private readonly grants: HeldGrants,
+    private readonly grants: GrantFinder,
     private readonly permits: Permits,
   ) {}
 
@@ -49,49 +55,49 @@ export class ExecuteService {
    * @throws NOT_FOUND; CONFLICT when too many requests of the agent are waiting for approval; PERMISSION_DENIED and
    * POLICY_DENIED, with the refused execution recorded.
    */
-  async execute(caller: Caller, agent: string, request: ActionRequest): Promise<AnsweredExecution> {
+  async execute(caller: Caller, agent: string, request: ActionRequest): Promise<ExecutionResult> {
     this.permits.requireAudience(request.permit);
     const people = namedPeople(caller, request.onBehalfOf).map(agentLookup);
     const entityId = entityIdIn(request.resourceId);
     const entities = entityId === null ? [] : [byId(ENTITY, entityId)];
     const lookups = [agentLookup(agent), ...people, ...entities];
-    const foresight: Foresight = async (transaction) => {
+    const foresight: PrefetchQueries = async (transaction) => {
       const found = await findAgent(transaction, agent);
       if (found === undefined) return [];
       const asked = { ...request, agentId: found.id, onBehalfOf: null };
-      const ofLimits = (): RowsAsked[] => askedOfOpen(transaction, actionHash(asked));
-      return this.permissions.foreseen(found, request, transaction.now, ofLimits);
+      const ofLimits = (): RowQuery[] => askedOfOpen(transaction, actionHash(asked));
+      return this.permissions.rowQueries(found, request, transaction.now, ofLimits);
     };
-    const kept = await this.ledger.prefetching(...lookups).write(
+    const kept = await this.ledger.withLookups(...lookups).write(
       caller,
       async (transaction) => {
         return this.answer(transaction, await requiredAsker(transaction, agent, request), request);
       },
       {
         beforeReplay: (transaction, first) => this.answerInstead(transaction, agent, request, first),
-        ...(!this.permissions.asksNothing && { foresight }),
+        ...(!this.permissions.needsNoFacts && { foresight }),
       },
     );
-    const execution = await this.runner.carriedOut(caller, kept);
-    const permit = await this.permits.of(execution, request.permit, execution.createdAt);
+    const execution = await this.runner.carryOut(caller, kept);
+    const permit = await this.permits.issue(execution, request.permit, execution.createdAt);
     return { execution, isRequested: kept.isRequested === true, permit };
   }
 
   private async answer(
     transaction: LedgerTransaction,
-    { agent, principal }: Asker,
+    { agent, principal }: Requester,
     request: ActionRequest,
-  ): Promise<Kept | Refusal> {
-    const permission = await this.permissions.of(transaction, agent, request, principal);
+  ): Promise<StoredExecution | Refusal> {
+    const permission = await this.permissions.check(transaction, agent, request, principal);
     const { refusal, requirement, policies, basis } = permission;
-    const asked = await askedExecution(transaction, agent, request, principal?.onBehalfOf ?? null, policies);
+    const asked = await buildExecution(transaction, agent, request, principal?.onBehalfOf ?? null, policies);
     if (refusal !== null) return recordRefused(transaction, asked, refusal, basis);
     const { permit } = request;
     if (requirement === null) return this.authorise(transaction, asked, permit, permission);
     const { maxPendingApprovals: maxPending } = this.configuration;
-    const grant = (): Promise<ServingGrant | null> =>
-      this.grants.serving(transaction, { ...asked, onBehalfOf: asked.principal }, requirement);
-    const answer = await askForApproval(transaction, asked, { requirement, basis, maxPending, grant });
+    const grant = (): Promise<CoveringGrant | null> =>
+      this.grants.findCovering(transaction, { ...asked, onBehalfOf: asked.principal }, requirement);
+    const answer = await requestApproval(transaction, asked, { requirement, basis, maxPending, grant });
     if ('serving' in answer) return this.authorise(transaction, asked, permit, permission, answer);
     if ('execution' in answer) return answer.isNew ? { ...answer.execution, isRequested: true } : answer.execution;
     return recordRefused(transaction, { ...asked, decisionId: answer.decisionId }, answer.refusal, basis);
@@ -103,8 +109,8 @@ export class ExecuteService {
    */
   private async authorise(
     transaction: LedgerTransaction,
-    asked: AskedExecution,
-    permit: AskedPermit | undefined,
+    asked: NewExecution,
+    permit: PermitRequest | undefined,
     { basis, used: wanted }: Permission,
     granted?: GrantAnswer,
   ): Promise<Execution> {
@@ -130,15 +136,15 @@ export class ExecuteService {
     transaction: LedgerTransaction,
     idOrName: string,
     request: ActionRequest,
-    first: Kept,
-  ): Promise<Kept | Refusal | null> {
+    first: StoredExecution,
+  ): Promise<StoredExecution | Refusal | null> {
     const asker = await requiredAsker(transaction, idOrName, request);
     // The token of a replay may name another principal.
     const isSame = (asker.principal?.onBehalfOf.subject ?? null) === first.principal;
     const { agent, principal } = asker;
     if (isSame && first.outcome !== 'authorized' && !this.permissions.isStopped(agent, request)) return null;
     // What the first answer took from limits is not taken again.
-    const permission = await this.permissions.of(transaction, agent, request, principal, first);
+    const permission = await this.permissions.check(transaction, agent, request, principal, first);
     const { refusal, requirement, basis } = permission;
     // If policies allowed it at first, being observed is not enough now.
     const isAllowed = refusal === null && (first.observed || basis.observed !== true);
@@ -153,10 +159,10 @@ export class ExecuteService {
   }
 }
 
-type GrantAnswer = Extract<ApprovalAnswer, { serving: ServingGrant }>;
+type GrantAnswer = Extract<ApprovalRequestResult, { serving: CoveringGrant }>;
 
 /** Who asks, and for whom. */
-interface Asker {
+interface Requester {
   readonly agent: Agent;
   readonly principal: Principal | null;
 }
@@ -165,15 +171,15 @@ async function requiredAsker(
   transaction: LedgerTransaction,
   idOrName: string,
   { onBehalfOf }: ActionRequest,
-): Promise<Asker> {
+): Promise<Requester> {
   const { caller } = transaction;
   const agent = agentFor(caller, await findAgent(transaction, idOrName), (id) => requireActsAs(caller, id));
-  return { agent, principal: await foundPrincipal(transaction, onBehalfOf) };
+  return { agent, principal: await requirePrincipal(transaction, onBehalfOf) };
 }
 
 function recordRefused(
   transaction: LedgerTransaction,
-  asked: AskedExecution,
+  asked: NewExecution,
   refusal: DomainError,
   basis: DecisionBasis,
 ): Refusal {

@@ -1,8 +1,8 @@
 import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
-import { conflict, DomainError, found } from '../../core/errors/domain-error';
+import { conflict, DomainError, requireFound } from '../../core/errors/domain-error';
 import { admitted, type Caller, SYSTEM_CALLER } from '../../ledger/caller';
 import type { LedgerTransaction } from '../../ledger/ledger-transaction';
-import { Repeated } from '../../core/lifecycle/repeated';
+import { PeriodicTask } from '../../core/lifecycle/periodic-task';
 import { LedgerService } from '../../ledger/ledger.service';
 import { byId } from '../../ledger/lookup';
 import { type Execution, EXECUTION, noteOf } from './execution.entity';
@@ -30,7 +30,7 @@ interface Completion {
 export class ExecutionCompletions {
   private readonly logger = new Logger(ExecutionCompletions.name);
   private unwritten: Completion[] = [];
-  private readonly repeated = new Repeated(
+  private readonly repeated = new PeriodicTask(
     RETRY_INTERVAL,
     () => this.retry(),
     (error) => this.logger.error(error),
@@ -57,14 +57,14 @@ export class ExecutionCompletions {
 
   /** What a caller that carried it out itself says. @throws NOT_FOUND; CONFLICT unless the execution is authorized. */
   report(caller: Caller, id: string, outcome: ActionOutcome): Promise<Execution> {
-    return this.ledger.prefetching(byId(EXECUTION, id)).write(caller, async (transaction) => {
+    return this.ledger.withLookups(byId(EXECUTION, id)).write(caller, async (transaction) => {
       const execution = await ownExecution(transaction, id);
       if (execution.erased) throw conflict('The contents of the execution were erased; no result is taken any more.');
       if (execution.outcome !== 'authorized')
         throw conflict(
           `The execution is ${execution.outcome}. A result can be reported once, for an execution that is authorized.`,
         );
-      return completed(transaction, execution, outcome);
+      return withOutcome(transaction, execution, outcome);
     });
   }
 
@@ -76,7 +76,7 @@ export class ExecutionCompletions {
 
   private async attempt({ caller, execution, outcome }: Completion): Promise<Execution> {
     const written = await this.ledger
-      .prefetching(byId(EXECUTION, execution.id))
+      .withLookups(byId(EXECUTION, execution.id))
       .write(admitted(caller), (transaction) => complete(transaction, execution.id, outcome));
     if (written.outcome !== outcome.outcome) {
       this.logger.error(
@@ -94,7 +94,7 @@ export class ExecutionCompletions {
   }
 }
 
-function completed(transaction: LedgerTransaction, execution: Execution, outcome: ActionOutcome): Execution {
+function withOutcome(transaction: LedgerTransaction, execution: Execution, outcome: ActionOutcome): Execution {
   const { failureCode: reason, ...ended } = outcome;
   const note = { outcome: ended.outcome === 'executed' ? 'success' : 'failed', reason } as const;
   return transaction.update(
@@ -106,9 +106,9 @@ function completed(transaction: LedgerTransaction, execution: Execution, outcome
 
 /** Does nothing if the execution is settled already: by an earlier attempt, or by another process. */
 async function complete(transaction: LedgerTransaction, id: string, outcome: ActionOutcome): Promise<Execution> {
-  const execution = found(await transaction.find(EXECUTION, id), 'execution');
+  const execution = requireFound(await transaction.find(EXECUTION, id), 'execution');
   if (execution.outcome !== 'running') return execution;
-  return completed(transaction, execution, outcome);
+  return withOutcome(transaction, execution, outcome);
 }
 
 const REASON = 'The service stopped while the action ran; whether it took effect is not known.';
@@ -129,7 +129,7 @@ const RUNNING: RecordRange = {
 @Injectable()
 export class InterruptedExecutions implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly logger = new Logger('Executions');
-  private readonly repeated = new Repeated(
+  private readonly repeated = new PeriodicTask(
     INTERVAL,
     () => this.markAll(),
     (error) => {
@@ -167,7 +167,7 @@ export class InterruptedExecutions implements OnApplicationBootstrap, OnModuleDe
 
   /** False if it was marked, or has ended, before. */
   private markOne({ id, runBy }: Pick<Execution, 'id' | 'runBy'>): Promise<boolean> {
-    return this.ledger.prefetching(byId(EXECUTION, id)).write(SYSTEM_CALLER, async (transaction) => {
+    return this.ledger.withLookups(byId(EXECUTION, id)).write(SYSTEM_CALLER, async (transaction) => {
       const execution = await transaction.find(EXECUTION, id);
       if (execution?.outcome !== 'running' || execution.runBy !== runBy) return false;
       const ended = { outcome: 'interrupted', failureReason: REASON, completedAt: transaction.now, runBy: '' } as const;

@@ -1,8 +1,8 @@
 import { requireActsAs } from '../agents/find-agent';
-import { conflict, type DomainError, found, present } from '../../core/errors/domain-error';
+import { conflict, type DomainError, requireFound, requirePresent } from '../../core/errors/domain-error';
 import { sha256 } from '../../ledger/chain/hash-chain';
 import { canonicalJson } from '../../ledger/chain/canonical-json';
-import { endOf } from '../../core/values/duration';
+import { addDuration } from '../../core/values/duration';
 import {
   type Execution,
   EXECUTION,
@@ -31,7 +31,7 @@ export function actionHash(asked: ApprovedAction): string {
 
 /** The execution that a path names, for a caller who may act as its agent. @throws NOT_FOUND; PERMISSION_DENIED */
 export async function ownExecution(transaction: LedgerTransaction, id: string): Promise<Execution> {
-  const execution = found(await transaction.findVisible(EXECUTION, id), 'execution');
+  const execution = requireFound(await transaction.findVisible(EXECUTION, id), 'execution');
   requireActsAs(transaction.caller, execution.agentId);
   return execution;
 }
@@ -86,7 +86,11 @@ export async function settleExecutionOf(
   const { now } = transaction;
   const settled =
     status === 'approved'
-      ? { ...execution, outcome: status, approvedUntil: endOf(present(executeWithin ?? undefined, 'time limit'), now) }
+      ? {
+          ...execution,
+          outcome: status,
+          approvedUntil: addDuration(requirePresent(executeWithin ?? undefined, 'time limit'), now),
+        }
       : { ...endedExecution(execution, status, now), instead };
   const note = outcomeNote(settled, status, reason);
   const details = { ...note.details, ...(reviewerId !== undefined && { reviewerId }) };

@@ -2,7 +2,7 @@ import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import { Configuration } from '../../core/config/configuration';
 import { Database } from '../../ledger/database/database';
 import { unavailable } from '../../core/errors/domain-error';
-import { Waits } from '../../http/waiting/waits';
+import { RecordWaiter } from '../../http/waiting/record-waiter';
 import { type Caller, SYSTEM_CALLER, withoutKey } from '../../ledger/caller';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { ExecutionCompletions } from './execution-completions';
@@ -32,7 +32,7 @@ export class ExecutionRunner implements BeforeApplicationShutdown {
     private readonly completions: ExecutionCompletions,
     private readonly database: Database,
     private readonly reader: RecordReader,
-    private readonly waits: Waits,
+    private readonly waits: RecordWaiter,
     private readonly configuration: Configuration,
   ) {}
 
@@ -45,7 +45,7 @@ export class ExecutionRunner implements BeforeApplicationShutdown {
   }
 
   /** Runs the handler of an execution that the caller's request has just started, and returns the result. */
-  async carriedOut(caller: Caller, execution: Execution): Promise<Execution> {
+  async carryOut(caller: Caller, execution: Execution): Promise<Execution> {
     // A repeated request gets the answer of the first one, which runs or has run the handler.
     if (caller.idempotency?.isReplayed === true) return this.settled(execution);
     const handler = execution.outcome === 'running' ? this.handlers.find(execution.action) : undefined;

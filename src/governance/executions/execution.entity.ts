@@ -8,8 +8,8 @@ import {
   ApiNullableText,
   ApiNullableTime,
   type ShownAs,
-  shownAs,
-} from '../../http/openapi/answer-members';
+  responseMapper,
+} from '../../http/openapi/response-members';
 import { sampleId } from '../../http/openapi/documentation.decorators';
 import type { OnBehalfOf } from '../policies/patterns/principals';
 import type { RecordedUse } from '../policies/limits/limit';
@@ -51,7 +51,7 @@ export interface InsteadApproved {
 }
 
 export class DecidingPolicyResponse extends PickType(Policy, ['id', 'name', 'version', 'effect'] as const) {
-  static readonly from: ShownAs<DecidingPolicyResponse> = shownAs(DecidingPolicyResponse);
+  static readonly from: ShownAs<DecidingPolicyResponse> = responseMapper(DecidingPolicyResponse);
 }
 
 const OUTCOMES =
@@ -280,7 +280,7 @@ function subjectIn(onBehalfOf: SqlValue): string | null {
   return onBehalfOf === null ? null : (JSON.parse(String(onBehalfOf)) as OnBehalfOf).subject;
 }
 
-type Named = Pick<
+type ExecutionSummary = Pick<
   Execution,
   'agentId' | 'entityId' | 'action' | 'resourceType' | 'resourceId' | 'policies' | 'decisionId'
 >;
@@ -289,7 +289,7 @@ type Named = Pick<
  * What every audit entry of an execution says: who acted, on what, which policies decided, and which decision it
  * depends on.
  */
-export function noteOf(execution: Named, action: string): EntryNote & { readonly details: JsonObject } {
+export function noteOf(execution: ExecutionSummary, action: string): EntryNote & { readonly details: JsonObject } {
   const { agentId, entityId, resourceType, resourceId, decisionId } = execution;
   const policies = execution.policies.map(({ id, name, version }) => ({ id, name, version }));
   return {
@@ -363,7 +363,7 @@ interface RecordedEarlier extends JsonObject {
  * @param approvers the agents whose approvals were looked at.
  */
 export function decidedNote(
-  execution: Named,
+  execution: ExecutionSummary,
   action: string,
   basis: DecisionBasis,
   approvers: readonly CountedAgent[] = [],

@@ -1,14 +1,14 @@
 import { Body, Controller, Get, Param, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { withAgentId, withPersonId } from '../agents/find-agent';
-import { Answers, ApiRoute } from '../../http/openapi/answer-members';
+import { Answers, ApiRoute } from '../../http/openapi/response-members';
 import { ApiRecordId } from '../../http/openapi/documentation.decorators';
 import { Caller } from '../../http/input/caller.decorator';
 import { RequiresScope } from '../../http/request/routes';
 import { ApiList } from '../../http/lists/api-list.decorator';
-import { conditionsOf, equalities } from '../../http/lists/list.query';
-import { ClientLeft } from '../../http/answers/answer-end';
-import { type ListAnswer, Lists } from '../../http/lists/lists';
+import { conditionsOf, equalityConditions } from '../../http/lists/list.query';
+import { ClientSignal } from '../../http/responses/response-end';
+import { type ListResponse, Lists } from '../../http/lists/lists';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { ExecutionListQuery, ExecutionResponse, ReportResultRequest } from './dto/execution.dto';
 import { EXECUTION } from './execution.entity';
@@ -29,14 +29,14 @@ export class ExecutionsController {
   @ApiList(ExecutionResponse, 'Executions in order of creation.')
   async list(
     @Caller() caller: Caller,
-    @ClientLeft() leaving: AbortSignal,
+    @ClientSignal() leaving: AbortSignal,
     @Query() query: ExecutionListQuery,
-  ): Promise<ListAnswer<ExecutionResponse>> {
+  ): Promise<ListResponse<ExecutionResponse>> {
     const list = await this.lists.open('executions', query, { limit: 50, order: 'asc' }, leaving);
     const named = await withPersonId(this.records, await withAgentId(this.records, list.filters, 'agentId'));
     const { from, to, ...filters } = named;
     const period = conditionsOf({ from, to }, { from: ['createdAt', 'atLeast'], to: ['createdAt', 'atMost'] });
-    const page = await this.records.page(EXECUTION, list.request([...equalities(filters), ...period]), caller);
+    const page = await this.records.page(EXECUTION, list.request([...equalityConditions(filters), ...period]), caller);
     return list.answer(page, ExecutionResponse.from);
   }
 

@@ -3,14 +3,14 @@ import { ApiForbiddenResponse, ApiHeader, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { Caller } from '../../http/input/caller.decorator';
 import { Forwarded, type ForwardedHeaders } from '../../http/input/forwarded.decorator';
-import { Answers, ApiRoute } from '../../http/openapi/answer-members';
+import { Answers, ApiRoute } from '../../http/openapi/response-members';
 import {
   AdmittedBy,
   ApiErrors,
   DECISION_ID_HEADER,
   REASON_HEADER,
   RequiresScope,
-  Marked,
+  SetRouteMetadata,
 } from '../../http/request/routes';
 import { QueryOneOf } from '../../http/validation/query-fields';
 import { BoundCallers, ForwardAuthService } from './forward-auth.service';
@@ -43,7 +43,7 @@ export class ForwardAuthController {
   @Get()
   @RequiresScope('execute')
   @AdmittedBy(BoundCallers)
-  @Marked({ isForGateways: true })
+  @SetRouteMetadata({ isForGateways: true })
   @ApiRoute(
     'Ask whether a request may pass a gateway',
     'Requires a key or token that is bound to an agent, and the headers of a gateway. Executes `http.<method>` on ' +

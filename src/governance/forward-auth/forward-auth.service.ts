@@ -1,8 +1,14 @@
 import { Injectable } from '@nestjs/common';
-import { callerRefused, DomainError, permissionDenied, policyDenied, present } from '../../core/errors/domain-error';
+import {
+  callerRefused,
+  DomainError,
+  permissionDenied,
+  policyDenied,
+  requirePresent,
+} from '../../core/errors/domain-error';
 import type { Caller } from '../../ledger/caller';
 import { ApprovalsService } from '../execute/approvals.service';
-import type { ActionRequest } from '../execute/asked-execution';
+import type { ActionRequest } from '../execute/new-execution';
 import { ExecuteService } from '../execute/execute.service';
 import type { Execution } from '../executions/execution.entity';
 import { answersTo, Evaluations } from '../permissions/evaluation/evaluations.service';
@@ -13,7 +19,7 @@ import type { AdmissionRule } from '../../http/request/routes';
 /** Methods that change nothing. Only in this spelling: others may mean anything. */
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 
-type Asked = Omit<ActionRequest, 'onBehalfOf' | 'run'>;
+type ForwardedAction = Omit<ActionRequest, 'onBehalfOf' | 'run'>;
 
 /** Decides whether agents may send the requests about which gateways ask. */
 @Injectable()
@@ -48,7 +54,7 @@ export class ForwardAuthService {
   }
 
   /** The loop repeats if an equal request has used the approval meanwhile, or its time is over. */
-  private async executed(caller: Caller, agentId: string, asked: Asked): Promise<Execution> {
+  private async executed(caller: Caller, agentId: string, asked: ForwardedAction): Promise<Execution> {
     for (;;) {
       const { execution } = await this.executions.execute(caller, agentId, asked);
       if (execution.outcome === 'pending_approval') throw waiting(execution);
@@ -67,9 +73,9 @@ export class ForwardAuthService {
   }
 
   /** Grants do not count: an evaluation uses none of them, so a single use would last for ever. */
-  private async evaluated(caller: Caller, agent: string, asked: Asked): Promise<void> {
+  private async evaluated(caller: Caller, agent: string, asked: ForwardedAction): Promise<void> {
     const questions = [{ who: { agent, field: 'agent' }, ...asked }];
-    const { answers } = await this.evaluations.ask({
+    const { answers } = await this.evaluations.check({
       caller,
       questions,
       field: 'query.record',
@@ -88,7 +94,7 @@ function waiting({ decisionId }: Execution): DomainError {
 function requireAllowed({ reason, policies: [first] }: AnswerResponse): void {
   if (reason === null) return;
   if (reason !== 'policy_denied') throw permissionDenied(reason, 'The agent may not send this request now.');
-  const { id, name, version } = present(first, 'policy that denies');
+  const { id, name, version } = requirePresent(first, 'policy that denies');
   throw policyDenied({ id, name, version }, `The policy "${name}" (version ${version}) denies this request.`);
 }
 

@@ -1,7 +1,7 @@
 import { invalid, invalidField, permissionDenied } from '../../core/errors/domain-error';
 import type { ForwardedHeaders } from '../../http/input/forwarded.decorator';
 import { textFault } from '../../http/validation/shapes';
-import { RESOURCE_ID } from '../permissions/evaluation/questions';
+import { RESOURCE_ID } from '../permissions/evaluation/permission-checks';
 
 /** A request about which a gateway asks. */
 export interface ForwardedRequest {
@@ -34,7 +34,7 @@ const END_OF_HOST = /[/?#@\\]/;
 const VISIBLE_ASCII = /^[\x21-\x7e]*$/;
 const DEFAULT_PORTS: Readonly<Record<string, RegExp>> = { http: /:80$/, https: /:443$/ };
 
-interface Place {
+interface TargetParts {
   readonly scheme: string;
   /** Host, and port if one was given. */
   readonly authority: string;
@@ -63,20 +63,20 @@ export function forwardedRequest({ valuesOf, isTrusted }: ForwardedHeaders): For
   return { method, ...resourceAt(place.length === 1 ? placeOfUrl(...place) : placeOfParts(place)) };
 }
 
-function placeOfUrl(url = ''): Place {
+function placeOfUrl(url = ''): TargetParts {
   const [, scheme, authority = '', target = ''] = WEB_URL.exec(url) ?? [];
   if (scheme === undefined)
     throw invalidField('header.X-Original-URL', 'must be a whole URL, such as https://api.example.com/a?b');
   return { scheme, authority, target };
 }
 
-function placeOfParts([scheme = '', authority = '', target = '']: readonly string[]): Place {
+function placeOfParts([scheme = '', authority = '', target = '']: readonly string[]): TargetParts {
   if (!SCHEMES.has(scheme.toLowerCase()))
     throw invalidField('header.X-Forwarded-Proto', 'must be http or https; for a WebSocket, ws or wss');
   return { scheme, authority, target };
 }
 
-function resourceAt({ scheme: given, authority, target }: Place): Pick<ForwardedRequest, 'url' | 'query'> {
+function resourceAt({ scheme: given, authority, target }: TargetParts): Pick<ForwardedRequest, 'url' | 'query'> {
   const scheme = SCHEMES.get(given.toLowerCase()) ?? '';
   const host = authority.toLowerCase().replace(DEFAULT_PORTS[scheme] ?? '', '');
   const [path = '', ...queries] = target.split('?');

@@ -1,14 +1,14 @@
 import { Body, Controller, Get, Param, Post, Query } from '@nestjs/common';
 import { ApiBody, ApiCreatedResponse, ApiParam, ApiTags } from '@nestjs/swagger';
 import type { PublicKeyCredentialCreationOptionsJSON } from '@simplewebauthn/server';
-import { ClientLeft } from '../../http/answers/answer-end';
+import { ClientSignal } from '../../http/responses/response-end';
 import { Caller } from '../../http/input/caller.decorator';
 import { ApiList } from '../../http/lists/api-list.decorator';
-import { equalities, ListQuery } from '../../http/lists/list.query';
-import { type ListAnswer, Lists } from '../../http/lists/lists';
-import { Answers, ApiRoute } from '../../http/openapi/answer-members';
+import { equalityConditions, ListQuery } from '../../http/lists/list.query';
+import { type ListResponse, Lists } from '../../http/lists/lists';
+import { Answers, ApiRoute } from '../../http/openapi/response-members';
 import { ApiRecordId } from '../../http/openapi/documentation.decorators';
-import { AnyScope, ApiErrors, RequiresScope, Marked } from '../../http/request/routes';
+import { AnyScope, ApiErrors, RequiresScope, SetRouteMetadata } from '../../http/request/routes';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { PasskeyResponse, RegisterPasskeyRequest, RemovePasskeyRequest } from './dto/passkey.dto';
 import { PASSKEY } from './passkey.entity';
@@ -18,7 +18,7 @@ const ApiPerson = (): MethodDecorator =>
   ApiParam({ name: 'id', description: "The person's id, or name percent-encoded.", example: 'change-reviewer' });
 
 @ApiTags('Passkeys')
-@Marked({ refusesRepeatedNames: true })
+@SetRouteMetadata({ refusesRepeatedNames: true })
 @Controller('agents/:id/passkeys')
 export class PasskeysController {
   constructor(
@@ -29,7 +29,7 @@ export class PasskeysController {
 
   @Post('options')
   @RequiresScope('review')
-  @Marked({ ignoresIdempotencyKey: true })
+  @SetRouteMetadata({ ignoresIdempotencyKey: true })
   @ApiRoute(
     'Start registering a passkey',
     'Returns the options with which a browser creates the passkey. They are valid for this person, for five ' +
@@ -71,13 +71,13 @@ export class PasskeysController {
   @ApiErrors('CONFLICT')
   async list(
     @Caller() caller: Caller,
-    @ClientLeft() leaving: AbortSignal,
+    @ClientSignal() leaving: AbortSignal,
     @Param('id') id: string,
     @Query() query: ListQuery,
-  ): Promise<ListAnswer<PasskeyResponse>> {
+  ): Promise<ListResponse<PasskeyResponse>> {
     const agentId = await this.passkeys.listed(caller, id);
     const list = await this.lists.open(`passkeys of ${agentId}`, query, { limit: 50, order: 'asc' }, leaving);
-    const request = list.request(equalities({ agentId }));
+    const request = list.request(equalityConditions({ agentId }));
     return list.answer(await this.records.page(PASSKEY, request), PasskeyResponse.from);
   }
 

@@ -4,7 +4,7 @@ import { Configuration } from '../../core/config/configuration';
 import {
   callerRefused,
   conflict,
-  found,
+  requireFound,
   invalidField,
   permissionDenied,
   scopeMissing,
@@ -96,11 +96,11 @@ export class PasskeysService {
   /** By the person with a signature, or by an admin. @returns it as it was. @throws as `register` for the signature. */
   async remove(caller: Caller, idOrName: string, passkeyId: string, signature: JsonObject | null): Promise<Passkey> {
     const { id: agentId } = await this.person(caller, idOrName, (id) => {
-      if (caller.agentId !== id && !caller.grants.has('admin')) throw callerRefused('not_this_agent');
+      if (caller.agentId !== id && !caller.effectiveScopes.has('admin')) throw callerRefused('not_this_agent');
     });
     loadProtocol();
-    return this.ledger.prefetching(byId(PASSKEY, passkeyId)).write(caller, async (transaction) => {
-      const passkey = found(await ownedBy(transaction, agentId, passkeyId), 'passkey');
+    return this.ledger.withLookups(byId(PASSKEY, passkeyId)).write(caller, async (transaction) => {
+      const passkey = requireFound(await ownedBy(transaction, agentId, passkeyId), 'passkey');
       if (caller.agentId === agentId || signature !== null) {
         const party = relyingParty(this.configuration.publicUrl);
         const held = await usablePasskeys(transaction, agentId, party);
@@ -120,14 +120,14 @@ export class PasskeysService {
   /** Whose passkeys a caller may list. @throws NOT_FOUND; PERMISSION_DENIED; CONFLICT for a machine. */
   async listed(caller: Caller, idOrName: string): Promise<string> {
     const person = await this.person(caller, idOrName, (id) => {
-      if (caller.agentId !== id && !caller.grants.has('read')) throw scopeMissing(['read']);
+      if (caller.agentId !== id && !caller.effectiveScopes.has('read')) throw scopeMissing(['read']);
     });
     return person.id;
   }
 
   /** @throws as `listed`; NOT_FOUND for the passkey of somebody else */
   async get(caller: Caller, idOrName: string, passkeyId: string): Promise<Passkey> {
-    return found(await ownedBy(this.records, await this.listed(caller, idOrName), passkeyId), 'passkey');
+    return requireFound(await ownedBy(this.records, await this.listed(caller, idOrName), passkeyId), 'passkey');
   }
 
   private personThatCalls(caller: Caller, idOrName: string): Promise<Agent> {

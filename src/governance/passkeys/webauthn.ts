@@ -9,7 +9,7 @@ import { Seals } from '../../core/values/seals';
 import { canonicalJson } from '../../ledger/chain/canonical-json';
 import { sha256 } from '../../ledger/chain/hash-chain';
 import { isIP } from 'node:net';
-import { conflict, present } from '../../core/errors/domain-error';
+import { conflict, requirePresent } from '../../core/errors/domain-error';
 
 /** ES256, EdDSA, RS256. */
 const ALGORITHMS = [-7, -8, -257];
@@ -153,7 +153,7 @@ function coseOf(spki: string): Uint8Array<ArrayBuffer> {
     OKP: [1, -8, 6, bytes(x)],
     RSA: [3, -257, bytes(n), bytes(e)],
   };
-  const values = present(byType[kty ?? ''], 'type of a key that was accepted');
+  const values = requirePresent(byType[kty ?? ''], 'type of a key that was accepted');
   const members = values.map((value, index): [number, number | Uint8Array] => [LABELS[index] ?? 0, value]);
   return Uint8Array.from(loadProtocol().helpers.isoCBOR.encode(new Map(members)));
 }
@@ -175,14 +175,14 @@ export class RegistrationChallenges {
   async make(agentId: string, now: number): Promise<Buffer> {
     const time = Buffer.alloc(TIME_BYTES);
     time.writeBigUInt64BE(BigInt(now));
-    return Buffer.concat([time, await this.seals.of(sealed(time, agentId))]);
+    return Buffer.concat([time, await this.seals.seal(sealed(time, agentId))]);
   }
 
   /** Whether it was made for the agent, at most five minutes ago. @param challenge base64url */
   async isGood(challenge: string, agentId: string, now: number): Promise<boolean> {
     const bytes = Buffer.from(challenge, 'base64url');
     const [time, seal] = [bytes.subarray(0, TIME_BYTES), bytes.subarray(TIME_BYTES)];
-    if (!(await this.seals.isOf(seal, sealed(time, agentId)))) return false;
+    if (!(await this.seals.verify(seal, sealed(time, agentId)))) return false;
     // The clocks of processes differ a little, so a challenge from the near future is as good as one from the past.
     return Math.abs(now - Number(time.readBigUInt64BE())) <= GOOD_FOR_MS;
   }

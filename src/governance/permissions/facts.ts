@@ -5,7 +5,7 @@ import { Database } from '../../ledger/database/database';
 import type { Dialect } from '../../ledger/database/dialect';
 import type { LedgerTransaction } from '../../ledger/ledger-transaction';
 import { RecordHistory } from '../../ledger/record-history';
-import { type AskedRows, readAsked, type RowsAsked } from '../../ledger/records/rows-asked';
+import { type RunRowQueries, runRowQueries, type RowQuery } from '../../ledger/records/row-query';
 import { sumAsked, type SumKey, sumName } from '../../ledger/records/sum-key';
 import { CounterReader } from '../../ledger/reading/counter-reader';
 import { type Claim, CLAIM, predicateKeyOf } from '../entities/claim.entity';
@@ -16,11 +16,11 @@ import {
   claimName,
   type EarlierKey,
   earlierName,
-  type KnownClaim,
+  type ClaimFact,
 } from '../policies/conditions/condition';
-import type { AskedFact, Facts } from '../policies/evaluation/evaluation';
+import type { FactQuery, Facts } from '../policies/evaluation/evaluation';
 import { recentSql, TOO_MANY_ACTIONS, tooManyActions } from './recent-executions';
-import type { Asks } from '../policies/evaluation/policy-evaluator';
+import type { FactQueries } from '../policies/evaluation/policy-evaluator';
 
 /** Sorts behind everything that begins alike: an action has at most this many characters. */
 const BEHIND = '\u{10ffff}'.repeat(100);
@@ -42,7 +42,7 @@ const PAST_CLAIMS =
   `AND removed."action" = 'claim.removed' AND removed."sequence" <= $2) ORDER BY "sequence" LIMIT ${MOST_PAST}`;
 
 /** What is claimed, the oldest first; null if the entity does not exist, or there is too much. */
-type Known = readonly KnownClaim[] | null;
+type ClaimFacts = readonly ClaimFact[] | null;
 
 interface ClaimRow {
   readonly present: number | string;
@@ -61,7 +61,7 @@ export interface FactSource {
   /** The ids of executions that were authorised before, whatever became of them; null where there is none. */
   readonly earlier: (keys: readonly EarlierKey[]) => Promise<readonly (string | null)[]>;
   /** What is claimed; null where nothing is known. */
-  readonly claims: (keys: readonly ClaimKey[]) => Promise<readonly Known[]>;
+  readonly claims: (keys: readonly ClaimKey[]) => Promise<readonly ClaimFacts[]>;
 }
 
 /** Reads what conditions ask besides the request. */
@@ -87,8 +87,8 @@ export class FactReader {
   }
 
   /** @param upTo the sequence of an entry, when no limit counts as reached; undefined: now. */
-  at(upTo?: number): FactSource {
-    const read: AskedRows = (asked) => readAsked(this.database.points, asked);
+  sourceAt(upTo?: number): FactSource {
+    const read: RunRowQueries = (asked) => runRowQueries(this.database.points, asked);
     if (upTo === undefined) return { sums: (keys) => this.counters.sums(keys), ...this.readBy(read) };
     return {
       earlier: async (keys) => firstIds(await read(keys.map((key) => this.askedThen(key, upTo)))),
@@ -102,15 +102,15 @@ export class FactReader {
    * @param except.limitsAside as if no limit had been reached
    */
   within(
-    transaction: Pick<LedgerTransaction, 'sums' | 'asked'>,
-    { besides, limitsAside }: { readonly besides: string | undefined; readonly limitsAside: boolean },
+    transaction: Pick<LedgerTransaction, 'readSums' | 'runQueries'>,
+    { besides: excludedId, limitsAside }: { readonly besides: string | undefined; readonly limitsAside: boolean },
   ): FactSource {
-    const read: AskedRows = (asked) => transaction.asked(asked);
-    return { ...(!limitsAside && { sums: (keys) => transaction.sums(keys) }), ...this.readBy(read, besides) };
+    const read: RunRowQueries = (asked) => transaction.runQueries(asked);
+    return { ...(!limitsAside && { sums: (keys) => transaction.readSums(keys) }), ...this.readBy(read, excludedId) };
   }
 
   /** The rows that these questions look for inside a command. */
-  asked({ uses, facts }: Asks): RowsAsked[] {
+  rowQueries({ uses, facts }: FactQueries): RowQuery[] {
     const sums = uses.map(({ sum }) => sumAsked(this.database.dialect, sum));
     const others = facts.map((fact) =>
       'earlier' in fact ? this.askedEarlier(fact.earlier) : this.askedClaims(fact.claim),
@@ -118,14 +118,14 @@ export class FactReader {
     return [...sums, ...others];
   }
 
-  private readBy(read: AskedRows, besides?: string): Pick<FactSource, 'earlier' | 'claims'> {
+  private readBy(read: RunRowQueries, besides?: string): Pick<FactSource, 'earlier' | 'claims'> {
     return {
       earlier: async (keys) => firstIds(await read(keys.map((key) => this.askedEarlier(key, besides)))),
       claims: async (keys) => (await read<ClaimRow>(keys.map((key) => this.askedClaims(key)))).map(knownOf),
     };
   }
 
-  private askedEarlier({ run, since, agentId, action, resource }: EarlierKey, besides = ''): RowsAsked {
+  private askedEarlier({ run, since, agentId, action, resource }: EarlierKey, besides = ''): RowQuery {
     const from = action.endsWith('*') ? action.slice(0, -1) : action;
     const to = from === action ? action : from + BEHIND;
     const key = [since ?? run, agentId, from, to, resource, besides];
@@ -134,13 +134,13 @@ export class FactReader {
       : { name: 'recent', sql: this.recentNow, key, dependsOn: [{ kind: EXECUTION, values: { agentId } }] };
   }
 
-  private askedThen(earlier: EarlierKey, upTo: number): RowsAsked {
+  private askedThen(earlier: EarlierKey, upTo: number): RowQuery {
     const asked = this.askedEarlier(earlier);
     const sql = earlier.since === null ? this.earlierThen : this.recentThen;
     return { ...asked, name: `${asked.name} then`, sql, key: [...asked.key, upTo] };
   }
 
-  private askedClaims({ entityId, predicate }: ClaimKey): RowsAsked {
+  private askedClaims({ entityId, predicate }: ClaimKey): RowQuery {
     const dependsOn = [
       { kind: ENTITY, values: { id: entityId } },
       { kind: CLAIM, values: { entityId } },
@@ -149,14 +149,14 @@ export class FactReader {
   }
 
   /** What was claimed. @param upTo the sequence of an entry. */
-  private async pastClaims({ entityId, predicate }: ClaimKey, upTo: number): Promise<Known> {
+  private async pastClaims({ entityId, predicate }: ClaimKey, upTo: number): Promise<ClaimFacts> {
     if ((await this.past.findAfter(ENTITY, entityId, upTo)) === undefined) return null;
     // Canonical JSON has a text in quotation marks as a member alone. A `_` stands for any character. In another spelling the
     // predicate has characters beyond ASCII.
     const member = `%"predicate":${JSON.stringify(predicate).replaceAll('\\', '_')}%`;
     const { points } = this.database;
     const rows = await points.all<{ id: string; state: string | null }>(PAST_CLAIMS, [entityId, upTo, member]);
-    const claims: KnownClaim[] = [];
+    const claims: ClaimFact[] = [];
     for (const { id, state } of rows) {
       // It was erased, so nobody can tell what it said, or is too long.
       if (state === null) return null;
@@ -206,10 +206,10 @@ function authorisedBy(dialect: Dialect): string {
   );
 }
 
-function knownOf(rows: readonly ClaimRow[]): Known {
+function knownOf(rows: readonly ClaimRow[]): ClaimFacts {
   const [first] = rows;
   if (first === undefined || Number(first.present) === 0 || Number(first.count) > MOST_CLAIMS) return null;
-  const claims: KnownClaim[] = [];
+  const claims: ClaimFact[] = [];
   for (const { id, value, confidence } of rows) {
     if (id === null) continue;
     if (value === null) return null;
@@ -218,7 +218,7 @@ function knownOf(rows: readonly ClaimRow[]): Known {
   return claims;
 }
 
-function knownClaim(id: string, value: JsonScalar, confidence: unknown): KnownClaim {
+function knownClaim(id: string, value: JsonScalar, confidence: unknown): ClaimFact {
   return { id, value, confidence: typeof confidence === 'number' ? confidence : 0 };
 }
 
@@ -253,7 +253,7 @@ function claimsSql(dialect: Dialect): string {
  * Gathers what policies ask besides the request, each kind in one statement. Undefined if they ask nothing, which is most
  * often so.
  */
-export async function gatheredFacts(asks: readonly Asks[], source: FactSource): Promise<Facts | undefined> {
+export async function gatherFacts(asks: readonly FactQueries[], source: FactSource): Promise<Facts | undefined> {
   if (asks.every(({ uses, facts }) => uses.length === 0 && facts.length === 0)) return undefined;
   const keys = asks.flatMap(({ uses }) => uses.map(({ sum }) => sum));
   const facts = asks.flatMap((one) => one.facts);
@@ -280,8 +280,8 @@ async function found<Key, Value>(
 }
 
 /** What conditions asked besides the request, and what was found: as entries say it. */
-export function recordedFacts(
-  looked: readonly AskedFact[],
+export function factDetails(
+  looked: readonly FactQuery[],
   facts: Facts | undefined,
 ): Pick<DecisionBasis, 'earlier' | 'claims'> {
   const earlier = looked.flatMap(({ policyId, condition, ...asked }) =>

@@ -2,7 +2,7 @@ import { isObserved, suspension } from '../agents/find-agent';
 import type { Agent } from '../agents/agent.entity';
 import { Configuration } from '../../core/config/configuration';
 import type { PolicyDefaultEffect } from '../../core/config/variables/governance-variables';
-import { type DomainError, permissionDenied, policyDenied, present } from '../../core/errors/domain-error';
+import { type DomainError, permissionDenied, policyDenied, requirePresent } from '../../core/errors/domain-error';
 import type { NearAllows } from '../policies/evaluation/explanation';
 import type { DecidingPolicy, Evaluation, EvaluationRequest, PolicyEffect } from '../policies/evaluation/evaluation';
 import { type AgentSubject, type EvaluationSubject, subjectOf } from '../policies/patterns/subjects';
@@ -13,8 +13,8 @@ import { labelFault } from '../../core/values/label-fault';
 import { Injectable } from '@nestjs/common';
 import { decimalText } from '../../core/values/decimal';
 import type { LedgerTransaction } from '../../ledger/ledger-transaction';
-import type { RowsAsked } from '../../ledger/records/rows-asked';
-import { FactReader, gatheredFacts, recordedFacts } from './facts';
+import type { RowQuery } from '../../ledger/records/row-query';
+import { FactReader, gatherFacts, factDetails } from './facts';
 import { type LimitUse, recordedUse } from '../policies/limits/limit';
 import type { DecisionBasis, Execution } from '../executions/execution.entity';
 import { ActivePolicies } from '../policies/active-policies';
@@ -42,13 +42,13 @@ export const ANSWER_REASONS = [
   'limit_reached',
   'extension_refused',
 ] as const;
-export type AnswerReason = (typeof ANSWER_REASONS)[number];
+export type PermissionReason = (typeof ANSWER_REASONS)[number];
 
 /** Whether somebody may do something, and the policies that decided. */
-export interface PermissionAnswer extends Evaluation {
+export interface PermissionResult extends Evaluation {
   readonly effect: PolicyEffect;
   /** Null if it is allowed. */
-  readonly reason: AnswerReason | null;
+  readonly reason: PermissionReason | null;
   /** The stop that covers it; present if there is one. */
   readonly stopId?: string;
   /** The grant that makes an approval unnecessary; present if there is one. */
@@ -93,12 +93,12 @@ export function requestOf(
  * Considers the agent first: one that is suspended, is stopped, or lacks the capability, is refused whatever the policies
  * say; so is one that acts for a person who is suspended. For others only stops and policies count.
  */
-export function answerFor(
+export function checkPermission(
   { agent, subject }: Somebody,
   requested: RequestedAction,
   principal: Principal | null,
   rules: DecidingRules,
-): PermissionAnswer {
+): PermissionResult {
   if (agent !== null && agent.status !== 'active') return refused('agent_suspended');
   const stoppable = agent === null ? { roles: subject.roles } : { agentId: agent.id, roles: agent.roles };
   const stop = stopCovering(rules.stops, stoppable, requested.action);
@@ -116,26 +116,51 @@ export function answerFor(
   });
   return refusal === null
     ? answer
-    : { ...refused('extension_refused'), refused: refusal, looked: answer.looked, zones: answer.zones };
+    : { ...refused('extension_refused'), refused: refusal, consultedFacts: answer.consultedFacts, zones: answer.zones };
 }
 
 /** While an agent is observed, it may do what no policy decides. */
-function observed(agent: Agent, answer: PermissionAnswer, at: string): PermissionAnswer {
+function observed(agent: Agent, answer: PermissionResult, at: string): PermissionResult {
   if (answer.reason !== 'no_policy_allows' || !isObserved(agent, at)) return answer;
-  const { looked, zones } = answer;
-  return { effect: 'allow', reason: null, policies: [], requirement: null, observed: true, looked, zones };
+  const { consultedFacts: looked, zones } = answer;
+  return {
+    effect: 'allow',
+    reason: null,
+    policies: [],
+    requirement: null,
+    observed: true,
+    consultedFacts: looked,
+    zones,
+  };
 }
 
-function refused(reason: AnswerReason): PermissionAnswer {
+function refused(reason: PermissionReason): PermissionResult {
   return { effect: 'deny', reason, policies: [], requirement: null };
 }
 
-function answerOfPolicies(principal: Principal | null, { evaluate, defaultEffect }: DecidingRules): PermissionAnswer {
-  const { effect: verdict, policies, requirement, used, limited, looked, zones } = evaluate();
-  const answer = (effect: PolicyEffect, reason: AnswerReason | null): PermissionAnswer => {
+function answerOfPolicies(principal: Principal | null, { evaluate, defaultEffect }: DecidingRules): PermissionResult {
+  const {
+    effect: verdict,
+    policies,
+    requirement,
+    limitUses: used,
+    reachedLimits: limited,
+    consultedFacts: looked,
+    zones,
+  } = evaluate();
+  const answer = (effect: PolicyEffect, reason: PermissionReason | null): PermissionResult => {
     const asked =
       effect === 'require_approval' && requirement ? requirementFor(requirement, principal?.person?.id ?? null) : null;
-    return { effect, reason, policies, requirement: asked, used, limited, looked, zones };
+    return {
+      effect,
+      reason,
+      policies,
+      requirement: asked,
+      limitUses: used,
+      reachedLimits: limited,
+      consultedFacts: looked,
+      zones,
+    };
   };
   if (verdict === null && limited !== undefined) return answer('deny', 'limit_reached');
   if (verdict === null) return answer(defaultEffect, defaultEffect === 'allow' ? null : 'no_policy_allows');
@@ -150,7 +175,7 @@ function answerOfPolicies(principal: Principal | null, { evaluate, defaultEffect
  * @param otherwise the policies that would nearly allow it, if none allows it.
  */
 export function refusalOf(
-  { reason, policies, stopId, refused, limited = [] }: PermissionAnswer,
+  { reason, policies, stopId, refused, reachedLimits: limited = [] }: PermissionResult,
   agent: Agent,
   requested: RequestedAction,
   principal: Principal | null,
@@ -191,7 +216,7 @@ export function refusalOf(
         `The extension "${String(refused?.guard)}" refused this: ${String(refused?.sentence)}`,
       );
     case 'policy_denied': {
-      const { id, name, version } = present(policies[0], 'policy that denies');
+      const { id, name, version } = requirePresent(policies[0], 'policy that denies');
       return policyDenied(
         { id, name, version },
         `The policy "${name}" (version ${version}) does not let the agent "${agent.name}" use the action "${action}" on "${resourceId}".`,
@@ -254,7 +279,7 @@ function allowedByNone(
 }
 
 /** Whether an agent may act: it may unless there is a refusal or a requirement. */
-export interface Permission extends Pick<PermissionAnswer, 'requirement' | 'policies'> {
+export interface Permission extends Pick<PermissionResult, 'requirement' | 'policies'> {
   /** What it takes from limits if it acts. */
   readonly used: readonly LimitUse[];
   readonly refusal: DomainError | null;
@@ -279,8 +304,8 @@ export class Permissions {
    * Counts what was used of limits up to now. When an execution that policies allowed is replayed, no limit counts as reached.
    * @param replayed the execution as it was first answered; it does not count as earlier than itself.
    */
-  async of(
-    transaction: Pick<LedgerTransaction, 'now' | 'sums' | 'asked'>,
+  async check(
+    transaction: Pick<LedgerTransaction, 'now' | 'readSums' | 'runQueries'>,
     agent: Agent,
     asked: RequestedAction,
     principal: Principal | null,
@@ -289,17 +314,26 @@ export class Permissions {
     const { inForce } = this.policies;
     const { now: at } = transaction;
     const question = requestOf(asked, subjectOf(agent), principal, at);
-    const asks = inForce.asks(question);
+    const asks = inForce.factQueries(question);
     // What an approval or a grant authorised has taken nothing from limits.
     const limitsAside = replayed?.policies.every(({ effect }) => effect !== 'require_approval') ?? false;
     const exceptions = { besides: replayed?.id, limitsAside };
-    const facts = await gatheredFacts([asks], this.facts.within(transaction, exceptions));
+    const facts = await gatherFacts([asks], this.facts.within(transaction, exceptions));
     const { policyDefaultEffect: defaultEffect } = this.configuration;
     const evaluate = (): Evaluation => inForce.evaluate(question, facts, asks);
     const { active: stops } = this.stops;
     const rules = { evaluate, defaultEffect, at, guards: this.guards, stops };
-    const answer = answerFor({ agent, subject: question.subject }, question, principal, rules);
-    const { requirement, policies, stopId, observed, used = [], limited = [], looked = [], zones } = answer;
+    const answer = checkPermission({ agent, subject: question.subject }, question, principal, rules);
+    const {
+      requirement,
+      policies,
+      stopId,
+      observed,
+      limitUses: used = [],
+      reachedLimits: limited = [],
+      consultedFacts: looked = [],
+      zones,
+    } = answer;
     const otherwise = answer.reason === 'no_policy_allows' ? inForce.allowingOtherwise(question) : null;
     const refusal = refusalOf(answer, agent, question, principal, otherwise);
     const principalRevision = principal?.person?.revision;
@@ -312,7 +346,7 @@ export class Permissions {
       ...(observed && { observed }),
       ...(used.length > 0 && { used: used.map(recordedUse) }),
       ...(limited.length > 0 && { limited: limited.map(recordedUse) }),
-      ...recordedFacts(looked, facts),
+      ...factDetails(looked, facts),
       ...(zones !== undefined && { zones }),
     };
     return { refusal, requirement, policies, basis, used };
@@ -324,16 +358,16 @@ export class Permissions {
   }
 
   /** Whether every permission depends on the agent, the request and the policies alone. */
-  get asksNothing(): boolean {
-    return this.policies.inForce.asksNothing;
+  get needsNoFacts(): boolean {
+    return this.policies.inForce.needsNoFacts;
   }
 
   /**
    * The rows that a permission depends on, except those for policies about principals, who are not looked up yet.
    * @param ofLimits the rows that limits depend on, in addition.
    */
-  foreseen(agent: Agent, asked: RequestedAction, at: string, ofLimits: () => readonly RowsAsked[]): RowsAsked[] {
-    const asks = this.policies.inForce.asks(requestOf(asked, subjectOf(agent), null, at));
-    return [...this.facts.asked(asks), ...(asks.uses.length > 0 ? ofLimits() : [])];
+  rowQueries(agent: Agent, asked: RequestedAction, at: string, ofLimits: () => readonly RowQuery[]): RowQuery[] {
+    const asks = this.policies.inForce.factQueries(requestOf(asked, subjectOf(agent), null, at));
+    return [...this.facts.rowQueries(asks), ...(asks.uses.length > 0 ? ofLimits() : [])];
   }
 }

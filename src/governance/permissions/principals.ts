@@ -1,7 +1,7 @@
 import type { Agent } from '../agents/agent.entity';
 import type { NamedAgents } from '../agents/find-agent';
 import { callerRefused, type FieldFault } from '../../core/errors/domain-error';
-import type { Caller, TokenPrincipal, Vouching } from '../../ledger/caller';
+import type { Caller, TokenPrincipal, AllowedPrincipals } from '../../ledger/caller';
 import { type EvaluationSubject, subjectOf, subjectText, textsOf } from '../policies/patterns/subjects';
 import {
   type OnBehalfOf,
@@ -27,7 +27,7 @@ export interface Principal {
 export type Vouches = Pick<Caller, 'principals'>;
 
 /** As a request names it. */
-export interface GivenPrincipal {
+export interface PrincipalInput {
   readonly subject: string;
   readonly roles?: readonly string[] | null | undefined;
 }
@@ -41,7 +41,7 @@ export function personNamedBy({ subject }: Pick<OnBehalfOf, 'subject'>): string 
 }
 
 /** The agents that have to be looked up to know for whom a caller acts, by id or name. */
-export function namedPeople({ principals }: Vouches, given?: GivenPrincipal): string[] {
+export function namedPeople({ principals }: Vouches, given?: PrincipalInput): string[] {
   const named = given && personNamedBy(given);
   const claimed = isToken(principals) ? principals.claim : null;
   return [...(named === undefined ? [] : [named]), ...(claimed === null ? [] : [claimed])];
@@ -58,7 +58,7 @@ const NOT_VOUCHED = 'not_this_principal';
  */
 export function principalOf(
   caller: Vouches,
-  given: GivenPrincipal | undefined,
+  given: PrincipalInput | undefined,
   people: NamedAgents,
 ): Principal | null | undefined {
   const principal = vouchedPrincipal(caller, given, people);
@@ -67,13 +67,13 @@ export function principalOf(
 }
 
 /** Whether the caller of a request vouches for whom it names. */
-export function isVouched(caller: Vouches, given: GivenPrincipal | undefined, people: NamedAgents): boolean {
+export function isVouched(caller: Vouches, given: PrincipalInput | undefined, people: NamedAgents): boolean {
   return vouchedPrincipal(caller, given, people) !== NOT_VOUCHED;
 }
 
 function vouchedPrincipal(
   { principals }: Vouches,
-  given: GivenPrincipal | undefined,
+  given: PrincipalInput | undefined,
   people: NamedAgents,
 ): Principal | null | undefined | typeof NOT_VOUCHED {
   if (isToken(principals)) return tokenPrincipal(principals, given, people);
@@ -93,7 +93,7 @@ export function unknownPersonFault(path: string): FieldFault {
 /** A token says for whom its agent acts, whether the request names it or not. */
 function tokenPrincipal(
   token: TokenPrincipal,
-  given: GivenPrincipal | undefined,
+  given: PrincipalInput | undefined,
   people: NamedAgents,
 ): Principal | null | typeof NOT_VOUCHED {
   const { claim, roles } = token;
@@ -107,7 +107,7 @@ function tokenPrincipal(
   return principal;
 }
 
-function isSame({ onBehalfOf, person }: Principal, given: GivenPrincipal, people: NamedAgents): boolean {
+function isSame({ onBehalfOf, person }: Principal, given: PrincipalInput, people: NamedAgents): boolean {
   const name = personNamedBy(given);
   if (name !== undefined) return person !== null && people.get(name)?.id === person.id;
   const named = otherPrincipal(given.subject, given.roles ?? onBehalfOf.roles ?? []).onBehalfOf;
@@ -121,8 +121,8 @@ function personAmong(people: NamedAgents, idOrName: string): Agent | undefined {
 
 /** Of others than registered people only the caller knows the roles: these cannot be what makes a pattern match. */
 function isVouchedFor(
-  principals: Exclude<Vouching, TokenPrincipal>,
-  { subject, roles }: GivenPrincipal,
+  principals: Exclude<AllowedPrincipals, TokenPrincipal>,
+  { subject, roles }: PrincipalInput,
   person: Agent | undefined,
 ): boolean {
   if (principals === 'anybody') return true;
@@ -136,7 +136,7 @@ function isAmong(patterns: ReadonlySet<string>, texts: readonly string[]): boole
   return patterns.has('*') || texts.some((text) => patterns.has(text));
 }
 
-function isToken(principals: Vouching): principals is TokenPrincipal {
+function isToken(principals: AllowedPrincipals): principals is TokenPrincipal {
   return typeof principals === 'object' && 'claim' in principals;
 }
 

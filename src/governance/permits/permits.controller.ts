@@ -1,7 +1,7 @@
 import { Controller, Get, Header } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { FOR_EVERYBODY } from '../../http/answers/common-headers';
-import { Answers, ApiRoute, ApiMember } from '../../http/openapi/answer-members';
+import { FOR_EVERYBODY } from '../../http/responses/common-headers';
+import { Answers, ApiRoute, ApiMember } from '../../http/openapi/response-members';
 import { ApiErrors, Public, routeNotFound } from '../../http/request/routes';
 import { Permits } from './permits';
 

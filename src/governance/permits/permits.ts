@@ -15,7 +15,7 @@ import { Field } from '../../http/validation/fields';
 import { member, objectShape, textShape } from '../../http/validation/shapes';
 
 /** That a permit is wanted, and for which system. */
-export interface AskedPermit {
+export interface PermitRequest {
   readonly audience: string;
 }
 
@@ -63,7 +63,7 @@ export class Permits implements OnModuleInit {
   }
 
   /** @throws VALIDATION_ERROR for an audience for which no permits are made. */
-  requireAudience(permit: AskedPermit | undefined): void {
+  requireAudience(permit: PermitRequest | undefined): void {
     if (permit === undefined) return;
     const { permitAudiences } = this.configuration;
     if (this.issuing === null) {
@@ -79,7 +79,7 @@ export class Permits implements OnModuleInit {
    * for, it would have expired, a handler of the service carries the action out, or the action was only observed.
    * @param authorisedAt ISO 8601.
    */
-  async of(execution: Execution, permit: AskedPermit | undefined, authorisedAt: string): Promise<string | null> {
+  async issue(execution: Execution, permit: PermitRequest | undefined, authorisedAt: string): Promise<string | null> {
     if (permit === undefined || this.issuing === null || !isPermitted(execution)) return null;
     const { issuer, key } = this.issuing;
     // Whole seconds since 1970.
@@ -108,7 +108,7 @@ export class Permits implements OnModuleInit {
 }
 
 /** What the entry of an authorisation says about its permit. */
-export function audienceOf(authorised: Authorised, permit: AskedPermit | undefined): { readonly audience?: string } {
+export function audienceOf(authorised: Authorised, permit: PermitRequest | undefined): { readonly audience?: string } {
   return permit !== undefined && isPermitted(authorised) ? { audience: permit.audience } : {};
 }
 

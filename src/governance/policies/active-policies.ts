@@ -1,12 +1,12 @@
 import { type CompiledPolicy, compilePolicy, type PolicyRules } from './evaluation/compiled-policy';
 import { type OnModuleInit, Injectable, Logger } from '@nestjs/common';
 import { Configuration } from '../../core/config/configuration';
-import { inTurns } from '../../core/concurrency/turn';
+import { yieldBetween } from '../../core/concurrency/time-slice';
 import { conflict } from '../../core/errors/domain-error';
 import { sha256 } from '../../ledger/chain/hash-chain';
 import type { LedgerTransaction } from '../../ledger/ledger-transaction';
 import { LedgerService } from '../../ledger/ledger.service';
-import { type FollowingRows, LiveRows } from '../../ledger/live-rows';
+import { type FollowingRows, RowProjection } from '../../ledger/projections';
 import { factsOfPolicy, MAX_FACTS_IN_FORCE } from './evaluation/fact-bounds';
 import { type PolicySet, PolicyEvaluator } from './evaluation/policy-evaluator';
 import { type Policy, POLICY, POLICY_ACTIONS, noteOn } from './policy.entity';
@@ -37,7 +37,7 @@ export class ActivePolicies implements OnModuleInit {
   private readonly evaluator = new PolicyEvaluator();
   private readonly kept = new Map<string, KeptPolicy>();
   private knownRules: string | null = null;
-  private readonly rows = new LiveRows<Policy>({
+  private readonly rows = new RowProjection<Policy>({
     kind: POLICY,
     status: 'active',
     actions: POLICY_ACTIONS,
@@ -109,7 +109,7 @@ export class ActivePolicies implements OnModuleInit {
     const going = goingOutOfForce(changes).map(({ id }) => id);
     const policySet = this.evaluator.policySetWith(staying, going);
     const changed: Policy[] = [];
-    for await (const { change, id } of inTurns(identified)) {
+    for await (const { change, id } of yieldBetween(identified)) {
       const { replaced } = change;
       if (replaced !== null) {
         const note = noteOn(replaced, 'policy.superseded', { supersededBy: id, policySet });
@@ -137,7 +137,7 @@ export class ActivePolicies implements OnModuleInit {
     const removed = policies.flatMap(({ id, status }) => (status === 'active' ? [] : [id]));
     const kept: KeptPolicy[] = [];
     const compiled: CompiledPolicy[] = [];
-    for await (const policy of inTurns(added)) {
+    for await (const policy of yieldBetween(added)) {
       kept.push({ ...extentOf(policy), policy, hash: sha256(hashedContent(policy)) });
       compiled.push(compilePolicy(policy));
     }

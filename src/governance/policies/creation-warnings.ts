@@ -4,7 +4,7 @@ import { type SubjectPattern, deadWarning, parseSubject, subjectWarning } from '
 import { splitSubject } from './patterns/principals';
 import { normaliseAgentName } from '../agents/agent-name';
 import { labelFault } from '../../core/values/label-fault';
-import { inTurns } from '../../core/concurrency/turn';
+import { yieldBetween } from '../../core/concurrency/time-slice';
 import type { Policy } from './policy.entity';
 import { Injectable } from '@nestjs/common';
 import { type Agent, AGENT } from '../agents/agent.entity';
@@ -21,13 +21,13 @@ import { subjectOf, type AgentSubject } from './patterns/subjects';
 import { MAX_CAPABILITIES, unknownNames } from './unknown-names';
 
 /** Who could approve for a group. */
-interface Found {
+interface ApproverCandidates {
   /** Whether an active agent matches. */
   readonly isMatched: boolean;
   readonly byMachines: boolean;
 }
 
-const NOBODY: Found = { isMatched: false, byMachines: false };
+const NOBODY: ApproverCandidates = { isMatched: false, byMachines: false };
 const ACTIVE: Condition = { column: 'status', comparison: 'equals', value: 'active' };
 const PERSON: Condition = { column: 'kind', comparison: 'equals', value: 'human' };
 const MACHINE: Condition = { ...PERSON, value: 'machine' };
@@ -58,7 +58,7 @@ export class CreationWarnings {
   async of(policies: readonly PolicyContent[]): Promise<ReadonlyMap<PolicyContent, string[]>> {
     const mistaken = new Set<string>();
     const approvers = new Set<string>();
-    for await (const { subjects, approval } of inTurns(policies)) {
+    for await (const { subjects, approval } of yieldBetween(policies)) {
       for (const name of subjects.flatMap((subject) => mistakenName(subject) ?? [])) mistaken.add(name);
       for (const { subjects: named } of approval?.approvers ?? []) for (const subject of named) approvers.add(subject);
     }
@@ -68,7 +68,7 @@ export class CreationWarnings {
     const unheld = await this.unheld(policies.flatMap(({ approval }) => approval?.approvers ?? []));
     const shortages = await this.shortages(policies);
     const warnings = new Map<PolicyContent, string[]>();
-    for await (const policy of inTurns(policies)) {
+    for await (const policy of yieldBetween(policies)) {
       const isCritical = policy.approval?.riskLevel === 'critical';
       const groups = policy.approval?.approvers ?? [];
       const ofApprovers = groups.flatMap((group, index) => {
@@ -130,7 +130,7 @@ export class CreationWarnings {
     if (open.size === 0) return shortages;
     for await (const agents of this.records.columns(AGENT, ['name', 'kind', 'roles'], range)) {
       const holders = await this.holders.among(isSigned ? agents.map(({ id }) => id) : []);
-      for await (const agent of inTurns(agents))
+      for await (const agent of yieldBetween(agents))
         for (const shortage of open) {
           shortage.count(agent, holders.has(agent.id));
           if (shortage.isOver) open.delete(shortage);
@@ -141,7 +141,7 @@ export class CreationWarnings {
   }
 
   /** Who could approve, by subject. */
-  private async found(subjects: ReadonlySet<string>): Promise<ReadonlyMap<string, Found>> {
+  private async found(subjects: ReadonlySet<string>): Promise<ReadonlyMap<string, ApproverCandidates>> {
     const patterns = Array.from(subjects, parseSubject);
     const idsOrNames = patterns.flatMap((pattern) => (pattern.kind === 'agent' ? [pattern.idOrName] : []));
     const agents = await findAgents(this.records, new Set(idsOrNames));
@@ -163,8 +163,8 @@ export class CreationWarnings {
           return false;
       }
     };
-    const found = new Map<string, Found>();
-    for await (const subject of inTurns(subjects)) {
+    const found = new Map<string, ApproverCandidates>();
+    for await (const subject of yieldBetween(subjects)) {
       const pattern = parseSubject(subject);
       const isNamed = pattern.kind === 'agent' && agents.get(pattern.idOrName)?.kind === 'machine';
       // Only a request says who the principal is: some person.
@@ -197,7 +197,7 @@ export class CreationWarnings {
       const keys = [...ids].map((id) => [id]);
       for (const agent of await this.records.allAmong(AGENT, ['id'], keys))
         if (agent.status === 'active')
-          for (const group of members.of(agent).flatMap((index) => asked[index] ?? [])) unheld.delete(group);
+          for (const group of members.groupsFor(agent).flatMap((index) => asked[index] ?? [])) unheld.delete(group);
       if (unheld.size === 0) break;
     }
     return unheld;
@@ -238,7 +238,7 @@ function shortageWarnings(shortage: ApproverShortage | undefined): string[] {
 function approverWarnings(
   { subjects }: ApproverGroup,
   index: number,
-  found: readonly Found[],
+  found: readonly ApproverCandidates[],
   isUnheld: boolean,
 ): string[] {
   const group = `approval.approvers[${index}] (${subjects.join(', ')})`;
@@ -349,7 +349,7 @@ export async function unreportedWarnings(policies: readonly Policy[]): Promise<s
   const denyingFirst = [...policies].sort(
     (left, right) => Number(right.effect === 'deny') - Number(left.effect === 'deny'),
   );
-  for await (const policy of inTurns(denyingFirst)) {
+  for await (const policy of yieldBetween(denyingFirst)) {
     const unsaid = policyWarnings(policy).filter((warning) => !policy.warnings.includes(warning));
     if (unsaid.length > 0) lines.push(lineOn(policy, unsaid));
   }

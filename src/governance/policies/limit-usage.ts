@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { ApiMember } from '../../http/openapi/answer-members';
+import { ApiMember } from '../../http/openapi/response-members';
 import type { PageQuery } from '../../http/lists/list.query';
 import { ZERO, decimalOf, decimalText } from '../../core/values/decimal';
 import type { SqlSessions, SqlValue } from '../../ledger/database/sql-connection';

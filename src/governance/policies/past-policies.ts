@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type Moment, RecordHistory } from '../../ledger/record-history';
-import { Gates, nameOf } from '../../http/gates';
+import { Gates, callerKey } from '../../http/gates';
 import type { Caller } from '../../ledger/caller';
 import { type PolicySet, PolicyEvaluator } from './evaluation/policy-evaluator';
 import { type Policy, POLICY, POLICY_ACTIONS } from './policy.entity';
@@ -87,9 +87,9 @@ export class PastPolicies {
         leaving.throwIfAborted();
         inForce.push(policy);
       }
-      return work(await PolicyEvaluator.of(inForce));
+      return work(await PolicyEvaluator.build(inForce));
     };
-    return this.gates.of('pastQuestions').run(nameOf(caller), answered, { leaving });
+    return this.gates.of('pastQuestions').run(callerKey(caller), answered, { leaving });
   }
 
   private async *allAfter(sequence: number): AsyncGenerator<Policy> {

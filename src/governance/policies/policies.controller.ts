@@ -1,15 +1,15 @@
 import { Body, Controller, Get, Param, Post, Query, Res } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
-import { Answers, ApiRoute } from '../../http/openapi/answer-members';
+import { Answers, ApiRoute } from '../../http/openapi/response-members';
 import { ApiExamples, ApiRecordId } from '../../http/openapi/documentation.decorators';
-import { RequiresScope, ApiErrors, Marked } from '../../http/request/routes';
+import { RequiresScope, ApiErrors, SetRouteMetadata } from '../../http/request/routes';
 import { Caller } from '../../http/input/caller.decorator';
 import { AsOfQuery } from '../../http/as-of/as-of.query';
-import { ClientLeft } from '../../http/answers/answer-end';
+import { ClientSignal } from '../../http/responses/response-end';
 import { ApiList } from '../../http/lists/api-list.decorator';
-import { equalities, PageQuery } from '../../http/lists/list.query';
-import { type ListAnswer, Lists } from '../../http/lists/lists';
+import { equalityConditions, PageQuery } from '../../http/lists/list.query';
+import { type ListResponse, Lists } from '../../http/lists/lists';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { CreatePolicyRequest, PolicyListQuery, PolicyResponse } from './dto/policy.dto';
 import { UsageResponse } from './limit-usage';
@@ -17,7 +17,7 @@ import { PoliciesService } from './policies.service';
 import { POLICY } from './policy.entity';
 
 @ApiTags('Policies')
-@Marked({ refusesRepeatedNames: true })
+@SetRouteMetadata({ refusesRepeatedNames: true })
 @Controller('policies')
 export class PoliciesController {
   constructor(
@@ -30,9 +30,12 @@ export class PoliciesController {
   @RequiresScope('read')
   @ApiRoute('List policies', 'All versions.')
   @ApiList(PolicyResponse, 'Policies in order of creation.')
-  async list(@ClientLeft() leaving: AbortSignal, @Query() query: PolicyListQuery): Promise<ListAnswer<PolicyResponse>> {
+  async list(
+    @ClientSignal() leaving: AbortSignal,
+    @Query() query: PolicyListQuery,
+  ): Promise<ListResponse<PolicyResponse>> {
     const list = await this.lists.open('policies', query, { limit: 50, order: 'asc' }, leaving);
-    const page = await this.records.page(POLICY, list.request(equalities(list.filters)));
+    const page = await this.records.page(POLICY, list.request(equalityConditions(list.filters)));
     return list.answer(page, PolicyResponse.from);
   }
 
@@ -88,7 +91,7 @@ export class PoliciesController {
 
   @Get(':id/usage')
   @RequiresScope('read')
-  @Marked({ isList: true })
+  @SetRouteMetadata({ isList: true })
   @ApiRoute(
     'Read how much of the limits of a policy is used',
     'The current windows of its limits in which something was used, the fullest first. Usage is counted by the name ' +

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Configuration } from '../../core/config/configuration';
-import { conflict, found, present } from '../../core/errors/domain-error';
+import { conflict, requireFound, requirePresent } from '../../core/errors/domain-error';
 import type { Caller } from '../../ledger/caller';
 import type { LedgerTransaction } from '../../ledger/ledger-transaction';
 import { LedgerService } from '../../ledger/ledger.service';
@@ -33,7 +33,7 @@ export class PoliciesService {
 
   /** @throws NOT_FOUND; VALIDATION_ERROR for a moment in the future. */
   async get(id: string, asOf: Moment | undefined): Promise<Policy> {
-    return found(await this.history.find(POLICY, id, asOf), 'policy');
+    return requireFound(await this.history.find(POLICY, id, asOf), 'policy');
   }
 
   async usage(id: string, query: PageQuery): Promise<UsageResponse> {
@@ -65,7 +65,7 @@ export class PoliciesService {
    */
   activate(caller: Caller, id: string): Promise<Policy> {
     return this.ledger.write(caller, async (transaction) => {
-      const policy = found(await transaction.find(POLICY, id), 'policy');
+      const policy = requireFound(await transaction.find(POLICY, id), 'policy');
       if (policy.status === 'active') return policy;
       const replaced = await inForce(transaction, policy.name);
       return this.changed(transaction, { change: 'activate', policy, replaced });
@@ -75,7 +75,7 @@ export class PoliciesService {
   /** Takes a version out of force. Idempotent. @throws NOT_FOUND; CONFLICT when another version is in force. */
   deactivate(caller: Caller, id: string): Promise<Policy> {
     return this.ledger.write(caller, async (transaction) => {
-      const policy = found(await transaction.find(POLICY, id), 'policy');
+      const policy = requireFound(await transaction.find(POLICY, id), 'policy');
       if (policy.status === 'superseded')
         throw conflict(
           `Version ${policy.version} of the policy "${policy.name}" is superseded, so there is nothing to take out of force.`,
@@ -92,7 +92,7 @@ export class PoliciesService {
     warnings: ReadonlyMap<PolicyContent, readonly string[]> = new Map(),
   ): Promise<Policy> {
     const { changed } = await this.activePolicies.carryOut(transaction, [change], warnings);
-    return present(changed.at(-1), 'policy that was changed');
+    return requirePresent(changed.at(-1), 'policy that was changed');
   }
 }
 

@@ -2,14 +2,14 @@ import type { PolicyDefaultEffect, RequiredApprovals } from '../../core/config/v
 import type { JsonObject, JsonValue } from '../../core/json/json-value';
 import { canonicalJson } from '../../ledger/chain/canonical-json';
 import { sha256 } from '../../ledger/chain/hash-chain';
-import { filledConditions } from './conditions/given-conditions';
-import { filledLimits } from './limits/given-limits';
-import { filledApproval } from './approval/given-approval';
+import { filledConditions } from './conditions/condition-input';
+import { filledLimits } from './limits/limit-input';
+import { filledApproval } from './approval/approval-input';
 import type { CreatePolicyRequest } from './dto/policy.dto';
 import type { PolicyRules } from './evaluation/compiled-policy';
 import { type Policy, POLICY } from './policy.entity';
 import type { FieldFault } from '../../core/errors/domain-error';
-import { inTurns } from '../../core/concurrency/turn';
+import { yieldBetween } from '../../core/concurrency/time-slice';
 
 /** The content of a policy version, with defaults filled in. */
 export type PolicyContent = Omit<PolicyRules, 'id'> & { readonly description: string };
@@ -121,7 +121,7 @@ export async function policyChanges(
   const outOfForce = new Map(existing.map((policy) => [versionKey(policy), policy]));
   const faults: FieldFault[] = [];
   const changes: PolicyChange[] = [];
-  for await (const [index, policy] of inTurns(policies.entries())) {
+  for await (const [index, policy] of yieldBetween(policies.entries())) {
     const current = byName.get(policy.name) ?? null;
     const isCurrent = current?.version === policy.version;
     const same = isCurrent ? current : outOfForce.get(versionKey(policy));

@@ -1,11 +1,11 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import { ApiProperty } from '@nestjs/swagger';
-import { ApiChoice, ApiMember } from '../../http/openapi/answer-members';
+import { ApiChoice, ApiMember } from '../../http/openapi/response-members';
 import { sampleId } from '../../http/openapi/documentation.decorators';
 import type { ApprovalRequirement } from './approval/approval-requirement';
-import { ApprovalResponse } from './approval/given-approval';
-import { ConditionResponse } from './conditions/given-conditions';
-import { PolicyLimitResponse } from './limits/given-limits';
+import { ApprovalResponse } from './approval/approval-input';
+import { ConditionResponse } from './conditions/condition-input';
+import { PolicyLimitResponse } from './limits/limit-input';
 import type { PolicyCondition } from './conditions/condition';
 import type { PolicyLimit } from './limits/limit';
 import { POLICY_EFFECTS, type PolicyEffect } from './evaluation/evaluation';

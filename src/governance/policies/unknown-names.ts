@@ -28,7 +28,7 @@ export interface RegisteredNames {
   readonly capabilities: ReadonlySet<string> | null;
 }
 
-type Named = Pick<PolicyContent, 'name' | 'version' | 'subjects' | 'actions' | 'approval'> & {
+type NamingPolicy = Pick<PolicyContent, 'name' | 'version' | 'subjects' | 'actions' | 'approval'> & {
   /** Whether it is in force before and after the change. */
   readonly isBefore: boolean;
   readonly isAfter: boolean;
@@ -36,7 +36,7 @@ type Named = Pick<PolicyContent, 'name' | 'version' | 'subjects' | 'actions' | '
 
 /** A sentence about a name, and the policies that have it. */
 export interface NameWarning {
-  readonly policies: readonly Named[];
+  readonly policies: readonly NamingPolicy[];
   readonly sentence: string;
 }
 
@@ -44,7 +44,10 @@ export interface NameWarning {
  * Warns of roles and names that no agent has, and of actions that no agent is capable of and no other policy names, in
  * policies that come into force.
  */
-export function unknownNames(policies: readonly Named[], { agents, capabilities }: RegisteredNames): NameWarning[] {
+export function unknownNames(
+  policies: readonly NamingPolicy[],
+  { agents, capabilities }: RegisteredNames,
+): NameWarning[] {
   const target = policies.filter(({ isAfter }) => isAfter);
   const coming = target.filter(({ isBefore }) => !isBefore);
   const had = new Set(agents.flatMap(textsOf));
@@ -64,7 +67,7 @@ export function unknownNames(policies: readonly Named[], { agents, capabilities 
   return [...ofSubjects, ...ofActions].slice(0, MOST_REPORTED);
 }
 
-function approversOf({ subjects, approval }: Named): string[] {
+function approversOf({ subjects, approval }: NamingPolicy): string[] {
   const named = (approval?.approvers ?? []).flatMap((group) => group.subjects);
   return named.filter((subject) => subject !== PRINCIPAL && !subjects.includes(subject));
 }
@@ -91,10 +94,10 @@ function whatIs(subject: string): string {
 }
 
 function unknownActions(
-  coming: readonly Named[],
-  target: readonly Named[],
+  coming: readonly NamingPolicy[],
+  target: readonly NamingPolicy[],
   capabilities: ReadonlySet<string>,
-): ReadonlyMap<string, readonly Named[]> {
+): ReadonlyMap<string, readonly NamingPolicy[]> {
   // Subjects that are not agents need no capability.
   const forAgents = coming.filter(({ subjects }) => subjects.some((one) => parseSubject(one).kind !== 'other'));
   const asked = new Set(forAgents.flatMap(({ actions }) => actions));
@@ -139,7 +142,7 @@ function overlapsIn(
 }
 
 function warnings(
-  unknown: ReadonlyMap<string, readonly Named[]>,
+  unknown: ReadonlyMap<string, readonly NamingPolicy[]>,
   known: ReadonlySet<string>,
   reasonOf: (text: string) => string,
   onlyMeant = false,

@@ -4,11 +4,11 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { AGENT } from '../agents/agent.entity';
-import { Turn } from '../../core/concurrency/turn';
+import { TimeSlice } from '../../core/concurrency/time-slice';
 import { Configuration } from '../../core/config/configuration';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { subjectOf } from '../policies/patterns/subjects';
-import { Comparison, type ComparedPolicies, type ComparisonPart } from './effects/comparison';
+import { PolicyComparison, type ComparedPolicies, type ComparisonPart } from './effects/comparison';
 import type { PlannedPolicy } from './effects/planned-match';
 
 const PROGRAM = join(__dirname, 'effects', 'plan-process.js');
@@ -80,7 +80,7 @@ function nothingFound(reason: string): ComparedPolicies {
 }
 
 async function send(parts: AsyncIterable<ComparisonPart>, child: ChildProcess, leaving: AbortSignal): Promise<void> {
-  const turn = new Turn();
+  const turn = new TimeSlice();
   for await (const part of parts) {
     if (turn.isOver) await turn.next();
     leaving.throwIfAborted();
@@ -89,7 +89,7 @@ async function send(parts: AsyncIterable<ComparisonPart>, child: ChildProcess, l
 }
 
 async function inline(parts: AsyncIterable<ComparisonPart>): Promise<ComparedPolicies> {
-  const comparison = new Comparison();
+  const comparison = new PolicyComparison();
   for await (const part of parts) {
     const answer = comparison.take(part);
     if (answer !== null) return answer;

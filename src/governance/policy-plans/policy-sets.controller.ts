@@ -1,8 +1,8 @@
 import { Body, Controller, Post } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Answers, ApiRoute } from '../../http/openapi/answer-members';
-import { ApiErrors, RequiresScope, Marked } from '../../http/request/routes';
-import { ClientLeft } from '../../http/answers/answer-end';
+import { Answers, ApiRoute } from '../../http/openapi/response-members';
+import { ApiErrors, RequiresScope, SetRouteMetadata } from '../../http/request/routes';
+import { ClientSignal } from '../../http/responses/response-end';
 import { Caller } from '../../http/input/caller.decorator';
 import { ApplyPoliciesRequest, PlanPoliciesRequest } from './dto/policy-plan.requests';
 import { AppliedPoliciesResponse, PolicyPlanResponse } from './dto/policy-plan.response';
@@ -12,15 +12,15 @@ import { PolicySetsService } from './policy-sets.service';
 const MOST_VALUES = 500_000;
 
 @ApiTags('Policies')
-@Marked({ refusesRepeatedNames: true })
+@SetRouteMetadata({ refusesRepeatedNames: true })
 @Controller('policies')
 export class PolicySetsController {
   constructor(private readonly sets: PolicySetsService) {}
 
   @Post('plan')
-  @Marked({ ignoresIdempotencyKey: true })
+  @SetRouteMetadata({ ignoresIdempotencyKey: true })
   @RequiresScope('read', 'policies')
-  @Marked({ bodyLimit: 'planBodyLimit', mostListedValues: MOST_VALUES })
+  @SetRouteMetadata({ bodyLimit: 'planBodyLimit', mostListedValues: MOST_VALUES })
   @ApiRoute(
     'Plan a set of policies',
     'Returns what would have to change to bring exactly this set of versions into force, and which requests would then get ' +
@@ -34,7 +34,7 @@ export class PolicySetsController {
   @ApiErrors('CONFLICT')
   async plan(
     @Caller() caller: Caller,
-    @ClientLeft() leaving: AbortSignal,
+    @ClientSignal() leaving: AbortSignal,
     @Body() body: PlanPoliciesRequest,
   ): Promise<PolicyPlanResponse> {
     return this.sets.plan(caller, body, leaving);
@@ -42,7 +42,7 @@ export class PolicySetsController {
 
   @Post('apply')
   @RequiresScope('policies')
-  @Marked({ bodyLimit: 'planBodyLimit', mostListedValues: MOST_VALUES })
+  @SetRouteMetadata({ bodyLimit: 'planBodyLimit', mostListedValues: MOST_VALUES })
   @ApiRoute(
     'Apply a set of policies',
     'Brings the set into force in one commit, provided that the policies in force are still those that the plan was made for. ' +
@@ -52,7 +52,7 @@ export class PolicySetsController {
   @ApiErrors('PRECONDITION_FAILED')
   async apply(
     @Caller() caller: Caller,
-    @ClientLeft() leaving: AbortSignal,
+    @ClientSignal() leaving: AbortSignal,
     @Body() body: ApplyPoliciesRequest,
   ): Promise<AppliedPoliciesResponse> {
     return this.sets.apply(caller, body, leaving);

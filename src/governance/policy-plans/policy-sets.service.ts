@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { inTurns } from '../../core/concurrency/turn';
+import { yieldBetween } from '../../core/concurrency/time-slice';
 import { Configuration } from '../../core/config/configuration';
 import { invalid, preconditionFailed } from '../../core/errors/domain-error';
-import { Gates, nameOf } from '../../http/gates';
+import { Gates, callerKey } from '../../http/gates';
 import type { Caller } from '../../ledger/caller';
 import type { LedgerTransaction } from '../../ledger/ledger-transaction';
 import { LedgerService } from '../../ledger/ledger.service';
@@ -59,13 +59,13 @@ export class PolicySetsService {
   async plan(caller: Caller, request: PlanPoliciesRequest, leaving: AbortSignal): Promise<PolicyPlanResponse> {
     // Entered before anything is read: many large plans would read and hold a lot.
     const compared = (): ReturnType<typeof this.compared> => this.compared(caller, request, leaving);
-    const { planned, answer } = await this.gates.of('plans').run(nameOf(caller), compared, { leaving });
+    const { planned, answer } = await this.gates.of('plans').run(callerKey(caller), compared, { leaving });
     const { replay } = request;
     if (replay === undefined) return answer;
     // Plans without replay do not wait for it.
     const replayed = (): Promise<PolicyReplayResponse> =>
       this.replays.run(caller, replayPeriod(replay), planned, leaving);
-    return { ...answer, replay: await this.gates.of('replays').run(nameOf(caller), replayed, { leaving }) };
+    return { ...answer, replay: await this.gates.of('replays').run(callerKey(caller), replayed, { leaving }) };
   }
 
   /**
@@ -91,7 +91,7 @@ export class PolicySetsService {
     await this.activePolicies.catchUp();
     // The command refuses another base, or repeats its answer to the same Idempotency-Key: neither takes long.
     if (!this.isInForce(base)) return applied();
-    return this.gates.of('applications').run(nameOf(caller), applied, { leaving });
+    return this.gates.of('applications').run(callerKey(caller), applied, { leaving });
   }
 
   private isInForce(base: string): boolean {
@@ -154,7 +154,7 @@ async function plannedPolicies(
 ): Promise<readonly PlannedPolicy[]> {
   const gone = new Set(goingOutOfForce(changes).map(({ id }) => id));
   const all: PlannedPolicy[] = [];
-  for await (const policy of inTurns(inForce))
+  for await (const policy of yieldBetween(inForce))
     all.push(planned(policy, { isBefore: true, isAfter: !gone.has(policy.id), isNew: false }));
   const side = { isBefore: false, isAfter: true };
   for (const [index, { change, policy }] of changes.entries()) {

@@ -1,20 +1,20 @@
 import { Injectable } from '@nestjs/common';
-import { type FieldFault, present } from '../../core/errors/domain-error';
+import { type FieldFault, requirePresent } from '../../core/errors/domain-error';
 import {
   agentsOf,
   unknownFaults,
   askedPermission,
-  type AskedPermission,
+  type PermissionCheck,
   requireMayAsk,
-} from '../permissions/evaluation/questions';
+} from '../permissions/evaluation/permission-checks';
 import type { NamedAgents } from '../agents/find-agent';
-import { Asking, type Basis } from '../permissions/evaluation/evaluations.service';
+import { Asking, type CheckContext } from '../permissions/evaluation/evaluations.service';
 import type { AnswerResponse } from '../permissions/evaluation/dto/evaluation.response';
 import { Configuration } from '../../core/config/configuration';
 import { PolicyEvaluator } from '../policies/evaluation/policy-evaluator';
 import type { Caller } from '../../ledger/caller';
 import { RecordHistory } from '../../ledger/record-history';
-import { inTurns } from '../../core/concurrency/turn';
+import { yieldBetween } from '../../core/concurrency/time-slice';
 import { type DecidingPolicy, MAX_DECIDING_POLICIES, type Facts } from '../policies/evaluation/evaluation';
 import { NO_FACTS } from '../policies/conditions/condition';
 import type { PolicyTestRequest } from './dto/policy-plan.requests';
@@ -23,7 +23,7 @@ import type { PlannedPolicy } from './effects/planned-match';
 
 /** Tests as questions, and the agents that they are about. */
 interface AskedTests {
-  readonly questions: readonly AskedPermission[];
+  readonly questions: readonly PermissionCheck[];
   readonly agents: NamedAgents;
   /** Of tests that are about agents that do not exist: they have no results. */
   readonly faults: readonly FieldFault[];
@@ -63,15 +63,15 @@ export class PolicyTests {
   ): Promise<PolicyTestsResponse> {
     const { now } = this.history;
     const { policyDefaultEffect: defaultEffect } = this.configuration;
-    const policies = await PolicyEvaluator.of(target);
+    const policies = await PolicyEvaluator.build(target);
     const byName = new Map(target.map((policy) => [policy.name, policy]));
     const created = new Set(target.flatMap(({ id, isNew }) => (isNew ? id : [])));
     const tested = ({ id, name, version, effect }: DecidingPolicy): TestedPolicyResponse => {
       return { id: created.has(id) ? null : id, name, version, effect };
     };
     const failed: FailedPolicyTestResponse[] = [];
-    for await (const [index, { expect, by, at }] of inTurns(tests.entries())) {
-      const question = present(questions[index], 'question of a test');
+    for await (const [index, { expect, by, at }] of yieldBetween(tests.entries())) {
+      const question = requirePresent(questions[index], 'question of a test');
       const basis = { caller: ANYBODY, agents, defaultEffect, at: at ?? now, facts: NOTHING_USED };
       const asking = new Asking({ policies, ...basis });
       const answer = asking.answer(question);
@@ -96,22 +96,22 @@ export class PolicyTests {
   private async decides(
     name: string,
     target: ReadonlyMap<string, PlannedPolicy>,
-    question: AskedPermission,
+    question: PermissionCheck,
     { policies }: AnswerResponse,
-    basis: Omit<Basis, 'policies'>,
+    basis: Omit<CheckContext, 'policies'>,
   ): Promise<boolean> {
     const policy = target.get(name);
     const [first] = policies;
     const deciding = first === undefined ? undefined : target.get(first.name);
     if (policy === undefined || deciding === undefined) return false;
     if (policies.length < MAX_DECIDING_POLICIES) return policies.some(({ id }) => id === policy.id);
-    const two = new Asking({ policies: await PolicyEvaluator.of([deciding, policy]), ...basis });
+    const two = new Asking({ policies: await PolicyEvaluator.build([deciding, policy]), ...basis });
     return two.answer(question).policies.some(({ id }) => id === policy.id);
   }
 }
 
 /** An agent that is not registered yet may use limits as any other: they are about what it will do. */
-function asOneOfMany(question: AskedPermission): AskedPermission {
+function asOneOfMany(question: PermissionCheck): PermissionCheck {
   const { who } = question;
   return 'agentId' in who ? { ...question, who: { ...who, agentId: UNREGISTERED } } : question;
 }

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { type Agent, AGENT } from '../agents/agent.entity';
-import { FactReader, gatheredFacts } from '../permissions/facts';
+import { FactReader, gatherFacts } from '../permissions/facts';
 import { subjectOf } from '../policies/patterns/subjects';
-import { answerFor, type PermissionAnswer, requestOf } from '../permissions/permissions';
+import { checkPermission, type PermissionResult, requestOf } from '../permissions/permissions';
 import { keptPrincipal, personNamedBy, type Principal } from '../permissions/principals';
-import { DomainError, present } from '../../core/errors/domain-error';
+import { DomainError, requirePresent } from '../../core/errors/domain-error';
 import { Configuration } from '../../core/config/configuration';
 import { type Execution, EXECUTION } from '../executions/execution.entity';
 import type { Caller } from '../../ledger/caller';
@@ -12,8 +12,8 @@ import { RecordHistory } from '../../ledger/record-history';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { conditionsOf } from '../../http/lists/list.query';
 import type { GovernedRow } from '../../ledger/record-kind';
-import { type Asks, PolicyEvaluator } from '../policies/evaluation/policy-evaluator';
-import { inTurns } from '../../core/concurrency/turn';
+import { type FactQueries, PolicyEvaluator } from '../policies/evaluation/policy-evaluator';
+import { yieldBetween } from '../../core/concurrency/time-slice';
 import type { ReplayPeriod } from './dto/policy-plan.requests';
 import type {
   PlannedReferenceResponse,
@@ -41,7 +41,7 @@ const LONGEST = 30_000;
 /** Most agents of which a state is cached. */
 const MOST_AGENTS = 5_000;
 
-type AskedExecution = Pick<Execution, (typeof ASKED)[number]> & GovernedRow;
+type RecordedRequest = Pick<Execution, (typeof ASKED)[number]> & GovernedRow;
 
 interface Compared {
   readonly before: PolicyEvaluator;
@@ -72,8 +72,8 @@ export class Replays {
   ): Promise<PolicyReplayResponse> {
     const { replayLimit } = this.configuration;
     const end = performance.now() + LONGEST;
-    const before = await PolicyEvaluator.of(planned.filter(({ isBefore }) => isBefore));
-    const after = await PolicyEvaluator.of(planned.filter(({ isAfter }) => isAfter));
+    const before = await PolicyEvaluator.build(planned.filter(({ isBefore }) => isBefore));
+    const after = await PolicyEvaluator.build(planned.filter(({ isAfter }) => isAfter));
     const created = new Set(planned.flatMap(({ id, isNew }) => (isNew ? id : [])));
     const agents = new AgentsThen(this.past);
     const examples: ReplayedExecutionResponse[] = [];
@@ -82,7 +82,7 @@ export class Replays {
     const range = { conditions, order: 'desc', position: null, atOnce: CHUNK } as const;
     for await (const chunk of this.records.columns(EXECUTION, ASKED, range, caller)) {
       leaving.throwIfAborted();
-      for await (const execution of inTurns(chunk)) {
+      for await (const execution of yieldBetween(chunk)) {
         if (executions >= replayLimit || performance.now() > end)
           return { executions, changed, skipped, cut: true, examples };
         executions += 1;
@@ -99,7 +99,7 @@ export class Replays {
         const first = await this.past.findAfter(EXECUTION, executionId, createdSequence, caller);
         examples.push({
           executionId,
-          recorded: present(first, `first entry of the execution ${executionId}`).outcome,
+          recorded: requirePresent(first, `first entry of the execution ${executionId}`).outcome,
           was: was.effect,
           now: now.effect,
           because: { from: references(was, created), to: references(now, created) },
@@ -111,22 +111,22 @@ export class Replays {
 
   /** By the policies before and after; null if something they depend on was erased. */
   private async answers(
-    execution: AskedExecution,
+    execution: RecordedRequest,
     agents: AgentsThen,
     { before, after }: Compared,
-  ): Promise<{ readonly was: PermissionAnswer; readonly now: PermissionAnswer } | null> {
+  ): Promise<{ readonly was: PermissionResult; readonly now: PermissionResult } | null> {
     if (execution.erased) return null;
     const agent = await agents.of(execution.agentId, execution);
     const principal = await agents.principalOf(execution);
     const { createdAt: at, createdSequence } = execution;
     const request = requestOf(execution, subjectOf(agent), principal, at);
-    const [asksBefore, asksAfter] = [before.asks(request), after.asks(request)];
-    const gathering = gatheredFacts([asksBefore, asksAfter], this.facts.at(createdSequence - 1));
+    const [asksBefore, asksAfter] = [before.factQueries(request), after.factQueries(request)];
+    const gathering = gatherFacts([asksBefore, asksAfter], this.facts.sourceAt(createdSequence - 1));
     const facts = await gathering.catch(unlessErased);
     if (facts === null) return null;
     const { policyDefaultEffect: defaultEffect } = this.configuration;
-    const answer = (policies: PolicyEvaluator, asks: Asks): PermissionAnswer =>
-      answerFor({ agent, subject: request.subject }, execution, principal, {
+    const answer = (policies: PolicyEvaluator, asks: FactQueries): PermissionResult =>
+      checkPermission({ agent, subject: request.subject }, execution, principal, {
         evaluate: () => policies.evaluate(request, facts, asks),
         defaultEffect,
         at,
@@ -143,18 +143,18 @@ class AgentsThen {
 
   constructor(private readonly past: RecordHistory) {}
 
-  async principalOf(execution: AskedExecution): Promise<Principal | null> {
+  async principalOf(execution: RecordedRequest): Promise<Principal | null> {
     const { onBehalfOf } = execution;
     if (onBehalfOf === null) return null;
     const personId = personNamedBy(onBehalfOf);
     return keptPrincipal(onBehalfOf, personId === undefined ? undefined : await this.of(personId, execution));
   }
 
-  async of(agentId: string, { createdSequence }: AskedExecution): Promise<Agent> {
+  async of(agentId: string, { createdSequence }: RecordedRequest): Promise<Agent> {
     const known = this.known.get(agentId);
     if (known !== undefined && known.since <= createdSequence) return known.agent;
     const asked = await this.past.stateAt(AGENT, agentId, createdSequence);
-    const stood = present(asked, `agent ${agentId} as it asked`);
+    const stood = requirePresent(asked, `agent ${agentId} as it asked`);
     if (known === undefined && this.known.size >= MOST_AGENTS) this.known.clear();
     this.known.set(agentId, { agent: stood.record, since: stood.since });
     return stood.record;
@@ -166,6 +166,6 @@ function unlessErased(error: unknown): null {
   throw error;
 }
 
-function references({ policies }: PermissionAnswer, created: ReadonlySet<string>): PlannedReferenceResponse[] {
+function references({ policies }: PermissionResult, created: ReadonlySet<string>): PlannedReferenceResponse[] {
   return policies.map(({ id, name, version }) => ({ id: created.has(id) ? null : id, name, version }));
 }

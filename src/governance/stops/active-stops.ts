@@ -1,6 +1,6 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { LedgerService } from '../../ledger/ledger.service';
-import { LiveRows } from '../../ledger/live-rows';
+import { RowProjection } from '../../ledger/projections';
 import { RecordHistory } from '../../ledger/record-history';
 import { STOP, type Stop, STOP_ACTIONS } from './stop.entity';
 
@@ -13,7 +13,7 @@ export class ActiveStops implements OnModuleInit {
   private stops: readonly Stop[] = [];
   private readonly listeners: ((added: readonly Stop[]) => void)[] = [];
   /** Follows changes by other processes; to be caught up with before a question is answered. */
-  readonly memory = new LiveRows<Stop>({
+  readonly memory = new RowProjection<Stop>({
     kind: STOP,
     status: 'active',
     actions: STOP_ACTIONS,

@@ -1,6 +1,6 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import { ApiProperty } from '@nestjs/swagger';
-import { ApiChoice, ApiMember, ApiNullableText, ApiNullableTime } from '../../http/openapi/answer-members';
+import { ApiChoice, ApiMember, ApiNullableText, ApiNullableTime } from '../../http/openapi/response-members';
 import { sampleId } from '../../http/openapi/documentation.decorators';
 import type { RecordKind } from '../../ledger/record-kind';
 import { matchesAction } from '../../core/values/action-pattern';

@@ -1,17 +1,17 @@
 import { Body, Controller, Get, Param, Post, Query, Res } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
-import { ClientLeft } from '../../http/answers/answer-end';
+import { ClientSignal } from '../../http/responses/response-end';
 import { entityTagOf, IfNoneMatch, isCurrentCopy } from '../../http/conditional/precondition';
 import { Gates } from '../../http/gates';
 import { Caller, ClientOf } from '../../http/input/caller.decorator';
 import { ApiPage } from '../../http/lists/api-list.decorator';
-import { equalities } from '../../http/lists/list.query';
-import { type ListAnswer, Lists } from '../../http/lists/lists';
-import { Answers, ApiRoute } from '../../http/openapi/answer-members';
+import { equalityConditions } from '../../http/lists/list.query';
+import { type ListResponse, Lists } from '../../http/lists/lists';
+import { Answers, ApiRoute } from '../../http/openapi/response-members';
 import { ApiRecordId } from '../../http/openapi/documentation.decorators';
-import { AdmittedBy, AnyScope, RateLimitBucket, RequiresScope, Marked } from '../../http/request/routes';
-import { Waits } from '../../http/waiting/waits';
+import { AdmittedBy, AnyScope, RateLimitBucket, RequiresScope, SetRouteMetadata } from '../../http/request/routes';
+import { RecordWaiter } from '../../http/waiting/record-waiter';
 import { ActiveStops } from './active-stops';
 import { CreateStopRequest, LiftStopRequest, StopListQuery, StopResponse } from './dto/stop.dto';
 import { STOP, type Stop } from './stop.entity';
@@ -20,17 +20,17 @@ import { StoppingCallers, StopsService } from './stops.service';
 /** An agent that uses up the limit of its address must not keep a person there from stopping it. */
 const URGENT = 'stops';
 
-type StopList = ListAnswer<StopResponse>;
+type StopList = ListResponse<StopResponse>;
 
 @ApiTags('Stops')
-@Marked({ refusesRepeatedNames: true })
+@SetRouteMetadata({ refusesRepeatedNames: true })
 @Controller('stops')
 export class StopsController {
   constructor(
     private readonly stops: StopsService,
     private readonly activeStops: ActiveStops,
     private readonly lists: Lists,
-    private readonly waits: Waits,
+    private readonly waits: RecordWaiter,
     private readonly gates: Gates,
   ) {}
 
@@ -59,7 +59,7 @@ export class StopsController {
 
   @Get()
   @AnyScope()
-  @Marked({ isTagged: true })
+  @SetRouteMetadata({ isTagged: true })
   @ApiRoute(
     'List stops',
     'Newest first. A caller that is bound to an agent and has neither `read` nor `review` sees those that may concern it.',
@@ -68,13 +68,13 @@ export class StopsController {
   async list(
     @Caller() caller: Caller,
     @ClientOf() client: string,
-    @ClientLeft() leaving: AbortSignal,
+    @ClientSignal() leaving: AbortSignal,
     @IfNoneMatch() copies: string | undefined,
     @Query() { wait: seconds, ...query }: StopListQuery,
     @Res({ passthrough: true }) response: Response,
   ): Promise<StopList | undefined> {
     const list = await this.lists.open('stops', query, { limit: 50, order: 'desc' }, leaving);
-    const request = list.request(equalities(list.filters));
+    const request = list.request(equalityConditions(list.filters));
     const page = async (): Promise<StopList> => list.answer(await this.stops.page(caller, request), StopResponse.from);
     let tag = '';
     let readOf: readonly Stop[] | null = null;
@@ -92,7 +92,7 @@ export class StopsController {
       return isCurrentCopy(copies, tag) ? undefined : newest;
     };
     const isOpen = (answer: StopList | undefined): boolean => answer === undefined;
-    const answer = await this.waits.until({ caller, seconds, leaving, read, isOpen });
+    const answer = await this.waits.waitForChange({ caller, seconds, leaving, read, isOpen });
     response.setHeader('ETag', tag);
     if (answer === undefined) response.status(304);
     return answer;

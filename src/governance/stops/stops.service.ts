@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { conflict, type DomainError, found, scopeMissing } from '../../core/errors/domain-error';
+import { conflict, type DomainError, requireFound, scopeMissing } from '../../core/errors/domain-error';
 import { type Caller, SYSTEM_CALLER } from '../../ledger/caller';
 import { LedgerService } from '../../ledger/ledger.service';
 import type { LedgerTransaction } from '../../ledger/ledger-transaction';
@@ -8,7 +8,7 @@ import type { Condition, Page, PageRequest } from '../../ledger/record-page';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { arraysOfOne } from '../../ledger/records/statements';
 import { AGENT } from '../agents/agent.entity';
-import { agentLookup, referencedAgent } from '../agents/find-agent';
+import { agentLookup, requireReferencedAgent } from '../agents/find-agent';
 import { ActiveStops } from './active-stops';
 import type { CreateStopRequest } from './dto/stop.dto';
 import { concerns, isSameContent, STOP, type Stop, type StopContent, type StoppableSubject } from './stop.entity';
@@ -33,7 +33,7 @@ export class StopsService {
   create(caller: Caller, request: CreateStopRequest): Promise<{ readonly stop: Stop; readonly isNew: boolean }> {
     const { agentId } = request;
     const lookups = agentId === undefined ? [] : [agentLookup(agentId)];
-    return this.ledger.prefetching(...lookups).write(caller, async (transaction) => {
+    return this.ledger.withLookups(...lookups).write(caller, async (transaction) => {
       const content = await contentOf(transaction, request);
       const same = this.stops.active.find((stop) => isSameContent(stop, content));
       if (same !== undefined) return { stop: same, isNew: false };
@@ -49,10 +49,10 @@ export class StopsService {
 
   /** Does nothing to a stop that was lifted. @throws NOT_FOUND; PERMISSION_DENIED for another's without `admin`. */
   lift(caller: Caller, id: string, reason: string): Promise<Stop> {
-    return this.ledger.prefetching(byId(STOP, id)).write(caller, async (transaction) => {
-      const stop = found(await transaction.find(STOP, id), 'stop');
+    return this.ledger.withLookups(byId(STOP, id)).write(caller, async (transaction) => {
+      const stop = requireFound(await transaction.find(STOP, id), 'stop');
       if (stop.status === 'lifted') return stop;
-      if (!caller.grants.has('admin') && stop.createdBy !== makerOf(caller)) throw scopeMissing(['admin']);
+      if (!caller.effectiveScopes.has('admin') && stop.createdBy !== makerOf(caller)) throw scopeMissing(['admin']);
       const lifted = { ...stop, status: 'lifted', liftedAt: transaction.now, createdBy: '' } as const;
       return transaction.update(STOP, lifted, { action: 'stop.lifted', agentId: caller.agentId, reason });
     });
@@ -63,7 +63,7 @@ export class StopsService {
     const stop = await this.records.find(STOP, id);
     const viewer = await this.limitedViewer(caller);
     const isVisible = stop !== undefined && (viewer === null || concerns(stop, viewer));
-    return found(isVisible ? stop : undefined, 'stop');
+    return requireFound(isVisible ? stop : undefined, 'stop');
   }
 
   /** A page, and the total, of the stops that the caller may see. */
@@ -88,7 +88,7 @@ export class StopsService {
   }
 
   /** The caller's agent if it sees only what may concern it; null if it sees all. */
-  private async limitedViewer({ agentId, grants }: Caller): Promise<StoppableSubject | null> {
+  private async limitedViewer({ agentId, effectiveScopes: grants }: Caller): Promise<StoppableSubject | null> {
     if (agentId === null || grants.has('read') || grants.has('review')) return null;
     const agent = await this.records.find(AGENT, agentId, SYSTEM_CALLER);
     return { agentId, roles: agent?.roles ?? [] };
@@ -106,7 +106,7 @@ async function contentOf(
   transaction: LedgerTransaction,
   { agentId, role, actions = [], reason }: CreateStopRequest,
 ): Promise<StopContent> {
-  const agent = agentId === undefined ? null : await referencedAgent(transaction, 'agentId', agentId);
+  const agent = agentId === undefined ? null : await requireReferencedAgent(transaction, 'agentId', agentId);
   return { agentId: agent?.id ?? null, role: role ?? null, actions, reason };
 }
 
@@ -120,7 +120,7 @@ function makerOf({ agentId, actor }: Caller): string {
 export class StoppingCallers implements AdmissionRule {
   constructor(private readonly records: RecordReader) {}
 
-  async refusalOf({ grants, agentId }: Caller): Promise<DomainError | null> {
+  async refusalOf({ effectiveScopes: grants, agentId }: Caller): Promise<DomainError | null> {
     if (grants.has('admin')) return null;
     const agent = agentId === null ? undefined : await this.records.find(AGENT, agentId, SYSTEM_CALLER);
     return agent?.kind === 'human' ? null : scopeMissing(['admin']);

@@ -1,11 +1,11 @@
 import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
-import { KnownAgents, type WatchedAgent } from '../agents/agents.service';
+import { AgentCache, type CachedAgent } from '../agents/agents.service';
 import { Configuration } from '../../core/config/configuration';
 import { callerRefused, type DomainError, unauthorized } from '../../core/errors/domain-error';
 import { IssuedTokens } from '../../http/authentication/authentication';
-import { grantsOf, type Identity } from '../../ledger/caller';
+import { expandScopes, type Identity } from '../../ledger/caller';
 import { subjectOf, subjectText, textsOf } from '../policies/patterns/subjects';
-import { Repeated } from '../../core/lifecycle/repeated';
+import { PeriodicTask } from '../../core/lifecycle/periodic-task';
 import { KeySet } from './token-key';
 import { claimsFault, isOver, readToken, signingKey, type TokenHolder, tokenHolder } from './token';
 import { issuersIn, type TokenIssuer } from './token-issuer';
@@ -41,7 +41,7 @@ export class TokenHolders extends IssuedTokens implements OnApplicationBootstrap
   private readonly verified = new Map<string, VerifiedToken>();
   /** Monotonic milliseconds of the last line about a refused token, by whose it was. */
   private readonly loggedAt = new Map<string, number>();
-  private readonly repeated = new Repeated(
+  private readonly repeated = new PeriodicTask(
     INTERVAL,
     () => this.refresh(),
     (error) => this.logger.error(`The keys of issuers cannot be fetched: ${String(error)}`),
@@ -49,7 +49,7 @@ export class TokenHolders extends IssuedTokens implements OnApplicationBootstrap
 
   constructor(
     { tokenIssuers }: Configuration,
-    private readonly agents: KnownAgents,
+    private readonly agents: AgentCache,
   ) {
     super();
     this.issuers = new Map(issuersIn(tokenIssuers).map((issuer) => [issuer.issuer, this.known(issuer)]));
@@ -120,7 +120,7 @@ export class TokenHolders extends IssuedTokens implements OnApplicationBootstrap
   private async identityOf({ holder, known, thumbprint }: VerifiedToken): Promise<Identity> {
     const { agents, people, keys } = known;
     const found = holder.agent === null ? undefined : await this.agents.watch(holder.agent);
-    const mayActAs = ({ now }: WatchedAgent): boolean =>
+    const mayActAs = ({ now }: CachedAgent): boolean =>
       agents.has('*') || textsOf(subjectOf(now)).some((text) => agents.has(text));
     const agent = found !== undefined && mayActAs(found) ? found : undefined;
     // Another process may have resumed it meanwhile.
@@ -136,7 +136,7 @@ export class TokenHolders extends IssuedTokens implements OnApplicationBootstrap
       agentId: agent?.now.id ?? null,
       principals: { claim: holder.principal, roles: holder.principalRoles, people },
       scopes: holder.scopes,
-      grants: grantsOf(holder.scopes),
+      effectiveScopes: expandScopes(holder.scopes),
       expiresAt: new Date(holder.expiresAt * 1000).toISOString(),
       refusal,
     };

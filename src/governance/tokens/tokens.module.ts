@@ -1,6 +1,6 @@
 import { Global, Module } from '@nestjs/common';
 import { AgentsModule } from '../agents/agents.module';
-import { KnownAgents } from '../agents/agents.service';
+import { AgentCache } from '../agents/agents.service';
 import { RegisteredAgents } from '../../http/authentication/access-denials';
 import { IssuedTokens } from '../../http/authentication/authentication';
 import { TokenHolders } from './token-holders';
@@ -15,7 +15,7 @@ import { TokenHolders } from './token-holders';
   providers: [
     TokenHolders,
     { provide: IssuedTokens, useExisting: TokenHolders },
-    { provide: RegisteredAgents, useExisting: KnownAgents },
+    { provide: RegisteredAgents, useExisting: AgentCache },
   ],
   exports: [IssuedTokens, RegisteredAgents],
 })

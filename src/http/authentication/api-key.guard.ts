@@ -4,7 +4,7 @@ import { Configuration } from '../../core/config/configuration';
 import type { Exchange, ServiceRequest } from '../request/service-request';
 import { ModuleRef } from '@nestjs/core';
 import { type DomainError, scopeMissing, unauthorized } from '../../core/errors/domain-error';
-import { isPreflight } from '../answers/common-headers';
+import { isPreflight } from '../responses/common-headers';
 import { FailedAuthentications } from './failed-authentications';
 import type { AdmissionRule, RouteScopes } from '../request/routes';
 import { Authentication, presentsCredential } from './authentication';
@@ -62,6 +62,6 @@ export class ApiKeyGuard implements CanActivate {
 
 function refusalOf(identity: Identity, scopes: RouteScopes): DomainError | null {
   if (scopes === 'unrouted') return null;
-  const isEnough = typeof scopes === 'string' || scopes.some((scope) => identity.grants.has(scope));
+  const isEnough = typeof scopes === 'string' || scopes.some((scope) => identity.effectiveScopes.has(scope));
   return identity.refusal() ?? (isEnough ? null : scopeMissing(scopes));
 }

@@ -36,7 +36,7 @@ interface BodyRules {
 export function parseJsonBody(bytes: Buffer, { mostInAll, refusesRepeatedNames = false }: BodyRules = {}): JsonBody {
   const { values, levels, excess } = extentOf(bytes, mostInAll);
   if (excess !== undefined) throw invalidField('body', excess);
-  const text = textOf(bytes);
+  const text = decodeUtf8(bytes);
   const value = parsed(text);
   if (levels > MOST_LEVELS) throw invalidField('body', `must be nested at most ${MOST_LEVELS} levels deep`);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
@@ -61,7 +61,7 @@ function repetitionFaults(text: string): FieldFault[] {
   return path === undefined ? [] : [{ field: pathTo(path), message: 'must be given once: it is there twice' }];
 }
 
-function textOf(bytes: Buffer): string {
+function decodeUtf8(bytes: Buffer): string {
   try {
     return UTF_8.decode(bytes);
   } catch {

@@ -4,8 +4,8 @@ import { ApiExcludeController } from '@nestjs/swagger';
 import type { Application, Response } from 'express';
 import { Configuration } from '../../core/config/configuration';
 import { DomainError, invalid } from '../../core/errors/domain-error';
-import { routeNotFound, Marked } from '../request/routes';
-import { isPreflight } from '../answers/common-headers';
+import { routeNotFound, SetRouteMetadata } from '../request/routes';
+import { isPreflight } from '../responses/common-headers';
 import type { ServiceRequest } from '../request/service-request';
 
 const EVERY_PATH = '{*path}';
@@ -36,7 +36,7 @@ export class FallbackController implements OnModuleInit {
   }
 
   @All(EVERY_PATH)
-  @Marked({ readsInput: false, scopes: 'unrouted' })
+  @SetRouteMetadata({ readsInput: false, scopes: 'unrouted' })
   answer(@Req() request: ServiceRequest, @Res({ passthrough: true }) response: Response): void {
     if (request.unreadable !== undefined) throw invalid([request.unreadable]);
     if (isPreflight(request, this.configuration)) {

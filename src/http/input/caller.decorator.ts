@@ -2,7 +2,7 @@ import { type Caller as LedgerCaller, callerOf, type Origin } from '../../ledger
 import { canonicalJson } from '../../ledger/chain/canonical-json';
 import { IdempotentRequest } from '../../ledger/idempotent-request';
 import type { JsonObject } from '../../core/json/json-value';
-import { REPLAYED } from '../answers/json-adapter';
+import { REPLAYED_HEADER } from '../responses/json-adapter';
 import { type Exchange, exchangeParameter, type ServiceRequest } from '../request/service-request';
 
 /** On whose behalf the request acts, for the ledger. */
@@ -31,14 +31,14 @@ function keyOf({ method, headers, traits }: ServiceRequest): string | undefined 
  */
 function idempotentRequest(key: string, caller: LedgerCaller, [request, response]: Exchange): IdempotentRequest {
   const content = (): string => canonicalJson([request.sent.body as JsonObject, request.sent.query as JsonObject]);
-  return new IdempotentRequest([...nameOf(caller), request.method, ...routeOf(request), key], content, () => {
+  return new IdempotentRequest([...callerParts(caller), request.method, ...routeOf(request), key], content, () => {
     // The client may have been answered already, for sending too slowly.
-    if (!response.headersSent) response.setHeader(REPLAYED, 'true');
+    if (!response.headersSent) response.setHeader(REPLAYED_HEADER, 'true');
   });
 }
 
 /** The subject of a token may speak for several agents: with each of them it is a separate caller. */
-function nameOf({ actor: { type, id }, agentId }: LedgerCaller): string[] {
+function callerParts({ actor: { type, id }, agentId }: LedgerCaller): string[] {
   return type === 'token' && agentId !== null ? [type, id, agentId] : [type, id];
 }
 

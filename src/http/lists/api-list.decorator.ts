@@ -1,13 +1,13 @@
 import { applyDecorators, type Type } from '@nestjs/common';
 import { ApiOkResponse, ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { Marked } from '../request/routes';
+import { SetRouteMetadata } from '../request/routes';
 
 /** One class for the pages of an item, however many routes return them: `EntityPage` of `EntityResponse`. */
 const pages = new WeakMap<Type, Type>();
 
 /** Declares, and documents, that a route answers with a page of a list. */
 export function ApiList(item: Type, description: string): MethodDecorator {
-  return applyDecorators(Marked({ isList: true }), ApiPage(item, description));
+  return applyDecorators(SetRouteMetadata({ isList: true }), ApiPage(item, description));
 }
 
 /** Documents it alone, for a route that waits, and itself takes a place among the lists being read for each reading. */

@@ -43,7 +43,7 @@ export class PageQuery {
 }
 
 /** The conditions of filters that are named as the columns that equal them. */
-export function equalities(filters: object): Condition[] {
+export function equalityConditions(filters: object): Condition[] {
   return Object.entries(filters as Readonly<Record<string, string | undefined>>).flatMap(([column, value]) =>
     value === undefined ? [] : { column, comparison: 'equals', value },
   );

@@ -18,7 +18,7 @@ export type Filters<Query extends ListQuery> = Omit<Query, keyof ListQuery>;
 export type ListedRow = { readonly createdSequence: number } | { readonly sequence: number };
 
 /** Body of every list. */
-export interface ListAnswer<Item> {
+export interface ListResponse<Item> {
   readonly data: Item[];
   readonly total: number;
   readonly nextCursor?: string;
@@ -49,7 +49,7 @@ export class Lists {
       cursor === undefined
         ? { list: name, filters, order: order ?? defaults.order, position: null, total: null, totalOf: null }
         : await this.continued(name, cursor, { offset, order, ...filters });
-    return new OpenList(this.seals, start, { limit, offset: offset ?? 0, leaving });
+    return new OpenList(this.seals, start, { limit, offset: offset ?? 0, signal: leaving });
   }
 
   private async continued(name: string, cursor: string, others: object): Promise<ListPlace> {
@@ -70,7 +70,7 @@ export class OpenList<Filtered extends object> {
   constructor(
     private readonly seals: Seals,
     private readonly start: ListPlace,
-    private readonly part: Pick<PageRequest, 'limit' | 'offset' | 'leaving'>,
+    private readonly part: Pick<PageRequest, 'limit' | 'offset' | 'signal'>,
   ) {}
 
   /** The filters that the client sent, with this page or with the first. */
@@ -84,7 +84,7 @@ export class OpenList<Filtered extends object> {
     return { conditions, order, position, total, totalOf, ...this.part };
   }
 
-  async answer<Row extends ListedRow, Item>(page: Page<Row>, present: (row: Row) => Item): Promise<ListAnswer<Item>> {
+  async answer<Row extends ListedRow, Item>(page: Page<Row>, present: (row: Row) => Item): Promise<ListResponse<Item>> {
     const { rows, total, totalOf = null, more } = page;
     const data = rows.map((row) => present(row));
     const last = rows.at(-1);
@@ -110,7 +110,7 @@ export interface ListPlace {
 /** A cursor is sealed, so that only this service can have made it and its content can be trusted. */
 export async function cursorOf(place: ListPlace, seals: Seals): Promise<string> {
   const content = Buffer.from(JSON.stringify(place), 'utf8');
-  return Buffer.concat([await seals.of(content), content]).toString('base64url');
+  return Buffer.concat([await seals.seal(content), content]).toString('base64url');
 }
 
 /** Undefined when the text is not a cursor of this service. */
@@ -118,6 +118,6 @@ export async function placeIn(cursor: string, seals: Seals): Promise<ListPlace |
   const bytes = Buffer.from(cursor, 'base64url');
   const content = bytes.subarray(SEAL_BYTES);
   if (bytes.toString('base64url') !== cursor) return undefined;
-  if (!(await seals.isOf(bytes.subarray(0, SEAL_BYTES), content))) return undefined;
+  if (!(await seals.verify(bytes.subarray(0, SEAL_BYTES), content))) return undefined;
   return JSON.parse(content.toString('utf8')) as ListPlace;
 }

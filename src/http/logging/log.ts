@@ -3,7 +3,7 @@ import { isNativeError } from 'node:util/types';
 import { createRequire } from 'node:module';
 import type * as pretty from 'pino-pretty';
 import { type Configuration, secretsOf } from '../../core/config/configuration';
-import { shownText } from '../../core/values/shown-text';
+import { shownText } from '../../core/values/printable-text';
 import { maskKeys } from './key-mask';
 
 /** Where every log line is written; used only by `ApplicationLogger` and `RequestLog`. */

@@ -23,7 +23,7 @@ import {
   errorCodesOf,
   errorSchemas,
   operationId,
-  REPLAYED,
+  REPLAYED_HEADER_DOC,
 } from './documented-route';
 
 /** Of the package: API and package have one version. */
@@ -202,7 +202,12 @@ function complete(document: OpenAPIObject, operation: OperationObject, route: Do
   const isReplayed = method === RequestMethod.POST && traits.keepsAnswers;
   for (const [status, response] of Object.entries(operation.responses) as [string, ResponseObject][]) {
     if (!status.startsWith('2')) continue;
-    response.headers = { ...response.headers, ...tag, ...(status === '201' && LOCATION), ...(isReplayed && REPLAYED) };
+    response.headers = {
+      ...response.headers,
+      ...tag,
+      ...(status === '201' && LOCATION),
+      ...(isReplayed && REPLAYED_HEADER_DOC),
+    };
   }
   if (isReplayed) operation.parameters = [...(operation.parameters ?? []), IDEMPOTENCY_KEY];
   if (tag !== null && method === RequestMethod.GET) {

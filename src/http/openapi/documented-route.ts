@@ -69,7 +69,7 @@ export const COMMON_HEADERS: HeadersObject = {
 };
 
 /** Header of a replayed answer to the same `Idempotency-Key`. */
-export const REPLAYED: HeadersObject = {
+export const REPLAYED_HEADER_DOC: HeadersObject = {
   'Idempotent-Replayed': {
     schema: { type: 'string', enum: ['true'] },
     description: 'Present if this is the answer to an earlier request with the same `Idempotency-Key`.',
@@ -173,7 +173,7 @@ function errorHeaders(codes: readonly AnyErrorCode[]): HeadersObject {
     ...(codes.includes('UNAUTHORIZED') && { 'WWW-Authenticate': WWW_AUTHENTICATE }),
     ...(codes.includes('UNSUPPORTED_MEDIA_TYPE') && { 'Accept-Encoding': ACCEPT_ENCODING }),
     ...(isToBeRetried && { 'Retry-After': RETRY_AFTER }),
-    ...(codes.some((code) => REFUSALS.has(code)) && REPLAYED),
+    ...(codes.some((code) => REFUSALS.has(code)) && REPLAYED_HEADER_DOC),
   };
 }
 

@@ -1,9 +1,9 @@
 import { Controller, Get, Header, Redirect, Req, StreamableFile, Injectable } from '@nestjs/common';
 import { ApiExcludeController, type OpenAPIObject } from '@nestjs/swagger';
 import type { Request } from 'express';
-import { Public, routeNotFound, Marked } from '../request/routes';
-import { FOR_EVERYBODY } from '../answers/common-headers';
-import { staticFile } from '../answers/static-file';
+import { Public, routeNotFound, SetRouteMetadata } from '../request/routes';
+import { FOR_EVERYBODY } from '../responses/common-headers';
+import { staticFile } from '../responses/static-file';
 import { UI_FILES } from './swagger-ui';
 
 /**
@@ -30,7 +30,7 @@ export class ApiDocument {
 /** The API document and the page that shows it; nothing is loaded from other origins. */
 @ApiExcludeController()
 @Public()
-@Marked({ isServedWith: ({ swaggerEnabled }) => swaggerEnabled })
+@SetRouteMetadata({ isServedWith: ({ swaggerEnabled }) => swaggerEnabled })
 @Controller()
 export class OpenApiController {
   constructor(private readonly document: ApiDocument) {}
@@ -48,7 +48,7 @@ export class OpenApiController {
 
   /** The page, and the files that it loads. */
   @Get([...UI_FILES.keys()])
-  @Marked({ isUncounted: true })
+  @SetRouteMetadata({ isUncounted: true })
   @Header('Cache-Control', FOR_EVERYBODY)
   file(@Req() { path }: Request): StreamableFile {
     const found = UI_FILES.get(path.replaceAll(/^\/|\/$/g, ''));

@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { Redis, ReplyError } from 'ioredis';
-import { within } from '../../core/concurrency/within';
-import { messageOf } from '../../core/errors/domain-error';
+import { withTimeout } from '../../core/concurrency/with-timeout';
+import { errorMessage } from '../../core/errors/domain-error';
 import { ProcessCounter, type RateWindow, type RequestCounter } from './rate-limits';
 
 /** Milliseconds a request waits for Redis at most before it is counted in this process only. */
@@ -50,7 +50,7 @@ export class RedisCounter implements RequestCounter {
     private readonly window: number,
   ) {
     this.own = new ProcessCounter(window);
-    redis.on('error', (error: Error) => (this.reason = messageOf(error)));
+    redis.on('error', (error: Error) => (this.reason = errorMessage(error)));
     redis.on('ready', () => (this.reason = NO_CONNECTION));
   }
 
@@ -92,7 +92,7 @@ export class RedisCounter implements RequestCounter {
     try {
       const key = `governance:rate:${this.window}:${client}`;
       const answer = this.redis.eval(COUNT, 1, key, this.window, requests) as Promise<[number, number]>;
-      const counted = await within(answer, ANSWER_TIMEOUT, NO_ANSWER);
+      const counted = await withTimeout(answer, ANSWER_TIMEOUT, NO_ANSWER);
       if (counted instanceof Error) throw counted;
       const [hits, left] = counted;
       this.succeeded();
@@ -116,7 +116,7 @@ export class RedisCounter implements RequestCounter {
     if (!this.isShared) return;
     this.isShared = false;
     // The error of a command on a lost connection does not say why it was lost.
-    const reason = error === NO_ANSWER || error instanceof ReplyError ? messageOf(error) : this.reason;
+    const reason = error === NO_ANSWER || error instanceof ReplyError ? errorMessage(error) : this.reason;
     this.logger.warn(`Redis does not answer (${reason}): each process counts requests separately until it does.`);
   }
 }

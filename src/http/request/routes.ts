@@ -45,7 +45,7 @@ export interface TakenHeader {
 }
 
 /** What decorators say about a route, or about every route of a controller; and what holds where they say nothing. */
-export class RouteMarks {
+export class RouteMetadata {
   /** If it returns false, the route answers as if it did not exist. */
   readonly isServedWith: (settings: Configuration) => boolean = () => true;
   readonly rateLimitBucket: string = SHARED_BUCKET;
@@ -91,14 +91,14 @@ export class RouteMarks {
 const MARKS = 'http:route-marks';
 
 /** The marks of a handler or controller, and of the classes that a controller extends. */
-export function marksOf(target: object): Partial<RouteMarks> {
-  const own = (Reflect.getOwnMetadata(MARKS, target) ?? {}) as Partial<RouteMarks>;
+export function marksOf(target: object): Partial<RouteMetadata> {
+  const own = (Reflect.getOwnMetadata(MARKS, target) ?? {}) as Partial<RouteMetadata>;
   const parent = Object.getPrototypeOf(target) as object | null;
   return parent === null ? own : { ...marksOf(parent), ...own };
 }
 
 /** Marks a route, or every route of a controller. */
-export function Marked(marks: Partial<RouteMarks>): MethodDecorator & ClassDecorator {
+export function SetRouteMetadata(marks: Partial<RouteMetadata>): MethodDecorator & ClassDecorator {
   return (target: object, _name?: string | symbol, method?: PropertyDescriptor): void => {
     const marked = (method?.value ?? target) as object;
     Reflect.defineMetadata(MARKS, { ...(Reflect.getOwnMetadata(MARKS, marked) as object), ...marks }, marked);
@@ -108,7 +108,8 @@ export function Marked(marks: Partial<RouteMarks>): MethodDecorator & ClassDecor
 /**
  * Counts a route separately, under the same limit: probes must not use up the requests of other clients on their host.
  */
-export const RateLimitBucket = (name: string): MethodDecorator & ClassDecorator => Marked({ rateLimitBucket: name });
+export const RateLimitBucket = (name: string): MethodDecorator & ClassDecorator =>
+  SetRouteMetadata({ rateLimitBucket: name });
 
 /** The route, or every route of the controller, needs one of these scopes; refusals name the first. */
 export const RequiresScope = (...scopes: readonly [Scope, ...Scope[]]): MethodDecorator & ClassDecorator =>
@@ -121,13 +122,13 @@ export const AnyScope = (): MethodDecorator & ClassDecorator => opensTo('any');
 export const Public = (): MethodDecorator & ClassDecorator => opensTo('public');
 
 function opensTo(scopes: RouteScopes): MethodDecorator & ClassDecorator {
-  return applyDecorators(refuseSecondMark, Marked({ scopes }));
+  return applyDecorators(refuseSecondMark, SetRouteMetadata({ scopes }));
 }
 
 /** Otherwise the first of two contradictory decorators would win unnoticed. */
 function refuseSecondMark(target: object, name?: string | symbol, method?: PropertyDescriptor): void {
   const marked = (method?.value ?? target) as Type;
-  const own = Reflect.getOwnMetadata(MARKS, marked) as Partial<RouteMarks> | undefined;
+  const own = Reflect.getOwnMetadata(MARKS, marked) as Partial<RouteMetadata> | undefined;
   if (own?.scopes === undefined) return;
   const place = name === undefined ? marked.name : `${target.constructor.name}.${String(name)}`;
   throw new Error(`${place} says twice who may call it: keep one of @RequiresScope('…'), @AnyScope() and @Public().`);
@@ -135,10 +136,11 @@ function refuseSecondMark(target: object, name?: string | symbol, method?: Prope
 
 /** The route asks a provider whether it admits a caller that has the right scope. */
 export const AdmittedBy = (rule: Type<AdmissionRule>): MethodDecorator & ClassDecorator =>
-  Marked({ admissionRule: rule });
+  SetRouteMetadata({ admissionRule: rule });
 
 /** The member of the body that names the acting agent. A caller bound to an agent may omit it. */
-export const OwnAgentIn = (member: string): MethodDecorator & ClassDecorator => Marked({ ownAgentMember: member });
+export const OwnAgentIn = (member: string): MethodDecorator & ClassDecorator =>
+  SetRouteMetadata({ ownAgentMember: member });
 
 /** Headers of a 403 to a gateway. */
 export const REASON_HEADER = 'X-Reason';
@@ -147,14 +149,14 @@ export const DECISION_ID_HEADER = 'X-Decision-Id';
 /**
  * The route answers with a record that has a `revision`, which becomes a strong ETag; a GET honours `If-None-Match`.
  */
-export const Revisioned = (): MethodDecorator & ClassDecorator => Marked({ isRevisioned: true });
+export const Revisioned = (): MethodDecorator & ClassDecorator => SetRouteMetadata({ isRevisioned: true });
 
 /**
  * Documents the errors of a route, or of every route of a controller, beyond those that every route has (its key, its
  * input, the rate limit, our own) and those that follow from a parameter of its path (404) and from its body (409).
  */
 export const ApiErrors = (...codes: readonly AnyErrorCode[]): MethodDecorator & ClassDecorator =>
-  Marked({ errors: codes });
+  SetRouteMetadata({ errors: codes });
 
 /** A parameter of a handler that is read from a header, and described in the API document. */
 export function HeaderParameter(header: TakenHeader): ParameterDecorator {
@@ -168,7 +170,11 @@ export function HeaderParameter(header: TakenHeader): ParameterDecorator {
     const handler = method === undefined ? undefined : Object.getOwnPropertyDescriptor(target, method);
     if (method === undefined || handler === undefined) return;
     const headers = [...(marksOf(handler.value as object).headers ?? []), header];
-    applyDecorators(Marked({ headers }), ApiHeader({ name, required: false, description }))(target, method, handler);
+    applyDecorators(SetRouteMetadata({ headers }), ApiHeader({ name, required: false, description }))(
+      target,
+      method,
+      handler,
+    );
   };
 }
 
@@ -205,7 +211,7 @@ export interface TakenPart {
 }
 
 /** What the HTTP layer has to know about a route; read from its decorators once. */
-export interface RouteTraits extends RouteMarks {
+export interface RouteTraits extends RouteMetadata {
   readonly isPublic: boolean;
   /** False: nothing is replayed there. */
   readonly keepsAnswers: boolean;
@@ -237,7 +243,7 @@ export function routeTemplate({ route: reached }: Request): string | null {
 
 /** Reads a handler's decorators, falling back to its controller's. */
 export function readTraits(controller: Type, handler: Handler): RouteTraits {
-  const marks = { ...new RouteMarks(), ...marksOf(controller), ...marksOf(handler) };
+  const marks = { ...new RouteMetadata(), ...marksOf(controller), ...marksOf(handler) };
   return {
     ...marks,
     isPublic: marks.scopes === 'public',

@@ -10,7 +10,7 @@ import type { ServerResponse, Server } from 'node:http';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { unavailable } from '../../core/errors/domain-error';
 import type { Exchange } from '../request/service-request';
-import { within } from '../../core/concurrency/within';
+import { withTimeout } from '../../core/concurrency/with-timeout';
 import { endApplication } from '../../core/lifecycle/opened-parts';
 
 /** Knows which requests are being served, and admits no more once shutdown begins. */
@@ -110,9 +110,9 @@ export async function shutDown(application: INestApplication<Server>): Promise<v
   gate.close();
   await untilQuiet(gate);
   const allConnectionsEnded = new Promise((resolve) => server.close(resolve));
-  await within(gate.whenEmpty(), LONGEST_ANSWER, undefined);
+  await withTimeout(gate.whenEmpty(), LONGEST_ANSWER, undefined);
   server.closeIdleConnections();
-  await within(allConnectionsEnded, LINGER, undefined);
+  await withTimeout(allConnectionsEnded, LINGER, undefined);
   server.closeAllConnections();
   await endApplication(application);
 }

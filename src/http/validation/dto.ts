@@ -9,7 +9,7 @@ import {
   type ValidatorOptions,
 } from 'class-validator';
 import type { Configuration } from '../../core/config/configuration';
-import { inTurns } from '../../core/concurrency/turn';
+import { yieldBetween } from '../../core/concurrency/time-slice';
 import { type FieldFault, MOST_FAULTS } from '../../core/errors/domain-error';
 import { shownKey } from '../body/json-scanner';
 import { faultsAt, isObject, type MemberRule } from './shapes';
@@ -149,7 +149,7 @@ export class DtoReader {
 
   private async readItems(type: Type, items: readonly unknown[], path: string): Promise<object[]> {
     const read: object[] = [];
-    for await (const [index, item] of inTurns(items.entries())) {
+    for await (const [index, item] of yieldBetween(items.entries())) {
       if (this.faults.length >= MOST_FAULTS) break;
       if (isObject(item)) read.push(await this.readMembers(type, item, `${path}[${index}].`));
       else this.faults.push({ field: `${path}[${index}]`, message: 'must be an object' });

@@ -18,7 +18,7 @@ import {
   type Presence,
   scalarShape,
   type Shape,
-  shown,
+  fieldSchema,
   type TextLimits,
   type TextListLimits,
   textShape,
@@ -37,7 +37,7 @@ export function Field(
   return applyDecorators(
     ...(optional ? [IsOptional()] : []),
     CheckedBy('shape', rule),
-    ApiProperty({ ...schema, ...presence, ...shown({ ...field, optional: mayBeNull && !('anyOf' in schema) }) }),
+    ApiProperty({ ...schema, ...presence, ...fieldSchema({ ...field, optional: mayBeNull && !('anyOf' in schema) }) }),
   );
 }
 
@@ -103,7 +103,7 @@ export function ClearableText(field: TextField): PropertyDecorator {
 function clearable({ rule, schema }: Shape, field: FieldText): PropertyDecorator {
   return applyDecorators(
     CheckedBy('clearable', (value) => (value === undefined || value === null ? undefined : rule(value))),
-    ApiProperty({ ...(schema as object), nullable: true, required: false, ...shown(field) }),
+    ApiProperty({ ...(schema as object), nullable: true, required: false, ...fieldSchema(field) }),
   );
 }
 

@@ -39,7 +39,7 @@ interface ShownField<Example> extends Pick<FieldText<Example>, 'description' | '
  * What the API document shows of a field, without members only needed for validation. The default is put into words: given
  * in the schema, client generators would make the member always present.
  */
-export function shown<Example>(field: FieldText<Example> & Presence): ShownField<Example> {
+export function fieldSchema<Example>(field: FieldText<Example> & Presence): ShownField<Example> {
   const { example, default: taken, optional = false } = field;
   const words = taken === undefined ? [] : [`Default: \`${JSON.stringify(taken)}\`.`];
   const description = [...(field.description === undefined ? [] : [field.description]), ...words].join(' ');
@@ -226,7 +226,7 @@ export function objectShape(
 
 /** A shape where it is a member: what the API document says of it there. */
 export function member({ rule, schema }: Shape, field: FieldText & Presence): ShapeMember {
-  return { rule, schema: { ...schema, ...shown(field) }, optional: field.optional ?? false };
+  return { rule, schema: { ...schema, ...fieldSchema(field) }, optional: field.optional ?? false };
 }
 
 /** What a rule finds in the value at a path. */

@@ -11,7 +11,7 @@ import type { SchemaContribution } from './start-condition';
  */
 export abstract class Database {
   private closing: Promise<void> | null = null;
-  private readonly alone = new Gate({ what: 'records being read alone', ...ONE_AT_A_TIME });
+  private readonly alone = new Gate({ label: 'records being read alone', ...ONE_AT_A_TIME });
   abstract readonly dialect: Dialect;
   /** For people: where the records are, without a password. */
   abstract readonly location: string;

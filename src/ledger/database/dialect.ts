@@ -44,7 +44,7 @@ export interface Dialect {
   /** Aggregates rows into the text of a JSON list, each row a list of the columns' values. */
   jsonRows(columns: readonly string[]): string;
   /** A text column's value in a form from which `placeAt` restores it exactly: drivers alter text that is not UTF-8. */
-  place(column: string): string;
+  position(column: string): string;
   placeAt(parameter: string): string;
   /** Null if columns only hold values of their type. */
   readonly storageForms: StorageForms | null;

@@ -3,7 +3,7 @@ import type { CommitProof, SqlConnection, SqlStatement } from '../database/sql-c
 import { arraysOfOne, oncePerDialect, selectAmong, upsertRows } from '../records/statements';
 import { columnsOf } from '../records/record-codec';
 import { IdempotencyKey } from '../schema/ledger-tables';
-import type { KeyedWrite } from '../idempotent-request';
+import type { IdempotentWrite } from '../idempotent-request';
 import { conflict, DomainError } from '../../core/errors/domain-error';
 import { newSalt } from '../chain/random';
 import { Refusal } from '../ledger-transaction';
@@ -49,7 +49,7 @@ export class IdempotencyStore {
   ) {}
 
   /** Reads which of the writes are known, in one statement. */
-  async prefetch(writes: readonly KeyedWrite[]): Promise<void> {
+  async prefetch(writes: readonly IdempotentWrite[]): Promise<void> {
     const ids = new Set(writes.map(({ id }) => id));
     const { select } = idempotencyKeySql(this.dialect);
     const rows = await this.connection.all<KnownKey>(select, [arraysOfOne(ids)]);
@@ -57,7 +57,7 @@ export class IdempotencyStore {
   }
 
   /** @param now the ledger's time: a key is free again after 24 hours. */
-  find({ id }: KeyedWrite, now: string): KnownKey | undefined {
+  find({ id }: IdempotentWrite, now: string): KnownKey | undefined {
     const key = this.known.get(id);
     return key === undefined || key.createdAt <= expiredAt(now) ? undefined : key;
   }
@@ -75,7 +75,7 @@ export class IdempotencyStore {
    * @param subjects ids of the records that it may show.
    */
   keep(
-    { id, contentHash }: Omit<KeyedWrite, 'onReplay'>,
+    { id, contentHash }: Omit<IdempotentWrite, 'onReplay'>,
     answer: string,
     subjects: Iterable<string>,
     createdAt: string,
@@ -124,7 +124,7 @@ function expiredAt(now: string): string {
 }
 
 /** The refusal of a request whose key has another one's content. */
-export function usedForAnother(): DomainError {
+export function keyReuseConflict(): DomainError {
   return conflict('The Idempotency-Key was used for a request with another body. Give this one a key of its own.');
 }
 

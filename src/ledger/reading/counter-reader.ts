@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../database/database';
-import { readAsked } from '../records/rows-asked';
+import { runRowQueries } from '../records/row-query';
 import { arraysOfOne } from '../records/statements';
-import { type KeptSum, sumAsked, type SumKey } from '../records/sum-key';
+import { type StoredSum, sumAsked, type SumKey } from '../records/sum-key';
 
 /** Totals from one snapshot. */
 export interface LedgerCounts {
@@ -42,6 +42,6 @@ export class CounterReader {
   async sums(keys: readonly SumKey[]): Promise<readonly (string | undefined)[]> {
     const { points, dialect } = this.database;
     const asked = keys.map((key) => sumAsked(dialect, key));
-    return (await readAsked<KeptSum>(points, asked)).map(([kept]) => kept?.value);
+    return (await runRowQueries<StoredSum>(points, asked)).map(([kept]) => kept?.value);
   }
 }

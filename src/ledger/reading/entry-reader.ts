@@ -96,12 +96,12 @@ export class EntryReader {
     private readonly reader: RecordReader,
   ) {}
 
-  async page(request: PageRequest): Promise<Page<AnsweredListedEntry>> {
+  async page(request: PageRequest): Promise<Page<ParsedListedEntry>> {
     const page = await this.reader.pageOf(LISTED, request);
     return { ...page, rows: (page.rows as unknown as ListedEntry[]).map(answeredListedEntry) };
   }
 
-  find(sequence: number): Promise<AnsweredEntry | undefined> {
+  find(sequence: number): Promise<ParsedEntry | undefined> {
     return this.database.readAlone(async () => {
       const [entry] = await this.database.points.all<StoredEntry>(SELECT_ENTRY, [sequence]);
       return entry === undefined ? undefined : answeredEntry(entry);
@@ -115,7 +115,7 @@ export class EntryReader {
   }
 
   /** The last entry before a sequence; undefined when there is none. */
-  async before(sequence: number): Promise<Pick<StoredEntry, 'sequence' | 'hash'> | undefined> {
+  async lastBefore(sequence: number): Promise<Pick<StoredEntry, 'sequence' | 'hash'> | undefined> {
     const [entry] = await this.database.chain.all<StoredEntry>(SELECT_BEFORE, [sequence]);
     return entry;
   }
@@ -138,19 +138,19 @@ export class EntryReader {
 }
 
 /** An entry of a list with its details as JSON. */
-export type AnsweredListedEntry = Omit<ListedEntry, 'details'> & { readonly details: JsonObject | null };
+export type ParsedListedEntry = Omit<ListedEntry, 'details'> & { readonly details: JsonObject | null };
 
 /** An entry with its details and the state it sealed, as JSON. */
-export type AnsweredEntry = AnsweredListedEntry &
+export type ParsedEntry = ParsedListedEntry &
   Pick<StoredEntry, 'detailsSalt' | 'stateSalt'> & { readonly state: JsonObject | null };
 
 /** Throws SyntaxError if the details, which somebody may have altered, are not JSON. */
-function answeredListedEntry(entry: ListedEntry): AnsweredListedEntry {
+function answeredListedEntry(entry: ListedEntry): ParsedListedEntry {
   return { ...entry, details: JSON.parse(entry.details) as JsonObject | null };
 }
 
 /** Throws SyntaxError if details or state, which somebody may have altered, are not JSON. */
-export function answeredEntry(entry: StoredEntry): AnsweredEntry {
+export function answeredEntry(entry: StoredEntry): ParsedEntry {
   const state = entry.state === null ? null : (JSON.parse(entry.state) as JsonObject);
   return { ...entry, ...answeredListedEntry(entry), state };
 }

@@ -255,7 +255,7 @@ export function rowsThatFit(sizes: readonly number[]): number {
 }
 
 /** The rows of a list that were created up to a sequence. */
-interface CountedList extends Pick<PageRequest, 'conditions' | 'leaving'> {
+interface CountedList extends Pick<PageRequest, 'conditions' | 'signal'> {
   readonly source: PageSource;
   readonly upTo: number;
 }
@@ -286,7 +286,7 @@ export async function totalInChunks(
   const last = Math.min(list.upTo, found?.last ?? 0);
   let total = 0;
   for (let after = first - 1; after < last; after += countedAtOnce) {
-    list.leaving?.throwIfAborted();
+    list.signal?.throwIfAborted();
     const parameters = new Parameters();
     const rows = new WhereClause(source, conditions, dialect, parameters);
     const [from, to] = [parameters.add(after), parameters.add(Math.min(after + countedAtOnce, last))];

@@ -168,7 +168,7 @@ export class RecordReader {
     const { limit } = request;
     const mostBytes = shareOf(limit);
     const listed = await this.read(source, { mostBytes, ...request });
-    request.leaving?.throwIfAborted();
+    request.signal?.throwIfAborted();
     const sizes = listed.rows.map((row) => Number(row[SIZE_COLUMN]));
     if (sizes.every((size) => size <= mostBytes)) return this.cut(source, request, listed);
     const fitting = { ...request, limit: rowsThatFit(sizes.slice(0, limit)) };
@@ -193,7 +193,7 @@ export class RecordReader {
     request: PageRequest,
     { rows, total, upTo }: ListedRows,
   ): Promise<Page<SqlRow>> {
-    const { limit, conditions, leaving } = request;
+    const { limit, conditions, signal: leaving } = request;
     const list = { source, conditions, upTo, leaving };
     return {
       rows: rows.slice(0, limit),

@@ -3,9 +3,9 @@ import { type ColumnDefinition, type Dialect, quoted } from '../database/dialect
 import type { SqlRow, SqlValue } from '../database/sql-connection';
 import { type JsonObject, type JsonValue, parsedJson } from '../../core/json/json-value';
 import { canonicalJson } from '../chain/canonical-json';
-import { deleteRows, equalities, insertRows, selectAmong, updateRows } from './statements';
+import { deleteRows, equalitySql, insertRows, selectAmong, updateRows } from './statements';
 import type { AnyRecordKind, DecisiveForm, GovernedRow } from '../record-kind';
-import type { RowsAsked } from './rows-asked';
+import type { RowQuery } from './row-query';
 
 /** A row as it was read; some JSON columns may still be text, others already parsed. */
 type StoredRow = Readonly<Record<string, SqlValue | JsonValue>>;
@@ -76,7 +76,7 @@ export class RecordCodec {
 
   /** Selects the rows whose columns equal the parameters, oldest first. */
   selectWhere(columns: readonly string[]): string {
-    return `SELECT ${this.selected} FROM ${quoted(this.table)} WHERE ${equalities(columns)} ORDER BY "createdSequence"`;
+    return `SELECT ${this.selected} FROM ${quoted(this.table)} WHERE ${equalitySql(columns)} ORDER BY "createdSequence"`;
   }
 
   /** Selects the rows about which an entry with one of the given actions was written after `$1`. */
@@ -92,7 +92,7 @@ export class RecordCodec {
   }
 
   /** Asks for the place of these values if a row has them in these columns, which are texts. */
-  presence(values: Readonly<Record<string, SqlValue>>): RowsAsked {
+  presence(values: Readonly<Record<string, SqlValue>>): RowQuery {
     const columns = Object.keys(values);
     const name = `presence ${this.table} ${columns.join()}`;
     const equal = columns.map(

@@ -13,7 +13,7 @@ export function oncePerDialect<Statements>(make: (dialect: Dialect) => Statement
 }
 
 /** `"a" = $1 AND "b" = $2`, in the order of the columns. */
-export function equalities(columns: readonly string[]): string {
+export function equalitySql(columns: readonly string[]): string {
   return columns.map((column, index) => `${quoted(column)} = $${index + 1}`).join(' AND ');
 }
 

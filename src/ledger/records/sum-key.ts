@@ -1,5 +1,5 @@
 import { type Dialect, quoted } from '../database/dialect';
-import type { RowsAsked } from './rows-asked';
+import type { RowQuery } from './row-query';
 import { oncePerDialect, SUMS } from './statements';
 
 /**
@@ -21,7 +21,7 @@ export function sumName({ sum, window, key }: SumKey): string {
 }
 
 /** A sum with its value. */
-export interface KeptSum extends SumKey {
+export interface StoredSum extends SumKey {
   readonly value: string;
 }
 
@@ -37,6 +37,6 @@ const selectSums = oncePerDialect((dialect) => {
 });
 
 /** Asks for the value of a sum; there is no row if it is not kept yet. A batch keeps what its commands change in memory. */
-export function sumAsked(dialect: Dialect, { sum, window, key }: SumKey): RowsAsked {
+export function sumAsked(dialect: Dialect, { sum, window, key }: SumKey): RowQuery {
   return { name: 'sum', sql: selectSums(dialect), key: [sum, window, key], dependsOn: [] };
 }

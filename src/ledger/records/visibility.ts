@@ -3,7 +3,7 @@ import type { AnyRecordKind, GovernedRow } from '../record-kind';
 import type { Condition } from '../record-page';
 
 /** On whose behalf records are read. */
-export type Viewer = Pick<Caller, 'agentId' | 'grants'>;
+export type Viewer = Pick<Caller, 'agentId' | 'effectiveScopes'>;
 
 /**
  * The agent whose records alone the viewer sees: the one it is bound to, if it has no scope that shows all. Null: it
@@ -13,7 +13,7 @@ export function onlyAgentSeen({ subjectType, visibility }: AnyRecordKind, viewer
   if (visibility === undefined) return null;
   // Records that not everybody may see must not be read without a viewer.
   if (viewer === undefined) throw new Error(`A ${subjectType} was read without a viewer.`);
-  const { agentId, grants } = viewer;
+  const { agentId, effectiveScopes: grants } = viewer;
   return visibility.allWith.some((scope) => grants.has(scope)) ? null : agentId;
 }
 

@@ -3,7 +3,7 @@ import { byId, type Lookup } from '../lookup';
 import type { RecordCatalog } from '../records/record-catalog';
 import type { AnyRecordKind, GovernedRow } from '../record-kind';
 import { arraysOfOne } from '../records/statements';
-import { readAsked, type RowsAsked } from '../records/rows-asked';
+import { runRowQueries, type RowQuery } from '../records/row-query';
 import { IdempotencyStore } from '../idempotency/idempotency-store';
 
 /** Columns with the values that a row has in them. */
@@ -32,7 +32,7 @@ export class BatchReads {
 
   /** By the columns of a unique key. */
   async find(kind: AnyRecordKind, key: Where): Promise<GovernedRow | undefined> {
-    const name = nameOf(kind, key);
+    const name = rowKey(kind, key);
     const found = this.found.get(name);
     if (found === null) return undefined;
     if (found?.row !== undefined) return found.row;
@@ -45,7 +45,7 @@ export class BatchReads {
 
   /** Whether a row with this id exists; a large one is not read. */
   async exists(kind: AnyRecordKind, id: string): Promise<boolean> {
-    const name = nameOf(kind, { id });
+    const name = rowKey(kind, { id });
     if (!this.found.has(name)) await this.prefetch([byId(kind, id)]);
     return (this.found.get(name) ?? null) !== null;
   }
@@ -72,9 +72,9 @@ export class BatchReads {
     const values = [...new Set(group.map(({ value }) => value))];
     const codec = this.catalog.codec(kind);
     const rows = await this.connection.all(codec.selectSmallAmong([column]), [arraysOfOne(values)]);
-    for (const value of values) this.found.set(nameOf(kind, { [column]: value }), null);
+    for (const value of values) this.found.set(rowKey(kind, { [column]: value }), null);
     for (const stored of rows) {
-      const name = nameOf(kind, { [column]: String(stored[column]) });
+      const name = rowKey(kind, { [column]: String(stored[column]) });
       if (codec.isLarge(stored)) this.note(kind, name, String(stored['id']));
       else this.keep(kind, name, stored);
     }
@@ -90,7 +90,7 @@ export class BatchReads {
 
   /** Under its id as well: a row found by another key is looked up again by its id. */
   private note(kind: AnyRecordKind, name: string, id: string): FoundRow {
-    const nameOfId = nameOf(kind, { id });
+    const nameOfId = rowKey(kind, { id });
     const found = this.found.get(nameOfId) ?? {};
     this.found.set(nameOfId, found);
     this.found.set(name, found);
@@ -99,7 +99,7 @@ export class BatchReads {
 }
 
 /** Names a row by its values in some columns. */
-export function nameOf({ subjectType }: AnyRecordKind, key: Where): string {
+export function rowKey({ subjectType }: AnyRecordKind, key: Where): string {
   return JSON.stringify([subjectType, ...Object.entries(key).sort()]);
 }
 
@@ -113,7 +113,7 @@ interface Dependents {
 }
 
 /** What the commands of a batch have asked, until a command changes a row that it depends on. */
-export class AskedRows {
+export class RowQueryCache {
   /** The rows that were found, by name. */
   private readonly known = new Map<string, readonly unknown[]>();
   /** What was asked that depends on rows of a kind, by the values that these rows have: many questions depend on the same. */
@@ -125,12 +125,12 @@ export class AskedRows {
    * What each of them finds. What is not known yet is read.
    * @param flush writes everything that was changed before.
    */
-  async read<Found>(asked: readonly RowsAsked[], flush?: () => Promise<void>): Promise<readonly (readonly Found[])[]> {
+  async read<Found>(asked: readonly RowQuery[], flush?: () => Promise<void>): Promise<readonly (readonly Found[])[]> {
     if (this.known.size > MOST_KNOWN) this.clear();
     const missing = new Map(asked.map((one) => [nameOfAsked(one), one]));
     for (const name of missing.keys()) if (this.known.has(name)) missing.delete(name);
     if (missing.size > 0) await flush?.();
-    const found = await readAsked(this.connection, [...missing.values()]);
+    const found = await runRowQueries(this.connection, [...missing.values()]);
     for (const [index, [name, one]] of [...missing].entries()) {
       this.known.set(name, found[index] ?? []);
       for (const on of one.dependsOn) this.addDependent(name, on);
@@ -153,7 +153,7 @@ export class AskedRows {
     this.dependents.clear();
   }
 
-  private addDependent(name: string, { kind, values }: RowsAsked['dependsOn'][number]): void {
+  private addDependent(name: string, { kind, values }: RowQuery['dependsOn'][number]): void {
     const ofKind = this.dependents.get(kind) ?? new Map<string, Dependents>();
     this.dependents.set(kind, ofKind);
     const key = JSON.stringify(values);
@@ -169,6 +169,6 @@ export function hasValues(row: GovernedRow, values: Readonly<Record<string, unkn
 }
 
 /** The text of the statement is long. */
-function nameOfAsked({ name, key }: RowsAsked): string {
+function nameOfAsked({ name, key }: RowQuery): string {
   return name + JSON.stringify(key);
 }

@@ -4,11 +4,11 @@ import { ENTRY_COLUMNS, type LedgerPosition } from '../schema/ledger-tables';
 import { UlidSequence } from '../chain/random';
 import { leafHash, type TreeFrontier, type TreeNode, treeOf } from '../merkle/tree';
 import { counterName, CounterSteps, listItems } from '../records/counters';
-import { type KeptSum } from '../records/sum-key';
+import { type StoredSum } from '../records/sum-key';
 import type { AnyRecordKind, GovernedRow } from '../record-kind';
 import type { EncodedRow, RecordCodec } from '../records/record-codec';
-import { Turn } from '../../core/concurrency/turn';
-import { AskedRows, type BatchReads, hasValues, type Where } from './batch-reads';
+import { TimeSlice } from '../../core/concurrency/time-slice';
+import { RowQueryCache, type BatchReads, hasValues, type Where } from './batch-reads';
 import { type LedgerSql, ledgerSql } from './ledger-sql';
 import { deleteChunkSql, LEFTOVER_CHUNK, REMEMBER_LEFTOVER } from './leftover-statements';
 
@@ -20,13 +20,13 @@ export class Batch {
   rows = new RowChanges();
   readonly ulids: UlidSequence;
   /** Those that its commands have changed, by name. */
-  readonly keptSums = new Map<string, KeptSum>();
+  readonly keptSums = new Map<string, StoredSum>();
   /** Changes of rows that are not records. */
   readonly sideWrites: SqlStatement[] = [];
   /** True when dependent rows of removed records, or what was erased, are left to be deleted after the commit. */
   leavesRows = false;
   /** Null until a command asks. */
-  private asked: AskedRows | null = null;
+  private asked: RowQueryCache | null = null;
   private readonly begin: number;
   private readonly counts = new CounterSteps();
   private readonly tree: TreeFrontier;
@@ -53,8 +53,8 @@ export class Batch {
     return this.reads.size + this.reads.kept.size + this.stateSize > FULL;
   }
 
-  get askedRows(): AskedRows {
-    return (this.asked ??= new AskedRows(this.reads.connection));
+  get askedRows(): RowQueryCache {
+    return (this.asked ??= new RowQueryCache(this.reads.connection));
   }
 
   /** False if only stored answers, or rows aside, are written: these are small enough to fit where no entry does. */
@@ -64,7 +64,7 @@ export class Batch {
 
   /** Merges what a finished command changed, and seals its entries. */
   async join(command: PendingChanges): Promise<void> {
-    const turn = new Turn(true);
+    const turn = new TimeSlice(true);
     for (const [index, unsealed] of command.entries.entries()) {
       if (index > 0 && turn.isOver) await turn.next();
       const entry = seal(unsealed, this.position.hash);
@@ -213,7 +213,7 @@ export class PendingChanges {
   readonly sideWrites: SqlStatement[] = [];
   readonly counts = new CounterSteps();
   /** By name. */
-  readonly keptSums = new Map<string, KeptSum>();
+  readonly keptSums = new Map<string, StoredSum>();
   /** Applied to memory once the command is on disk. */
   readonly effects: AfterCommit[] = [];
 }

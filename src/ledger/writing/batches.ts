@@ -4,9 +4,9 @@ import { BatchReads } from './batch-reads';
 import { CommandDraft } from './command-draft';
 import type { CommitProof } from '../database/sql-connection';
 import type { LedgerClock } from '../head/ledger-clock';
-import type { Foresight } from '../ledger-transaction';
-import type { LiveMemory } from '../live-rows';
-import type { RowsAsked } from '../records/rows-asked';
+import type { PrefetchQueries } from '../ledger-transaction';
+import type { Projections } from '../projections';
+import type { RowQuery } from '../records/row-query';
 import type { RecordCatalog } from '../records/record-catalog';
 import { type CommandOutcome, Commands, type QueuedCommand } from './commands';
 import { proofOf, type WriterConnection } from './writer-connection';
@@ -38,7 +38,7 @@ export class Batches {
   constructor(
     private readonly catalog: RecordCatalog,
     private readonly writer: WriterConnection,
-    private readonly memory: LiveMemory,
+    private readonly memory: Projections,
     private readonly clock: LedgerClock,
   ) {
     this.commands = new Commands(memory);
@@ -85,7 +85,7 @@ export class Batches {
   private async readForeseen(batch: Batch, queued: readonly QueuedCommand[]): Promise<void> {
     // A single one reads no less at once.
     if (queued.length === 1) return;
-    const asked: RowsAsked[] = [];
+    const asked: RowQuery[] = [];
     const now = this.clock.timeAfter(batch.position.timestamp);
     for (const { foresight, caller } of queued) {
       if (asked.length >= MOST_FORESEEN) break;
@@ -114,7 +114,7 @@ function mustCommit({ sideWrites, isFull }: Batch, outcomes: readonly CommandOut
 }
 
 /** None where it fails: the command will fail as well, and say so. */
-async function foreseenBy(foresight: Foresight, draft: CommandDraft): Promise<readonly RowsAsked[]> {
+async function foreseenBy(foresight: PrefetchQueries, draft: CommandDraft): Promise<readonly RowQuery[]> {
   try {
     return await foresight(draft);
   } catch (error) {

@@ -9,10 +9,10 @@ import { type AfterCommit, type Batch, changedRow, PendingChanges } from './batc
 import { ACCESS_DENIED } from '../chain/stored-entry';
 import { ownerColumn } from '../records/record-catalog';
 import type { RecordCodec } from '../records/record-codec';
-import { equalities } from '../records/statements';
+import { equalitySql } from '../records/statements';
 import { visibleTo } from '../records/visibility';
-import type { RowsAsked } from '../records/rows-asked';
-import { type KeptSum, sumAsked, type SumKey, sumName } from '../records/sum-key';
+import type { RowQuery } from '../records/row-query';
+import { type StoredSum, sumAsked, type SumKey, sumName } from '../records/sum-key';
 import type { AnyRecordKind, ColumnOf, GovernedRow, RecordKind } from '../record-kind';
 import type { Where } from './batch-reads';
 import { emptyEntriesOf } from './leftover-statements';
@@ -119,7 +119,7 @@ export class CommandDraft implements LedgerTransaction {
     const all = Object.entries(where as Where);
     const given = all.filter(([, value]) => value !== null);
     const nulls = all.filter(([, value]) => value === null).map(([name]) => `${quoted(name)} IS NULL`);
-    const conditions = [equalities(given.map(([name]) => name)), ...nulls].join(' AND ');
+    const conditions = [equalitySql(given.map(([name]) => name)), ...nulls].join(' AND ');
     const sql =
       `SELECT ${selected} FROM ${quoted(codec.table)} WHERE ${conditions} ` +
       `ORDER BY "createdSequence" DESC LIMIT $${given.length + 1}`;
@@ -135,17 +135,17 @@ export class CommandDraft implements LedgerTransaction {
     this.refuseOwnChanges(kind);
     const values = Object.values(where as Where);
     const others = Object.keys(greater).map((name, index) => `${quoted(name)} > $${values.length + index + 1}`);
-    const conditions = [equalities(Object.keys(where)), ...others].join(' AND ');
+    const conditions = [equalitySql(Object.keys(where)), ...others].join(' AND ');
     const sql = `SELECT count(*) AS "count" FROM ${quoted(this.codec(kind).table)} WHERE ${conditions}`;
     const [row] = await this.query<{ count: number }>(sql, [...values, ...Object.values(greater as Where)]);
     return row?.count ?? 0;
   }
 
-  async asked<Found>(asked: readonly RowsAsked[]): Promise<readonly (readonly Found[])[]> {
+  async runQueries<Found>(asked: readonly RowQuery[]): Promise<readonly (readonly Found[])[]> {
     return this.reading(() => this.batch.askedRows.read<Found>(asked, () => this.batch.flush()));
   }
 
-  presence<Row extends GovernedRow>(kind: RecordKind<Row>, values: Partial<Row>): RowsAsked {
+  presence<Row extends GovernedRow>(kind: RecordKind<Row>, values: Partial<Row>): RowQuery {
     return this.codec(kind).presence(values as Where);
   }
 
@@ -216,23 +216,23 @@ export class CommandDraft implements LedgerTransaction {
     this.addEntry(type, id, null, { action: ACCESS_DENIED, agentId, reason, details, outcome: 'denied' });
   }
 
-  writeAside(change: SqlStatement): void {
+  writeWithoutEntry(change: SqlStatement): void {
     this.refuseIfFinished();
     this.steps += 1;
     this.pending.sideWrites.push(change);
   }
 
-  async sums(keys: readonly SumKey[]): Promise<readonly (string | undefined)[]> {
+  async readSums(keys: readonly SumKey[]): Promise<readonly (string | undefined)[]> {
     const { askedRows, reads, keptSums } = this.batch;
     const asked = keys.map((key) => sumAsked(reads.catalog.dialect, key));
-    const found = await this.reading(() => askedRows.read<KeptSum>(asked));
+    const found = await this.reading(() => askedRows.read<StoredSum>(asked));
     return keys.map((key, index) => {
       const kept = this.pending.keptSums.get(sumName(key)) ?? keptSums.get(sumName(key));
       return (kept ?? found[index]?.[0])?.value;
     });
   }
 
-  keepSum(key: SumKey, value: string): void {
+  setSum(key: SumKey, value: string): void {
     this.refuseIfFinished();
     this.pending.keptSums.set(sumName(key), { ...key, value });
   }
@@ -295,7 +295,7 @@ export class CommandDraft implements LedgerTransaction {
   }
 
   private emptyEntries({ subjectType }: AnyRecordKind, id: string): void {
-    this.writeAside(emptyEntriesOf(subjectType, id));
+    this.writeWithoutEntry(emptyEntriesOf(subjectType, id));
     this.pending.erased.add(id);
   }
 

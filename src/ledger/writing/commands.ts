@@ -1,20 +1,20 @@
 import { DatabaseFault } from '../database/database-fault';
 import { type DomainError, unavailable } from '../../core/errors/domain-error';
-import { Turn } from '../../core/concurrency/turn';
+import { TimeSlice } from '../../core/concurrency/time-slice';
 import type { AfterCommit, Batch } from './batch';
 import type { Caller } from '../caller';
 import { CommandDraft } from './command-draft';
-import type { KeyedWrite } from '../idempotent-request';
-import { decodeAnswer, encodeAnswer, shownSubjects, usedForAnother } from '../idempotency/idempotency-store';
-import { type Command, type LedgerTransaction, Refusal, type WriteTerms } from '../ledger-transaction';
-import type { LiveMemory } from '../live-rows';
+import type { IdempotentWrite } from '../idempotent-request';
+import { decodeAnswer, encodeAnswer, shownSubjects, keyReuseConflict } from '../idempotency/idempotency-store';
+import { type Command, type LedgerTransaction, Refusal, type WriteOptions } from '../ledger-transaction';
+import type { Projections } from '../projections';
 
 /** A command in the queue, and the promise its caller is waiting for. */
-export interface QueuedCommand extends WriteTerms<unknown> {
+export interface QueuedCommand extends WriteOptions<unknown> {
   readonly caller: Caller;
   readonly command: Command<unknown>;
   /** Null if its request carries no idempotency key. */
-  readonly keyed: KeyedWrite | null;
+  readonly keyed: IdempotentWrite | null;
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: Error) => void;
   /** Monotonic milliseconds after which it is no longer started. */
@@ -57,7 +57,7 @@ export class Commands {
   /** Restarted for each command, which costs less than a timer for each. */
   private readonly limit = setTimeout(() => this.check(), LONGEST_PAUSE).unref();
 
-  constructor(private readonly memory: LiveMemory) {}
+  constructor(private readonly memory: Projections) {}
 
   /**
    * What the command throws is its caller's answer; a fault of the database is rethrown, and fails the whole batch.
@@ -71,7 +71,7 @@ export class Commands {
     if (keyed === null) return this.perform(batch, queued, now, command);
     const known = batch.reads.kept.find(keyed, now);
     if (known === undefined) return this.perform(batch, queued, now, command, keyed);
-    if (known.contentHash !== keyed.contentHash) return { effects: [], answer: () => reject(usedForAnother()) };
+    if (known.contentHash !== keyed.contentHash) return { effects: [], answer: () => reject(keyReuseConflict()) };
     const kept = await batch.reads.kept.answerOf(known);
     let answer: unknown;
     try {
@@ -90,7 +90,7 @@ export class Commands {
     { caller, resolve, reject }: QueuedCommand,
     now: string,
     command: Command<unknown>,
-    keyed?: KeyedWrite,
+    keyed?: IdempotentWrite,
   ): Promise<CommandOutcome> {
     const draft = new CommandDraft(batch, caller, now);
     try {
@@ -118,7 +118,7 @@ export class Commands {
     batch: Batch,
     queued: QueuedCommand,
     now: string,
-    keyed: KeyedWrite,
+    keyed: IdempotentWrite,
     answer: unknown,
   ): Promise<CommandOutcome> {
     const { beforeReplay, resolve, reject } = queued;
@@ -142,7 +142,7 @@ export class Commands {
 
   private inTime<Result>(command: Promise<Result>, draft: CommandDraft): Promise<Result> {
     return new Promise((resolve, reject) => {
-      this.running = { draft, began: performance.now(), reject, seen: draft.steps + Turn.begun };
+      this.running = { draft, began: performance.now(), reject, seen: draft.steps + TimeSlice.begun };
       this.limit.refresh();
       command.then(resolve, reject);
     });
@@ -154,7 +154,7 @@ export class Commands {
     const { draft, began, reject, seen } = running;
     const isOver = performance.now() - began >= LONGEST_COMMAND;
     // A command that compares thousands of records reads and writes nothing for a while, but takes turns.
-    running.seen = draft.steps + Turn.begun;
+    running.seen = draft.steps + TimeSlice.begun;
     if (!isOver && (draft.isReading || running.seen > seen)) {
       draft.keepSession();
       this.limit.refresh();

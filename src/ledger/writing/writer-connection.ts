@@ -4,15 +4,15 @@ import type { Database } from '../database/database';
 import { DatabaseFault, isFault, movedAway } from '../database/database-fault';
 import type { CommitProof, SqlConnection, SqlValue } from '../database/sql-connection';
 import { failStop, stopContradicted } from '../head/fail-stop';
-import { type KnownHead, lockHead, TOUCH_HEAD } from '../head/known-head';
+import { type HeadTracker, lockHead, TOUCH_HEAD } from '../head/head-tracker';
 import type { LedgerClock } from '../head/ledger-clock';
 import type { LedgerPosition } from '../schema/ledger-tables';
 import { Batch } from './batch';
 import { BatchReads } from './batch-reads';
-import type { LiveMemory } from '../live-rows';
+import type { Projections } from '../projections';
 import type { RecordCatalog } from '../records/record-catalog';
-import { within } from '../../core/concurrency/within';
-import { messageOf } from '../../core/errors/domain-error';
+import { withTimeout } from '../../core/concurrency/with-timeout';
+import { errorMessage } from '../../core/errors/domain-error';
 import { SYSTEM_CALLER } from '../caller';
 import { CommandDraft } from './command-draft';
 
@@ -38,8 +38,8 @@ export class WriterConnection {
 
   constructor(
     private readonly database: Database,
-    private readonly known: KnownHead,
-    private readonly memory: LiveMemory,
+    private readonly known: HeadTracker,
+    private readonly memory: Projections,
     private readonly catalog: RecordCatalog,
     private readonly clock: LedgerClock,
   ) {}
@@ -69,7 +69,7 @@ export class WriterConnection {
   }
 
   private async stop(known: LedgerPosition): Promise<never> {
-    await within(this.whenContradicted(known), LONGEST_FAREWELL, undefined);
+    await withTimeout(this.whenContradicted(known), LONGEST_FAREWELL, undefined);
     const { sequence, hash } = known;
     return stopContradicted(
       `THE CHAIN WENT BACK: the database does not hold entry ${sequence} with the hash ${hash}, which this process knows. ` +
@@ -84,7 +84,7 @@ export class WriterConnection {
    */
   begin(connection: SqlConnection, meanwhile?: () => Promise<void>): Promise<LedgerPosition> {
     return firstOf(
-      this.known.checked(lockHead(connection, this.database.dialect)),
+      this.known.check(lockHead(connection, this.database.dialect)),
       // Under the lock: no other process can write a later time before this one does.
       this.clock.check(connection),
       meanwhile?.(),
@@ -135,7 +135,7 @@ export class WriterConnection {
       return false;
     }
     // Others may have come first since: the effects of this batch are then older than the rows.
-    if (head !== undefined && this.known.seen(head)) await this.memory.catchUp(connection, head);
+    if (head !== undefined && this.known.accept(head)) await this.memory.catchUp(connection, head);
     // A COMMIT that did not wait for its standby may exist on this server alone; this one waits for both.
     await connection.run(TOUCH_HEAD);
     await connection.run('COMMIT');
@@ -149,7 +149,7 @@ export class WriterConnection {
 
   /** Drops the connection; closing it rolls back what it had begun. */
   async failed(cause: unknown): Promise<void> {
-    if (!this.hasFailed) this.logger.error(`The database does not take writes: ${messageOf(cause)}`);
+    if (!this.hasFailed) this.logger.error(`The database does not take writes: ${errorMessage(cause)}`);
     this.hasFailed = true;
     await this.close();
   }
@@ -177,7 +177,7 @@ export class WriterConnection {
     try {
       if (!(await this.database.hasRoom())) throw new DatabaseFault('unavailable', 'FULL', 'The disk is full.');
       const connection = await this.current();
-      const head = await this.known.checked(lockHead(connection, this.database.dialect));
+      const head = await this.known.check(lockHead(connection, this.database.dialect));
       await this.memory.catchUp(connection, head);
       await dryRun(new BatchReads(connection, this.catalog), head);
       await connection.run(TOUCH_HEAD);
@@ -201,7 +201,7 @@ export class WriterConnection {
     try {
       await connection?.close();
     } catch (error) {
-      this.logger.error(`Closing the writing connection failed: ${messageOf(error)}`);
+      this.logger.error(`Closing the writing connection failed: ${errorMessage(error)}`);
     }
   }
 }

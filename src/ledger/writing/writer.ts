@@ -7,10 +7,10 @@ import type { Batches, CommittedBatch } from './batches';
 import type { QueuedCommand } from './commands';
 import { failStop, type WriteStops } from '../head/fail-stop';
 import type { LedgerObserver } from '../ledger-observer';
-import type { KnownHead } from '../head/known-head';
+import type { HeadTracker } from '../head/head-tracker';
 import type { Leftovers } from './leftovers';
 import type { AfterCommit } from './batch';
-import type { LiveMemory } from '../live-rows';
+import type { Projections } from '../projections';
 import type { WriterConnection } from './writer-connection';
 
 /** Most commands that wait. */
@@ -39,9 +39,9 @@ export class Writer {
   constructor(
     private readonly connection: WriterConnection,
     private readonly batches: Batches,
-    private readonly memory: LiveMemory,
+    private readonly memory: Projections,
     private readonly leftovers: Leftovers,
-    private readonly known: KnownHead,
+    private readonly known: HeadTracker,
     private readonly stops: WriteStops,
   ) {}
 
@@ -160,7 +160,7 @@ export class Writer {
   private async settle({ outcomes, rest, position, hasEntries, leavesRows }: CommittedBatch): Promise<void> {
     this.putBack(rest);
     this.batchLimit = Math.min(this.batchLimit * 2, MAXIMUM_BATCH);
-    this.known.moved(position);
+    this.known.advance(position);
     // A batch without an entry does not prove that one would reach the disk.
     if (hasEntries && this.connection.hasFailed) this.connection.succeeded();
     if (leavesRows) this.leftovers.added();

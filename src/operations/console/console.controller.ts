@@ -4,9 +4,9 @@ import { Controller, Get, Header, Req, Res, type StreamableFile } from '@nestjs/
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { basename } from 'node:path/posix';
-import { FOR_EVER } from '../../http/answers/common-headers';
-import { staticFile } from '../../http/answers/static-file';
-import { Public, routeNotFound, Marked } from '../../http/request/routes';
+import { FOR_EVER } from '../../http/responses/common-headers';
+import { staticFile } from '../../http/responses/static-file';
+import { Public, routeNotFound, SetRouteMetadata } from '../../http/request/routes';
 import { OidcIssuer, type SignInAtIssuer } from './oidc-issuer';
 
 const FOLDER = join(__dirname, 'assets');
@@ -35,13 +35,13 @@ const POLICY: readonly string[] = [
 /** The console: one page for all its paths, which uses only the public interface. */
 @ApiExcludeController()
 @Public()
-@Marked({ isServedWith: ({ consoleEnabled }) => consoleEnabled })
+@SetRouteMetadata({ isServedWith: ({ consoleEnabled }) => consoleEnabled })
 @Controller('console')
 export class ConsoleController {
   constructor(private readonly issuer: OidcIssuer) {}
 
   @Get(CONSOLE_FILES.map((name) => `assets/${name}`))
-  @Marked({ isUncounted: true })
+  @SetRouteMetadata({ isUncounted: true })
   @Header('Cache-Control', FOR_EVER)
   file(@Req() request: Request): StreamableFile {
     return staticFile(join(FOLDER, basename(request.path)));
@@ -55,7 +55,7 @@ export class ConsoleController {
 
   /** The page itself interprets path and query. */
   @Get(['', '*path'])
-  @Marked({ isUncounted: true, readsInput: false })
+  @SetRouteMetadata({ isUncounted: true, readsInput: false })
   @Header('Cache-Control', 'no-cache')
   @Header('Content-Type', 'text/html; charset=utf-8')
   async page(@Res({ passthrough: true }) response: Response): Promise<string> {

@@ -1,9 +1,9 @@
 import { Controller, Get, HttpStatus, Logger, Res } from '@nestjs/common';
 import { ApiProperty, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
-import { Answers, ApiCount, ApiMember, ApiRoute } from '../../http/openapi/answer-members';
+import { Answers, ApiCount, ApiMember, ApiRoute } from '../../http/openapi/response-members';
 import { Public, RateLimitBucket, RequiresScope } from '../../http/request/routes';
-import { within } from '../../core/concurrency/within';
+import { withTimeout } from '../../core/concurrency/with-timeout';
 import { LedgerService } from '../../ledger/ledger.service';
 import { AGENT } from '../../governance/agents/agent.entity';
 import { DECISION } from '../../governance/decisions/decision.entity';
@@ -87,7 +87,7 @@ export class HealthController {
 
   /** True if a write would succeed, as far as can be known without one. */
   private async isHealthy(): Promise<boolean> {
-    return this.ledger.isHealthy && (await within(this.databaseAnswers(), PATIENCE, false));
+    return this.ledger.isHealthy && (await withTimeout(this.databaseAnswers(), PATIENCE, false));
   }
 
   private async databaseAnswers(): Promise<boolean> {

@@ -1,12 +1,12 @@
 import { Controller, Get, Res } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { Response } from 'express';
-import { Marked, RateLimitBucket, RequiresScope } from '../../http/request/routes';
+import { SetRouteMetadata, RateLimitBucket, RequiresScope } from '../../http/request/routes';
 import { Metrics } from './metrics';
 
 /** Serves the metrics behind the API key, unless they have a port of their own. */
 @ApiExcludeController()
-@Marked({ isServedWith: ({ metricsPort }) => metricsPort === null })
+@SetRouteMetadata({ isServedWith: ({ metricsPort }) => metricsPort === null })
 @Controller('metrics')
 export class MetricsController {
   constructor(private readonly metrics: Metrics) {}

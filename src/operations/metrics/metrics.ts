@@ -1,7 +1,7 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { Server, ServerResponse } from 'node:http';
-import { within } from '../../core/concurrency/within';
+import { withTimeout } from '../../core/concurrency/with-timeout';
 import { Checkpoints } from '../../evidence/checkpoints/checkpoints.service';
 import { MailDispatcher } from '../../evidence/mail/mail-dispatcher';
 import { ChainVerifier } from '../../evidence/verification/chain-verifier';
@@ -146,7 +146,7 @@ export class Metrics implements LedgerObserver, OnModuleInit {
       {
         name: 'governance_ledger_previous_heads',
         help: 'Previous versions of the head row that the server still keeps, for example for a long snapshot; each batch reads past all of them.',
-        read: () => within(this.database.deadRows('ledger_head'), LONGEST_READ, NaN),
+        read: () => withTimeout(this.database.deadRows('ledger_head'), LONGEST_READ, NaN),
       },
       {
         name: 'governance_ledger_healthy',
@@ -156,12 +156,12 @@ export class Metrics implements LedgerObserver, OnModuleInit {
       {
         name: 'governance_waiting_decisions',
         help: 'Decisions that wait for people, of all agents.',
-        read: () => within(this.waitingDecisions(), LONGEST_READ, NaN),
+        read: () => withTimeout(this.waitingDecisions(), LONGEST_READ, NaN),
       },
       {
         name: 'governance_oldest_waiting_decision_seconds',
         help: 'Time since the oldest decision that waits for people was proposed; 0 if none waits.',
-        read: () => within(this.oldestWait(), LONGEST_READ, NaN),
+        read: () => withTimeout(this.oldestWait(), LONGEST_READ, NaN),
       },
       {
         name: 'governance_webhook_lag_entries',

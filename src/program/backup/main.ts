@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { ConfigurationError } from '../../core/config/read-configuration';
 import { configuredDatabase } from '../../core/config/configuration.module';
-import { messageOf } from '../../core/errors/domain-error';
-import { shownText } from '../../core/values/shown-text';
+import { errorMessage } from '../../core/errors/domain-error';
+import { shownText } from '../../core/values/printable-text';
 import { writeBackup, UsageError, type Verification } from './backup';
 
 /** Exit codes. */
@@ -55,7 +55,7 @@ function warn(line: string): void {
 
 main(process.argv.slice(2)).catch((error: unknown) => {
   const isMisuse = error instanceof UsageError || error instanceof ConfigurationError;
-  const message = messageOf(error);
+  const message = errorMessage(error);
   process.stderr.write(isMisuse ? `${message}\n` : `No backup was written: ${message}\n`);
   process.exitCode = isMisuse ? MISUSED : FAILED;
 });

@@ -1,5 +1,5 @@
 import { isNativeError } from 'node:util/types';
-import { CheckpointContradictedError } from '../../evidence/checkpoints/kept-checkpoint';
+import { CheckpointContradictedError } from '../../evidence/checkpoints/stored-checkpoint';
 import { ConfigurationError } from '../../core/config/read-configuration';
 import { DatabaseInUseError } from '../../ledger/database/database-fault';
 import { HeadAheadError } from '../../ledger/head/ledger-clock';

@@ -9,7 +9,7 @@ import { buildCommandLine } from '../command-line';
 /** What a clone has that `npm run gov` needs. */
 const NEEDED = [
   ...['package.json', 'scripts', 'policies.schema.json', 'examples/demo.json', 'clients/build-package.mjs'],
-  'src/core/values/shown-text.ts',
+  'src/core/values/printable-text.ts',
   ...['src', 'package.json', 'tsconfig.json'].map((name) => `clients/typescript/${name}`),
   ...['build.mjs', 'package.json', 'package-lock.json', 'tsconfig.json', 'src'].map((name) => `clients/cli/${name}`),
 ];

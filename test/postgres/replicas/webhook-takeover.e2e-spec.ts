@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { EntryReader } from '../../../src/ledger/reading/entry-reader';
-import { DeliveryProgressStore } from '../../../src/evidence/webhooks/delivery/delivery-progress-store';
+import { DeliveryProgressStore } from '../../../src/evidence/webhooks/delivery/delivery-position-store';
 import { createTestApp, type TestApp } from '../../support/application/create-test-app';
 import { createEntity } from '../../support/application/factories';
 import { send } from '../../support/application/send';

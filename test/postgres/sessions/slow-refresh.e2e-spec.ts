@@ -1,7 +1,7 @@
 import { Injectable, Module, type OnModuleInit } from '@nestjs/common';
 import { LedgerModule } from '../../../src/ledger/ledger.module';
 import { LedgerService } from '../../../src/ledger/ledger.service';
-import { LiveRows } from '../../../src/ledger/live-rows';
+import { RowProjection } from '../../../src/ledger/projections';
 import { POLICY, type Policy } from '../../../src/governance/policies/policy.entity';
 import { createTestApp, type TestApp } from '../../support/application/create-test-app';
 import { createPolicy, issueKey } from '../../support/application/factories';
@@ -18,7 +18,7 @@ class SlowMemory implements OnModuleInit {
   private release: () => void = () => undefined;
   private readonly released = new Promise<void>((resolve) => (this.release = resolve));
 
-  private readonly rows: LiveRows<Policy>;
+  private readonly rows: RowProjection<Policy>;
 
   constructor(private readonly ledger: LedgerService) {
     this.begun = new Promise((resolve) => (this.begin = resolve));
@@ -26,7 +26,7 @@ class SlowMemory implements OnModuleInit {
       this.begin();
       await this.released;
     };
-    this.rows = new LiveRows<Policy>({ kind: POLICY, status: 'active', actions: ['policy.created'], keep });
+    this.rows = new RowProjection<Policy>({ kind: POLICY, status: 'active', actions: ['policy.created'], keep });
   }
 
   async onModuleInit(): Promise<void> {

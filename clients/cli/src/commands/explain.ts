@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { type Asked, matchedConditions, missingLines, nearText } from '../condition-text.js';
+import { type ConditionInput, matchedConditions, missingLines, nearText } from '../condition-text.js';
 import { isCovering } from '../covering-stops.js';
 import { seenBy } from '../decision-text.js';
 import { jsonObject } from '../json-option.js';
@@ -55,7 +55,7 @@ async function explain(
 async function printVerdict(
   governance: GovernanceClient,
   { effect, reason, policies, approval, grantId }: Schemas['EvaluationResponse'],
-  asked: Asked,
+  asked: ConditionInput,
 ): Promise<void> {
   const isRestricted = policies.length > 0 && effect !== 'allow';
   const isReader = isRestricted && (await seenBy(governance))('read');
@@ -70,7 +70,7 @@ async function printVerdict(
 }
 
 /** What a policy that restricts is for, and what its conditions saw: the answer itself does not say why it matched. */
-async function printRules(governance: GovernanceClient, id: string, asked: Asked): Promise<void> {
+async function printRules(governance: GovernanceClient, id: string, asked: ConditionInput): Promise<void> {
   const { description, conditions } = await governance.get('/api/v1/policies/{id}', { path: { id }, query: {} });
   const text = description.trim().replace(/\s+/g, ' ');
   if (text !== '') printLine(plain(`    ${text}`));

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { printLine, styled } from '../output.js';
-import { answerTo } from '../question.js';
+import { prompt } from '../question.js';
 import { SERVICE_OPTION, serviceFolder, type ServiceOption, startTemporaryService } from '../service-program.js';
 import { type Stage, STEPS } from '../tour/steps.js';
 import { GovernanceClient } from '../../../typescript/src/index.js';
@@ -56,5 +56,5 @@ function heading(number: number, title: string, explains: string): void {
 }
 
 async function waitForEnter(): Promise<void> {
-  await answerTo(styled('dim', '\n[Enter] '));
+  await prompt(styled('dim', '\n[Enter] '));
 }

@@ -1,6 +1,6 @@
 import { Transform, type TransformCallback, type Readable, type Writable } from 'node:stream';
 import { isJSONRPCNotification, isJSONRPCRequest, isJSONRPCResponse } from '@modelcontextprotocol/server';
-import { doubtfulNumberIn } from '../changed-number.js';
+import { doubtfulNumberIn } from '../unsafe-number.js';
 import { LARGEST_MESSAGE, messagesIn, parsed } from './servers/messages.js';
 
 const [OPENING, NEWLINE] = [0x5b, 0x0a];

@@ -12,7 +12,7 @@ import { NestedTooDeepError } from '../../../typescript/src/plain-json.js';
 import { waitingText } from '../decision-text.js';
 import { refusalText } from '../refusal-text.js';
 import { SettingsError } from '../settings.js';
-import { type Answers, endedText, pendingText, ReportedFailure } from './answers.js';
+import { type Answers, endedText, pendingText, ReportedFailure } from './tool-results.js';
 import type { Passing } from './servers/governed-server.js';
 import { UnclearCallError } from './mapping.js';
 import { CallProgress } from './progress.js';
@@ -160,7 +160,7 @@ async function approvalOf(
   waiting.set(id, calls);
   const saying = progress.startWaiting(`${name} waits for the decision ${String(asked.decisionId)}.`);
   try {
-    return await governance.decided(asked, { wait: hold, signal });
+    return await governance.waitForDecision(asked, { wait: hold, signal });
   } catch (error) {
     const isLast = calls.count === 1 && calls.hasOpened && !promised.has(id);
     if (signal.aborted && isLast) await withdraw(governance, id);

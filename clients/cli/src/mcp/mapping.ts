@@ -1,4 +1,4 @@
-import { changedNumberText, doubtfulNumberIn } from '../changed-number.js';
+import { changedNumberText, doubtfulNumberIn } from '../unsafe-number.js';
 import { readJsonFile } from '../json-file.js';
 import { SettingsError } from '../settings.js';
 
@@ -21,7 +21,7 @@ export interface Mapping {
 }
 
 /** A tool, or a prompt, of a governed server. */
-export interface Named {
+export interface ItemName {
   /** The server, as resources have it. */
   readonly server: string;
   /** As the server calls it. */
@@ -129,7 +129,7 @@ function text(value: unknown, place: string): string {
  * @throws UnclearCallError where the mapping takes the resource from an argument that the call does not have, where it leaves
  * action or resource to a name that cannot be one, or where a number may have changed on its way.
  */
-export function requestOf(mapping: Mapping, tool: Named, given: Arguments | undefined): ToolRequest {
+export function requestOf(mapping: Mapping, tool: ItemName, given: Arguments | undefined): ToolRequest {
   const { server, name, shown } = tool;
   const { action, resourceType = 'tool', resourceId, resourceArgument } = mapping.tools.get(shown) ?? {};
   const id = resourceArgument === undefined ? resourceId : resourceIn(given, shown, resourceArgument);
@@ -143,7 +143,7 @@ export function requestOf(mapping: Mapping, tool: Named, given: Arguments | unde
 }
 
 /** @throws UnclearCallError as `requestOf` */
-export function promptRequestOf({ server, name }: Named, given: Arguments | undefined): ToolRequest {
+export function promptRequestOf({ server, name }: ItemName, given: Arguments | undefined): ToolRequest {
   if (!isPlainTool(name)) throw unnameable(name, 'The server has to give the prompt another.');
   return { action: 'get-prompt', resourceType: 'prompt', resourceId: `${server}/${name}`, ...parametersOf(given) };
 }
@@ -190,13 +190,13 @@ function parametersOf(given: Arguments | undefined): { parameters?: Arguments } 
 }
 
 /** Whether action and resource of a tool can be said: its name can be a part of them, or the mapping has both. */
-export function isNameable({ tools }: Mapping, { name, shown }: Named): boolean {
+export function isNameable({ tools }: Mapping, { name, shown }: ItemName): boolean {
   const { action, resourceId, resourceArgument } = tools.get(shown) ?? {};
   return PLAIN_TOOL.test(name) || (action !== undefined && (resourceId ?? resourceArgument) !== undefined);
 }
 
 /** Whether the resource is known only once the tool is called. */
-export function takesResourceFromArgument({ tools }: Mapping, { shown }: Named): boolean {
+export function takesResourceFromArgument({ tools }: Mapping, { shown }: ItemName): boolean {
   return tools.get(shown)?.resourceArgument !== undefined;
 }
 

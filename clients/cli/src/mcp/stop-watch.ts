@@ -9,7 +9,7 @@ const WAIT = 50;
 const PAUSE = 5_000;
 const LONGEST_PAGE = 1_000;
 
-type Asked = ToolRequest & { readonly agent: string };
+type RunningCall = ToolRequest & { readonly agent: string };
 
 export interface StopsSource {
   readonly url: string;
@@ -25,7 +25,7 @@ export class StoppedError extends Error {}
  * suspended, the service tells that key of no stop, so all calls are cancelled.
  */
 export class StopWatch {
-  private readonly calls = new Map<AbortController, Asked>();
+  private readonly calls = new Map<AbortController, RunningCall>();
   private readonly ending = new AbortController();
   private isWatching = false;
 
@@ -35,7 +35,7 @@ export class StopWatch {
   ) {}
 
   /** Runs a call with a signal that fires when it is stopped: from before it is authorised, so that no stop falls between. */
-  async during<Result>(asked: Asked, call: (stopped: AbortSignal) => Promise<Result>): Promise<Result> {
+  async during<Result>(asked: RunningCall, call: (stopped: AbortSignal) => Promise<Result>): Promise<Result> {
     const controller = new AbortController();
     this.calls.set(controller, asked);
     if (!this.isWatching) void this.watch();
@@ -97,7 +97,7 @@ export class StopWatch {
   }
 
   /** As the service says. Of an agent that is suspended it says nothing more than that. */
-  private async isStopped({ agent, action, resourceType, resourceId }: Asked): Promise<boolean> {
+  private async isStopped({ agent, action, resourceType, resourceId }: RunningCall): Promise<boolean> {
     const body = { agent, open: true, requests: [{ action, resourceType, resourceId }] };
     const { results } = (await this.governance.post('/api/v1/policies/evaluate', {
       body,

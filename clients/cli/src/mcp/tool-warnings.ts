@@ -1,7 +1,7 @@
 import { plain, printError } from '../output.js';
 import { isSlip } from '../similar-names.js';
 import { isNameable, type Mapping } from './mapping.js';
-import type { Found, Servers } from './servers/servers.js';
+import type { ListedItem, Servers } from './servers/servers.js';
 
 /** Names that the model APIs of clients take: others refuse all tools of a client for one such name. */
 const MODEL_NAME = /^[\w-]*$/;
@@ -16,7 +16,7 @@ export class ToolWarnings {
   constructor(private readonly mapping: Mapping) {}
 
   /** @param tools all that the servers list */
-  report(servers: Servers, tools: readonly Found<unknown>[]): void {
+  report(servers: Servers, tools: readonly ListedItem<unknown>[]): void {
     this.reportUnknown(servers, tools);
     for (const tool of tools) {
       const fault = modelNameFault(tool.shown);
@@ -32,7 +32,7 @@ export class ToolWarnings {
    * What was meant by a name that no tool has is governed as if there were no mapping, and a policy on its resource passes it by. It is
    * not a fault of the mapping, as a server may have more tools later.
    */
-  private reportUnknown(servers: Servers, tools: readonly Found<unknown>[]): void {
+  private reportUnknown(servers: Servers, tools: readonly ListedItem<unknown>[]): void {
     const shown = new Set(tools.map((tool) => tool.shown));
     const answering = new Set(tools.map(({ server }) => server));
     for (const name of this.mapping.tools.keys()) {

@@ -1,6 +1,6 @@
 import { extname } from 'node:path';
 import { type Document, isNode, isScalar, LineCounter, parseDocument, visit, type YAMLMap } from 'yaml';
-import { changedNumberIn, changedNumberText } from '../changed-number.js';
+import { changedNumberIn, changedNumberText } from '../unsafe-number.js';
 
 /** Aliases may expand to more than fits in memory, and each is looked for in the whole file. */
 const MOST_ALIASES = 100;

@@ -7,7 +7,7 @@ import { useFeed } from '../../api/use-feed.js';
 import { useNames } from '../../api/use-names.js';
 import { useDisclosure } from '../../ui/disclosure.js';
 import { focusScreen } from '../../ui/focus.js';
-import { counted, listText, revealed, revealedProse } from '../../ui/format.js';
+import { counted, listText, showInvisible, revealedProse } from '../../ui/format.js';
 import { Problem } from '../../ui/parts.js';
 import { At } from '../../ui/time.js';
 
@@ -86,8 +86,8 @@ function Stopped({ stop, lifted }: { readonly stop: Stop; readonly lifted: () =>
   return (
     <>
       <bdi>{agentId === null ? 'Every agent' : nameOf(agentId)}</bdi>
-      {role === null ? '' : ` with the role ${revealed(role)}`}
-      {actions.length === 0 ? ', every action' : `, ${listText(actions.map(revealed), 'and')}`}, since{' '}
+      {role === null ? '' : ` with the role ${showInvisible(role)}`}
+      {actions.length === 0 ? ', every action' : `, ${listText(actions.map(showInvisible), 'and')}`}, since{' '}
       <At at={stop.createdAt} />: {revealedProse(stop.reason)}{' '}
       {has('review') ? (
         <button type="button" {...button}>

@@ -5,7 +5,7 @@ import { useNames } from '../../api/use-names.js';
 import { useSession } from '../../api/session.js';
 import type { Execution } from '../../api/types.js';
 import { Erased } from '../../ui/erased.js';
-import { revealed, revealedProse, words } from '../../ui/format.js';
+import { showInvisible, revealedProse, words } from '../../ui/format.js';
 import { Json } from '../../ui/json.js';
 import { Link } from '../../ui/link.js';
 import { Badge, Needs, Panel, When } from '../../ui/parts.js';
@@ -47,10 +47,11 @@ function View({ execution }: { readonly execution: Execution }): JSX.Element {
     <div class="decision">
       <header class="decision-head">
         <h1>
-          <bdi>{nameOf(agentId)}</bdi> <span class="quiet">asked to</span> <bdi class="exact">{revealed(action)}</bdi>{' '}
-          <span class="quiet">on</span> <bdi class="exact">{revealed(resourceType)}</bdi>{' '}
+          <bdi>{nameOf(agentId)}</bdi> <span class="quiet">asked to</span>{' '}
+          <bdi class="exact">{showInvisible(action)}</bdi> <span class="quiet">on</span>{' '}
+          <bdi class="exact">{showInvisible(resourceType)}</bdi>{' '}
           <bdi class="exact">
-            <WithNames of={revealed(resourceId)} />
+            <WithNames of={showInvisible(resourceId)} />
           </bdi>
         </h1>
         <p class="facts">

@@ -1,5 +1,5 @@
 import type { AuditEntry } from '../../api/types.js';
-import { revealed, revealedProse, words } from '../../ui/format.js';
+import { showInvisible, revealedProse, words } from '../../ui/format.js';
 
 /** What the service records, for people. */
 export const SENTENCES: Readonly<Record<string, string>> = {
@@ -91,15 +91,15 @@ export function aboutText(
 ): string {
   const { action: asked, resourceType, resourceId, policies } = details ?? {};
   const isComplete = [asked, resourceType, resourceId].every((part) => typeof part === 'string');
-  if (isComplete) return revealed(`${String(asked)} on ${String(resourceType)}/${String(resourceId)}`);
+  if (isComplete) return showInvisible(`${String(asked)} on ${String(resourceType)}/${String(resourceId)}`);
   if (action.startsWith('policy.')) return policyText(policies);
   if (/^(?:api_key|passkey)\./.test(action)) return agentId === null ? '' : `for ${nameOf(agentId)}`;
-  return revealed(entityId ?? '');
+  return showInvisible(entityId ?? '');
 }
 
 function policyText(policies: unknown): string {
   const [policy] = (Array.isArray(policies) ? policies : []) as readonly Readonly<Record<string, unknown>>[];
-  return policy === undefined ? '' : revealed(`${String(policy['name'])} ${String(policy['version'])}`);
+  return policy === undefined ? '' : showInvisible(`${String(policy['name'])} ${String(policy['version'])}`);
 }
 
 /**
@@ -136,8 +136,8 @@ export function actorText(
   if (actor.type === 'system') return 'the service';
   if (actor.type === 'agent') return nameOf(actor.id);
   // An issuer has no fragment, but a subject may contain any character.
-  if (actor.type === 'token') return revealed(actor.id.slice(actor.id.indexOf('#') + 1));
-  if (actor.type === 'slack') return doer === null ? revealed(actor.id) : `${nameOf(doer)} (Slack)`;
+  if (actor.type === 'token') return showInvisible(actor.id.slice(actor.id.indexOf('#') + 1));
+  if (actor.type === 'slack') return doer === null ? showInvisible(actor.id) : `${nameOf(doer)} (Slack)`;
   if (actor.id === 'env') return doer === null ? 'the operator' : `${nameOf(doer)} (operator's key)`;
   const key = `key ${actor.id.slice(-6)}`;
   // A key that is bound to no agent may name any.

@@ -5,7 +5,7 @@ import { useLoad } from '../../api/load.js';
 import { type Session, useSession } from '../../api/session.js';
 import type { Agent, Evaluation, Policy } from '../../api/types.js';
 import { focusScreen } from '../../ui/focus.js';
-import { counted, listText, revealed, revealedProse, words } from '../../ui/format.js';
+import { counted, listText, showInvisible, revealedProse, words } from '../../ui/format.js';
 import { Link } from '../../ui/link.js';
 import { Badge, Needs, Panel, When } from '../../ui/parts.js';
 import { At } from '../../ui/time.js';
@@ -74,7 +74,7 @@ function View({ agent, changed }: ViewProps): JSX.Element {
     <div class="decision">
       <header>
         <h1>
-          <bdi>{revealed(name)}</bdi>
+          <bdi>{showInvisible(name)}</bdi>
         </h1>
         <p class="facts">
           <Badge value={kind} text={kind === 'human' ? 'person' : 'machine'} />
@@ -88,9 +88,9 @@ function View({ agent, changed }: ViewProps): JSX.Element {
         {description === '' ? null : <p class="text">{revealedProse(description)}</p>}
         <dl class="pairs">
           <dt>Roles</dt>
-          <dd>{roles.length === 0 ? 'none' : revealed(roles.join(', '))}</dd>
+          <dd>{roles.length === 0 ? 'none' : showInvisible(roles.join(', '))}</dd>
           <dt>Capabilities</dt>
-          <dd>{capabilities.length === 0 ? 'none' : revealed(capabilities.join(', '))}</dd>
+          <dd>{capabilities.length === 0 ? 'none' : showInvisible(capabilities.join(', '))}</dd>
           {isObserved(observeUntil) ? (
             <>
               <dt>Observed</dt>
@@ -141,12 +141,12 @@ function RightsView({ of: { rights, policiesLeft, samplesLeft } }: { readonly of
       <ul class="history">
         {rights.map(({ sample: { action, shown, conditional }, effect, reason }) => (
           <li key={`${action} ${shown}`}>
-            <Badge value={effect} /> <strong>{revealed(action)}</strong> <code>{revealed(shown)}</code>
+            <Badge value={effect} /> <strong>{showInvisible(action)}</strong> <code>{showInvisible(shown)}</code>
             {reason === null || reason === 'approval_required' ? null : <small>{words(reason)}</small>}
             {conditional.length === 0 ? null : (
               <small>
                 Other requests, or later ones, may be answered differently because of{' '}
-                {revealed(listText([...new Set(conditional.map(({ name }) => name))], 'and'))}.
+                {showInvisible(listText([...new Set(conditional.map(({ name }) => name))], 'and'))}.
               </small>
             )}
           </li>

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { useFeed } from '../../api/use-feed.js';
 import { useLoad } from '../../api/load.js';
 import { useSession } from '../../api/session.js';
-import { counted, revealed, revealedProse } from '../../ui/format.js';
+import { counted, showInvisible, revealedProse } from '../../ui/format.js';
 import { Link } from '../../ui/link.js';
 import { ListEnd, PAGE } from '../../ui/list-end.js';
 import { Badge, Empty, Needs, When } from '../../ui/parts.js';
@@ -41,12 +41,12 @@ export function Agents(): JSX.Element {
                       <Badge value={kind} text={kind === 'human' ? 'person' : 'machine'} />
                       <span class="row-what">
                         <strong>
-                          <bdi>{revealed(name)}</bdi>
+                          <bdi>{showInvisible(name)}</bdi>
                         </strong>
                         <span class="row-who">{revealedProse(description)}</span>
                       </span>
                       <span class="row-state">
-                        <span>{roles.length === 0 ? 'no roles' : revealed(roles.join(', '))}</span>
+                        <span>{roles.length === 0 ? 'no roles' : showInvisible(roles.join(', '))}</span>
                         {status === 'active' ? null : <span class="urgent">{status}</span>}
                         {isObserved(observeUntil) ? <span class="urgent">observed</span> : null}
                       </span>

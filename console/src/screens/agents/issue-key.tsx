@@ -4,7 +4,7 @@ import type { Scope } from '../../api/types.js';
 import { AgentField } from '../../ui/agent-field.js';
 import { useDisclosure } from '../../ui/disclosure.js';
 import { textOf, useFormSending } from '../../ui/form-sending.js';
-import { revealed } from '../../ui/format.js';
+import { showInvisible } from '../../ui/format.js';
 import { Problem } from '../../ui/parts.js';
 import { type IssuedKeys, useUnsavedKeys } from '../../ui/unsaved-keys.js';
 
@@ -87,8 +87,8 @@ export function IssueKey({ done }: { readonly done: () => void }): JSX.Element {
 
 function shownOnce({ name, secret }: { readonly name: string; readonly secret: string }): IssuedKeys {
   return {
-    title: `The key ${revealed(name)} is issued. Its secret is shown only once:`,
+    title: `The key ${showInvisible(name)} is issued. Its secret is shown only once:`,
     advice: 'copy it now and give it to its holder.',
-    keys: [{ name: revealed(name), secret }],
+    keys: [{ name: showInvisible(name), secret }],
   };
 }

@@ -6,7 +6,7 @@ import { useNames } from '../../api/use-names.js';
 import { useSession } from '../../api/session.js';
 import type { Key } from '../../api/types.js';
 import { focusScreen } from '../../ui/focus.js';
-import { counted, listText, revealed } from '../../ui/format.js';
+import { counted, listText, showInvisible } from '../../ui/format.js';
 import { ListEnd, PAGE } from '../../ui/list-end.js';
 import { Badge, Empty, Problem, When } from '../../ui/parts.js';
 import { At } from '../../ui/time.js';
@@ -93,11 +93,11 @@ function KeyRow({
         <Badge value={status} />
         <span class="row-what">
           <strong>
-            <bdi>{revealed(name)}</bdi>
+            <bdi>{showInvisible(name)}</bdi>
           </strong>
           <span class="row-who">
             {agentId === null ? 'not bound to an agent' : `acts as ${nameOf(agentId)}`}
-            {principals.length === 0 ? '' : `, on behalf of ${listText(principals.map(revealed), 'or')}`} ·{' '}
+            {principals.length === 0 ? '' : `, on behalf of ${listText(principals.map(showInvisible), 'or')}`} ·{' '}
             {scopes.join(', ')}
           </span>
           <code class="hash">{prefix}…</code>
@@ -123,7 +123,7 @@ function KeyRow({
                 ref={button}
                 type="button"
                 onClick={() => setAsks(true)}
-                aria-label={`Revoke the key ${revealed(name)}`}
+                aria-label={`Revoke the key ${showInvisible(name)}`}
               >
                 Revoke
               </button>

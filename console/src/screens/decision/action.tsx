@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useNames } from '../../api/use-names.js';
-import { revealed, revealedProse } from '../../ui/format.js';
+import { showInvisible, revealedProse } from '../../ui/format.js';
 import { Json } from '../../ui/json.js';
 import { Panel } from '../../ui/parts.js';
 import type { Execution } from '../../api/types.js';
@@ -24,7 +24,7 @@ export function Action({ of: { decision, execution }, given }: ActionProps): JSX
         {execution === null ? (
           <>
             <dt>Type</dt>
-            <dd class="exact">{revealed(decision.type)}</dd>
+            <dd class="exact">{showInvisible(decision.type)}</dd>
             {decision.description === '' ? null : (
               <>
                 <dt>Description</dt>
@@ -39,11 +39,11 @@ export function Action({ of: { decision, execution }, given }: ActionProps): JSX
           <>
             <dt>Action</dt>
             <dd>
-              <code>{revealed(execution.action)}</code>
+              <code>{showInvisible(execution.action)}</code>
             </dd>
             <dt>Resource</dt>
             <dd>
-              <code>{revealed(`${execution.resourceType}/${execution.resourceId}`)}</code>
+              <code>{showInvisible(`${execution.resourceType}/${execution.resourceId}`)}</code>
             </dd>
             <ForWhom of={execution} />
           </>
@@ -86,7 +86,7 @@ export function ForWhom({ of: { onBehalfOf, run } }: { readonly of: Execution })
       {run ? (
         <>
           <dt>Run</dt>
-          <dd class="exact">{revealed(run)}</dd>
+          <dd class="exact">{showInvisible(run)}</dd>
         </>
       ) : null}
     </>

@@ -1,19 +1,19 @@
 import { type Change, isEqual } from '../../api/load.js';
 import type { Claim, Entity } from '../../api/types.js';
-import { counted, revealed } from '../../ui/format.js';
+import { counted, showInvisible } from '../../ui/format.js';
 import type { Difference, Scrutiny } from './confirm.js';
 import { evidenceIn, isDoubtful } from './evidence.js';
-import type { ClaimPage, KnownEntity, Meant } from './meant.js';
+import type { ClaimPage, EntityWithClaims, MentionedEntity } from './mentioned-entities.js';
 
 /** Whether the entities that a request means are as they are shown. */
-export function areAsMeant(now: readonly Meant[], shown: readonly Meant[] | null): boolean {
+export function areAsMeant(now: readonly MentionedEntity[], shown: readonly MentionedEntity[] | null): boolean {
   return shown !== null && isEqual(now.map(shownOf), shown.map(shownOf));
 }
 
 /** The same for what is known about them, as far as the scrutiny asks. `given`: the values in the request, as text. */
 export function isAsKnown(
-  now: readonly KnownEntity[],
-  shown: readonly KnownEntity[] | null,
+  now: readonly EntityWithClaims[],
+  shown: readonly EntityWithClaims[] | null,
   scrutiny: Scrutiny,
   given: ReadonlySet<string>,
 ): boolean {
@@ -23,11 +23,11 @@ export function isAsKnown(
 }
 
 /** What a person sees of an entity. */
-function shownOf(meant: Meant): unknown {
+function shownOf(meant: MentionedEntity): unknown {
   return typeof meant === 'string' ? meant : [meant.id, meant.type, meant.name, meant.properties];
 }
 
-function allOf({ id, found }: KnownEntity): unknown {
+function allOf({ id, found }: EntityWithClaims): unknown {
   return found === null
     ? id
     : [shownOf(found.entity), found.claims.total, newestOf(found.claims), idsOf(found.claims.data)];
@@ -60,19 +60,19 @@ export function newestOf({ data, latest }: ClaimPage): string {
 }
 
 /** What is different about the entities that a request means. */
-export function meantDifferences({ shown, now }: Change<readonly Meant[]>): readonly Difference[] {
+export function meantDifferences({ shown, now }: Change<readonly MentionedEntity[]>): readonly Difference[] {
   const [before, after] = [entitiesById(shown ?? []), entitiesById(now)];
   const gone = [...before.values()].filter(({ id }) => !after.has(id));
   const words = [
     ...[...after.values()].flatMap((one) => entityChanges(before.get(one.id), one)),
-    ...gone.map(({ name }) => `${revealed(name)}, which it no longer means`),
+    ...gone.map(({ name }) => `${showInvisible(name)}, which it no longer means`),
   ];
   return (words.length === 0 ? ['which entities the request means'] : words).map(asChange);
 }
 
 /** What is different about what is known. `given`: the values in the request, as text. */
 export function knownDifferences(
-  { shown, now }: Change<readonly KnownEntity[]>,
+  { shown, now }: Change<readonly EntityWithClaims[]>,
   given: ReadonlySet<string>,
 ): readonly Difference[] {
   const differences = now.flatMap(({ id, found }, index) => {
@@ -91,31 +91,31 @@ function asChange(words: string): Difference {
   return { words, isAddition: false };
 }
 
-function entitiesById(meant: readonly Meant[]): ReadonlyMap<string, Entity> {
+function entitiesById(meant: readonly MentionedEntity[]): ReadonlyMap<string, Entity> {
   return new Map(meant.flatMap((one) => (typeof one === 'string' ? [] : [[one.id, one] as const])));
 }
 
 function entityChanges(before: Entity | undefined, now: Entity): readonly string[] {
-  const name = revealed(now.name);
+  const name = showInvisible(now.name);
   if (before === undefined) return [`${name}, which was not registered`];
   const [old, current] = [before.properties, now.properties] as const;
   const names = [...new Set([...Object.keys(old), ...Object.keys(current)])];
-  const properties = names.filter((property) => !isEqual(old[property], current[property])).map(revealed);
-  const renamed = before.name === now.name ? [] : [`the name of ${name}, formerly ${revealed(before.name)}`];
-  const retyped = before.type === now.type ? [] : [`the type of ${name}, formerly ${revealed(before.type)}`];
+  const properties = names.filter((property) => !isEqual(old[property], current[property])).map(showInvisible);
+  const renamed = before.name === now.name ? [] : [`the name of ${name}, formerly ${showInvisible(before.name)}`];
+  const retyped = before.type === now.type ? [] : [`the type of ${name}, formerly ${showInvisible(before.type)}`];
   return [...renamed, ...retyped, ...properties.map((property) => `${property} of ${name}`)];
 }
 
 function claimDifferences(
   before: ClaimPage | undefined,
-  { entity, claims }: NonNullable<KnownEntity['found']>,
+  { entity, claims }: NonNullable<EntityWithClaims['found']>,
   given: ReadonlySet<string>,
 ): readonly Difference[] {
   if (before === undefined) return [];
   const newest = newestOf(before);
   const fresh = [...(claims.latest ?? claims.data)].filter(({ id }) => id > newest).length;
   const gone = before.total + fresh - claims.total;
-  const about = `about ${revealed(entity.name)}`;
+  const about = `about ${showInvisible(entity.name)}`;
   const isAddition = gone <= 0 && isContinued(before, claims) && isEqual(usesOf(before, given), usesOf(claims, given));
   return [
     ...(fresh === 0 ? [] : [{ words: `${counted(fresh, 'new claim')} ${about}`, isAddition }]),

@@ -7,7 +7,7 @@ import { useSession } from '../../api/session.js';
 import type { Decision } from '../../api/types.js';
 import { Erased } from '../../ui/erased.js';
 import { focusScreen } from '../../ui/focus.js';
-import { revealed } from '../../ui/format.js';
+import { showInvisible } from '../../ui/format.js';
 import { HiddenContext, useHiddenParts } from '../../ui/hidden.js';
 import { Link } from '../../ui/link.js';
 import { Badge, Needs, Panel, When } from '../../ui/parts.js';
@@ -22,7 +22,7 @@ import { useCommentEnd } from './comment.js';
 import { allEnded, ConfirmContext, type Difference, type Scrutiny, useChecks } from './confirm.js';
 import { History } from './history.js';
 import { Instead } from './instead.js';
-import { loadMeant } from './meant.js';
+import { loadMeant } from './mentioned-entities.js';
 import { Outcome } from './outcome.js';
 import { Reviewers } from './reviewers.js';
 import { Settle } from './settle.js';
@@ -194,14 +194,14 @@ function Head({ of: { decision, execution } }: { readonly of: Case }): JSX.Eleme
     <header class="decision-head">
       <h1>
         {execution === null ? (
-          <bdi class={executionId === null ? undefined : 'exact'}>{revealed(isErased ? type : title)}</bdi>
+          <bdi class={executionId === null ? undefined : 'exact'}>{showInvisible(isErased ? type : title)}</bdi>
         ) : (
           <>
             <bdi>{agent}</bdi> <span class="quiet">{status === 'proposed' ? 'wants to' : 'wanted to'}</span>{' '}
-            <bdi class="exact">{revealed(execution.action)}</bdi> <span class="quiet">on</span>{' '}
-            <bdi class="exact">{revealed(execution.resourceType)}</bdi>{' '}
+            <bdi class="exact">{showInvisible(execution.action)}</bdi> <span class="quiet">on</span>{' '}
+            <bdi class="exact">{showInvisible(execution.resourceType)}</bdi>{' '}
             <bdi class="exact">
-              <WithNames of={revealed(execution.resourceId)} />
+              <WithNames of={showInvisible(execution.resourceId)} />
             </bdi>
           </>
         )}

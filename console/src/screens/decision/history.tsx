@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import type { Loaded } from '../../api/load.js';
-import { counted, revealed } from '../../ui/format.js';
+import { counted, showInvisible } from '../../ui/format.js';
 import { jsonText } from '../../ui/json.js';
 import { Link } from '../../ui/link.js';
 import { Badge, Panel, When } from '../../ui/parts.js';
@@ -22,7 +22,7 @@ export function History({ history }: { readonly history: Loaded<Past> }): JSX.El
                   <li key={id}>
                     <Badge value={outcome} />{' '}
                     <Link to={`executions/${id}`} class="exact">
-                      {revealed(action)}
+                      {showInvisible(action)}
                     </Link>{' '}
                     <Ago at={createdAt} />
                     <code class="excerpt">{jsonText(parameters, 0)}</code>

@@ -3,7 +3,7 @@ import type { Loaded } from '../../api/load.js';
 import { useNames } from '../../api/use-names.js';
 import { useSession } from '../../api/session.js';
 import type { Approver, Approvers, Decision } from '../../api/types.js';
-import { counted, listText, numberText, revealed, revealedProse } from '../../ui/format.js';
+import { counted, listText, numberText, showInvisible, revealedProse } from '../../ui/format.js';
 import { givenText } from '../../ui/grant-text.js';
 import { Badge, Needs, Panel, When } from '../../ui/parts.js';
 import { Ago } from '../../ui/time.js';
@@ -111,7 +111,8 @@ interface EligibleProps {
 
 function Eligible({ approvers: { data, total, feasible }, showMore }: EligibleProps): JSX.Element {
   const { me } = useSession();
-  const nameOf = ({ agentId, name }: Approver): string => `${revealed(name)}${agentId === me.agentId ? ' (you)' : ''}`;
+  const nameOf = ({ agentId, name }: Approver): string =>
+    `${showInvisible(name)}${agentId === me.agentId ? ' (you)' : ''}`;
   const able = data.filter((approver) => approver.able);
   const others = data.filter((approver) => !approver.able);
   return (

@@ -4,7 +4,7 @@ import { useLoad } from '../../api/load.js';
 import { useSession } from '../../api/session.js';
 import { type Approvers, type Decision, GovernanceError } from '../../api/types.js';
 import { argumentsIn } from '../../api/typed-json.js';
-import { counted, isoDurationText, revealed, revealedJson } from '../../ui/format.js';
+import { counted, isoDurationText, showInvisible, revealedJson } from '../../ui/format.js';
 import { Link } from '../../ui/link.js';
 import { Options } from '../../ui/options.js';
 import { Needs, Panel, Problem } from '../../ui/parts.js';
@@ -194,7 +194,7 @@ function Choice({ decision, parameters, approvers, missing, differences, changed
           ) : null}
           <select value={approverId} onChange={(event) => setChosen(event.currentTarget.value)}>
             {approverId === '' ? <option value="">choose one of them</option> : null}
-            <Options of={able.map(({ agentId, name }) => [agentId, revealed(name)])} />
+            <Options of={able.map(({ agentId, name }) => [agentId, showInvisible(name)])} />
           </select>
         </label>
       ) : null}

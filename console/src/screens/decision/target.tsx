@@ -8,11 +8,11 @@ import { counted } from '../../ui/format.js';
 import { useHidden } from '../../ui/hidden.js';
 import { isAsKnown, knownDifferences } from './changes.js';
 import { useConfirm } from './confirm.js';
-import { Known } from './known.js';
-import { batchesOf, type KnownEntity, loadKnown, type Meant } from './meant.js';
+import { Known } from './entity-claims.js';
+import { batchesOf, type EntityWithClaims, loadKnown, type MentionedEntity } from './mentioned-entities.js';
 
 interface TargetProps {
-  readonly target: Loaded<readonly Meant[]>;
+  readonly target: Loaded<readonly MentionedEntity[]>;
   readonly isAllowed: boolean;
   /** The values of the request. */
   readonly given: unknown;
@@ -23,7 +23,7 @@ export function Target({ target, isAllowed, given }: TargetProps): JSX.Element {
   const [looks, setLooks] = useState(1);
   /** What was shown until it turned out to be different, by id: a batch is mounted anew when its entities change. */
   const [before, setBefore] = useState<Before>(new Map());
-  const remember = useCallback((shown: readonly KnownEntity[]) => {
+  const remember = useCallback((shown: readonly EntityWithClaims[]) => {
     setBefore((now) => new Map([...now, ...shown.map((one) => [one.id, one] as const)]));
   }, []);
   const meant = target.data ?? [];
@@ -58,13 +58,13 @@ export function Target({ target, isAllowed, given }: TargetProps): JSX.Element {
   );
 }
 
-type Before = ReadonlyMap<string, KnownEntity>;
+type Before = ReadonlyMap<string, EntityWithClaims>;
 
 interface BatchProps {
-  readonly of: readonly Meant[];
+  readonly of: readonly MentionedEntity[];
   readonly given: ReadonlySet<string>;
   readonly before: Before;
-  readonly remember: (shown: readonly KnownEntity[]) => void;
+  readonly remember: (shown: readonly EntityWithClaims[]) => void;
 }
 
 /** Entities that are looked up together. */
@@ -90,7 +90,7 @@ function Batch({ of: meant, given, before, remember }: BatchProps): JSX.Element 
 }
 
 /** A key that changes with the members of a batch. */
-function keyOf(batch: readonly Meant[]): string {
+function keyOf(batch: readonly MentionedEntity[]): string {
   return batch.map((one) => (typeof one === 'string' ? one : `${one.id} ${one.revision}`)).join(' ');
 }
 

@@ -3,7 +3,7 @@ import { limitTexts } from '../../../../clients/typescript/src/limit-text.js';
 import type { Loaded } from '../../api/load.js';
 import { useNames } from '../../api/use-names.js';
 import type { Decision, Execution } from '../../api/types.js';
-import { counted, listText, revealed, revealedProse, words } from '../../ui/format.js';
+import { counted, listText, showInvisible, revealedProse, words } from '../../ui/format.js';
 import { jsonText } from '../../ui/json.js';
 import { Badge, Needs, Panel, When } from '../../ui/parts.js';
 import { PolicyName } from '../../ui/policy-name.js';
@@ -94,30 +94,30 @@ function ConditionView({ condition, parameters }: ConditionProps): JSX.Element {
     return (
       <li>
         {within ? `Within ${within}` : 'In the same run'} there was {value === true ? 'an' : 'no'} earlier{' '}
-        <code>{revealed(earlier)}</code>
+        <code>{showInvisible(earlier)}</code>
         {resource === 'same' ? ' on the same resource' : ''}
       </li>
     );
   if (parameter === undefined)
     return (
       <li>
-        The time in <code>{revealed(clock)}</code> {OPERATORS[op] ?? op} <code>{jsonText(value, 0)}</code>
+        The time in <code>{showInvisible(clock)}</code> {OPERATORS[op] ?? op} <code>{jsonText(value, 0)}</code>
         {when}
       </li>
     );
   if (claim !== undefined)
     return (
       <li>
-        <code>{revealed(parameter)}</code>, here <code>{shown(valueAt(parameters, parameter))}</code>, is supported by
-        claims of <code>{revealed(claim)}</code> with a confidence of at least <code>{jsonText(value, 0)}</code>, and no
-        other value is as sure
+        <code>{showInvisible(parameter)}</code>, here <code>{shown(valueAt(parameters, parameter))}</code>, is supported
+        by claims of <code>{showInvisible(claim)}</code> with a confidence of at least <code>{jsonText(value, 0)}</code>
+        , and no other value is as sure
       </li>
     );
   // What a `*` stands for is shown as the list that it is in.
   const [whole = parameter] = parameter.split('/*');
   return (
     <li>
-      <code>{revealed(parameter)}</code> {OPERATORS[op] ?? op} <Compared to={value} parameters={parameters} />
+      <code>{showInvisible(parameter)}</code> {OPERATORS[op] ?? op} <Compared to={value} parameters={parameters} />
       {'; here it is '}
       <code>{shown(valueAt(parameters, whole))}</code>
     </li>
@@ -134,7 +134,7 @@ function Compared({ to, parameters }: ComparedProps): JSX.Element {
   if (typeof parameter !== 'string') return <code>{jsonText(to, 0)}</code>;
   return (
     <>
-      <code>{revealed(parameter)}</code>, here <code>{shown(valueAt(parameters, parameter))}</code>
+      <code>{showInvisible(parameter)}</code>, here <code>{shown(valueAt(parameters, parameter))}</code>
     </>
   );
 }
@@ -154,7 +154,7 @@ function RuleView({ policy, execution }: { readonly policy: Rule; readonly execu
   return (
     <article class="rule">
       <h3>
-        <Badge value={effect} /> {revealed(name)} <small>version {revealed(version)}</small>
+        <Badge value={effect} /> {showInvisible(name)} <small>version {showInvisible(version)}</small>
       </h3>
       {description === '' ? null : <p class="text">{revealedProse(description)}</p>}
       {conditions.length === 0 ? (
@@ -213,7 +213,7 @@ function NotAllowed({ why: { now }, parameters }: NotAllowedProps): JSX.Element 
       {lost.length + near.length + limited.length === 0 ? <p>No policy in force allows it without approval.</p> : null}
       <ul>
         {limited.map((text) => (
-          <li key={text}>{revealed(text)}</li>
+          <li key={text}>{showInvisible(text)}</li>
         ))}
         {lost.map(({ policy, lostTo }) => (
           <li key={policy.id}>

@@ -5,7 +5,7 @@ import { useSession } from '../../api/session.js';
 import { useFeed } from '../../api/use-feed.js';
 import { go } from '../../app/router.js';
 import { textOf } from '../../ui/form-sending.js';
-import { counted, revealed } from '../../ui/format.js';
+import { counted, showInvisible } from '../../ui/format.js';
 import { Link } from '../../ui/link.js';
 import { Options } from '../../ui/options.js';
 import { PagesEnd } from '../../ui/pages-end.js';
@@ -47,10 +47,10 @@ export function Entities(): JSX.Element {
                 {data.map(({ id, type, name, createdAt }) => (
                   <li key={id}>
                     <Link to={`entities/${id}`} class="row">
-                      <span class="row-who exact">{revealed(type)}</span>
+                      <span class="row-who exact">{showInvisible(type)}</span>
                       <span class="row-what">
                         <strong>
-                          <bdi>{revealed(name)}</bdi>
+                          <bdi>{showInvisible(name)}</bdi>
                         </strong>
                         <code class="id">{id}</code>
                       </span>
@@ -93,7 +93,7 @@ function Search({ types, onSearch }: SearchProps): JSX.Element {
         Type
         <input name="type" list={list} maxLength={100} autocomplete="off" placeholder="Any" />
         <datalist id={list}>
-          <Options of={types.map((type) => [type, revealed(type)])} />
+          <Options of={types.map((type) => [type, showInvisible(type)])} />
         </datalist>
       </label>
       <label>

@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useLoad } from '../../api/load.js';
 import { useSession } from '../../api/session.js';
 import { useFeed } from '../../api/use-feed.js';
-import { counted, revealed } from '../../ui/format.js';
+import { counted, showInvisible } from '../../ui/format.js';
 import { Json } from '../../ui/json.js';
 import { Link } from '../../ui/link.js';
 import { Badge, Needs, Panel, When } from '../../ui/parts.js';
@@ -10,8 +10,8 @@ import { At } from '../../ui/time.js';
 import { Trail } from '../activity/trail.js';
 import { newestOf } from '../decision/changes.js';
 import { evidenceIn } from '../decision/evidence.js';
-import { Claims } from '../decision/known.js';
-import { type KnownEntity, loadKnown } from '../decision/meant.js';
+import { Claims } from '../decision/entity-claims.js';
+import { type EntityWithClaims, loadKnown } from '../decision/mentioned-entities.js';
 
 /** No request is looked at here whose values claims could hold. */
 const NONE: ReadonlySet<string> = new Set();
@@ -45,11 +45,11 @@ export function EntityScreen({ id }: { readonly id: string }): JSX.Element {
   );
 }
 
-function View({ of: { id, found } }: { readonly of: KnownEntity }): JSX.Element {
+function View({ of: { id, found } }: { readonly of: EntityWithClaims }): JSX.Element {
   if (found === null)
     return (
       <header>
-        <h1 class="exact">{revealed(id)}</h1>
+        <h1 class="exact">{showInvisible(id)}</h1>
         <p class="notice warn">It is not registered, or not any more.</p>
       </header>
     );
@@ -59,7 +59,7 @@ function View({ of: { id, found } }: { readonly of: KnownEntity }): JSX.Element 
     <>
       <header>
         <h1>
-          <bdi>{revealed(entity.name)}</bdi> <span class="quiet exact">{revealed(entity.type)}</span>
+          <bdi>{showInvisible(entity.name)}</bdi> <span class="quiet exact">{showInvisible(entity.type)}</span>
         </h1>
         <p class="facts">
           {contradictions === 0 ? null : <Badge value="high" text={counted(contradictions, 'contradiction')} />}

@@ -5,7 +5,7 @@ import { useSession } from '../../api/session.js';
 import { argumentsIn } from '../../api/typed-json.js';
 import type { Policy } from '../../api/types.js';
 import { AgentField } from '../../ui/agent-field.js';
-import { revealed } from '../../ui/format.js';
+import { showInvisible } from '../../ui/format.js';
 import { Lines, linesIn } from '../../ui/lines.js';
 import { Options } from '../../ui/options.js';
 import { Problem, When } from '../../ui/parts.js';
@@ -128,7 +128,7 @@ function Suggesting({ label, name, from }: SuggestingProps): JSX.Element {
       {label}
       <input name={name} required list={`known-${name}`} autocomplete="off" />
       <datalist id={`known-${name}`}>
-        <Options of={from.map((text) => [text, revealed(text)])} />
+        <Options of={from.map((text) => [text, showInvisible(text)])} />
       </datalist>
     </label>
   );

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { limitTexts } from '../../../../clients/typescript/src/limit-text.js';
 import type { Evaluation } from '../../api/types.js';
-import { counted, isoDurationText, listText, revealed } from '../../ui/format.js';
+import { counted, isoDurationText, listText, showInvisible } from '../../ui/format.js';
 import { Link } from '../../ui/link.js';
 import { Badge, Panel } from '../../ui/parts.js';
 import { PolicyName } from '../../ui/policy-name.js';
@@ -28,7 +28,7 @@ export function Verdict({ answer }: { readonly answer: Evaluation }): JSX.Elemen
       <Panel title="The answer" aside={<Badge value={effect} />}>
         <p>{reason === null ? 'It would be allowed.' : REASONS[reason]}</p>
         {observed ? <p>No policy allows it: it is let through, and noted, because the agent is observed.</p> : null}
-        {explanation === null ? null : limitTexts(explanation).map((text) => <p key={text}>{revealed(text)}</p>)}
+        {explanation === null ? null : limitTexts(explanation).map((text) => <p key={text}>{showInvisible(text)}</p>)}
         {grantId === undefined ? null : (
           <p>
             It was approved before, by a <Link to={`grants/${grantId}`}>grant</Link>.

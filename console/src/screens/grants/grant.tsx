@@ -5,7 +5,7 @@ import { useLoad } from '../../api/load.js';
 import { useNames } from '../../api/use-names.js';
 import { useSession } from '../../api/session.js';
 import type { Execution, Grant } from '../../api/types.js';
-import { counted, revealed } from '../../ui/format.js';
+import { counted, showInvisible } from '../../ui/format.js';
 import { grantText, usedText } from '../../ui/grant-text.js';
 import { Link } from '../../ui/link.js';
 import { Badge, Panel, Problem, When } from '../../ui/parts.js';
@@ -42,13 +42,19 @@ export function GrantScreen({ id }: { readonly id: string }): JSX.Element {
         ← Grants
       </Link>
       <When of={found} what="the grant">
-        {(shown) => <View of={shown} reload={found.reload} />}
+        {(shown) => <View grant={shown} reload={found.reload} />}
       </When>
     </>
   );
 }
 
-function View({ of: { grant, served }, reload }: { readonly of: Shown; readonly reload: () => void }): JSX.Element {
+function View({
+  grant: { grant, served },
+  reload,
+}: {
+  readonly grant: Shown;
+  readonly reload: () => void;
+}): JSX.Element {
   const nameOf = useNames();
   const { agentId, decisionId, onBehalfOf, status, until, createdAt } = grant;
   return (
@@ -79,7 +85,7 @@ function View({ of: { grant, served }, reload }: { readonly of: Shown; readonly 
               <Badge value={outcome} />
               <Link to={`executions/${id}`}>
                 <bdi class="exact">
-                  <WithNames of={revealed(`${resourceType} ${resourceId}`)} />
+                  <WithNames of={showInvisible(`${resourceType} ${resourceId}`)} />
                 </bdi>
               </Link>
               <At at={at} />

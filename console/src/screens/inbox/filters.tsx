@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useId } from 'preact/hooks';
 import type { Decision, Execution } from '../../api/types.js';
 import { AgentField } from '../../ui/agent-field.js';
-import { revealed } from '../../ui/format.js';
+import { showInvisible } from '../../ui/format.js';
 import { Options } from '../../ui/options.js';
 
 /** Selects what the inbox shows; an empty text stands for everything. Texts match in any case, as they are typed. */
@@ -34,7 +34,7 @@ export function matches(
   const given = `${decision.title} ${JSON.stringify(execution?.parameters ?? decision.context)}`;
   return (
     isPart(text, given) &&
-    (agent === decision.proposedBy || isPart(revealed(agent), name)) &&
+    (agent === decision.proposedBy || isPart(showInvisible(agent), name)) &&
     isPart(action, execution?.action ?? '') &&
     ['', decision.riskLevel].includes(risk)
   );
@@ -75,7 +75,7 @@ export function Filters({ filter, actions, onChange }: FiltersProps): JSX.Elemen
           onInput={(event) => change('action', event.currentTarget.value.trim())}
         />
         <datalist id={list}>
-          <Options of={actions.map((action) => [action, revealed(action)])} />
+          <Options of={actions.map((action) => [action, showInvisible(action)])} />
         </datalist>
       </label>
       <label>

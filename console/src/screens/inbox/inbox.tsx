@@ -4,7 +4,7 @@ import { useLoad } from '../../api/load.js';
 import { useNames } from '../../api/use-names.js';
 import { useSession } from '../../api/session.js';
 import type { Decision, Execution } from '../../api/types.js';
-import { counted, numberText, revealed } from '../../ui/format.js';
+import { counted, numberText, showInvisible } from '../../ui/format.js';
 import { Json, jsonText } from '../../ui/json.js';
 import { Link } from '../../ui/link.js';
 import { Badge, Empty, When } from '../../ui/parts.js';
@@ -174,11 +174,11 @@ function Row({ decision, execution, isMine, areWhole }: RowProps): JSX.Element {
   const nameOf = useNames();
   const { id, title, proposedBy, riskLevel, createdAt, expiresAt, reviews, executionId, onBehalfOf } = decision;
   const agent = nameOf(proposedBy);
-  const shown = revealed(title);
+  const shown = showInvisible(title);
   const short = shown.startsWith(`${agent}: `) ? shown.slice(agent.length + 2) : shown;
   const whole = areWhole ? execution : undefined;
   // A long title is cut.
-  const what = whole ? revealed(`${whole.action} on ${whole.resourceType}/${whole.resourceId}`) : short;
+  const what = whole ? showInvisible(`${whole.action} on ${whole.resourceType}/${whole.resourceId}`) : short;
   return (
     <li>
       <Link to={`decisions/${id}`} class="row">

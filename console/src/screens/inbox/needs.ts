@@ -1,5 +1,5 @@
 import { POLICY_PARTS } from '../../../../clients/typescript/src/policy-parts.js';
-import { counted, listText, revealed } from '../../ui/format.js';
+import { counted, listText, showInvisible } from '../../ui/format.js';
 import type { Decision, Execution, Me } from '../../api/types.js';
 
 const NUMBERS = ['no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten'];
@@ -9,7 +9,7 @@ export function subjectText(subject: string): string {
   if (subject === '*' || subject === 'agent:*' || subject === 'kind:human') return 'anybody';
   if (subject === 'kind:machine') return 'a machine';
   const [, kind, name] = /^(role|agent):([^]*)$/.exec(subject) ?? [];
-  return kind === undefined ? `\u201c${revealed(subject)}\u201d` : `the ${kind} ${revealed(name ?? '')}`;
+  return kind === undefined ? `\u201c${showInvisible(subject)}\u201d` : `the ${kind} ${showInvisible(name ?? '')}`;
 }
 
 /** What keeps a policy from matching, such as `its subjects and resource types do not match`. */
@@ -23,9 +23,9 @@ export function principalText(
   { subject, roles = [] }: NonNullable<Execution['onBehalfOf']>,
   nameOf: (id: string) => string,
 ): string {
-  const who = subject.startsWith('agent:') ? nameOf(subject.slice('agent:'.length)) : revealed(subject);
+  const who = subject.startsWith('agent:') ? nameOf(subject.slice('agent:'.length)) : showInvisible(subject);
   if (roles.length === 0) return who;
-  return `${who}, with the ${roles.length === 1 ? 'role' : 'roles'} ${revealed(roles.join(', '))}`;
+  return `${who}, with the ${roles.length === 1 ? 'role' : 'roles'} ${showInvisible(roles.join(', '))}`;
 }
 
 /** What a decision still needs, such as `needs 1 of the role security and 1 of the role finance`. */

@@ -5,7 +5,7 @@ import { useSession } from '../../api/session.js';
 import { type Decision, type Execution, GovernanceError } from '../../api/types.js';
 import { focusScreen } from '../../ui/focus.js';
 import { textOf, useFormSending } from '../../ui/form-sending.js';
-import { counted, numberText, revealed } from '../../ui/format.js';
+import { counted, numberText, showInvisible } from '../../ui/format.js';
 import { HiddenContext, useHiddenParts } from '../../ui/hidden.js';
 import { Panel, Problem } from '../../ui/parts.js';
 import { useWaitingHere } from './waiting.js';
@@ -98,7 +98,9 @@ function Run({ waiting, ended, children }: RunProps): JSX.Element {
   });
   const { proposedBy = '', run } = waiting[0] ?? {};
   return (
-    <Panel title={`${counted(waiting.length, 'request')} of ${nameOf(proposedBy)} in the run ${revealed(run ?? '')}`}>
+    <Panel
+      title={`${counted(waiting.length, 'request')} of ${nameOf(proposedBy)} in the run ${showInvisible(run ?? '')}`}
+    >
       <HiddenContext.Provider value={report}>{shown.length === 0 ? null : children(shown)}</HiddenContext.Provider>
       {rest === 0 || shown.length === MOST ? null : (
         <button type="button" class="unfold" onClick={() => setSeen(first)}>

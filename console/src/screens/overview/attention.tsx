@@ -1,10 +1,10 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { counted, listText, numberText, revealed, words } from '../../ui/format.js';
+import { counted, listText, numberText, showInvisible, words } from '../../ui/format.js';
 import { Link } from '../../ui/link.js';
 import { Badge } from '../../ui/parts.js';
 import { Ago } from '../../ui/time.js';
 import { isObserved } from '../agents/observed.js';
-import { type Look, MOST_AGENTS } from './look.js';
+import { type Look, MOST_AGENTS } from './overview-data.js';
 import { within } from './period.js';
 import { Serves } from './serves.js';
 import { secondsText } from './tables.js';
@@ -88,7 +88,7 @@ function mattersIn({ report, waiting, agents, stops }: Look): Matter[] {
       badge: ['require_approval', 'quick'],
       isOpen: isQuick,
       what: isQuick
-        ? `${revealed(quickest.name ?? 'Keys without a name')} decided ${numberText(quickest.withinTenSeconds)} of ${numberText(quickest.approved + quickest.rejected)} within ten seconds`
+        ? `${showInvisible(quickest.name ?? 'Keys without a name')} decided ${numberText(quickest.withinTenSeconds)} of ${numberText(quickest.approved + quickest.rejected)} within ten seconds`
         : 'Nobody decided within ten seconds',
       more: approvals.medianSeconds === null ? null : `half are settled within ${secondsText(approvals.medianSeconds)}`,
       to:
@@ -105,7 +105,7 @@ function mattersIn({ report, waiting, agents, stops }: Look): Matter[] {
           ? 'Seeing who is observed needs read'
           : first === undefined
             ? 'Nobody is observed'
-            : `Observed: ${named(observed.map(({ name }) => revealed(name)))}`,
+            : `Observed: ${named(observed.map(({ name }) => showInvisible(name)))}`,
       more: (agents?.total ?? 0) > MOST_AGENTS ? `among the newest ${numberText(MOST_AGENTS)}` : null,
       to: first !== undefined && observed.length === 1 ? `agents/${first.id}` : 'agents',
     },
@@ -123,7 +123,7 @@ function mattersIn({ report, waiting, agents, stops }: Look): Matter[] {
       what:
         unused.length === 0
           ? 'Every policy in force decided something'
-          : `${counted(unused.length, 'policy', 'policies')} in force decided nothing: ${named(unused.map(({ name }) => revealed(name)))}`,
+          : `${counted(unused.length, 'policy', 'policies')} in force decided nothing: ${named(unused.map(({ name }) => showInvisible(name)))}`,
       to: 'policies',
     },
   ];

@@ -4,7 +4,7 @@ import { useLoad, useReloads } from '../../api/load.js';
 import { useSession } from '../../api/session.js';
 import type { Oversight } from '../../api/types.js';
 import { useQuery } from '../../app/router.js';
-import { counted, numberText, revealed, utcTime, words } from '../../ui/format.js';
+import { counted, numberText, showInvisible, utcTime, words } from '../../ui/format.js';
 import { Link } from '../../ui/link.js';
 import { Panel, When } from '../../ui/parts.js';
 import { PolicyName } from '../../ui/policy-name.js';
@@ -12,7 +12,7 @@ import { useCreationHere } from '../inbox/creation.js';
 import { Welcome } from '../inbox/welcome.js';
 import { Attention } from './attention.js';
 import { Requests } from './chart.js';
-import { look } from './look.js';
+import { look } from './overview-data.js';
 import { chosenIn, PeriodForm, within } from './period.js';
 import { Removal } from './removal.js';
 import { Serves } from './serves.js';
@@ -143,7 +143,7 @@ function Approvals({ of: report }: Part): JSX.Element {
                 'keys without a name'
               ) : (
                 <Link to={`activity?agentId=${encodeURIComponent(one.name ?? one.agentId)}&${within(report)}`}>
-                  {revealed(one.name ?? one.agentId)}
+                  {showInvisible(one.name ?? one.agentId)}
                 </Link>
               ),
             numbers: [one.approved, one.rejected, one.withinTenSeconds],
@@ -167,7 +167,9 @@ function Agents({ of: report }: Part): JSX.Element {
           columns={['Agent', 'Allowed', 'Asked for approval', 'Denied']}
           rows={report.agents.map(({ agentId, name, allowed, denied, approvals }) => ({
             key: agentId,
-            name: <Link to={`activity?agentId=${encodeURIComponent(name)}&${within(report)}`}>{revealed(name)}</Link>,
+            name: (
+              <Link to={`activity?agentId=${encodeURIComponent(name)}&${within(report)}`}>{showInvisible(name)}</Link>
+            ),
             numbers: [allowed, approvals, denied],
           }))}
           bars

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { useLoad } from '../../api/load.js';
 import { useSession } from '../../api/session.js';
 import type { Oversight } from '../../api/types.js';
-import { revealed } from '../../ui/format.js';
+import { showInvisible } from '../../ui/format.js';
 import { Badge, Problem, When } from '../../ui/parts.js';
 
 /** What decided nothing may have kept something from being asked. */
@@ -38,7 +38,7 @@ export function Removal({ of: { id, name, version }, done }: RemovalProps): JSX.
   const { promptClient } = useSession();
   const [isDrafted, setIsDrafted] = useState(false);
   const [error, setError] = useState<unknown>(null);
-  const what = revealed(`${name} ${version}`);
+  const what = showInvisible(`${name} ${version}`);
   const remove = async (): Promise<void> => {
     setError(null);
     try {

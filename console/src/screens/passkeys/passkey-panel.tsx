@@ -6,7 +6,7 @@ import { useNames } from '../../api/use-names.js';
 import { useSession } from '../../api/session.js';
 import type { Passkey } from '../../api/types.js';
 import { textOf, useFormSending } from '../../ui/form-sending.js';
-import { revealed } from '../../ui/format.js';
+import { showInvisible } from '../../ui/format.js';
 import { Panel, Problem, When } from '../../ui/parts.js';
 import { At } from '../../ui/time.js';
 import { isUsable, passkeysOf, registerPasskey, signedBy } from './passkey-signing.js';
@@ -78,16 +78,21 @@ function Row({ of: { id, agentId, name, rpId, createdAt }, mayRemove, done }: Ro
       <div class="row">
         <span class="row-what">
           <strong>
-            <bdi>{revealed(name)}</bdi>
+            <bdi>{showInvisible(name)}</bdi>
           </strong>
           <span class="row-who">
-            for {revealed(rpId)}, since <At at={createdAt} />
+            for {showInvisible(rpId)}, since <At at={createdAt} />
             {isUsable({ rpId }) ? null : '. It cannot sign on this page, which has another host.'}
           </span>
         </span>
         {mayRemove ? (
           <span class="row-state buttons">
-            <button type="button" disabled={busy} onClick={() => void remove()} aria-label={`Remove ${revealed(name)}`}>
+            <button
+              type="button"
+              disabled={busy}
+              onClick={() => void remove()}
+              aria-label={`Remove ${showInvisible(name)}`}
+            >
               Remove
             </button>
           </span>

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useNames } from '../../api/use-names.js';
 import type { Plan } from '../../api/types.js';
-import { counted, listText, revealed, words } from '../../ui/format.js';
+import { counted, listText, showInvisible, words } from '../../ui/format.js';
 import { jsonText } from '../../ui/json.js';
 import { Badge } from '../../ui/parts.js';
 import { subjectText } from '../inbox/needs.js';
@@ -18,13 +18,13 @@ export function PlanView({ plan }: { readonly plan: Plan }): JSX.Element {
       <ul>
         {changes.map(({ change, name, version, replaces, differences }) => (
           <li key={`${name} ${version}`}>
-            <strong>{change}</strong> {revealed(`${name} ${version}`)}
-            {replaces === null ? '' : `, in place of ${revealed(replaces.version)}`}
+            <strong>{change}</strong> {showInvisible(`${name} ${version}`)}
+            {replaces === null ? '' : `, in place of ${showInvisible(replaces.version)}`}
             {differences.length === 0 ? null : (
               <ul>
                 {differences.map(({ at, from, to }) => (
                   <li key={at}>
-                    <code>{revealed(at)}</code>: <code>{jsonText(from, 0)}</code> → <code>{jsonText(to, 0)}</code>
+                    <code>{showInvisible(at)}</code>: <code>{jsonText(from, 0)}</code> → <code>{jsonText(to, 0)}</code>
                   </li>
                 ))}
               </ul>
@@ -50,13 +50,13 @@ export function PlanView({ plan }: { readonly plan: Plan }): JSX.Element {
       {replay === undefined ? null : <Replay of={replay} />}
       {shadowed.map(({ policy, by }) => (
         <p key={policy.name} class="notice warn">
-          {revealed(`${policy.name} ${policy.version}`)} would never decide: {revealed(`${by.name} ${by.version}`)}{' '}
-          matches everything that it matches.
+          {showInvisible(`${policy.name} ${policy.version}`)} would never decide:{' '}
+          {showInvisible(`${by.name} ${by.version}`)} matches everything that it matches.
         </p>
       ))}
       {warnings.map((warning) => (
         <p key={warning} class="notice warn">
-          {revealed(warning)}
+          {showInvisible(warning)}
         </p>
       ))}
     </div>
@@ -86,7 +86,7 @@ function Region({ effect }: { readonly effect: Effect }): JSX.Element {
 /** Not that they hold: a denial also matches where the parameter of its condition is missing. */
 function conditions(policies: Effect['when']['hold'], several: string): string {
   const named = listText(
-    policies.map(({ name }) => revealed(name)),
+    policies.map(({ name }) => showInvisible(name)),
     'and',
   );
   return `the conditions of ${named} let ${policies.length === 1 ? 'it' : several} match`;
@@ -104,8 +104,9 @@ function subjectName(subject: string, nameOf: (id: string) => string): string {
   if (subject === 'other:machine') return 'any other machine';
   if (subject === 'other:human') return 'any other person';
   if (subject.startsWith('other:role:'))
-    return `any machine with the role ${revealed(subject.slice('other:role:'.length))}`;
-  if (subject.startsWith('other:agent:')) return `a machine named ${revealed(subject.slice('other:agent:'.length))}`;
+    return `any machine with the role ${showInvisible(subject.slice('other:role:'.length))}`;
+  if (subject.startsWith('other:agent:'))
+    return `a machine named ${showInvisible(subject.slice('other:agent:'.length))}`;
   return nameOf(subject);
 }
 
@@ -118,7 +119,7 @@ function patterns({ in: within, except }: Effect['actions']): string {
 function patternText(pattern: string): string {
   if (pattern === '*') return 'anything';
   if (pattern === '+') return 'any name without "/"';
-  return pattern === '://' ? 'any URL' : revealed(pattern);
+  return pattern === '://' ? 'any URL' : showInvisible(pattern);
 }
 
 function isEverything({ in: within, except }: Effect['actions']): boolean {

@@ -6,7 +6,7 @@ import { useSession } from '../../api/session.js';
 import type { Policy } from '../../api/types.js';
 import { useDisclosure } from '../../ui/disclosure.js';
 import { useDrafts } from '../../ui/drafts.js';
-import { counted, revealed, revealedProse } from '../../ui/format.js';
+import { counted, showInvisible, revealedProse } from '../../ui/format.js';
 import { Link } from '../../ui/link.js';
 import { ListEnd, PAGE } from '../../ui/list-end.js';
 import { Badge, Empty, Panel, Problem, When } from '../../ui/parts.js';
@@ -101,7 +101,7 @@ export function Policies(): JSX.Element {
         <Panel title="Warnings">
           <ul>
             {standing.data.warnings.map((warning) => (
-              <li key={warning}>{revealed(warning)}</li>
+              <li key={warning}>{showInvisible(warning)}</li>
             ))}
           </ul>
         </Panel>
@@ -124,7 +124,7 @@ function Row({ policy, shadowedBy }: RowProps): JSX.Element {
         <Badge value={effect} />
         <span class="row-what">
           <strong>
-            <bdi>{revealed(name)}</bdi> <small>{revealed(version)}</small>
+            <bdi>{showInvisible(name)}</bdi> <small>{showInvisible(version)}</small>
           </strong>
           <span class="row-who">
             {revealedProse(description === '' ? `${actions.join(', ')} by ${subjects.join(', ')}` : description)}
@@ -132,7 +132,9 @@ function Row({ policy, shadowedBy }: RowProps): JSX.Element {
         </span>
         <span class="row-state">
           <span>{status === 'active' ? 'in force' : 'not in force'}</span>
-          {shadowedBy === null ? null : <span class="urgent">never decides: shadowed by {revealed(shadowedBy)}</span>}
+          {shadowedBy === null ? null : (
+            <span class="urgent">never decides: shadowed by {showInvisible(shadowedBy)}</span>
+          )}
           {warnings.length === 0 ? null : <span class="urgent">{counted(warnings.length, 'warning')}</span>}
         </span>
       </Link>

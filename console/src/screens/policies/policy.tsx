@@ -5,7 +5,7 @@ import { useSession } from '../../api/session.js';
 import type { Policy } from '../../api/types.js';
 import { useDisclosure } from '../../ui/disclosure.js';
 import { useDrafts } from '../../ui/drafts.js';
-import { counted, revealed, revealedProse } from '../../ui/format.js';
+import { counted, showInvisible, revealedProse } from '../../ui/format.js';
 import { Json } from '../../ui/json.js';
 import { Link } from '../../ui/link.js';
 import { Badge, Needs, Panel, When } from '../../ui/parts.js';
@@ -53,7 +53,7 @@ function View({ policy, versions, reload }: ViewProps): JSX.Element {
     <div class="decision">
       <header>
         <h1>
-          <bdi>{revealed(name)}</bdi> <span class="quiet">{revealed(version)}</span>
+          <bdi>{showInvisible(name)}</bdi> <span class="quiet">{showInvisible(version)}</span>
         </h1>
         <p class="facts">
           <Badge value={effect} />
@@ -65,7 +65,7 @@ function View({ policy, versions, reload }: ViewProps): JSX.Element {
       </header>
       {warnings.map((warning) => (
         <p key={warning} class="notice warn">
-          {revealed(warning)}
+          {showInvisible(warning)}
         </p>
       ))}
       <Panel title="The policy">
@@ -78,7 +78,7 @@ function View({ policy, versions, reload }: ViewProps): JSX.Element {
           {versions.data.map((one) => (
             <li key={one.id}>
               <Link to={`policies/${one.id}`} current={one.id === policy.id}>
-                {revealed(one.version)}
+                {showInvisible(one.version)}
               </Link>
               <Badge value={one.status} text={one.status === 'active' ? 'in force' : 'not in force'} />
               <At at={one.createdAt} />

@@ -3,7 +3,7 @@ import { useNames } from '../../api/use-names.js';
 import { useLoad } from '../../api/load.js';
 import { useSession } from '../../api/session.js';
 import type { Plan } from '../../api/types.js';
-import { counted, revealed, words } from '../../ui/format.js';
+import { counted, showInvisible, words } from '../../ui/format.js';
 import { Link } from '../../ui/link.js';
 import { Badge } from '../../ui/parts.js';
 import { At } from '../../ui/time.js';
@@ -55,7 +55,7 @@ function Example({ of: { executionId: id, was, now } }: { readonly of: Replayed[
         <Link to={`executions/${id}`}>
           {data === null
             ? id
-            : `${nameOf(data.agentId)}: ${revealed(`${data.action} on ${data.resourceType}/${data.resourceId}`)}`}
+            : `${nameOf(data.agentId)}: ${showInvisible(`${data.action} on ${data.resourceType}/${data.resourceId}`)}`}
         </Link>{' '}
         {data === null ? null : <At at={data.createdAt} />}
       </p>

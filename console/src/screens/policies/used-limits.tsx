@@ -4,7 +4,7 @@ import { useSession } from '../../api/session.js';
 import type { Policy, UsedLimit } from '../../api/types.js';
 import { useNames } from '../../api/use-names.js';
 import { useFeed } from '../../api/use-feed.js';
-import { counted, revealed } from '../../ui/format.js';
+import { counted, showInvisible } from '../../ui/format.js';
 import { Panel, When } from '../../ui/parts.js';
 import { PolicyName } from '../../ui/policy-name.js';
 import { At } from '../../ui/time.js';
@@ -114,7 +114,7 @@ function Bar({ policy, of: { limit, key, used, max, resetsAt }, isNamed = false 
       <meter {...{ min: 0, max: 1, low: 0.8, high: 0.99, optimum: 0, value: share }} aria-label={`${text}, ${who}`} />
       <strong>{text}</strong>
       <span>
-        {of === null ? 'executions' : <code>{revealed(of)}</code>} a {per}
+        {of === null ? 'executions' : <code>{showInvisible(of)}</code>} a {per}
       </span>
       {isNamed ? <PolicyName policy={policy} /> : <bdi>{who}</bdi>}
       {isNamed && key === null ? <span>{who}</span> : null}

@@ -4,7 +4,7 @@ import { verdictOf, wrongs } from '../../../../verifier/decision/result-text.mjs
 import { Fault } from '../../api/fault.js';
 import { useLoad } from '../../api/load.js';
 import { textOf, useFormSending } from '../../ui/form-sending.js';
-import { counted, revealed } from '../../ui/format.js';
+import { counted, showInvisible } from '../../ui/format.js';
 import { Panel, Problem, When } from '../../ui/parts.js';
 import { At } from '../../ui/time.js';
 import { useLogKey } from './log-key.js';
@@ -51,7 +51,7 @@ export function Recompute(): JSX.Element {
         <KeyForm keep={keepKey} />
       ) : (
         <p class="help">
-          Signatures count by the key <code class="hash">{revealed(key)}</code>{' '}
+          Signatures count by the key <code class="hash">{showInvisible(key)}</code>{' '}
           <button type="button" onClick={() => keepKey(null)}>
             Use another key
           </button>
@@ -135,11 +135,11 @@ function Recomputed({ name, result }: RecomputedProps): JSX.Element {
   const { executionId, checkpoint, rules, steps, notes, recomputed: isAsRecorded } = result;
   return (
     <div class="recomputed" role="region" aria-label="What the file says">
-      <h3 class="exact">{revealed(name)}</h3>
-      {executionId === null ? null : <p>Execution {revealed(executionId)}</p>}
+      <h3 class="exact">{showInvisible(name)}</h3>
+      {executionId === null ? null : <p>Execution {showInvisible(executionId)}</p>}
       {checkpoint === null ? null : (
         <p>
-          In a checkpoint of {counted(checkpoint.size, 'entry', 'entries')} of {revealed(checkpoint.origin)}, root{' '}
+          In a checkpoint of {counted(checkpoint.size, 'entry', 'entries')} of {showInvisible(checkpoint.origin)}, root{' '}
           <code class="hash">{checkpoint.rootHash}</code>
         </p>
       )}
@@ -154,17 +154,17 @@ function Recomputed({ name, result }: RecomputedProps): JSX.Element {
           <li key={sequence}>
             <At at={timestamp} />{' '}
             <strong>
-              Entry {sequence}, {revealed(action)}
+              Entry {sequence}, {showInvisible(action)}
             </strong>
             {sentences.map((sentence, index) => (
-              <p key={index}>{revealed(sentence)}</p>
+              <p key={index}>{showInvisible(sentence)}</p>
             ))}
           </li>
         ))}
       </ol>
       {wrongs(result).map((wrong, index) => (
         <p key={index} class="notice bad">
-          {revealed(wrong)}
+          {showInvisible(wrong)}
         </p>
       ))}
       {notes.map((note) => (
@@ -173,7 +173,7 @@ function Recomputed({ name, result }: RecomputedProps): JSX.Element {
         </p>
       ))}
       <p class={`notice ${isAsRecorded ? 'good' : 'bad'}`} role={isAsRecorded ? 'status' : 'alert'}>
-        <strong>{revealed(verdictOf(result))}</strong>
+        <strong>{showInvisible(verdictOf(result))}</strong>
       </p>
     </div>
   );

@@ -3,7 +3,7 @@ import type { Result } from '../../../../verifier/decision/check.mjs';
 import { requireSize, textIn, UnreadableFile } from '../../../../verifier/decision/read-file.mjs';
 import { sleep } from '../../../../clients/typescript/src/sleep.js';
 import { Fault } from '../../api/fault.js';
-import { revealed } from '../../ui/format.js';
+import { showInvisible } from '../../ui/format.js';
 import { whyUnchecked } from './note.js';
 
 export type { Result };
@@ -26,7 +26,7 @@ export async function recomputed(file: File, keys: string): Promise<Result> {
     if (because !== null)
       throw new Fault(`This page cannot check the file: ${because}.`, 'Or use the offline verifier.');
     const why = error instanceof Error ? error.message : String(error);
-    throw new Fault(`The file cannot be read: ${revealed(why)}.`, 'Choose the file as it was downloaded.');
+    throw new Fault(`The file cannot be read: ${showInvisible(why)}.`, 'Choose the file as it was downloaded.');
   }
 }
 

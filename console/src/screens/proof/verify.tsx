@@ -4,7 +4,7 @@ import { useLoad, useReloads } from '../../api/load.js';
 import { useSession } from '../../api/session.js';
 import { serviceNow } from '../../api/clock.js';
 import type { Checkpoint, Verification } from '../../api/types.js';
-import { counted, durationText, numberText, revealed, words } from '../../ui/format.js';
+import { counted, durationText, numberText, showInvisible, words } from '../../ui/format.js';
 import { Panel, Problem } from '../../ui/parts.js';
 import { At, useNow } from '../../ui/time.js';
 import { metricsOf } from '../health/metrics.js';
@@ -143,12 +143,12 @@ function Verdict({ of: { verification: found, at } }: { readonly of: Finding }):
         ) : null}
         {firstInvalidRecords.map(({ subjectType, subjectId, fault }) => (
           <li key={subjectId}>
-            {revealed(`${words(subjectType)} ${subjectId}`)}: {words(fault)}
+            {showInvisible(`${words(subjectType)} ${subjectId}`)}: {words(fault)}
           </li>
         ))}
         {firstInvalidDerived.map(({ data, name }) => (
           <li key={`${data} ${name}`}>
-            {revealed(`${words(data)} ${name}`)}{' '}
+            {showInvisible(`${words(data)} ${name}`)}{' '}
             {data === 'table' ? 'does not show all its rows as they are' : 'does not match its entries'}
           </li>
         ))}

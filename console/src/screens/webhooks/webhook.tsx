@@ -6,7 +6,7 @@ import type { Webhook } from '../../api/types.js';
 import { useNames } from '../../api/use-names.js';
 import { useFeed } from '../../api/use-feed.js';
 import { textOf, useFormSending } from '../../ui/form-sending.js';
-import { listText, numberText, revealed, revealedProse } from '../../ui/format.js';
+import { listText, numberText, showInvisible, revealedProse } from '../../ui/format.js';
 import { Link } from '../../ui/link.js';
 import { Badge, Panel, Problem, When } from '../../ui/parts.js';
 import { At } from '../../ui/time.js';
@@ -54,7 +54,7 @@ function View({ of: { webhook, newest }, reload }: { readonly of: Shown; readonl
     <div class="decision">
       <header>
         <h1>
-          <bdi class="exact">{revealed(url)}</bdi>
+          <bdi class="exact">{showInvisible(url)}</bdi>
         </h1>
         <p class="facts">
           <Badge value={status} />
@@ -74,7 +74,7 @@ function View({ of: { webhook, newest }, reload }: { readonly of: Shown; readonl
             {buttons ? ', with buttons' : ''}
           </dd>
           <dt>Actions</dt>
-          <dd>{revealed(listText(actions, 'and'))}</dd>
+          <dd>{showInvisible(listText(actions, 'and'))}</dd>
           <dt>Agent</dt>
           <dd>{agentId === null ? 'all' : <Link to={`agents/${agentId}`}>{nameOf(agentId)}</Link>}</dd>
         </dl>

@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { usePages } from '../../api/pages.js';
 import { useSession } from '../../api/session.js';
 import { useFeed } from '../../api/use-feed.js';
-import { counted, listText, revealed, revealedProse } from '../../ui/format.js';
+import { counted, listText, showInvisible, revealedProse } from '../../ui/format.js';
 import { Link } from '../../ui/link.js';
 import { PagesEnd } from '../../ui/pages-end.js';
 import { Badge, Empty, When } from '../../ui/parts.js';
@@ -35,13 +35,13 @@ export function Webhooks(): JSX.Element {
                       <Badge value={status} />
                       <span class="row-what">
                         <strong>
-                          <bdi class="exact">{revealed(url)}</bdi>
+                          <bdi class="exact">{showInvisible(url)}</bdi>
                         </strong>
                         <span class="row-who">{revealedProse(description)}</span>
                       </span>
                       <span class="row-state">
                         <span>{format}</span>
-                        <span class="row-who">{revealed(listText(actions, 'and'))}</span>
+                        <span class="row-who">{showInvisible(listText(actions, 'and'))}</span>
                       </span>
                     </Link>
                   </li>

@@ -4,19 +4,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /** A file. `path` is as configured; the database module resolves it. */
-export interface SqliteDatabase {
+export interface SqliteLocation {
   readonly kind: 'sqlite';
   readonly path: string;
 }
 
 /** A database on a server. `url` may hold a password: never show it. */
-export interface PostgresDatabase {
+export interface PostgresLocation {
   readonly kind: 'postgres';
   readonly url: string;
 }
 
 /** Where the records are kept. */
-export type ConfiguredDatabase = SqliteDatabase | PostgresDatabase;
+export type ConfiguredDatabase = SqliteLocation | PostgresLocation;
 
 const SCHEME = 'sqlite:';
 const URL_PARTS =
@@ -29,7 +29,7 @@ export function parseDatabaseUrl(text: string): ConfiguredDatabase | undefined {
 }
 
 /** The path is taken literally, absolute or relative to the working folder. */
-function parseSqliteUrl(text: string): SqliteDatabase | undefined {
+function parseSqliteUrl(text: string): SqliteLocation | undefined {
   if (!text.startsWith(SCHEME)) return undefined;
   const path = text.slice(SCHEME.length);
   const isFilePath = path !== '' && !path.endsWith('/') && !/[?#\0]/.test(path);

@@ -1,9 +1,9 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { ApiCount, ApiMember, ApiNullableText } from '../../../http/openapi/answer-members';
+import { ApiCount, ApiMember, ApiNullableText } from '../../../http/openapi/response-members';
 import { ActorResponse } from '../../../http/authentication/actor.response';
 import { sampleId } from '../../../http/openapi/documentation.decorators';
 import type { JsonObject } from '../../../core/json/json-value';
-import type { AnsweredListedEntry } from '../../../ledger/reading/entry-reader';
+import type { ParsedListedEntry } from '../../../ledger/reading/entry-reader';
 
 export const ENTRY_OUTCOMES = ['success', 'denied', 'failed'] as const;
 
@@ -54,7 +54,7 @@ export class AuditEntryResponse {
   @ApiProperty({ type: String, nullable: true, example: '127.0.0.1' })
   readonly ip!: string | null;
 
-  static from(this: void, entry: AnsweredListedEntry): AuditEntryResponse {
+  static from(this: void, entry: ParsedListedEntry): AuditEntryResponse {
     return {
       id: entry.auditId,
       sequence: entry.sequence,

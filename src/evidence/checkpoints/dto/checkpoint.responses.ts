@@ -1,9 +1,9 @@
-import { ApiCount, ApiMember } from '../../../http/openapi/answer-members';
+import { ApiCount, ApiMember } from '../../../http/openapi/response-members';
 import type { IssuedCheckpoint } from '../checkpoint';
 import type { ConsistencyProof, InclusionProof } from '../../../ledger/reading/tree-reader';
 
 /** Consistent examples for the API document. */
-export const EXAMPLE_HASH = 'b159bfa47f8eecc4f4b4fbc92c5f6eee13a68132f4f74e68af6bcc1aa45ce503';
+export const EXAMPLE_ROOT_HASH = 'b159bfa47f8eecc4f4b4fbc92c5f6eee13a68132f4f74e68af6bcc1aa45ce503';
 const EXAMPLE_PUBLIC_KEY = 'agent-governance-service+7766190d+AUvq3isjNDC5cYuqzs8P4FHLIqILbXmlqfxa2HOI4vc8';
 const EXAMPLE_NOTE =
   'agent-governance-service\n1\nsVm/pH+O7MT0tPvJLF9u7hOmgTL0905or2vMGqRc5QM=\n\n— agent-governance-service d2YZDch/UEZ1NdYSp9tq5kju8tV126atfx/ZA5IwbuGLCfwVxsmzXdJ3TfVtwQk71JTnFLuF2TdU0OXreKubGyj0eAo=\n';
@@ -18,7 +18,7 @@ export class CheckpointResponse {
   @ApiCount('Number of entries.')
   readonly size!: number;
 
-  @ApiMember('Root of the Merkle tree over the entries (RFC 6962), in hex.', { example: EXAMPLE_HASH })
+  @ApiMember('Root of the Merkle tree over the entries (RFC 6962), in hex.', { example: EXAMPLE_ROOT_HASH })
   readonly rootHash!: string;
 
   @ApiMember('The key that checks the signature (C2SP signed note).', { example: EXAMPLE_PUBLIC_KEY })
@@ -40,10 +40,10 @@ export class ConsistencyProofResponse {
   @ApiCount('Number of entries of the later tree.')
   readonly to!: number;
 
-  @ApiMember('Root of the earlier tree, in hex.', { example: EXAMPLE_HASH })
+  @ApiMember('Root of the earlier tree, in hex.', { example: EXAMPLE_ROOT_HASH })
   readonly fromRoot!: string;
 
-  @ApiMember('Root of the later tree, in hex.', { example: EXAMPLE_HASH })
+  @ApiMember('Root of the later tree, in hex.', { example: EXAMPLE_ROOT_HASH })
   readonly toRoot!: string;
 
   @ApiMember(
@@ -61,13 +61,13 @@ export class InclusionProofResponse {
   @ApiCount('Place of the entry in the chain.', { minimum: 1 })
   readonly sequence!: number;
 
-  @ApiMember('SHA-256(0x00 ‖ the 32 bytes of the hash of the entry), in hex.', { example: EXAMPLE_HASH })
+  @ApiMember('SHA-256(0x00 ‖ the 32 bytes of the hash of the entry), in hex.', { example: EXAMPLE_ROOT_HASH })
   readonly leafHash!: string;
 
   @ApiCount('Number of entries in the tree.', { minimum: 1 })
   readonly size!: number;
 
-  @ApiMember('Root of the tree of that size, in hex.', { example: EXAMPLE_HASH })
+  @ApiMember('Root of the tree of that size, in hex.', { example: EXAMPLE_ROOT_HASH })
   readonly rootHash!: string;
 
   @ApiMember('Audit path of RFC 6962, section 2.1.1, from the leaf to the root, in hex.', {

@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { ApiMember } from '../../../http/openapi/answer-members';
+import { ApiMember } from '../../../http/openapi/response-members';
 import { POLICY_DEFAULT_EFFECTS, type PolicyDefaultEffect } from '../../../core/config/variables/governance-variables';
 import type { JsonObject } from '../../../core/json/json-value';
 import { sampleId } from '../../../http/openapi/documentation.decorators';

@@ -1,9 +1,9 @@
 import { ApiProperty, ApiPropertyOptional, getSchemaPath, type SchemaObject } from '@nestjs/swagger';
-import { ApiCount, ApiMember, ApiNullableText } from '../../../http/openapi/answer-members';
+import { ApiCount, ApiMember, ApiNullableText } from '../../../http/openapi/response-members';
 import { AuditEntryResponse } from '../../audit/dto/audit-entry.response';
 import { sampleId } from '../../../http/openapi/documentation.decorators';
 import type { JsonObject } from '../../../core/json/json-value';
-import type { AnsweredEntry, AnsweredListedEntry } from '../../../ledger/reading/entry-reader';
+import type { ParsedEntry, ParsedListedEntry } from '../../../ledger/reading/entry-reader';
 import { ChainHeadResponse } from './verification.response';
 import { QueryAgent } from '../../../governance/agents/dto/agent.dto';
 import { ListQuery } from '../../../http/lists/list.query';
@@ -75,7 +75,7 @@ export class ProvenanceEntryResponse {
   })
   readonly erased?: number;
 
-  static from(this: void, entry: AnsweredListedEntry): ProvenanceEntryResponse {
+  static from(this: void, entry: ParsedListedEntry): ProvenanceEntryResponse {
     return {
       v: entry.v,
       sequence: entry.sequence,
@@ -115,7 +115,7 @@ export class ProvenanceProofResponse extends ProvenanceEntryResponse {
   @ApiMember('Null in version 1, which has no salts.', { type: SaltsResponse, nullable: true })
   readonly salts!: SaltsResponse | null;
 
-  static of(this: void, entry: AnsweredEntry): ProvenanceProofResponse {
+  static of(this: void, entry: ParsedEntry): ProvenanceProofResponse {
     return {
       ...ProvenanceEntryResponse.from(entry),
       audit: AuditEntryResponse.from(entry),

@@ -1,5 +1,5 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { ApiChoice, ApiCount, ApiMember } from '../../../http/openapi/answer-members';
+import { ApiChoice, ApiCount, ApiMember } from '../../../http/openapi/response-members';
 import { sampleId } from '../../../http/openapi/documentation.decorators';
 import {
   RECORD_FAULTS,
@@ -8,7 +8,7 @@ import {
   type InvalidDerived,
   type TimedStateVerdict,
 } from '../../verification/state-verifier';
-import { EXAMPLE_HASH } from '../../checkpoints/dto/checkpoint.responses';
+import { EXAMPLE_ROOT_HASH } from '../../checkpoints/dto/checkpoint.responses';
 import type { SignatureVerdict } from '../../../core/signed-notes/signed-note';
 import type { CheckpointVerdict } from '../../checkpoints/checkpoint';
 import type { TimedVerdict } from '../../verification/chain-verifier';
@@ -48,7 +48,7 @@ export class TreeResponse {
   @ApiCount('Number of entries in the tree.')
   readonly size!: number;
 
-  @ApiMember('Root of the Merkle tree that the entries make, in hex.', { example: EXAMPLE_HASH })
+  @ApiMember('Root of the Merkle tree that the entries make, in hex.', { example: EXAMPLE_ROOT_HASH })
   readonly rootHash!: string;
 
   @ApiMember('Whether the stored tree, from which checkpoints and proofs are made, is that tree.')
@@ -62,7 +62,7 @@ export class CheckpointVerdictResponse {
   @ApiProperty({ type: 'integer', minimum: 0, example: 1 })
   readonly size!: number;
 
-  @ApiMember('Root hash of the checkpoint, in hex.', { example: EXAMPLE_HASH })
+  @ApiMember('Root hash of the checkpoint, in hex.', { example: EXAMPLE_ROOT_HASH })
   readonly rootHash!: string;
 
   @ApiMember('Whether it was signed by this log: its signing key, or one of SIGNING_KEY_PREVIOUS.', {

@@ -1,5 +1,5 @@
 import { ApiProperty, PickType } from '@nestjs/swagger';
-import { ApiCount, ApiMember, ApiNullableText } from '../../../http/openapi/answer-members';
+import { ApiCount, ApiMember, ApiNullableText } from '../../../http/openapi/response-members';
 import { sampleId } from '../../../http/openapi/documentation.decorators';
 import { OrderedPeriod, QueryOneOf, QueryTimestamp } from '../../../http/validation/query-fields';
 import { PolicyResponse } from '../../../governance/policies/dto/policy.dto';

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { AnsweredListedEntry } from '../../../ledger/reading/entry-reader';
-import { within } from '../../../core/concurrency/within';
+import type { ParsedListedEntry } from '../../../ledger/reading/entry-reader';
+import { withTimeout } from '../../../core/concurrency/with-timeout';
 import { signingAt } from '../signing-secrets';
 import type { WebhookBodies } from '../messages/webhook-bodies';
 import { addressOf, type Webhook } from '../webhook.entity';
 import { EndpointEntries, type EntrySources } from './endpoint-entries';
 import { nextAttemptAt } from './retry-schedule';
 import type { Attempt, WebhookSender } from './webhook-sender';
-import { type DeliveryProgress, NO_FAILURES } from './delivery-progress-store';
+import { type DeliveryPosition, NO_FAILURES } from './delivery-position-store';
 
 /** After this many entries that do not concern the endpoint, its position is moved past them on disk. */
 const SKIPPED = 1_000;
@@ -23,7 +23,7 @@ export interface DeliveryMeans extends EntrySources {
   /** Milliseconds since 1970 by a clock that all processes share: another one may go on from the times that are kept. */
   readonly now: () => number;
   /** Writes its position; returns false if another process, or a caller, has set it since. */
-  readonly write: (progress: DeliveryProgress) => Promise<boolean>;
+  readonly write: (progress: DeliveryPosition) => Promise<boolean>;
   /** Whether this process still delivers, without another one having done so since the term began. */
   readonly mayDeliver: (term: number) => boolean;
   /** As `mayDeliver`, but also true while the process stops: a delivery under way has an outcome. */
@@ -31,7 +31,7 @@ export interface DeliveryMeans extends EntrySources {
   /** Counts an attempt for the metrics. */
   readonly count: (outcome: DeliveryOutcome) => void;
   /** Gives the endpoint up, unless somebody has set its position since the progress was written. */
-  readonly fail: (progress: DeliveryProgress, attempt: Attempt) => Promise<void>;
+  readonly fail: (progress: DeliveryPosition, attempt: Attempt) => Promise<void>;
 }
 
 /** Delivers to one endpoint, one entry after another, until it is stopped. */
@@ -47,7 +47,7 @@ export class EndpointDelivery {
   /** @param progress as this process is to write it: with its epoch, and the term of the present lease. */
   constructor(
     private webhook: Webhook,
-    private progress: DeliveryProgress,
+    private progress: DeliveryPosition,
     private readonly means: DeliveryMeans,
     onFailure: (error: unknown) => void,
   ) {
@@ -82,7 +82,7 @@ export class EndpointDelivery {
   /** Resolves when nothing is in progress; a delivery under way gets a moment to finish. */
   async stop(): Promise<void> {
     this.over.abort();
-    await within(this.ended, GRACE, undefined);
+    await withTimeout(this.ended, GRACE, undefined);
     this.connections.close();
     await this.ended;
   }
@@ -111,7 +111,7 @@ export class EndpointDelivery {
   }
 
   /** The next entry that concerns the endpoint; null: ask again. */
-  private async next(): Promise<AnsweredListedEntry | null> {
+  private async next(): Promise<ParsedListedEntry | null> {
     const entry = this.entries.shift();
     if (entry !== undefined) return entry;
     const { position } = this.entries;
@@ -124,7 +124,7 @@ export class EndpointDelivery {
    * Retries until the delivery is confirmed; returns false if somebody else has taken over the endpoint, or it has
    * failed for good.
    */
-  private async deliver(entry: AnsweredListedEntry): Promise<boolean> {
+  private async deliver(entry: ParsedListedEntry): Promise<boolean> {
     const { failingSequence, failingUrl } = this.progress;
     // The failures of another entry, or of another URL, say nothing about this one.
     if (failingSequence !== entry.sequence || failingUrl !== addressOf(this.webhook)) {
@@ -169,7 +169,7 @@ export class EndpointDelivery {
   }
 
   /** Null: this process may no longer deliver, or record the outcome. */
-  private async attempt(entry: AnsweredListedEntry): Promise<Attempt | null> {
+  private async attempt(entry: ParsedListedEntry): Promise<Attempt | null> {
     const { sender, bodies, mayDeliver, mayRecord } = this.means;
     const { term } = this.progress;
     const mayStill = (): boolean => !this.isOver && mayDeliver(term);
@@ -197,7 +197,7 @@ export class EndpointDelivery {
     return isKept;
   }
 
-  private async save(change: Partial<DeliveryProgress>): Promise<boolean> {
+  private async save(change: Partial<DeliveryPosition>): Promise<boolean> {
     if (!(await this.writing)) return false;
     this.progress = { ...this.progress, ...change };
     this.writing = this.written();

@@ -1,8 +1,8 @@
 import { steadyTime } from '../../../core/concurrency/steady-time';
-import { FRESH, type LiveEntries, pageAfter } from '../../events/live-entries';
+import { FRESH, type EntryTail, pageAfter } from '../../events/entry-tail';
 import { conditionsOfFilter, type EventFilter, matchesFilter } from '../../events/event-filter';
 import type { CounterReader } from '../../../ledger/reading/counter-reader';
-import type { AnsweredListedEntry, EntryReader } from '../../../ledger/reading/entry-reader';
+import type { ParsedListedEntry, EntryReader } from '../../../ledger/reading/entry-reader';
 import type { RecordHistory } from '../../../ledger/record-history';
 import { filterOf, WEBHOOK } from '../webhook.entity';
 
@@ -10,7 +10,7 @@ import { filterOf, WEBHOOK } from '../webhook.entity';
 export interface EntrySources {
   readonly entries: EntryReader;
   readonly counters: CounterReader;
-  readonly live: LiveEntries;
+  readonly live: EntryTail;
   readonly past: RecordHistory;
   /**
    * Resolves when every delivery has the current state of its webhook, and those that must not continue have been
@@ -33,7 +33,7 @@ interface EntryRange {
  * The ledger has all past filters, so the result does not depend on who reads, and when.
  */
 export class EndpointEntries {
-  private readonly waiting: AnsweredListedEntry[] = [];
+  private readonly waiting: ParsedListedEntry[] = [];
   private filter: EventFilter = {};
   private read: number;
   /** By the steady clock: when those that wait were read. */
@@ -56,12 +56,12 @@ export class EndpointEntries {
   }
 
   /** The next one that was read; undefined: read on. */
-  shift(): AnsweredListedEntry | undefined {
+  shift(): ParsedListedEntry | undefined {
     return this.waiting.shift();
   }
 
   /** An entry as it is now: what waited for its delivery may have been erased meanwhile. */
-  async current(entry: AnsweredListedEntry): Promise<AnsweredListedEntry> {
+  async current(entry: ParsedListedEntry): Promise<ParsedListedEntry> {
     if (steadyTime() - this.readAt < FRESH) return entry;
     const { rows } = await this.sources.entries.page({ ...pageAfter(entry.sequence - 1, []), limit: 1 });
     const [current] = rows;
@@ -77,7 +77,7 @@ export class EndpointEntries {
 
   private async readNew(): Promise<void> {
     const { webhookId } = this.range;
-    const { entries, last, isFull } = await this.sources.live.after(this.read, this.over);
+    const { entries, last, isFull } = await this.sources.live.readAfter(this.read, this.over);
     const change = entries.find(({ subjectId, sequence }) => subjectId === webhookId && sequence > this.filterAt);
     this.accept(entries, last, change?.sequence ?? Infinity);
     // Far behind, it reads no more than the filter chooses.
@@ -98,9 +98,9 @@ export class EndpointEntries {
   }
 
   /** @param upTo the sequence up to which all entries that the filter chooses were read. */
-  private accept(entries: readonly AnsweredListedEntry[], upTo: number, change: number): void {
+  private accept(entries: readonly ParsedListedEntry[], upTo: number, change: number): void {
     const end = Math.min(Math.max(this.read, upTo), change);
-    const isNew = ({ sequence }: AnsweredListedEntry): boolean => sequence > this.read && sequence <= end;
+    const isNew = ({ sequence }: ParsedListedEntry): boolean => sequence > this.read && sequence <= end;
     const found = entries.filter((entry) => isNew(entry) && matchesFilter(this.filter, entry));
     this.waiting.push(...found);
     this.readAt = steadyTime();

@@ -1,5 +1,5 @@
 import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
-import { LiveEntries } from '../../events/live-entries';
+import { EntryTail } from '../../events/entry-tail';
 import { SYSTEM_CALLER } from '../../../ledger/caller';
 import { LedgerService } from '../../../ledger/ledger.service';
 import { byId } from '../../../ledger/lookup';
@@ -7,14 +7,14 @@ import { CounterReader } from '../../../ledger/reading/counter-reader';
 import { EntryReader } from '../../../ledger/reading/entry-reader';
 import { RecordHistory } from '../../../ledger/record-history';
 import { RecordReader } from '../../../ledger/reading/record-reader';
-import { Repeated } from '../../../core/lifecycle/repeated';
+import { PeriodicTask } from '../../../core/lifecycle/periodic-task';
 import { SingleFlight } from '../../../core/concurrency/single-flight';
 import { steadyTime } from '../../../core/concurrency/steady-time';
 import { WebhookBodies } from '../messages/webhook-bodies';
 import { addressOf, WEBHOOK, type Webhook } from '../webhook.entity';
 import { DeliveryLease, LEASE, RENEWAL } from './delivery-lease';
 import { type DeliveryMeans, type DeliveryOutcome, EndpointDelivery } from './endpoint-delivery';
-import { type DeliveryProgress, DeliveryProgressStore, NO_FAILURES } from './delivery-progress-store';
+import { type DeliveryPosition, DeliveryProgressStore, NO_FAILURES } from './delivery-position-store';
 import { type Attempt, WebhookSender } from './webhook-sender';
 
 /** Webhooks read at once. */
@@ -35,7 +35,7 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
   private readonly outcomes: Record<DeliveryOutcome, number> = { delivered: 0, failed: 0 };
   private failing = 0;
   private readonly polls = new SingleFlight<never, void>(() => this.poll());
-  private readonly repeated = new Repeated(
+  private readonly repeated = new PeriodicTask(
     RENEWAL,
     () => this.polls.call(),
     (error) => this.logger.warn(`Webhooks cannot be delivered now: ${String(error)}`),
@@ -47,7 +47,7 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
     private readonly store: DeliveryProgressStore,
     entries: EntryReader,
     counters: CounterReader,
-    live: LiveEntries,
+    live: EntryTail,
     past: RecordHistory,
     sender: WebhookSender,
     bodies: WebhookBodies,
@@ -57,7 +57,7 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
     const holdsLease = (): boolean => this.lease.isHeldAt(steadyTime());
     const mayDeliver = (): boolean => !this.repeated.isStopping && holdsLease();
     // Positions that arrive during a write are part of the next.
-    const writes = new SingleFlight<DeliveryProgress, ReadonlySet<string>>(({ wishes }) =>
+    const writes = new SingleFlight<DeliveryPosition, ReadonlySet<string>>(({ wishes }) =>
       store.writeWhile(mayDeliver, () => store.write([...wishes])),
     );
     this.means = {
@@ -148,7 +148,7 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
   }
 
   /** Starts missing deliveries, and stops those that must not continue as they are. */
-  private align(webhooks: readonly Webhook[], positions: ReadonlyMap<string, DeliveryProgress>): void {
+  private align(webhooks: readonly Webhook[], positions: ReadonlyMap<string, DeliveryPosition>): void {
     const active = new Map(
       webhooks.filter(({ status }) => status === 'active').map((webhook) => [webhook.id, webhook]),
     );
@@ -162,7 +162,7 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
     }
   }
 
-  private begin(webhook: Webhook, progress: DeliveryProgress): void {
+  private begin(webhook: Webhook, progress: DeliveryPosition): void {
     const onFailure = (error: unknown): void =>
       this.logger.warn(`Deliveries to ${webhook.id} are held up: ${String(error)}`);
     const ours = { ...progress, term: this.lease.term };
@@ -185,13 +185,13 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
     this.deliveries.clear();
   }
 
-  private fail({ webhookId: id, epoch, term }: DeliveryProgress, { status }: Attempt): Promise<void> {
-    return this.ledger.prefetching(byId(WEBHOOK, id)).write(SYSTEM_CALLER, async (transaction) => {
+  private fail({ webhookId: id, epoch, term }: DeliveryPosition, { status }: Attempt): Promise<void> {
+    return this.ledger.withLookups(byId(WEBHOOK, id)).write(SYSTEM_CALLER, async (transaction) => {
       const webhook = await transaction.find(WEBHOOK, id);
       if (webhook?.status !== 'active') return;
       // Callers set the position in commands. One that came before is seen here; one that comes later sees what is
       // written here.
-      const stored = await this.store.of(id);
+      const stored = await this.store.find(id);
       if (stored?.epoch !== epoch || stored.term !== term) return;
       // What the endpoint of another URL has answered says nothing about this one.
       if (stored.failingUrl !== addressOf(webhook)) return;
@@ -203,7 +203,7 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
 }
 
 /** A new webhook starts after its own creation. */
-function startOf({ id, createdSequence }: Webhook): DeliveryProgress {
+function startOf({ id, createdSequence }: Webhook): DeliveryPosition {
   const none = { ...NO_FAILURES, lastAttemptAt: null, lastStatus: null };
   return { webhookId: id, sequence: createdSequence, epoch: 0, replayHead: null, term: 0, ...none };
 }

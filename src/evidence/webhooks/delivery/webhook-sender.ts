@@ -188,7 +188,7 @@ const NOT_FOUND = '';
 class NameLookup {
   private readonly asked = new Map<string, AskedName>();
   private readonly found = new Set<string>();
-  private readonly gate = new Gate({ what: 'look-ups', ...ONE_AT_A_TIME });
+  private readonly gate = new Gate({ label: 'look-ups', ...ONE_AT_A_TIME });
 
   /** @param over aborted when this attempt no longer needs the addresses: once none does, the system is not asked. */
   addressesOf(name: string, over: AbortSignal): Promise<LookupAddress[]> {

@@ -22,9 +22,9 @@ import {
   WEBHOOK_FORMATS,
   type WebhookFormat,
 } from '../webhook.entity';
-import { DeliveryProgress } from '../delivery/delivery-progress-store';
+import { DeliveryPosition } from '../delivery/delivery-position-store';
 import { refusedTargetFault, webhookUrlFault } from '../webhook-url';
-import { ApiMember, type ShownAs, shownAs } from '../../../http/openapi/answer-members';
+import { ApiMember, type ShownAs, responseMapper } from '../../../http/openapi/response-members';
 
 const URL = {
   max: 2_048,
@@ -155,7 +155,7 @@ export class WebhookResponse extends OmitType(Webhook, [
   'secretHash',
   'secrets',
 ] as const) {
-  static readonly from: ShownAs<WebhookResponse> = shownAs(WebhookResponse);
+  static readonly from: ShownAs<WebhookResponse> = responseMapper(WebhookResponse);
 }
 
 export class WebhookWithSecretResponse extends WebhookResponse {
@@ -165,13 +165,13 @@ export class WebhookWithSecretResponse extends WebhookResponse {
   )
   readonly secret!: string;
 
-  static readonly of: ShownAs<WebhookWithSecretResponse> = shownAs(WebhookWithSecretResponse);
+  static readonly of: ShownAs<WebhookWithSecretResponse> = responseMapper(WebhookWithSecretResponse);
 }
 
-export class WebhookDeliveryResponse extends PickType(DeliveryProgress, [
+export class WebhookDeliveryResponse extends PickType(DeliveryPosition, [
   ...(['sequence', 'lastAttemptAt', 'lastStatus', 'nextAttemptAt'] as const),
 ] as const) {
-  static readonly from: ShownAs<WebhookDeliveryResponse> = shownAs(WebhookDeliveryResponse);
+  static readonly from: ShownAs<WebhookDeliveryResponse> = responseMapper(WebhookDeliveryResponse);
 }
 
 export class WebhookWithDeliveryResponse extends WebhookResponse {

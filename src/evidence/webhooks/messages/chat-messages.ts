@@ -16,7 +16,7 @@ export type Click = (typeof CLICKS)[number];
 export const COMMENT = 'comment';
 
 /** The decision that is made in a message. */
-export interface Asked {
+export interface ReviewPrompt {
   readonly decisionId: string;
   readonly asksComment?: boolean | undefined;
 }
@@ -25,7 +25,7 @@ export interface Asked {
  * A message for an incoming webhook of Slack, of blocks of its Block Kit; the texts of records are escaped already.
  * @param asked null: nothing can be clicked.
  */
-export function slackMessage(message: Message, asked: Asked | null): JsonObject {
+export function slackMessage(message: Message, asked: ReviewPrompt | null): JsonObject {
   // What notifications show: only words of our own.
   return {
     text: message.title,
@@ -36,7 +36,10 @@ export function slackMessage(message: Message, asked: Asked | null): JsonObject 
   };
 }
 
-function slackBlocks({ title, facts, content, link, caution }: Message, asked: Asked | null): readonly JsonObject[] {
+function slackBlocks(
+  { title, facts, content, link, caution }: Message,
+  asked: ReviewPrompt | null,
+): readonly JsonObject[] {
   const sections: JsonObject[] = [];
   for (let first = 0; first < facts.length; first += MOST_FIELDS) {
     const fields = facts.slice(first, first + MOST_FIELDS).map(({ label, text }) => plain(`${label}: ${text}`));
@@ -53,7 +56,7 @@ function slackBlocks({ title, facts, content, link, caution }: Message, asked: A
   ];
 }
 
-function buttons({ decisionId, asksComment = false }: Asked): readonly JsonObject[] {
+function buttons({ decisionId, asksComment = false }: ReviewPrompt): readonly JsonObject[] {
   const element = { type: 'plain_text_input', action_id: COMMENT, multiline: true, max_length: 2_000 };
   const input = { type: 'input', block_id: COMMENT, optional: true, label: plain('Why not?'), element };
   const reject = asksComment ? button('Reject now', 'reject_with_comment') : button('Reject', 'reject');

@@ -2,8 +2,8 @@ import type { Decision } from '../../../governance/decisions/decision.entity';
 import type { Execution } from '../../../governance/executions/execution.entity';
 import { hasSignedGroup } from '../../../governance/decisions/decision-rules';
 import { wantedApprovals } from '../../../governance/policies/approval/approval-requirement';
-import { escapedText, shownWords } from '../../../core/values/shown-text';
-import type { AnsweredListedEntry } from '../../../ledger/reading/entry-reader';
+import { escapedText, shownWords } from '../../../core/values/printable-text';
+import type { ParsedListedEntry } from '../../../ledger/reading/entry-reader';
 import type { MessageDetail } from '../webhook.entity';
 import { timeInWords } from './time-words';
 
@@ -38,7 +38,7 @@ export interface Message {
 }
 
 /** What a message says of an entry. */
-type ToldEntry = Pick<AnsweredListedEntry, 'action' | 'reason' | 'outcome'>;
+type ToldEntry = Pick<ParsedListedEntry, 'action' | 'reason' | 'outcome'>;
 
 /** What the target needs of a text to take it for nothing but text. */
 export type Escape = (text: string) => string;
@@ -80,7 +80,7 @@ interface Terms {
   readonly mostLines?: number | undefined;
 }
 
-export function messageOf(entry: ToldEntry, facts: DecisionFacts, terms: Terms): Message {
+export function buildMessage(entry: ToldEntry, facts: DecisionFacts, terms: Terms): Message {
   const { detail, publicUrl, escape } = terms;
   const { decision, proposer } = facts;
   const told = decision === null ? [{ label: 'Agent', text: proposer }] : factsOf(decision, facts, terms);

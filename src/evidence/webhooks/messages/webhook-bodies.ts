@@ -5,18 +5,18 @@ import { AGENT } from '../../../governance/agents/agent.entity';
 import { type Decision, DECISION } from '../../../governance/decisions/decision.entity';
 import { EXECUTION } from '../../../governance/executions/execution.entity';
 import { SYSTEM_CALLER } from '../../../ledger/caller';
-import type { AnsweredListedEntry } from '../../../ledger/reading/entry-reader';
+import type { ParsedListedEntry } from '../../../ledger/reading/entry-reader';
 import { RecordReader } from '../../../ledger/reading/record-reader';
 import { AuditEntryResponse } from '../../audit/dto/audit-entry.response';
 import type { Webhook } from '../webhook.entity';
-import { type DecisionFacts, type Escape, isForClicks, type Message, messageOf, testMessage } from './message';
+import { type DecisionFacts, type Escape, isForClicks, type Message, buildMessage, testMessage } from './message';
 import { ocsfEvent } from './ocsf-event';
-import { type Asked, escapeForSlack, slackMessage, escapeForTeams, teamsMessage } from './chat-messages';
+import { type ReviewPrompt, escapeForSlack, slackMessage, escapeForTeams, teamsMessage } from './chat-messages';
 
 interface Target {
   readonly escape: Escape;
   readonly mostLines?: number;
-  readonly render: (message: Message, asked: Asked | null) => JsonObject;
+  readonly render: (message: Message, asked: ReviewPrompt | null) => JsonObject;
 }
 
 /** Teams refuses what has more than 28 KB, and each line is a block of its own. */
@@ -38,7 +38,7 @@ export class WebhookBodies {
   ) {}
 
   /** With what is known of its decision now: contents that were erased meanwhile are not sent. */
-  async of(webhook: Formatted, entry: AnsweredListedEntry): Promise<Buffer> {
+  async of(webhook: Formatted, entry: ParsedListedEntry): Promise<Buffer> {
     const { format, detail, buttons } = webhook;
     const data = AuditEntryResponse.from(entry);
     if (format === 'event') return bytesOf({ type: entry.action, timestamp: entry.timestamp, data });
@@ -47,7 +47,7 @@ export class WebhookBodies {
     const facts = await this.factsOf(entry);
     const { publicUrl, mailZone: timeZone } = this.configuration;
     const asked = buttons && entry.action === 'decision.proposed' ? this.askedIn(facts.decision) : null;
-    return bytesOf(render(messageOf(entry, facts, { detail, publicUrl, timeZone, escape, mostLines }), asked));
+    return bytesOf(render(buildMessage(entry, facts, { detail, publicUrl, timeZone, escape, mostLines }), asked));
   }
 
   /** What a mail says of a decision that waits; nothing once it is settled. */
@@ -82,32 +82,32 @@ export class WebhookBodies {
     const told = { action, reason: null, outcome: 'success' };
     const { publicUrl, mailZone: timeZone } = this.configuration;
     const facts = await this.factsOfDecision(decision, reviewer);
-    return messageOf(told, facts, { detail: 'full', publicUrl, timeZone, escape });
+    return buildMessage(told, facts, { detail: 'full', publicUrl, timeZone, escape });
   }
 
-  private async factsOf({ subjectType, subjectId, agentId }: AnsweredListedEntry): Promise<DecisionFacts> {
+  private async factsOf({ subjectType, subjectId, agentId }: ParsedListedEntry): Promise<DecisionFacts> {
     const isDecision = subjectType === DECISION.subjectType;
     const decision = isDecision ? await this.records.find(DECISION, subjectId, SYSTEM_CALLER) : undefined;
     if (decision === undefined) {
-      const proposer = await this.nameOf(agentId ?? subjectId);
+      const proposer = await this.agentName(agentId ?? subjectId);
       return { decision: null, execution: null, proposer, reviewer: null };
     }
     const isReview = agentId !== null && agentId !== decision.proposedBy;
-    return this.factsOfDecision(decision, isReview ? await this.nameOf(agentId) : null);
+    return this.factsOfDecision(decision, isReview ? await this.agentName(agentId) : null);
   }
 
   private async factsOfDecision(decision: Decision, reviewer: string | null): Promise<DecisionFacts> {
     const { executionId, proposedBy } = decision;
     const execution = executionId === null ? undefined : await this.records.find(EXECUTION, executionId, SYSTEM_CALLER);
-    return { decision, execution: execution ?? null, proposer: await this.nameOf(proposedBy), reviewer };
+    return { decision, execution: execution ?? null, proposer: await this.agentName(proposedBy), reviewer };
   }
 
-  private askedIn(decision: Decision | null): Asked | null {
+  private askedIn(decision: Decision | null): ReviewPrompt | null {
     if (this.configuration.slackSigningSecret === null || decision === null || !isForClicks(decision)) return null;
     return { decisionId: decision.id };
   }
 
-  private async nameOf(agentId: string): Promise<string> {
+  private async agentName(agentId: string): Promise<string> {
     return (await this.records.find(AGENT, agentId))?.name ?? agentId;
   }
 }

@@ -15,8 +15,8 @@ import {
   ApiNullableText,
   ApiNullableTime,
   type ShownAs,
-  shownAs,
-} from '../../../http/openapi/answer-members';
+  responseMapper,
+} from '../../../http/openapi/response-members';
 import { ActorResponse } from '../../../http/authentication/actor.response';
 
 @WholeRequest(({ scopes, agentId, principals }) => [
@@ -92,7 +92,7 @@ export class ApiKeyListQuery extends ListQuery {
 }
 
 export class ApiKeyResponse extends OmitType(ApiKey, ['createdSequence', 'secretHash'] as const) {
-  static readonly from: ShownAs<ApiKeyResponse> = shownAs(ApiKeyResponse);
+  static readonly from: ShownAs<ApiKeyResponse> = responseMapper(ApiKeyResponse);
 }
 
 export class IssuedApiKeyResponse extends ApiKeyResponse {
@@ -101,7 +101,7 @@ export class IssuedApiKeyResponse extends ApiKeyResponse {
   })
   readonly secret!: string;
 
-  static readonly of: ShownAs<IssuedApiKeyResponse> = shownAs(IssuedApiKeyResponse);
+  static readonly of: ShownAs<IssuedApiKeyResponse> = responseMapper(IssuedApiKeyResponse);
 }
 
 export class MeResponse {
@@ -117,5 +117,5 @@ export class MeResponse {
   @ApiNullableTime('Null: never.')
   readonly expiresAt!: string | null;
 
-  static readonly of: ShownAs<MeResponse> = shownAs(MeResponse);
+  static readonly of: ShownAs<MeResponse> = responseMapper(MeResponse);
 }

@@ -20,7 +20,7 @@ import {
   filledGroups,
   type GivenGroup,
   ApproversField,
-} from '../../policies/approval/given-approval';
+} from '../../policies/approval/approval-input';
 import { sumOfApprovals } from '../../policies/approval/approval-requirement';
 import { SignatureField } from '../../passkeys/dto/passkey.dto';
 import { decisionTypeFault } from '../decision-rules';

@@ -1,9 +1,15 @@
 import { ApiProperty, ApiPropertyOptional, OmitType } from '@nestjs/swagger';
-import { ApiCount, ApiMember, ApiNullableText, type ShownAs, shownAs } from '../../../http/openapi/answer-members';
+import {
+  ApiCount,
+  ApiMember,
+  ApiNullableText,
+  type ShownAs,
+  responseMapper,
+} from '../../../http/openapi/response-members';
 import { sampleId } from '../../../http/openapi/documentation.decorators';
 import { OnBehalfOfResponse } from '../../executions/dto/execution.dto';
 import { givenApprovals } from '../decision-rules';
-import { GrantAllowanceResponse } from '../../policies/approval/given-approval';
+import { GrantAllowanceResponse } from '../../policies/approval/approval-input';
 import { Decision, type DecisionApproversResponse, ReviewResponse } from '../decision.entity';
 import { AGENT_KINDS, type AgentKind } from '../../agents/agent-name';
 
@@ -63,7 +69,7 @@ export class DecisionResponse extends OmitType<Decision, 'createdSequence' | Ret
   }
 }
 
-const shownDecision: ShownAs<DecisionResponse> = shownAs(DecisionResponse);
+const shownDecision: ShownAs<DecisionResponse> = responseMapper(DecisionResponse);
 
 export class ApprovedTogetherResponse {
   @ApiMember('In the order of the request.', { type: [DecisionResponse] })

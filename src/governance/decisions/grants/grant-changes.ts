@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../core/json/json-value';
-import { conflict, invalidField, present } from '../../../core/errors/domain-error';
-import { endOf } from '../../../core/values/duration';
+import { conflict, invalidField, requirePresent } from '../../../core/errors/domain-error';
+import { addDuration } from '../../../core/values/duration';
 import { canonicalJson } from '../../../ledger/chain/canonical-json';
 import type { DueRecords } from '../../../ledger/due-settlement';
 import type { EntryNote, LedgerTransaction } from '../../../ledger/ledger-transaction';
@@ -52,10 +52,10 @@ function mint(
 /** Takes one use, under the ledger's lock; the last one ends it. */
 export async function takeUse(transaction: LedgerTransaction, grant: Grant): Promise<void> {
   const key = grantSum(grant.id);
-  const [before = '0'] = await transaction.sums([key]);
+  const [before = '0'] = await transaction.readSums([key]);
   const used = Number(before) + 1;
   if (grant.uses !== null && used > grant.uses) throw new Error(`The grant ${grant.id} is used up, and still active.`);
-  transaction.keepSum(key, String(used));
+  transaction.setSum(key, String(used));
   if (used === grant.uses) end(transaction, grant, 'used_up');
 }
 
@@ -86,7 +86,7 @@ function end(
 }
 
 export async function requiredExecution(transaction: LedgerTransaction, id: string): Promise<Execution> {
-  return present(await transaction.find(EXECUTION, id), `execution ${id}`);
+  return requirePresent(await transaction.find(EXECUTION, id), `execution ${id}`);
 }
 
 /** What a reviewer who rejects would approve. */
@@ -132,6 +132,6 @@ export async function settleWithInstead(
   if (grantId === null || executionId === null || executeWithin === null) return settled;
   const execution = await requiredExecution(transaction, executionId);
   const terms = { resources: null, parametersHash: parametersHashOf(parameters), uses: 1 };
-  mint(transaction, grantId, rejected, execution, { ...terms, until: endOf(executeWithin, transaction.now) });
+  mint(transaction, grantId, rejected, execution, { ...terms, until: addDuration(executeWithin, transaction.now) });
   return settled;
 }

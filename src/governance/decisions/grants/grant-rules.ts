@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../core/json/json-value';
 import { invalidField } from '../../../core/errors/domain-error';
-import { endOf } from '../../../core/values/duration';
+import { addDuration } from '../../../core/values/duration';
 import { canonicalJson } from '../../../ledger/chain/canonical-json';
 import { sha256 } from '../../../ledger/chain/hash-chain';
 import type { Agent } from '../../agents/agent.entity';
@@ -21,7 +21,7 @@ import type { Grant } from './grant.entity';
 const MOST_TRIED = 20;
 
 /** What an agent asks for, on whose behalf. */
-export interface GrantedAction extends Pick<
+export interface CoverageRequest extends Pick<
   Grant,
   'agentId' | 'action' | 'resourceType' | 'resourceId' | 'onBehalfOf'
 > {
@@ -32,7 +32,7 @@ export interface GrantedAction extends Pick<
 export type GrantTerms = Pick<Grant, 'resources' | 'parametersHash' | 'until' | 'uses'>;
 
 /** A grant with the decision that gave it, and its reviewers. */
-export interface KnownGrant {
+export interface GrantWithReviews {
   readonly grant: Grant;
   readonly decision: Decision;
   readonly reviewers: readonly CountedReview[];
@@ -55,13 +55,13 @@ export function parametersHashOf(parameters: JsonObject): string {
 export function termsOf(
   given: GivenGrant,
   { uses }: GrantAllowance,
-  { parameters }: Pick<GrantedAction, 'parameters'>,
+  { parameters }: Pick<CoverageRequest, 'parameters'>,
   now: string,
 ): GrantTerms {
   return {
     resources: given.resources,
     parametersHash: given.parameters === 'any' ? null : parametersHashOf(parameters),
-    until: endOf(given.for, now),
+    until: addDuration(given.for, now),
     uses: given.uses ?? uses,
   };
 }
@@ -73,14 +73,14 @@ export function termsOf(
  */
 export function meeting<Known extends { readonly grant: Grant }>(
   known: readonly Known[],
-  asked: GrantedAction,
+  asked: CoverageRequest,
   hash: string,
   now: string,
 ): Known[] {
   return known.filter(({ grant }) => grant.until > now && meets(grant, asked, hash)).slice(0, MOST_TRIED);
 }
 
-function meets(grant: Grant, asked: GrantedAction, hash: string): boolean {
+function meets(grant: Grant, asked: CoverageRequest, hash: string): boolean {
   const { agentId, action, resourceType, resourceId, onBehalfOf } = asked;
   return (
     grant.agentId === agentId &&
@@ -95,7 +95,7 @@ function meets(grant: Grant, asked: GrantedAction, hash: string): boolean {
 }
 
 /** Whether its reviewers could give it today. How often it was used does not count. */
-export function holds({ grant, decision, reviewers }: KnownGrant, terms: TodaysTerms): boolean {
+export function holds({ grant, decision, reviewers }: GrantWithReviews, terms: TodaysTerms): boolean {
   const { now, isForbidden } = terms;
   const { approvers, grant: allowed } = terms.requirement;
   // A grant made with a rejection is its reviewer's own choice: no policy has to allow it.
@@ -139,7 +139,7 @@ export function givingReviews({ reviews }: Pick<Decision, 'reviews'>): readonly 
 export function requireGrantable(
   given: GivenGrant,
   decision: Decision,
-  asked: Pick<GrantedAction, 'resourceType' | 'resourceId'> | null,
+  asked: Pick<CoverageRequest, 'resourceType' | 'resourceId'> | null,
 ): void {
   const isUncovered = asked !== null && given.resources !== null && !matchesAsAllow(given.resources, asked);
   const uncovered = isUncovered

@@ -1,13 +1,13 @@
 import { Body, Controller, Get, Param, Post, Query } from '@nestjs/common';
 import { ApiBody, ApiTags } from '@nestjs/swagger';
-import { ClientLeft } from '../../../http/answers/answer-end';
+import { ClientSignal } from '../../../http/responses/response-end';
 import { Caller } from '../../../http/input/caller.decorator';
 import { ApiList } from '../../../http/lists/api-list.decorator';
-import { equalities } from '../../../http/lists/list.query';
-import { type ListAnswer, Lists } from '../../../http/lists/lists';
-import { Answers, ApiRoute } from '../../../http/openapi/answer-members';
+import { equalityConditions } from '../../../http/lists/list.query';
+import { type ListResponse, Lists } from '../../../http/lists/lists';
+import { Answers, ApiRoute } from '../../../http/openapi/response-members';
 import { ApiRecordId } from '../../../http/openapi/documentation.decorators';
-import { AdmittedBy, AnyScope, RequiresScope, Marked } from '../../../http/request/routes';
+import { AdmittedBy, AnyScope, RequiresScope, SetRouteMetadata } from '../../../http/request/routes';
 import { RecordReader } from '../../../ledger/reading/record-reader';
 import { withAgentId } from '../../agents/find-agent';
 import { GrantListQuery, GrantResponse, RevokeGrantRequest } from './dto/grant.dto';
@@ -15,7 +15,7 @@ import { GRANT } from './grant.entity';
 import { GrantReaders, GrantsService } from './grants.service';
 
 @ApiTags('Grants')
-@Marked({ refusesRepeatedNames: true })
+@SetRouteMetadata({ refusesRepeatedNames: true })
 @Controller('grants')
 export class GrantsController {
   constructor(
@@ -31,12 +31,12 @@ export class GrantsController {
   @ApiList(GrantResponse, 'Grants in order of creation.')
   async list(
     @Caller() caller: Caller,
-    @ClientLeft() leaving: AbortSignal,
+    @ClientSignal() leaving: AbortSignal,
     @Query() query: GrantListQuery,
-  ): Promise<ListAnswer<GrantResponse>> {
+  ): Promise<ListResponse<GrantResponse>> {
     const list = await this.lists.open('grants', query, { limit: 50, order: 'asc' }, leaving);
     const filters = await withAgentId(this.records, list.filters, 'agentId');
-    const page = await this.records.page(GRANT, list.request(equalities(filters)), caller);
+    const page = await this.records.page(GRANT, list.request(equalityConditions(filters)), caller);
     return list.answer({ ...page, rows: await this.grants.withUses(page.rows) }, GrantResponse.from);
   }
 

@@ -1,5 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import { conflict, type DomainError, found, permissionDenied, scopeMissing } from '../../../core/errors/domain-error';
+import {
+  conflict,
+  type DomainError,
+  requireFound,
+  permissionDenied,
+  scopeMissing,
+} from '../../../core/errors/domain-error';
 import type { AdmissionRule } from '../../../http/request/routes';
 import type { Caller } from '../../../ledger/caller';
 import { LedgerService } from '../../../ledger/ledger.service';
@@ -19,7 +25,7 @@ export type UsedGrant = Grant & { readonly used: number };
 /** Agents see their own grants, with whichever scope; others need one to read or to review. */
 @Injectable()
 export class GrantReaders implements AdmissionRule {
-  refusalOf({ agentId, grants }: Caller): DomainError | null {
+  refusalOf({ agentId, effectiveScopes: grants }: Caller): DomainError | null {
     const mayRead = agentId !== null || grants.has('read') || grants.has('review');
     return mayRead ? null : scopeMissing(['read', 'review']);
   }
@@ -35,7 +41,7 @@ export class GrantsService {
 
   /** @throws NOT_FOUND, also for a grant that the caller may not see. */
   async get(caller: Caller, id: string): Promise<UsedGrant> {
-    return this.withUse(found(await this.records.find(GRANT, id, caller), 'grant'));
+    return this.withUse(requireFound(await this.records.find(GRANT, id, caller), 'grant'));
   }
 
   /** With what is used of them, in one statement. */
@@ -46,8 +52,8 @@ export class GrantsService {
 
   /** @throws NOT_FOUND; PERMISSION_DENIED for callers who did not give it; CONFLICT for one that has ended. */
   async revoke(caller: Caller, id: string, reason: string | null): Promise<UsedGrant> {
-    const revoked = await this.ledger.prefetching(byId(GRANT, id)).write(caller, async (transaction) => {
-      const grant = found(await transaction.findVisible(GRANT, id), 'grant');
+    const revoked = await this.ledger.withLookups(byId(GRANT, id)).write(caller, async (transaction) => {
+      const grant = requireFound(await transaction.findVisible(GRANT, id), 'grant');
       const isOver = grant.status === 'active' && grant.until <= transaction.now;
       if (isOver) await DUE_GRANTS.settle(transaction, grant);
       const status = isOver ? 'expired' : grant.status;
@@ -68,7 +74,7 @@ export class GrantsService {
 
 /** A caller bound to an agent, unless it has `admin`, may only revoke what that agent gave. @throws PERMISSION_DENIED */
 async function requireGiver(transaction: LedgerTransaction, { decisionId }: Grant): Promise<void> {
-  const { agentId, grants } = transaction.caller;
+  const { agentId, effectiveScopes: grants } = transaction.caller;
   if (agentId === null || grants.has('admin')) return;
   const decision = await transaction.find(DECISION, decisionId);
   const givers = decision === undefined ? [] : givingReviews(decision).map(({ approverId }) => approverId);

@@ -1,4 +1,4 @@
-import { evaluationOf, readParts } from './access-evaluations';
+import { parseEvaluation, readParts } from './access-evaluations';
 
 const REST = { action: { name: 'read' }, resource: { type: 'document', id: 'a' } };
 const ALICE = { type: 'user', id: 'alice' };
@@ -11,7 +11,7 @@ describe('readParts', () => {
     );
     const subject = { ...ALICE, properties: { roles } };
     const valid = Array.from({ length: 500 }, (_, index) => `role ${2 * index}`);
-    expect(evaluationOf(readParts({ subject, ...REST }))).toMatchObject({
+    expect(parseEvaluation(readParts({ subject, ...REST }))).toMatchObject({
       question: { who: { type: 'user', id: 'alice', roles: valid } },
     });
   });
@@ -28,7 +28,7 @@ describe('readParts', () => {
       { subject: 'agent:ann', roles: undefined },
     ],
   ])('reads a subject %s as the principal of the agent in the context', (_what, subject, onBehalfOf) => {
-    expect(evaluationOf(readParts({ subject, ...REST, context: { agent: 'bot', run: 'r' } }))).toMatchObject({
+    expect(parseEvaluation(readParts({ subject, ...REST, context: { agent: 'bot', run: 'r' } }))).toMatchObject({
       question: { who: BOT, onBehalfOf: { ...onBehalfOf, field: 'subject' } },
     });
   });
@@ -39,19 +39,19 @@ describe('readParts', () => {
     { ...ALICE, properties: { roles: [' b'] } },
     { ...ALICE, properties: { roles: Array.from({ length: 51 }, (_, index) => `${index}`) } },
   ])('takes %j for no principal', (subject) => {
-    const read = evaluationOf(readParts({ subject, ...REST, context: { agent: 'bot' } }));
+    const read = parseEvaluation(readParts({ subject, ...REST, context: { agent: 'bot' } }));
     expect(read).toEqual({ invalid: 'subject_invalid', who: BOT });
   });
 
   it('takes null in the context as left out, and reports what is wrong with it', () => {
     const asked = { subject: ALICE, ...REST };
-    const plain = evaluationOf(readParts(asked));
-    expect(evaluationOf(readParts({ ...asked, context: { agent: null, run: null, time: 1 } }))).toEqual(plain);
+    const plain = parseEvaluation(readParts(asked));
+    expect(parseEvaluation(readParts({ ...asked, context: { agent: null, run: null, time: 1 } }))).toEqual(plain);
     for (const run of [1, '', 'x'.repeat(201), 'a\n', 'a\u200b'])
-      expect(evaluationOf(readParts({ ...asked, context: { run } }))).toMatchObject({
+      expect(parseEvaluation(readParts({ ...asked, context: { run } }))).toMatchObject({
         faults: [{ field: 'context.run' }],
       });
-    expect(evaluationOf(readParts({ ...asked, context: { agent: ['bot'], run: 'r' } }))).toEqual({
+    expect(parseEvaluation(readParts({ ...asked, context: { agent: ['bot'], run: 'r' } }))).toEqual({
       faults: [{ field: 'context.agent', message: 'must be a string' }],
     });
   });

@@ -1,8 +1,14 @@
-import { type AskedPermission, type Asker, ACTION, RESOURCE_ID, RESOURCE_TYPE } from '../evaluation/questions';
+import {
+  type PermissionCheck,
+  type CheckParties,
+  ACTION,
+  RESOURCE_ID,
+  RESOURCE_TYPE,
+} from '../evaluation/permission-checks';
 import type { FieldFault } from '../../../core/errors/domain-error';
 import { isObject, textFault } from '../../../http/validation/shapes';
 import type { JsonObject, JsonValue } from '../../../core/json/json-value';
-import { type GivenPrincipal, ON_BEHALF_OF, RUN } from '../principals';
+import { type PrincipalInput, ON_BEHALF_OF, RUN } from '../principals';
 import type { OtherSubject } from '../../policies/patterns/subjects';
 import { charactersFault } from '../../policies/patterns/principals';
 import { labelFault } from '../../../core/values/label-fault';
@@ -12,8 +18,8 @@ import { labelFault } from '../../../core/values/label-fault';
  * standard requires.
  */
 export type ReadEvaluation =
-  | { readonly question: AskedPermission }
-  | { readonly invalid: 'subject_invalid' | 'resource_invalid'; readonly who: AskedPermission['who'] }
+  | { readonly question: PermissionCheck }
+  | { readonly invalid: 'subject_invalid' | 'resource_invalid'; readonly who: PermissionCheck['who'] }
   | { readonly faults: readonly FieldFault[] };
 
 /** One part of an evaluation. With faults, its value means nothing. */
@@ -25,13 +31,13 @@ interface ReadPart<Value> {
 }
 
 /** Who asks, and what that is as a principal, where the context names the agent. */
-type ReadSubject = Pick<Asker, 'who'> & { readonly given: GivenPrincipal };
+type ReadSubject = Pick<CheckParties, 'who'> & { readonly given: PrincipalInput };
 
 /** What the standard calls an access evaluation, as far as we read it; other members are ignored. */
 interface EvaluationParts {
   readonly subject: ReadPart<ReadSubject>;
-  readonly action: ReadPart<Pick<AskedPermission, 'action' | 'parameters'>>;
-  readonly resource: ReadPart<Pick<AskedPermission, 'resourceType' | 'resourceId'>>;
+  readonly action: ReadPart<Pick<PermissionCheck, 'action' | 'parameters'>>;
+  readonly resource: ReadPart<Pick<PermissionCheck, 'resourceType' | 'resourceId'>>;
   /** With the agent that acts, by id or name, and the run; null if it names none. */
   readonly context: ReadPart<Record<'agent' | 'run', string | null>>;
 }
@@ -57,7 +63,7 @@ export function readParts(members: JsonObject, defaults?: EvaluationParts): Eval
   };
 }
 
-export function evaluationOf({ subject, action, resource, context }: EvaluationParts): ReadEvaluation {
+export function parseEvaluation({ subject, action, resource, context }: EvaluationParts): ReadEvaluation {
   const faults = [subject, action, resource, context].flatMap((part) => part.faults);
   if (faults.length > 0) return { faults };
   const { agent, run } = context.value;
@@ -196,7 +202,7 @@ export function listedEvaluations(body: JsonObject): ReadEvaluation[] {
   const defaults = readParts(body);
   return ((body['evaluations'] ?? []) as readonly JsonValue[]).map((item) =>
     isObject(item)
-      ? evaluationOf(readParts(item, defaults))
+      ? parseEvaluation(readParts(item, defaults))
       : { faults: [{ field: 'the evaluation', message: 'must be an object' }] },
   );
 }

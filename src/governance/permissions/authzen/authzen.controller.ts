@@ -1,8 +1,8 @@
 import { Body, Controller, Get, Post, type Type } from '@nestjs/common';
 import { ApiBody, ApiExtraModels, ApiTags, getSchemaPath, type SchemaObject } from '@nestjs/swagger';
-import { Answers, ApiRoute } from '../../../http/openapi/answer-members';
+import { Answers, ApiRoute } from '../../../http/openapi/response-members';
 import { Configuration } from '../../../core/config/configuration';
-import { ApiErrors, Public, RequiresScope, routeNotFound, Marked } from '../../../http/request/routes';
+import { ApiErrors, Public, RequiresScope, routeNotFound, SetRouteMetadata } from '../../../http/request/routes';
 import { Caller } from '../../../http/input/caller.decorator';
 import type { JsonObject } from '../../../core/json/json-value';
 import {
@@ -46,7 +46,7 @@ export class AuthzenController {
 
   @Post('access/v1/evaluation')
   @RequiresScope('read', 'execute')
-  @Marked({ ignoresIdempotencyKey: true })
+  @SetRouteMetadata({ ignoresIdempotencyKey: true })
   @ApiRoute(
     'Ask whether an action is allowed, as AuthZEN defines it',
     'Answered as evaluate would; nothing is recorded. Members that are not listed are ignored.',
@@ -59,7 +59,7 @@ export class AuthzenController {
 
   @Post('access/v1/evaluations')
   @RequiresScope('read', 'execute')
-  @Marked({ ignoresIdempotencyKey: true, mostListedValues: MOST_VALUES })
+  @SetRouteMetadata({ ignoresIdempotencyKey: true, mostListedValues: MOST_VALUES })
   @ApiRoute(
     'Ask for a list of actions, as AuthZEN defines it',
     'All are answered by the same set of policies. Members next to the list are defaults for its items; a faulty item is ' +

@@ -1,9 +1,9 @@
 import { ApiProperty, ApiPropertyOptional, PartialType } from '@nestjs/swagger';
-import { ApiMember, ApiNullableChoice } from '../../../http/openapi/answer-members';
+import { ApiMember, ApiNullableChoice } from '../../../http/openapi/response-members';
 import { ANSWER_REASONS } from '../permissions';
 import { DecidingPolicyResponse } from '../../executions/execution.entity';
 import type { JsonObject } from '../../../core/json/json-value';
-import { ApprovalResponse } from '../../policies/approval/given-approval';
+import { ApprovalResponse } from '../../policies/approval/approval-input';
 import { RUN } from '../principals';
 import { MOST_EVALUATIONS, SEMANTICS, type Semantic } from './access-evaluations';
 

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import { type FieldFault, invalid, present } from '../../../core/errors/domain-error';
+import { type FieldFault, invalid, requirePresent } from '../../../core/errors/domain-error';
 import { type Asking, Evaluations } from '../evaluation/evaluations.service';
 import type { JsonObject } from '../../../core/json/json-value';
 import type { Caller } from '../../../ledger/caller';
 import {
-  evaluationOf,
+  parseEvaluation,
   readParts,
   isSingle,
   type ReadEvaluation,
@@ -23,11 +23,11 @@ export class AuthzenService {
 
   /** @throws VALIDATION_ERROR for an invalid body; PERMISSION_DENIED when the caller may only ask for its own agent. */
   async evaluation(caller: Caller, body: JsonObject, faults: readonly FieldFault[] = []): Promise<AccessDecision> {
-    const read = evaluationOf(readParts(body));
+    const read = parseEvaluation(readParts(body));
     const all = [...faults, ...('faults' in read ? read.faults : [])];
     if (all.length > 0) throw invalid(all);
     const [decision] = await this.decisions(caller, [read], null);
-    return present(decision, 'decision on an evaluation');
+    return requirePresent(decision, 'decision on an evaluation');
   }
 
   /** Answers a list of evaluations in the order of its items; a body without a list is a single evaluation. */
@@ -46,7 +46,7 @@ export class AuthzenService {
     items: readonly ReadEvaluation[],
     ending: boolean | null,
   ): Promise<readonly AccessDecision[]> {
-    const { answers } = await this.evaluations.ask({
+    const { answers } = await this.evaluations.check({
       caller,
       questions: items.flatMap((item) => {
         if ('faults' in item) return [];

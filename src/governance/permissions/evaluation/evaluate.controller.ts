@@ -1,11 +1,11 @@
 import { Body, Controller, Post } from '@nestjs/common';
 import { ApiExtraModels, ApiTags, getSchemaPath } from '@nestjs/swagger';
-import { Answers, ApiRoute } from '../../../http/openapi/answer-members';
-import { ClientLeft } from '../../../http/answers/answer-end';
+import { Answers, ApiRoute } from '../../../http/openapi/response-members';
+import { ClientSignal } from '../../../http/responses/response-end';
 import { Caller } from '../../../http/input/caller.decorator';
-import { ApiErrors, RequiresScope, Marked } from '../../../http/request/routes';
+import { ApiErrors, RequiresScope, SetRouteMetadata } from '../../../http/request/routes';
 import { ApiExamples } from '../../../http/openapi/documentation.decorators';
-import { askedPermissions } from './questions';
+import { askedPermissions } from './permission-checks';
 import { EvaluateRequest } from './dto/evaluate.request';
 import { EvaluationResponse, EvaluationsResponse } from './dto/evaluation.response';
 import { answersTo, type Asking, Evaluations } from './evaluations.service';
@@ -21,7 +21,7 @@ export class EvaluateController {
 
   @Post()
   @RequiresScope('read', 'execute')
-  @Marked({ ignoresIdempotencyKey: true, mostListedValues: MOST_VALUES })
+  @SetRouteMetadata({ ignoresIdempotencyKey: true, mostListedValues: MOST_VALUES })
   @ApiRoute(
     'Ask whether somebody may do something',
     'Answers as execute would, judging by the agent, its capabilities and the policies, and has no effect. Whatever ' +
@@ -42,7 +42,7 @@ export class EvaluateController {
   @ApiErrors('NOT_FOUND', 'CONTENT_ERASED')
   async action(
     @Caller() caller: Caller,
-    @ClientLeft() leaving: AbortSignal,
+    @ClientSignal() leaving: AbortSignal,
     @Body() { requests, explain: explains = false, open: isOpen = false, asOf, ...defaults }: EvaluateRequest,
   ): Promise<EvaluationResponse | EvaluationsResponse> {
     const questions = askedPermissions(defaults, requests);
@@ -54,7 +54,7 @@ export class EvaluateController {
       answers: (asking: Asking) => answersTo(questions, asking, { explains, isOpen }),
     };
     const { answers, policySet, agents } = await (asOf === undefined
-      ? this.evaluations.ask(list)
+      ? this.evaluations.check(list)
       : this.evaluations.askAsOf(list, asOf, leaving));
     // Grants of an earlier time are not known.
     const results =

@@ -1,4 +1,4 @@
-import type { HeldGrants } from '../../decisions/grants/held-grants';
+import type { GrantFinder } from '../../decisions/grants/grant-finder';
 import type { FactReader } from '../facts';
 import { Gates } from '../../../http/gates';
 import type { Configuration } from '../../../core/config/configuration';
@@ -36,7 +36,7 @@ describe('Answers to a list', () => {
     { refusalOf: () => null } as unknown as ActionGuards,
     { active: [] as readonly Stop[] } as ActiveStops,
     { at: () => ({}) } as unknown as FactReader,
-    {} as HeldGrants,
+    {} as GrantFinder,
     new Gates({} as Configuration),
   );
 
@@ -61,7 +61,7 @@ describe('Answers to a list', () => {
   it.each([1, 2, 3, 1_000])('are all by one set, which others change %i times meanwhile', async (changes) => {
     let left = changes;
     let made = 0;
-    const { answers, policySet } = await evaluations.ask({
+    const { answers, policySet } = await evaluations.check({
       caller: SYSTEM_CALLER,
       questions: [],
       field: 'requests',
@@ -89,7 +89,7 @@ describe('Answers to a list', () => {
     };
     setImmediate(change);
     const seen = new Set<number>();
-    await evaluations.ask({
+    await evaluations.check({
       caller: SYSTEM_CALLER,
       questions: [],
       field: 'requests',
@@ -112,7 +112,7 @@ describe('Answers to a list', () => {
     const approval = { riskLevel: 'medium', approvers: [{ subjects, approvals: 1 }], ...within } as const;
     const approved: PolicyRules = { ...RULES, id: 'pol_3', name: 'approved', effect: 'require_approval', approval };
     evaluator.put([compilePolicy(approved)], []);
-    const asked = evaluations.ask({
+    const asked = evaluations.check({
       caller: SYSTEM_CALLER,
       questions: [],
       field: 'requests',

@@ -1,38 +1,44 @@
 import { Injectable } from '@nestjs/common';
 import { isObserved, type NamedAgents } from '../../agents/find-agent';
 import { ActionGuards } from '../action-guards';
-import { answerFor, type AnswerReason, type PermissionAnswer, requestOf, type Somebody } from '../permissions';
-import { Gates, nameOf } from '../../../http/gates';
+import {
+  checkPermission,
+  type PermissionReason,
+  type PermissionResult,
+  requestOf,
+  type Somebody,
+} from '../permissions';
+import { Gates, callerKey } from '../../../http/gates';
 import { Configuration } from '../../../core/config/configuration';
 import type { PolicyDefaultEffect } from '../../../core/config/variables/governance-variables';
-import { DomainError, type FieldFault, invalid, invalidField, present } from '../../../core/errors/domain-error';
+import { DomainError, type FieldFault, invalid, invalidField, requirePresent } from '../../../core/errors/domain-error';
 import type { JsonObject } from '../../../core/json/json-value';
 import type { Caller } from '../../../ledger/caller';
 import { type Moment, RecordHistory } from '../../../ledger/record-history';
 import { ActivePolicies } from '../../policies/active-policies';
 import type { Evaluation, EvaluationRequest, Facts, PolicyEffect } from '../../policies/evaluation/evaluation';
 import { factsFault, MAX_FACTS_OF_REQUEST } from '../../policies/evaluation/fact-bounds';
-import type { Asks, PolicySet } from '../../policies/evaluation/policy-evaluator';
+import type { FactQueries, PolicySet } from '../../policies/evaluation/policy-evaluator';
 import { PastPolicies } from '../../policies/past-policies';
-import { FactReader, type FactSource, gatheredFacts } from '../facts';
+import { FactReader, type FactSource, gatherFacts } from '../facts';
 import { subjectOf } from '../../policies/patterns/subjects';
 import { ActiveStops } from '../../stops/active-stops';
 import type { Stop } from '../../stops/stop.entity';
-import { inTurns, Turn } from '../../../core/concurrency/turn';
+import { yieldBetween, TimeSlice } from '../../../core/concurrency/time-slice';
 import { AnswerResponse, ExplainedLimitResponse, type ExplanationResponse } from './dto/evaluation.response';
 import {
   agentsOf,
-  type AskedPermission,
-  type Asker,
+  type PermissionCheck,
+  type CheckParties,
   type Inquirer,
   mayNamePrincipal,
   principalAsked,
   requireMayAsk,
   requireOwnAgent,
   unknownFaults,
-} from './questions';
-import { type GrantedAction, meeting, parametersHashOf } from '../../decisions/grants/grant-rules';
-import { HeldGrants, type Rejected } from '../../decisions/grants/held-grants';
+} from './permission-checks';
+import { type CoverageRequest, meeting, parametersHashOf } from '../../decisions/grants/grant-rules';
+import { GrantFinder, type Rejected } from '../../decisions/grants/grant-finder';
 import type { Grant } from '../../decisions/grants/grant.entity';
 
 /** How often a list starts anew when policies change, before it is answered by a copy of them. */
@@ -44,17 +50,17 @@ const AROUND_SUBJECT = 3;
 
 /** A question as policies evaluate it, and the answer. */
 interface AnsweredQuestion {
-  readonly answer: PermissionAnswer;
+  readonly answer: PermissionResult;
   readonly request: EvaluationRequest;
   /** What holds where no policy matches. */
   readonly otherwise: PolicyEffect;
 }
 
 /** A list of questions of one request. */
-interface QuestionList<Answer> {
+interface CheckBatch<Answer> {
   readonly caller: Caller;
   /** Of an item that is not a valid question, only who asks it. */
-  readonly questions: readonly (AskedPermission | Asker)[];
+  readonly questions: readonly (PermissionCheck | CheckParties)[];
   /** The member of the request that is at fault if the answers are too long, or need too many facts. */
   readonly field: string;
   /** True if the answers depend on the requests alone: nothing else is read for them. */
@@ -63,7 +69,7 @@ interface QuestionList<Answer> {
   readonly answers: (asking: Asking) => Iterable<Answer>;
 }
 
-interface Answers<Answer> {
+interface CheckBatchResult<Answer> {
   readonly answers: readonly Answer[];
   readonly policySet: string;
   /** The agents that the questions name. */
@@ -71,7 +77,7 @@ interface Answers<Answer> {
 }
 
 /** What the answers to questions depend on. */
-export interface Basis {
+export interface CheckContext {
   readonly policies: PolicySet;
   readonly agents: NamedAgents;
   /** Who asks. */
@@ -90,7 +96,7 @@ export interface Basis {
 }
 
 /** What is read before the questions are answered, and the source of the facts that policies ask for. */
-interface Standing extends Pick<Basis, 'agents' | 'stops' | 'guards' | 'at'> {
+interface CheckSnapshot extends Pick<CheckContext, 'agents' | 'stops' | 'guards' | 'at'> {
   readonly source: FactSource;
 }
 
@@ -105,7 +111,7 @@ export class Evaluations {
     private readonly guards: ActionGuards,
     private readonly stops: ActiveStops,
     private readonly facts: FactReader,
-    private readonly grants: HeldGrants,
+    private readonly grants: GrantFinder,
     private readonly gates: Gates,
   ) {}
 
@@ -115,18 +121,18 @@ export class Evaluations {
    * @throws PERMISSION_DENIED when the caller may only ask for its own agent; VALIDATION_ERROR when the questions need too
    * many facts.
    */
-  async ask<Answer>(list: QuestionList<Answer>): Promise<Answers<Answer>> {
+  async check<Answer>(list: CheckBatch<Answer>): Promise<CheckBatchResult<Answer>> {
     const { caller, questions, isOpen = false } = list;
     const { inForce } = this.policies;
-    const stands = async (): Promise<Standing> => {
+    const stands = async (): Promise<CheckSnapshot> => {
       const agents = await agentsOf(this.history, caller, questions);
       requireOwnAgent(caller, questions, agents);
       await this.policies.catchUp(this.stops.memory);
       const { active: stops } = this.stops;
-      return { agents, stops, guards: this.guards, at: this.history.now, source: this.facts.at() };
+      return { agents, stops, guards: this.guards, at: this.history.now, source: this.facts.sourceAt() };
     };
-    const answered = (): Promise<Answers<Answer>> => this.answered(list, inForce, stands);
-    return isOpen || inForce.asksNothing ? answered() : this.gates.of('questions').run(nameOf(caller), answered);
+    const answered = (): Promise<CheckBatchResult<Answer>> => this.checkConsistently(list, inForce, stands);
+    return isOpen || inForce.needsNoFacts ? answered() : this.gates.of('questions').run(callerKey(caller), answered);
   }
 
   /**
@@ -134,7 +140,11 @@ export class Evaluations {
    * @param leaving aborted when nobody waits for the answers any more.
    * @throws UNAVAILABLE when too many others ask about earlier times.
    */
-  async askAsOf<Answer>(list: QuestionList<Answer>, asOf: Moment, leaving: AbortSignal): Promise<Answers<Answer>> {
+  async askAsOf<Answer>(
+    list: CheckBatch<Answer>,
+    asOf: Moment,
+    leaving: AbortSignal,
+  ): Promise<CheckBatchResult<Answer>> {
     const { sequence, time } = await this.past.wholeChangeAt(asOf, 'asOf');
     // Nothing existed before the first entry.
     if (sequence === 0) throw new DomainError('NOT_FOUND', 'There were no entries yet at that time.');
@@ -142,8 +152,9 @@ export class Evaluations {
     requireMayAsk(caller, questions, await agentsOf(this.history, caller, questions));
     const agents = await agentsOf(this.history, caller, questions, sequence);
     const stops = await this.stops.activeAfter(sequence);
-    const then = { agents, stops, at: time, source: this.facts.at(sequence) };
-    const work = (policies: PolicySet): Promise<Answers<Answer>> => this.answered(list, policies, async () => then);
+    const then = { agents, stops, at: time, source: this.facts.sourceAt(sequence) };
+    const work = (policies: PolicySet): Promise<CheckBatchResult<Answer>> =>
+      this.checkConsistently(list, policies, async () => then);
     return this.past.inForceAfter(caller, sequence, work, leaving);
   }
 
@@ -153,11 +164,11 @@ export class Evaluations {
    */
   async withGrants(
     caller: Caller,
-    questions: readonly AskedPermission[],
+    questions: readonly PermissionCheck[],
     agents: NamedAgents,
     answers: readonly AnswerResponse[],
   ): Promise<readonly AnswerResponse[]> {
-    const asked = questions.map((question, index): GrantedAction | null => {
+    const asked = questions.map((question, index): CoverageRequest | null => {
       const { who } = question;
       const agentId = 'agent' in who ? agents.get(who.agent)?.id : undefined;
       if (agentId === undefined || answers[index]?.approval === null) return null;
@@ -177,7 +188,7 @@ export class Evaluations {
     /** Questions of a list share the parameters next to it, which may be long. */
     const hashes = new Map<JsonObject, string>();
     const answered: AnswerResponse[] = [];
-    for await (const [index, answer] of inTurns(answers.entries())) {
+    for await (const [index, answer] of yieldBetween(answers.entries())) {
       answered.push(answer);
       const one = asked[index] ?? null;
       if (one === null || answer.approval === null) continue;
@@ -201,11 +212,11 @@ export class Evaluations {
    * Starts anew when the set has changed, so that all answers are by one set, and by agents read while it was in force. Agents
    * read before a policy change could be allowed what neither the policies before nor those after would have allowed.
    */
-  private async answered<Answer>(
-    list: QuestionList<Answer>,
+  private async checkConsistently<Answer>(
+    list: CheckBatch<Answer>,
     policies: PolicySet,
-    stands: () => Promise<Standing>,
-  ): Promise<Answers<Answer>> {
+    stands: () => Promise<CheckSnapshot>,
+  ): Promise<CheckBatchResult<Answer>> {
     const { caller, field, answers } = list;
     const { policyDefaultEffect: defaultEffect } = this.configuration;
     for (let start = 1; ; start += 1) {
@@ -216,7 +227,7 @@ export class Evaluations {
       const { version } = set;
       const basis = { ...standing, policies: set, caller, defaultEffect, field };
       const asking = new Asking({ ...basis, facts: await gathered(list, basis, source) });
-      const turn = new Turn();
+      const turn = new TimeSlice();
       // Others that arrived with it may have used up the turn.
       if (turn.isOver) await turn.next();
       const all: Answer[] = [];
@@ -234,24 +245,24 @@ export class Evaluations {
 export class Asking {
   private characters = 0;
 
-  constructor(private readonly basis: Basis) {}
+  constructor(private readonly basis: CheckContext) {}
 
   get policySet(): string {
     return this.basis.policies.policySet;
   }
 
   /** Whether the caller may name the principal of a question. If not, the question is refused whatever else it says. */
-  mayName(asker: Asker): boolean {
+  mayName(asker: CheckParties): boolean {
     return mayNamePrincipal(this.basis.caller, asker, this.basis.agents);
   }
 
   /** Faults of a question about an agent, or for a person, who does not exist: it cannot be answered. */
-  unknown(asker: Asker): readonly FieldFault[] {
+  unknown(asker: CheckParties): readonly FieldFault[] {
     return unknownFaults(this.basis.caller, asker, this.basis.agents);
   }
 
   /** @throws VALIDATION_ERROR when the answers take too much: each repeats all approvers that the policies name. */
-  answer(question: AskedPermission, explains = false): AnswerResponse {
+  answer(question: PermissionCheck, explains = false): AnswerResponse {
     const answered = this.answered(question, this.basis);
     const answer = this.counted(answered.answer);
     return explains ? { ...answer, explanation: this.explained(answered) } : answer;
@@ -261,7 +272,7 @@ export class Asking {
    * The best answer that any parameters could have: better than the one to the question as it was asked, or the same.
    * @throws as {@link answer}.
    */
-  openAnswer(question: AskedPermission): AnswerResponse {
+  openAnswer(question: PermissionCheck): AnswerResponse {
     const { answer, request, otherwise } = this.answered(question, {});
     const effect = isUnable(answer) ? answer.effect : this.basis.policies.bestEffect(request, otherwise);
     if (effect === answer.effect) return this.counted(answer);
@@ -269,7 +280,7 @@ export class Asking {
     return { effect, reason: effect === 'allow' ? null : 'approval_required', policies: [], approval: null };
   }
 
-  private counted(answered: PermissionAnswer): AnswerResponse {
+  private counted(answered: PermissionResult): AnswerResponse {
     const answer = AnswerResponse.from(answered);
     for (const { subjects } of answer.approval?.approvers ?? [])
       for (const subject of subjects) this.characters += subject.length + AROUND_SUBJECT;
@@ -281,7 +292,10 @@ export class Asking {
     return answer;
   }
 
-  private answered(question: AskedPermission, { facts, guards }: Pick<Basis, 'facts' | 'guards'>): AnsweredQuestion {
+  private answered(
+    question: PermissionCheck,
+    { facts, guards }: Pick<CheckContext, 'facts' | 'guards'>,
+  ): AnsweredQuestion {
     const { policies, agents, stops = [], at, defaultEffect } = this.basis;
     const who = resolved(question, agents);
     const { agent, subject } = who;
@@ -289,7 +303,7 @@ export class Asking {
     const request = requestOf(question, subject, principal, at);
     const evaluate = (): Evaluation => policies.evaluate(request, facts);
     const rules = { evaluate, defaultEffect, at, stops, guards };
-    const answer = answerFor(who, question, principal, rules);
+    const answer = checkPermission(who, question, principal, rules);
     return { answer, request, otherwise: agent !== null && isObserved(agent, at) ? 'allow' : defaultEffect };
   }
 
@@ -309,7 +323,7 @@ export class Asking {
  * @throws VALIDATION_ERROR for agents that do not exist; PERMISSION_DENIED for principals that the caller does not vouch for.
  */
 export function* answersTo(
-  asked: readonly AskedPermission[],
+  asked: readonly PermissionCheck[],
   asking: Asking,
   { explains = false, isOpen = false } = {},
 ): Generator<AnswerResponse> {
@@ -323,36 +337,36 @@ export function* answersTo(
  * @throws VALIDATION_ERROR when a list needs too many.
  */
 async function gathered(
-  { questions, field, isOpen = false }: QuestionList<unknown>,
-  basis: Pick<Basis, 'policies' | 'agents' | 'caller' | 'at'>,
+  { questions, field, isOpen = false }: CheckBatch<unknown>,
+  basis: Pick<CheckContext, 'policies' | 'agents' | 'caller' | 'at'>,
   source: FactSource,
 ): Promise<Facts | undefined> {
   const { policies, agents, caller, at } = basis;
-  if (isOpen || policies.asksNothing) return undefined;
-  const asked: Asks[] = [];
+  if (isOpen || policies.needsNoFacts) return undefined;
+  const asked: FactQueries[] = [];
   let count = 0;
-  for await (const question of inTurns(questions)) {
+  for await (const question of yieldBetween(questions)) {
     if (!('action' in question)) continue;
     const isUnknown = 'agent' in question.who && !agents.has(question.who.agent);
     if (isUnknown || !mayNamePrincipal(caller, question, agents)) continue;
     const { subject } = resolved(question, agents);
     const principal = principalAsked(caller, question, agents) ?? null;
-    const needed = policies.asks(requestOf(question, subject, principal, at));
+    const needed = policies.factQueries(requestOf(question, subject, principal, at));
     asked.push(needed);
     count += needed.uses.length + needed.facts.length;
     // The bound on the facts in force is that of a single question.
     if (count > MAX_FACTS_OF_REQUEST && questions.length > 1) throw invalidField(field, factsFault(asked.length));
   }
-  return gatheredFacts(asked, source);
+  return gatherFacts(asked, source);
 }
 
-function resolved({ who }: AskedPermission, agents: NamedAgents): Somebody {
+function resolved({ who }: PermissionCheck, agents: NamedAgents): Somebody {
   if (!('agent' in who)) return { agent: null, subject: who };
-  const agent = present(agents.get(who.agent), `agent ${who.agent}, which was not refused as unknown,`);
+  const agent = requirePresent(agents.get(who.agent), `agent ${who.agent}, which was not refused as unknown,`);
   return { agent, subject: subjectOf(agent) };
 }
 
-const UNABLE: ReadonlySet<AnswerReason> = new Set([
+const UNABLE: ReadonlySet<PermissionReason> = new Set([
   'agent_suspended',
   'principal_suspended',
   'stopped',
@@ -360,6 +374,6 @@ const UNABLE: ReadonlySet<AnswerReason> = new Set([
 ]);
 
 /** Whatever the policies say. */
-function isUnable({ reason }: PermissionAnswer): boolean {
+function isUnable({ reason }: PermissionResult): boolean {
   return reason !== null && UNABLE.has(reason);
 }

@@ -38,7 +38,7 @@ export function areFilled(
 
 /** Indexes of the groups that the agent can approve for, in order; empty for a reviewer that is not an agent. */
 export function groupsOf(agent: PolicyAgent | null, groups: readonly ApproverGroup[]): number[] {
-  return agent === null ? [] : new ApproverGroups(groups).of(agent);
+  return agent === null ? [] : new ApproverGroups(groups).groupsFor(agent);
 }
 
 /** Those of the groups that a review by one of their members fills: a signed one only with a signature. */
@@ -66,7 +66,7 @@ export class ApproverGroups {
   }
 
   /** Indexes of the groups that the agent can approve for, in order. */
-  of(agent: PolicyAgent): number[] {
+  groupsFor(agent: PolicyAgent): number[] {
     const texts = ['*', ...textsOf(subjectOf(agent))];
     const counted = agent.kind === 'human' ? texts : texts.filter(mayMeanMachine);
     return this.groups.flatMap((subjects, index) => (counted.some((text) => subjects.has(text)) ? [index] : []));

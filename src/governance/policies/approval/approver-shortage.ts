@@ -30,7 +30,7 @@ export class ApproverShortage {
 
   /** @param agent an active agent. */
   count(agent: PolicyAgent, hasPasskey: boolean): void {
-    const own = this.members.of(agent);
+    const own = this.members.groupsFor(agent);
     const matched = agent.kind === 'human' ? [...new Set([...own, ...this.ofPrincipal])].sort(byNumber) : own;
     const fillable = fillableBy(hasPasskey, matched, this.groups);
     if (fillable.length === 0) return;

@@ -4,11 +4,11 @@ import { liesWithin, spelledPath } from '../patterns/resources';
 import type { EvaluationSubject } from '../patterns/subjects';
 import { type ClockCondition, clockTest } from './clock';
 
-type Found = JsonValue | undefined;
+type MaybeJson = JsonValue | undefined;
 
 /** Undefined if the pointer refers to nothing. */
-export function valueAt(path: readonly string[], from: JsonValue): Found {
-  let value: Found = from;
+export function valueAt(path: readonly string[], from: JsonValue): MaybeJson {
+  let value: MaybeJson = from;
   for (const name of path) {
     if (typeof value !== 'object' || value === null) return undefined;
     if (isList(value)) value = INDEX.test(name) ? value[Number(name)] : undefined;
@@ -27,7 +27,7 @@ export function isScalar(value: unknown): value is JsonScalar {
   return value === null || ['string', 'number', 'boolean'].includes(typeof value);
 }
 
-export function isList(value: Found): value is readonly JsonValue[] {
+export function isList(value: MaybeJson): value is readonly JsonValue[] {
   return Array.isArray(value);
 }
 
@@ -100,7 +100,7 @@ export interface ClaimKey {
   readonly predicate: string;
 }
 
-export interface KnownClaim {
+export interface ClaimFact {
   readonly id: string;
   readonly value: JsonScalar;
   readonly confidence: number;
@@ -114,7 +114,7 @@ export interface ConditionFacts {
   /** By `earlierName`, the id of an execution, or null where there is none. */
   readonly earlier: ReadonlyMap<string, string | null>;
   /** By `claimName`; null where the entity does not exist, or has too many. */
-  readonly claims: ReadonlyMap<string, readonly KnownClaim[] | null>;
+  readonly claims: ReadonlyMap<string, readonly ClaimFact[] | null>;
 }
 
 export const NO_FACTS: ConditionFacts = { earlier: new Map(), claims: new Map() };
@@ -151,7 +151,7 @@ export function claimName({ entityId, predicate }: ClaimKey): string {
 }
 
 /** Whether a claim with the value has enough confidence, and none with another value has as much. */
-function isSupported(value: unknown, least: number, claims: readonly KnownClaim[]): boolean {
+function isSupported(value: unknown, least: number, claims: readonly ClaimFact[]): boolean {
   const surest = Math.max(...claims.map((claim) => (claim.value === value ? claim.confidence : -1)));
   return surest >= least && claims.every((claim) => claim.value === value || claim.confidence < surest);
 }
@@ -292,7 +292,9 @@ function truthOfEach(list: readonly JsonValue[], truthOfItem: (item: JsonValue) 
   return truth ?? 'unknown';
 }
 
-function comparison(condition: Exclude<ParameterCondition, { op: 'exists' }>): (found: Found, of: JsonObject) => Truth {
+function comparison(
+  condition: Exclude<ParameterCondition, { op: 'exists' }>,
+): (found: MaybeJson, of: JsonObject) => Truth {
   const { op, value } = condition;
   switch (op) {
     case 'prefix':
@@ -321,7 +323,7 @@ function comparison(condition: Exclude<ParameterCondition, { op: 'exists' }>): (
 }
 
 /** Values of different types are not comparable, except with null: a value of another type is never null. */
-function compares(left: Found, op: 'eq' | 'ne' | NumberComparison, right: Found): Truth {
+function compares(left: MaybeJson, op: 'eq' | 'ne' | NumberComparison, right: MaybeJson): Truth {
   if (op === 'eq' || op === 'ne') {
     if (!isScalar(left) || !isScalar(right)) return 'unknown';
     const areComparable = left === null || right === null || typeof left === typeof right;

@@ -15,13 +15,13 @@ import { POLICY_EFFECTS, type PolicyEffect } from '../evaluation/evaluation';
 import { listedTypeFault, resourcePatternFault } from '../patterns/resources';
 import { LONGEST_PRINCIPAL, principalPatternFault } from '../patterns/principals';
 import { subjectFault } from '../patterns/subjects';
-import { APPROVAL, type GivenApproval } from '../approval/given-approval';
+import { APPROVAL, type ApprovalInput } from '../approval/approval-input';
 import type { PolicyCondition } from '../conditions/condition';
-import { CONDITIONS } from '../conditions/given-conditions';
-import { type GivenLimit, LIMITS } from '../limits/given-limits';
+import { CONDITIONS } from '../conditions/condition-input';
+import { type LimitInput, LIMITS } from '../limits/limit-input';
 import { ListQuery } from '../../../http/lists/list.query';
 import { Policy, POLICY_STATUSES, type PolicyStatus } from '../policy.entity';
-import { ApiMember, type ShownAs, shownAs } from '../../../http/openapi/answer-members';
+import { ApiMember, type ShownAs, responseMapper } from '../../../http/openapi/response-members';
 
 const MAX_ITEMS = 100;
 
@@ -136,7 +136,7 @@ export class CreatePolicyRequest {
       'With `allow` only: the policy matches while, for each limit, what was used in the window plus what is asked ' +
       'for is at most `max`. No two limits may count the same.',
   })
-  readonly limits?: readonly GivenLimit[];
+  readonly limits?: readonly LimitInput[];
 
   @PatternList({
     optional: true,
@@ -154,7 +154,7 @@ export class CreatePolicyRequest {
     optional: true,
     description: 'With `require_approval` only. Members left out get their defaults, which are returned.',
   })
-  readonly approval?: GivenApproval;
+  readonly approval?: ApprovalInput;
 }
 
 function onlyWith(field: string, effect: PolicyEffect): FieldFault {
@@ -198,4 +198,4 @@ export class PolicyResponse extends OmitType(Policy, ['createdSequence', 'onBeha
   }
 }
 
-const shownPolicy: ShownAs<PolicyResponse> = shownAs(PolicyResponse);
+const shownPolicy: ShownAs<PolicyResponse> = responseMapper(PolicyResponse);

@@ -60,7 +60,7 @@ export interface CompiledPolicy {
 }
 
 /** A request, and what is known about it. */
-export interface Asked {
+export interface EvaluationContext {
   readonly request: EvaluationRequest;
   /** What patterns may call the subject, besides `*`. */
   readonly subjects: ReadonlySet<string>;
@@ -71,7 +71,7 @@ export interface Asked {
   /** Whether policies with limits can match: not for reviews, or subjects that are not registered agents. */
   readonly usesLimits: boolean;
   /** The ids of policies that match but for a limit. */
-  readonly reached: ReadonlySet<string>;
+  readonly limitedPolicyIds: ReadonlySet<string>;
 }
 
 /** The policies for which a path of the request counts. */
@@ -115,7 +115,7 @@ export function compareByAge({ reference: left }: CompiledPolicy, { reference: r
 }
 
 /** Whether the policy matches in everything but the resource path. */
-export function matchesBesidesPath(policy: CompiledPolicy, asked: Asked, use: PathUse): boolean {
+export function matchesBesidesPath(policy: CompiledPolicy, asked: EvaluationContext, use: PathUse): boolean {
   return (
     isAbout(policy, asked) &&
     usesPath(policy, use) &&
@@ -126,7 +126,7 @@ export function matchesBesidesPath(policy: CompiledPolicy, asked: Asked, use: Pa
 }
 
 /** Whether the policy matches in everything but the resource path, conditions and limits. */
-export function isAbout(policy: CompiledPolicy, asked: Asked): boolean {
+export function isAbout(policy: CompiledPolicy, asked: EvaluationContext): boolean {
   return (
     isForSubject(policy, asked) &&
     isForType(policy, asked) &&
@@ -135,20 +135,20 @@ export function isAbout(policy: CompiledPolicy, asked: Asked): boolean {
   );
 }
 
-export function isForType({ resourceTypes }: CompiledPolicy, { request }: Asked): boolean {
+export function isForType({ resourceTypes }: CompiledPolicy, { request }: EvaluationContext): boolean {
   return resourceTypes === null || resourceTypes.includes(request.resourceType);
 }
 
-export function isForAction({ actions }: CompiledPolicy, { request }: Asked): boolean {
+export function isForAction({ actions }: CompiledPolicy, { request }: EvaluationContext): boolean {
   return actions === null || actions.some((pattern) => matchesAction(pattern, request.action));
 }
 
-export function isForSubject({ subjects }: CompiledPolicy, asked: Asked): boolean {
+export function isForSubject({ subjects }: CompiledPolicy, asked: EvaluationContext): boolean {
   return subjects === null || haveCommon(subjects, asked.subjects);
 }
 
 /** Leaving the principal out must not evade a rule, either: only an allow needs one. */
-export function isForPrincipal({ principals, isAllow }: CompiledPolicy, asked: Asked): boolean {
+export function isForPrincipal({ principals, isAllow }: CompiledPolicy, asked: EvaluationContext): boolean {
   if (principals === null) return true;
   return asked.principals === null ? !isAllow : haveCommon(principals, asked.principals);
 }
@@ -159,12 +159,18 @@ function haveCommon(listed: readonly string[], names: ReadonlySet<string>): bool
 }
 
 /** A policy with limits matches only registered agents, and only while no limit is reached. */
-export function mayUse({ reference }: CompiledPolicy, { usesLimits, reached }: Asked): boolean {
+export function mayUse(
+  { reference }: CompiledPolicy,
+  { usesLimits, limitedPolicyIds: reached }: EvaluationContext,
+): boolean {
   return usesLimits && !reached.has(reference.id);
 }
 
 /** Leaving a parameter out must not evade a rule: only an allow needs its conditions to be known to hold. */
-export function matchesConditions({ conditions, isAllow }: CompiledPolicy, { request, facts }: Asked): boolean {
+export function matchesConditions(
+  { conditions, isAllow }: CompiledPolicy,
+  { request, facts }: EvaluationContext,
+): boolean {
   if (conditions.length === 0) return true;
   const counting = facts === null ? conditions.filter(({ question }) => question === undefined) : conditions;
   const truth = truthOf(counting, request, facts ?? NO_FACTS);

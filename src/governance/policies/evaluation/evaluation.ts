@@ -40,17 +40,17 @@ export interface Evaluation {
    */
   readonly requirement: ApprovalRequirement | null;
   /** What is taken from the limits of policies that allow, the oldest policy first; present if there are such. */
-  readonly used?: readonly LimitUse[] | undefined;
+  readonly limitUses?: readonly LimitUse[] | undefined;
   /**
    * The limits that kept policies from matching whose priority is that of the deciding ones or higher; present if there
    * are such.
    */
-  readonly limited?: readonly LimitUse[] | undefined;
+  readonly reachedLimits?: readonly LimitUse[] | undefined;
   /**
    * What conditions asked besides the request of policies whose priority is that of the deciding ones or higher; present
    * if they did.
    */
-  readonly looked?: readonly AskedFact[] | undefined;
+  readonly consultedFacts?: readonly FactQuery[] | undefined;
   /**
    * The version of the IANA database; present if a policy about the request whose priority is that of the deciding ones or
    * higher has a condition on a clock.
@@ -59,7 +59,7 @@ export interface Evaluation {
 }
 
 /** What a condition of a policy asks besides the request. */
-export type AskedFact = ConditionQuestion & {
+export type FactQuery = ConditionQuestion & {
   readonly policyId: string;
   /** Its index among the conditions. */
   readonly condition: number;

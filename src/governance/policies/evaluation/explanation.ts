@@ -1,7 +1,7 @@
 import { isTooLarge } from '../approval/approval-requirement';
 import type { LimitUse } from '../limits/limit';
 import {
-  type Asked,
+  type EvaluationContext,
   compareByAge,
   compareByRank,
   type CompiledPolicy,
@@ -16,7 +16,7 @@ import {
   usesPath,
 } from './compiled-policy';
 import { POLICY_EFFECTS, type DecidingPolicy, type PolicyEffect } from './evaluation';
-import { type PolicyIndex, evaluationOf } from './policy-index';
+import { type PolicyIndex, combineEffects } from './policy-index';
 
 export const MOST_MATCHED = 100;
 export const MOST_NEAREST = 20;
@@ -57,7 +57,7 @@ type ResourceMeets = ReadonlyMap<CompiledPolicy, 'whole' | 'but for the type'>;
 export function explanationOf(
   policies: ReadonlyMap<string, CompiledPolicy>,
   index: PolicyIndex,
-  asked: Asked,
+  asked: EvaluationContext,
 ): Omit<Explanation, 'limits'> {
   const meets = resourceMeets(index, asked);
   const matching: CompiledPolicy[] = [];
@@ -83,7 +83,7 @@ export function explanationOf(
  * depended on another.
  * @param otherwise what holds where no policy matches.
  */
-export function bestEffectFor(index: PolicyIndex, asked: Asked, otherwise: PolicyEffect): PolicyEffect {
+export function bestEffectFor(index: PolicyIndex, asked: EvaluationContext, otherwise: PolicyEffect): PolicyEffect {
   const policies = conceivable(index, asked).sort(compareByRank);
   const certain = policies.filter(({ conditions, limits }) => conditions.length === 0 && limits.length === 0);
   const floor = certain[0]?.rank ?? -Infinity;
@@ -101,7 +101,7 @@ export interface NearAllows {
   readonly principal: DecidingPolicy | null;
 }
 
-export function allowingOtherwise(index: PolicyIndex, asked: Asked): NearAllows {
+export function allowingOtherwise(index: PolicyIndex, asked: EvaluationContext): NearAllows {
   const oldest = (policies: CompiledPolicy[]): DecidingPolicy | null =>
     policies.filter(({ isAllow }) => isAllow).sort(compareByAge)[0]?.reference ?? null;
   const forSomebody = asked.principals === null ? conceivable(index, asked, isAboutSomebody) : [];
@@ -109,18 +109,18 @@ export function allowingOtherwise(index: PolicyIndex, asked: Asked): NearAllows 
 }
 
 /** Whether a policy names principals, and matches what is asked but for them. */
-function isAboutSomebody(policy: CompiledPolicy, asked: Asked): boolean {
+function isAboutSomebody(policy: CompiledPolicy, asked: EvaluationContext): boolean {
   return policy.principals !== null && isAbout({ ...policy, principals: null }, asked);
 }
 
 /** The policies that match but for their conditions and limits. */
-function conceivable(index: PolicyIndex, asked: Asked, matches = isAbout): CompiledPolicy[] {
+function conceivable(index: PolicyIndex, asked: EvaluationContext, matches = isAbout): CompiledPolicy[] {
   const mayLimit = ({ limits }: CompiledPolicy): boolean => limits.length === 0 || asked.usesLimits;
   return index.offered(asked, (policy, _, use) => usesPath(policy, use) && matches(policy, asked) && mayLimit(policy));
 }
 
 /** For an allow that only applies to listed types, a missing match is blamed on the type and not on the resource. */
-function resourceMeets(index: PolicyIndex, { request }: Asked): ResourceMeets {
+function resourceMeets(index: PolicyIndex, { request }: EvaluationContext): ResourceMeets {
   const meets = new Map<CompiledPolicy, 'whole' | 'but for the type'>();
   index.each(request, (policy, use) => {
     if (usesPath(policy, use)) meets.set(policy, 'whole');
@@ -129,7 +129,7 @@ function resourceMeets(index: PolicyIndex, { request }: Asked): ResourceMeets {
   return meets;
 }
 
-function missingParts(policy: CompiledPolicy, asked: Asked, meets: ResourceMeets): PolicyPart[] {
+function missingParts(policy: CompiledPolicy, asked: EvaluationContext, meets: ResourceMeets): PolicyPart[] {
   const met = meets.get(policy);
   const missing: PolicyPart[] = [];
   if (!isForSubject(policy, asked)) missing.push('subject');
@@ -165,6 +165,6 @@ function nearestOf(
 
 /** An approval that is too large to give is a denial. Null if there are no policies. */
 function effectOf(deciding: readonly CompiledPolicy[]): PolicyEffect | null {
-  const { effect, requirement } = evaluationOf(deciding);
+  const { effect, requirement } = combineEffects(deciding);
   return requirement !== null && isTooLarge(requirement) ? 'deny' : effect;
 }

@@ -228,7 +228,7 @@ describe('PolicyEvaluator', () => {
         const all = given.map(([at, rule]) => policyOf(rule, at));
         const [before, added] = [all.slice(0, all.length / 2), all.slice(all.length / 2)];
         const made = { isDone: false, turns: 0 };
-        const making = PolicyEvaluator.of(before).finally(() => (made.isDone = true));
+        const making = PolicyEvaluator.build(before).finally(() => (made.isDone = true));
         for (; !made.isDone; made.turns += 1) await new Promise(setImmediate);
         const evaluator = await making;
         expect(made.turns).toBeGreaterThan(before.length);

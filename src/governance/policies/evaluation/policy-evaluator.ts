@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
-import { inTurns } from '../../../core/concurrency/turn';
+import { yieldBetween } from '../../../core/concurrency/time-slice';
 import { ZERO } from '../../../core/values/decimal';
 import { sumName } from '../../../ledger/records/sum-key';
 import { type ConditionFacts, NO_FACTS } from '../conditions/condition';
 import { ZONES_VERSION } from '../../../core/values/time-zone';
-import { askedUses, type AskedUse, fits, type LimitUse } from '../limits/limit';
+import { askedUses, type RequestedUse, fits, type LimitUse } from '../limits/limit';
 import { textsOf } from '../patterns/subjects';
 import {
-  type Asked,
+  type EvaluationContext,
   compareByAge,
   compilePolicy,
   type CompiledPolicy,
@@ -18,7 +18,7 @@ import {
   priorityOf,
   usesPath,
 } from './compiled-policy';
-import type { AskedFact, Evaluation, EvaluationRequest, Facts, PolicyEffect } from './evaluation';
+import type { FactQuery, Evaluation, EvaluationRequest, Facts, PolicyEffect } from './evaluation';
 import { allowingOtherwise, bestEffectFor, explanationOf, type Explanation, type NearAllows } from './explanation';
 import { PolicyIndex, verdictOn } from './policy-index';
 
@@ -33,12 +33,12 @@ export function policySetOf(ids: Iterable<string>): string {
 }
 
 /** What policies ask besides a request that they match otherwise, the oldest policy first. */
-export interface Asks {
-  readonly uses: readonly AskedUse[];
-  readonly facts: readonly AskedFact[];
+export interface FactQueries {
+  readonly uses: readonly RequestedUse[];
+  readonly facts: readonly FactQuery[];
 }
 
-const NOTHING_ASKED: Asks = { uses: [], facts: [] };
+const NOTHING_ASKED: FactQueries = { uses: [], facts: [] };
 
 const NONE: ReadonlySet<string> = new Set();
 
@@ -57,9 +57,9 @@ export class PolicyEvaluator {
   private knownSet: string | null = null;
 
   /** An evaluator for policies that need not be in force. Many are prepared in several turns of the event loop. */
-  static async of(policies: readonly PolicyRules[]): Promise<PolicyEvaluator> {
+  static async build(policies: readonly PolicyRules[]): Promise<PolicyEvaluator> {
     const compiled: CompiledPolicy[] = [];
-    for await (const policy of inTurns(policies)) compiled.push(compilePolicy(policy));
+    for await (const policy of yieldBetween(policies)) compiled.push(compilePolicy(policy));
     const evaluator = new PolicyEvaluator();
     evaluator.put(compiled, []);
     return evaluator;
@@ -91,13 +91,13 @@ export class PolicyEvaluator {
       if (policy === undefined) continue;
       this.policies.delete(id);
       this.index.remove(policy);
-      if (asksMore(policy)) this.asking.remove(policy);
+      if (needsFacts(policy)) this.asking.remove(policy);
       if (hasZone(policy)) this.clocked.remove(policy);
     }
     const fresh = added.filter(({ reference }) => !this.policies.has(reference.id));
     for (const policy of fresh) this.policies.set(policy.reference.id, policy);
     this.index.add(fresh);
-    this.asking.add(fresh.filter(asksMore));
+    this.asking.add(fresh.filter(needsFacts));
     this.clocked.add(fresh.filter(hasZone));
     this.changes += 1;
     this.knownSet = null;
@@ -111,14 +111,14 @@ export class PolicyEvaluator {
   }
 
   /** Whether no policy asks more than the request, whatever is requested. */
-  get asksNothing(): boolean {
+  get needsNoFacts(): boolean {
     return this.asking.isEmpty;
   }
 
   /** What has to be known besides the request for {@link evaluate}. Mostly nothing. */
-  asks(request: EvaluationRequest): Asks {
-    if (this.asksNothing) return NOTHING_ASKED;
-    const policies = this.asking.offered(this.asked(request, null), matchesBesidesPath).sort(compareByAge);
+  factQueries(request: EvaluationRequest): FactQueries {
+    if (this.needsNoFacts) return NOTHING_ASKED;
+    const policies = this.asking.offered(this.contextFor(request, null), matchesBesidesPath).sort(compareByAge);
     return {
       uses: policies.flatMap(({ reference, limits }) => askedUses(reference, limits, request)),
       facts: policies.flatMap((policy) => factsOf(policy, request)),
@@ -129,13 +129,13 @@ export class PolicyEvaluator {
    * @param facts what the policies ask; without them no limit counts as reached, and nothing else is known.
    * @param asks what {@link asks} has returned for the request, where that is at hand.
    */
-  evaluate(request: EvaluationRequest, facts?: Facts, asks?: Asks): Evaluation {
-    const asked = this.asked(request, facts);
-    if (facts === undefined || this.asksNothing) return this.withZones(verdictOn(asked, this.index), asked);
-    const known = asks ?? this.asks(request);
+  evaluate(request: EvaluationRequest, facts?: Facts, asks?: FactQueries): Evaluation {
+    const asked = this.contextFor(request, facts);
+    if (facts === undefined || this.needsNoFacts) return this.withZones(verdictOn(asked, this.index), asked);
+    const known = asks ?? this.factQueries(request);
     const uses = this.usesNow(known, asked, facts);
     const reached = reachedBy(uses);
-    const evaluation = verdictOn({ ...asked, reached }, this.index);
+    const evaluation = verdictOn({ ...asked, limitedPolicyIds: reached }, this.index);
     const rank = this.rankOfFirst(evaluation);
     const counts = (id: string): boolean => priorityOf(this.rankOf(id)) >= priorityOf(rank);
     const used = uses.filter(({ policy: { id } }) => this.rankOf(id) === rank && !reached.has(id));
@@ -143,31 +143,31 @@ export class PolicyEvaluator {
     const looked = known.facts.filter(({ policyId }) => counts(policyId));
     return {
       ...this.withZones(evaluation, asked),
-      ...(used.length > 0 && { used }),
-      ...(limited.length > 0 && { limited }),
-      ...(looked.length > 0 && { looked }),
+      ...(used.length > 0 && { limitUses: used }),
+      ...(limited.length > 0 && { reachedLimits: limited }),
+      ...(looked.length > 0 && { consultedFacts: looked }),
     };
   }
 
   explain(request: EvaluationRequest, facts?: Facts): Explanation {
-    const asked = this.asked(request, facts);
-    const limits = facts === undefined ? [] : this.usesNow(this.asks(request), asked, facts);
-    const explanation = explanationOf(this.policies, this.index, { ...asked, reached: reachedBy(limits) });
+    const asked = this.contextFor(request, facts);
+    const limits = facts === undefined ? [] : this.usesNow(this.factQueries(request), asked, facts);
+    const explanation = explanationOf(this.policies, this.index, { ...asked, limitedPolicyIds: reachedBy(limits) });
     return { ...explanation, limits };
   }
 
   /** The best effect that a request could have, whatever conditions ask for. */
   bestEffect(request: EvaluationRequest, otherwise: PolicyEffect): PolicyEffect {
-    return bestEffectFor(this.index, this.asked(request), otherwise);
+    return bestEffectFor(this.index, this.contextFor(request), otherwise);
   }
 
   /** Of a request that no policy decides on: the oldest one that would allow it with other parameters or facts. */
   allowingOtherwise(request: EvaluationRequest): NearAllows {
-    return allowingOtherwise(this.index, this.asked(request));
+    return allowingOtherwise(this.index, this.contextFor(request));
   }
 
   /** What limits are asked for, of policies whose conditions hold, with what was used before. */
-  private usesNow({ uses }: Asks, asked: Asked, { sums }: Facts): LimitUse[] {
+  private usesNow({ uses }: FactQueries, asked: EvaluationContext, { sums }: Facts): LimitUse[] {
     if (sums === undefined) return [];
     return uses.flatMap((use) => {
       const policy = this.policies.get(use.policy.id);
@@ -177,7 +177,7 @@ export class PolicyEvaluator {
   }
 
   /** Names the database of time zones if a clock counted. */
-  private withZones(evaluation: Evaluation, asked: Asked): Evaluation {
+  private withZones(evaluation: Evaluation, asked: EvaluationContext): Evaluation {
     if (this.clocked.isEmpty || asked.request.isReview === true) return evaluation;
     const least = priorityOf(this.rankOfFirst(evaluation));
     const counts = this.clocked
@@ -194,7 +194,7 @@ export class PolicyEvaluator {
     return this.policies.get(id)?.rank ?? -Infinity;
   }
 
-  private asked(request: EvaluationRequest, facts: ConditionFacts | null = NO_FACTS): Asked {
+  private contextFor(request: EvaluationRequest, facts: ConditionFacts | null = NO_FACTS): EvaluationContext {
     const { subject, principal = null, isReview = false } = request;
     return {
       request,
@@ -202,12 +202,12 @@ export class PolicyEvaluator {
       principals: principal === null ? null : new Set(['*', ...textsOf(principal)]),
       facts,
       usesLimits: !isReview && 'agentId' in subject && subject.agentId !== '',
-      reached: NONE,
+      limitedPolicyIds: NONE,
     };
   }
 }
 
-function asksMore({ limits, conditions }: CompiledPolicy): boolean {
+function needsFacts({ limits, conditions }: CompiledPolicy): boolean {
   return limits.length > 0 || conditions.some(({ question }) => question !== undefined);
 }
 
@@ -215,7 +215,7 @@ function hasZone({ conditions }: CompiledPolicy): boolean {
   return conditions.some((condition) => condition.hasZone === true);
 }
 
-function factsOf({ reference, conditions }: CompiledPolicy, request: EvaluationRequest): AskedFact[] {
+function factsOf({ reference, conditions }: CompiledPolicy, request: EvaluationRequest): FactQuery[] {
   return conditions.flatMap(({ question }, index) => {
     const asked = question?.(request) ?? null;
     return asked === null ? [] : { policyId: reference.id, condition: index, ...asked };

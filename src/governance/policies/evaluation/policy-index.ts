@@ -1,5 +1,11 @@
 import { decodedPath, isUrl, type ResourcePattern, spelledPath, urlPathStart } from '../patterns/resources';
-import { type Asked, compareByRank, type CompiledPolicy, type PathUse, matchesBesidesPath } from './compiled-policy';
+import {
+  type EvaluationContext,
+  compareByRank,
+  type CompiledPolicy,
+  type PathUse,
+  matchesBesidesPath,
+} from './compiled-policy';
 import { type EvaluationRequest, MAX_DECIDING_POLICIES, type Evaluation } from './evaluation';
 import { combinedRequirement } from '../approval/approval-requirement';
 
@@ -67,7 +73,10 @@ export class PolicyIndex {
    * Shows, in lists in order of precedence, all policies that a request can match by its resource, action and subject, and
    * for which of them the path counts. Some are shown more than once, and some do not match.
    */
-  offer({ request, subjects }: Asked, show: (policies: readonly CompiledPolicy[], use: PathUse) => void): void {
+  offer(
+    { request, subjects }: EvaluationContext,
+    show: (policies: readonly CompiledPolicy[], use: PathUse) => void,
+  ): void {
     const [actionNames, subjectNames] = [
       [request.action, ANY],
       [ANY, ...subjects],
@@ -85,7 +94,10 @@ export class PolicyIndex {
   }
 
   /** Those of the same policies that match, each once. */
-  offered(asked: Asked, matches: (policy: CompiledPolicy, asked: Asked, use: PathUse) => boolean): CompiledPolicy[] {
+  offered(
+    asked: EvaluationContext,
+    matches: (policy: CompiledPolicy, asked: EvaluationContext, use: PathUse) => boolean,
+  ): CompiledPolicy[] {
     const found = new Set<CompiledPolicy>();
     this.offer(asked, (policies, use) => {
       for (const policy of policies) if (matches(policy, asked, use)) found.add(policy);
@@ -165,7 +177,7 @@ const NOTHING_MATCHES: Evaluation = Object.freeze({
 });
 
 /** What the matching policies of the highest rank say. */
-export function verdictOn(asked: Asked, index: PolicyIndex): Evaluation {
+export function verdictOn(asked: EvaluationContext, index: PolicyIndex): Evaluation {
   let rank = -Infinity;
   const deciding = new Set<CompiledPolicy>();
   index.offer(asked, (policies, use) => {
@@ -181,11 +193,11 @@ export function verdictOn(asked: Asked, index: PolicyIndex): Evaluation {
       if (policy.approval === null) shown += 1;
     }
   });
-  return evaluationOf([...deciding].sort(compareByRank));
+  return combineEffects([...deciding].sort(compareByRank));
 }
 
 /** All policies have the same effect, the oldest comes first. */
-export function evaluationOf(deciding: readonly CompiledPolicy[]): Evaluation {
+export function combineEffects(deciding: readonly CompiledPolicy[]): Evaluation {
   const [first] = deciding;
   if (first === undefined) return NOTHING_MATCHES;
   const policies = deciding.slice(0, MAX_DECIDING_POLICIES).map(({ reference }) => reference);

@@ -60,7 +60,7 @@ export interface PolicyLimit {
 }
 
 /** What a request would take from a limit. */
-export interface AskedUse {
+export interface RequestedUse {
   readonly policy: PolicyReference;
   /** The index of the limit. */
   readonly limit: number;
@@ -72,7 +72,7 @@ export interface AskedUse {
 }
 
 /** What a request would use of a limit, with what was used before it. */
-export interface LimitUse extends AskedUse {
+export interface LimitUse extends RequestedUse {
   readonly before: Decimal;
 }
 
@@ -92,7 +92,7 @@ export function askedUses(
   policy: PolicyReference,
   limits: readonly PolicyLimit[],
   { subject, parameters, at }: Pick<ConditionRequest, 'subject' | 'parameters' | 'at'>,
-): AskedUse[] {
+): RequestedUse[] {
   const agentId = 'agentId' in subject ? subject.agentId : '';
   return limits.map((given, limit) => {
     const { max, of, per, by } = given;

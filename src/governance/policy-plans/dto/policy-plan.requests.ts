@@ -12,15 +12,15 @@ import {
 import { parseTimestampOrDate } from '../../../http/validation/timestamp';
 import { isObject, member, objectShape, type Shape } from '../../../http/validation/shapes';
 import { NAMED_AGENT } from '../../agents/dto/agent.dto';
-import { type GivenPrincipal, OnBehalfOfField } from '../../permissions/principals';
+import { type PrincipalInput, OnBehalfOfField } from '../../permissions/principals';
 import {
-  type GivenQuestion,
+  type CheckInput,
   type GivenSubject,
   ACTION,
   RESOURCE_ID,
   RESOURCE_TYPE,
   whoFaults,
-} from '../../permissions/evaluation/questions';
+} from '../../permissions/evaluation/permission-checks';
 import { SubjectField } from '../../permissions/evaluation/dto/evaluate.request';
 import type { JsonObject } from '../../../core/json/json-value';
 import { POLICY_EFFECTS, type PolicyEffect } from '../../policies/evaluation/evaluation';
@@ -68,7 +68,7 @@ function timeOf(given: unknown): string | undefined {
 
 /** A question to the planned set, and the expected answer. */
 @WholeRequest(whoFaults)
-export class PolicyTestRequest implements GivenQuestion {
+export class PolicyTestRequest implements CheckInput {
   @OptionalText({
     ...NAMED_AGENT,
     description: 'Id or name of a registered agent, whose capabilities and status count. Either this or `subject`.',
@@ -80,7 +80,7 @@ export class PolicyTestRequest implements GivenQuestion {
   readonly subject?: GivenSubject;
 
   @OnBehalfOfField('As in execute.')
-  readonly onBehalfOf?: GivenPrincipal;
+  readonly onBehalfOf?: PrincipalInput;
 
   @RequiredText({ ...ACTION, description: 'As in execute.', example: 'send-reminder' })
   readonly action!: string;

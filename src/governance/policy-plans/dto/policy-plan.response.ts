@@ -1,11 +1,11 @@
 import { ApiProperty, PickType } from '@nestjs/swagger';
-import { ApiChoice, ApiMember, ApiNullableChoice, ApiNullableText } from '../../../http/openapi/answer-members';
-import { ANSWER_REASONS, type AnswerReason } from '../../permissions/permissions';
+import { ApiChoice, ApiMember, ApiNullableChoice, ApiNullableText } from '../../../http/openapi/response-members';
+import { ANSWER_REASONS, type PermissionReason } from '../../permissions/permissions';
 import { POLICY_EFFECTS, type PolicyEffect } from '../../policies/evaluation/evaluation';
 import { MOST_NEAREST, POLICY_PARTS, type PolicyPart } from '../../policies/evaluation/explanation';
 import { sampleId, SAMPLE_POLICY_SET } from '../../../http/openapi/documentation.decorators';
 import { EXECUTION_OUTCOMES, type ExecutionOutcome } from '../../executions/execution.entity';
-import { ApproverGroupResponse } from '../../policies/approval/given-approval';
+import { ApproverGroupResponse } from '../../policies/approval/approval-input';
 import { Policy } from '../../policies/policy.entity';
 import type { PolicyChange } from '../../policies/policy-content';
 import { policyDifferences } from '../../policies/policy-differences';
@@ -51,7 +51,7 @@ export class FailedPolicyTestResponse {
   readonly effect!: PolicyEffect;
 
   @ApiNullableChoice(ANSWER_REASONS, 'Null if it is allowed.', 'policy_denied')
-  readonly reason!: AnswerReason | null;
+  readonly reason!: PermissionReason | null;
 
   @ApiMember('The first ten that decide, oldest first.', { type: [TestedPolicyResponse], maxItems: 10 })
   readonly policies!: readonly TestedPolicyResponse[];

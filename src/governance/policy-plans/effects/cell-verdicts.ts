@@ -69,7 +69,7 @@ type Side = 'isBefore' | 'isAfter';
 type Sides<Value> = Readonly<Record<Side, Value>>;
 
 /** Current state of the walk through the levels. */
-interface Place {
+interface WalkState {
   readonly subjects: bigint;
   readonly truths: Truths;
   readonly decided: Sides<Decided | null>;
@@ -77,8 +77,8 @@ interface Place {
   readonly matched: Sides<readonly PlannedMatch[]>;
 }
 
-const NOTHING_DECIDED: Place['decided'] = { isBefore: null, isAfter: null };
-const NOTHING_MATCHED: Place['matched'] = { isBefore: [], isAfter: [] };
+const NOTHING_DECIDED: WalkState['decided'] = { isBefore: null, isAfter: null };
+const NOTHING_MATCHED: WalkState['matched'] = { isBefore: [], isAfter: [] };
 
 /**
  * Finds the verdicts that differ in a cell: requests matched by the same policies, except for subjects and conditions.
@@ -105,7 +105,7 @@ export class CellVerdicts {
     return merged(this.found);
   }
 
-  private walk(index: number, place: Place): void {
+  private walk(index: number, place: WalkState): void {
     const { isBefore: from, isAfter: to } = place.decided;
     const level = this.levels[index];
     if ((from !== null && to !== null) || level === undefined) {
@@ -118,7 +118,7 @@ export class CellVerdicts {
   }
 
   /** Splits the subjects by which policies of a level match them, from one of these on. */
-  private walkLevel(index: number, level: readonly PlannedMatch[], start: number, begun: Place): void {
+  private walkLevel(index: number, level: readonly PlannedMatch[], start: number, begun: WalkState): void {
     let place = begun;
     for (const [offset, policy] of level.slice(start).entries()) {
       this.budget.step();
@@ -138,7 +138,7 @@ export class CellVerdicts {
   }
 
   /** Where the subjects of a policy get, for each way in which its conditions can turn out. */
-  private placesBehind(policy: PlannedMatch, sides: readonly Side[], place: Place): Place[] {
+  private placesBehind(policy: PlannedMatch, sides: readonly Side[], place: WalkState): WalkState[] {
     const { condition } = policy;
     const { truths, matched } = place;
     const known = condition === null ? undefined : truths.get(condition);
@@ -162,7 +162,7 @@ export class CellVerdicts {
     ];
   }
 
-  private note({ subjects, truths, decided }: Place): void {
+  private note({ subjects, truths, decided }: WalkState): void {
     const from = decided.isBefore?.verdict ?? NO_POLICY;
     const to = decided.isAfter?.verdict ?? NO_POLICY;
     if (verdictKey(from) === verdictKey(to)) return;
@@ -184,7 +184,7 @@ export function truthsKey(truths: Truths): string {
 }
 
 /** The sides for which it matters whether the policy matches. */
-function sidesOf({ rules }: PlannedMatch, { decided, matched }: Place): Side[] {
+function sidesOf({ rules }: PlannedMatch, { decided, matched }: WalkState): Side[] {
   return (['isBefore', 'isAfter'] as const).filter((side) => {
     if (!rules[side] || decided[side] !== null) return false;
     return rules.approval === null ? matched[side].length === 0 : !asksForNothingMore(rules.approval, matched[side]);

@@ -23,7 +23,7 @@ export interface ComparedPolicies extends FoundEffects {
 }
 
 /** Computes what changes between two sets of policies, and which of the second never decide or name nobody. */
-export class Comparison {
+export class PolicyComparison {
   private readonly policies: PlannedPolicy[] = [];
   private readonly agents: AgentSubject[] = [];
   private readonly capabilities = new Set<string>();

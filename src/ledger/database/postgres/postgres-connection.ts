@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { DatabaseFault } from '../database-fault';
 import type { SqlConnection, SqlRow, SqlStatement, SqlValue } from '../sql-connection';
 import { connectionFault, endsSession, postgresFault } from './postgres-fault';
-import { Turn } from '../../../core/concurrency/turn';
+import { TimeSlice } from '../../../core/concurrency/time-slice';
 import { ServerReach } from './server-reach';
 
 /** Milliseconds the server has to close a session; one that is unreachable never does. */
@@ -93,7 +93,7 @@ export class PostgresConnection implements SqlConnection {
   }
 
   async runAll(statements: readonly SqlStatement[]): Promise<void> {
-    const turn = new Turn(true);
+    const turn = new TimeSlice(true);
     const answers: Promise<void>[] = [];
     for (const { sql, parameters } of statements) {
       // Large parameters are encoded here.
@@ -169,12 +169,12 @@ const names = new Map<string, string>();
 
 /** A named statement, which a session plans once and then runs by its name: one name per text. */
 export function preparedQuery(sql: string, parameters: readonly SqlValue[]): QueryConfig {
-  const name = nameOf(sql);
+  const name = statementName(sql);
   const query = { text: sql, values: [...parameters] };
   return name === undefined ? query : { ...query, name };
 }
 
-function nameOf(sql: string): string | undefined {
+function statementName(sql: string): string | undefined {
   const known = names.get(sql);
   if (known !== undefined || names.size >= MOST_NAMES) return known;
   const name = `s${names.size}`;

@@ -209,7 +209,7 @@ export const POSTGRES_DIALECT: Dialect = {
   unindexed: (column) => column,
   jsonRows: (columns) => `json_agg(json_build_array(${columns.map(quoted).join(', ')}))::text`,
   // Rows arrive, and are decoded, one after another.
-  place: (column) => column,
+  position: (column) => column,
   placeAt: (parameter) => parameter,
   storageForms: null,
 };

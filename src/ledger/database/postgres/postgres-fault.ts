@@ -1,5 +1,5 @@
 import { type ClientConfig, DatabaseError } from 'pg';
-import { messageOf } from '../../../core/errors/domain-error';
+import { errorMessage } from '../../../core/errors/domain-error';
 import { DatabaseFault, type FaultKind } from '../database-fault';
 
 /**
@@ -32,7 +32,7 @@ const LAST_WORDS = new Set(['57P01', '57P02', '57P03', '57P05', '25P03']);
 export function postgresFault(error: unknown): DatabaseFault {
   if (error instanceof DatabaseFault) return error;
   if (error instanceof DatabaseError) return new DatabaseFault(kindOf(error), error.code ?? 'XX000', error.message);
-  return new DatabaseFault('unavailable', codeOf(error), messageOf(error));
+  return new DatabaseFault('unavailable', codeOf(error), errorMessage(error));
 }
 
 export function endsSession(error: unknown): boolean {
@@ -43,7 +43,7 @@ export function endsSession(error: unknown): boolean {
 /** No session could be opened. Whatever the reason, a later attempt may succeed. */
 export function connectionFault(error: unknown, { host, port, database }: ClientConfig): DatabaseFault {
   const place = `${host ?? ''}${port === undefined ? '' : `:${port}`}/${database ?? ''}`;
-  const message = `No connection to the PostgreSQL database ${place}: ${messageOf(error)}`;
+  const message = `No connection to the PostgreSQL database ${place}: ${errorMessage(error)}`;
   return new DatabaseFault('unavailable', codeOf(error), message);
 }
 

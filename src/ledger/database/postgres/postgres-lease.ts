@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import { randomBytes } from 'node:crypto';
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { steadyTime } from '../../../core/concurrency/steady-time';
-import { Repeated } from '../../../core/lifecycle/repeated';
+import { PeriodicTask } from '../../../core/lifecycle/periodic-task';
 import type { SqlSessions } from '../sql-connection';
 
 /** Milliseconds that a renewal lasts: a process suspended for less keeps its executions. */
@@ -46,7 +46,7 @@ const SELECT_LIVING = `SELECT "id" FROM "process_leases" WHERE "until" >= ${NOW}
 export class PostgresLease {
   readonly processId = randomBytes(8).toString('hex');
   private readonly logger = new Logger('Database');
-  private readonly renewals = new Repeated(
+  private readonly renewals = new PeriodicTask(
     CHECK,
     () => this.renewInTime(),
     (error) => this.onFailure(error),

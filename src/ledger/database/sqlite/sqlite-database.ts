@@ -193,7 +193,7 @@ export const SQLITE_DIALECT: Dialect = {
   jsonMember: (column, name) => `(${column} -> '$.${name}')`,
   unindexed: (column) => `+${column}`,
   jsonRows: (columns) => `json_group_array(json_array(${columns.map(quoted).join(', ')}))`,
-  place: (column) => `nullif(typeof(${column}), 'null') || ':' || hex(${column})`,
+  position: (column) => `nullif(typeof(${column}), 'null') || ':' || hex(${column})`,
   placeAt: (parameter) => {
     const bytes = `unhex(substr(${parameter}, 6))`;
     return `CASE WHEN ${parameter} LIKE 'text:%' THEN CAST(${bytes} AS TEXT) ELSE ${bytes} END`;

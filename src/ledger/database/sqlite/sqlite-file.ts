@@ -1,7 +1,7 @@
 import { accessSync, constants, lstatSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import { messageOf } from '../../../core/errors/domain-error';
+import { errorMessage } from '../../../core/errors/domain-error';
 import { makeFolder, makePrivateFile } from '../../../core/files/private-file';
 import { DatabaseInUseError, DatabaseFault } from '../database-fault';
 import { type SqlConnection, preparedConnection } from '../sql-connection';
@@ -32,7 +32,7 @@ function existingFolder(folder: string): string {
     makeFolder(folder);
     return realpathSync(folder);
   } catch (error) {
-    throw new Error(`The folder of the database, ${folder}, cannot be created or entered: ${messageOf(error)}`, {
+    throw new Error(`The folder of the database, ${folder}, cannot be created or entered: ${errorMessage(error)}`, {
       cause: error,
     });
   }
@@ -55,7 +55,7 @@ export function refuseReadOnly(path: string): void {
   try {
     accessSync(path, constants.W_OK);
   } catch (error) {
-    throw new Error(`The database ${path} cannot be written: ${messageOf(error)}`, { cause: error });
+    throw new Error(`The database ${path} cannot be written: ${errorMessage(error)}`, { cause: error });
   }
 }
 

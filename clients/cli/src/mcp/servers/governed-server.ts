@@ -27,8 +27,8 @@ import type { ServerContext } from '@modelcontextprotocol/server';
 import { AnsweringTransport } from './answering-transport.js';
 import { plain, printError } from '../../output.js';
 import { VERSION } from '../../version.js';
-import { resultOnly } from '../answers.js';
-import type { Arguments, Named } from '../mapping.js';
+import { resultOnly } from '../tool-results.js';
+import type { Arguments, ItemName } from '../mapping.js';
 import { traceMeta } from '../trace-of-call.js';
 import { isLostAnswer, MessageLines } from './messages.js';
 import { mayHaveRun, UnknownOutcomeError } from './unknown-outcome.js';
@@ -183,7 +183,7 @@ export class GovernedServer {
   }
 
   /** @throws UnknownOutcomeError if the call was sent and no answer came. */
-  callTool({ name, shown }: Named, given: Arguments | undefined, passing: Passing): Promise<CallToolResult> {
+  callTool({ name, shown }: ItemName, given: Arguments | undefined, passing: Passing): Promise<CallToolResult> {
     const definition = this.definitions.get(name);
     return this.passed(shown, passing, async (client, options) => {
       const call = { name, ...(given === undefined ? {} : { arguments: { ...given } }), ...traceMeta() };

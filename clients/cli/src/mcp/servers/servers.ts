@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { plain, printError } from '../../output.js';
 import { type ClientLink, GovernedServer, type Listed } from './governed-server.js';
-import type { Named } from '../mapping.js';
+import type { ItemName } from '../mapping.js';
 import { ResourceTemplate } from './resource-template.js';
 
 /** Milliseconds for which the others are held up by a server that does not answer. */
@@ -11,7 +11,7 @@ const SEPARATOR = '__';
 const MOST_TEMPLATES = 1_000;
 
 /** Something that a server lists. */
-export interface Found<Item> extends Named {
+export interface ListedItem<Item> extends ItemName {
   readonly of: GovernedServer;
   readonly item: Item;
 }
@@ -59,7 +59,7 @@ export class Servers {
   }
 
   /** The tool or prompt that a client calls by this name; null where no server can have it. */
-  find(shown: string): Omit<Found<null>, 'item'> | null {
+  find(shown: string): Omit<ListedItem<null>, 'item'> | null {
     if (this.only !== null) return { of: this.only, server: this.only.name, name: shown, shown };
     const at = shown.indexOf(SEPARATOR);
     const of = this.all.find(({ name }) => at > 0 && name === shown.slice(0, at));
@@ -67,7 +67,7 @@ export class Servers {
   }
 
   /** In the order of the servers. Of several those that do not answer are left out. @throws what the only one throws. */
-  async list<List extends keyof Listed>(list: List): Promise<Found<Listed[List]>[]> {
+  async list<List extends keyof Listed>(list: List): Promise<ListedItem<Listed[List]>[]> {
     const found = await this.each(list, async (of) =>
       (await of.list(list)).map((item) => ({
         of,

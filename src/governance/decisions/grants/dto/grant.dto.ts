@@ -1,7 +1,7 @@
 import { ApiProperty, OmitType } from '@nestjs/swagger';
 import { ListQuery } from '../../../../http/lists/list.query';
 import type { GivenGrant } from '../../../policies/approval/approval-requirement';
-import { ApiChoice, ApiCount, type ShownAs, shownAs } from '../../../../http/openapi/answer-members';
+import { ApiChoice, ApiCount, type ShownAs, responseMapper } from '../../../../http/openapi/response-members';
 import { OptionalText, REMARK } from '../../../../http/validation/fields';
 import { QueryOneOf, QueryText } from '../../../../http/validation/query-fields';
 import { QueryAgent } from '../../../agents/dto/agent.dto';
@@ -14,7 +14,7 @@ import {
   textShape,
   freeFormShape,
 } from '../../../../http/validation/shapes';
-import { GRANT_DURATION, GRANT_USES } from '../../../policies/approval/given-approval';
+import { GRANT_DURATION, GRANT_USES } from '../../../policies/approval/approval-input';
 import { resourcePatternFault } from '../../../policies/patterns/resources';
 
 export class RevokeGrantRequest {
@@ -43,7 +43,7 @@ export class GrantResponse extends OmitType(Grant, ['createdSequence', 'status',
   @ApiProperty({ format: 'date-time', example: '2026-11-20T06:18:03.123Z' })
   readonly createdAt!: string;
 
-  static readonly from: ShownAs<GrantResponse> = shownAs(GrantResponse);
+  static readonly from: ShownAs<GrantResponse> = responseMapper(GrantResponse);
 }
 
 /** A grant as a reviewer sends it; null counts as left out. */

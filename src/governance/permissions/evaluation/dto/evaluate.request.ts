@@ -1,7 +1,7 @@
 import { WholeRequest } from '../../../../http/validation/dto';
 import { BooleanField, Field, FreeFormObject, OptionalText } from '../../../../http/validation/fields';
 import {
-  type GivenQuestion,
+  type CheckInput,
   type GivenSubject,
   ACTION,
   REQUESTS,
@@ -10,12 +10,12 @@ import {
   RESOURCE_TYPE,
   SUBJECT,
   togetherFaults,
-} from '../questions';
+} from '../permission-checks';
 import { NAMED_AGENT } from '../../../agents/dto/agent.dto';
 import { MomentField } from '../../../../http/as-of/as-of.query';
 import type { Moment } from '../../../../ledger/record-history';
 import type { JsonObject } from '../../../../core/json/json-value';
-import { type GivenPrincipal, OnBehalfOfField, RunField } from '../../principals';
+import { type PrincipalInput, OnBehalfOfField, RunField } from '../../principals';
 
 /** An alternative to a registered agent: the members of an agent that policies look at. */
 export function SubjectField(): PropertyDecorator {
@@ -26,7 +26,7 @@ export function SubjectField(): PropertyDecorator {
 }
 
 @WholeRequest(togetherFaults)
-export class EvaluateRequest implements GivenQuestion {
+export class EvaluateRequest implements CheckInput {
   @OptionalText({ ...NAMED_AGENT, description: 'Id or name of an agent.', example: 'reminder-bot' })
   readonly agent?: string;
 
@@ -34,7 +34,7 @@ export class EvaluateRequest implements GivenQuestion {
   readonly subject?: GivenSubject;
 
   @OnBehalfOfField('As in execute.')
-  readonly onBehalfOf?: GivenPrincipal;
+  readonly onBehalfOf?: PrincipalInput;
 
   @RunField()
   readonly run?: string;
@@ -79,5 +79,5 @@ export class EvaluateRequest implements GivenQuestion {
   readonly asOf?: Moment;
 
   @Field(REQUESTS, { optional: true, description: REQUESTS_DESCRIPTION })
-  readonly requests?: readonly GivenQuestion[];
+  readonly requests?: readonly CheckInput[];
 }

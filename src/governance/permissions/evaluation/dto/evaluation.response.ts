@@ -1,11 +1,11 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { ApiChoice, ApiMember, ApiNullableChoice } from '../../../../http/openapi/answer-members';
+import { ApiChoice, ApiMember, ApiNullableChoice } from '../../../../http/openapi/response-members';
 import { decimalText } from '../../../../core/values/decimal';
 import { sampleId } from '../../../../http/openapi/documentation.decorators';
 import type { LimitUse } from '../../../policies/limits/limit';
-import { ANSWER_REASONS, type AnswerReason, type PermissionAnswer } from '../../permissions';
+import { ANSWER_REASONS, type PermissionReason, type PermissionResult } from '../../permissions';
 import { DecidingPolicyResponse } from '../../../executions/execution.entity';
-import { ApprovalResponse } from '../../../policies/approval/given-approval';
+import { ApprovalResponse } from '../../../policies/approval/approval-input';
 import {
   type MatchedPolicy,
   MOST_MATCHED,
@@ -123,7 +123,7 @@ export class AnswerResponse {
   readonly effect!: PolicyEffect;
 
   @ApiNullableChoice(ANSWER_REASONS, 'Null if it is allowed.')
-  readonly reason!: AnswerReason | null;
+  readonly reason!: PermissionReason | null;
 
   @ApiMember('The first ten that decided, oldest first.', { type: [DecidingPolicyResponse], maxItems: 10 })
   readonly policies!: readonly DecidingPolicyResponse[];
@@ -150,7 +150,7 @@ export class AnswerResponse {
   readonly explanation?: ExplanationResponse;
 
   /** What others may know of an answer. */
-  static from(this: void, answered: PermissionAnswer): AnswerResponse {
+  static from(this: void, answered: PermissionResult): AnswerResponse {
     const { effect, reason, policies, requirement: approval, observed, grantId } = answered;
     const more = { ...(observed && { observed }), ...(grantId !== undefined && { grantId }) };
     return { effect, reason, policies, approval, ...more };

@@ -1,0 +1,164 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { useSession } from '../../api/session.js';
+import type { Claim, Entity } from '../../api/types.js';
+import { counted, numberText, percentText, showInvisible } from '../../ui/format.js';
+import { useHidden } from '../../ui/hidden.js';
+import { Json } from '../../ui/json.js';
+import { Badge, Problem } from '../../ui/parts.js';
+import { At } from '../../ui/time.js';
+import { newestOf } from './changes.js';
+import { type Evidence, evidenceIn, isDoubtful } from './evidence.js';
+import { type ClaimPage, type EntityWithClaims, moreClaims } from './mentioned-entities.js';
+
+interface KnownProps {
+  readonly known: EntityWithClaims;
+  /** What was shown until it turned out to have changed; what has come since then is marked. */
+  readonly before: EntityWithClaims | undefined;
+  /** The values in the request. */
+  readonly given: ReadonlySet<string>;
+}
+
+/** One entity that the request names. */
+export function Known({ known: { id, found }, before, given }: KnownProps): JSX.Element {
+  if (found === null) {
+    return (
+      <p class="notice warn">
+        <code>{id}</code> is named in the request and not registered.
+      </p>
+    );
+  }
+  const { entity, claims } = found;
+  const shown = before?.found ?? null;
+  const seen = shown === null ? null : newestOf(shown.claims);
+  const name = showInvisible(entity.name);
+  return (
+    <article class="entity">
+      <h3>
+        <bdi>{name}</bdi> <small class="exact">{showInvisible(entity.type)}</small> <code class="id">{entity.id}</code>
+      </h3>
+      {Object.keys(entity.properties).length === 0 ? null : (
+        <Json value={entity.properties} label={`Properties of ${name}`} />
+      )}
+      {/* Further pages belong to these claims only. */}
+      <Claims key={`${claims.total} ${newestOf(claims)}`} {...{ entity, first: claims, seen, given, heading: 'h4' }} />
+    </article>
+  );
+}
+
+interface ClaimsProps {
+  readonly entity: Entity;
+  readonly first: ClaimPage;
+  /** The newest claim that was shown before; null if they are all shown for the first time. */
+  readonly seen: string | null;
+  readonly given: ReadonlySet<string>;
+  /** Of each kind of claim. */
+  readonly heading: 'h3' | 'h4';
+}
+
+/** Every claim about an entity: a page at a time, with the number that remain. */
+export function Claims({ entity, first, seen, given, heading }: ClaimsProps): JSX.Element {
+  const session = useSession();
+  const [{ data, total, nextCursor }, setPage] = useState<ClaimPage>(first);
+  const [error, setError] = useState<unknown>(null);
+  const [busy, setBusy] = useState(false);
+  const name = showInvisible(entity.name);
+  // A claim added in the meantime is on no page.
+  const rest = nextCursor === undefined ? 0 : Math.max(1, total - data.length);
+  useHidden(rest === 0 ? null : `${counted(rest, 'claim')} about ${name}`);
+  const showMore = async (cursor: string): Promise<void> => {
+    setBusy(true);
+    setError(null);
+    try {
+      const page = await moreClaims(session, entity.id, cursor);
+      setPage((now) => ({ ...page, data: [...now.data, ...page.data] }));
+    } catch (reason) {
+      setError(reason);
+    }
+    setBusy(false);
+  };
+  return (
+    <div class="entity">
+      {data.length === 0 ? <p class="quiet">There are no claims about it.</p> : null}
+      {evidenceIn(data, given).map((evidence) => (
+        <Predicate key={evidence.predicate} of={evidence} seen={seen} heading={heading} />
+      ))}
+      {error === null ? null : <Problem error={error} />}
+      {nextCursor === undefined ? null : (
+        <>
+          <p class="notice warn">
+            {numberText(data.length)} of {counted(total, 'claim')} are shown. Those that follow may contradict them.
+          </p>
+          <button type="button" class="unfold" disabled={busy} onClick={() => void showMore(nextCursor)}>
+            Show more claims: {numberText(rest)} left
+          </button>
+        </>
+      )}
+    </div>
+  );
+}
+
+interface PredicateProps extends Pick<ClaimsProps, 'seen' | 'heading'> {
+  readonly of: Evidence;
+}
+
+/** All claims of one kind, side by side if they contradict each other. */
+function Predicate({ of: evidence, seen, heading: Heading }: PredicateProps): JSX.Element {
+  const { predicate, claims, values } = evidence;
+  const isContradictory = values > 1;
+  // The decision may depend on which of several values is meant.
+  const used = isContradictory ? evidence.used : [];
+  const doubtful = used.filter((claim) => isDoubtful(claim, evidence));
+  return (
+    <div class={`predicate ${isContradictory ? 'contradictory' : ''}`}>
+      <Heading>
+        <bdi class="exact">{showInvisible(predicate)}</bdi>{' '}
+        {isContradictory ? <Badge value="high" text={`${numberText(values)} contradicting values`} /> : null}
+      </Heading>
+      {doubtful.length === 0 ? null : (
+        <p class="notice warn">The request uses a value that is less certain than another one.</p>
+      )}
+      <ul class="claims">
+        {claims.map((claim) => (
+          <li key={claim.id} class="claim">
+            <strong>
+              <bdi class="exact">{showInvisible(String(claim.value))}</bdi>
+            </strong>
+            {seen !== null && claim.id > seen ? <Badge value="medium" text="new" /> : null}
+            {used.includes(claim) ? (
+              <Badge value={doubtful.includes(claim) ? 'high' : 'medium'} text="in this request" />
+            ) : null}
+            <Context of={claim} />
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+/** The confidence of a claim, its source, and the other members of its context. */
+function Context({ of: { context, createdAt, predicate } }: { readonly of: Claim }): JSX.Element {
+  const { confidence, source, ...others } = context;
+  const isStated = typeof confidence === 'number';
+  const isSourced = typeof source === 'string';
+  const rest = { ...others, ...(isStated ? {} : { confidence }), ...(isSourced ? {} : { source }) };
+  const hasRest = Object.values(rest).some((value) => value !== undefined);
+  return (
+    <>
+      {isStated ? (
+        <span class="confidence">
+          <meter min={0} max={1} low={0.5} high={0.8} optimum={1} value={confidence} aria-label="Confidence" />{' '}
+          {percentText(confidence)} sure
+        </span>
+      ) : (
+        <small class="quiet">confidence not stated</small>
+      )}
+      <small>
+        {isSourced ? <bdi>{showInvisible(source)}</bdi> : null}
+        {isSourced ? ' · ' : ''}
+        <At at={createdAt} />
+      </small>
+      {hasRest ? <Json value={rest} label={`Context of a claim about ${showInvisible(predicate)}`} /> : null}
+    </>
+  );
+}

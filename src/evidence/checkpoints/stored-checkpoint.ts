@@ -1,0 +1,131 @@
+import { Injectable } from '@nestjs/common';
+import { readFileSync, rmSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { Configuration } from '../../core/config/configuration';
+import type { Database } from '../../ledger/database/database';
+import { keptFile } from '../../ledger/database/kept-file';
+import { lockedFile } from '../../ledger/database/sqlite/sqlite-file';
+import { type IssuedCheckpoint, parseCheckpoint, type SignedCheckpoint } from './checkpoint';
+import { NoteSigner } from '../../core/signed-notes/signed-note';
+import { closeToOthers, replaceFile, warnWhereOthersMayWrite } from '../../core/files/private-file';
+
+/** Where the service keeps what must not be in the database, because it is used to check a restored backup. */
+export class CheckpointFiles {
+  /** The last checkpoint that was signed. */
+  readonly checkpoint: string;
+  /** Where earlier versions, or processes with a previous key, have kept it. */
+  readonly earlierCheckpoints: readonly string[];
+  /** Held while a checkpoint is written; null if no other process writes one there. */
+  readonly lock: string | null;
+  /** The ids of what was erased. */
+  readonly erasures: string;
+  readonly earlierErasures: readonly string[];
+  /** The signing key, if the service generated it. */
+  readonly signingKey: string;
+
+  /** Creates the folder if it is missing. */
+  constructor(configuration: Configuration, { location }: Pick<Database, 'location'>) {
+    const paths = (ending: string): readonly [string, ...string[]] => {
+      const [name, ...others] = logNames(configuration);
+      const byDatabase = keptFile(configuration, location, ending);
+      if (name === undefined) return [byDatabase];
+      const [path, ...previous] = [name, ...others].map((each) => keptFile(configuration, location, ending, each));
+      return [path ?? byDatabase, ...previous, byDatabase];
+    };
+    [this.checkpoint, ...this.earlierCheckpoints] = paths('checkpoint');
+    this.lock = configuration.database.kind === 'sqlite' ? null : `${this.checkpoint}.lock`;
+    [this.erasures, ...this.earlierErasures] = paths('erasures');
+    this.signingKey = keptFile(configuration, location, 'signing-key');
+  }
+}
+
+/**
+ * File names of the log, by origin and key, the current one first. A database on a server may be restored under another
+ * name, and what is kept must still be found. None for a file, and for a key that is itself kept by the name of the database.
+ */
+function logNames({ database, signingKey, checkpointOrigin, previousVerifierKeys }: Configuration): readonly string[] {
+  if (database.kind === 'sqlite' || signingKey === null) return [];
+  const { verifierKey } = new NoteSigner(checkpointOrigin, signingKey);
+  return [verifierKey, ...previousVerifierKeys].map(
+    ({ name, keyId }) => `${name.replace(/[^\w.-]/g, '-').slice(0, LONGEST_ORIGIN)}+${keyId}`,
+  );
+}
+
+/** With a warning if others may write there; existing files are closed to others. */
+export function privateCheckpointFiles(configuration: Configuration, database: Database): CheckpointFiles {
+  const files = new CheckpointFiles(configuration, database);
+  const folder = dirname(files.checkpoint);
+  // The folder of a database file was checked already.
+  if (folder !== dirname(database.location)) warnWhereOthersMayWrite(folder);
+  const { checkpoint, earlierCheckpoints, erasures, earlierErasures, lock } = files;
+  for (const file of [checkpoint, ...earlierCheckpoints, erasures, ...earlierErasures, lock])
+    if (file !== null) closeToOthers(file);
+  return files;
+}
+
+/** Characters of an origin in the name of a file. */
+const LONGEST_ORIGIN = 100;
+/** Milliseconds; the holder of the lock only writes a file of a few hundred bytes. */
+const LONGEST_WAIT = 5_000;
+
+/**
+ * The last checkpoint that was signed. It is stored outside the database, so that it survives the restoring of a
+ * backup.
+ */
+@Injectable()
+export class StoredCheckpoint {
+  constructor(private readonly files: CheckpointFiles) {}
+
+  /**
+   * Null: none was signed yet. Read from disk each time, as another process on the same database may have written it.
+   */
+  read(): FiledCheckpoint | null {
+    const { checkpoint, earlierCheckpoints } = this.files;
+    const all = [checkpoint, ...earlierCheckpoints].flatMap((path) => readFiled(path) ?? []);
+    return all.reduce<FiledCheckpoint | null>(
+      (last, one) => (last === null || one.size > last.size ? one : last),
+      null,
+    );
+  }
+
+  /**
+   * Keeps a checkpoint, unless another process has kept a later one. One at a time, or an earlier one could overwrite a
+   * later one.
+   */
+  async keep({ text, size }: Pick<IssuedCheckpoint, 'text' | 'size'>): Promise<void> {
+    const { lock } = this.files;
+    const held = lock === null ? null : await lockedFile(lock, LONGEST_WAIT);
+    try {
+      if ((this.read()?.size ?? 0) <= size) await this.write(text);
+    } finally {
+      await held?.close();
+    }
+  }
+
+  /** Replaces what was kept, whatever its name. */
+  async write(note: string): Promise<void> {
+    await replaceFile(this.files.checkpoint, note);
+    for (const path of this.files.earlierCheckpoints) rmSync(path, { force: true });
+  }
+}
+
+/** A checkpoint, and the file that has it. */
+export interface FiledCheckpoint extends SignedCheckpoint {
+  readonly path: string;
+}
+
+/** Null if there is no such file. @throws CheckpointContradictedError if it cannot be read. */
+function readFiled(path: string): FiledCheckpoint | null {
+  if (statSync(path, { throwIfNoEntry: false }) === undefined) return null;
+  const checkpoint = parseCheckpoint(readFileSync(path, 'utf8'));
+  if (typeof checkpoint !== 'string') return { ...checkpoint, path };
+  throw new CheckpointContradictedError(
+    `The checkpoint kept in ${path} cannot be read: it ${checkpoint}. Put the right one back; or remove the file, ` +
+      'which also discards what it proves about the database.',
+  );
+}
+
+/** The database does not extend its kept checkpoint. Startup ends with exit code 65. */
+export class CheckpointContradictedError extends Error {
+  override readonly name = 'CheckpointContradictedError';
+}

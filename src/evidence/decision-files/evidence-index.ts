@@ -1,0 +1,133 @@
+import { conflict, contentErased } from '../../core/errors/domain-error';
+import type { JsonValue } from '../../core/json/json-value';
+import type { DecisionBasis } from '../../governance/executions/execution.entity';
+import type { NamedRules } from '../../governance/policies/past-policies';
+import type { ParsedListedEntry } from '../../ledger/reading/entry-reader';
+
+/** An agent that an entry names, in the revision that counted. */
+export interface NamedAgent {
+  readonly agentId: string;
+  readonly revision: number;
+  /** Of the entry that names it. */
+  readonly sequence: number;
+}
+
+/** Another record that an entry says was looked at. */
+export interface NamedRecord {
+  readonly id: string;
+  /** The actions of the entry by which it came to count. */
+  readonly actions: readonly string[];
+  /** Of the entry that names it. */
+  readonly sequence: number;
+}
+
+/**
+ * What decisions in entries rest on, and so what is needed to recompute them. Each item has the entry that names it
+ * first.
+ */
+interface NamedEvidence {
+  readonly rules: readonly NamedRules[];
+  readonly agents: readonly NamedAgent[];
+  /** Ids of the stops that covered what was asked. */
+  readonly stops: readonly string[];
+  /** Claims of the entity. */
+  readonly records: readonly NamedRecord[];
+}
+
+type Listed = Pick<ParsedListedEntry, 'v' | 'sequence' | 'action' | 'subjectId' | 'agentId' | 'details' | 'erased'>;
+type Details = NonNullable<Listed['details']>;
+
+/** Actions of entries that record what policies, or reviewers, decided. */
+const DECIDING: ReadonlySet<string> = new Set([
+  'execution.authorized',
+  'execution.denied',
+  'execution.approval_requested',
+  'execution.resumed',
+  'execution.resume_denied',
+  'decision.reviewed',
+  'decision.approved',
+  'decision.rejected',
+]);
+
+/** Whether the entry says that its record was erased. The contents of older entries follow soon. */
+export function isErasing({ action }: Pick<Listed, 'action'>): boolean {
+  return action.endsWith('.erased');
+}
+
+/**
+ * @param what the entries are about, for messages.
+ * @param people by execution, the registered person on whose behalf it is.
+ * @throws CONTENT_ERASED; CONFLICT when one was decided before entries said by what.
+ */
+export function evidenceNamedIn(
+  entries: readonly Listed[],
+  what: string,
+  people: ReadonlyMap<string, string>,
+): NamedEvidence {
+  const rules = new Map<string, NamedRules>();
+  const agents = new Map<string, NamedAgent>();
+  const stops = new Set<string>();
+  const records = new Map<string, NamedRecord>();
+  for (const entry of entries) {
+    const { v, sequence, action, subjectId, agentId, details, erased } = entry;
+    if (erased !== null || details === null) throw contentErased(what, erased ?? sequence);
+    if (isErasing(entry)) throw contentErased(action === 'grant.erased' ? 'the grant that served it' : what, sequence);
+    if (!DECIDING.has(action)) continue;
+    const { rules: hash, stopId } = details;
+    if (v === 1 || typeof hash !== 'string') throw conflict(tooOld(sequence));
+    if (!rules.has(hash)) rules.set(hash, { hash, sequence });
+    if (typeof stopId === 'string') stops.add(stopId);
+    for (const record of recordsIn(details))
+      if (!records.has(record.id)) records.set(record.id, { ...record, sequence });
+    const counted = [
+      ...countedAgent(agentId, details),
+      ...personIn(details, people.get(subjectId)),
+      ...approversIn(details),
+    ];
+    for (const agent of counted) {
+      const key = `${agent.agentId} ${agent.revision}`;
+      if (!agents.has(key)) agents.set(key, { ...agent, sequence });
+    }
+  }
+  return {
+    rules: [...rules.values()],
+    agents: [...agents.values()],
+    stops: [...stops],
+    records: [...records.values()],
+  };
+}
+
+function tooOld(sequence: number): string {
+  return (
+    `The entry ${sequence} was decided before entries recorded the rules and revisions that they were decided by ` +
+    '(version 1 of the sealed form), so no file can show how.'
+  );
+}
+
+type Counted = Omit<NamedAgent, 'sequence'>;
+
+/** The agent that executes, or reviews. */
+function countedAgent(agentId: string | null, { agentRevision, approverRevision }: Details): Counted[] {
+  const revision = agentRevision ?? approverRevision;
+  return agentId !== null && typeof revision === 'number' ? [{ agentId, revision }] : [];
+}
+
+function personIn({ principalRevision: revision }: Details, agentId: string | undefined): Counted[] {
+  return agentId !== undefined && typeof revision === 'number' ? [{ agentId, revision }] : [];
+}
+
+function recordsIn({ claims = [] }: Details): Omit<NamedRecord, 'sequence'>[] {
+  const known = claims as unknown as NonNullable<DecisionBasis['claims']>;
+  return known.flatMap(({ ids }) => (ids ?? []).map((id) => ({ id, actions: ['claim.added'] })));
+}
+
+/** The ids of earlier executions that conditions found. */
+export function earlierIn({ details }: Pick<Listed, 'details'>): string[] {
+  const found = (details?.['earlier'] ?? []) as unknown as NonNullable<DecisionBasis['earlier']>;
+  return found.flatMap(({ executionId }) => executionId ?? []);
+}
+
+/** Those whose approvals were looked at. */
+function approversIn({ approvers }: Details): Counted[] {
+  return Array.isArray(approvers) ? (approvers as readonly JsonValue[] as readonly Counted[]).slice() : [];
+}

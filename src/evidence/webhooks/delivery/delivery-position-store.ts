@@ -1,0 +1,200 @@
+import { Injectable } from '@nestjs/common';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+import { ApiProperty } from '@nestjs/swagger';
+import { ApiMember, ApiNullableTime } from '../../../http/openapi/response-members';
+import { newEpoch } from '../../../ledger/chain/random';
+import { Database } from '../../../ledger/database/database';
+import { isFault } from '../../../ledger/database/database-fault';
+import { quoted } from '../../../ledger/database/dialect';
+import type { SqlRow, SqlStatement, SqlValue } from '../../../ledger/database/sql-connection';
+import { LEASE } from './delivery-lease';
+import { columnsOf } from '../../../ledger/records/record-codec';
+
+/**
+ * The delivery position of an endpoint. A delivery is not a change of a record, and nothing is hashed here; so it is
+ * written outside the ledger, but for what a caller sets.
+ */
+@Entity('webhook_standings')
+export class DeliveryPosition {
+  @PrimaryColumn('text')
+  readonly webhookId!: string;
+
+  @Column('bigint')
+  @ApiMember('Sequence of the last entry that no longer needs delivery.', { type: 'integer', example: 1 })
+  readonly sequence!: number;
+
+  /** Another, random one whenever somebody sets the position: what the deliverer knew before is then outdated. */
+  @Column('bigint')
+  readonly epoch!: number;
+
+  /** The ledger's last sequence when it was last replayed, whose filter chooses the entries up to it; null: never. */
+  @Column('bigint', { nullable: true })
+  readonly replayHead!: number | null;
+
+  /** Term of the lease under which it was written. */
+  @Column('bigint')
+  readonly term!: number;
+
+  /** Failed attempts to deliver what is failing: one entry, to one URL. */
+  @Column('integer')
+  readonly attempts!: number;
+
+  /** ISO 8601, like the others: when the first of them failed. */
+  @Column('text', { nullable: true })
+  readonly failingSince!: string | null;
+
+  /** Sequence of the entry whose attempts failed; null, like `failingUrl`: nothing is failing. */
+  @Column('bigint', { nullable: true })
+  readonly failingSequence!: number | null;
+
+  @Column('text', { nullable: true })
+  readonly failingUrl!: string | null;
+
+  @Column('text', { nullable: true })
+  @ApiProperty({ type: String, format: 'date-time', nullable: true, example: null })
+  readonly lastAttemptAt!: string | null;
+
+  @Column('integer', { nullable: true })
+  @ApiMember('Null: there was no answer.', { type: 'integer', nullable: true, example: null })
+  readonly lastStatus!: number | null;
+
+  /** Null after a failure: the endpoint was given up. */
+  @Column('text', { nullable: true })
+  @ApiNullableTime('Null: no retry is pending.')
+  readonly nextAttemptAt!: string | null;
+}
+
+/** The members that are kept of failures, where there are none. */
+export const NO_FAILURES = {
+  attempts: 0,
+  failingSince: null,
+  failingSequence: null,
+  failingUrl: null,
+  nextAttemptAt: null,
+} as const;
+
+const COLUMNS = columnsOf(DeliveryPosition);
+const NAMES = COLUMNS.map(({ name }) => quoted(name)).join(', ');
+const SELECT = `SELECT ${NAMES} FROM "webhook_standings"`;
+const DELETE = `DELETE FROM "webhook_standings" WHERE "webhookId" = $1`;
+
+/** The server's clock, in milliseconds: those of the machines may differ. */
+const NOW = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
+const HOLD =
+  `INSERT INTO "webhook_leases" AS lease ("id", "holder", "term", "until") VALUES (1, $1, 1, ${NOW} + ${LEASE}) ` +
+  `ON CONFLICT ("id") DO UPDATE SET "holder" = excluded."holder", "until" = excluded."until", ` +
+  `"term" = CASE WHEN lease."holder" = excluded."holder" THEN lease."term" ELSE lease."term" + 1 END ` +
+  `WHERE lease."holder" = excluded."holder" OR lease."until" < ${NOW} RETURNING "term"`;
+const RELEASE_LEASE = `UPDATE "webhook_leases" SET "until" = 0 WHERE "holder" = $1`;
+
+/** Milliseconds after which a failed write is retried. */
+const RETRY = 500;
+
+/**
+ * The delivery positions of endpoints, and which process delivers: written outside the ledger, except for the
+ * positions that callers set.
+ */
+@Injectable()
+export class DeliveryProgressStore {
+  private readonly upsert: string;
+
+  constructor(private readonly database: Database) {
+    const { dialect } = database;
+    const values = COLUMNS.map((column, index) => dialect.jsonAt(index, column)).join(', ');
+    const taken = COLUMNS.slice(1).map(({ name }) => `${quoted(name)} = excluded.${quoted(name)}`);
+    this.upsert =
+      `INSERT INTO "webhook_standings" (${NAMES}) SELECT ${values} FROM ${dialect.jsonElements('$1')} WHERE 1 = 1 ` +
+      `ON CONFLICT ("webhookId") DO UPDATE SET ${taken.join(', ')} ` +
+      `WHERE "webhook_standings"."epoch" = excluded."epoch" AND "webhook_standings"."term" <= excluded."term" ` +
+      `RETURNING "webhookId"`;
+  }
+
+  /** Whether other processes may deliver, too. */
+  get areShared(): boolean {
+    return this.database.isShared;
+  }
+
+  async all(): Promise<ReadonlyMap<string, DeliveryPosition>> {
+    const rows = await this.database.points.all<DeliveryPosition>(SELECT);
+    return new Map(rows.map((row) => [row.webhookId, row]));
+  }
+
+  async find(webhookId: string): Promise<DeliveryPosition | undefined> {
+    const [row] = await this.database.points.all<DeliveryPosition>(`${SELECT} WHERE "webhookId" = $1`, [webhookId]);
+    return row;
+  }
+
+  /**
+   * Returns the ids of those that were written: the others have since been set by a caller, or belong to another
+   * process.
+   */
+  async write(all: readonly DeliveryPosition[]): Promise<ReadonlySet<string>> {
+    const rows = all.map((progress) => COLUMNS.map(({ name }) => progress[name as keyof DeliveryPosition]));
+    const written = await this.run<{ webhookId: string }>(this.upsert, [JSON.stringify(rows)]);
+    return new Set(written.map(({ webhookId }) => webhookId));
+  }
+
+  /** Writes, again and again while the database cannot take it, as long as this process delivers. */
+  async writeWhile<Written>(mayWrite: () => boolean, write: () => Promise<Written>): Promise<Written> {
+    for (;;) {
+      try {
+        return await write();
+      } catch (error) {
+        if (!mayWrite() || isFault(error, 'constraint', 'storage', 'programming')) throw error;
+      }
+      await sleep(RETRY);
+    }
+  }
+
+  async forget(webhookId: string): Promise<void> {
+    await this.run(DELETE, [webhookId]);
+  }
+
+  /** The term of the lease if this process holds it; null: another one does. */
+  async hold(): Promise<number | null> {
+    if (!this.areShared) return 1;
+    const [lease] = await this.run<{ term: number }>(HOLD, [this.database.processId]);
+    return lease?.term ?? null;
+  }
+
+  async releaseLease(): Promise<void> {
+    if (this.areShared) await this.run(RELEASE_LEASE, [this.database.processId]);
+  }
+
+  /** A statement of whoever holds the lease. */
+  run<Row = SqlRow>(sql: string, parameters: readonly SqlValue[]): Promise<Row[]> {
+    return this.database.aside.all<Row>(sql, parameters);
+  }
+}
+
+const START =
+  `INSERT INTO "webhook_standings" ("webhookId", "sequence", "replayHead", "epoch", "term", "attempts") ` +
+  `VALUES ($1, $2, $3, $4, 0, 0)`;
+/** As if nothing had failed. */
+const ANEW =
+  `${START} ON CONFLICT ("webhookId") DO UPDATE SET "epoch" = excluded."epoch", "attempts" = 0, ` +
+  `"failingSince" = NULL, "failingSequence" = NULL, "failingUrl" = NULL, "nextAttemptAt" = `;
+const REPLAY = `${ANEW} NULL, "sequence" = excluded."sequence", "replayHead" = excluded."replayHead"`;
+/** Due since the last attempt, if that failed. */
+const RESUME =
+  `${ANEW} CASE WHEN "webhook_standings"."attempts" > 0 OR "webhook_standings"."nextAttemptAt" IS NOT NULL ` +
+  `THEN "webhook_standings"."lastAttemptAt" END`;
+
+/**
+ * Makes an endpoint continue after this sequence, also one that was given up.
+ *
+ * @param head the ledger's last sequence: up to there, the current filter chooses what is delivered.
+ */
+export function replayed(webhookId: string, after: number, head: number): SqlStatement {
+  return { sql: REPLAY, parameters: [webhookId, after, head, newEpoch()] };
+}
+
+/**
+ * Makes an endpoint retry at once, as if nothing had failed. The outcome of a delivery under way no longer counts.
+ *
+ * @param start the position of an endpoint that has none yet.
+ */
+export function resumed(webhookId: string, start: number): SqlStatement {
+  return { sql: RESUME, parameters: [webhookId, start, null, newEpoch()] };
+}

@@ -1,0 +1,104 @@
+import type { Agent } from '../agents/agent.entity';
+import { ENTITY } from '../entities/governed-entity.entity';
+import { actionHash } from '../executions/execution-rules';
+import { type Execution, EXECUTION } from '../executions/execution.entity';
+import type { JsonObject } from '../../core/json/json-value';
+import type { LedgerTransaction } from '../../ledger/ledger-transaction';
+import type { DecidingPolicy } from '../policies/evaluation/evaluation';
+import { entityIdIn, resourceKey } from '../policies/conditions/condition';
+import type { RequestedAction } from '../permissions/permissions';
+import {
+  type PrincipalInput,
+  namedPeople,
+  type Principal,
+  principalOf,
+  unknownPersonFault,
+} from '../permissions/principals';
+import type { PermitRequest } from '../permits/permits';
+import type { OnBehalfOf } from '../policies/patterns/principals';
+import { findAgents } from '../agents/find-agent';
+import { invalid, requirePresent } from '../../core/errors/domain-error';
+import { decimalText } from '../../core/values/decimal';
+import { isWarnedOf, type LimitUse, recordedUse, usedAfter } from '../policies/limits/limit';
+import { LIMIT_WARNED, POLICY } from '../policies/policy.entity';
+
+/** An action that an agent wants to perform on a resource. */
+export interface ActionRequest extends RequestedAction {
+  readonly parameters: JsonObject;
+  readonly onBehalfOf?: PrincipalInput | undefined;
+  /** The conversation or task that it is part of. */
+  readonly run?: string | undefined;
+  readonly permit?: PermitRequest | undefined;
+}
+
+/** An execution as requested, before it has an outcome. */
+export type NewExecution = Omit<Execution, 'outcome' | 'createdSequence' | 'actionHash'> & {
+  readonly actionHash: string;
+};
+
+export async function buildExecution(
+  transaction: LedgerTransaction,
+  agent: Agent,
+  { action, resourceType, resourceId, parameters, run }: ActionRequest,
+  onBehalfOf: OnBehalfOf | null,
+  policies: readonly DecidingPolicy[],
+): Promise<NewExecution> {
+  const asked = { agentId: agent.id, action, resourceType, resourceId, parameters, onBehalfOf };
+  const entityId = entityIdIn(resourceId);
+  return {
+    id: transaction.newId(EXECUTION),
+    agentName: agent.name,
+    ...asked,
+    actionHash: actionHash(asked),
+    principal: onBehalfOf?.subject ?? null,
+    run: run ?? null,
+    resourceKey: resourceKey({ resourceType, resourceId }),
+    policies,
+    decisionId: null,
+    result: null,
+    reason: null,
+    failureReason: null,
+    approvedUntil: null,
+    completedAt: null,
+    runBy: '',
+    observed: false,
+    grantId: null,
+    instead: null,
+    erased: false,
+    traceId: transaction.caller.traceId,
+    createdAt: transaction.now,
+    entityId: entityId !== null && (await transaction.exists(ENTITY, entityId)) ? entityId : null,
+  };
+}
+
+/**
+ * For whom the caller's request is made, by the agents as they are now.
+ * @throws PERMISSION_DENIED when the caller does not vouch for it; VALIDATION_ERROR for an unknown person.
+ */
+export async function requirePrincipal(
+  transaction: LedgerTransaction,
+  given: PrincipalInput | undefined,
+): Promise<Principal | null> {
+  const people = await findAgents(transaction, new Set(namedPeople(transaction.caller, given)));
+  const principal = principalOf(transaction.caller, given, people);
+  if (principal === undefined) throw invalid([unknownPersonFault('onBehalfOf')]);
+  return principal;
+}
+
+/** Takes from limits what an agent was authorised to use, whatever becomes of it, and warns of what is nearly used up. */
+export async function takeUses(
+  transaction: LedgerTransaction,
+  agentId: string,
+  used: readonly LimitUse[],
+): Promise<void> {
+  for (const use of used) transaction.setSum(use.sum, decimalText(usedAfter(use)));
+  for (const use of used.filter(isWarnedOf)) {
+    const policy = requirePresent(
+      await transaction.find(POLICY, use.policy.id),
+      `policy ${use.policy.id}, which is in force,`,
+    );
+    // Verification expects every entry about a policy to be one for which other processes look for changes.
+    transaction.afterCommit(() => undefined);
+    transaction.record(POLICY, policy, { action: LIMIT_WARNED, agentId, details: recordedUse(use) });
+  }
+}

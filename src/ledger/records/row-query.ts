@@ -1,0 +1,30 @@
+import type { SqlSessions, SqlValue } from '../database/sql-connection';
+import type { AnyRecordKind } from '../record-kind';
+
+/** Rows that a statement finds for a key: it takes a list of keys, each behind its place, which its rows have as `place`. */
+export interface RowQuery {
+  /** Of the statement. */
+  readonly name: string;
+  readonly sql: string;
+  readonly key: readonly SqlValue[];
+  /** The rows that make a difference have these values, or are removed. */
+  readonly dependsOn: readonly { readonly kind: AnyRecordKind; readonly values: Readonly<Record<string, SqlValue>> }[];
+}
+
+/** Reads what is asked, inside a command or outside: the rows of each, in this order. */
+export type RunRowQueries = <Row>(asked: readonly RowQuery[]) => Promise<readonly (readonly Row[])[]>;
+
+/** The rows of each, in this order: one statement for all that ask by the same text. */
+export async function runRowQueries<Row>(
+  reader: Pick<SqlSessions, 'all'>,
+  asked: readonly RowQuery[],
+): Promise<readonly Row[][]> {
+  const found = asked.map((): Row[] => []);
+  const read = async (sql: string): Promise<void> => {
+    const keys = asked.flatMap((one, place) => (one.sql === sql ? [[place, ...one.key]] : []));
+    for (const row of await reader.all<Row & { place: number }>(sql, [JSON.stringify(keys)]))
+      found[row.place]?.push(row);
+  };
+  await Promise.all(Array.from(new Set(asked.map((one) => one.sql)), read));
+  return found;
+}

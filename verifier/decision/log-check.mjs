@@ -1,0 +1,254 @@
+import { canonicalJson } from '../canonical-json.mjs';
+import { isErased } from '../entry-check.mjs';
+import { entityIn } from '../evaluation/resources.mjs';
+import { isStopping } from '../evaluation/stops.mjs';
+import { rejectionEnd } from './requests.mjs';
+import { AUTHORISING } from './history.mjs';
+import { claimsIn, earlierIn, isClaimOf, isEarlier, reachText } from './facts.mjs';
+import { asAgent } from './reviewer.mjs';
+
+/**
+ * Holds a decision file against all entries of the log, given one after another: what no file shows by itself.
+ *
+ * @typedef {import('./read-file.mjs').Json} Json
+ * @typedef {import('./read-file.mjs').DecisionFile} DecisionFile
+ * @typedef {import('./history.mjs').History} History
+ * @typedef {import('./report.mjs').Difference} Difference
+ */
+export class AgainstLog {
+  /** @type {Difference[]} */
+  differences = [];
+  /** Entries about the execution and its decision after the checkpoint. @type {{ sequence: number, action: string }[]} */
+  later = [];
+  /** Claims of its entities that neither the log nor the file shows any more. */
+  erasedClaims = 0;
+  /** Executions of which the log does not show any more which grant authorised them. */
+  erasedUses = 0;
+  /** Policies in force so far. @type {Set<string>} */
+  #inForce = new Set();
+  /** The entries so far that authorized something in the runs, or for the agents where policies look back. @type {Json[]} */
+  #authorizing = [];
+  /** The claims of the entities so far. @type {Map<string, Json>} */
+  #claims = new Map();
+  /** Stops that are active so far. @type {Map<string, Json>} */
+  #stops = new Map();
+  /** Passkeys that were removed so far. @type {Set<string>} */
+  #removed = new Set();
+  /** The last state of each agent that the decision names. @type {Map<string, Json>} */
+  #agents = new Map();
+  /** The grants on which the decision rests, each with what was used of it so far. @type {Map<string, { uses: number | null, used: number }>} */
+  #grants = new Map();
+  /** The decisions that have given a grant so far. @type {Set<string>} */
+  #granting = new Set();
+  /** Decisions that were rejected so far, of what was asked for. @type {Json[]} */
+  #rejected = [];
+  /** The agents to which API keys are bound, by key. @type {Map<string, string | null>} */
+  #keys = new Map();
+
+  /**
+   * @param {DecisionFile} file
+   * @param {History} history of it, recomputed
+   * @param {number} size of its checkpoint
+   */
+  constructor(file, history, size) {
+    this.size = size;
+    this.history = history;
+    const states = (/** @type {string} */ kind) =>
+      file.entries.flatMap(({ subjectType, state }) => (subjectType === kind ? [state] : []));
+    const executions = states('execution');
+    this.targets = new Set(executions.flatMap(({ resourceId }) => entityIn(String(resourceId)) ?? []));
+    this.runs = new Set(executions.flatMap(({ run }) => run ?? []));
+    this.agentIds = new Set(executions.map(({ agentId }) => agentId));
+    this.hashes = new Set(executions.map(({ actionHash }) => actionHash));
+    this.entries = new Map(file.entries.map((entry) => [entry['sequence'], entry]));
+    this.policies = new Map(file.policies.map((policy) => [policy.id, policy]));
+    this.looksBack = file.policies.some(({ conditions = [] }) => conditions.some(({ within }) => Boolean(within)));
+    this.rules = new Map(file.rules.map((rules) => [rules.hash, rules]));
+    this.named = history.namedAgents;
+    this.passkeys = history.namedPasskeys;
+    this.names = new Set([
+      ...this.named.map(({ id }) => id),
+      ...states('decision').map(({ proposedBy }) => proposedBy),
+    ]);
+  }
+
+  /** @param {Json} entry the next one of the log */
+  add(entry) {
+    const { sequence, subjectType, subjectId, hash, action } = entry;
+    const own = this.entries.get(sequence);
+    // What was erased since is still in the file.
+    const state = isErased(entry) ? own?.['state'] : entry['state'];
+    if (own !== undefined && own['hash'] !== hash) this.#differ(sequence, 'the log has another entry here');
+    if (own !== undefined) this.#expectNewest(own);
+    if (
+      own === undefined &&
+      this.history.isReached(entry) &&
+      this.history.entriesAbout(subjectType, subjectId).length > 0
+    ) {
+      if (sequence <= this.size) this.#differ(sequence, `the file lacks this entry, ${action}`);
+      else this.later.push({ sequence, action });
+    }
+    if (subjectType === 'agent' && this.names.has(subjectId) && state) this.#agents.set(subjectId, state);
+    if (AUTHORISING.includes(action) && state && this.#mayBeEarlier(state))
+      this.#authorizing.push({
+        subjectId,
+        timestamp: entry['timestamp'],
+        state: { ...state, parameters: null, result: null },
+      });
+    if (action === 'claim.added' && isErased(entry) && !own && this.targets.has(entry['audit'].entityId))
+      this.erasedClaims += 1;
+    if (subjectType === 'claim' && this.targets.has(state?.entityId)) this.#claims.set(subjectId, state);
+    else if (subjectType === 'claim') this.#claims.delete(subjectId);
+    if (subjectType === 'entity' && !state) this.#forgetClaims(subjectId);
+    if (action === 'passkey.removed') this.#removed.add(subjectId);
+    if (subjectType === 'policy' && state) this.#notePolicy(sequence, state);
+    if (subjectType === 'stop' && state?.status === 'active') this.#stops.set(subjectId, state);
+    else if (subjectType === 'stop') this.#stops.delete(subjectId);
+    if (action === 'api_key.created' && state) this.#keys.set(subjectId, state.agentId);
+    if (action === 'decision.rejected' && this.hashes.has(state?.actionHash)) this.#rejected.push(state);
+    if (subjectType === 'grant' && state) this.#noteGrant(entry, state);
+    if (action === 'execution.authorized') this.#noteUse(sequence, state);
+  }
+
+  /** @param {string} entityId of an entity that was removed, or erased */
+  #forgetClaims(entityId) {
+    for (const [id, claim] of this.#claims) if (claim['entityId'] === entityId) this.#claims.delete(id);
+  }
+
+  /**
+   * A decision gives one grant, and what is said to be used up has been used.
+   * @param {Json} entry
+   * @param {Json} state
+   */
+  #noteGrant({ sequence, action, subjectId }, { decisionId, uses }) {
+    const grant = this.#grants.get(subjectId);
+    if (action === 'grant.created') {
+      if (this.history.entriesAbout('decision', decisionId).length > 0 && this.#granting.has(decisionId))
+        this.#differ(sequence, `the decision ${decisionId} had given a grant before`);
+      this.#granting.add(decisionId);
+      if (this.history.entriesAbout('grant', subjectId).length > 0) this.#grants.set(subjectId, { uses, used: 0 });
+    } else if (action === 'grant.used_up' && grant !== undefined && grant.used !== uses && this.erasedUses === 0)
+      this.#differ(sequence, `the grant ${subjectId} was used ${grant.used} times, of ${uses}`);
+  }
+
+  /**
+   * @param {number} sequence
+   * @param {Json | null | undefined} execution nothing if it was erased
+   */
+  #noteUse(sequence, execution) {
+    if (!execution && this.#grants.size > 0) this.erasedUses += 1;
+    const grant = this.#grants.get(execution?.['grantId']);
+    if (grant === undefined) return;
+    if (grant.uses !== null && grant.used >= grant.uses)
+      this.#differ(
+        sequence,
+        `the grant ${execution?.['grantId']} was used ${grant.used} times before, of ${grant.uses}`,
+      );
+    grant.used += 1;
+  }
+
+  /** @param {Json} entry of the file, before it took place */
+  #expectNewest({ sequence, timestamp, audit, state }) {
+    for (const { id, revision } of this.named.filter(({ before }) => before === sequence)) {
+      const newest = this.#agents.get(id)?.['revision'];
+      if (newest !== revision)
+        this.#differ(sequence, `the agent ${id} was at revision ${newest}, not ${String(revision)}`);
+    }
+    for (const { id } of this.passkeys.filter(({ before }) => before === sequence))
+      if (this.#removed.has(id)) this.#differ(sequence, `the passkey ${id} had been removed`);
+    const rules = this.rules.get(audit.details.rules);
+    if (rules !== undefined && canonicalJson([...rules.policies].sort()) !== canonicalJson([...this.#inForce].sort()))
+      this.#differ(
+        sequence,
+        `other policies were in force: the log has ${this.#inForce.size}, the file ${rules.policies.length}`,
+      );
+    this.#expectNotStopped({ sequence, audit, state });
+    this.#expectNotRejected({ sequence, audit, state, timestamp });
+    this.#expectOwnKey({ sequence, audit, state });
+    this.#expectAllLooked({ sequence, timestamp, audit, state });
+    const proposer = this.#agents.get(state?.proposedBy);
+    if (audit.details.verdict === 'approve' && proposer?.['status'] === 'suspended')
+      this.#differ(sequence, 'it was approved while the agent that asked for it was suspended');
+  }
+
+  /** @param {Json} state of an execution */
+  #mayBeEarlier(state) {
+    return this.runs.has(state['run']) || (this.looksBack && this.agentIds.has(state['agentId']));
+  }
+
+  /** @param {Json} entry of the file, before it took place */
+  #expectNotStopped({ sequence, audit, state }) {
+    const agent = this.#agents.get(state?.agentId);
+    if (agent === undefined || audit.details.agentRevision === undefined) return;
+    const covering = [...this.#stops.values()].filter((stop) => isStopping(stop, asAgent(agent), state.action));
+    const isRefused = ['stopped', 'agent_suspended'].includes(audit.reason);
+    if (covering.length > 0 && !isRefused)
+      this.#differ(sequence, `the stop ${covering[0]?.['id']} covered it, and it was not refused`);
+    if (audit.details.stopId !== undefined && !this.#stops.has(audit.details.stopId))
+      this.#differ(sequence, `the stop ${audit.details.stopId} was not active`);
+  }
+
+  /**
+   * What was rejected is neither asked for again nor granted while that holds.
+   * @param {Json} entry of the file, before it took place
+   */
+  #expectNotRejected({ sequence, audit, state, timestamp }) {
+    const isAsking =
+      audit.action === 'execution.approval_requested' ||
+      (audit.action === 'execution.authorized' && state.grantId !== undefined);
+    const rejection = this.#rejected.find(
+      (decision) => decision['actionHash'] === state.actionHash && timestamp < rejectionEnd(decision),
+    );
+    if (isAsking && rejection !== undefined)
+      this.#differ(sequence, `the rejection of the same action by ${rejection['id']} held`);
+  }
+
+  /**
+   * Nobody but the person registers a passkey.
+   * @param {Json} entry of the file, before it took place
+   */
+  #expectOwnKey({ sequence, audit, state }) {
+    const { type, id } = audit.actor;
+    if (audit.action === 'passkey.registered' && type === 'api_key' && this.#keys.get(id) !== state.agentId)
+      this.#differ(sequence, `the key ${id}, which registered the passkey, is not bound to ${state.agentId}`);
+  }
+
+  /** @param {Json} entry of the file, before it took place */
+  #expectAllLooked({ sequence, timestamp, audit, state }) {
+    for (const { policyId, condition, executionId } of earlierIn(audit.details)) {
+      const asking = this.policies.get(policyId)?.conditions?.[condition];
+      const earlier =
+        asking &&
+        this.#authorizing.find((one) => one['subjectId'] !== state.id && isEarlier(asking, one, { state, timestamp }));
+      if (executionId === null && asking !== undefined && earlier !== undefined)
+        this.#differ(sequence, `${earlier['subjectId']} had been authorized before ${reachText(asking)}`);
+    }
+    for (const { policyId, condition, entityId, ids } of claimsIn(audit.details)) {
+      const asking = this.policies.get(policyId)?.conditions?.[condition];
+      const all = [...this.#claims].filter(([, claim]) => asking && isClaimOf(asking, claim, entityId));
+      if (ids !== null && canonicalJson([...ids].sort()) !== canonicalJson(all.map(([id]) => id).sort()))
+        this.#differ(sequence, `${entityId} had ${all.length} such claims, and ${ids.length} were looked at`);
+    }
+  }
+
+  /**
+   * @param {number} sequence
+   * @param {Json} state
+   */
+  #notePolicy(sequence, { status, warnings: _warnings, createdAt: _createdAt, ...content }) {
+    const { id } = content;
+    if (status === 'active') this.#inForce.add(id);
+    else this.#inForce.delete(id);
+    const own = this.policies.get(id);
+    if (own !== undefined && canonicalJson(own) !== canonicalJson(content))
+      this.#differ(sequence, `the policy ${id} has another content in the file`);
+  }
+
+  /**
+   * @param {number} sequence
+   * @param {string} difference
+   */
+  #differ(sequence, difference) {
+    this.differences.push({ sequence, difference });
+  }
+}

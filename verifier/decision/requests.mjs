@@ -1,0 +1,284 @@
+import { hashOf } from '../canonical-json.mjs';
+import { evaluate, matching } from '../evaluation/evaluate.mjs';
+import { approvalsOf, milliseconds } from '../evaluation/requirement.mjs';
+import { isStopping } from '../evaluation/stops.mjs';
+import { recomputeGranted } from './grant-cover.mjs';
+import { keptByLimits, recomputeUses } from './limits.mjs';
+import { expectLooked, expectZones, found } from './facts.mjs';
+import { described, listed, named, reasons, request, required, stopped } from './narration.mjs';
+import { asAgent } from './reviewer.mjs';
+
+/**
+ * What an execution was asked for, and what the policies in force said.
+ *
+ * @typedef {import('./read-file.mjs').Json} Json
+ * @typedef {import('./history.mjs').History} History
+ * @typedef {import('./report.mjs').Report} Report
+ * @typedef {import('../evaluation/evaluate.mjs').Verdict} Verdict
+ * @typedef {import('../evaluation/principals.mjs').Principal} Principal
+ */
+
+const SHOWN_POLICIES = 10;
+const DAY = 86_400_000;
+const TITLE = 500;
+
+/**
+ * @param {Json} entry `execution.authorized`, `denied` or `approval_requested`
+ * @param {History} history
+ * @param {Report} report
+ */
+export function recomputeAsked(entry, history, report) {
+  const { state, audit, timestamp } = entry;
+  const { agentId, action, resourceType, resourceId, parameters, onBehalfOf } = state;
+  const principal = onBehalfOf === undefined ? {} : { onBehalfOf };
+  const asked = { agentId, action, resourceType, resourceId, parameters, ...principal };
+  report.expect('createdAt', state.createdAt, timestamp);
+  report.expect('actionHash', state.actionHash, hashOf(asked));
+  expectBeginning(entry, report);
+  const verdict = recomputeVerdict(entry, history, report, `asked for ${request(state)}`);
+  if (verdict === undefined) return;
+  if (audit.action === 'execution.authorized') {
+    const isGranted = recomputeGranted(entry, verdict, history, report);
+    if (!isGranted) report.expect('the effect', 'allow', verdict.effect);
+    if (!isGranted) report.expect('details.approvers', audit.details.approvers ?? [], []);
+    expectPolicies(entry, verdict, report);
+    expectAuthorized(state, verdict, report);
+    report.say('So it was authorized.');
+  } else if (audit.action === 'execution.approval_requested') {
+    report.expect('the outcome', state.outcome, 'pending_approval');
+    recomputeRequirement(entry, verdict, history, report);
+  } else {
+    report.expect('the outcome', state.outcome, 'denied');
+    report.expect('the reason', state.reason ?? null, audit.reason);
+    recomputeDenied(entry, verdict, history, report);
+  }
+}
+
+/**
+ * What an execution begins with: nothing has come of it yet.
+ * @param {Json} entry
+ * @param {Report} report
+ */
+function expectBeginning({ state, audit, timestamp }, report) {
+  const isDenied = audit.action === 'execution.denied';
+  const isWaiting = audit.action === 'execution.approval_requested';
+  const names = isWaiting || audit.reason === 'approval_rejected';
+  const expected = {
+    completedAt: isDenied ? timestamp : null,
+    result: null,
+    approvedUntil: undefined,
+    instead: undefined,
+    ...(isDenied ? {} : { reason: undefined, failureReason: null }),
+    ...(names ? {} : { decisionId: null }),
+    ...(audit.action === 'execution.authorized' ? {} : { grantId: undefined, observed: undefined }),
+  };
+  for (const [name, value] of Object.entries(expected)) report.expect(name, state[name], value);
+}
+
+/**
+ * Evaluates anew, for the agent as it was, by the rules that the entry names.
+ * @param {Json} entry
+ * @param {History} history
+ * @param {Report} report
+ * @param {string} asked what the agent did, after its name
+ * @returns {Verdict | undefined} undefined where the file lacks what it needs
+ */
+export function recomputeVerdict({ state, audit, sequence, timestamp }, history, report, asked) {
+  const { details } = audit;
+  const agent = history.agent(state.agentId, details.agentRevision, sequence);
+  const rules = history.rules(details.rules);
+  if (agent === undefined) {
+    report.lack(`the file has no entry of the agent ${state.agentId} at revision ${details.agentRevision}`);
+    return undefined;
+  }
+  if (rules === undefined) {
+    report.lack('the file does not have the rules that were in force');
+    return undefined;
+  }
+  const principal = principalOf(state, details.principalRevision, sequence, { history, report });
+  if (principal === undefined) return undefined;
+  const behalf = principal === null ? '' : `, on behalf of ${principal.said}`;
+  const run = state.run === undefined ? '' : `, in the run ${JSON.stringify(state.run)}`;
+  report.say(`${described(agent)} ${asked}${behalf}${run}.`);
+  report.expect('the agent’s name', state.agentName, agent['name']);
+  report.expect('policySet', details.policySet, hashOf(rules.policies.map(({ id }) => id)));
+  const { action, resourceType, resourceId, parameters } = state;
+  const kept = keptByLimits(details);
+  const known = found({ state, audit, sequence, timestamp }, rules, history, report);
+  const given = { action, resourceType, resourceId, parameters, time: new Date(timestamp), kept, known, principal };
+  // A resume that is repeated is refused where policies allowed it at first, and only the observation would do so now.
+  const isRepeated = audit.action === 'execution.resume_denied' && audit.reason === 'no_policy_allows';
+  const asker = asAgent(isRepeated ? { ...agent, observeUntil: undefined } : agent);
+  const { stopId } = details;
+  const stop = stopId === undefined ? undefined : history.stop(stopId, sequence);
+  const isStopped = stop !== undefined && isStopping(stop, asker, action);
+  const verdict = evaluate(asker, given, rules.policies, rules.defaultEffect, { isStopped, principal });
+  if (stopId !== undefined && stop === undefined)
+    report.differ(`the file has no entry of the stop ${stopId} before it`);
+  else if (stopId !== undefined && verdict.reason !== 'stopped')
+    report.differ(`the stop ${stopId} does not decide this`);
+  if (stop !== undefined && verdict.reason === 'stopped') report.say(stopped(stop));
+  expectLooked({ state, audit }, given, asker, { verdict, ...rules }, report);
+  expectZones({ audit }, given, asker, { verdict, ...rules }, report);
+  recomputeUses({ state, audit }, given, asker, { verdict, policies: rules.policies }, report);
+  for (const sentence of reasons(verdict, matching(asker, given, rules.policies), rules)) report.say(sentence);
+  const isObserved = verdict.isObserved === true && audit.reason !== 'extension_refused';
+  report.expect('details.observed', details.observed ?? false, isObserved);
+  const deciding = shownPolicies(verdict, audit.reason);
+  report.expect(
+    'the deciding policies',
+    details.policies,
+    deciding.map(({ id, name, version }) => ({ id, name, version })),
+  );
+  return verdict;
+}
+
+/**
+ * On whose behalf the agent acted; a registered person as it was.
+ * @param {Json} state of an execution
+ * @param {unknown} revision of the person
+ * @param {number} sequence of the entry
+ * @param {{ history: History, report: Report }} found
+ * @returns {Principal & { said: string } | null | undefined} undefined where the file lacks the person
+ */
+function principalOf({ onBehalfOf }, revision, sequence, { history, report }) {
+  const { subject = null, roles = [] } = onBehalfOf ?? {};
+  const isPerson = subject?.startsWith('agent:') === true;
+  if (!isPerson && revision !== undefined) report.differ('details.principalRevision is given, and there is no person');
+  if (subject === null) return null;
+  if (!isPerson) {
+    const as = roles.length === 0 ? 'no roles' : `the roles ${listed(roles)}`;
+    return { subject, roles, said: `${subject} with ${as}` };
+  }
+  const person = history.agent(subject.slice('agent:'.length), revision, sequence);
+  if (person === undefined) {
+    report.lack(`the file has no entry of the person ${subject} at revision ${String(revision)}`);
+    return undefined;
+  }
+  report.expect('the kind of the person', person['kind'], 'human');
+  return { person: asAgent(/** @type {any} */ (person)), said: described(person) };
+}
+
+/**
+ * Those that are recorded; none where a module of the operator refused what the policies let through.
+ * @param {Verdict} verdict
+ * @param {unknown} reason
+ */
+function shownPolicies({ policies }, reason) {
+  return reason === 'extension_refused' ? [] : policies.slice(0, SHOWN_POLICIES);
+}
+
+/**
+ * @param {Json} entry of an execution
+ * @param {Verdict} verdict
+ * @param {Report} report
+ */
+export function expectPolicies({ state: { policies }, audit }, verdict, report) {
+  const deciding = shownPolicies(verdict, audit.reason);
+  report.expect(
+    'the policies of the execution',
+    policies,
+    deciding.map(({ id, name, version, effect }) => ({ id, name, version, effect })),
+  );
+}
+
+/**
+ * @param {Json} state of an execution
+ * @param {Verdict} verdict
+ * @param {Report} report
+ */
+export function expectAuthorized({ outcome, observed = false }, { isObserved = false }, report) {
+  if (!['authorized', 'running'].includes(outcome)) report.expect('the outcome', outcome, 'authorized');
+  report.expect('observed', observed, isObserved);
+}
+
+/**
+ * @param {Json} entry
+ * @param {Verdict} verdict
+ * @param {History} history
+ * @param {Report} report
+ */
+function recomputeDenied(entry, verdict, history, report) {
+  const { audit } = entry;
+  expectPolicies(entry, verdict, report);
+  if (audit.reason === 'extension_refused') {
+    if (verdict.effect === 'deny') report.expect('the reason', audit.reason, verdict.reason);
+    report.say('The policies let it through; a module of the operator refused it, which no file can show.');
+  } else if (audit.reason === 'approval_rejected' && verdict.effect === 'require_approval') {
+    expectRejection(entry, history, report);
+  } else {
+    report.expect('the reason', audit.reason, verdict.reason);
+    report.say(`So it was denied: ${named(audit.reason)}.`);
+  }
+}
+
+/**
+ * A rejection of the same action holds until its decision would have expired, a day at most.
+ * @param {Json} entry
+ * @param {History} history
+ * @param {Report} report
+ */
+function expectRejection({ state, sequence, timestamp }, history, report) {
+  const decision = history.stateBefore(history.entriesAbout('decision', state['decisionId']), sequence);
+  if (decision === undefined) return report.lack(`the file has no entry of the decision ${state['decisionId']}`);
+  report.expect('the status of the earlier decision', decision['status'], 'rejected');
+  report.expect('the action of the earlier decision', decision['actionHash'], state['actionHash']);
+  if (timestamp >= rejectionEnd(decision) || timestamp < decision['resolvedAt'])
+    report.differ(`the rejection of ${decision['resolvedAt']} does not hold at ${timestamp}`);
+  report.say(`An approval was required. The same action was rejected at ${decision['resolvedAt']}, so it was denied.`);
+}
+
+/**
+ * ISO 8601: until when a rejection holds.
+ * @param {Json} decision
+ */
+export function rejectionEnd({ expiresAt, resolvedAt }) {
+  const end = new Date(Math.min(Date.parse(expiresAt), Date.parse(resolvedAt) + DAY));
+  return Number.isNaN(end.getTime()) ? '' : end.toISOString();
+}
+
+/**
+ * The decision that was proposed in the same commit has to require what the policies do.
+ * @param {Json} entry
+ * @param {Verdict} verdict
+ * @param {History} history
+ * @param {Report} report
+ */
+function recomputeRequirement(entry, verdict, history, report) {
+  const { state, sequence, timestamp } = entry;
+  expectPolicies(entry, verdict, report);
+  report.expect('the effect', 'require_approval', verdict.effect);
+  const decision = history.stateBefore(history.entriesAbout('decision', state.decisionId), sequence);
+  const { approval } = verdict;
+  if (decision === undefined)
+    return report.lack(`the file has no entry that proposed the decision ${state.decisionId}`);
+  if (approval === null) return;
+  const title = `${state.agentName}: ${state.action} on ${state.resourceType}/${state.resourceId}`;
+  const expiresAt = new Date(Date.parse(timestamp) + milliseconds(approval.decideWithin)).toISOString();
+  const expected = {
+    type: 'execution',
+    title: [...title].slice(0, TITLE).join(''),
+    description: '',
+    context: {},
+    proposedBy: state.agentId,
+    status: 'proposed',
+    reviews: [],
+    executionId: state.id,
+    actionHash: state.actionHash,
+    createdAt: timestamp,
+    updatedAt: timestamp,
+    resolvedAt: null,
+    traceId: state.traceId,
+    expiresAt,
+    riskLevel: approval.riskLevel,
+    approvers: approval.approvers,
+    executeWithin: approval.executeWithin,
+    requiredApprovals: approvalsOf(approval.approvers),
+    grant: approval.grant,
+  };
+  for (const [name, value] of Object.entries(expected)) report.expect(`the decision’s ${name}`, decision[name], value);
+  report.say(
+    `So an approval was required: ${required(approval.approvers)}; risk ${approval.riskLevel}, ` +
+      `to be decided until ${expiresAt}, then good for ${approval.executeWithin}.`,
+  );
+}

@@ -1,0 +1,165 @@
+import { canonicalJson } from '../canonical-json.mjs';
+import { milliseconds } from '../evaluation/requirement.mjs';
+import { named, sender } from './narration.mjs';
+import { short } from './report.mjs';
+
+/**
+ * What became of an execution and its decision besides reviews and resumes, and every clock.
+ *
+ * @typedef {import('./read-file.mjs').Json} Json
+ * @typedef {import('./history.mjs').History} History
+ * @typedef {import('./report.mjs').Report} Report
+ * @typedef {{ entry: Json, before: Json | undefined, decision: Json | undefined, history: History, report: Report }} Settled
+ */
+
+/** @type {Readonly<Record<string, (settled: Settled) => void>>} */
+const SETTLED = {
+  'execution.approved': executionApproved,
+  'execution.rejected': (settled) => executionEnded(settled, 'rejected'),
+  'execution.expired': executionExpired,
+  'execution.cancelled': (settled) => executionEnded(settled, 'cancelled'),
+  'execution.completed': executionCompleted,
+  'execution.interrupted': executionInterrupted,
+  'decision.proposed': decisionProposed,
+  'decision.expired': decisionExpired,
+  'decision.cancelled': decisionCancelled,
+  'decision.approval_denied': refused,
+  'decision.rejection_denied': refused,
+};
+
+export const SETTLING = Object.keys(SETTLED);
+
+/**
+ * @param {Json} entry
+ * @param {History} history
+ * @param {Report} report
+ */
+export function recomputeSettling(entry, history, report) {
+  const { sequence, subjectType, subjectId, audit } = entry;
+  const own = history.entriesAbout(subjectType, subjectId);
+  const ofDecision = history.entriesAbout('decision', entry['state'].decisionId ?? null);
+  const [before, decision] = [history.stateBefore(own, sequence), history.stateBefore(ofDecision, sequence)];
+  SETTLED[audit.action]?.({ entry, before, decision, history, report });
+}
+
+/**
+ * What it requires is recomputed with the execution that was asked for.
+ * @param {Settled} settled
+ */
+function decisionProposed({ entry: { subjectId, state, sequence }, history, report }) {
+  report.say(`The decision ${subjectId} was proposed in the same commit.`);
+  report.expect('the status', [state.status, state.reviews, state.resolvedAt], ['proposed', [], null]);
+  const [asked] = history.entriesAbout('execution', state.executionId ?? null);
+  if (asked === undefined)
+    return report.leaveOpen(`the file has no entry of the execution ${state.executionId} that ${subjectId} is about`);
+  report.expect('the decision of its execution', asked['state'].decisionId, subjectId);
+  report.expect('what its execution asked for', asked['action'], 'execution.approval_requested');
+  if (asked['sequence'] < sequence) report.differ('its execution was asked for before');
+}
+
+/** @param {Settled} settled */
+function executionApproved({ entry: { state, audit, timestamp }, before, decision, report }) {
+  report.expect('the outcome before', before?.['outcome'], 'pending_approval');
+  report.expect('the outcome', state.outcome, 'approved');
+  report.expect('the decision', [decision?.['status'], decision?.['resolvedAt']], ['approved', timestamp]);
+  report.expect('details.reviewerId', audit.details.reviewerId, decision?.['reviews'].at(-1)?.approverId);
+  const until = Date.parse(timestamp) + milliseconds(String(decision?.['executeWithin']));
+  if (Number.isNaN(until)) return report.differ('the decision does not say for how long its approval is good');
+  report.expect('approvedUntil', state.approvedUntil, new Date(until).toISOString());
+  report.say(`So the execution was approved, until ${state.approvedUntil}.`);
+}
+
+/**
+ * @param {Settled} settled
+ * @param {string} outcome
+ */
+function executionEnded({ entry: { state, timestamp, audit }, before, decision, history, report }, outcome) {
+  report.expect('the outcome', state.outcome, outcome);
+  report.expect('completedAt', state.completedAt, timestamp);
+  if (before?.['outcome'] === 'pending_approval')
+    report.expect('the decision', [decision?.['status'], decision?.['resolvedAt']], [outcome, timestamp]);
+  else
+    report.expect('the outcome before', before?.['outcome'], outcome === 'rejected' ? 'pending_approval' : 'approved');
+  const reviewerId = outcome === 'rejected' ? decision?.['reviews'].at(-1)?.approverId : null;
+  report.expect('details.reviewerId', audit.details.reviewerId, reviewerId);
+  report.say(
+    `The execution was ${outcome}${audit.reason === null ? '' : `, for the reason ${JSON.stringify(audit.reason)}`}.`,
+  );
+  if (state.instead === undefined) return;
+  const { parameters, grantId } = state.instead;
+  if (outcome !== 'rejected') report.differ('only a rejection says what would be approved instead');
+  if (Object.keys(state.instead).sort().join() !== 'grantId,parameters')
+    report.differ('what would be approved instead has not its parameters and a grant');
+  if (canonicalJson(parameters) === canonicalJson(state.parameters))
+    report.differ('what would be approved instead is what was asked for');
+  if (grantId !== null && history.entriesAbout('grant', grantId).length === 0)
+    report.leaveOpen(`the file has no entry of the grant ${grantId}`);
+  const how = grantId === null ? 'it has to be asked for' : `the grant ${grantId} is for that, once`;
+  report.say(`The parameters ${short(parameters)} would be approved instead: ${how}.`);
+}
+
+/** @param {Settled} settled */
+function executionExpired(settled) {
+  const { entry, before, report } = settled;
+  const until = before?.['approvedUntil'];
+  if (before?.['outcome'] === 'approved' && entry['timestamp'] < until)
+    report.differ(`the approval ended at ${entry['timestamp']}, before ${until}`);
+  executionEnded(settled, 'expired');
+}
+
+/** @param {Settled} settled */
+function executionCompleted({ entry: { state, timestamp, audit }, before, report }) {
+  if (!['authorized', 'running'].includes(before?.['outcome']))
+    report.expect('the outcome before', before?.['outcome'], 'authorized');
+  report.expect('the outcome', state.outcome, audit.outcome === 'success' ? 'executed' : 'failed');
+  if (audit.outcome === 'success')
+    report.expect('the reason and what failed', [audit.reason, state.failureReason], [null, null]);
+  report.expect('completedAt', state.completedAt, timestamp);
+  const told =
+    before?.['outcome'] === 'running'
+      ? 'A handler of the service carried it out'
+      : 'The caller reported what came of it';
+  report.say(`${told}: ${state.outcome}${state.result === null ? '' : `, with the result ${short(state.result)}`}.`);
+  if (state.failureReason !== null) report.say(`It failed: ${JSON.stringify(state.failureReason)}.`);
+}
+
+/** @param {Settled} settled */
+function executionInterrupted({ entry: { state, timestamp }, before, report }) {
+  report.expect('the outcome before', before?.['outcome'], 'running');
+  report.expect('the outcome', state.outcome, 'interrupted');
+  report.expect('completedAt', state.completedAt, timestamp);
+  report.say('The service stopped while a handler ran: nobody knows what came of it.');
+}
+
+/** @param {Settled} settled */
+function decisionExpired({ entry: { state, timestamp }, before, report }) {
+  expectUnresolved(before, report);
+  report.expect('the status', [state.status, state.resolvedAt], ['expired', timestamp]);
+  if (timestamp < String(state.expiresAt))
+    report.differ(`the decision expired at ${timestamp}, before ${state.expiresAt}`);
+  report.say(`Nobody settled the decision until ${state.expiresAt}: expired.`);
+}
+
+/** @param {Settled} settled */
+function decisionCancelled({ entry: { state, timestamp, audit }, before, report }) {
+  expectUnresolved(before, report);
+  report.expect('the status', [state.status, state.resolvedAt], ['cancelled', timestamp]);
+  report.say(
+    `The decision was cancelled${audit.reason === null ? '' : `, for the reason ${JSON.stringify(audit.reason)}`}.`,
+  );
+}
+
+/** @param {Settled} settled */
+function refused({ entry: { audit }, report }) {
+  report.say(
+    `A review by ${audit.agentId ?? 'nobody named'}, sent with ${sender(audit.actor)}, was refused: ${named(audit.reason)}. It changed nothing.`,
+  );
+}
+
+/**
+ * @param {Json | undefined} before
+ * @param {Report} report
+ */
+function expectUnresolved(before, report) {
+  report.expect('the status before', before?.['status'], 'proposed');
+}
