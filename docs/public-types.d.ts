@@ -147,7 +147,7 @@ interface ClaimCondition {
     readonly value: number;
 }
 
-const ClientLeft: () => ParameterDecorator;
+const ClientSignal: () => ParameterDecorator;
 
 interface ClockCondition {
     readonly clock: string;
@@ -445,9 +445,9 @@ interface GuardedAction {
 interface Identity {
     readonly actor: Actor;
     readonly agentId: string | null;
-    readonly principals: Vouching;
+    readonly principals: AllowedPrincipals;
     readonly scopes: readonly Scope[];
-    readonly grants: ReadonlySet<Scope>;
+    readonly effectiveScopes: ReadonlySet<Scope>;
     readonly expiresAt: string | null;
     readonly refusal: (ledgerTime?: string) => DomainError | null;
 }
@@ -498,8 +498,8 @@ class LedgerModule {
 
 class LedgerService implements OnModuleInit, OnApplicationShutdown {
     onModuleInit(): Promise<void>;
-    write<Result>(caller: Caller, command: Command<Result>, terms?: WriteTerms<Result>): Promise<Result>;
-    prefetching(...lookups: readonly Lookup[]): LedgerWriter;
+    write<Result>(caller: Caller, command: Command<Result>, terms?: WriteOptions<Result>): Promise<Result>;
+    withLookups(...lookups: readonly Lookup[]): LedgerWriter;
     keepInMemory<Row extends GovernedRow>(options: LiveRowsOptions<Row>): Promise<void>;
     get hasOthers(): boolean;
     get now(): string;
@@ -530,14 +530,14 @@ interface LedgerTransaction {
 }
 
 interface LedgerWriter {
-    write<Result>(caller: Caller, command: Command<Result>, terms?: Omit<WriteTerms<Result>, 'lookups'>): Promise<Result>;
+    write<Result>(caller: Caller, command: Command<Result>, terms?: Omit<WriteOptions<Result>, 'lookups'>): Promise<Result>;
 }
 
 type LimitPeriod = 'hour' | 'day' | 'week' | 'month';
 
 type LimitScope = 'agent' | 'policy';
 
-interface ListAnswer<Item> {
+interface ListResponse<Item> {
     readonly data: Item[];
     readonly total: number;
     readonly nextCursor?: string;
@@ -605,7 +605,7 @@ function OneOf(values: readonly string[], field: ChoiceText & Presence): Propert
 class OpenList<Filtered extends object> {
     get filters(): Filtered;
     request(conditions: readonly Condition[]): PageRequest;
-    answer<Row extends ListedRow, Item>(page: Page<Row>, present: (row: Row) => Item): Promise<ListAnswer<Item>>;
+    answer<Row extends ListedRow, Item>(page: Page<Row>, present: (row: Row) => Item): Promise<ListResponse<Item>>;
 }
 
 function OptionalText(field: TextField): PropertyDecorator;
@@ -643,7 +643,7 @@ interface PageRequest {
     readonly position: number | null;
     readonly total: number | null;
     readonly totalOf?: string | null;
-    readonly leaving?: AbortSignal | undefined;
+    readonly signal?: AbortSignal | undefined;
 }
 
 type ParameterCondition = ParameterReference & ({
@@ -782,7 +782,7 @@ interface RecordKind<Row extends GovernedRow, Column extends string = ColumnOf<R
         readonly allWith: readonly Scope[];
         readonly agentColumn: string;
     };
-    readonly unhashedAgree?: (stored: StoredColumns, entry: SaidByEntry) => boolean;
+    readonly unhashedAgree?: (stored: StoredColumns, entry: EntryFacts) => boolean;
     readonly repeats?: {
         readonly table: string;
         readonly by: string;
@@ -850,7 +850,7 @@ const SCOPES: readonly [
 
 const SYSTEM_CALLER: Caller;
 
-type SaidByEntry = Readonly<Record<'timestamp' | 'entityId' | 'agentId' | 'actorType' | 'actorId' | 'details', SqlValue>>;
+type EntryFacts = Readonly<Record<'timestamp' | 'entityId' | 'agentId' | 'actorType' | 'actorId' | 'details', SqlValue>>;
 
 function ScalarField(field: FieldText<string | number | boolean> & {
     maxLength: number;
@@ -916,15 +916,15 @@ interface Variable<Value> {
 
 type Verdict = (typeof VERDICTS)[number];
 
-type Viewer = Pick<Caller, 'agentId' | 'grants'>;
+type Viewer = Pick<Caller, 'agentId' | 'effectiveScopes'>;
 
-type Vouching = 'anybody' | readonly string[] | TokenPrincipal;
+type AllowedPrincipals = 'anybody' | readonly string[] | TokenPrincipal;
 
 function WholeRequest(rule: WholeRule): ClassDecorator;
 
 type WholeRule = (members: Readonly<Record<string, unknown>>) => readonly FieldFault[];
 
-interface WriteTerms<Result> {
+interface WriteOptions<Result> {
     readonly lookups?: readonly Lookup[];
     readonly beforeReplay?: BeforeReplay<Result>;
 }
@@ -972,7 +972,7 @@ function policyDenied(policy: PolicyReference, message: string): DomainError;
 
 function preconditionFailed(message?: string): DomainError;
 
-function referencedAgent(transaction: LedgerTransaction, field: string, idOrName: string): Promise<Agent>;
+function requireReferencedAgent(transaction: LedgerTransaction, field: string, idOrName: string): Promise<Agent>;
 
 function sampleId(prefix: string, number?: number): string;
 

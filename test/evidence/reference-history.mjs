@@ -3,7 +3,7 @@ import { evaluate, evaluateReview } from '../../verifier/evaluation/evaluate.mjs
 import { isWithin, textOf, unitsOf, usesOf } from '../../verifier/evaluation/limits.mjs';
 import { areFilled } from '../../verifier/evaluation/matching.mjs';
 import { approvalKey, milliseconds } from '../../verifier/evaluation/requirement.mjs';
-import { isResourceMet } from '../../verifier/evaluation/resources.mjs';
+import { matchesResource } from '../../verifier/evaluation/resources.mjs';
 import { isStopping } from '../../verifier/evaluation/stops.mjs';
 import { isApproverMetBy } from '../../verifier/evaluation/subjects.mjs';
 
@@ -159,7 +159,7 @@ export class ReferenceHistory {
       (grant['parametersHash'] ?? hash) === hash &&
       (grant['resources'] === null
         ? grant['resourceId'] === resourceId
-        : isResourceMet(
+        : matchesResource(
             { effect: 'allow', resources: grant['resources'], resourceTypes: [resourceType] },
             { resourceType, resourceId },
           ));

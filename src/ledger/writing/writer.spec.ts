@@ -33,7 +33,7 @@ describe('The writer', () => {
       { commit },
       { applied: () => undefined },
       { areDue: false },
-      { moved: () => undefined },
+      { advance: () => undefined },
       { refusal: null },
     ];
     writer = new Writer(...(means as unknown as ConstructorParameters<typeof Writer>));

@@ -35,7 +35,7 @@ describe('Answers to a list', () => {
     { policyDefaultEffect: 'deny' } as Configuration,
     { refusalOf: () => null } as unknown as ActionGuards,
     { active: [] as readonly Stop[] } as ActiveStops,
-    { at: () => ({}) } as unknown as FactReader,
+    { sourceAt: () => ({}) } as unknown as FactReader,
     {} as GrantFinder,
     new Gates({} as Configuration),
   );
