@@ -6,7 +6,7 @@ import { GATES } from './gates';
 const DOCUMENT = join(__dirname, '../../docs/operations.md');
 const MEBIBYTE = 1024 * 1024;
 
-function shown(limit: number): string {
+function printed(limit: number): string {
   if (limit === 0) return 'none';
   if (limit === Infinity) return 'any';
   return limit >= MEBIBYTE ? `${limit / MEBIBYTE} Mi` : limit.toLocaleString('en-US');
@@ -17,7 +17,7 @@ it('are all in docs/operations.md, with their limits', () => {
   const rows = Object.values(GATES).map((row) => {
     const { label: what, most, mostEach, mostWaiting, longest } = row(limits);
     const wait = longest === Infinity || longest === 0 ? '' : `, ${longest / 1000} s each`;
-    return `| ${what} | ${shown(most)} | ${shown(mostEach)} | ${shown(mostWaiting)}${wait} |`;
+    return `| ${what} | ${printed(most)} | ${printed(mostEach)} | ${printed(mostWaiting)}${wait} |`;
   });
   const table = ['| At a time | All | One client | Waiting, each client |', '|---|---|---|---|', ...rows].join('\n');
   expect(readFileSync(DOCUMENT, 'utf8')).toContain(table);

@@ -82,7 +82,7 @@ export interface LedgerTransaction {
    * @internal What a statement of one's own finds for each of the keys. What the batch does not know yet, or has changed, is read
    * in one statement; that flushes as `findAll` does.
    */
-  runQueries<Found>(asked: readonly RowQuery[]): Promise<readonly (readonly Found[])[]>;
+  runQueries<Found>(queries: readonly RowQuery[]): Promise<readonly (readonly Found[])[]>;
   /** @internal Asks whether a row has these values, or had them when the batch began. */
   presence<Row extends GovernedRow>(kind: RecordKind<Row>, values: Partial<Row>): RowQuery;
   insert<Row extends GovernedRow>(kind: RecordKind<Row>, row: Omit<Row, 'createdSequence'>, note: EntryNote): Row;

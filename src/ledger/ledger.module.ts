@@ -30,7 +30,10 @@ const LEDGER_SCHEMA = new SchemaContribution(
   [FirstRelease1763600000000, SinceFirstRelease1765700000000],
 );
 
-const START_CONDITION = new StartCondition((_configuration, found) => refuseUnknownSchema(found), announceVersion);
+const START_CONDITION = new StartCondition(
+  (_configuration, database) => refuseUnknownSchema(database),
+  announceVersion,
+);
 
 export interface LedgerFeature {
   /** Owners before the kinds that belong to them. */

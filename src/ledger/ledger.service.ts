@@ -42,7 +42,7 @@ export interface LedgerWriter {
  */
 @Injectable()
 export class LedgerService implements OnModuleInit, OnApplicationShutdown {
-  private readonly known = new HeadTracker();
+  private readonly headTracker = new HeadTracker();
   /** @internal Refuses every write with 503 while there is a cause. */
   readonly stops = new WriteStops();
   /** Concurrent calls share a probe. */
@@ -65,9 +65,9 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
     private readonly configuration: Configuration,
   ) {
     this.clock = new LedgerClock(database.dialect.clock, configuration.maxClockStep, this.stops);
-    this.memory = new Projections(catalog, database.points, this.known);
-    this.connection = new WriterConnection(database, this.known, this.memory, catalog, this.clock);
-    const { connection, memory, known, stops } = this;
+    this.memory = new Projections(catalog, database.points, this.headTracker);
+    this.connection = new WriterConnection(database, this.headTracker, this.memory, catalog, this.clock);
+    const { connection, memory, headTracker: known, stops } = this;
     const batches = new Batches(catalog, connection, memory, this.clock);
     const leftovers = new Leftovers(catalog, connection, database);
     this.leftovers = leftovers;
@@ -76,7 +76,7 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
 
   async onModuleInit(): Promise<void> {
     const connection = await this.connection.current();
-    this.known.initialise(await ensuredHead(connection));
+    this.headTracker.initialise(await ensuredHead(connection));
     await this.clock.check(connection);
     this.clock.requireReached(this.head.timestamp, this.configuration.acceptedHeadTime, this.database.location);
     // They may be queued behind a batch whose outcome cannot be known until the database is back.
@@ -137,16 +137,16 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
    */
   async catchUp(...memories: readonly FollowingRows[]): Promise<void> {
     if (this.hasOthers) await this.memory.now(memories);
-    else for (const memory of memories) await memory.kept;
+    else for (const memory of memories) await memory.ready;
   }
 
   /**
    * @internal Calls one listener before the process ends because the database no longer holds the chain that was known,
    * with the tree of that chain.
    */
-  whenContradicted(listener: (known: TreeHead) => Promise<void>): void {
-    this.connection.whenContradicted = async (known) => {
-      const { size, root } = treeOf(known);
+  whenContradicted(listener: (head: TreeHead) => Promise<void>): void {
+    this.connection.whenContradicted = async (head) => {
+      const { size, root } = treeOf(head);
       await listener({ size, rootHash: root });
     };
   }
@@ -178,13 +178,13 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
 
   /** @internal The end of the chain, as far as this process has written or read it. */
   get head(): LedgerPosition {
-    const { position } = this.known;
+    const { position } = this.headTracker;
     if (position === null) throw new Error('The ledger has not started yet.');
     return position;
   }
 
   /** @internal Resolves when there are entries after the sequence, whichever process wrote them, or the signal is aborted. */
-  async beyond(sequence: number, over: AbortSignal): Promise<void> {
+  async waitBeyond(sequence: number, over: AbortSignal): Promise<void> {
     while (!over.aborted && this.head.sequence <= sequence) {
       this.nextLook ??= sleep(LOOK_INTERVAL, undefined, { ref: false }).finally(() => (this.nextLook = null));
       await this.nextLook;
@@ -218,7 +218,7 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
 
   private async probe(): Promise<void> {
     const { points } = this.database;
-    await Promise.all([this.known.check(readHead(points)), this.clock.check(points)]);
+    await Promise.all([this.headTracker.check(readHead(points)), this.clock.check(points)]);
   }
 }
 

@@ -85,13 +85,13 @@ export class RowProjection<Row extends GovernedRow> {
   }
 
   /** Resolves when what was given to it so far is kept. */
-  get kept(): Promise<void> {
+  get ready(): Promise<void> {
     return this.order.held > 0 ? this.order.run('', async () => undefined) : Promise.resolve();
   }
 
   /** Keeps what has changed up to the head, which was read beforehand. */
   async catchUp(head: LedgerPosition, read: ReadChanged): Promise<void> {
-    if (!this.isBehind(head)) return this.kept;
+    if (!this.isBehind(head)) return this.ready;
     const { kind, actions, keep } = this.options;
     await this.order.run('', async () => {
       // Others may have done so meanwhile.
@@ -120,7 +120,7 @@ export class Projections {
   /** A caller that arrives while the head is read shares the next reading. */
   private readonly heads = new SingleFlight<never, LedgerPosition | undefined>(async () => {
     const head = await readHead(this.connection);
-    if (head !== undefined) this.known.accept(head);
+    if (head !== undefined) this.head.accept(head);
     return head;
   });
   private readonly polls = new PeriodicTask(
@@ -133,7 +133,7 @@ export class Projections {
   constructor(
     private readonly catalog: RecordCatalog,
     private readonly connection: SqlSessions,
-    private readonly known: HeadTracker,
+    private readonly head: HeadTracker,
   ) {}
 
   /** Reads what it keeps, and follows every commit from then on. */
@@ -174,7 +174,7 @@ export class Projections {
   async stop(): Promise<void> {
     await this.polls.stop();
     await this.heads.ended();
-    await Promise.all(this.all.map(({ kept }) => kept));
+    await Promise.all(this.all.map(({ ready: kept }) => kept));
   }
 
   /** Each at its own pace: what takes one long does not hold up the others, such as revoked keys. */

@@ -22,7 +22,7 @@ const SELECT_LAST =
 /** Records read at once. */
 const CHUNK = 100;
 
-interface StandRow {
+interface StateRow {
   readonly sequence: number;
   readonly state: string | null;
   readonly stateHash: string | null;
@@ -101,7 +101,7 @@ export class RecordHistory {
     if (onlyAgentSeen(kind, viewer) !== null && (await this.records.find(kind, id, viewer)) === undefined)
       return undefined;
     return this.database.readAlone(async () => {
-      const [entry] = await this.database.points.all<StandRow>(SELECT_STATE, [id, sequence, kind.subjectType]);
+      const [entry] = await this.database.points.all<StateRow>(SELECT_STATE, [id, sequence, kind.subjectType]);
       if (entry !== undefined && entry.erased !== null && entry.stateHash !== null)
         throw contentErased(`the ${kind.subjectType} ${id}`, entry.erased);
       const record = this.rowOf(kind, entry?.state ?? null);
@@ -118,7 +118,7 @@ export class RecordHistory {
     const sql =
       `SELECT live."createdSequence", ${state} AS "state" FROM ${quoted(this.catalog.codec(kind).table)} AS live ` +
       `WHERE live."createdSequence" > $1 AND live."createdSequence" <= $2 ORDER BY live."createdSequence" LIMIT ${CHUNK}`;
-    const chunks = chunksOf<Pick<StandRow, 'state'> & GovernedRow>((last) =>
+    const chunks = chunksOf<Pick<StateRow, 'state'> & GovernedRow>((last) =>
       this.database.points.all(sql, [last?.createdSequence ?? 0, sequence, kind.subjectType]),
     );
     for await (const rows of chunks) yield rows.flatMap(({ state }) => this.rowOf(kind, state) ?? []);
@@ -134,7 +134,7 @@ export class RecordHistory {
     const sql =
       `SELECT "sequence", "state" FROM "ledger_entries" WHERE "action" IN (${names}) ` +
       `AND "sequence" > $1 AND "sequence" <= $2 ORDER BY "sequence" LIMIT ${CHUNK}`;
-    const chunks = chunksOf<StandRow>((last) =>
+    const chunks = chunksOf<StateRow>((last) =>
       this.database.points.all(sql, [last?.sequence ?? after, upTo, ...actions]),
     );
     for await (const rows of chunks) yield* rows.flatMap(({ state }) => this.rowOf(kind, state) ?? []);

@@ -6,7 +6,7 @@ const SETTINGS: GateSettings = { label: 'things', most: 10, mostEach: 6, mostWai
 interface Entered {
   readonly who: string;
   readonly weight: number;
-  readonly leaving: AbortController;
+  readonly signal: AbortController;
   pass: Pass | null;
   held: number;
   isRefused: boolean;
@@ -72,7 +72,7 @@ async function perform(gate: Gate, model: Model, action: Step): Promise<void> {
     const entered: Entered = {
       who,
       weight,
-      leaving: new AbortController(),
+      signal: new AbortController(),
       pass: null,
       held: weight,
       isRefused: false,
@@ -81,8 +81,8 @@ async function perform(gate: Gate, model: Model, action: Step): Promise<void> {
       entered.pass = gate.tryEnter(who, action.weight);
       entered.isRefused = entered.pass === null;
     } else {
-      const leaving = entered.leaving.signal;
-      gate.enter(who, { weight: action.weight, leaving }).then(
+      const signal = entered.signal.signal;
+      gate.enter(who, { weight: action.weight, signal: signal }).then(
         (pass) => {
           entered.pass = pass;
           if (model.queue.includes(entered)) model.toEnd(entered);
@@ -93,7 +93,7 @@ async function perform(gate: Gate, model: Model, action: Step): Promise<void> {
     model.all.push(entered);
   } else if (action.kind === 'abort') {
     const { waiting } = model;
-    waiting[action.which % waiting.length]?.leaving.abort(new Error('It has left.'));
+    waiting[action.which % waiting.length]?.signal.abort(new Error('It has left.'));
   } else {
     const { inside } = model;
     const chosen = inside[action.which % inside.length];
@@ -169,7 +169,7 @@ describe('Gate', () => {
     await expect(gate.enter('b')).rejects.toMatchObject({ code: 'UNAVAILABLE', message: /Too many things/ });
     await expect(late).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     const reason = new Error('It has left.');
-    await expect(gate.enter('d', { leaving: AbortSignal.abort(reason) })).rejects.toBe(reason);
+    await expect(gate.enter('d', { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
     expect(gate.waiting).toBe(0);
     pass.leave();
     expect(gate.tryEnter('e')).not.toBeNull();

@@ -31,7 +31,7 @@ export interface Entering {
   /** 1 by default. A weight above the limit of a client counts as that limit. */
   readonly weight?: number;
   /** Aborted when nobody waits any more. */
-  readonly leaving?: AbortSignal | undefined;
+  readonly signal?: AbortSignal | undefined;
 }
 
 interface Waiting {
@@ -72,7 +72,7 @@ export class Gate {
    * Resolves when it is the client's turn.
    * @throws UNAVAILABLE when too many wait, or it has waited too long; the reason of `leaving`.
    */
-  async enter(who: string, { weight = 1, leaving }: Entering = {}): Promise<Pass> {
+  async enter(who: string, { weight = 1, signal: leaving }: Entering = {}): Promise<Pass> {
     leaving?.throwIfAborted();
     return this.tryEnter(who, weight) ?? this.turn(who, Math.min(weight, this.settings.mostEach), leaving);
   }
@@ -87,14 +87,14 @@ export class Gate {
     }
   }
 
-  private turn(who: string, weight: number, leaving: AbortSignal | undefined): Promise<Pass> {
+  private turn(who: string, weight: number, signal: AbortSignal | undefined): Promise<Pass> {
     const { label: what, mostWaiting, longest } = this.settings;
     const queue = this.queues.get(who) ?? new Set<Waiting>();
     if (queue.size >= mostWaiting) throw unavailable(`Too many ${what} at a time.`, RETRY_AFTER);
     return new Promise((resolve, reject) => {
       const end = (): void => {
         clearTimeout(timer);
-        leaving?.removeEventListener('abort', onAbort);
+        signal?.removeEventListener('abort', onAbort);
         queue.delete(waiting);
         if (queue.size === 0) this.queues.delete(who);
       };
@@ -103,7 +103,7 @@ export class Gate {
         reject(reason);
         this.admitWaiting();
       };
-      const onAbort = (): void => refuse(leaving?.reason as Error);
+      const onAbort = (): void => refuse(signal?.reason as Error);
       const onLate = (): void => refuse(unavailable(`Too many ${what} at a time: others take long.`, RETRY_AFTER));
       const timer = longest === Infinity ? undefined : setTimeout(onLate, longest).unref();
       const admit = (pass: Pass): void => {
@@ -111,7 +111,7 @@ export class Gate {
         resolve(pass);
       };
       const waiting: Waiting = { weight, admit };
-      leaving?.addEventListener('abort', onAbort);
+      signal?.addEventListener('abort', onAbort);
       this.queues.set(who, queue.add(waiting));
     });
   }

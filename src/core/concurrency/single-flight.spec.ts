@@ -52,8 +52,8 @@ describe('SingleFlight', () => {
 
   it('continues for the remaining callers, and ends when the last one has left', async () => {
     const [one, two] = [new AbortController(), new AbortController()];
-    const running = runs.call({ leaving: one.signal });
-    const waiting = [runs.call({ leaving: one.signal }), runs.call({ leaving: two.signal })];
+    const running = runs.call({ signal: one.signal });
+    const waiting = [runs.call({ signal: one.signal }), runs.call({ signal: two.signal })];
     one.abort(new Error('left'));
     for (const call of [running, waiting[0]]) await expect(call).rejects.toThrow('left');
     expect(begun[0]?.abandoned.aborted).toBe(true);
@@ -61,16 +61,16 @@ describe('SingleFlight', () => {
     expect(begun).toHaveLength(2);
     await endRun();
     expect(await waiting[1]).toBe('run 2');
-    await expect(runs.call({ leaving: one.signal })).rejects.toThrow('left');
+    await expect(runs.call({ signal: one.signal })).rejects.toThrow('left');
     await runs.ended();
     expect(begun).toHaveLength(2);
   });
 
   it('begins no run that everybody has left before', async () => {
-    const leaving = new AbortController();
+    const signal = new AbortController();
     const running = runs.call();
-    const alone = runs.call({ leaving: leaving.signal });
-    leaving.abort(new Error('left'));
+    const alone = runs.call({ signal: signal.signal });
+    signal.abort(new Error('left'));
     await expect(alone).rejects.toThrow('left');
     await endRun();
     await running;

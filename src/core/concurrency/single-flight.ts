@@ -3,7 +3,7 @@ interface CallOptions<Wish> {
   /** Additional results it needs; a run produces those of all callers that share it. */
   readonly wishes?: readonly Wish[];
   /** Aborted when the caller leaves: a run that nobody waits for any more ends. */
-  readonly leaving?: AbortSignal | undefined;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** What a run is to do. */
@@ -22,7 +22,7 @@ export class SingleFlight<Wish, Result> {
   constructor(private readonly work: (run: Run<Wish>) => Promise<Result>) {}
 
   /** @throws the reason of `leaving`. */
-  async call({ wishes = [], leaving }: CallOptions<Wish> = {}): Promise<Result> {
+  async call({ wishes = [], signal: leaving }: CallOptions<Wish> = {}): Promise<Result> {
     leaving?.throwIfAborted();
     const run = this.waiting ?? this.added();
     for (const wish of wishes) run.wishes.add(wish);
@@ -90,17 +90,17 @@ class SingleFlightRun<Wish, Result> {
   }
 
   /** Waits for the result; throws the reason of the signal as soon as that is aborted. */
-  join(leaving: AbortSignal | undefined): Promise<Result> {
+  join(signal: AbortSignal | undefined): Promise<Result> {
     let leave = (): void => undefined;
     const result = new Promise<Result>((resolve, reject) => {
       const sharer = { resolve, reject };
       this.sharers.add(sharer);
-      leave = () => this.leave(sharer, leaving?.reason);
+      leave = () => this.leave(sharer, signal?.reason);
     });
-    if (leaving === undefined) return result;
-    leaving.addEventListener('abort', leave, { once: true });
+    if (signal === undefined) return result;
+    signal.addEventListener('abort', leave, { once: true });
     // The signal may outlive many runs.
-    return result.finally(() => leaving.removeEventListener('abort', leave));
+    return result.finally(() => signal.removeEventListener('abort', leave));
   }
 
   /** Resolves when the work has ended, whether it succeeded or not. */

@@ -8,7 +8,7 @@ import type { Environment, SettingRows } from './variables/variable';
 
 interface EnvironmentHolder {
   /** Wrapped in an object, because @nestjs/config copies plain values, a key among them, to `process.env`. */
-  readonly found: Environment;
+  readonly environment: Environment;
 }
 
 /**
@@ -25,7 +25,7 @@ export class ConfigurationModule {
     const configModule = await ConfigModule.forRoot({
       ignoreEnvFile: environment !== undefined,
       validatePredefined: environment === undefined,
-      validate: (found: Environment): EnvironmentHolder => ({ found: environment ?? found }),
+      validate: (found: Environment): EnvironmentHolder => ({ environment: environment ?? found }),
     });
     return {
       module: ConfigurationModule,
@@ -60,7 +60,7 @@ export class ConfigurationModule {
 function readAll(service: ConfigService<EnvironmentHolder, true>, discovery: DiscoveryService): ReadSettings {
   const provided = discovery.getProviders().map((provider): unknown => provider.instance);
   const contributions = provided.filter((instance) => instance instanceof SettingsContribution);
-  return ReadSettings.from(service.get('found', { infer: true }), contributions);
+  return ReadSettings.from(service.get('environment', { infer: true }), contributions);
 }
 
 /**
@@ -68,11 +68,11 @@ function readAll(service: ConfigService<EnvironmentHolder, true>, discovery: Dis
  * precedence. For programs that need nothing else: other variables are ignored. Rejects with a ConfigurationError.
  */
 export async function configuredDatabase(): Promise<ConfiguredDatabase> {
-  let found: Environment = {};
+  let variables: Environment = {};
   const validate = (environment: Environment): Record<string, never> => {
-    found = environment;
+    variables = environment;
     return {};
   };
   await ConfigModule.forRoot({ validate });
-  return readDatabase(found);
+  return readDatabase(variables);
 }

@@ -17,8 +17,8 @@ export function secretsOf(configuration: Configuration): string[] {
     configuration;
   const urls = [database.kind === 'postgres' ? database.url : null, redisUrl, smtpUrl];
   const keys = [signingKey, permitKey].map((key) => key?.toString('base64') ?? null);
-  const given = [apiKey, apiKeyPrevious, slackSigningSecret, ...keys, ...urls.flatMap(passwordForms)];
-  return given.filter((secret): secret is string => secret !== null && secret !== '');
+  const secrets = [apiKey, apiKeyPrevious, slackSigningSecret, ...keys, ...urls.flatMap(passwordForms)];
+  return secrets.filter((secret): secret is string => secret !== null && secret !== '');
 }
 
 function passwordForms(url: string | null): string[] {

@@ -22,7 +22,7 @@ describe('.env.example', () => {
   it('shows only examples that are in the table', () => {
     const examples = [...text.matchAll(/^# Example: (.*)$/gm)].map(([, example]) => example);
     const rows: Variable<unknown>[] = Object.values(VARIABLES);
-    const known = rows.map(({ name, example, default: usual }) => `${name}=${example ?? usual}`);
-    expect(known).toEqual(expect.arrayContaining(examples));
+    const lines = rows.map(({ name, example, default: usual }) => `${name}=${example ?? usual}`);
+    expect(lines).toEqual(expect.arrayContaining(examples));
   });
 });

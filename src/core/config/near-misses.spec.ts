@@ -15,9 +15,9 @@ describe('A variable that nobody reads', () => {
     ['DATBASE_URL', 'DATABASE_URL'],
     ['API_KEY_PREVIUOS', 'API_KEY_PREVIOUS'],
     ['APIKEY', 'API_KEY'],
-  ])('is warned of where it nearly is one that is read: %s', (name, meant) => {
+  ])('is warned of where it nearly is one that is read: %s', (name, expected) => {
     expect(nearMissWarnings({ [name]: '5' }, NAMES)).toEqual([
-      `${name} is set, but nothing reads it. Did you mean ${meant}?`,
+      `${name} is set, but nothing reads it. Did you mean ${expected}?`,
     ]);
   });
 

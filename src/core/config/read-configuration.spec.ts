@@ -86,8 +86,8 @@ describe('defaults', () => {
     const [first, second] = [1, 2].map(() => readConfiguration({ NODE_ENV: 'test' }).database);
     expect(first).toEqual({ kind: 'sqlite', path: expect.stringContaining(tmpdir()) });
     expect(first).not.toEqual(second);
-    const named = readConfiguration({ NODE_ENV: 'test', DATABASE_URL: 'sqlite:own.db' });
-    expect(named.database).toEqual({ kind: 'sqlite', path: 'own.db' });
+    const configuration = readConfiguration({ NODE_ENV: 'test', DATABASE_URL: 'sqlite:own.db' });
+    expect(configuration.database).toEqual({ kind: 'sqlite', path: 'own.db' });
   });
 });
 

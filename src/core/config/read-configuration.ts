@@ -49,8 +49,8 @@ export function configurationWarnings({ apiKey, apiKeyPrevious }: Configuration)
 }
 
 function variableText(variable: Variable<unknown>, environment: Environment): string {
-  const given = environment[variable.name] ?? '';
-  if (given !== '') return given;
+  const text = environment[variable.name] ?? '';
+  if (text !== '') return text;
   const isTest = environment[VARIABLES.nodeEnvironment.name] === 'test';
   return (isTest ? variable.defaultInTest?.() : undefined) ?? variable.default;
 }
@@ -106,17 +106,17 @@ const LONG = 7;
 export function nearMissWarnings(environment: Environment, names: readonly string[]): string[] {
   const unread = Object.keys(environment).filter((name) => (environment[name] ?? '') !== '' && !names.includes(name));
   return unread.flatMap((name) => {
-    const given = name.toUpperCase();
-    const meant = names.find((read) => read.length >= LONG && mayBeNear(given, read) && editsBetween(given, read) <= 1);
-    return meant === undefined ? [] : [`${name} is set, but nothing reads it. Did you mean ${meant}?`];
+    const upperName = name.toUpperCase();
+    const candidate = names.find(
+      (read) => read.length >= LONG && mayBeNear(upperName, read) && editsBetween(upperName, read) <= 1,
+    );
+    return candidate === undefined ? [] : [`${name} is set, but nothing reads it. Did you mean ${candidate}?`];
   });
 }
 
 /** One edit leaves the first or the last letter as it was; comparing every pair of names would add 20 ms to each start. */
-function mayBeNear(given: string, read: string): boolean {
-  return (
-    Math.abs(read.length - given.length) <= 1 && (read.startsWith(given.charAt(0)) || read.endsWith(given.slice(-1)))
-  );
+function mayBeNear(name: string, read: string): boolean {
+  return Math.abs(read.length - name.length) <= 1 && (read.startsWith(name.charAt(0)) || read.endsWith(name.slice(-1)));
 }
 
 /** The settings of a module. Provided as a value, and read together with those of the service. */
@@ -141,7 +141,7 @@ export class ReadSettings {
     const [own, ...others] = readTables(environment, tables);
     // Complete and of the right types, because each table has a row of the right type for every member.
     const configuration = withApiKey(own as unknown as Settings);
-    const ofModules = new Map(contributions.map((found, index) => [found, others[index] ?? {}]));
+    const ofModules = new Map(contributions.map((contribution, index) => [contribution, others[index] ?? {}]));
     const warnings = [...configurationWarnings(configuration), ...nearMissWarnings(environment, names)];
     return new ReadSettings(configuration, ofModules, warnings);
   }

@@ -52,11 +52,11 @@ const MOST_CHARACTERS = 128 * 1024;
 
 /** A malformed or invalid request, with the faults found in it. */
 export function invalid(faults: readonly FieldFault[]): DomainError {
-  const named = faults.slice(0, FAULTS_IN_MESSAGE).map((fault) => `${fault.field} ${fault.message}`);
+  const listed = faults.slice(0, FAULTS_IN_MESSAGE).map((fault) => `${fault.field} ${fault.message}`);
   // Whoever looks for faults stops when there are as many as are reported.
   const least = faults.length < MOST_FAULTS ? 'and' : 'and at least';
-  const more = faults.length > named.length ? [`${least} ${faults.length - named.length} more`] : [];
-  const message = `Invalid input: ${[...named, ...more].join('; ')}.`;
+  const more = faults.length > listed.length ? [`${least} ${faults.length - listed.length} more`] : [];
+  const message = `Invalid input: ${[...listed, ...more].join('; ')}.`;
   return new DomainError('VALIDATION_ERROR', message, { details: reported(faults) });
 }
 
@@ -84,19 +84,19 @@ export function unauthorized(): DomainError {
   );
 }
 
-export function notFound(what: string): DomainError {
-  return new DomainError('NOT_FOUND', `The ${what} was not found.`);
+export function notFound(subject: string): DomainError {
+  return new DomainError('NOT_FOUND', `The ${subject} was not found.`);
 }
 
 /** What was looked up. @throws NOT_FOUND when there is none. */
-export function requireFound<Value>(value: Value | undefined, what: string): Value {
-  if (value === undefined) throw notFound(what);
+export function requireFound<Value>(value: Value | undefined, subject: string): Value {
+  if (value === undefined) throw notFound(subject);
   return value;
 }
 
 /** What another record names, so that it has to be there. */
-export function requirePresent<Value>(value: Value | undefined, what: string): Value {
-  if (value === undefined) throw new Error(`The ${what} is gone.`);
+export function requirePresent<Value>(value: Value | undefined, subject: string): Value {
+  if (value === undefined) throw new Error(`The ${subject} is gone.`);
   return value;
 }
 
@@ -104,9 +104,9 @@ export function conflict(message: string): DomainError {
   return new DomainError('CONFLICT', message);
 }
 
-/** @param by sequence of the entry that says so. */
-export function contentErased(what: string, by: number): DomainError {
-  return new DomainError('CONTENT_ERASED', `The contents of ${what} were erased, as the entry ${by} records.`);
+/** @param sequence sequence of the entry that says so. */
+export function contentErased(subject: string, sequence: number): DomainError {
+  return new DomainError('CONTENT_ERASED', `The contents of ${subject} were erased, as the entry ${sequence} records.`);
 }
 
 export function permissionDenied(reason: DenialReason, message: string, extras: ErrorExtras = {}): DomainError {
@@ -146,8 +146,8 @@ export class CallerRefusal extends DomainError {
 
 /** @param scopes any of which would suffice. */
 export function scopeMissing(scopes: readonly string[]): CallerRefusal {
-  const named = scopes.map((scope) => `"${scope}"`).join(' or ');
-  const message = `The key or token lacks the scope for this: ${named}.`;
+  const scopeList = scopes.map((scope) => `"${scope}"`).join(' or ');
+  const message = `The key or token lacks the scope for this: ${scopeList}.`;
   return new CallerRefusal('scope_missing', message, scopes[0] ?? null);
 }
 

@@ -27,10 +27,10 @@ export function makePrivateFile(path: string): void {
  * on it.
  */
 export function closeToOthers(path: string): void {
-  const found = lstatSync(path, { throwIfNoEntry: false });
-  if (found?.isFile() !== true || (found.mode & NOT_THE_OWNER) === 0) return;
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  if (stats?.isFile() !== true || (stats.mode & NOT_THE_OWNER) === 0) return;
   try {
-    chmodSync(path, found.mode & THE_OWNER);
+    chmodSync(path, stats.mode & THE_OWNER);
   } catch (error) {
     new Logger('Files').warn(`Users other than the owner can open ${path}. Run chmod 600 on it (${String(error)}).`);
   }
@@ -90,29 +90,29 @@ async function orRemoved(temporary: string, work: Promise<void>): Promise<void> 
 
 /** For a file or a folder. A file's name is stored in its folder, which has to be synced separately. */
 export async function syncToDisk(path: string): Promise<void> {
-  const opened = await open(path, 'r');
+  const file = await open(path, 'r');
   try {
-    await opened.sync();
+    await file.sync();
   } finally {
-    await opened.close();
+    await file.close();
   }
 }
 
 const SEED_BYTES = 32;
 
-/** Reads the 32 bytes of a secret key from its file; generates both if there is none yet. @param what such as `signing key`. */
-export async function keptSeed(path: string, what: string): Promise<Buffer> {
+/** Reads the 32 bytes of a secret key from its file; generates both if there is none yet. @param label such as `signing key`. */
+export async function persistentSeed(path: string, label: string): Promise<Buffer> {
   if (!existsSync(path)) await makeSeed(path);
   const seed = parseSeed(readFileSync(path, 'utf8').trimEnd());
   if (seed === undefined)
     throw new Error(
-      `The ${what} in ${path} cannot be read: it must be 32 bytes in standard base64. Put the right key back; ` +
+      `The ${label} in ${path} cannot be read: it must be 32 bytes in standard base64. Put the right key back; ` +
         'or remove the file to get a new one, and tell clients its public key.',
     );
   if ((statSync(path).mode & NOT_THE_OWNER) !== 0) {
     closeToOthers(path);
     new Logger('Files').warn(
-      `Users other than the owner could read the ${what} in ${path}. Replace the key if somebody may have read it.`,
+      `Users other than the owner could read the ${label} in ${path}. Replace the key if somebody may have read it.`,
     );
   }
   return seed;

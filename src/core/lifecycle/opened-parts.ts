@@ -64,10 +64,10 @@ const HOOKS = ['onModuleDestroy', 'beforeApplicationShutdown', 'onApplicationShu
 /** Calls to all hooks that end an application, in their order: where one throws, Nest itself calls none of the others. */
 export function endingsOf(application: INestApplicationContext): (() => unknown)[] {
   const discovery = application.get(DiscoveryService);
-  const made = [...discovery.getProviders(), ...discovery.getControllers()].filter(
+  const wrappers = [...discovery.getProviders(), ...discovery.getControllers()].filter(
     (each) => each.isDependencyTreeStatic() && !each.isTransient,
   );
-  const instances = [...new Set(made.map(({ instance }): unknown => instance))].filter(isObject);
+  const instances = [...new Set(wrappers.map(({ instance }): unknown => instance))].filter(isObject);
   return HOOKS.flatMap((hook) => instances.map((instance) => () => instance[hook]?.() as unknown));
 }
 

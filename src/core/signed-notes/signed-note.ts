@@ -98,10 +98,10 @@ function rawPublicKey(publicKey: KeyObject): Buffer {
 }
 
 /** An invalid signature by a known key makes the note invalid, whatever else it carries. */
-export function signatureVerdict(note: SignedNote, known: readonly VerifierKey[]): SignatureVerdict {
+export function signatureVerdict(note: SignedNote, keys: readonly VerifierKey[]): SignatureVerdict {
   const text = Buffer.from(note.text, 'utf8');
   const verdicts = note.signatures.flatMap(({ name, keyId, signature }) =>
-    known
+    keys
       .filter((key) => key.name === name && key.keyId === keyId)
       .map(({ publicKey }) => verify(null, text, publicKey, signature)),
   );

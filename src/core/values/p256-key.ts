@@ -15,7 +15,7 @@ export interface ListedKey {
 export interface P256Key {
   /** Never to be shown. */
   readonly privateKey: KeyObject;
-  readonly listed: ListedKey;
+  readonly jwk: ListedKey;
 }
 
 const COORDINATE_BYTES = 32;
@@ -32,9 +32,9 @@ export function p256Key(secret: Buffer): P256Key | undefined {
   // 0x04, then both coordinates.
   const point = pair.getPublicKey().subarray(1);
   const [x, y] = [point.subarray(0, COORDINATE_BYTES), point.subarray(COORDINATE_BYTES)];
-  const listed = listedKey(x.toString('base64url'), y.toString('base64url'));
-  const key = { ...listed, d: secret.toString('base64url') };
-  return { privateKey: createPrivateKey({ key, format: 'jwk' }), listed };
+  const jwk = listedKey(x.toString('base64url'), y.toString('base64url'));
+  const key = { ...jwk, d: secret.toString('base64url') };
+  return { privateKey: createPrivateKey({ key, format: 'jwk' }), jwk: jwk };
 }
 
 /** Reads `<x>.<y>`, the coordinates as a key set has them; undefined if the text is not a point of the curve. */

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { join } from 'node:path';
-import { shownText, shownWords } from './printable-text';
+import { printableText, printableWords } from './printable-text';
 
 const ROOT = join(__dirname, '..', '..', '..');
 const LAST_CODE_POINT = 0x10ffff;
@@ -19,11 +19,11 @@ const OF_VERIFIER = `
 describe('shownText', () => {
   const changed = Array.from({ length: LAST_CODE_POINT + 1 }, (_, code) => code).filter((code) => {
     const text = String.fromCodePoint(code);
-    return shownText(text) !== text;
+    return printableText(text) !== text;
   });
 
   it('writes out what acts, hides, reorders or looks like a space, and nothing that people write', () => {
-    const written = (text: string): string => shownText(text);
+    const written = (text: string): string => printableText(text);
     const unseen =
       '\u0000\n\t\u007f\u0085\u00a0\u00ad\u034f\u061c\u115f\u1160\u17b4\u180b\u2000\u200b\u200d\u200e\u2028';
     const more =
@@ -52,7 +52,7 @@ describe('shownText', () => {
 
 describe('shownWords', () => {
   it('also writes out long runs of blanks', () => {
-    expect(shownWords('a  b    c')).toBe('a  b    c');
-    expect(shownWords(`a${' '.repeat(6)}b\u3164`)).toBe('a    \\u0020\\u0020b\\u3164');
+    expect(printableWords('a  b    c')).toBe('a  b    c');
+    expect(printableWords(`a${' '.repeat(6)}b\u3164`)).toBe('a    \\u0020\\u0020b\\u3164');
   });
 });

@@ -72,8 +72,8 @@ export function zoneNames(): Iterable<string> {
 /** A zone by its name in any case; null if the database has none. An offset such as `+02:00` is no name. */
 export function findTimeZone(name: string): TimeZone | null {
   const key = name.toLowerCase();
-  const known = ZONES.get(key);
-  if (known !== undefined) return known;
+  const cachedZone = ZONES.get(key);
+  if (cachedZone !== undefined) return cachedZone;
   const text = TEXTS.get(key);
   if (text === undefined) return null;
   const zone = new TimeZone(periodsIn(text));

@@ -30,10 +30,10 @@ export class AuditController {
   )
   @ApiList(AuditEntryResponse, 'Entries, newest first unless asked otherwise.')
   async list(
-    @ClientSignal() leaving: AbortSignal,
+    @ClientSignal() signal: AbortSignal,
     @Query() query: AuditListQuery,
   ): Promise<ListResponse<AuditEntryResponse>> {
-    const list = await this.lists.open('audit', query, { limit: 100, order: 'desc' }, leaving);
+    const list = await this.lists.open('audit', query, { limit: 100, order: 'desc' }, signal);
     const filters = await withAgentId(this.records, list.filters, 'agentId');
     const page = await this.entries.page(list.request(conditionsOf(filters, ENTRY_FILTERS)));
     return list.answer(page, AuditEntryResponse.from);

@@ -1,5 +1,5 @@
 import type { Configuration } from '../../core/config/configuration';
-import { keptSeed } from '../../core/files/private-file';
+import { persistentSeed } from '../../core/files/private-file';
 import type { TreeHead } from '../../ledger/merkle/proof-check';
 import { NoteSigner, type VerifierKey } from '../../core/signed-notes/signed-note';
 import { checkpointText, type IssuedCheckpoint } from './checkpoint';
@@ -20,7 +20,7 @@ export class LogSigner {
   /** With the configured key or a generated one. */
   static async open(this: void, configuration: Configuration, files: CheckpointFiles): Promise<LogSigner> {
     const { signingKey, checkpointOrigin, previousVerifierKeys } = configuration;
-    const seed = signingKey ?? (await keptSeed(files.signingKey, 'signing key'));
+    const seed = signingKey ?? (await persistentSeed(files.signingKey, 'signing key'));
     return new LogSigner(new NoteSigner(checkpointOrigin, seed), previousVerifierKeys);
   }
 

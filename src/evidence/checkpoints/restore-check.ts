@@ -1,6 +1,6 @@
 import type { Configuration } from '../../core/config/configuration';
 import { isFault } from '../../ledger/database/database-fault';
-import type { FoundDatabase } from '../../ledger/database/start-condition';
+import type { OpenedDatabase } from '../../ledger/database/start-condition';
 import { TreeDamagedError } from '../../ledger/merkle/tree';
 import { firstRow } from '../../ledger/schema/schema-version';
 import { TreeReader } from '../../ledger/reading/tree-reader';
@@ -18,7 +18,7 @@ const SELECT_SIZE = `SELECT max("sequence") AS "size" FROM "ledger_head" WHERE "
  * once it is migrated.
  * @throws CheckpointContradictedError unless the operator has accepted the database.
  */
-export async function refuseContradicted(configuration: Configuration, found: FoundDatabase): Promise<void> {
+export async function refuseContradicted(configuration: Configuration, found: OpenedDatabase): Promise<void> {
   const kept = new StoredCheckpoint(new CheckpointFiles(configuration, found)).read();
   if (kept === null || configuration.givenUpCheckpoints.includes(checkpointLabel(kept))) return;
   const why = await whyContradicted(found, kept);
@@ -26,7 +26,7 @@ export async function refuseContradicted(configuration: Configuration, found: Fo
 }
 
 /** Also null if the head record is missing or damaged, which is reported elsewhere. */
-async function whyContradicted(found: FoundDatabase, kept: SignedCheckpoint): Promise<string | null> {
+async function whyContradicted(found: OpenedDatabase, kept: SignedCheckpoint): Promise<string | null> {
   const size = await sizeOf(found);
   if (size === null) return null;
   const { connection, dialect } = found;
@@ -43,7 +43,7 @@ async function whyContradicted(found: FoundDatabase, kept: SignedCheckpoint): Pr
 }
 
 /** Number of entries according to the head record; 0 if nothing was migrated yet, null if the record is missing. */
-async function sizeOf(found: FoundDatabase): Promise<number | null> {
+async function sizeOf(found: OpenedDatabase): Promise<number | null> {
   const head = await firstRow<{ size: number | null }>(found, SELECT_SIZE);
   return head === null ? 0 : head.size;
 }

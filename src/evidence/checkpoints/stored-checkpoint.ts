@@ -3,7 +3,7 @@ import { readFileSync, rmSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Configuration } from '../../core/config/configuration';
 import type { Database } from '../../ledger/database/database';
-import { keptFile } from '../../ledger/database/kept-file';
+import { persistentFile } from '../../ledger/database/kept-file';
 import { lockedFile } from '../../ledger/database/sqlite/sqlite-file';
 import { type IssuedCheckpoint, parseCheckpoint, type SignedCheckpoint } from './checkpoint';
 import { NoteSigner } from '../../core/signed-notes/signed-note';
@@ -27,15 +27,17 @@ export class CheckpointFiles {
   constructor(configuration: Configuration, { location }: Pick<Database, 'location'>) {
     const paths = (ending: string): readonly [string, ...string[]] => {
       const [name, ...others] = logNames(configuration);
-      const byDatabase = keptFile(configuration, location, ending);
+      const byDatabase = persistentFile(configuration, location, ending);
       if (name === undefined) return [byDatabase];
-      const [path, ...previous] = [name, ...others].map((each) => keptFile(configuration, location, ending, each));
+      const [path, ...previous] = [name, ...others].map((each) =>
+        persistentFile(configuration, location, ending, each),
+      );
       return [path ?? byDatabase, ...previous, byDatabase];
     };
     [this.checkpoint, ...this.earlierCheckpoints] = paths('checkpoint');
     this.lock = configuration.database.kind === 'sqlite' ? null : `${this.checkpoint}.lock`;
     [this.erasures, ...this.earlierErasures] = paths('erasures');
-    this.signingKey = keptFile(configuration, location, 'signing-key');
+    this.signingKey = persistentFile(configuration, location, 'signing-key');
   }
 }
 

@@ -33,11 +33,11 @@ export class DecisionFilesController {
   @ApiErrors('CONFLICT', 'CONTENT_ERASED')
   async get(
     @Caller() { ip: address }: Caller,
-    @ClientSignal() leaving: AbortSignal,
+    @ClientSignal() signal: AbortSignal,
     @Param('id') id: string,
     @Res({ passthrough: true }) response: Response,
   ): Promise<StreamableFile> {
-    const stream = await this.files.open(id, { address, leaving });
+    const stream = await this.files.open(id, { address, signal: signal });
     const disposition = `attachment; filename="${id}.evidence.json"`;
     return streamedFile(stream, response, { type: 'application/json', disposition });
   }

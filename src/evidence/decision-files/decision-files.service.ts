@@ -61,53 +61,53 @@ export class DecisionFiles {
   async open(id: string, receiver: Receiver): Promise<Readable> {
     const { stream } = await this.streams.open(receiver, async () => {
       const execution = requireFound(await this.records.find(EXECUTION, id, SYSTEM_CALLER), 'execution');
-      return { stream: Readable.from(this.text(await this.contents(execution, receiver.leaving))) };
+      return { stream: Readable.from(this.text(await this.contents(execution, receiver.signal))) };
     });
     return stream;
   }
 
-  private async contents(execution: Execution, leaving: AbortSignal): Promise<Contents> {
+  private async contents(execution: Execution, signal: AbortSignal): Promise<Contents> {
     const { id } = execution;
-    const { entries: own, checkpoint } = await this.covered(execution, leaving);
-    const { entries, people } = await this.withReached(execution, own, checkpoint.size, leaving);
+    const { entries: own, checkpoint } = await this.covered(execution, signal);
+    const { entries, people } = await this.withReached(execution, own, checkpoint.size, signal);
     const named = evidenceNamedIn(entries, `the execution ${id}`, people);
     const sequences = new Set(entries.map(({ sequence }) => sequence));
     for (const agent of named.agents) {
-      leaving.throwIfAborted();
+      signal.throwIfAborted();
       sequences.add(await this.sequenceOf(agent));
     }
     for (const stop of named.stops)
-      for (const { sequence } of await this.entriesAbout(stop, leaving))
+      for (const { sequence } of await this.entriesAbout(stop, signal))
         if (sequence <= checkpoint.size) sequences.add(sequence);
     const decided = entries.filter(({ subjectType }) => subjectType === DECISION.subjectType);
     const decisionIds = new Set(decided.map(({ subjectId }) => subjectId));
     const passkeys = await Promise.all(
       [...decisionIds].map((decisionId) => this.passkeysOf(decisionId, checkpoint.size)),
     );
-    for (const record of [...named.records, ...passkeys.flat()]) sequences.add(await this.placeOf(record, leaving));
-    const rules = await this.policies.rules(named.rules, leaving);
+    for (const record of [...named.records, ...passkeys.flat()]) sequences.add(await this.placeOf(record, signal));
+    const rules = await this.policies.rules(named.rules, signal);
     return { id, checkpoint, sequences: [...sequences].sort((one, other) => one - other), rules };
   }
 
   /** All entries about the execution and its decision, and a checkpoint that covers them: the last one if it does. */
   private async covered(
     execution: Execution,
-    leaving: AbortSignal,
+    signal: AbortSignal,
   ): Promise<{ readonly entries: readonly ParsedListedEntry[]; readonly checkpoint: IssuedCheckpoint }> {
     // Read before the entries, so that none that it covers is missing.
     const last = this.checkpoints.last();
-    const entries = await this.entriesOf(execution, leaving);
+    const entries = await this.entriesOf(execution, signal);
     const isCovered = (checkpoint: IssuedCheckpoint): boolean =>
       entries.every(({ sequence }) => sequence <= checkpoint.size);
     if (last !== null && isCovered(last)) return { entries, checkpoint: last };
     const checkpoint = await this.checkpoints.issue();
-    const upTo = (await this.entriesOf(execution, leaving)).filter(({ sequence }) => sequence <= checkpoint.size);
+    const upTo = (await this.entriesOf(execution, signal)).filter(({ sequence }) => sequence <= checkpoint.size);
     return { entries: upTo, checkpoint };
   }
 
-  private async entriesOf({ id, decisionId }: Execution, leaving: AbortSignal): Promise<ParsedListedEntry[]> {
-    const entries = await this.entriesAbout(id, leaving);
-    if (decisionId !== null) entries.push(...(await this.entriesAbout(decisionId, leaving)));
+  private async entriesOf({ id, decisionId }: Execution, signal: AbortSignal): Promise<ParsedListedEntry[]> {
+    const entries = await this.entriesAbout(id, signal);
+    if (decisionId !== null) entries.push(...(await this.entriesAbout(decisionId, signal)));
     return entries.sort((one, other) => one.sequence - other.sequence);
   }
 
@@ -119,7 +119,7 @@ export class DecisionFiles {
     { id }: Execution,
     own: readonly ParsedListedEntry[],
     size: number,
-    leaving: AbortSignal,
+    signal: AbortSignal,
   ): Promise<Reached> {
     const entries: ParsedListedEntry[] = [];
     const people = new Map<string, string>();
@@ -129,7 +129,7 @@ export class DecisionFiles {
       if (known.has(subjectId) || known.size === MOST_REACHED) continue;
       known.add(subjectId);
       const read = own.filter((entry) => entry.subjectId === subjectId);
-      const about = read.length > 0 ? read : await this.entriesAbout(subjectId, leaving);
+      const about = read.length > 0 ? read : await this.entriesAbout(subjectId, signal);
       // An erasure counts at once, also after the checkpoint.
       entries.push(...about.filter((entry) => entry.sequence <= size || isErasing(entry)));
       reached.push(...(await this.idsIn(subjectId, people)), ...about.flatMap(earlierIn));
@@ -151,13 +151,13 @@ export class DecisionFiles {
     );
   }
 
-  private async entriesAbout(subjectId: string, leaving: AbortSignal): Promise<ParsedListedEntry[]> {
+  private async entriesAbout(subjectId: string, signal: AbortSignal): Promise<ParsedListedEntry[]> {
     const entries: ParsedListedEntry[] = [];
     const conditions = [{ column: 'subjectId', comparison: 'equals', value: subjectId }] as const;
     for (let more = true; more;) {
       const page = await this.entries.page({
         ...pageAfter(entries.at(-1)?.sequence ?? 0, conditions),
-        signal: leaving,
+        signal: signal,
       });
       entries.push(...page.rows);
       ({ more } = page);
@@ -175,8 +175,8 @@ export class DecisionFiles {
   }
 
   /** The sequence of the entry by which a record came to count. */
-  private async placeOf({ id, actions, sequence: before }: NamedRecord, leaving: AbortSignal): Promise<number> {
-    const entries = await this.entriesAbout(id, leaving);
+  private async placeOf({ id, actions, sequence: before }: NamedRecord, signal: AbortSignal): Promise<number> {
+    const entries = await this.entriesAbout(id, signal);
     const first = entries.find(({ action }) => actions.includes(action));
     // Refused before anything is sent: later, the answer could only be cut short.
     const erased = first?.erased ?? entries.find(isErasing)?.sequence;

@@ -55,8 +55,8 @@ export class ErasuresController {
   @Get()
   @ApiRoute('List erasures', 'Includes erasures that are not complete yet.')
   @ApiList(ErasureResponse, 'Erasures in order of creation.')
-  async list(@ClientSignal() leaving: AbortSignal, @Query() query: ListQuery): Promise<ListResponse<ErasureResponse>> {
-    const list = await this.lists.open('erasures', query, { limit: 50, order: 'asc' }, leaving);
+  async list(@ClientSignal() signal: AbortSignal, @Query() query: ListQuery): Promise<ListResponse<ErasureResponse>> {
+    const list = await this.lists.open('erasures', query, { limit: 50, order: 'asc' }, signal);
     return list.answer(await this.records.page(ERASURE, list.request([])), ErasureResponse.from);
   }
 

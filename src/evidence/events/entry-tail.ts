@@ -33,7 +33,7 @@ export class EntryTail {
    */
   async readAfter(position: number, over: AbortSignal): Promise<EventChunk> {
     while (!over.aborted) {
-      await this.ledger.beyond(position, over);
+      await this.ledger.waitBeyond(position, over);
       const chunk = await this.chunk(position).catch((error: unknown) => {
         if (!(error instanceof DatabaseFault)) throw error;
         return new EventChunk([]);

@@ -61,12 +61,12 @@ export class EventsController {
     @Caller() caller: Caller,
     @Query() { after, action, ...ids }: EventsQuery,
     @LastEventId() lastEventId: number | undefined,
-    @ClientSignal() leaving: AbortSignal,
+    @ClientSignal() signal: AbortSignal,
     @Res() response: Response,
   ): Promise<void> {
     const filter = action === undefined ? ids : { ...ids, actions: action };
     const stream = new EventStream(response);
-    leaving.addEventListener('abort', () => stream.end(), { once: true });
+    signal.addEventListener('abort', () => stream.end(), { once: true });
     await this.events.begin(caller, { filter, after, lastEventId }, stream);
   }
 }

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
 import { type Receiver, StreamedAnswers } from '../../http/responses/streamed-responses';
-import { answeredEntry, type ChainExtent, CHUNK_NAMES, EntryReader } from '../../ledger/reading/entry-reader';
+import { parseEntry, type ChainExtent, CHUNK_NAMES, EntryReader } from '../../ledger/reading/entry-reader';
 import { rowsIn } from '../../ledger/reading/row-lists';
 import type { StoredEntry } from '../../ledger/chain/stored-entry';
 import { ProvenanceProofResponse } from './dto/provenance.dto';
@@ -87,7 +87,7 @@ function refuseAsWhole(extent: ChainExtent, after: number, last: number): void {
 function* linesTogether(entries: readonly StoredEntry[]): Generator<string, void> {
   let [text, lines] = ['', 0];
   for (const entry of entries) {
-    text += lineOf(ProvenanceProofResponse.of(answeredEntry(entry)));
+    text += lineOf(ProvenanceProofResponse.of(parseEntry(entry)));
     lines += 1;
     if (lines < LINES_TOGETHER && text.length < CHARACTERS_TOGETHER) continue;
     yield text;

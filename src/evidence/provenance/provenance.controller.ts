@@ -49,10 +49,10 @@ export class ProvenanceController {
   @ApiRoute('List the chain', 'An entry of the chain seals an entry of the audit trail and the state it left behind.')
   @ApiList(ProvenanceEntryResponse, 'Entries, oldest first unless asked otherwise.')
   async list(
-    @ClientSignal() leaving: AbortSignal,
+    @ClientSignal() signal: AbortSignal,
     @Query() query: ProvenanceListQuery,
   ): Promise<ListResponse<ProvenanceEntryResponse>> {
-    const list = await this.lists.open('provenance', query, { limit: 100, order: 'asc' }, leaving);
+    const list = await this.lists.open('provenance', query, { limit: 100, order: 'asc' }, signal);
     const filters = await withAgentId(this.records, list.filters, 'agentId');
     const page = await this.entries.page(list.request(conditionsOf(filters, ENTRY_FILTERS)));
     return list.answer(page, ProvenanceEntryResponse.from);
@@ -71,13 +71,17 @@ export class ProvenanceController {
   @Answers({ type: VerificationResponse, description: 'What was found; 200 also for a chain that is not valid.' })
   async verify(
     @Body() { from, state, checkpoint: text }: VerifyChainRequest,
-    @ClientSignal() leaving: AbortSignal,
+    @ClientSignal() signal: AbortSignal,
   ): Promise<VerificationResponse> {
     const checkpoint = text === undefined ? null : readCheckpoint(text);
-    const chain = await this.verifier.verify({ from, sizes: checkpoint === null ? [] : [checkpoint.size], leaving });
+    const chain = await this.verifier.verify({
+      from,
+      sizes: checkpoint === null ? [] : [checkpoint.size],
+      signal: signal,
+    });
     return VerificationResponse.from(
       chain,
-      state === true ? await this.states.verify(leaving) : null,
+      state === true ? await this.states.verify(signal) : null,
       checkpoint === null ? null : checkpointVerdict(checkpoint, chain.roots, this.signer.verifierKeys),
     );
   }
@@ -95,10 +99,10 @@ export class ProvenanceController {
   async export(
     @Caller() { ip: address }: Caller,
     @Query() { after = 0 }: ExportQuery,
-    @ClientSignal() leaving: AbortSignal,
+    @ClientSignal() signal: AbortSignal,
     @Res({ passthrough: true }) response: Response,
   ): Promise<StreamableFile> {
-    const { head, stream } = await this.exports.open(after, { address, leaving });
+    const { head, stream } = await this.exports.open(after, { address, signal: signal });
     response.setHeader('X-Head-Sequence', head.sequence);
     response.setHeader('X-Head-Hash', head.hash);
     return streamedFile(stream, response, { type: NDJSON });

@@ -41,7 +41,7 @@ export class OversightService {
    * @throws VALIDATION_ERROR when the period has too many buckets; UNAVAILABLE when too many other reports of the
    * caller wait; the reason of `leaving`.
    */
-  async report(caller: Caller, query: OversightQuery, leaving: AbortSignal): Promise<OversightResponse> {
+  async report(caller: Caller, query: OversightQuery, signal: AbortSignal): Promise<OversightResponse> {
     const { bucket = 'day' } = query;
     const now = Date.parse(this.ledger.now);
     // The end of a period is not part of it, but the present moment has to be.
@@ -54,7 +54,7 @@ export class OversightService {
     }
     const counted = await this.gates
       .of('reports')
-      .run(callerKey(caller), () => this.counted(period, now, leaving), { leaving });
+      .run(callerKey(caller), () => this.counted(period, now, signal), { signal: signal });
     const found = await summed(counted, period, bucket);
     return reported(period, found, {
       names: await this.namesOf(agentsNamed(found)),
@@ -65,13 +65,13 @@ export class OversightService {
   }
 
   /** Counts the spans whose counts are not kept in memory, neighbouring ones together. */
-  private async counted(period: Period, now: number, leaving: AbortSignal): Promise<(readonly [Span, Tally])[]> {
+  private async counted(period: Period, now: number, signal: AbortSignal): Promise<(readonly [Span, Tally])[]> {
     // The head is read before anything is counted, so that kept counts are right as of that entry.
-    await this.forgetChanged(await this.counters.headSequence(), leaving);
+    await this.forgetChanged(await this.counters.headSequence(), signal);
     const spans = spansOf(period, now);
     const found = new Map(spans.map((span) => [span, span.isKept ? this.kept.of(span.name) : undefined]));
     for (const gap of gapsOf(spans.filter((span) => found.get(span) === undefined))) {
-      const tallies = await this.reader.count(gap, leaving);
+      const tallies = await this.reader.count(gap, signal);
       gap.forEach((span, index) => {
         const tally = tallies[index] ?? new Tally();
         found.set(span, tally);
@@ -81,13 +81,13 @@ export class OversightService {
     return spans.map((span) => [span, found.get(span) ?? new Tally()] as const);
   }
 
-  private async forgetChanged(head: number, leaving: AbortSignal): Promise<void> {
+  private async forgetChanged(head: number, signal: AbortSignal): Promise<void> {
     if (head - this.kept.asOf > MOST_LOOKED_AT) this.kept = new TallyCache();
     const { kept } = this;
     if (!kept.isEmpty) {
       const turn = new TimeSlice();
       for await (const hour of this.reader.changedHours(kept.asOf, head)) {
-        leaving.throwIfAborted();
+        signal.throwIfAborted();
         kept.forget(hour);
         if (turn.isOver) await turn.next();
       }

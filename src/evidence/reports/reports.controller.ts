@@ -23,9 +23,9 @@ export class ReportsController {
   @Answers({ type: OversightResponse, description: 'The report.' })
   async read(
     @Caller() caller: Caller,
-    @ClientSignal() leaving: AbortSignal,
+    @ClientSignal() signal: AbortSignal,
     @Query() query: OversightQuery,
   ): Promise<OversightResponse> {
-    return this.oversight.report(caller, query, leaving);
+    return this.oversight.report(caller, query, signal);
   }
 }

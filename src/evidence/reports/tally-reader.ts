@@ -60,11 +60,11 @@ export class TallyReader {
   ) {}
 
   /** What is to be counted in the spans, in their order. */
-  async count(gap: Gap, leaving: AbortSignal): Promise<Tally[]> {
+  async count(gap: Gap, signal: AbortSignal): Promise<Tally[]> {
     const tallies = new Map(gap.map(({ name }) => [name, new Tally()]));
     const places = await this.placesOf({ from: gap[0].from, to: gap.at(-1)?.to ?? gap[0].to });
-    await this.countExecutions(tallies, places, leaving);
-    await this.countDecisions(tallies, places, leaving);
+    await this.countExecutions(tallies, places, signal);
+    await this.countDecisions(tallies, places, signal);
     return [...tallies.values()];
   }
 
@@ -100,10 +100,10 @@ export class TallyReader {
   private async countExecutions(
     tallies: ReadonlyMap<string, Tally>,
     { first, end }: Places,
-    leaving: AbortSignal,
+    signal: AbortSignal,
   ): Promise<void> {
     for (let after = first - 1, more = true; more;) {
-      leaving.throwIfAborted();
+      signal.throwIfAborted();
       const began = performance.now();
       const rows = await this.database.chain.all<AlikeRow>(COUNT_ALIKE, [after, end]);
       let read = 0;
@@ -123,13 +123,13 @@ export class TallyReader {
   private async countDecisions(
     tallies: ReadonlyMap<string, Tally>,
     { first, end }: Places,
-    leaving: AbortSignal,
+    signal: AbortSignal,
   ): Promise<void> {
     const upTo: Condition = { column: 'createdSequence', comparison: 'atMost', value: end - 1 };
     const range = { conditions: [upTo], order: 'asc', position: first - 1, atOnce: DECISIONS } as const;
     const columns = ['status', 'createdAt', 'resolvedAt', 'reviews'] as const;
     for await (const chunk of this.records.columns(DECISION, columns, range, SYSTEM_CALLER)) {
-      leaving.throwIfAborted();
+      signal.throwIfAborted();
       for await (const decision of yieldBetween(chunk)) {
         const tally = tallies.get(decision.createdAt.slice(0, NAME_LENGTH));
         if (tally !== undefined) countDecision(tally, decision);

@@ -39,7 +39,7 @@ export interface VerificationOptions {
   /** Sizes of the Merkle tree whose roots are wanted; only for the whole chain. */
   readonly sizes?: readonly number[];
   /** Aborted when the caller leaves; a run that nobody waits for ends. */
-  readonly leaving?: AbortSignal;
+  readonly signal?: AbortSignal;
 }
 
 /** Verifies the chain in chunks, one run at a time. */
@@ -58,11 +58,11 @@ export class ChainVerifier implements OnModuleDestroy {
   ) {}
 
   /** @throws UNAVAILABLE when runs from too many other sequences are waiting, or the service stops. */
-  async verify({ from = BEGINNING, sizes = [], leaving }: VerificationOptions = {}): Promise<TimedVerdict> {
+  async verify({ from = BEGINNING, sizes = [], signal: leaving }: VerificationOptions = {}): Promise<TimedVerdict> {
     const runs = this.runs.get(from) ?? this.runsFrom(from);
     this.runs.set(from, runs);
     try {
-      return await runs.call({ wishes: sizes, leaving });
+      return await runs.call({ wishes: sizes, signal: leaving });
     } finally {
       void runs.ended().then(() => this.runs.get(from)?.isIdle === true && this.runs.delete(from));
     }
@@ -82,7 +82,7 @@ export class ChainVerifier implements OnModuleDestroy {
   private runsFrom(from: number): SingleFlight<number, TimedVerdict> {
     const who = from === BEGINNING ? 'the beginning' : 'elsewhere';
     return new SingleFlight(({ wishes, abandoned }) =>
-      this.gate.run(who, () => this.run(from, wishes, abandoned), { leaving: abandoned }),
+      this.gate.run(who, () => this.run(from, wishes, abandoned), { signal: abandoned }),
     );
   }
 

@@ -56,9 +56,9 @@ export class StateVerifier implements OnModuleDestroy {
     private readonly database: Database,
   ) {}
 
-  /** @param leaving aborted when the caller leaves; a run that nobody waits for ends. */
-  verify(leaving: AbortSignal): Promise<TimedStateVerdict> {
-    return this.runs.call({ leaving });
+  /** @param signal aborted when the caller leaves; a run that nobody waits for ends. */
+  verify(signal: AbortSignal): Promise<TimedStateVerdict> {
+    return this.runs.call({ signal: signal });
   }
 
   /** A run ends at its next chunk, before the database is closed. */

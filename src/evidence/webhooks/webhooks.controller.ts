@@ -35,8 +35,8 @@ export class WebhooksController {
   @Get()
   @ApiRoute('List webhooks', 'Includes those that are failing.')
   @ApiList(WebhookResponse, 'Webhooks in order of creation.')
-  async list(@ClientSignal() leaving: AbortSignal, @Query() query: ListQuery): Promise<ListResponse<WebhookResponse>> {
-    const list = await this.lists.open('webhooks', query, { limit: 50, order: 'asc' }, leaving);
+  async list(@ClientSignal() signal: AbortSignal, @Query() query: ListQuery): Promise<ListResponse<WebhookResponse>> {
+    const list = await this.lists.open('webhooks', query, { limit: 50, order: 'asc' }, signal);
     return list.answer(await this.records.page(WEBHOOK, list.request([])), WebhookResponse.from);
   }
 

@@ -47,10 +47,10 @@ export class AgentsController {
   @ApiRoute('List agents', 'Oldest first; filtered by capability, role, status or kind.')
   @ApiList(AgentResponse, 'Agents in order of creation.')
   async list(
-    @ClientSignal() leaving: AbortSignal,
+    @ClientSignal() signal: AbortSignal,
     @Query() query: AgentListQuery,
   ): Promise<ListResponse<AgentResponse>> {
-    const list = await this.lists.open('agents', query, { limit: 50, order: 'asc' }, leaving);
+    const list = await this.lists.open('agents', query, { limit: 50, order: 'asc' }, signal);
     const conditions = conditionsOf(list.filters, {
       capability: ['capabilities', 'contains'],
       role: ['roles', 'contains'],

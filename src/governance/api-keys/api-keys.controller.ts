@@ -37,10 +37,10 @@ export class ApiKeysController {
   @ApiRoute('List API keys', 'Includes keys that were revoked or have expired; the key in `API_KEY` is not listed.')
   @ApiList(ApiKeyResponse, 'Keys in order of creation.')
   async list(
-    @ClientSignal() leaving: AbortSignal,
+    @ClientSignal() signal: AbortSignal,
     @Query() query: ApiKeyListQuery,
   ): Promise<ListResponse<ApiKeyResponse>> {
-    const list = await this.lists.open('api-keys', query, { limit: 50, order: 'asc' }, leaving);
+    const list = await this.lists.open('api-keys', query, { limit: 50, order: 'asc' }, signal);
     const filters = await withAgentId(this.records, list.filters, 'agentId');
     const page = await this.records.page(API_KEY, list.request(equalityConditions(filters)));
     return list.answer(page, ApiKeyResponse.from);

@@ -76,14 +76,14 @@ export class Approvers {
 
   /**
    * Who can approve a decision, and whether they are enough.
-   * @param leaving aborted when nobody waits for the answer any more.
+   * @param signal aborted when nobody waits for the answer any more.
    * @throws NOT_FOUND
    */
   async list(
     caller: Caller,
     decisionId: string,
     { limit, offset }: Pick<PageRequest, 'limit' | 'offset'>,
-    leaving: AbortSignal,
+    signal: AbortSignal,
   ): Promise<ApproverListResponse> {
     const decision = requireFound(await this.records.find(DECISION, decisionId, caller), 'decision');
     const canBeDecided = isDecisionOpen(decision) && !isExpired(decision, this.ledger.now);
@@ -92,7 +92,7 @@ export class Approvers {
     const able: FillableGroups[] = [];
     const turn = new TimeSlice();
     let total = 0;
-    for await (const { agent, groups, fillable } of this.candidates(decision, leaving)) {
+    for await (const { agent, groups, fillable } of this.candidates(decision, signal)) {
       if (turn.isOver) await turn.next();
       total += 1;
       const isShown = total > offset && shown.length < limit;
@@ -182,14 +182,14 @@ export class Approvers {
   }
 
   /** The agents that match a group; without groups, every active agent. */
-  private async *candidates(decision: Decision, leaving: AbortSignal): AsyncGenerator<Candidate> {
+  private async *candidates(decision: Decision, signal: AbortSignal): AsyncGenerator<Candidate> {
     const { approvers } = decision;
     const groups = approvers === null ? null : new ApproverGroups(approvers);
     const inGroups = groups?.areOfPeople === true ? [PERSON] : [];
     const conditions = groups === null ? [ACTIVE] : inGroups;
     const range = { conditions, order: 'asc', position: null, atOnce: AGENTS } as const;
     for await (const agents of this.records.columns(AGENT, ['name', 'kind', 'roles', 'status'], range)) {
-      leaving.throwIfAborted();
+      signal.throwIfAborted();
       const all = agents.map((agent) => ({ agent, groups: groups?.groupsFor(agent) ?? [] }));
       const matching = groups === null ? all : all.filter((one) => one.groups.length > 0);
       const ids = hasSignedGroup(decision) ? matching.map(({ agent }) => agent.id) : [];

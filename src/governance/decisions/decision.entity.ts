@@ -4,7 +4,7 @@ import {
   ApiCount,
   ApiMember,
   ApiNullableText,
-  type ShownAs,
+  type ResponseMapper,
   responseMapper,
 } from '../../http/openapi/response-members';
 import { sampleId } from '../../http/openapi/documentation.decorators';
@@ -106,7 +106,7 @@ export class ReviewResponse {
   }
 }
 
-const shownReview: ShownAs<ReviewResponse> = responseMapper(ReviewResponse);
+const shownReview: ResponseMapper<ReviewResponse> = responseMapper(ReviewResponse);
 
 export class DecisionApproversResponse {
   @ApiProperty({ type: [String], example: ['role:finance'] })

@@ -50,10 +50,10 @@ export class DecisionsController {
   @ApiList(DecisionResponse, 'Decisions in order of creation.')
   async list(
     @Caller() caller: Caller,
-    @ClientSignal() leaving: AbortSignal,
+    @ClientSignal() signal: AbortSignal,
     @Query() query: DecisionListQuery,
   ): Promise<ListResponse<DecisionResponse>> {
-    const list = await this.lists.open('decisions', query, { limit: 50, order: 'asc' }, leaving);
+    const list = await this.lists.open('decisions', query, { limit: 50, order: 'asc' }, signal);
     const { awaiting, ...filters } = await withAgentId(this.records, list.filters, 'proposedBy');
     const request = list.request(equalityConditions(filters));
     const page =
@@ -88,13 +88,13 @@ export class DecisionsController {
   @ApiErrors('CONTENT_ERASED')
   async get(
     @Caller() caller: Caller,
-    @ClientSignal() leaving: AbortSignal,
+    @ClientSignal() signal: AbortSignal,
     @Param('id') id: string,
     @Query() { wait: seconds, asOf }: WaitQuery,
   ): Promise<DecisionResponse> {
     const read = (): Promise<Decision> => this.decisions.get(caller, id, asOf);
     return DecisionResponse.from(
-      await this.waits.waitForChange({ id, caller, seconds, leaving, read, isOpen: isDecisionOpen }),
+      await this.waits.waitForChange({ id, caller, seconds, signal: signal, read, isOpen: isDecisionOpen }),
     );
   }
 
@@ -113,11 +113,11 @@ export class DecisionsController {
   })
   async listApprovers(
     @Caller() caller: Caller,
-    @ClientSignal() leaving: AbortSignal,
+    @ClientSignal() signal: AbortSignal,
     @Param('id') id: string,
     @Query() { limit = 50, offset = 0 }: PageQuery,
   ): Promise<ApproverListResponse> {
-    return this.approvers.list(caller, id, { limit, offset }, leaving);
+    return this.approvers.list(caller, id, { limit, offset }, signal);
   }
 
   @Post('approve')

@@ -41,10 +41,10 @@ export class EntitiesController {
   @ApiRoute('List entities', 'Oldest first, a page at a time; filtered by type and by name.')
   @ApiList(EntityResponse, 'Entities in order of creation.')
   async list(
-    @ClientSignal() leaving: AbortSignal,
+    @ClientSignal() signal: AbortSignal,
     @Query() query: EntityListQuery,
   ): Promise<ListResponse<EntityResponse>> {
-    const list = await this.lists.open('entities', query, { limit: 50, order: 'asc' }, leaving);
+    const list = await this.lists.open('entities', query, { limit: 50, order: 'asc' }, signal);
     const page = await this.records.page(ENTITY, list.request(equalityConditions(list.filters)));
     return list.answer(page, EntityResponse.from);
   }
@@ -120,11 +120,11 @@ export class ClaimsController {
   @ApiRecordId(ENTITY)
   @ApiList(ClaimResponse, 'Claims in order of creation.')
   async list(
-    @ClientSignal() leaving: AbortSignal,
+    @ClientSignal() signal: AbortSignal,
     @Param('id') id: string,
     @Query() query: ClaimListQuery,
   ): Promise<ListResponse<ClaimResponse>> {
-    const list = await this.lists.open(`entities/${id}/claims`, query, { limit: 50, order: 'asc' }, leaving);
+    const list = await this.lists.open(`entities/${id}/claims`, query, { limit: 50, order: 'asc' }, signal);
     const request = list.request(equalityConditions({ entityId: id, ...list.filters }));
     return list.answer(await this.claims.list(id, request), ClaimResponse.from);
   }

@@ -144,7 +144,7 @@ export class ApprovalsController {
   @ApiErrors('CONTENT_ERASED')
   async get(
     @Caller() caller: Caller,
-    @ClientSignal() leaving: AbortSignal,
+    @ClientSignal() signal: AbortSignal,
     @Param('id') id: string,
     @Query() { wait: seconds, asOf }: WaitQuery,
   ): Promise<ExecutionResponse> {
@@ -152,7 +152,7 @@ export class ApprovalsController {
       requireFound(await this.history.find(EXECUTION, id, asOf, caller), 'execution');
     // Waiting makes sense where the next outcome depends on something other than the caller.
     const isOpen = ({ outcome }: Execution): boolean => outcome === 'pending_approval' || outcome === 'running';
-    const execution = await this.waits.waitForChange({ id, caller, seconds, leaving, read, isOpen });
+    const execution = await this.waits.waitForChange({ id, caller, seconds, signal: signal, read, isOpen });
     return { ...ExecutionResponse.from(execution), rejection: await this.approvals.rejectionOf(execution) };
   }
 

@@ -76,7 +76,7 @@ export class ExecutionRunner implements BeforeApplicationShutdown {
     return this.waits.settled({
       id: execution.id,
       seconds: this.configuration.actionTimeout / 1000 + MARGIN,
-      leaving: this.runner.stopping,
+      signal: this.runner.stopping,
       read: async () => (await this.reader.find(EXECUTION, execution.id, SYSTEM_CALLER)) ?? execution,
       isOpen: ({ outcome }) => outcome === 'running',
     });

@@ -7,7 +7,7 @@ import {
   ApiMember,
   ApiNullableText,
   ApiNullableTime,
-  type ShownAs,
+  type ResponseMapper,
   responseMapper,
 } from '../../http/openapi/response-members';
 import { sampleId } from '../../http/openapi/documentation.decorators';
@@ -51,7 +51,7 @@ export interface InsteadApproved {
 }
 
 export class DecidingPolicyResponse extends PickType(Policy, ['id', 'name', 'version', 'effect'] as const) {
-  static readonly from: ShownAs<DecidingPolicyResponse> = responseMapper(DecidingPolicyResponse);
+  static readonly from: ResponseMapper<DecidingPolicyResponse> = responseMapper(DecidingPolicyResponse);
 }
 
 const OUTCOMES =

@@ -29,10 +29,10 @@ export class ExecutionsController {
   @ApiList(ExecutionResponse, 'Executions in order of creation.')
   async list(
     @Caller() caller: Caller,
-    @ClientSignal() leaving: AbortSignal,
+    @ClientSignal() signal: AbortSignal,
     @Query() query: ExecutionListQuery,
   ): Promise<ListResponse<ExecutionResponse>> {
-    const list = await this.lists.open('executions', query, { limit: 50, order: 'asc' }, leaving);
+    const list = await this.lists.open('executions', query, { limit: 50, order: 'asc' }, signal);
     const named = await withPersonId(this.records, await withAgentId(this.records, list.filters, 'agentId'));
     const { from, to, ...filters } = named;
     const period = conditionsOf({ from, to }, { from: ['createdAt', 'atLeast'], to: ['createdAt', 'atMost'] });

@@ -71,12 +71,12 @@ export class PasskeysController {
   @ApiErrors('CONFLICT')
   async list(
     @Caller() caller: Caller,
-    @ClientSignal() leaving: AbortSignal,
+    @ClientSignal() signal: AbortSignal,
     @Param('id') id: string,
     @Query() query: ListQuery,
   ): Promise<ListResponse<PasskeyResponse>> {
     const agentId = await this.passkeys.listed(caller, id);
-    const list = await this.lists.open(`passkeys of ${agentId}`, query, { limit: 50, order: 'asc' }, leaving);
+    const list = await this.lists.open(`passkeys of ${agentId}`, query, { limit: 50, order: 'asc' }, signal);
     const request = list.request(equalityConditions({ agentId }));
     return list.answer(await this.records.page(PASSKEY, request), PasskeyResponse.from);
   }

@@ -3,10 +3,10 @@ import { promisify } from 'node:util';
 import { sign as signData } from 'node:crypto';
 import { Configuration } from '../../core/config/configuration';
 import { invalidField } from '../../core/errors/domain-error';
-import { keptSeed } from '../../core/files/private-file';
+import { persistentSeed } from '../../core/files/private-file';
 import { type ListedKey, p256Key, type P256Key } from '../../core/values/p256-key';
 import { Database } from '../../ledger/database/database';
-import { keptFile } from '../../ledger/database/kept-file';
+import { persistentFile } from '../../ledger/database/kept-file';
 import type { Execution } from '../executions/execution.entity';
 import type { JsonObject } from '../../core/json/json-value';
 import { canonicalJson } from '../../ledger/chain/canonical-json';
@@ -46,8 +46,8 @@ export class Permits implements OnModuleInit {
       new Logger('Permits').warn('PERMIT_AUDIENCES is set but PUBLIC_URL is not, so no permits are made.');
       return;
     }
-    const file = (): string => keptFile(this.configuration, this.database.location, 'permit-key');
-    const key = p256Key(permitKey ?? (await keptSeed(file(), 'permit key')));
+    const file = (): string => persistentFile(this.configuration, this.database.location, 'permit-key');
+    const key = p256Key(permitKey ?? (await persistentSeed(file(), 'permit key')));
     if (key === undefined) throw new Error(`The permit key in ${file()} is not a P-256 private key. Remove the file.`);
     this.issuing = { issuer: publicUrl, key };
   }
@@ -59,7 +59,7 @@ export class Permits implements OnModuleInit {
 
   /** The public keys by which permits are verified, the one that signs first. */
   get keys(): readonly ListedKey[] {
-    return this.issuing === null ? [] : [this.issuing.key.listed, ...this.configuration.previousPermitKeys];
+    return this.issuing === null ? [] : [this.issuing.key.jwk, ...this.configuration.previousPermitKeys];
   }
 
   /** @throws VALIDATION_ERROR for an audience for which no permits are made. */
@@ -123,7 +123,7 @@ function isPermitted({ outcome, observed }: Authorised): boolean {
 const sign = promisify(signData);
 
 /** A JWT with these claims, signed by ES256: RFC 7515 and RFC 7518. */
-async function signedPermit({ privateKey, listed }: P256Key, claims: JsonObject): Promise<string> {
+async function signedPermit({ privateKey, jwk: listed }: P256Key, claims: JsonObject): Promise<string> {
   const signed = [{ alg: 'ES256', typ: 'JWT', kid: listed.kid }, claims].map(encoded).join('.');
   const signature = await sign('sha256', Buffer.from(signed), { key: privateKey, dsaEncoding: 'ieee-p1363' });
   return `${signed}.${signature.toString('base64url')}`;

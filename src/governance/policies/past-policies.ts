@@ -72,24 +72,24 @@ export class PastPolicies {
   /**
    * Lets the work use the policies that were in force after the entry with the sequence. One set at a time: each takes as
    * much memory as the policies now in force.
-   * @param leaving aborted when nobody waits for the result any more.
+   * @param signal aborted when nobody waits for the result any more.
    * @throws UNAVAILABLE when too many uses wait, or this one has waited too long; the reason of `leaving`.
    */
   inForceAfter<Result>(
     caller: Caller,
     sequence: number,
     work: (policies: PolicySet) => Promise<Result>,
-    leaving: AbortSignal,
+    signal: AbortSignal,
   ): Promise<Result> {
     const answered = async (): Promise<Result> => {
       const inForce: Policy[] = [];
       for await (const policy of this.allAfter(sequence)) {
-        leaving.throwIfAborted();
+        signal.throwIfAborted();
         inForce.push(policy);
       }
       return work(await PolicyEvaluator.build(inForce));
     };
-    return this.gates.of('pastQuestions').run(callerKey(caller), answered, { leaving });
+    return this.gates.of('pastQuestions').run(callerKey(caller), answered, { signal: signal });
   }
 
   private async *allAfter(sequence: number): AsyncGenerator<Policy> {
@@ -101,7 +101,7 @@ export class PastPolicies {
    * The rules, and the contents of their policies.
    * @throws Error when the ledger leads to other rules than the entries name; the reason of `leaving`.
    */
-  async rules(named: readonly NamedRules[], leaving: AbortSignal): Promise<PastRuleSets> {
+  async rules(named: readonly NamedRules[], signal: AbortSignal): Promise<PastRuleSets> {
     const inForce = new Map<string, { readonly hash: string }>();
     const contents = new Map<string, { readonly hash: string }>();
     const sets: FoundRules[] = [];
@@ -111,7 +111,7 @@ export class PastPolicies {
       for await (const policy of sets.length === 0
         ? this.allAfter(upTo)
         : this.past.changes(POLICY, POLICY_ACTIONS, { after, upTo })) {
-        leaving.throwIfAborted();
+        signal.throwIfAborted();
         if (policy.status !== 'active') {
           inForce.delete(policy.id);
           continue;

@@ -31,10 +31,10 @@ export class PoliciesController {
   @ApiRoute('List policies', 'All versions.')
   @ApiList(PolicyResponse, 'Policies in order of creation.')
   async list(
-    @ClientSignal() leaving: AbortSignal,
+    @ClientSignal() signal: AbortSignal,
     @Query() query: PolicyListQuery,
   ): Promise<ListResponse<PolicyResponse>> {
-    const list = await this.lists.open('policies', query, { limit: 50, order: 'asc' }, leaving);
+    const list = await this.lists.open('policies', query, { limit: 50, order: 'asc' }, signal);
     const page = await this.records.page(POLICY, list.request(equalityConditions(list.filters)));
     return list.answer(page, PolicyResponse.from);
   }

@@ -29,12 +29,12 @@ export class PolicyComparisons implements OnApplicationShutdown {
     private readonly configuration: Configuration,
   ) {}
 
-  /** @param leaving aborted when nobody waits for the answer any more; its reason is thrown. */
-  async compare(policies: readonly PlannedPolicy[], leaving: AbortSignal): Promise<ComparedPolicies> {
-    leaving.throwIfAborted();
+  /** @param signal aborted when nobody waits for the answer any more; its reason is thrown. */
+  async compare(policies: readonly PlannedPolicy[], signal: AbortSignal): Promise<ComparedPolicies> {
+    signal.throwIfAborted();
     const parts = this.partsOf(policies);
     // A process only runs JavaScript; the sources may be uncompiled, as in tests.
-    return existsSync(PROGRAM) ? this.inProcess(parts, leaving) : inline(parts);
+    return existsSync(PROGRAM) ? this.inProcess(parts, signal) : inline(parts);
   }
 
   onApplicationShutdown(): void {
@@ -49,7 +49,7 @@ export class PolicyComparisons implements OnApplicationShutdown {
     yield { timeout: this.configuration.planTimeout };
   }
 
-  private async inProcess(parts: AsyncIterable<ComparisonPart>, leaving: AbortSignal): Promise<ComparedPolicies> {
+  private async inProcess(parts: AsyncIterable<ComparisonPart>, signal: AbortSignal): Promise<ComparedPolicies> {
     const child = fork(PROGRAM, {
       env: {},
       execArgv: MEMORY,
@@ -60,12 +60,12 @@ export class PolicyComparisons implements OnApplicationShutdown {
     const { planTimeout } = this.configuration;
     const late = AbortSignal.timeout(2 * planTimeout + GRACE);
     try {
-      const answer = once(child, 'message', { signal: AbortSignal.any([leaving, late]) });
+      const answer = once(child, 'message', { signal: AbortSignal.any([signal, late]) });
       const answered = answer.then(([compared]) => compared as ComparedPolicies);
       const ended = once(child, 'exit').then(() => nothingFound('The plan needed too much memory.'));
-      return await Promise.race([answered, ended, send(parts, child, leaving).then(() => answered)]);
+      return await Promise.race([answered, ended, send(parts, child, signal).then(() => answered)]);
     } catch (error) {
-      leaving.throwIfAborted();
+      signal.throwIfAborted();
       if (!late.aborted) throw error;
       return nothingFound(`The plan took longer than PLAN_TIMEOUT allows (${planTimeout} ms).`);
     } finally {
@@ -79,11 +79,11 @@ function nothingFound(reason: string): ComparedPolicies {
   return { effects: [], reason, shadowed: [], warnings: [] };
 }
 
-async function send(parts: AsyncIterable<ComparisonPart>, child: ChildProcess, leaving: AbortSignal): Promise<void> {
+async function send(parts: AsyncIterable<ComparisonPart>, child: ChildProcess, signal: AbortSignal): Promise<void> {
   const turn = new TimeSlice();
   for await (const part of parts) {
     if (turn.isOver) await turn.next();
-    leaving.throwIfAborted();
+    signal.throwIfAborted();
     await new Promise<void>((resolve) => child.send(part, () => resolve()));
   }
 }

@@ -34,10 +34,10 @@ export class PolicySetsController {
   @ApiErrors('CONFLICT')
   async plan(
     @Caller() caller: Caller,
-    @ClientSignal() leaving: AbortSignal,
+    @ClientSignal() signal: AbortSignal,
     @Body() body: PlanPoliciesRequest,
   ): Promise<PolicyPlanResponse> {
-    return this.sets.plan(caller, body, leaving);
+    return this.sets.plan(caller, body, signal);
   }
 
   @Post('apply')
@@ -52,9 +52,9 @@ export class PolicySetsController {
   @ApiErrors('PRECONDITION_FAILED')
   async apply(
     @Caller() caller: Caller,
-    @ClientSignal() leaving: AbortSignal,
+    @ClientSignal() signal: AbortSignal,
     @Body() body: ApplyPoliciesRequest,
   ): Promise<AppliedPoliciesResponse> {
-    return this.sets.apply(caller, body, leaving);
+    return this.sets.apply(caller, body, signal);
   }
 }

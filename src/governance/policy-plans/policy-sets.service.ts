@@ -54,18 +54,18 @@ export class PolicySetsService {
    * @throws VALIDATION_ERROR when a version exists with other content, or a test names an agent that does not exist;
    * PERMISSION_DENIED when the caller may only ask tests for its own agent; CONFLICT when the set is larger than
    * the limits; UNAVAILABLE when another plan, or replay, of the caller is already waiting; the reason of `leaving`.
-   * @param leaving aborted when nobody waits for the plan any more.
+   * @param signal aborted when nobody waits for the plan any more.
    */
-  async plan(caller: Caller, request: PlanPoliciesRequest, leaving: AbortSignal): Promise<PolicyPlanResponse> {
+  async plan(caller: Caller, request: PlanPoliciesRequest, signal: AbortSignal): Promise<PolicyPlanResponse> {
     // Entered before anything is read: many large plans would read and hold a lot.
-    const compared = (): ReturnType<typeof this.compared> => this.compared(caller, request, leaving);
-    const { planned, answer } = await this.gates.of('plans').run(callerKey(caller), compared, { leaving });
+    const compared = (): ReturnType<typeof this.compared> => this.compared(caller, request, signal);
+    const { planned, answer } = await this.gates.of('plans').run(callerKey(caller), compared, { signal: signal });
     const { replay } = request;
     if (replay === undefined) return answer;
     // Plans without replay do not wait for it.
     const replayed = (): Promise<PolicyReplayResponse> =>
-      this.replays.run(caller, replayPeriod(replay), planned, leaving);
-    return { ...answer, replay: await this.gates.of('replays').run(callerKey(caller), replayed, { leaving }) };
+      this.replays.run(caller, replayPeriod(replay), planned, signal);
+    return { ...answer, replay: await this.gates.of('replays').run(callerKey(caller), replayed, { signal: signal }) };
   }
 
   /**
@@ -73,7 +73,7 @@ export class PolicySetsService {
    * version exists with other content; CONFLICT when the set is larger than the limits; UNAVAILABLE when too many
    * others are being applied.
    */
-  async apply(caller: Caller, request: ApplyPoliciesRequest, leaving: AbortSignal): Promise<AppliedPoliciesResponse> {
+  async apply(caller: Caller, request: ApplyPoliciesRequest, signal: AbortSignal): Promise<AppliedPoliciesResponse> {
     const { base, prune = false } = request;
     const policies = request.policies.map((policy) => contentOf(policy, this.configuration.requiredApprovals));
     // What takes many reads is done outside the ledger's commands.
@@ -91,7 +91,7 @@ export class PolicySetsService {
     await this.activePolicies.catchUp();
     // The command refuses another base, or repeats its answer to the same Idempotency-Key: neither takes long.
     if (!this.isInForce(base)) return applied();
-    return this.gates.of('applications').run(callerKey(caller), applied, { leaving });
+    return this.gates.of('applications').run(callerKey(caller), applied, { signal: signal });
   }
 
   private isInForce(base: string): boolean {
@@ -101,7 +101,7 @@ export class PolicySetsService {
   private async compared(
     caller: Caller,
     { policies, prune = false, tests }: PlanPoliciesRequest,
-    leaving: AbortSignal,
+    signal: AbortSignal,
   ): Promise<{ readonly planned: readonly PlannedPolicy[]; readonly answer: PolicyPlanResponse }> {
     const wanted = policies.map((policy) => contentOf(policy, this.configuration.requiredApprovals));
     const asked = tests === undefined ? null : await this.tests.asked(caller, tests);
@@ -111,14 +111,14 @@ export class PolicySetsService {
     const { changes, faults: differences } = await policyChanges({ policies: wanted, prune }, stored, (versions) =>
       this.records.allAmong(POLICY, ['name', 'version'], versions),
     );
-    leaving.throwIfAborted();
+    signal.throwIfAborted();
     const faults = [...differences, ...(asked?.faults ?? [])];
     if (faults.length > 0) throw invalid(faults);
     this.activePolicies.requireRoom(changes);
     const planned = await plannedPolicies(stored, changes);
     const target = planned.filter(({ isAfter }) => isAfter);
     const results = asked === null ? null : await this.tests.results(tests ?? [], asked, target);
-    const compared = await this.comparisons.compare(planned, leaving);
+    const compared = await this.comparisons.compare(planned, signal);
     const warnings = [...(await this.warningsOn(changes)), ...compared.warnings];
     const answer = {
       base,

@@ -62,13 +62,13 @@ export class Replays {
    * Newest first, each for the agent as it was then.
    * @param caller only executions that it may read are included.
    * @param planned the policies in force before and after.
-   * @param leaving aborted when nobody waits for the result any more; its reason is thrown.
+   * @param signal aborted when nobody waits for the result any more; its reason is thrown.
    */
   async run(
     caller: Caller,
     period: ReplayPeriod,
     planned: readonly PlannedPolicy[],
-    leaving: AbortSignal,
+    signal: AbortSignal,
   ): Promise<PolicyReplayResponse> {
     const { replayLimit } = this.configuration;
     const end = performance.now() + LONGEST;
@@ -81,7 +81,7 @@ export class Replays {
     const conditions = conditionsOf(period, { from: ['createdAt', 'atLeast'], to: ['createdAt', 'atMost'] });
     const range = { conditions, order: 'desc', position: null, atOnce: CHUNK } as const;
     for await (const chunk of this.records.columns(EXECUTION, ASKED, range, caller)) {
-      leaving.throwIfAborted();
+      signal.throwIfAborted();
       for await (const execution of yieldBetween(chunk)) {
         if (executions >= replayLimit || performance.now() > end)
           return { executions, changed, skipped, cut: true, examples };

@@ -21,7 +21,7 @@ export function MomentField(field: FieldText<string | number>): PropertyDecorato
     { type: 'string', nullable: true },
   ];
   return applyDecorators(
-    ReadAs((given) => parseTimestampOrDate(given) ?? given),
+    ReadAs((text) => parseTimestampOrDate(text) ?? text),
     Field({ rule: momentFault, schema: { anyOf } }, { ...field, optional: true }),
   );
 }

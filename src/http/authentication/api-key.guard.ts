@@ -30,7 +30,7 @@ export class ApiKeyGuard implements CanActivate {
     }
     const identity = this.authentication.identify(request);
     return identity instanceof Promise
-      ? identity.then((found) => this.admit(request, found))
+      ? identity.then((identity) => this.admit(request, identity))
       : this.admit(request, identity);
   }
 

@@ -63,10 +63,10 @@ export class Authentication {
    */
   identify(request: ServiceRequest): Identity | null | Promise<Identity | null> {
     if (request.identity !== undefined) return request.identity;
-    const found = this.find(request);
-    if (found instanceof Promise) return found.then((identity) => (request.identity = identity));
-    request.identity = found;
-    return found;
+    const identity = this.find(request);
+    if (identity instanceof Promise) return identity.then((identity) => (request.identity = identity));
+    request.identity = identity;
+    return identity;
   }
 
   /** Whether a signature has to be verified to identify the sender. */

@@ -60,11 +60,11 @@ export class BodyReader {
     const weight = most + Math.min(mostListedValues, most / 2) * BYTES_OF_A_VALUE;
     const gate = this.gates.of('bodies');
     const who = request.client;
-    const leaving = new AbortController();
-    const onCut = (): void => leaving.abort(cutBody());
+    const signal = new AbortController();
+    const onCut = (): void => signal.abort(cutBody());
     request.once('error', onCut);
     try {
-      const pass = gate.tryEnter(who, weight) ?? (await gate.enter(who, { weight, leaving: leaving.signal }));
+      const pass = gate.tryEnter(who, weight) ?? (await gate.enter(who, { weight, signal: signal.signal }));
       holdUntilAnswered(request, pass);
       return pass;
     } finally {

@@ -43,9 +43,9 @@ describe('scanJson', () => {
       ),
     }));
     fc.assert(
-      fc.property(value, fc.constantFrom(undefined, 2), (given, indent) => {
-        const found = scanJson(JSON.stringify(given, undefined, indent)).map(({ field }) => field);
-        expect([...new Set(found)]).toEqual([...new Set(faultyPaths(given))]);
+      fc.property(value, fc.constantFrom(undefined, 2), (value, indent) => {
+        const fields = scanJson(JSON.stringify(value, undefined, indent)).map(({ field }) => field);
+        expect([...new Set(fields)]).toEqual([...new Set(faultyPaths(value))]);
       }),
       { numRuns: 300 },
     );
@@ -140,7 +140,7 @@ describe('parseJsonBody', () => {
   it.each(['"\\u0000"', '12345678901234567', '1e999', '{"__proto__":1}', '"[\\\\\\"[", 1e999'])(
     'finds what cannot be returned, wherever it is in a long text: %s',
     (fault) => {
-      const body = (found: string): Buffer => Buffer.from(`{"a":["${'x'.repeat(100_000)}",${found},1]}`);
+      const body = (token: string): Buffer => Buffer.from(`{"a":["${'x'.repeat(100_000)}",${token},1]}`);
       expect(parseJsonBody(body(fault)).faults).toHaveLength(1);
       expect(parseJsonBody(body('"[[[[[[[[\\"[[[[["')).faults).toEqual([]);
     },

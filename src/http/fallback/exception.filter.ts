@@ -14,7 +14,7 @@ const CODE_OF_STATUS: ReadonlyMap<number, ErrorCode> = new Map(
 );
 
 /** Converts whatever was thrown to an error of ours; undefined if it is unforeseen. */
-function knownError(thrown: unknown): DomainError | undefined {
+function domainErrorOf(thrown: unknown): DomainError | undefined {
   if (thrown instanceof DomainError) return thrown;
   // The ledger reports its own failures; this is a read that found the database unreachable.
   if (thrown instanceof DatabaseFault) {
@@ -74,7 +74,7 @@ export class AllExceptionsFilter implements ExceptionFilter {
   private answer(thrown: unknown, host: ArgumentsHost): void {
     const [request, response] = host.getArgs<Exchange>();
     leaveGates(request);
-    const error = knownError(thrown) ?? INTERNAL_ERROR;
+    const error = domainErrorOf(thrown) ?? INTERNAL_ERROR;
     if (error === INTERNAL_ERROR) {
       this.logger.error({ msg: 'Unforeseen error', err: thrown });
     } else if (thrown instanceof DatabaseFault) {

@@ -27,12 +27,12 @@ export class FallbackController implements OnModuleInit {
   onModuleInit(): void {
     const { router } = this.host.httpAdapter.getInstance<Application>();
     const layers = (router as unknown as { readonly stack: readonly RouteLayer[] }).stack;
-    const answering = layers.filter((layer) => layer.route !== undefined);
-    const last = answering.at(-1);
+    const routes = layers.filter((layer) => layer.route !== undefined);
+    const last = routes.at(-1);
     if (last?.route?.path !== `/${EVERY_PATH}`) {
       throw new Error('A module was imported after HttpModule, so its routes could not be reached. Import it before.');
     }
-    this.routes = answering.slice(0, -1);
+    this.routes = routes.slice(0, -1);
   }
 
   @All(EVERY_PATH)

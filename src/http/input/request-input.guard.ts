@@ -7,7 +7,7 @@ import { leavingSignal } from '../responses/response-end';
 import { answersWait } from '../responses/json-adapter';
 import { BodyReader, discarded, isBodyToCome } from '../body/body-reader';
 import type { JsonBody } from '../body/json-body';
-import { shownKey } from '../body/json-scanner';
+import { printableKey } from '../body/json-scanner';
 import { Gates, holdUntilAnswered } from '../gates';
 import { routeNotFound, type TakenPart } from '../request/routes';
 import type { Exchange, ServiceRequest } from '../request/service-request';
@@ -64,7 +64,7 @@ export class RequestInputGuard implements CanActivate {
     if (!request.traits.isList) return true;
     const { client } = request;
     const lists = this.gates.of('lists');
-    const wait = (): Promise<Pass> => lists.enter(client, { leaving: leavingSignal(request, response) });
+    const wait = (): Promise<Pass> => lists.enter(client, { signal: leavingSignal(request, response) });
     holdUntilAnswered(request, lists.tryEnter(client) ?? (await wait()));
     return true;
   }
@@ -87,9 +87,9 @@ export class RequestInputGuard implements CanActivate {
     const { dto: bodyDto } = traits.body;
     const queryRead = queryDto === null ? request.query : reader.read(queryDto, request.query, 'query.');
     const bodyRead = bodyDto === null ? members : reader.read(bodyDto, members, '');
-    const take = (taken: object, given: object): true => {
+    const take = (part: object, input: object): true => {
       if (faults.length + reader.faults.length > 0) throw invalid(together(faults, reader.faults));
-      Object.assign(request, { query: taken, body: given });
+      Object.assign(request, { query: part, body: input });
       return true;
     };
     return queryRead instanceof Promise || bodyRead instanceof Promise
@@ -99,9 +99,9 @@ export class RequestInputGuard implements CanActivate {
 }
 
 /** What is known to be faulty is not reported again, for example as missing. */
-function together(known: readonly FieldFault[], found: readonly FieldFault[]): FieldFault[] {
-  const blamed = new Set(known.map(({ field }) => field));
-  return [...known, ...found.filter(({ field }) => !blamed.has(field))];
+function together(first: readonly FieldFault[], second: readonly FieldFault[]): FieldFault[] {
+  const blamed = new Set(first.map(({ field }) => field));
+  return [...first, ...second.filter(({ field }) => !blamed.has(field))];
 }
 
 type MaybeLater = boolean | Promise<boolean>;
@@ -143,8 +143,8 @@ function idempotencyKeyFaults(request: ServiceRequest): readonly FieldFault[] {
 }
 
 /** Names that the route does not know, unless its handler takes a whole DTO: `DtoReader` reports those. */
-function unknownNames(names: Iterable<string>, taken: TakenPart, path: string, message: string): FieldFault[] {
-  if (taken.isWhole) return [];
-  const unknown = Array.from(names).filter((name) => !taken.names.has(name));
-  return unknown.slice(0, MOST_FAULTS).map((name) => ({ field: `${path}${shownKey(name)}`, message }));
+function unknownNames(names: Iterable<string>, part: TakenPart, path: string, message: string): FieldFault[] {
+  if (part.isWhole) return [];
+  const unknown = Array.from(names).filter((name) => !part.names.has(name));
+  return unknown.slice(0, MOST_FAULTS).map((name) => ({ field: `${path}${printableKey(name)}`, message }));
 }

@@ -25,8 +25,8 @@ describe('Lists', () => {
       total: null,
       totalOf: null,
     });
-    const asked = (await lists.open('things', { limit: 3, offset: 4, order: 'desc' }, DEFAULTS)).request([]);
-    expect(asked).toMatchObject({ limit: 3, offset: 4, order: 'desc' });
+    const request = (await lists.open('things', { limit: 3, offset: 4, order: 'desc' }, DEFAULTS)).request([]);
+    expect(request).toMatchObject({ limit: 3, offset: 4, order: 'desc' });
   });
 
   it('opens the next page where the previous one ended, with its total, order and filters', async () => {

@@ -36,20 +36,20 @@ export class Lists {
 
   /**
    * `name` distinguishes this list's cursors from those of others. Throws VALIDATION_ERROR for another list's cursor.
-   * @param leaving from `@ClientLeft()`: reading ends with the client or its key.
+   * @param signal from `@ClientLeft()`: reading ends with the client or its key.
    */
   async open<Query extends ListQuery>(
     name: string,
     query: Query,
     defaults: ListDefaults,
-    leaving?: AbortSignal,
+    signal?: AbortSignal,
   ): Promise<OpenList<Filters<Query>>> {
     const { limit = defaults.limit, offset, order, cursor, ...filters } = query;
     const start =
       cursor === undefined
         ? { list: name, filters, order: order ?? defaults.order, position: null, total: null, totalOf: null }
         : await this.continued(name, cursor, { offset, order, ...filters });
-    return new OpenList(this.seals, start, { limit, offset: offset ?? 0, signal: leaving });
+    return new OpenList(this.seals, start, { limit, offset: offset ?? 0, signal: signal });
   }
 
   private async continued(name: string, cursor: string, others: object): Promise<ListPlace> {

@@ -3,7 +3,7 @@ import { isNativeError } from 'node:util/types';
 import { createRequire } from 'node:module';
 import type * as pretty from 'pino-pretty';
 import { type Configuration, secretsOf } from '../../core/config/configuration';
-import { shownText } from '../../core/values/printable-text';
+import { printableText } from '../../core/values/printable-text';
 import { maskKeys } from './key-mask';
 
 /** Where every log line is written; used only by `ApplicationLogger` and `RequestLog`. */
@@ -20,7 +20,7 @@ export function createLog(configuration: Configuration, stream: DestinationStrea
       serializers: { err: serializeError, error: serializeError },
       formatters: { level: (level) => ({ level }) },
       // JSON may leave characters unescaped that act on a terminal; the line feed at the end is the line's own.
-      hooks: { streamWrite: (line) => `${shownText(withoutKeys(line).slice(0, -1))}\n` },
+      hooks: { streamWrite: (line) => `${printableText(withoutKeys(line).slice(0, -1))}\n` },
     },
     stream,
   );

@@ -130,8 +130,8 @@ describe('LoggingModule', () => {
     const ids = ['r-1', 'r-2', 'r-3'];
     await Promise.all(ids.map((id) => request(url).get(`/things/${id}/slowly`).set('X-Request-Id', id).expect(200)));
     await settled();
-    const found = lines.filter(({ context }) => context === 'ThingsController');
-    expect(found.map(({ msg }) => msg).sort()).toEqual(ids.map((id) => `found ${id}`));
+    const logged = lines.filter(({ context }) => context === 'ThingsController');
+    expect(logged.map(({ msg }) => msg).sort()).toEqual(ids.map((id) => `found ${id}`));
     expect(
       lines
         .filter(({ context }) => context === undefined)
@@ -148,8 +148,8 @@ describe('LoggingModule', () => {
     for (const traceparent of [`00-${traceId}-${'b'.repeat(16)}-01`, 'not one'])
       await request(url).get('/things/7').set('traceparent', traceparent).expect(200);
     await settled();
-    const ended = lines.filter(({ context }) => context === undefined);
-    expect(ended.map((line) => line['traceId'])).toEqual([traceId, undefined]);
+    const requests = lines.filter(({ context }) => context === undefined);
+    expect(requests.map((line) => line['traceId'])).toEqual([traceId, undefined]);
   });
 
   it('reports no status for a request whose client left', async () => {

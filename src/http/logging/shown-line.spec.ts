@@ -36,10 +36,10 @@ describe('a log line', () => {
       const file = join(folder, `${name}.log`);
       const log = createLog(CONFIGURATION, readableLines(openSync(file, 'w')));
       log.info(...lineOf(HOSTILE));
-      const shown = readFileSync(file, 'utf8');
-      expect(shown).toContain('VALID');
-      expect(shown).not.toMatch(/^\s*VALID/m);
-      expect(shown.replaceAll('\n', '')).not.toMatch(ACTING);
+      const text = readFileSync(file, 'utf8');
+      expect(text).toContain('VALID');
+      expect(text).not.toMatch(/^\s*VALID/m);
+      expect(text.replaceAll('\n', '')).not.toMatch(ACTING);
     });
 
     it('keeps the lines of stack traces', () => {

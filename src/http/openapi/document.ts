@@ -250,8 +250,8 @@ function completeRequestBody(
   if (examples === undefined) {
     media.example = usual;
   } else {
-    const named = Object.entries(examples).map(([name, different]) => [name, { value: { ...usual, ...different } }]);
-    media.examples = Object.fromEntries(named) as Record<string, { value: Example }>;
+    const entries = Object.entries(examples).map(([name, different]) => [name, { value: { ...usual, ...different } }]);
+    media.examples = Object.fromEntries(entries) as Record<string, { value: Example }>;
   }
 }
 

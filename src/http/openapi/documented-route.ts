@@ -118,13 +118,13 @@ export function addErrorResponses(
   shared: ResponsesObject,
 ): void {
   for (const [status, ofStatus] of byStatus(codes)) {
-    const known = responses[status] as ResponseObject | undefined;
+    const response = responses[status] as ResponseObject | undefined;
     const [code, ...others] = ofStatus;
-    if (known === undefined && code !== undefined && others.length === 0) {
+    if (response === undefined && code !== undefined && others.length === 0) {
       shared[code] ??= errorResponse(ofStatus);
       responses[status] = { $ref: `#/components/responses/${code}` };
     } else {
-      responses[status] = errorResponse(ofStatus, known);
+      responses[status] = errorResponse(ofStatus, response);
     }
   }
 }
@@ -138,26 +138,26 @@ function byStatus(codes: Iterable<AnyErrorCode>): Map<string, AnyErrorCode[]> {
   return groups;
 }
 
-function errorResponse(codes: readonly AnyErrorCode[], known?: ResponseObject): ResponseObject {
-  const media = known?.content?.[JSON_TYPE];
+function errorResponse(codes: readonly AnyErrorCode[], response?: ResponseObject): ResponseObject {
+  const media = response?.content?.[JSON_TYPE];
   const examples = Object.fromEntries(codes.map((code) => [code, { value: example(code) }]));
   const content: ContentObject = {
     [JSON_TYPE]: { schema: schemaOf(codes, media?.schema), examples: { ...media?.examples, ...examples } },
   };
   return {
-    description: known?.description ?? codes.map((code) => errorRow(code).meaning).join(' '),
+    description: response?.description ?? codes.map((code) => errorRow(code).meaning).join(' '),
     content,
-    headers: { ...known?.headers, ...errorHeaders(codes), ...COMMON_HEADER_REFERENCES },
+    headers: { ...response?.headers, ...errorHeaders(codes), ...COMMON_HEADER_REFERENCES },
   };
 }
 
 /** The schemas of the codes, in addition to the one that answers of that status have anyway. */
 function schemaOf(
   codes: readonly AnyErrorCode[],
-  known?: SchemaObject | ReferenceObject,
+  schema?: SchemaObject | ReferenceObject,
 ): SchemaObject | ReferenceObject {
   const errors = codes.map((code) => ({ $ref: `#/components/schemas/${errorSchemaName(code)}` }));
-  const [only, ...others] = [...(known === undefined ? [] : [known]), ...errors];
+  const [only, ...others] = [...(schema === undefined ? [] : [schema]), ...errors];
   return only !== undefined && others.length === 0
     ? only
     : { anyOf: [only, ...others].filter((schema) => schema !== undefined) };

@@ -51,9 +51,9 @@ export class OpenApiController {
   @SetRouteMetadata({ isUncounted: true })
   @Header('Cache-Control', FOR_EVERYBODY)
   file(@Req() { path }: Request): StreamableFile {
-    const found = UI_FILES.get(path.replaceAll(/^\/|\/$/g, ''));
-    if (found === undefined) throw routeNotFound();
-    return staticFile(found);
+    const file = UI_FILES.get(path.replaceAll(/^\/|\/$/g, ''));
+    if (file === undefined) throw routeNotFound();
+    return staticFile(file);
   }
 
   /** Public like the document, but counted. */

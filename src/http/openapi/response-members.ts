@@ -63,16 +63,16 @@ export function ApiNullableChoice(
 }
 
 /** Makes an answer of a record. */
-export type ShownAs<Answer> = (this: void, record: Answer) => Answer;
+export type ResponseMapper<Answer> = (this: void, record: Answer) => Answer;
 
 /** Shows of a record what the class of the answer declares, in that order, and nothing else: it may hold secrets. */
-export function responseMapper<Answer extends object>(answer: Type<Answer>): ShownAs<Answer> {
+export function responseMapper<Answer extends object>(answer: Type<Answer>): ResponseMapper<Answer> {
   let names: readonly (keyof Answer)[] | null = null;
   return (record) => {
     names ??= declaredIn(answer);
-    const shown: Partial<Answer> = {};
-    for (const name of names) if (record[name] !== undefined) shown[name] = record[name];
-    return shown as Answer;
+    const members: Partial<Answer> = {};
+    for (const name of names) if (record[name] !== undefined) members[name] = record[name];
+    return members as Answer;
   };
 }
 

@@ -51,7 +51,7 @@ export class AppThrottlerGuard extends ThrottlerGuard {
     if (!(identity instanceof Promise)) return this.count(request, response, identity);
     // Nobody can be looked up now, neither in the database nor at the issuer of a token. A public route answers
     // nevertheless; for any other, the next guard asks again and reports the failure.
-    return identity.catch(() => null).then((found) => this.count(request, response, found));
+    return identity.catch(() => null).then((caller) => this.count(request, response, caller));
   }
 
   /** Without a promise where the count is in memory: one for each request would cost more than the count. */

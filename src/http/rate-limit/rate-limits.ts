@@ -58,8 +58,9 @@ export class FixedWindows {
 
   /** @param now milliseconds since 1970. */
   hit(client: string, requests: number, now = Date.now()): RateWindow {
-    const known = this.current.get(client) ?? this.previous.get(client);
-    const window = known !== undefined && this.isOpen(known, now) ? known : this.open(client, now);
+    const currentWindow = this.current.get(client) ?? this.previous.get(client);
+    const window =
+      currentWindow !== undefined && this.isOpen(currentWindow, now) ? currentWindow : this.open(client, now);
     window.hits += requests;
     return window;
   }

@@ -16,13 +16,13 @@ const VISIBLE_ID = /^[\x21-\x7e]{1,128}$/;
 
 /** Gives the request its id, which is echoed, and notes who sent it and in which trace, before anything can fail. */
 export function noteArrival(request: ServiceRequest, response: Response, next: NextFunction): void {
-  const { 'x-request-id': asked } = request.headers;
+  const { 'x-request-id': id } = request.headers;
   // The id is logged, returned and audited, where a key must never appear.
   const isShowing =
-    typeof asked === 'string' &&
-    SECRET_HEADERS.some((name) => headerValues(request, name).some((secret) => shows(asked, secret)));
+    typeof id === 'string' &&
+    SECRET_HEADERS.some((name) => headerValues(request, name).some((secret) => shows(id, secret)));
   const usable = STANDARD_PATH.test(request.url) ? VISIBLE_ID : USABLE_ID;
-  request.id = requestIdFor(isShowing ? undefined : asked, usable);
+  request.id = requestIdFor(isShowing ? undefined : id, usable);
   response.setHeader('X-Request-Id', request.id);
   stripPorts(request.headers);
   request.address = addressOf(request);
@@ -36,8 +36,9 @@ export function headerValues({ rawHeaders, headers }: IncomingMessage, name: str
   const values: string[] = [];
   // Names and values alternate. Most names differ in length.
   for (let index = 0; headers[name] !== undefined && index < rawHeaders.length; index += 2) {
-    const given = rawHeaders[index] ?? '';
-    if (given.length === name.length && given.toLowerCase() === name) values.push(rawHeaders[index + 1] ?? '');
+    const headerName = rawHeaders[index] ?? '';
+    if (headerName.length === name.length && headerName.toLowerCase() === name)
+      values.push(rawHeaders[index + 1] ?? '');
   }
   return values;
 }
@@ -51,8 +52,8 @@ function shows(text: string, secret: string): boolean {
 }
 
 /** The id a client asked for if it is usable, otherwise a new one. */
-export function requestIdFor(asked: string | string[] | undefined, usable = USABLE_ID): string {
-  return typeof asked === 'string' && usable.test(asked) ? asked : randomUUID();
+export function requestIdFor(id: string | string[] | undefined, usable = USABLE_ID): string {
+  return typeof id === 'string' && usable.test(id) ? id : randomUUID();
 }
 
 const GROUPS_IN_A_SITE = 4;

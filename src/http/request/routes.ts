@@ -100,8 +100,8 @@ export function marksOf(target: object): Partial<RouteMetadata> {
 /** Marks a route, or every route of a controller. */
 export function SetRouteMetadata(marks: Partial<RouteMetadata>): MethodDecorator & ClassDecorator {
   return (target: object, _name?: string | symbol, method?: PropertyDescriptor): void => {
-    const marked = (method?.value ?? target) as object;
-    Reflect.defineMetadata(MARKS, { ...(Reflect.getOwnMetadata(MARKS, marked) as object), ...marks }, marked);
+    const handler = (method?.value ?? target) as object;
+    Reflect.defineMetadata(MARKS, { ...(Reflect.getOwnMetadata(MARKS, handler) as object), ...marks }, handler);
   };
 }
 
@@ -127,10 +127,10 @@ function opensTo(scopes: RouteScopes): MethodDecorator & ClassDecorator {
 
 /** Otherwise the first of two contradictory decorators would win unnoticed. */
 function refuseSecondMark(target: object, name?: string | symbol, method?: PropertyDescriptor): void {
-  const marked = (method?.value ?? target) as Type;
-  const own = Reflect.getOwnMetadata(MARKS, marked) as Partial<RouteMetadata> | undefined;
+  const controller = (method?.value ?? target) as Type;
+  const own = Reflect.getOwnMetadata(MARKS, controller) as Partial<RouteMetadata> | undefined;
   if (own?.scopes === undefined) return;
-  const place = name === undefined ? marked.name : `${target.constructor.name}.${String(name)}`;
+  const place = name === undefined ? controller.name : `${target.constructor.name}.${String(name)}`;
   throw new Error(`${place} says twice who may call it: keep one of @RequiresScope('…'), @AnyScope() and @Public().`);
 }
 
@@ -161,12 +161,12 @@ export const ApiErrors = (...codes: readonly AnyErrorCode[]): MethodDecorator & 
 /** A parameter of a handler that is read from a header, and described in the API document. */
 export function HeaderParameter(header: TakenHeader): ParameterDecorator {
   const { name, description, read } = header;
-  const taken = createParamDecorator((_data: unknown, context: ExecutionContext) => {
+  const decorator = createParamDecorator((_data: unknown, context: ExecutionContext) => {
     const [{ headers }] = context.getArgs<[Request]>();
     return read(headers[name.toLowerCase()] as string | undefined);
   });
   return (target, method, index) => {
-    taken()(target, method, index);
+    decorator()(target, method, index);
     const handler = method === undefined ? undefined : Object.getOwnPropertyDescriptor(target, method);
     if (method === undefined || handler === undefined) return;
     const headers = [...(marksOf(handler.value as object).headers ?? []), header];
@@ -235,8 +235,8 @@ export function routeTraits(context: ExecutionContext): RouteTraits {
 }
 
 /** Template such as `/api/v1/entities/:id`; null when no route has the path. */
-export function routeTemplate({ route: reached }: Request): string | null {
-  const route = reached as { readonly path?: unknown } | undefined;
+export function routeTemplate({ route: matchedRoute }: Request): string | null {
+  const route = matchedRoute as { readonly path?: unknown } | undefined;
   const template = typeof route?.path === 'string' ? route.path : '*';
   return template.includes('*') ? null : template;
 }
@@ -271,10 +271,10 @@ function takenPart(controller: Type, handler: Handler, part: RouteParamtypes): T
   >;
   const types = (Reflect.getMetadata('design:paramtypes', controller.prototype as object, handler.name) ??
     []) as readonly (Type | undefined)[];
-  const taken = Object.keys(all).filter((key) => key.startsWith(`${part}:`));
-  const names = new Set(taken.map((key) => all[key]?.data).filter((data) => typeof data === 'string'));
-  const whole = taken.find((key) => typeof all[key]?.data !== 'string');
+  const keys = Object.keys(all).filter((key) => key.startsWith(`${part}:`));
+  const names = new Set(keys.map((key) => all[key]?.data).filter((data) => typeof data === 'string'));
+  const whole = keys.find((key) => typeof all[key]?.data !== 'string');
   const type = whole === undefined ? undefined : types[Number(whole.slice(whole.indexOf(':') + 1))];
   const dto = type === undefined || PLAIN.has(type) ? null : type;
-  return { isTaken: taken.length > 0, isWhole: whole !== undefined, names, dto };
+  return { isTaken: keys.length > 0, isWhole: whole !== undefined, names, dto };
 }

@@ -30,17 +30,17 @@ export function staleCallerError({ refusal, expiresAt }: Caller): DomainError | 
  * its agent ends or is suspended. Its reason is the error to throw; if the client has left, nobody reads it.
  */
 export function leavingSignal(...[{ caller }, response]: Exchange): AbortSignal {
-  const leaving = new AbortController();
+  const signal = new AbortController();
   const check = (): void => {
     const end = caller === undefined ? null : staleCallerError(caller);
-    if (end !== null) leaving.abort(end);
+    if (end !== null) signal.abort(end);
   };
   const timer = setInterval(check, INTERVAL).unref();
   onAnswerOver(response, () => {
     clearInterval(timer);
-    if (!response.writableFinished) leaving.abort(unavailable('The client has left.'));
+    if (!response.writableFinished) signal.abort(unavailable('The client has left.'));
   });
-  return leaving.signal;
+  return signal.signal;
 }
 
 /** The signal of {@link leavingSignal}, as a parameter of a handler. */

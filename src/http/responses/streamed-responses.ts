@@ -13,7 +13,7 @@ const logger = new Logger('Export');
 export interface Receiver {
   /** The address of the client. */
   readonly address: string | null;
-  readonly leaving: AbortSignal;
+  readonly signal: AbortSignal;
 }
 
 /** Long answers, sent as they are read: few at a time, however slow their clients are. */
@@ -30,7 +30,7 @@ export class StreamedAnswers {
    * @throws UNAVAILABLE when too many streams, or too many of one client, are running.
    */
   async open<Opened extends { readonly stream: Readable }>(
-    { address, leaving }: Receiver,
+    { address, signal: leaving }: Receiver,
     prepare: () => Promise<Opened>,
   ): Promise<Opened> {
     const pass = await this.gates.of('exports').enter(countedClient(address ?? ''));

@@ -198,13 +198,13 @@ export class ConnectionLimiter {
   }
 
   private oldestIdleOfLargest(): readonly [Socket, Holder] | undefined {
-    let found: readonly [Socket, Holder] | undefined;
+    let oldest: readonly [Socket, Holder] | undefined;
     for (const holder of this.holders.values()) {
-      if (holder.connections.size <= (found?.[1].connections.size ?? 0)) continue;
+      if (holder.connections.size <= (oldest?.[1].connections.size ?? 0)) continue;
       const idle = this.oldestIdleOf(holder);
-      if (idle !== undefined) found = [idle, holder];
+      if (idle !== undefined) oldest = [idle, holder];
     }
-    return found;
+    return oldest;
   }
 
   private oldestIdleOf({ connections }: Holder): Socket | undefined {

@@ -4,13 +4,13 @@ import type { Configuration } from '../../core/config/configuration';
 import { DtoReader } from './dto';
 import { OptionalText, RequiredText } from './fields';
 
-class Named {
+class NamedThing {
   @RequiredText({ max: 5, normalise: (text) => text.normalize('NFC') })
   name!: string;
 }
 
 /** A class as a module may have it, with decorators of class-validator and class-transformer next to ours. */
-class Invitation extends Named {
+class Invitation extends NamedThing {
   @IsEmail()
   @Transform(({ value }: { value: unknown }) => String(value).toLowerCase())
   address!: string;
@@ -26,17 +26,17 @@ class Invitation extends Named {
 describe('DtoReader', () => {
   async function read(
     type: new () => object,
-    given: object,
+    input: object,
   ): Promise<{ readonly dto: object; readonly faults: readonly object[] }> {
     const reader = new DtoReader({} as Configuration);
-    const dto = await reader.read(type, given, '');
+    const dto = await reader.read(type, input, '');
     return { dto, faults: reader.faults };
   }
 
   it('makes an instance of the declared members, and none of what is left out', async () => {
-    const { dto, faults } = await read(Named, { name: 'e\u0301' });
+    const { dto, faults } = await read(NamedThing, { name: 'e\u0301' });
     expect([dto, faults]).toEqual([{ name: '\u00e9' }, []]);
-    expect(dto).toBeInstanceOf(Named);
+    expect(dto).toBeInstanceOf(NamedThing);
   });
 
   it('keeps the rules of class-validator and class-transformer that a class has', async () => {

@@ -11,7 +11,7 @@ import {
 import type { Configuration } from '../../core/config/configuration';
 import { yieldBetween } from '../../core/concurrency/time-slice';
 import { type FieldFault, MOST_FAULTS } from '../../core/errors/domain-error';
-import { shownKey } from '../body/json-scanner';
+import { printableKey } from '../body/json-scanner';
 import { faultsAt, isObject, type MemberRule } from './shapes';
 
 /** Checks a member of a DTO. `name` distinguishes the rule from others on the same member. */
@@ -83,9 +83,9 @@ interface Declaration {
 const declarations = new WeakMap<Type, Declaration>();
 
 function declared(type: Type): Declaration {
-  const known = declarations.get(type) ?? readDeclaration(type);
-  declarations.set(type, known);
-  return known;
+  const declaration = declarations.get(type) ?? readDeclaration(type);
+  declarations.set(type, declaration);
+  return declaration;
 }
 
 function readDeclaration(type: Type): Declaration {
@@ -115,28 +115,28 @@ export class DtoReader {
   constructor(private readonly configuration: Configuration) {}
 
   /** `path` goes before the names of members: `query.`, or `policies[3].` in a list. */
-  read(type: Type, given: object, path: string): object | Promise<object> {
+  read(type: Type, input: object, path: string): object | Promise<object> {
     const { optional, members, wholeRules } = declared(type);
-    if (Object.keys(given).length > 0 || optional.size < members.size) return this.readMembers(type, given, path);
+    if (Object.keys(input).length > 0 || optional.size < members.size) return this.readMembers(type, input, path);
     // Most requests have no query: validating nothing would take as long as reading a record.
     for (const rule of wholeRules) this.noteWhole(rule({}, this.configuration), path);
     return new type() as object;
   }
 
-  private async readMembers(type: Type, given: object, path: string): Promise<object> {
+  private async readMembers(type: Type, input: object, path: string): Promise<object> {
     const { optional, members, nested, lists, wholeRules } = declared(type);
-    this.noteUnknown(given, members, path);
+    this.noteUnknown(input, members, path);
     const plain: Record<string, unknown> = {};
     const contents: Record<string, unknown> = {};
     for (const name of members) {
-      const value = Object.hasOwn(given, name) ? (given as Readonly<Record<string, unknown>>)[name] : undefined;
+      const value = Object.hasOwn(input, name) ? (input as Readonly<Record<string, unknown>>)[name] : undefined;
       if (value === undefined || (value === null && optional.has(name))) continue;
       // class-transformer would copy lists and objects, which takes quadratic time, and drop keys such as `constructor`.
       const isContent = typeof value === 'object' && value !== null && !nested.has(name);
       (isContent ? contents : plain)[name] = value;
     }
-    const known = { ...plain, ...contents };
-    for (const rule of wholeRules) this.noteWhole(rule(known, this.configuration), path);
+    const memberValues = { ...plain, ...contents };
+    for (const rule of wholeRules) this.noteWhole(rule(memberValues, this.configuration), path);
     for (const { member, item, maxItems } of lists) {
       const items = contents[member];
       if (!Array.isArray(items) || items.length > maxItems) continue;
@@ -157,11 +157,12 @@ export class DtoReader {
     return read;
   }
 
-  private noteUnknown(given: object, members: ReadonlySet<string>, path: string): void {
-    const unknown = Object.keys(given).filter((name) => !members.has(name));
+  private noteUnknown(input: object, members: ReadonlySet<string>, path: string): void {
+    const unknown = Object.keys(input).filter((name) => !members.has(name));
     if (unknown.length === 0) return;
     const message = `is not known here; known are ${[...members].join(', ')}`;
-    for (const name of unknown.slice(0, MOST_FAULTS)) this.faults.push({ field: `${path}${shownKey(name)}`, message });
+    for (const name of unknown.slice(0, MOST_FAULTS))
+      this.faults.push({ field: `${path}${printableKey(name)}`, message });
   }
 
   /** Rules for a whole query name its fields in full. */

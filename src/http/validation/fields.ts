@@ -83,7 +83,7 @@ export function OneOf(values: readonly string[], field: ChoiceText & Presence): 
 }
 
 const TIMESTAMP: Shape = { rule: timestampFault, schema: { type: 'string', format: 'date-time' } };
-const InUtc = ReadAs((given) => parseTimestamp(given) ?? given);
+const InUtc = ReadAs((text) => parseTimestamp(text) ?? text);
 
 /** An RFC 3339 time with a zone; the DTO holds it in UTC with milliseconds. */
 export function TimestampField(field: FieldText<string> & Presence): PropertyDecorator {

@@ -31,7 +31,7 @@ export interface Presence {
   readonly optional?: boolean;
 }
 
-interface ShownField<Example> extends Pick<FieldText<Example>, 'description' | 'example'> {
+interface DocumentedField<Example> extends Pick<FieldText<Example>, 'description' | 'example'> {
   readonly nullable?: true;
 }
 
@@ -39,9 +39,9 @@ interface ShownField<Example> extends Pick<FieldText<Example>, 'description' | '
  * What the API document shows of a field, without members only needed for validation. The default is put into words: given
  * in the schema, client generators would make the member always present.
  */
-export function fieldSchema<Example>(field: FieldText<Example> & Presence): ShownField<Example> {
-  const { example, default: taken, optional = false } = field;
-  const words = taken === undefined ? [] : [`Default: \`${JSON.stringify(taken)}\`.`];
+export function fieldSchema<Example>(field: FieldText<Example> & Presence): DocumentedField<Example> {
+  const { example, default: defaultValue, optional = false } = field;
+  const words = defaultValue === undefined ? [] : [`Default: \`${JSON.stringify(defaultValue)}\`.`];
   const description = [...(field.description === undefined ? [] : [field.description]), ...words].join(' ');
   return {
     ...(description !== '' && { description }),
@@ -135,8 +135,8 @@ export function choiceShape(
   values: readonly string[],
   { enumName, optional = false }: ChoiceText & Presence = { optional: true },
 ): Shape {
-  const named = { enum: [...values], ...(enumName !== undefined && { enumName }) };
-  const schema = optional ? { type: 'string', enum: [...values, null] } : named;
+  const enumSchema = { enum: [...values], ...(enumName !== undefined && { enumName }) };
+  const schema = optional ? { type: 'string', enum: [...values, null] } : enumSchema;
   return { rule: (value) => oneOfFault(value, values), schema };
 }
 
@@ -203,7 +203,7 @@ type ShapeMember = Shape & Presence;
 /** @param together finds what is wrong with the combination of the members. */
 export function objectShape(
   members: Readonly<Record<string, ShapeMember>>,
-  together: (given: Members) => readonly FaultInside[] = () => [],
+  together: (members: Members) => readonly FaultInside[] = () => [],
 ): Shape {
   const all = Object.entries(members);
   const names = Object.keys(members);
@@ -214,8 +214,9 @@ export function objectShape(
     const others = Object.keys(value).filter((name) => !names.includes(name));
     const faults: FaultInside[] = others.slice(0, MOST_FAULTS).map((name) => ({ at: stepTo(name), message: unknown }));
     for (const [name, member] of all) {
-      const given = Object.hasOwn(value, name) ? (value[name] ?? undefined) : undefined;
-      if (given !== undefined || member.optional !== true) faults.push(...faultsAt(`.${name}`, member.rule, given));
+      const memberValue = Object.hasOwn(value, name) ? (value[name] ?? undefined) : undefined;
+      if (memberValue !== undefined || member.optional !== true)
+        faults.push(...faultsAt(`.${name}`, member.rule, memberValue));
     }
     return [...faults, ...together(value)];
   };
@@ -231,7 +232,7 @@ export function member({ rule, schema }: Shape, field: FieldText & Presence): Sh
 
 /** What a rule finds in the value at a path. */
 export function faultsAt(at: string, rule: MemberRule, value: unknown): readonly FaultInside[] {
-  const found = rule(value) ?? [];
-  if (typeof found === 'string') return [{ at, message: found }];
-  return found.map((fault) => ({ ...fault, at: `${at}${fault.at}` }));
+  const faults = rule(value) ?? [];
+  if (typeof faults === 'string') return [{ at, message: faults }];
+  return faults.map((fault) => ({ ...fault, at: `${at}${fault.at}` }));
 }

@@ -18,7 +18,7 @@ interface Settlement<Row> {
   readonly isOpen: (row: Row) => boolean;
   readonly seconds: number;
   /** Aborted when nobody waits for it any more: its client has left, or is no longer admitted. */
-  readonly leaving: AbortSignal;
+  readonly signal: AbortSignal;
 }
 
 /** What a request waits for. */
@@ -32,7 +32,7 @@ interface Wait<Row> extends Omit<Settlement<Row>, 'seconds'> {
 const MAX_ENTRIES = 1_000;
 
 /** The records that the entries after one sequence, up to another, name. */
-interface NamedRecords {
+interface RecordNames {
   readonly after: number;
   readonly upTo: number;
   readonly ids: Promise<ReadonlySet<string>>;
@@ -44,7 +44,7 @@ interface NamedRecords {
  */
 @Injectable()
 export class RecordWaiter {
-  private latest: NamedRecords | null = null;
+  private latest: RecordNames | null = null;
 
   constructor(
     private readonly ledger: LedgerService,
@@ -59,7 +59,7 @@ export class RecordWaiter {
    * @throws UNAUTHORIZED or PERMISSION_DENIED when the caller's key or token ends meanwhile, or its agent is suspended.
    */
   async waitForChange<Row>(wait: Wait<Row>): Promise<Row> {
-    const { caller, seconds, leaving, read, isOpen } = wait;
+    const { caller, seconds, signal: leaving, read, isOpen } = wait;
     const { sequence } = this.ledger.head;
     const row = await read();
     if (seconds === undefined || !isOpen(row)) return row;
@@ -80,7 +80,7 @@ export class RecordWaiter {
    * against the limit.
    */
   async settled<Row>(settlement: Settlement<Row>): Promise<Row> {
-    const { seconds, leaving, read } = settlement;
+    const { seconds, signal: leaving, read } = settlement;
     const { sequence } = this.ledger.head;
     return this.changed({ row: await read(), sequence }, settlement, seconds, [leaving]);
   }
@@ -104,7 +104,7 @@ export class RecordWaiter {
     try {
       let { row, sequence } = first;
       for (let isLast = false; isOpen(row) && !isLast;) {
-        await this.ledger.beyond(sequence, over.signal);
+        await this.ledger.waitBeyond(sequence, over.signal);
         isLast = over.signal.aborted;
         const after = sequence;
         ({ sequence } = this.ledger.head);

@@ -86,19 +86,19 @@ describe('Canonical JSON', () => {
         }),
       ),
     })).value;
-    const inOrder = (given: JsonValue, compare: (one: string, other: string) => number): JsonValue => {
-      if (typeof given !== 'object' || given === null) return given;
-      if (Array.isArray(given)) return given.map((item: JsonValue) => inOrder(item, compare));
-      const members = Object.entries(given).sort(([one], [other]) => compare(one, other));
+    const inOrder = (value: JsonValue, compare: (one: string, other: string) => number): JsonValue => {
+      if (typeof value !== 'object' || value === null) return value;
+      if (Array.isArray(value)) return value.map((item: JsonValue) => inOrder(item, compare));
+      const members = Object.entries(value).sort(([one], [other]) => compare(one, other));
       return Object.fromEntries(members.map(([name, member]) => [name, inOrder(member, compare)]));
     };
     const ascending = (one: string, other: string): number => (one < other ? -1 : 1);
     fc.assert(
-      fc.property(value, (given) => {
-        const expected = canonicalize(given);
-        expect(canonicalJson(given)).toBe(expected);
-        expect(canonicalJson(inOrder(given, ascending))).toBe(expected);
-        expect(canonicalJson(inOrder(given, (one, other) => ascending(other, one)))).toBe(expected);
+      fc.property(value, (sample) => {
+        const expected = canonicalize(sample);
+        expect(canonicalJson(sample)).toBe(expected);
+        expect(canonicalJson(inOrder(sample, ascending))).toBe(expected);
+        expect(canonicalJson(inOrder(sample, (one, other) => ascending(other, one)))).toBe(expected);
       }),
     );
   });

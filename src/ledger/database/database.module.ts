@@ -80,10 +80,10 @@ function contributedCheck(
   schema: SchemaContribution,
 ): Opening['check'] {
   const conditions = provided(discovery).filter((instance) => instance instanceof StartCondition);
-  return async (found) => {
-    await refuseReplacedTables(found, schema);
-    for (const condition of conditions) await condition.check(configuration, found);
-    for (const condition of conditions) await condition.accepted(found);
+  return async (database) => {
+    await refuseReplacedTables(database, schema);
+    for (const condition of conditions) await condition.check(configuration, database);
+    for (const condition of conditions) await condition.accepted(database);
   };
 }
 

@@ -23,7 +23,7 @@ export interface Dialect {
    * Lists what statements find under these names, each with its `type`: `table`, `filtered` for a table of which row
    * security hides rows, or another word for a view and the like. The result may have other names, too.
    */
-  readonly found: (names: readonly string[]) => { readonly sql: string; readonly parameters: readonly string[] };
+  readonly query: (names: readonly string[]) => { readonly sql: string; readonly parameters: readonly string[] };
   /** Starts a reading transaction with a consistent snapshot as of its first statement. */
   readonly beginReading: string;
   /** Selects the time of the database as `now`, in milliseconds; null if the machine's clock is used. */

@@ -1,7 +1,7 @@
 import { getMetadataArgsStorage } from 'typeorm';
 import type { Dialect } from './dialect';
 import type { SqlSessions } from './sql-connection';
-import type { FoundDatabase, SchemaContribution } from './start-condition';
+import type { OpenedDatabase, SchemaContribution } from './start-condition';
 
 /** Something that has the name of a table but may not show its rows: a view, or a table with row security. */
 export interface ReplacedTable {
@@ -16,7 +16,7 @@ export interface ReplacedTable {
  * @throws if there is such a table.
  */
 export async function refuseReplacedTables(
-  { connection, dialect, location }: FoundDatabase,
+  { connection, dialect, location }: OpenedDatabase,
   schema: SchemaContribution,
 ): Promise<void> {
   const replaced = connection === null ? [] : await replacedTables(connection, dialect, schema);
@@ -33,11 +33,11 @@ export async function replacedTables(
   const names = getMetadataArgsStorage()
     .filterTables([...schema.tables])
     .flatMap(({ name = [] }) => name);
-  const { sql, parameters } = dialect.found(names);
-  const found = await connection.all<ReplacedTable>(sql, parameters);
+  const { sql, parameters } = dialect.query(names);
+  const rows = await connection.all<ReplacedTable>(sql, parameters);
   // SQLite finds tables by names in any case.
   const tables = new Set(names.map((name) => name.toLowerCase()));
-  return found.filter(({ name, type }) => type !== 'table' && tables.has(name.toLowerCase()));
+  return rows.filter(({ name, type }) => type !== 'table' && tables.has(name.toLowerCase()));
 }
 
 function faultOf({ name, type }: ReplacedTable): string {

@@ -10,7 +10,7 @@ const USUAL_FOLDER = 'data';
  * @param location of the database: its file, or its URL without a password.
  * @param name of the file, without its ending; that of the database by default.
  */
-export function keptFile(
+export function persistentFile(
   { database, checkpointFolder }: Pick<Configuration, 'database' | 'checkpointFolder'>,
   location: string,
   ending: string,

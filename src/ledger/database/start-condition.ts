@@ -14,7 +14,7 @@ export class SchemaContribution {
 }
 
 /** A database as found at start: nothing has been migrated or written yet. */
-export interface FoundDatabase {
+export interface OpenedDatabase {
   readonly location: string;
   readonly dialect: Dialect;
   /** Null if there is no file yet. */
@@ -24,14 +24,14 @@ export interface FoundDatabase {
 /** What is needed to open a database. `check` throws for one that must stay as it was found. */
 export interface Opening {
   readonly schema: SchemaContribution;
-  readonly check: (found: FoundDatabase) => Promise<void>;
+  readonly check: (database: OpenedDatabase) => Promise<void>;
 }
 
 /** Checked before any migration. Provided as a value; the database module finds it before it opens anything. */
 export class StartCondition {
   /** @param accepted called when no condition has refused the database, right before it is migrated. */
   constructor(
-    readonly check: (configuration: Configuration, found: FoundDatabase) => Promise<void>,
-    readonly accepted: (found: FoundDatabase) => Promise<void> = () => Promise.resolve(),
+    readonly check: (configuration: Configuration, database: OpenedDatabase) => Promise<void>,
+    readonly accepted: (database: OpenedDatabase) => Promise<void> = () => Promise.resolve(),
   ) {}
 }

@@ -101,12 +101,12 @@ const COLUMNS = ['sequence', 'effectSequence', 'schemaVersion', ...UNMOVED] as c
 /**
  * Why nothing may be appended after the head record, phrased as the end of a sentence; null when it is sound.
  * @param head as it was read: a column may hold anything.
- * @param known the previous position, as far as this process has written or read it; null if it is not known.
+ * @param expected the previous position, as far as this process has written or read it; null if it is not known.
  */
-export function headFault(head: LedgerPosition | undefined, known: LedgerPosition | null): string | null {
+export function headFault(head: LedgerPosition | undefined, expected: LedgerPosition | null): string | null {
   if (head === undefined) return 'is gone';
   // The usual case: nobody has written since, and what is known was sound.
-  if (known !== null && COLUMNS.every((column) => head[column] === known[column])) return null;
+  if (expected !== null && COLUMNS.every((column) => head[column] === expected[column])) return null;
   const { sequence, hash, timestamp, lastUlid, effectSequence, frontier } = head;
   if (head.schemaVersion !== SCHEMA_VERSION)
     return `says that another version of the service has migrated the database (schema ${head.schemaVersion}, this one knows ${SCHEMA_VERSION}); start that version`;
@@ -116,14 +116,14 @@ export function headFault(head: LedgerPosition | undefined, known: LedgerPositio
   if (!isUlid(lastUlid)) return 'has no last identifier';
   if (!isCount(effectSequence) || effectSequence > sequence) return 'has no sequence of the last effect';
   if (!isTreeOf(sequence, frontier)) return `has no tree of the size ${sequence}`;
-  return known === null ? null : changeSince(known, head);
+  return expected === null ? null : changeSince(expected, head);
 }
 
-function changeSince(known: LedgerPosition, head: LedgerPosition): string | null {
-  if (head.sequence < known.sequence) return `went back from entry ${known.sequence} to entry ${head.sequence}`;
-  if (head.sequence > known.sequence) return null;
-  const changed = UNMOVED.find((column) => head[column] !== known[column]);
-  return changed === undefined ? null : `has a different ${changed} than entry ${known.sequence} left in it`;
+function changeSince(expected: LedgerPosition, head: LedgerPosition): string | null {
+  if (head.sequence < expected.sequence) return `went back from entry ${expected.sequence} to entry ${head.sequence}`;
+  if (head.sequence > expected.sequence) return null;
+  const changed = UNMOVED.find((column) => head[column] !== expected[column]);
+  return changed === undefined ? null : `has a different ${changed} than entry ${expected.sequence} left in it`;
 }
 
 function isCount(value: unknown): value is number {

@@ -78,13 +78,13 @@ export class LedgerClock {
   }
 
   private async readDatabaseTime(connection: Pick<SqlConnection, 'all'>, sql: string): Promise<void> {
-    const asked = Date.now();
+    const start = Date.now();
     const [row] = await connection.all<{ now: number }>(sql);
-    const answered = Date.now();
-    if (row === undefined || answered - asked > SLOWEST_ANSWER)
+    const end = Date.now();
+    if (row === undefined || end - start > SLOWEST_ANSWER)
       throw new DatabaseFault('unavailable', 'CLOCK', 'The database took too long to return its time.');
-    this.ahead = row.now - answered;
-    this.take({ clock: answered, steady: row.now });
+    this.ahead = row.now - end;
+    this.take({ clock: end, steady: row.now });
   }
 
   private take(reading: ClockReading): void {

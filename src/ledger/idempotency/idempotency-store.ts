@@ -33,11 +33,11 @@ const idempotencyKeySql = oncePerDialect((dialect) => ({
 export const KEPT_FOR = 24 * 60 * 60 * 1000;
 
 /** A key without its answer. */
-export type KnownKey = Omit<IdempotencyKey, 'answer' | 'subjects'>;
+export type StoredKey = Omit<IdempotencyKey, 'answer' | 'subjects'>;
 
 /** The answers for the keys that the commands of a batch carry, from the database and from the batch itself. */
 export class IdempotencyStore {
-  private readonly known = new Map<string, KnownKey>();
+  private readonly keys = new Map<string, StoredKey>();
   /** Those of the batch itself. */
   readonly added = new Map<string, IdempotencyKey>();
   /** Characters of the answers that it holds. */
@@ -52,20 +52,20 @@ export class IdempotencyStore {
   async prefetch(writes: readonly IdempotentWrite[]): Promise<void> {
     const ids = new Set(writes.map(({ id }) => id));
     const { select } = idempotencyKeySql(this.dialect);
-    const rows = await this.connection.all<KnownKey>(select, [arraysOfOne(ids)]);
-    for (const row of rows) this.known.set(row.id, row);
+    const rows = await this.connection.all<StoredKey>(select, [arraysOfOne(ids)]);
+    for (const row of rows) this.keys.set(row.id, row);
   }
 
   /** @param now the ledger's time: a key is free again after 24 hours. */
-  find({ id }: IdempotentWrite, now: string): KnownKey | undefined {
-    const key = this.known.get(id);
+  find({ id }: IdempotentWrite, now: string): StoredKey | undefined {
+    const key = this.keys.get(id);
     return key === undefined || key.createdAt <= expiredAt(now) ? undefined : key;
   }
 
   /** The encoded result of a write that was found. */
-  async answerOf({ id }: KnownKey): Promise<string> {
-    const kept = this.added.get(id) ?? (await this.connection.all<{ answer: string }>(SELECT_ANSWER, [id]))[0];
-    const answer = kept?.answer ?? '';
+  async answerOf({ id }: StoredKey): Promise<string> {
+    const stored = this.added.get(id) ?? (await this.connection.all<{ answer: string }>(SELECT_ANSWER, [id]))[0];
+    const answer = stored?.answer ?? '';
     this.size += answer.length;
     return answer;
   }
@@ -81,7 +81,7 @@ export class IdempotencyStore {
     createdAt: string,
   ): void {
     const key = { id, contentHash, subjects: arraysOfOne(subjects), answer, createdAt };
-    this.known.set(id, key);
+    this.keys.set(id, key);
     this.added.set(id, key);
     this.size += answer.length;
   }
@@ -93,7 +93,7 @@ export class IdempotencyStore {
   proof(now: string): CommitProof {
     const id = newSalt();
     this.keep({ id, contentHash: '' }, '', [], now);
-    return { sql: SELECT_CREATED_AT, parameters: [id], found: now };
+    return { sql: SELECT_CREATED_AT, parameters: [id], actual: now };
   }
 
   /**
@@ -114,8 +114,8 @@ export class IdempotencyStore {
 export function forgetAnswers(dialect: Dialect, ids: readonly string[]): SqlStatement {
   const id = dialect.jsonAt(0, { name: 'id', type: 'text' });
   const erased = `SELECT ${id} FROM ${dialect.jsonElements('$1')}`;
-  const shown = `SELECT 1 FROM ${dialect.jsonElements('"subjects"')} WHERE (${id}) IN (${erased})`;
-  return { sql: `DELETE FROM "${TABLE}" WHERE EXISTS (${shown})`, parameters: [arraysOfOne(ids)] };
+  const subjectSql = `SELECT 1 FROM ${dialect.jsonElements('"subjects"')} WHERE (${id}) IN (${erased})`;
+  return { sql: `DELETE FROM "${TABLE}" WHERE EXISTS (${subjectSql})`, parameters: [arraysOfOne(ids)] };
 }
 
 /** ISO 8601: what was created then or earlier has expired. */
@@ -135,9 +135,9 @@ interface StoredAnswer {
 }
 
 /** Of a write: of what it recorded, and of what it returned or named in its refusal without recording anything about it. */
-export function shownSubjects(recorded: Iterable<string>, returned: unknown): Set<string> {
-  const shown = returned instanceof Refusal ? returned.error.extras.decisionId : idOf(returned);
-  return new Set(shown === undefined ? recorded : [...recorded, shown]);
+export function responseSubjects(recorded: Iterable<string>, returned: unknown): Set<string> {
+  const subject = returned instanceof Refusal ? returned.error.extras.decisionId : idOf(returned);
+  return new Set(subject === undefined ? recorded : [...recorded, subject]);
 }
 
 function idOf(returned: unknown): string | undefined {

@@ -21,7 +21,7 @@ export function inclusionRanges(index: number, size: number): LeafRange[] {
  */
 export function consistencyRanges(from: number, to: number): LeafRange[] {
   if (from === 0) return [];
-  const { reached, passed } = descent(from - 1, to, ({ end }) => end === from);
+  const { leaf: reached, passed } = descent(from - 1, to, ({ end }) => end === from);
   // Whoever checks the proof knows the root of the earlier tree.
   return reached.begin > 0 ? [reached, ...passed] : passed;
 }
@@ -31,18 +31,18 @@ export function descent(
   index: number,
   size: number,
   isReached: (subtree: LeafRange) => boolean,
-): { readonly reached: LeafRange; readonly passed: LeafRange[] } {
+): { readonly leaf: LeafRange; readonly passed: LeafRange[] } {
   const passed: LeafRange[] = [];
-  let reached: LeafRange = { begin: 0, end: size };
-  while (!isReached(reached)) {
-    const { begin, end } = reached;
+  let leaf: LeafRange = { begin: 0, end: size };
+  while (!isReached(leaf)) {
+    const { begin, end } = leaf;
     const middle = begin + largestPowerBelow(end - begin);
     const left = { begin, end: middle };
     const right = { begin: middle, end };
     passed.unshift(index < middle ? right : left);
-    reached = index < middle ? left : right;
+    leaf = index < middle ? left : right;
   }
-  return { reached, passed };
+  return { leaf: leaf, passed };
 }
 
 /** The largest power of two that is less than the number, which is at least 2. */

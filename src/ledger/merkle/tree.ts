@@ -48,9 +48,9 @@ export interface TreeNode {
 export const KEPT_LEVELS = 8;
 
 /** How many subtrees are kept of so many leaves. */
-export function keptSubtrees(size: number): number {
+export function storedSubtreeCount(size: number): number {
   const complete = Math.floor(size / 2 ** KEPT_LEVELS);
-  return complete === 0 ? 0 : complete + keptSubtrees(complete);
+  return complete === 0 ? 0 : complete + storedSubtreeCount(complete);
 }
 
 const SIZE = /^(0|[1-9]\d{0,15})$/;

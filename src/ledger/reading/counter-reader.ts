@@ -34,14 +34,14 @@ export class CounterReader {
       arraysOfOne(counters),
     ]);
     const values = new Map(rows.map(({ name, value }) => [name, value]));
-    const counted = (name: string): number => values.get(name) ?? 0;
-    return { entries: counted(''), records: counters.map(counted) };
+    const countOf = (name: string): number => values.get(name) ?? 0;
+    return { entries: countOf(''), records: counters.map(countOf) };
   }
 
   /** @internal The values of sums, in this order; undefined for one that is not kept yet. */
   async sums(keys: readonly SumKey[]): Promise<readonly (string | undefined)[]> {
     const { points, dialect } = this.database;
-    const asked = keys.map((key) => sumAsked(dialect, key));
-    return (await runRowQueries<StoredSum>(points, asked)).map(([kept]) => kept?.value);
+    const queries = keys.map((key) => sumAsked(dialect, key));
+    return (await runRowQueries<StoredSum>(points, queries)).map(([kept]) => kept?.value);
   }
 }

@@ -98,13 +98,13 @@ export class EntryReader {
 
   async page(request: PageRequest): Promise<Page<ParsedListedEntry>> {
     const page = await this.reader.pageOf(LISTED, request);
-    return { ...page, rows: (page.rows as unknown as ListedEntry[]).map(answeredListedEntry) };
+    return { ...page, rows: (page.rows as unknown as ListedEntry[]).map(parseListedEntry) };
   }
 
   find(sequence: number): Promise<ParsedEntry | undefined> {
     return this.database.readAlone(async () => {
       const [entry] = await this.database.points.all<StoredEntry>(SELECT_ENTRY, [sequence]);
-      return entry === undefined ? undefined : answeredEntry(entry);
+      return entry === undefined ? undefined : parseEntry(entry);
     });
   }
 
@@ -145,12 +145,12 @@ export type ParsedEntry = ParsedListedEntry &
   Pick<StoredEntry, 'detailsSalt' | 'stateSalt'> & { readonly state: JsonObject | null };
 
 /** Throws SyntaxError if the details, which somebody may have altered, are not JSON. */
-function answeredListedEntry(entry: ListedEntry): ParsedListedEntry {
+function parseListedEntry(entry: ListedEntry): ParsedListedEntry {
   return { ...entry, details: JSON.parse(entry.details) as JsonObject | null };
 }
 
 /** Throws SyntaxError if details or state, which somebody may have altered, are not JSON. */
-export function answeredEntry(entry: StoredEntry): ParsedEntry {
+export function parseEntry(entry: StoredEntry): ParsedEntry {
   const state = entry.state === null ? null : (JSON.parse(entry.state) as JsonObject);
-  return { ...entry, ...answeredListedEntry(entry), state };
+  return { ...entry, ...parseListedEntry(entry), state };
 }

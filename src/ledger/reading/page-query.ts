@@ -187,7 +187,7 @@ export function pageQuery(
 ): SqlStatement {
   const parameters = new Parameters();
   const rows = new WhereClause(source, request.conditions, dialect, parameters);
-  const total = knownTotalSql(source, request, parameters) ?? countSql(rows, countedAtOnce);
+  const total = storedTotalSql(source, request, parameters) ?? countSql(rows, countedAtOnce);
   const [direction, beyond] = request.order === 'asc' ? ['ASC', '>'] : ['DESC', '<'];
   const { position } = request;
   const from = position === null ? rows.sql() : rows.sql(`${rows.order} ${beyond} ${parameters.add(position)}`);
@@ -214,7 +214,7 @@ function columnsSql({ table, columns, longColumns }: PageSource, mostBytes: numb
 }
 
 /** Null: no counter has this total. */
-function knownTotalSql(source: PageSource, request: PageRequest, parameters: Parameters): string | null {
+function storedTotalSql(source: PageSource, request: PageRequest, parameters: Parameters): string | null {
   if (request.total !== null) return parameters.add(request.total);
   if (source.isLedger && request.conditions.length === 0) return HEAD;
   const name = counterFor(source, request.conditions);

@@ -5,7 +5,7 @@ import type { RecordCodec } from '../records/record-codec';
 import { arraysOfOne } from '../records/statements';
 
 /** By value: a row, or what will be one, for which the others do not wait. */
-type FoundRows = ReadonlyMap<string, GovernedRow | undefined | Promise<GovernedRow | undefined>>;
+type RowsByKey = ReadonlyMap<string, GovernedRow | undefined | Promise<GovernedRow | undefined>>;
 
 /**
  * Reads single records by a unique column. A read that finds nothing under way is sent at once; those that arrive
@@ -14,7 +14,7 @@ type FoundRows = ReadonlyMap<string, GovernedRow | undefined | Promise<GovernedR
  */
 export class PointReader {
   /** By table and column. */
-  private readonly reads = new Map<string, SingleFlight<string, FoundRows>>();
+  private readonly reads = new Map<string, SingleFlight<string, RowsByKey>>();
 
   constructor(private readonly database: Pick<Database, 'points' | 'readAlone'>) {}
 
@@ -26,17 +26,17 @@ export class PointReader {
   }
 
   /** Small rows in one statement; each large one is the promise of its own read. */
-  private async readAmong(codec: RecordCodec, column: string, wanted: ReadonlySet<string>): Promise<FoundRows> {
-    const found = new Map<string, GovernedRow | undefined | Promise<GovernedRow | undefined>>();
-    const values = [...wanted];
+  private async readAmong(codec: RecordCodec, column: string, keys: ReadonlySet<string>): Promise<RowsByKey> {
+    const rows = new Map<string, GovernedRow | undefined | Promise<GovernedRow | undefined>>();
+    const values = [...keys];
     const [only = ''] = values;
-    if (values.length === 1) return found.set(only, await this.readAlone(codec, column, only));
+    if (values.length === 1) return rows.set(only, await this.readAlone(codec, column, only));
     for (const row of await this.database.points.all(codec.selectSmallAmong([column]), [arraysOfOne(values)])) {
       const value = String(row[column]);
       const read = (): Promise<GovernedRow | undefined> => this.readAlone(codec, column, value);
-      found.set(value, codec.isLarge(row) ? this.database.readAlone(read) : codec.decode(row));
+      rows.set(value, codec.isLarge(row) ? this.database.readAlone(read) : codec.decode(row));
     }
-    return found;
+    return rows;
   }
 
   private async readAlone(codec: RecordCodec, column: string, value: string): Promise<GovernedRow | undefined> {

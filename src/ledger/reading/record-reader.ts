@@ -54,16 +54,16 @@ export class RecordReader {
 
   /** @param viewer who reads: required for kinds whose records not everybody may see. */
   find<Row extends GovernedRow>(kind: RecordKind<Row>, id: string, viewer?: Viewer): Promise<Row | undefined> {
-    const found = this.points.find(this.catalog.codec(kind), 'id', id) as Promise<Row | undefined>;
-    return kind.visibility === undefined ? found : found.then((row) => visibleTo(viewer, kind, row));
+    const row = this.points.find(this.catalog.codec(kind), 'id', id) as Promise<Row | undefined>;
+    return kind.visibility === undefined ? row : row.then((row) => visibleTo(viewer, kind, row));
   }
 
   /** Without reading the record if it is large. */
   async exists(kind: AnyRecordKind, id: string): Promise<boolean> {
     visibilityOf(kind, undefined);
     const sql = this.catalog.codec(kind).selectSmallAmong(['id']);
-    const found = await this.database.points.all(sql, [arraysOfOne([id])]);
-    return found.length > 0;
+    const rows = await this.database.points.all(sql, [arraysOfOne([id])]);
+    return rows.length > 0;
   }
 
   /** By the columns of one of the kind's unique keys. */
@@ -102,12 +102,12 @@ export class RecordReader {
     visibilityOf(kind, undefined);
     const codec = this.catalog.codec(kind);
     const sql = codec.selectAmong(columns);
-    const found: Row[] = [];
+    const rows: Row[] = [];
     for (let start = 0; start < keys.length; start += READ_AT_ONCE) {
       const some = JSON.stringify(keys.slice(start, start + READ_AT_ONCE));
-      for (const row of await this.database.points.all(sql, [some])) found.push(codec.decode(row) as Row);
+      for (const row of await this.database.points.all(sql, [some])) rows.push(codec.decode(row) as Row);
     }
-    return found;
+    return rows;
   }
 
   /**
@@ -167,10 +167,10 @@ export class RecordReader {
   async pageOf(source: PageSource, request: PageRequest): Promise<Page<SqlRow>> {
     const { limit } = request;
     const mostBytes = shareOf(limit);
-    const listed = await this.read(source, { mostBytes, ...request });
+    const page = await this.read(source, { mostBytes, ...request });
     request.signal?.throwIfAborted();
-    const sizes = listed.rows.map((row) => Number(row[SIZE_COLUMN]));
-    if (sizes.every((size) => size <= mostBytes)) return this.cut(source, request, listed);
+    const sizes = page.rows.map((row) => Number(row[SIZE_COLUMN]));
+    if (sizes.every((size) => size <= mostBytes)) return this.cut(source, request, page);
     const fitting = { ...request, limit: rowsThatFit(sizes.slice(0, limit)) };
     return this.cut(source, fitting, await this.read(source, { ...fitting, mostBytes: ANY_SIZE }));
   }
@@ -193,8 +193,8 @@ export class RecordReader {
     request: PageRequest,
     { rows, total, upTo }: ListedRows,
   ): Promise<Page<SqlRow>> {
-    const { limit, conditions, signal: leaving } = request;
-    const list = { source, conditions, upTo, leaving };
+    const { limit, conditions, signal: signal } = request;
+    const list = { source, conditions, upTo, leaving: signal };
     return {
       rows: rows.slice(0, limit),
       total: total ?? (await totalInChunks(this.database, list, this.countedAtOnce)),

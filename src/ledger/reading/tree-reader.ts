@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Database } from '../database/database';
-import { keptSubtrees, leafHash, TreeFrontier, type TreeHash, type TreeNode, treeOf } from '../merkle/tree';
+import { storedSubtreeCount, leafHash, TreeFrontier, type TreeHash, type TreeNode, treeOf } from '../merkle/tree';
 import type { TreeHead } from '../merkle/proof-check';
 import {
   consistencyRanges,
@@ -75,8 +75,8 @@ export class TreeReader {
 
   /** Whether as many subtrees are kept as the log has completed. */
   async keepsNoOthers(): Promise<boolean> {
-    const [count] = await this.database.chain.all<{ kept: number; entries: number | null }>(COUNT_KEPT);
-    return count?.kept === keptSubtrees(count?.entries ?? 0);
+    const [count] = await this.database.chain.all<{ stored: number; entries: number | null }>(COUNT_KEPT);
+    return count?.stored === storedSubtreeCount(count?.entries ?? 0);
   }
 
   private async roots(ranges: readonly LeafRange[]): Promise<TreeHash[]> {
@@ -88,15 +88,15 @@ export class TreeReader {
   private async read(level: number, positions: readonly number[], into: StoredHashes): Promise<void> {
     const { points, dialect } = this.database;
     const place = dialect.jsonAt(0, { name: 'place', type: 'integer' });
-    const asked = `(SELECT ${place} FROM ${dialect.jsonElements('$1')})`;
+    const positionsSql = `(SELECT ${place} FROM ${dialect.jsonElements('$1')})`;
     if (level === 0) {
-      const sql = `SELECT "sequence", "hash" FROM "ledger_entries" WHERE "sequence" IN ${asked}`;
+      const sql = `SELECT "sequence", "hash" FROM "ledger_entries" WHERE "sequence" IN ${positionsSql}`;
       const sequences = arraysOfOne(positions.map((position) => position + 1));
       const entries = await points.all<{ sequence: number; hash: unknown }>(sql, [sequences]);
       for (const { sequence, hash } of entries) into.add(level, sequence - 1, leafHash(hash));
       return;
     }
-    const sql = `SELECT "position", "hash" FROM "ledger_tree_nodes" WHERE "level" = $2 AND "position" IN ${asked}`;
+    const sql = `SELECT "position", "hash" FROM "ledger_tree_nodes" WHERE "level" = $2 AND "position" IN ${positionsSql}`;
     const nodes = await points.all<{ position: number; hash: unknown }>(sql, [arraysOfOne(positions), level]);
     for (const { position, hash } of nodes) into.add(level, position, hash);
   }

@@ -12,19 +12,19 @@ export interface RowQuery {
 }
 
 /** Reads what is asked, inside a command or outside: the rows of each, in this order. */
-export type RunRowQueries = <Row>(asked: readonly RowQuery[]) => Promise<readonly (readonly Row[])[]>;
+export type RunRowQueries = <Row>(queries: readonly RowQuery[]) => Promise<readonly (readonly Row[])[]>;
 
 /** The rows of each, in this order: one statement for all that ask by the same text. */
 export async function runRowQueries<Row>(
   reader: Pick<SqlSessions, 'all'>,
-  asked: readonly RowQuery[],
+  queries: readonly RowQuery[],
 ): Promise<readonly Row[][]> {
-  const found = asked.map((): Row[] => []);
+  const results = queries.map((): Row[] => []);
   const read = async (sql: string): Promise<void> => {
-    const keys = asked.flatMap((one, place) => (one.sql === sql ? [[place, ...one.key]] : []));
+    const keys = queries.flatMap((query, place) => (query.sql === sql ? [[place, ...query.key]] : []));
     for (const row of await reader.all<Row & { place: number }>(sql, [JSON.stringify(keys)]))
-      found[row.place]?.push(row);
+      results[row.place]?.push(row);
   };
-  await Promise.all(Array.from(new Set(asked.map((one) => one.sql)), read));
-  return found;
+  await Promise.all(Array.from(new Set(queries.map((query) => query.sql)), read));
+  return results;
 }

@@ -4,11 +4,11 @@ import type { SqlValue } from '../database/sql-connection';
 
 /** Builds statements once per dialect, not once per batch. */
 export function oncePerDialect<Statements>(make: (dialect: Dialect) => Statements): (dialect: Dialect) => Statements {
-  const made = new WeakMap<Dialect, Statements>();
+  const cache = new WeakMap<Dialect, Statements>();
   return (dialect) => {
-    const known = made.get(dialect) ?? make(dialect);
-    made.set(dialect, known);
-    return known;
+    const statements = cache.get(dialect) ?? make(dialect);
+    cache.set(dialect, statements);
+    return statements;
   };
 }
 

@@ -1,5 +1,5 @@
 import { isFault } from '../database/database-fault';
-import type { FoundDatabase } from '../database/start-condition';
+import type { OpenedDatabase } from '../database/start-condition';
 
 /**
  * The newest migration of the service. The head record carries it, so that a process of an earlier version, which no
@@ -35,37 +35,37 @@ export class UnreleasedSchemaError extends Error {
 }
 
 /** @throws Error if a later version has migrated the database; UnreleasedSchemaError */
-export async function refuseUnknownSchema(found: FoundDatabase): Promise<void> {
-  await refuseUnreleased(found);
-  const version = await versionOf(found);
+export async function refuseUnknownSchema(database: OpenedDatabase): Promise<void> {
+  await refuseUnreleased(database);
+  const version = await versionOf(database);
   if (version === null || version <= SCHEMA_VERSION) return;
   throw new Error(
-    `A later version of the service has migrated ${found.location} (schema ${version}, this version knows ${SCHEMA_VERSION}). ` +
+    `A later version of the service has migrated ${database.location} (schema ${version}, this version knows ${SCHEMA_VERSION}). ` +
       'Start that version, or restore a backup from before.',
   );
 }
 
-async function refuseUnreleased(found: FoundDatabase): Promise<void> {
-  if ((await firstRow(found, SELECT_TREE)) === null) return;
-  if (Number((await firstRow<{ count: number }>(found, SELECT_APPLIED))?.count) > 0) return;
+async function refuseUnreleased(database: OpenedDatabase): Promise<void> {
+  if ((await firstRow(database, SELECT_TREE)) === null) return;
+  if (Number((await firstRow<{ count: number }>(database, SELECT_APPLIED))?.count) > 0) return;
   throw new UnreleasedSchemaError(
-    `The database ${found.location} was made by a commit between releases, whose tables no version can migrate. ` +
+    `The database ${database.location} was made by a commit between releases, whose tables no version can migrate. ` +
       'Start that commit; or set DATABASE_URL to a new database, or to one of a released version.',
   );
 }
 
 /** Before the schema changes: from now on, processes of earlier versions write nothing. */
-export async function announceVersion(found: FoundDatabase): Promise<void> {
-  if ((await versionOf(found)) !== null) await found.connection?.run(RAISE_VERSION);
+export async function announceVersion(database: OpenedDatabase): Promise<void> {
+  if ((await versionOf(database)) !== null) await database.connection?.run(RAISE_VERSION);
 }
 
 /** Null if there is no head yet, or one of a version that recorded none. */
-async function versionOf(found: FoundDatabase): Promise<number | null> {
-  return (await firstRow<{ schemaVersion: number }>(found, SELECT_VERSION))?.schemaVersion ?? null;
+async function versionOf(database: OpenedDatabase): Promise<number | null> {
+  return (await firstRow<{ schemaVersion: number }>(database, SELECT_VERSION))?.schemaVersion ?? null;
 }
 
 /** Null if there is no row, or not yet the table or column: a migration will create them. */
-export async function firstRow<Row extends object>({ connection }: FoundDatabase, sql: string): Promise<Row | null> {
+export async function firstRow<Row extends object>({ connection }: OpenedDatabase, sql: string): Promise<Row | null> {
   try {
     const [row] = (await connection?.all<Row>(sql)) ?? [];
     return row ?? null;

@@ -10,16 +10,16 @@ import { IdempotencyStore } from '../idempotency/idempotency-store';
 export type Where = Readonly<Record<string, SqlValue>>;
 
 /** A row that the database holds; its content is read when it is asked for. */
-interface FoundRow {
+interface CachedRow {
   row?: GovernedRow;
 }
 
 /** What a batch reads from the database. Rows that are looked up are read once: nobody else writes while it runs. */
 export class BatchReads {
   /** By kind and key; null: there is no such row. */
-  private readonly found = new Map<string, FoundRow | null>();
+  private readonly rows = new Map<string, CachedRow | null>();
   /** The answers for idempotency keys. */
-  readonly kept: IdempotencyStore;
+  readonly idempotency: IdempotencyStore;
   /** Characters of free-form content that it holds. */
   size = 0;
 
@@ -27,27 +27,27 @@ export class BatchReads {
     readonly connection: SqlConnection,
     readonly catalog: RecordCatalog,
   ) {
-    this.kept = new IdempotencyStore(connection, catalog.dialect);
+    this.idempotency = new IdempotencyStore(connection, catalog.dialect);
   }
 
   /** By the columns of a unique key. */
   async find(kind: AnyRecordKind, key: Where): Promise<GovernedRow | undefined> {
     const name = rowKey(kind, key);
-    const found = this.found.get(name);
-    if (found === null) return undefined;
-    if (found?.row !== undefined) return found.row;
+    const row = this.rows.get(name);
+    if (row === null) return undefined;
+    if (row?.row !== undefined) return row.row;
     const sql = this.catalog.codec(kind).selectWhere(Object.keys(key));
     const [stored] = await this.connection.all(sql, Object.values(key));
     if (stored !== undefined) return this.keep(kind, name, stored);
-    this.found.set(name, null);
+    this.rows.set(name, null);
     return undefined;
   }
 
   /** Whether a row with this id exists; a large one is not read. */
   async exists(kind: AnyRecordKind, id: string): Promise<boolean> {
     const name = rowKey(kind, { id });
-    if (!this.found.has(name)) await this.prefetch([byId(kind, id)]);
-    return (this.found.get(name) ?? null) !== null;
+    if (!this.rows.has(name)) await this.prefetch([byId(kind, id)]);
+    return (this.rows.get(name) ?? null) !== null;
   }
 
   /** Reads what will be looked up, in one statement per column; of large rows only that they exist. */
@@ -64,7 +64,7 @@ export class BatchReads {
 
   /** Rows have been removed that nobody has named. */
   forget(): void {
-    this.found.clear();
+    this.rows.clear();
   }
 
   private async prefetchGroup(group: readonly [Lookup, ...Lookup[]]): Promise<void> {
@@ -72,7 +72,7 @@ export class BatchReads {
     const values = [...new Set(group.map(({ value }) => value))];
     const codec = this.catalog.codec(kind);
     const rows = await this.connection.all(codec.selectSmallAmong([column]), [arraysOfOne(values)]);
-    for (const value of values) this.found.set(rowKey(kind, { [column]: value }), null);
+    for (const value of values) this.rows.set(rowKey(kind, { [column]: value }), null);
     for (const stored of rows) {
       const name = rowKey(kind, { [column]: String(stored[column]) });
       if (codec.isLarge(stored)) this.note(kind, name, String(stored['id']));
@@ -89,12 +89,12 @@ export class BatchReads {
   }
 
   /** Under its id as well: a row found by another key is looked up again by its id. */
-  private note(kind: AnyRecordKind, name: string, id: string): FoundRow {
+  private note(kind: AnyRecordKind, name: string, id: string): CachedRow {
     const nameOfId = rowKey(kind, { id });
-    const found = this.found.get(nameOfId) ?? {};
-    this.found.set(nameOfId, found);
-    this.found.set(name, found);
-    return found;
+    const row = this.rows.get(nameOfId) ?? {};
+    this.rows.set(nameOfId, row);
+    this.rows.set(name, row);
+    return row;
   }
 }
 
@@ -115,7 +115,7 @@ interface Dependents {
 /** What the commands of a batch have asked, until a command changes a row that it depends on. */
 export class RowQueryCache {
   /** The rows that were found, by name. */
-  private readonly known = new Map<string, readonly unknown[]>();
+  private readonly results = new Map<string, readonly unknown[]>();
   /** What was asked that depends on rows of a kind, by the values that these rows have: many questions depend on the same. */
   private readonly dependents = new Map<AnyRecordKind, Map<string, Dependents>>();
 
@@ -125,17 +125,17 @@ export class RowQueryCache {
    * What each of them finds. What is not known yet is read.
    * @param flush writes everything that was changed before.
    */
-  async read<Found>(asked: readonly RowQuery[], flush?: () => Promise<void>): Promise<readonly (readonly Found[])[]> {
-    if (this.known.size > MOST_KNOWN) this.clear();
-    const missing = new Map(asked.map((one) => [nameOfAsked(one), one]));
-    for (const name of missing.keys()) if (this.known.has(name)) missing.delete(name);
+  async read<Found>(queries: readonly RowQuery[], flush?: () => Promise<void>): Promise<readonly (readonly Found[])[]> {
+    if (this.results.size > MOST_KNOWN) this.clear();
+    const missing = new Map(queries.map((query) => [nameOfAsked(query), query]));
+    for (const name of missing.keys()) if (this.results.has(name)) missing.delete(name);
     if (missing.size > 0) await flush?.();
-    const found = await runRowQueries(this.connection, [...missing.values()]);
+    const rows = await runRowQueries(this.connection, [...missing.values()]);
     for (const [index, [name, one]] of [...missing].entries()) {
-      this.known.set(name, found[index] ?? []);
-      for (const on of one.dependsOn) this.addDependent(name, on);
+      this.results.set(name, rows[index] ?? []);
+      for (const dependency of one.dependsOn) this.addDependent(name, dependency);
     }
-    return asked.map((one) => (this.known.get(nameOfAsked(one)) ?? []) as readonly Found[]);
+    return queries.map((query) => (this.results.get(nameOfAsked(query)) ?? []) as readonly Found[]);
   }
 
   /** A command has changed a row. What it was before is not known here. @param row null if it was removed or erased. */
@@ -143,13 +143,13 @@ export class RowQueryCache {
     const ofKind = this.dependents.get(kind);
     for (const [key, { values, names }] of ofKind ?? []) {
       if (row !== null && !hasValues(row, values)) continue;
-      for (const name of names) this.known.delete(name);
+      for (const name of names) this.results.delete(name);
       ofKind?.delete(key);
     }
   }
 
   private clear(): void {
-    this.known.clear();
+    this.results.clear();
     this.dependents.clear();
   }
 

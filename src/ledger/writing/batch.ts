@@ -20,13 +20,13 @@ export class Batch {
   rows = new RowChanges();
   readonly ulids: UlidSequence;
   /** Those that its commands have changed, by name. */
-  readonly keptSums = new Map<string, StoredSum>();
+  readonly storedSums = new Map<string, StoredSum>();
   /** Changes of rows that are not records. */
   readonly sideWrites: SqlStatement[] = [];
   /** True when dependent rows of removed records, or what was erased, are left to be deleted after the commit. */
   leavesRows = false;
   /** Null until a command asks. */
-  private asked: RowQueryCache | null = null;
+  private queryCache: RowQueryCache | null = null;
   private readonly begin: number;
   private readonly counts = new CounterSteps();
   private readonly tree: TreeFrontier;
@@ -50,11 +50,11 @@ export class Batch {
   }
 
   get isFull(): boolean {
-    return this.reads.size + this.reads.kept.size + this.stateSize > FULL;
+    return this.reads.size + this.reads.idempotency.size + this.stateSize > FULL;
   }
 
-  get askedRows(): RowQueryCache {
-    return (this.asked ??= new RowQueryCache(this.reads.connection));
+  get rowQueries(): RowQueryCache {
+    return (this.queryCache ??= new RowQueryCache(this.reads.connection));
   }
 
   /** False if only stored answers, or rows aside, are written: these are small enough to fit where no entry does. */
@@ -76,12 +76,12 @@ export class Batch {
     }
     for (const change of command.rows.all) {
       this.rows.put(change);
-      this.asked?.forget(change.codec.kind, change.isErased ? null : change.row);
+      this.queryCache?.forget(change.codec.kind, change.isErased ? null : change.row);
     }
     this.counts.addAll(command.counts);
     if (command.effects.length > 0) this.position = { ...this.position, effectSequence: this.position.sequence };
     this.sideWrites.push(...command.sideWrites);
-    for (const [name, sum] of command.keptSums) this.keptSums.set(name, sum);
+    for (const [name, sum] of command.storedSums) this.storedSums.set(name, sum);
     this.leavesRows ||= command.erased.size > 0;
     if (command.ownedRemovals.length > 0) await this.removeOwned(command.ownedRemovals);
   }
@@ -101,10 +101,10 @@ export class Batch {
    * answers that an earlier command of the batch keeps. They are one list: SQLite ends the transaction by itself when some
    * statements fail, and one sent separately would then take effect alone.
    */
-  async finish(kept: readonly SqlStatement[]): Promise<void> {
+  async finish(keyStatements: readonly SqlStatement[]): Promise<void> {
     const statements = this.unwritten();
     const sql = ledgerSql(this.reads.catalog.dialect);
-    const sums = Array.from(this.keptSums.values(), ({ sum, window, key, value }) =>
+    const sums = Array.from(this.storedSums.values(), ({ sum, window, key, value }) =>
       JSON.stringify([sum, window, key, value]),
     );
     statements.push(...rowStatements(sql.keepSums, sums));
@@ -112,7 +112,7 @@ export class Batch {
       this.position = { ...this.position, lastUlid: this.ulids.last, frontier: this.tree.text };
       statements.push(...headStatements(sql, this.counts, this.position));
     }
-    await this.reads.connection.runAll([...statements, ...kept, ...this.sideWrites]);
+    await this.reads.connection.runAll([...statements, ...keyStatements, ...this.sideWrites]);
   }
 
   private async removeOwned(removals: readonly OwnedRemoval[]): Promise<void> {
@@ -213,7 +213,7 @@ export class PendingChanges {
   readonly sideWrites: SqlStatement[] = [];
   readonly counts = new CounterSteps();
   /** By name. */
-  readonly keptSums = new Map<string, StoredSum>();
+  readonly storedSums = new Map<string, StoredSum>();
   /** Applied to memory once the command is on disk. */
   readonly effects: AfterCommit[] = [];
 }

@@ -71,7 +71,7 @@ export class Batches {
   /** Writes everything still pending. The proof is null when there is nothing to commit. */
   private async finish(batch: Batch): Promise<CommitProof | null> {
     const { hasEntries, sideWrites, position } = batch;
-    const { kept } = batch.reads;
+    const { idempotency: kept } = batch.reads;
     if (!hasEntries && kept.added.size === 0 && sideWrites.length === 0) return null;
     const proof = hasEntries ? proofOf(position) : kept.proof(position.timestamp);
     const now = performance.now();
@@ -85,13 +85,13 @@ export class Batches {
   private async readForeseen(batch: Batch, queued: readonly QueuedCommand[]): Promise<void> {
     // A single one reads no less at once.
     if (queued.length === 1) return;
-    const asked: RowQuery[] = [];
+    const queries: RowQuery[] = [];
     const now = this.clock.timeAfter(batch.position.timestamp);
     for (const { foresight, caller } of queued) {
-      if (asked.length >= MOST_FORESEEN) break;
-      if (foresight !== undefined) asked.push(...(await foreseenBy(foresight, new CommandDraft(batch, caller, now))));
+      if (queries.length >= MOST_FORESEEN) break;
+      if (foresight !== undefined) queries.push(...(await foreseenBy(foresight, new CommandDraft(batch, caller, now))));
     }
-    if (asked.length > 0) await batch.askedRows.read(asked);
+    if (queries.length > 0) await batch.rowQueries.read(queries);
   }
 
   private async run(batch: Batch, queued: readonly QueuedCommand[]): Promise<CommandOutcome[]> {
@@ -127,5 +127,8 @@ async function foreseenBy(foresight: PrefetchQueries, draft: CommandDraft): Prom
 async function prefetch(commands: readonly QueuedCommand[], reads: BatchReads): Promise<void> {
   const lookups = commands.flatMap(({ lookups: own = [] }) => own);
   const writes = commands.flatMap(({ keyed }) => keyed ?? []);
-  await Promise.all([lookups.length > 0 && reads.prefetch(lookups), writes.length > 0 && reads.kept.prefetch(writes)]);
+  await Promise.all([
+    lookups.length > 0 && reads.prefetch(lookups),
+    writes.length > 0 && reads.idempotency.prefetch(writes),
+  ]);
 }

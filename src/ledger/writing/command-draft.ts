@@ -31,7 +31,7 @@ const READ_AT_ONCE = 250;
 export class CommandDraft implements LedgerTransaction {
   readonly pending = new PendingChanges();
   /** By id; null: all that is known of it is that it exists. */
-  private readonly seen = new Map<string, GovernedRow | null>();
+  private readonly rowsRead = new Map<string, GovernedRow | null>();
   /** Reads and entries so far: the number grows as long as the command makes progress. */
   steps = 0;
   private reads = 0;
@@ -69,18 +69,18 @@ export class CommandDraft implements LedgerTransaction {
       change === undefined
         ? await this.reading(() => this.batch.reads.exists(kind, id))
         : changedRow(change, kind) !== undefined;
-    if (isPresent && !this.seen.has(id)) this.seen.set(id, null);
+    if (isPresent && !this.rowsRead.has(id)) this.rowsRead.set(id, null);
     return isPresent;
   }
 
   async findBy<Row extends GovernedRow>(kind: RecordKind<Row>, key: Partial<Row>): Promise<Row | undefined> {
     const values = key as Where;
-    const found =
+    const row =
       this.pending.rows.findBy(kind, values) ??
       this.batch.rows.findBy(kind, values) ??
       (await this.reading(() => this.batch.reads.find(kind, values)));
     // The row found in the database may have been changed or removed by an earlier command.
-    return found === undefined ? undefined : this.find(kind, found.id);
+    return row === undefined ? undefined : this.find(kind, row.id);
   }
 
   async findAmong<Row extends GovernedRow>(
@@ -90,13 +90,13 @@ export class CommandDraft implements LedgerTransaction {
   ): Promise<Row[]> {
     this.refuseOwnChanges(kind);
     const codec = this.codec(kind);
-    const found: Row[] = [];
+    const rows: Row[] = [];
     for (let start = 0; start < keys.length; start += READ_AT_ONCE) {
       const some = JSON.stringify(keys.slice(start, start + READ_AT_ONCE));
       for (const row of await this.query(codec.selectAmong(columns), [some]))
-        found.push(this.remember(codec.decode(row) as Row));
+        rows.push(this.remember(codec.decode(row) as Row));
     }
-    return found;
+    return rows;
   }
 
   async findAll<Row extends GovernedRow>(kind: RecordKind<Row>, where: Partial<Row>): Promise<Row[]> {
@@ -117,13 +117,13 @@ export class CommandDraft implements LedgerTransaction {
     const columns = codec.columnsNamed(names);
     const selected = columns.map(({ name }) => quoted(name)).join(', ');
     const all = Object.entries(where as Where);
-    const given = all.filter(([, value]) => value !== null);
+    const requiredValues = all.filter(([, value]) => value !== null);
     const nulls = all.filter(([, value]) => value === null).map(([name]) => `${quoted(name)} IS NULL`);
-    const conditions = [equalitySql(given.map(([name]) => name)), ...nulls].join(' AND ');
+    const conditions = [equalitySql(requiredValues.map(([name]) => name)), ...nulls].join(' AND ');
     const sql =
       `SELECT ${selected} FROM ${quoted(codec.table)} WHERE ${conditions} ` +
-      `ORDER BY "createdSequence" DESC LIMIT $${given.length + 1}`;
-    const rows = await this.query(sql, [...given.map(([, value]) => value), most]);
+      `ORDER BY "createdSequence" DESC LIMIT $${requiredValues.length + 1}`;
+    const rows = await this.query(sql, [...requiredValues.map(([, value]) => value), most]);
     return rows.map((row) => codec.decodeColumns(row, columns) as unknown as Pick<Row, Name> & GovernedRow);
   }
 
@@ -141,8 +141,8 @@ export class CommandDraft implements LedgerTransaction {
     return row?.count ?? 0;
   }
 
-  async runQueries<Found>(asked: readonly RowQuery[]): Promise<readonly (readonly Found[])[]> {
-    return this.reading(() => this.batch.askedRows.read<Found>(asked, () => this.batch.flush()));
+  async runQueries<Found>(queries: readonly RowQuery[]): Promise<readonly (readonly Found[])[]> {
+    return this.reading(() => this.batch.rowQueries.read<Found>(queries, () => this.batch.flush()));
   }
 
   presence<Row extends GovernedRow>(kind: RecordKind<Row>, values: Partial<Row>): RowQuery {
@@ -223,18 +223,18 @@ export class CommandDraft implements LedgerTransaction {
   }
 
   async readSums(keys: readonly SumKey[]): Promise<readonly (string | undefined)[]> {
-    const { askedRows, reads, keptSums } = this.batch;
-    const asked = keys.map((key) => sumAsked(reads.catalog.dialect, key));
-    const found = await this.reading(() => askedRows.read<StoredSum>(asked));
+    const { rowQueries: askedRows, reads, storedSums: keptSums } = this.batch;
+    const queries = keys.map((key) => sumAsked(reads.catalog.dialect, key));
+    const rows = await this.reading(() => askedRows.read<StoredSum>(queries));
     return keys.map((key, index) => {
-      const kept = this.pending.keptSums.get(sumName(key)) ?? keptSums.get(sumName(key));
-      return (kept ?? found[index]?.[0])?.value;
+      const sum = this.pending.storedSums.get(sumName(key)) ?? keptSums.get(sumName(key));
+      return (sum ?? rows[index]?.[0])?.value;
     });
   }
 
   setSum(key: SumKey, value: string): void {
     this.refuseIfFinished();
-    this.pending.keptSums.set(sumName(key), { ...key, value });
+    this.pending.storedSums.set(sumName(key), { ...key, value });
   }
 
   afterCommit(effect: AfterCommit): void {
@@ -279,8 +279,8 @@ export class CommandDraft implements LedgerTransaction {
     if (previous !== null) this.pending.counts.addRow(kind, previous, -1);
     if (row !== null) this.pending.counts.addRow(kind, row, 1);
     this.pending.rows.put({ codec, id, row, encoded, isNew, isErased });
-    if (row === null) this.seen.delete(id);
-    else this.seen.set(id, row);
+    if (row === null) this.rowsRead.delete(id);
+    else this.rowsRead.set(id, row);
   }
 
   private async reading<Found>(read: () => Promise<Found>): Promise<Found> {
@@ -345,13 +345,13 @@ export class CommandDraft implements LedgerTransaction {
   }
 
   private remember<Row extends GovernedRow | undefined>(row: Row): Row {
-    if (row !== undefined) this.seen.set(row.id, row);
+    if (row !== undefined) this.rowsRead.set(row.id, row);
     return row;
   }
 
   /** A change must start from what this command has read; anything else would overwrite another command's change. */
   private previous(kind: AnyRecordKind, id: string): GovernedRow {
-    const previous = this.seen.get(id) ?? null;
+    const previous = this.rowsRead.get(id) ?? null;
     if (previous === null) throw new Error(`The ${kind.subjectType} ${id} was changed without being read first.`);
     return previous;
   }
@@ -360,7 +360,7 @@ export class CommandDraft implements LedgerTransaction {
   private requireOwner({ owner, subjectType }: AnyRecordKind, row: GovernedRow): void {
     if (owner === undefined) return;
     const ownerId = String(Reflect.get(row, owner.column));
-    if (this.seen.has(ownerId)) return;
+    if (this.rowsRead.has(ownerId)) return;
     throw new Error(`The ${subjectType} ${row.id} was added to ${ownerId}, which was not read first.`);
   }
 

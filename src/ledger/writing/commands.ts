@@ -5,7 +5,7 @@ import type { AfterCommit, Batch } from './batch';
 import type { Caller } from '../caller';
 import { CommandDraft } from './command-draft';
 import type { IdempotentWrite } from '../idempotent-request';
-import { decodeAnswer, encodeAnswer, shownSubjects, keyReuseConflict } from '../idempotency/idempotency-store';
+import { decodeAnswer, encodeAnswer, responseSubjects, keyReuseConflict } from '../idempotency/idempotency-store';
 import { type Command, type LedgerTransaction, Refusal, type WriteOptions } from '../ledger-transaction';
 import type { Projections } from '../projections';
 
@@ -44,7 +44,7 @@ interface RunningCommand {
   readonly began: number;
   readonly reject: (error: Error) => void;
   /** Steps and turns until then. */
-  seen: number;
+  readCount: number;
 }
 
 /**
@@ -69,13 +69,13 @@ export class Commands {
     const refusal = caller.refusal(now);
     if (refusal !== null) return { effects: [], answer: () => reject(refusal) };
     if (keyed === null) return this.perform(batch, queued, now, command);
-    const known = batch.reads.kept.find(keyed, now);
-    if (known === undefined) return this.perform(batch, queued, now, command, keyed);
-    if (known.contentHash !== keyed.contentHash) return { effects: [], answer: () => reject(keyReuseConflict()) };
-    const kept = await batch.reads.kept.answerOf(known);
+    const storedKey = batch.reads.idempotency.find(keyed, now);
+    if (storedKey === undefined) return this.perform(batch, queued, now, command, keyed);
+    if (storedKey.contentHash !== keyed.contentHash) return { effects: [], answer: () => reject(keyReuseConflict()) };
+    const content = await batch.reads.idempotency.answerOf(storedKey);
     let answer: unknown;
     try {
-      answer = decodeAnswer(kept);
+      answer = decodeAnswer(content);
     } catch {
       // Before the commit, so that an altered answer affects only its own request.
       const unreadable = new Error(`The answer that was kept for the idempotency key ${keyed.id} cannot be read.`);
@@ -100,7 +100,8 @@ export class Commands {
       const { effects } = draft.pending;
       effects.push(...this.memory.effectsOf(draft.pending));
       await batch.join(draft.pending);
-      if (keyed !== undefined) batch.reads.kept.keep(keyed, answer, shownSubjects(draft.recorded, result), now);
+      if (keyed !== undefined)
+        batch.reads.idempotency.keep(keyed, answer, responseSubjects(draft.recorded, result), now);
       if (!(result instanceof Refusal)) return { effects, answer: () => resolve(result) };
       const { error } = result;
       return { effects, answer: () => reject(error), refusal: error };
@@ -123,14 +124,14 @@ export class Commands {
   ): Promise<CommandOutcome> {
     const { beforeReplay, resolve, reject } = queued;
     if (beforeReplay !== undefined && !(answer instanceof Refusal)) {
-      const asked: { mayReplay?: boolean } = {};
+      const options: { mayReplay?: boolean } = {};
       const ask = async (transaction: LedgerTransaction): Promise<unknown> => {
         const instead = await beforeReplay(transaction, answer);
-        asked.mayReplay = instead === null;
+        options.mayReplay = instead === null;
         return instead;
       };
       const outcome = await this.perform(batch, queued, now, ask);
-      if (asked.mayReplay !== true) return outcome;
+      if (options.mayReplay !== true) return outcome;
     }
     const repeat = (): void => {
       keyed.onReplay();
@@ -142,7 +143,7 @@ export class Commands {
 
   private inTime<Result>(command: Promise<Result>, draft: CommandDraft): Promise<Result> {
     return new Promise((resolve, reject) => {
-      this.running = { draft, began: performance.now(), reject, seen: draft.steps + TimeSlice.begun };
+      this.running = { draft, began: performance.now(), reject, readCount: draft.steps + TimeSlice.begun };
       this.limit.refresh();
       command.then(resolve, reject);
     });
@@ -151,11 +152,11 @@ export class Commands {
   private check(): void {
     const { running } = this;
     if (running === null) return;
-    const { draft, began, reject, seen } = running;
+    const { draft, began, reject, readCount: seen } = running;
     const isOver = performance.now() - began >= LONGEST_COMMAND;
     // A command that compares thousands of records reads and writes nothing for a while, but takes turns.
-    running.seen = draft.steps + TimeSlice.begun;
-    if (!isOver && (draft.isReading || running.seen > seen)) {
+    running.readCount = draft.steps + TimeSlice.begun;
+    if (!isOver && (draft.isReading || running.readCount > seen)) {
       draft.keepSession();
       this.limit.refresh();
       return;

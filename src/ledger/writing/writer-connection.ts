@@ -34,11 +34,11 @@ export class WriterConnection {
   private connection: SqlConnection | null = null;
   hasFailed = false;
   /** Called before the process ends because the chain it knew no longer exists. */
-  whenContradicted: (known: LedgerPosition) => Promise<void> = () => Promise.resolve();
+  whenContradicted: (head: LedgerPosition) => Promise<void> = () => Promise.resolve();
 
   constructor(
     private readonly database: Database,
-    private readonly known: HeadTracker,
+    private readonly head: HeadTracker,
     private readonly memory: Projections,
     private readonly catalog: RecordCatalog,
     private readonly clock: LedgerClock,
@@ -62,15 +62,15 @@ export class WriterConnection {
   /** Another session may be with another server, or with a copy put in the database's place. */
   private open(): Promise<SqlConnection> {
     return this.database.openWriter(async (connection) => {
-      const { sound: known } = this.known;
+      const { sound: known } = this.head;
       if (known === null || known.sequence === 0) return;
       if (!(await holds(connection, proofOf(known)))) await this.stop(known);
     });
   }
 
-  private async stop(known: LedgerPosition): Promise<never> {
-    await withTimeout(this.whenContradicted(known), LONGEST_FAREWELL, undefined);
-    const { sequence, hash } = known;
+  private async stop(head: LedgerPosition): Promise<never> {
+    await withTimeout(this.whenContradicted(head), LONGEST_FAREWELL, undefined);
+    const { sequence, hash } = head;
     return stopContradicted(
       `THE CHAIN WENT BACK: the database does not hold entry ${sequence} with the hash ${hash}, which this process knows. ` +
         'It is older, as after a failover to a standby that lagged, or was rewritten.',
@@ -84,7 +84,7 @@ export class WriterConnection {
    */
   begin(connection: SqlConnection, meanwhile?: () => Promise<void>): Promise<LedgerPosition> {
     return firstOf(
-      this.known.check(lockHead(connection, this.database.dialect)),
+      this.head.check(lockHead(connection, this.database.dialect)),
       // Under the lock: no other process can write a later time before this one does.
       this.clock.check(connection),
       meanwhile?.(),
@@ -135,7 +135,7 @@ export class WriterConnection {
       return false;
     }
     // Others may have come first since: the effects of this batch are then older than the rows.
-    if (head !== undefined && this.known.accept(head)) await this.memory.catchUp(connection, head);
+    if (head !== undefined && this.head.accept(head)) await this.memory.catchUp(connection, head);
     // A COMMIT that did not wait for its standby may exist on this server alone; this one waits for both.
     await connection.run(TOUCH_HEAD);
     await connection.run('COMMIT');
@@ -177,7 +177,7 @@ export class WriterConnection {
     try {
       if (!(await this.database.hasRoom())) throw new DatabaseFault('unavailable', 'FULL', 'The disk is full.');
       const connection = await this.current();
-      const head = await this.known.check(lockHead(connection, this.database.dialect));
+      const head = await this.head.check(lockHead(connection, this.database.dialect));
       await this.memory.catchUp(connection, head);
       await dryRun(new BatchReads(connection, this.catalog), head);
       await connection.run(TOUCH_HEAD);
@@ -219,12 +219,12 @@ async function firstOf<Result>(first: Promise<Result>, ...others: (Promise<void>
 
 /** That the last entry is there, with its hash. */
 export function proofOf({ sequence, hash }: LedgerPosition): CommitProof {
-  return { sql: SELECT_HASH, parameters: [sequence], found: hash };
+  return { sql: SELECT_HASH, parameters: [sequence], actual: hash };
 }
 
-async function holds(connection: SqlConnection, { sql, parameters, found }: CommitProof): Promise<boolean> {
-  const [row] = await connection.all<{ found: SqlValue }>(sql, parameters);
-  return row?.found === found;
+async function holds(connection: SqlConnection, { sql, parameters, actual: found }: CommitProof): Promise<boolean> {
+  const [row] = await connection.all<{ actual: SqlValue }>(sql, parameters);
+  return row?.actual === found;
 }
 
 /**

@@ -41,7 +41,7 @@ export class Writer {
     private readonly batches: Batches,
     private readonly memory: Projections,
     private readonly leftovers: Leftovers,
-    private readonly known: HeadTracker,
+    private readonly head: HeadTracker,
     private readonly stops: WriteStops,
   ) {}
 
@@ -112,14 +112,14 @@ export class Writer {
       // Commands that arrive in the same turn of the event loop share the batch.
       await nextTurn();
       if (this.stops.refusal !== null) this.refuse(this.stops.refusal);
-      else if (this.queue.length > 0) await this.watched(() => this.nextBatch());
+      else if (this.queue.length > 0) await this.runWatched(() => this.nextBatch());
       isDeleting = this.leftovers.areDue && !this.connection.hasFailed && this.stops.refusal === null;
-      if (isDeleting) await this.watched(() => this.deleteChunk());
+      if (isDeleting) await this.runWatched(() => this.deleteChunk());
     } while (isDeleting || this.queue.length > 0);
     this.working = null;
   }
 
-  private async watched(batch: () => Promise<void>): Promise<void> {
+  private async runWatched(batch: () => Promise<void>): Promise<void> {
     this.batchBegan = performance.now();
     await batch();
     this.batchBegan = null;
@@ -160,7 +160,7 @@ export class Writer {
   private async settle({ outcomes, rest, position, hasEntries, leavesRows }: CommittedBatch): Promise<void> {
     this.putBack(rest);
     this.batchLimit = Math.min(this.batchLimit * 2, MAXIMUM_BATCH);
-    this.known.advance(position);
+    this.head.advance(position);
     // A batch without an entry does not prove that one would reach the disk.
     if (hasEntries && this.connection.hasFailed) this.connection.succeeded();
     if (leavesRows) this.leftovers.added();

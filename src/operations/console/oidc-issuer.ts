@@ -24,7 +24,7 @@ type Settings = Omit<SignInAtIssuer, 'authorizationEndpoint' | 'tokenEndpoint'>;
 export class OidcIssuer {
   private readonly logger = new Logger('Console');
   private readonly settings: Settings | null;
-  private found: Promise<SignInAtIssuer | null> | null = null;
+  private pendingSignIn: Promise<SignInAtIssuer | null> | null = null;
 
   constructor(configuration: Configuration) {
     this.settings = settingsOf(configuration);
@@ -39,8 +39,8 @@ export class OidcIssuer {
   signIn(): Promise<SignInAtIssuer | null> {
     const { settings } = this;
     if (settings === null) return Promise.resolve(null);
-    this.found ??= this.discover(settings);
-    return this.found;
+    this.pendingSignIn ??= this.discover(settings);
+    return this.pendingSignIn;
   }
 
   private async discover(settings: Settings): Promise<SignInAtIssuer | null> {
@@ -48,7 +48,7 @@ export class OidcIssuer {
       return { ...settings, ...(await endpointsOf(settings.issuer)) };
     } catch (error) {
       this.logger.error(`Nobody can sign in at ${settings.issuer}: ${String(error)}`);
-      setTimeout(() => (this.found = null), RETRY_AFTER).unref();
+      setTimeout(() => (this.pendingSignIn = null), RETRY_AFTER).unref();
       return null;
     }
   }
@@ -57,7 +57,7 @@ export class OidcIssuer {
 /** @throws ConfigurationError if the settings contradict each other. */
 function settingsOf({ oidcIssuer, oidcClientId, oidcScope, publicUrl, tokenIssuers }: Configuration): Settings | null {
   if (oidcIssuer === null) return null;
-  const issuer = issuersIn(tokenIssuers).find((known) => known.issuer === oidcIssuer);
+  const issuer = issuersIn(tokenIssuers).find((candidate) => candidate.issuer === oidcIssuer);
   const faults = [
     ...(issuer === undefined ? ['OIDC_ISSUER: it is not an issuer of the file that TOKEN_ISSUERS names'] : []),
     ...(oidcClientId === null ? ['OIDC_CLIENT_ID: got nothing, although OIDC_ISSUER is set'] : []),

@@ -34,7 +34,7 @@ const PROPOSED = 'proposed';
 @Injectable()
 export class Metrics implements LedgerObserver, OnModuleInit {
   readonly contentType = 'text/plain; version=0.0.4; charset=utf-8';
-  private made: Instruments | null = null;
+  private currentInstruments: Instruments | null = null;
 
   constructor(
     private readonly ledger: LedgerService,
@@ -78,8 +78,8 @@ export class Metrics implements LedgerObserver, OnModuleInit {
 
   /** Made when something is measured first: a start does not load them. */
   private get instruments(): Instruments {
-    this.made ??= new Instruments(this.measured(), this.counted());
-    return this.made;
+    this.currentInstruments ??= new Instruments(this.measured(), this.counted());
+    return this.currentInstruments;
   }
 
   private over({ method, template }: ServiceRequest, response: ServerResponse, duration: number): void {

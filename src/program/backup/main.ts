@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path';
 import { ConfigurationError } from '../../core/config/read-configuration';
 import { configuredDatabase } from '../../core/config/configuration.module';
 import { errorMessage } from '../../core/errors/domain-error';
-import { shownText } from '../../core/values/printable-text';
+import { printableText } from '../../core/values/printable-text';
 import { writeBackup, UsageError, type Verification } from './backup';
 
 /** Exit codes. */
@@ -41,7 +41,9 @@ function written({ entries, head }: Verification, target: string): string {
 }
 
 function refused({ faults, firstFaults, head }: Verification, target: string): string {
-  const lines = firstFaults.map(({ layer, place, fault }) => `${shownText(`FAULT ${layer}: ${place}: ${fault}`)}\n`);
+  const lines = firstFaults.map(
+    ({ layer, place, fault }) => `${printableText(`FAULT ${layer}: ${place}: ${fault}`)}\n`,
+  );
   const more = faults > firstFaults.length ? `… and ${faults - firstFaults.length} more\n` : '';
   return (
     `head     ${head.sequence} ${head.hash}\n${lines.join('')}${more}` +

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { configuredDatabase } from '../../core/config/configuration.module';
 import { ConfigurationError } from '../../core/config/read-configuration';
 import { errorMessage } from '../../core/errors/domain-error';
-import { shownText } from '../../core/values/printable-text';
+import { printableText } from '../../core/values/printable-text';
 import { preparedConnection } from '../../ledger/database/sql-connection';
 import { SqliteConnection } from '../../ledger/database/sqlite/sqlite-connection';
 import { lockedDatabase, refuseHardLinks, resolveDatabaseFile } from '../../ledger/database/sqlite/sqlite-file';
@@ -57,6 +57,6 @@ async function compact(path: string): Promise<void> {
 main(process.argv.slice(2)).catch((error: unknown) => {
   const isMisuse = error instanceof MisuseError || error instanceof ConfigurationError;
   const message = errorMessage(error);
-  process.stderr.write(isMisuse ? `${message}\n` : `The database was not compacted: ${shownText(message)}\n`);
+  process.stderr.write(isMisuse ? `${message}\n` : `The database was not compacted: ${printableText(message)}\n`);
   process.exitCode = isMisuse ? MISUSED : FAILED;
 });

@@ -211,7 +211,7 @@ function parseRequiredApprovals(text: string): RequiredApprovals | undefined {
 
 function parsePair(text: string): readonly [RiskLevel, number] | undefined {
   const equalsSign = text.indexOf('=');
-  const level = RISK_LEVELS.find((known) => known === text.slice(0, equalsSign));
+  const level = RISK_LEVELS.find((riskLevel) => riskLevel === text.slice(0, equalsSign));
   const approvals = parseWholeNumber(text.slice(equalsSign + 1), 1, MOST_APPROVALS);
   return level === undefined || approvals === undefined ? undefined : [level, approvals];
 }

@@ -1,5 +1,5 @@
 import { OmitType } from '@nestjs/swagger';
-import { type ShownAs, responseMapper } from '../../../http/openapi/response-members';
+import { type ResponseMapper, responseMapper } from '../../../http/openapi/response-members';
 import { sampleId } from '../../../http/openapi/documentation.decorators';
 import { EachNamedOnce, ListOf, OneOf, RequiredText } from '../../../http/validation/fields';
 import { ERASABLE_TYPES, type ErasableType, Erasure } from '../erasure.entity';
@@ -34,5 +34,5 @@ export class CreateErasureRequest {
 }
 
 export class ErasureResponse extends OmitType(Erasure, ['createdSequence'] as const) {
-  static readonly from: ShownAs<ErasureResponse> = responseMapper(ErasureResponse);
+  static readonly from: ResponseMapper<ErasureResponse> = responseMapper(ErasureResponse);
 }

@@ -16,7 +16,7 @@ export interface EntrySources {
    * Resolves when every delivery has the current state of its webhook, and those that must not continue have been
    * stopped.
    */
-  readonly refresh: (leaving: AbortSignal) => Promise<void>;
+  readonly refresh: (signal: AbortSignal) => Promise<void>;
 }
 
 /** Whose entries, and from where. */

@@ -68,7 +68,7 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
       sender,
       bodies,
       now: () => ledger.clockTime.getTime(),
-      refresh: (leaving) => this.refresh(leaving),
+      refresh: (signal) => this.refresh(signal),
       mayDeliver: (term) => term === this.lease.term && mayDeliver(),
       mayRecord: (term) => term === this.lease.term && holdsLease(),
       write: async (progress) => (await writes.call({ wishes: [progress] })).has(progress.webhookId),
@@ -114,8 +114,8 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
   }
 
   /** No delivery begins any more when the service stops. */
-  private async refresh(leaving: AbortSignal): Promise<void> {
-    if (!this.repeated.isStopping) await this.polls.call({ leaving });
+  private async refresh(signal: AbortSignal): Promise<void> {
+    if (!this.repeated.isStopping) await this.polls.call({ signal: signal });
   }
 
   private async poll(): Promise<void> {

@@ -24,7 +24,7 @@ import {
 } from '../webhook.entity';
 import { DeliveryPosition } from '../delivery/delivery-position-store';
 import { refusedTargetFault, webhookUrlFault } from '../webhook-url';
-import { ApiMember, type ShownAs, responseMapper } from '../../../http/openapi/response-members';
+import { ApiMember, type ResponseMapper, responseMapper } from '../../../http/openapi/response-members';
 
 const URL = {
   max: 2_048,
@@ -155,7 +155,7 @@ export class WebhookResponse extends OmitType(Webhook, [
   'secretHash',
   'secrets',
 ] as const) {
-  static readonly from: ShownAs<WebhookResponse> = responseMapper(WebhookResponse);
+  static readonly from: ResponseMapper<WebhookResponse> = responseMapper(WebhookResponse);
 }
 
 export class WebhookWithSecretResponse extends WebhookResponse {
@@ -165,13 +165,13 @@ export class WebhookWithSecretResponse extends WebhookResponse {
   )
   readonly secret!: string;
 
-  static readonly of: ShownAs<WebhookWithSecretResponse> = responseMapper(WebhookWithSecretResponse);
+  static readonly of: ResponseMapper<WebhookWithSecretResponse> = responseMapper(WebhookWithSecretResponse);
 }
 
 export class WebhookDeliveryResponse extends PickType(DeliveryPosition, [
   ...(['sequence', 'lastAttemptAt', 'lastStatus', 'nextAttemptAt'] as const),
 ] as const) {
-  static readonly from: ShownAs<WebhookDeliveryResponse> = responseMapper(WebhookDeliveryResponse);
+  static readonly from: ResponseMapper<WebhookDeliveryResponse> = responseMapper(WebhookDeliveryResponse);
 }
 
 export class WebhookWithDeliveryResponse extends WebhookResponse {

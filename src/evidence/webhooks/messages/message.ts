@@ -2,7 +2,7 @@ import type { Decision } from '../../../governance/decisions/decision.entity';
 import type { Execution } from '../../../governance/executions/execution.entity';
 import { hasSignedGroup } from '../../../governance/decisions/decision-rules';
 import { wantedApprovals } from '../../../governance/policies/approval/approval-requirement';
-import { escapedText, shownWords } from '../../../core/values/printable-text';
+import { escapedText, printableWords } from '../../../core/values/printable-text';
 import type { ParsedListedEntry } from '../../../ledger/reading/entry-reader';
 import type { MessageDetail } from '../webhook.entity';
 import { timeInWords } from './time-words';
@@ -188,5 +188,5 @@ function shownLines(text: string): string {
 
 function shownLine(line: string): string {
   const [indent = ''] = INDENT.exec(line) ?? [];
-  return indent + shownWords(line.slice(indent.length));
+  return indent + printableWords(line.slice(indent.length));
 }

@@ -15,7 +15,7 @@ import {
 import { QueryOneOf, QueryText } from '../../../http/validation/query-fields';
 import { AGENT_KINDS, type AgentKind, agentNameFault, normaliseAgentName } from '../agent-name';
 import { Agent, AGENT_STATUSES, type AgentStatus } from '../agent.entity';
-import { type ShownAs, responseMapper } from '../../../http/openapi/response-members';
+import { type ResponseMapper, responseMapper } from '../../../http/openapi/response-members';
 
 /** A text that names an agent by its id or its name. */
 export const NAMED_AGENT = { max: 200, normalise: normaliseAgentName };
@@ -154,7 +154,7 @@ function capabilityFault(text: string): string | undefined {
 }
 
 export class AgentResponse extends OmitType(Agent, ['createdSequence'] as const) {
-  static readonly from: ShownAs<AgentResponse> = responseMapper(AgentResponse);
+  static readonly from: ResponseMapper<AgentResponse> = responseMapper(AgentResponse);
 }
 
 export class AgentWithEmailResponse extends AgentResponse {

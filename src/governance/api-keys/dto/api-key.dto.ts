@@ -14,7 +14,7 @@ import {
   ApiMember,
   ApiNullableText,
   ApiNullableTime,
-  type ShownAs,
+  type ResponseMapper,
   responseMapper,
 } from '../../../http/openapi/response-members';
 import { ActorResponse } from '../../../http/authentication/actor.response';
@@ -92,7 +92,7 @@ export class ApiKeyListQuery extends ListQuery {
 }
 
 export class ApiKeyResponse extends OmitType(ApiKey, ['createdSequence', 'secretHash'] as const) {
-  static readonly from: ShownAs<ApiKeyResponse> = responseMapper(ApiKeyResponse);
+  static readonly from: ResponseMapper<ApiKeyResponse> = responseMapper(ApiKeyResponse);
 }
 
 export class IssuedApiKeyResponse extends ApiKeyResponse {
@@ -101,7 +101,7 @@ export class IssuedApiKeyResponse extends ApiKeyResponse {
   })
   readonly secret!: string;
 
-  static readonly of: ShownAs<IssuedApiKeyResponse> = responseMapper(IssuedApiKeyResponse);
+  static readonly of: ResponseMapper<IssuedApiKeyResponse> = responseMapper(IssuedApiKeyResponse);
 }
 
 export class MeResponse {
@@ -117,5 +117,5 @@ export class MeResponse {
   @ApiNullableTime('Null: never.')
   readonly expiresAt!: string | null;
 
-  static readonly of: ShownAs<MeResponse> = responseMapper(MeResponse);
+  static readonly of: ResponseMapper<MeResponse> = responseMapper(MeResponse);
 }

@@ -3,7 +3,7 @@ import {
   ApiCount,
   ApiMember,
   ApiNullableText,
-  type ShownAs,
+  type ResponseMapper,
   responseMapper,
 } from '../../../http/openapi/response-members';
 import { sampleId } from '../../../http/openapi/documentation.decorators';
@@ -69,7 +69,7 @@ export class DecisionResponse extends OmitType<Decision, 'createdSequence' | Ret
   }
 }
 
-const shownDecision: ShownAs<DecisionResponse> = responseMapper(DecisionResponse);
+const shownDecision: ResponseMapper<DecisionResponse> = responseMapper(DecisionResponse);
 
 export class ApprovedTogetherResponse {
   @ApiMember('In the order of the request.', { type: [DecisionResponse] })

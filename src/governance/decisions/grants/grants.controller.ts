@@ -31,10 +31,10 @@ export class GrantsController {
   @ApiList(GrantResponse, 'Grants in order of creation.')
   async list(
     @Caller() caller: Caller,
-    @ClientSignal() leaving: AbortSignal,
+    @ClientSignal() signal: AbortSignal,
     @Query() query: GrantListQuery,
   ): Promise<ListResponse<GrantResponse>> {
-    const list = await this.lists.open('grants', query, { limit: 50, order: 'asc' }, leaving);
+    const list = await this.lists.open('grants', query, { limit: 50, order: 'asc' }, signal);
     const filters = await withAgentId(this.records, list.filters, 'agentId');
     const page = await this.records.page(GRANT, list.request(equalityConditions(filters)), caller);
     return list.answer({ ...page, rows: await this.grants.withUses(page.rows) }, GrantResponse.from);

@@ -11,7 +11,7 @@ import { QueryText } from '../../../http/validation/query-fields';
 import type { FaultInside } from '../../../http/validation/shapes';
 import type { JsonObject } from '../../../core/json/json-value';
 import { ListQuery } from '../../../http/lists/list.query';
-import { type ShownAs, responseMapper } from '../../../http/openapi/response-members';
+import { type ResponseMapper, responseMapper } from '../../../http/openapi/response-members';
 import { GovernedEntity } from '../governed-entity.entity';
 import { Claim } from '../claim.entity';
 
@@ -96,9 +96,9 @@ export class ClaimListQuery extends ListQuery {
 }
 
 export class EntityResponse extends OmitType(GovernedEntity, ['createdSequence'] as const) {
-  static readonly from: ShownAs<EntityResponse> = responseMapper(EntityResponse);
+  static readonly from: ResponseMapper<EntityResponse> = responseMapper(EntityResponse);
 }
 
 export class ClaimResponse extends OmitType(Claim, ['createdSequence', 'predicateKey'] as const) {
-  static readonly from: ShownAs<ClaimResponse> = responseMapper(ClaimResponse);
+  static readonly from: ResponseMapper<ClaimResponse> = responseMapper(ClaimResponse);
 }

@@ -7,7 +7,12 @@ import { LONGEST_PRINCIPAL } from '../../policies/patterns/principals';
 import { QueryAgent } from '../../agents/dto/agent.dto';
 import { ListQuery } from '../../../http/lists/list.query';
 import { DecidingPolicyResponse, Execution, EXECUTION_OUTCOMES, type ExecutionOutcome } from '../execution.entity';
-import { ApiMember, ApiNullableText, type ShownAs, responseMapper } from '../../../http/openapi/response-members';
+import {
+  ApiMember,
+  ApiNullableText,
+  type ResponseMapper,
+  responseMapper,
+} from '../../../http/openapi/response-members';
 import { sampleId } from '../../../http/openapi/documentation.decorators';
 
 const REPORTED_OUTCOMES = ['executed', 'failed'] as const;
@@ -174,4 +179,4 @@ export class ExecutionResponse extends OmitType(Execution, [
   }
 }
 
-const shownExecution: ShownAs<ExecutionResponse> = responseMapper(ExecutionResponse);
+const shownExecution: ResponseMapper<ExecutionResponse> = responseMapper(ExecutionResponse);

@@ -1,6 +1,6 @@
 import { OmitType } from '@nestjs/swagger';
 import type { JsonObject } from '../../../core/json/json-value';
-import { type ShownAs, responseMapper } from '../../../http/openapi/response-members';
+import { type ResponseMapper, responseMapper } from '../../../http/openapi/response-members';
 import { FreeFormObject, RequiredText } from '../../../http/validation/fields';
 import { Passkey } from '../passkey.entity';
 import type { FaultInside } from '../../../http/validation/shapes';
@@ -24,7 +24,7 @@ export class RemovePasskeyRequest {
 }
 
 export class PasskeyResponse extends OmitType(Passkey, ['createdSequence'] as const) {
-  static readonly from: ShownAs<PasskeyResponse> = responseMapper(PasskeyResponse);
+  static readonly from: ResponseMapper<PasskeyResponse> = responseMapper(PasskeyResponse);
 }
 
 const MOST_BYTES = 8 * 1024;

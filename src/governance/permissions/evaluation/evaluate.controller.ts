@@ -42,7 +42,7 @@ export class EvaluateController {
   @ApiErrors('NOT_FOUND', 'CONTENT_ERASED')
   async action(
     @Caller() caller: Caller,
-    @ClientSignal() leaving: AbortSignal,
+    @ClientSignal() signal: AbortSignal,
     @Body() { requests, explain: explains = false, open: isOpen = false, asOf, ...defaults }: EvaluateRequest,
   ): Promise<EvaluationResponse | EvaluationsResponse> {
     const questions = askedPermissions(defaults, requests);
@@ -55,7 +55,7 @@ export class EvaluateController {
     };
     const { answers, policySet, agents } = await (asOf === undefined
       ? this.evaluations.check(list)
-      : this.evaluations.askAsOf(list, asOf, leaving));
+      : this.evaluations.askAsOf(list, asOf, signal));
     // Grants of an earlier time are not known.
     const results =
       asOf === undefined ? await this.evaluations.withGrants(caller, questions, agents, answers) : answers;

@@ -137,13 +137,13 @@ export class Evaluations {
 
   /**
    * Answers by the policies in force and the stops active at a moment, and by the agents as they were then.
-   * @param leaving aborted when nobody waits for the answers any more.
+   * @param signal aborted when nobody waits for the answers any more.
    * @throws UNAVAILABLE when too many others ask about earlier times.
    */
   async askAsOf<Answer>(
     list: CheckBatch<Answer>,
     asOf: Moment,
-    leaving: AbortSignal,
+    signal: AbortSignal,
   ): Promise<CheckBatchResult<Answer>> {
     const { sequence, time } = await this.past.wholeChangeAt(asOf, 'asOf');
     // Nothing existed before the first entry.
@@ -155,7 +155,7 @@ export class Evaluations {
     const then = { agents, stops, at: time, source: this.facts.sourceAt(sequence) };
     const work = (policies: PolicySet): Promise<CheckBatchResult<Answer>> =>
       this.checkConsistently(list, policies, async () => then);
-    return this.past.inForceAfter(caller, sequence, work, leaving);
+    return this.past.inForceAfter(caller, sequence, work, signal);
   }
 
   /**

@@ -21,7 +21,7 @@ import { CONDITIONS } from '../conditions/condition-input';
 import { type LimitInput, LIMITS } from '../limits/limit-input';
 import { ListQuery } from '../../../http/lists/list.query';
 import { Policy, POLICY_STATUSES, type PolicyStatus } from '../policy.entity';
-import { ApiMember, type ShownAs, responseMapper } from '../../../http/openapi/response-members';
+import { ApiMember, type ResponseMapper, responseMapper } from '../../../http/openapi/response-members';
 
 const MAX_ITEMS = 100;
 
@@ -198,4 +198,4 @@ export class PolicyResponse extends OmitType(Policy, ['createdSequence', 'onBeha
   }
 }
 
-const shownPolicy: ShownAs<PolicyResponse> = responseMapper(PolicyResponse);
+const shownPolicy: ResponseMapper<PolicyResponse> = responseMapper(PolicyResponse);

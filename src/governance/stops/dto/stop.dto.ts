@@ -3,7 +3,7 @@ import { actionPatternFault } from '../../../core/values/action-pattern';
 import { exactLabelFault } from '../../../core/values/label-fault';
 import { ListQuery } from '../../../http/lists/list.query';
 import { NAMED_AGENT } from '../../agents/dto/agent.dto';
-import { type ShownAs, responseMapper } from '../../../http/openapi/response-members';
+import { type ResponseMapper, responseMapper } from '../../../http/openapi/response-members';
 import { DistinctStrings, OptionalText, RequiredText } from '../../../http/validation/fields';
 import { QueryInteger, QueryOneOf } from '../../../http/validation/query-fields';
 import { Stop, STOP_STATUSES, type StopStatus } from '../stop.entity';
@@ -61,5 +61,5 @@ export class StopListQuery extends ListQuery {
 }
 
 export class StopResponse extends OmitType(Stop, ['createdSequence', 'createdBy'] as const) {
-  static readonly from: ShownAs<StopResponse> = responseMapper(StopResponse);
+  static readonly from: ResponseMapper<StopResponse> = responseMapper(StopResponse);
 }

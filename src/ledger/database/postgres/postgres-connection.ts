@@ -119,12 +119,12 @@ export class PostgresConnection implements SqlConnection {
     const { isAtWork } = this;
     if (isAtWork === null) return this.client.query(query);
     const endless = { ...query, query_timeout: ENDLESS };
-    const answered = new AbortController();
-    this.cutWhenLost(isAtWork, answered.signal).catch(() => undefined);
+    const response = new AbortController();
+    this.cutWhenLost(isAtWork, response.signal).catch(() => undefined);
     try {
       return await this.client.query(endless);
     } finally {
-      answered.abort();
+      response.abort();
     }
   }
 
@@ -175,8 +175,8 @@ export function preparedQuery(sql: string, parameters: readonly SqlValue[]): Que
 }
 
 function statementName(sql: string): string | undefined {
-  const known = names.get(sql);
-  if (known !== undefined || names.size >= MOST_NAMES) return known;
+  const cachedName = names.get(sql);
+  if (cachedName !== undefined || names.size >= MOST_NAMES) return cachedName;
   const name = `s${names.size}`;
   names.set(sql, name);
   return name;

@@ -16,7 +16,7 @@ import {
 } from './postgres-settings';
 import { ServerReach } from './server-reach';
 import {
-  type FoundServer,
+  type ServerState,
   primaryOf,
   requireDurability,
   requirePrimary,
@@ -182,7 +182,7 @@ function repositoryPool(config: ClientConfig, server: WriterServer): RepositoryP
       return socket.once('close', () => sockets.delete(socket));
     },
     onConnect: async (client) => {
-      const { rows } = await client.query<FoundServer>(SELECT_PRIMARY);
+      const { rows } = await client.query<ServerState>(SELECT_PRIMARY);
       server.require(primaryOf(rows[0]));
     },
   };
@@ -192,7 +192,7 @@ function repositoryPool(config: ClientConfig, server: WriterServer): RepositoryP
 export const POSTGRES_DIALECT: Dialect = {
   begin: 'BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE',
   beginReading: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY',
-  found: (names) => ({
+  query: (names) => ({
     sql:
       `SELECT found.name AS "name", CASE WHEN relkind NOT IN ('r', 'p') THEN relkind::text ` +
       // False for a role that the policies do not apply to, such as a superuser.

@@ -79,7 +79,7 @@ export interface Primary {
   readonly timeline: string;
 }
 
-export interface FoundServer {
+export interface ServerState {
   readonly system: string;
   readonly timeline: string | null;
 }
@@ -107,16 +107,16 @@ export async function requireDurability(connection: SqlConnection): Promise<void
 
 /** Refuses a standby, and returns the primary that the session is on. */
 export async function requirePrimary(connection: SqlConnection): Promise<Primary> {
-  const [row] = await connection.all<FoundServer>(SELECT_PRIMARY);
+  const [row] = await connection.all<ServerState>(SELECT_PRIMARY);
   return primaryOf(row);
 }
 
-export function primaryOf(found: FoundServer | undefined): Primary {
-  const { system = '', timeline = null } = found ?? {};
+export function primaryOf(server: ServerState | undefined): Primary {
+  const { system = '', timeline = null } = server ?? {};
   if (timeline === null) throw refusal('server is a standby, which cannot write. Name the primary.');
   return { system, timeline };
 }
 
-function refusal(what: string): DatabaseFault {
-  return new DatabaseFault('unavailable', 'SETTINGS', `The PostgreSQL ${what}`);
+function refusal(reason: string): DatabaseFault {
+  return new DatabaseFault('unavailable', 'SETTINGS', `The PostgreSQL ${reason}`);
 }

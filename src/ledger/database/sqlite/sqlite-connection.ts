@@ -20,9 +20,9 @@ export class SqliteConnection implements SqlConnection {
 
   static async open(path: string, use: FileUse): Promise<SqliteConnection> {
     const handle = await new Promise<Database>((resolve, reject) => {
-      const opened: Database = new Database(path, FLAGS[use], (error) => {
+      const handle: Database = new Database(path, FLAGS[use], (error) => {
         if (error) reject(sqliteFault(error));
-        else resolve(opened);
+        else resolve(handle);
       });
     });
     return new SqliteConnection(handle);
@@ -65,7 +65,7 @@ export class SqliteConnection implements SqlConnection {
 
   private async prepared(sql: string): Promise<Statement> {
     const statement = await called<Statement>((done) => {
-      const made: Statement = this.handle.prepare(numbered(sql), (error: Error | null) => done(error, made));
+      const statement: Statement = this.handle.prepare(numbered(sql), (error: Error | null) => done(error, statement));
     });
     this.statements.set(sql, statement);
     return statement;

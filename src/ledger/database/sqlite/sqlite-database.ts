@@ -185,7 +185,7 @@ export const SQLITE_DIALECT: Dialect = {
   begin: 'BEGIN IMMEDIATE',
   beginReading: 'BEGIN DEFERRED',
   // A statement: the file can have a table in place of the function of that name.
-  found: () => ({ sql: 'PRAGMA main.table_list', parameters: [] }),
+  query: () => ({ sql: 'PRAGMA main.table_list', parameters: [] }),
   clock: null,
   lockRow: '',
   jsonElements: (parameter) => `json_each(${parameter}) AS item`,

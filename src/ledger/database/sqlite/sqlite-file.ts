@@ -18,9 +18,9 @@ export function resolveDatabaseFile(configured: string): string {
   let path = resolve(configured);
   for (let followed = 0; followed < MAXIMUM_LINKS; followed += 1) {
     path = join(existingFolder(dirname(path)), basename(path));
-    const found = lstatSync(path, { throwIfNoEntry: false });
-    if (found?.isDirectory() === true) throw new Error(`The database path ${path} is a folder; name a file in it.`);
-    if (found?.isSymbolicLink() !== true) return path;
+    const stats = lstatSync(path, { throwIfNoEntry: false });
+    if (stats?.isDirectory() === true) throw new Error(`The database path ${path} is a folder; name a file in it.`);
+    if (stats?.isSymbolicLink() !== true) return path;
     path = resolve(dirname(path), readlinkSync(path));
   }
   throw new Error(`The database path ${configured} is a loop of symbolic links.`);

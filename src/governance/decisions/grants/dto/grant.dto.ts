@@ -1,7 +1,7 @@
 import { ApiProperty, OmitType } from '@nestjs/swagger';
 import { ListQuery } from '../../../../http/lists/list.query';
 import type { GivenGrant } from '../../../policies/approval/approval-requirement';
-import { ApiChoice, ApiCount, type ShownAs, responseMapper } from '../../../../http/openapi/response-members';
+import { ApiChoice, ApiCount, type ResponseMapper, responseMapper } from '../../../../http/openapi/response-members';
 import { OptionalText, REMARK } from '../../../../http/validation/fields';
 import { QueryOneOf, QueryText } from '../../../../http/validation/query-fields';
 import { QueryAgent } from '../../../agents/dto/agent.dto';
@@ -43,7 +43,7 @@ export class GrantResponse extends OmitType(Grant, ['createdSequence', 'status',
   @ApiProperty({ format: 'date-time', example: '2026-11-20T06:18:03.123Z' })
   readonly createdAt!: string;
 
-  static readonly from: ShownAs<GrantResponse> = responseMapper(GrantResponse);
+  static readonly from: ResponseMapper<GrantResponse> = responseMapper(GrantResponse);
 }
 
 /** A grant as a reviewer sends it; null counts as left out. */
