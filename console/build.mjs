@@ -4,11 +4,14 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
+import { zonesUntil2100 } from './zone-years.mjs';
 
 // Writes the bundle that the service serves, and that is committed; into another folder if the command line names one.
 const folder = fileURLToPath(new URL('.', import.meta.url));
 const target = process.argv[2] ?? join(folder, '..', 'src', 'operations', 'console', 'assets');
 const MOST_ON_ICON = 9;
+/** Bytes of the largest file: that of decision files, with the zones up to 2100. */
+const MAX_FILE_BYTES = 320 * 1024;
 const SCRIPT = 'src/main.tsx';
 const STYLE = 'src/styles/console.css';
 
@@ -48,6 +51,8 @@ mkdirSync(target, { recursive: true });
 const icons = Array.from({ length: MOST_ON_ICON + 2 }, (_, count) => placedIcon(count));
 const [script, style] = [SCRIPT, STYLE].map(pathOf);
 for (const { path, text } of outputFiles) {
+  const { length } = Buffer.from(text);
+  if (length > MAX_FILE_BYTES) throw new Error(`${basename(path)} has ${length} bytes, more than ${MAX_FILE_BYTES}.`);
   writeFileSync(join(target, basename(path)), licencesOf(path) + text);
 }
 writeFileSync(join(target, 'index.html'), page());
@@ -59,7 +64,7 @@ function takePrimitivesOfPages({ onResolve, onLoad }) {
   const zones = createRequire(join(folder, '..', 'package.json')).resolve('moment-timezone/data/packed/latest.json');
   onLoad({ filter: /verifier\/evaluation\/zone-data\.mjs$/ }, () => {
     const { version, zones: texts, links } = JSON.parse(readFileSync(zones, 'utf8'));
-    return { contents: `export const ZONES = ${JSON.stringify({ version, zones: texts, links })};` };
+    return { contents: `export const ZONES = ${JSON.stringify({ version, zones: zonesUntil2100(texts), links })};` };
   });
 }
 

@@ -567,7 +567,7 @@ type ListedRow = {
 };
 
 class Lists {
-    open<Query extends ListQuery>(name: string, query: Query, defaults: ListDefaults, leaving?: AbortSignal): Promise<OpenList<Filters<Query>>>;
+    open<Query extends ListQuery>(name: string, query: Query, defaults: ListDefaults, signal?: AbortSignal): Promise<OpenList<Filters<Query>>>;
 }
 
 interface LiveRowsOptions<Row extends GovernedRow> {
@@ -962,7 +962,7 @@ function invalid(faults: readonly FieldFault[]): DomainError;
 
 function invalidField(field: string, message: string): DomainError;
 
-function notFound(what: string): DomainError;
+function notFound(subject: string): DomainError;
 
 function oneOf<const Choice extends string>(choices: readonly Choice[]): Reading<Choice>;
 

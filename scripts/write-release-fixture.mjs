@@ -19,11 +19,13 @@ const require = createRequire(import.meta.url);
 const KEY = 'a-key-for-tests-that-is-long-enough';
 /** Milliseconds from the proposal to its expiry, which happens in the program that opens the file. */
 const LEFT_OPEN = 60_000;
+/** The rate limit is high, as the script polls: on PostgreSQL until the lease of the killed process is over. */
+const SETTINGS = { REQUIRED_APPROVALS: 'medium=2', RATE_LIMIT: '1000000' };
 
 async function startProgram(databaseUrl) {
   const program = spawn(process.execPath, [join(root, 'test', 'support', 'processes', 'program-with-actions.mjs')], {
     cwd: tmpdir(),
-    env: { PATH: process.env.PATH, API_KEY: KEY, DATABASE_URL: databaseUrl, REQUIRED_APPROVALS: 'medium=2' },
+    env: { PATH: process.env.PATH, ...SETTINGS, API_KEY: KEY, DATABASE_URL: databaseUrl },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   process.once('exit', () => program.kill('SIGKILL'));
@@ -170,8 +172,8 @@ async function makeHistory(databaseUrl) {
   await kill(first);
   const second = await startProgram(databaseUrl);
   const later = requestsTo(second.url);
-  // On PostgreSQL it takes two polls to know that the first has ended.
-  while ((await later(200, 'GET', 'executions?outcome=interrupted')).total === 0) await sleep(100);
+  // On PostgreSQL the first is known to have ended when its lease is over, after a minute.
+  while ((await later(200, 'GET', 'executions?outcome=interrupted')).total === 0) await sleep(500);
   await decide(later, agents);
   await hang(later);
   await kill(second);

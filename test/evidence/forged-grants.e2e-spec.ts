@@ -21,7 +21,12 @@ describe('The verifier, on logs of an operator who has the signing key and no de
     });
     const required = { effect: 'require_approval', actions: ['look', 'pay'] };
     await createPolicy(app, { ...required, name: 'signed', resources: ['invoices/*'], approval: approval(true) });
-    await createPolicy(app, { ...required, name: 'plain', resources: ['small/*'], approval: approval(false) });
+    await createPolicy(app, {
+      ...required,
+      name: 'plain',
+      resources: ['small/*', 'wide/*'],
+      approval: approval(false),
+    });
 
     const execute = async (action: string, resourceId: string, parameters = {}): Promise<Parsed> => {
       const body = { action, resourceType: 'bill', resourceId, parameters };
@@ -45,10 +50,14 @@ describe('The verifier, on logs of an operator who has the signing key and no de
     const looked = await execute('look', 'invoices/1');
     const paid = [await execute('pay', 'small/1'), await execute('pay', 'small/1')];
     const instead = await execute('pay', 'small/2', { amount: 4 });
-    for (const { outcome } of [looked, ...paid, instead]) expect(outcome).toBe('authorized');
+    const spelled = await execute('pay', 'wide/other');
+    await send(app, 'POST', `/api/v1/decisions/${spelled.decisionId}/reject`, { body: { approverId: 'ann' } });
+    await approve(await execute('pay', 'wide/1'), { for: 'PT1H', resources: ['wide/*'], parameters: 'any' });
+    const wide = await execute('pay', 'wide/é');
+    for (const { outcome } of [looked, ...paid, instead, wide]) expect(outcome).toBe('authorized');
     const { publicKey } = (await send(app, 'GET', '/api/v1/provenance/checkpoint')).body;
     const log = (await send(app, 'GET', '/api/v1/provenance/export')).text;
-    return { app, asked, looked, paid, instead, log, publicKey: String(publicKey) };
+    return { app, asked, looked, paid, instead, spelled, wide, log, publicKey: String(publicKey) };
   });
 
   /** What the verifier says of a file and its log, both changed. */
@@ -164,7 +173,11 @@ describe('The verifier, on logs of an operator who has the signing key and no de
 
   it.each([
     ['the operator’s key', 'env', /only a key of the person registers one/],
-    ['the key of somebody else', 'key_other', /the key key_other, which registered the passkey, is not bound to agt_/],
+    [
+      'the key of somebody else',
+      'key_other',
+      /the key key_other, which registered the passkey, is no key in force that is bound to agt_/,
+    ],
   ])('finds a passkey that was registered with %s', async (_whose, key, difference) => {
     const output = await forged(stage.looked, (entries) => {
       for (const { action, audit } of entries) if (action === 'passkey.registered') audit.actor.id = key;
@@ -181,6 +194,125 @@ describe('The verifier, on logs of an operator who has the signing key and no de
       return entries;
     });
     expect(output).toMatch(/DIFFERS: .*passkey\.registered with the actor/);
+  });
+
+  it.each<[of: string, difference: RegExp, change: (entries: Parsed[], at: number, other: string) => Parsed[]]>([
+    [
+      'that was registered for somebody else, too',
+      /the passkey psk_\w+ was registered more than once/,
+      (entries, at, other) => {
+        const again = structuredClone(entries[at]);
+        again.id = `${again.id}2`;
+        again.audit.agentId = again.state.agentId = other;
+        return entries.toSpliced(at + 1, 0, again);
+      },
+    ],
+    [
+      'that was registered for somebody else alone',
+      /the passkey psk_\w+ is registered for agt_\w+, not for agt_\w+/,
+      (entries, at, other) => {
+        entries[at].audit.agentId = entries[at].state.agentId = other;
+        return entries;
+      },
+    ],
+    [
+      'with a key that was registered for somebody else before',
+      /the key of the passkey psk_\w+ was registered for agt_\w+ before/,
+      (entries, at, other) => {
+        const before = structuredClone(entries[at]);
+        before.id = `${before.id}2`;
+        before.subjectId = before.audit.subjectId = before.state.id = `${before.subjectId.slice(0, -2)}00`;
+        before.audit.agentId = before.state.agentId = other;
+        return entries.toSpliced(at, 0, before);
+      },
+    ],
+    [
+      'that was removed before',
+      /the passkey psk_\w+ had been removed/,
+      (entries, at) => {
+        const removed = structuredClone(entries[at]);
+        removed.id = `${removed.id}2`;
+        removed.action = removed.audit.action = 'passkey.removed';
+        removed.state = removed.salts.state = null;
+        return entries.toSpliced(at + 1, 0, removed);
+      },
+    ],
+    [
+      'that was registered after',
+      /the passkey psk_\w+ had not been registered/,
+      (entries, at) => {
+        const review = entries.findIndex(({ action }) => action === 'decision.approved');
+        const moved = { ...entries[at], timestamp: entries[review].timestamp };
+        moved.state.createdAt = moved.timestamp;
+        return entries.toSpliced(review + 1, 0, moved).toSpliced(at, 1);
+      },
+    ],
+  ])('finds a review that was signed with a passkey %s, in the log', async (_of, difference, change) => {
+    const output = await forged(stage.looked, (entries) => {
+      const at = entries.findIndex(({ action }) => action === 'passkey.registered');
+      const other = entries.find(({ action }) => action === 'agent.created').subjectId;
+      return change(entries, at, other);
+    });
+    expect(output).toMatch(difference);
+    expect(output).toMatch(/\nDIFFERS: .*\n$/);
+  });
+
+  it('finds a passkey that was registered with a key that had been revoked', async () => {
+    const output = await forged(stage.looked, (entries) => {
+      const at = entries.findIndex(({ action }) => action === 'passkey.registered');
+      const { actor } = entries[at].audit;
+      const revoked = structuredClone(entries.find(({ subjectId }) => subjectId === actor.id));
+      revoked.id = `${revoked.id}2`;
+      Object.assign(revoked, { action: 'api_key.revoked', timestamp: entries[at].timestamp });
+      revoked.audit.action = 'api_key.revoked';
+      Object.assign(revoked.state, { status: 'revoked', revokedAt: revoked.timestamp });
+      return entries.toSpliced(at, 0, revoked);
+    });
+    expect(output).toMatch(
+      /DIFFERS: .*the key key_\w+, which registered the passkey, is no key in force that is bound to agt_/,
+    );
+  });
+
+  it.each<[what: string, isFound: boolean, members: object]>([
+    ['what was rejected in another spelling', true, {}],
+    ['what was rejected for somebody else', false, { onBehalfOf: { subject: 'user:9', roles: [] } }],
+    ['what was rejected of another type', false, { resourceType: 'order' }],
+    ['what was rejected with other parameters', false, { parameters: { amount: 8 } }],
+  ])('finds %s, behind a grant for more: %s', async (_what, isFound, members) => {
+    const { app, wide, spelled } = stage;
+    const text = await decisionFileOf(app, wide);
+    const { log, publicKey, ...file } = forgeLog({ text, log: stage.log }, (entries) => {
+      const states = about(entries, spelled).map(({ state }) => state);
+      const [{ decisionId }] = states;
+      for (const state of states) {
+        Object.assign(state, { resourceId: '/wide/%C3%A9', ...members });
+        const { agentId, action, resourceType, resourceId, parameters, onBehalfOf } = state;
+        const principal = onBehalfOf === undefined ? {} : { onBehalfOf };
+        state.actionHash = canonicalHash({ agentId, action, resourceType, resourceId, parameters, ...principal });
+        for (const entry of entries) if (entry.subjectId === decisionId) entry.state.actionHash = state.actionHash;
+      }
+      return entries;
+    });
+    const { output } = await verifyFile(file.text, publicKey, log);
+    const difference = /DIFFERS: .*the rejection by dec_\w+ held, which keeps out every spelling of the resource/;
+    if (isFound) expect(output).toMatch(difference);
+    else expect(output).toMatch(/\nRECOMPUTED: authorized as recorded\n$/);
+  });
+
+  it('finds a request for what others had rejected, whoever has to approve it by then', async () => {
+    const { app, wide, spelled } = stage;
+    const text = await decisionFileOf(app, wide);
+    const { log, publicKey, ...file } = forgeLog({ text, log: stage.log }, (entries) => {
+      const { state: asked } = entries.find(({ state }) => state?.resourceId === 'wide/1');
+      for (const { state } of about(entries, spelled))
+        Object.assign(state, { resourceId: asked.resourceId, actionHash: asked.actionHash });
+      const { decisionId } = about(entries, spelled)[0]?.state ?? {};
+      for (const { state } of entries.filter(({ subjectId }) => subjectId === decisionId))
+        Object.assign(state, { actionHash: asked.actionHash, approvers: [{ subjects: ['role:legal'], approvals: 1 }] });
+      return entries;
+    });
+    const { output } = await verifyFile(file.text, publicKey, log);
+    expect(output).toMatch(/DIFFERS: .*the rejection of the same action by dec_\w+ held/);
   });
 
   it('finds a rejection that was recorded as a grant', async () => {

@@ -245,6 +245,68 @@ describe('The verifier, on what conditions looked up', () => {
     expect(found.output).toMatch(/DIFFERENCE entry \d+: ent_\w+ had 2 such claims, and 1 were looked at/);
   });
 
+  it('finds in the log what was known, and what was not, of an entity', async () => {
+    const conditions = [{ claim: 'owner', op: 'supports', parameter: '/owner', value: 0.5 }];
+    await createAgent(app, { name: 'seller', capabilities: ['sell'] });
+    await createPolicy(app, { name: 'sells', actions: ['sell'], resources: ['*'] });
+    await createPolicy(app, { name: 'owned', effect: 'deny', actions: ['sell'], conditions });
+    const [few, many, long] = [
+      (await createEntity(app)).id,
+      (await createEntity(app)).id,
+      (await createEntity(app)).id,
+    ];
+    const claims = (entityId: string, count: number, value: string): Promise<unknown> =>
+      Promise.all(Array.from({ length: count }, () => addClaim(app, entityId, { predicate: 'owner', value })));
+    await Promise.all([claims(few, 2, 'A'), claims(many, 101, 'A'), claims(long, 1, 'A'.repeat(999))]);
+    const sell = async (entityId: string): Promise<Parsed> => {
+      const body = { action: 'sell', resourceType: 'house', resourceId: entityId, parameters: { owner: 'B' } };
+      await send(app, 'POST', '/api/v1/agents/seller/execute', { body });
+      return (await send(app, 'GET', '/api/v1/executions?action=sell&limit=1&order=desc')).body.data[0];
+    };
+    const missing = `${few.slice(0, -4)}0000`;
+    const sold = [await sell(few), await sell(many), await sell(long), await sell(missing)];
+    expect(sold.map(({ outcome }) => outcome)).toEqual(['authorized', 'denied', 'denied', 'denied']);
+    const log = (await send(app, 'GET', '/api/v1/provenance/export')).text;
+    const differences = [
+      'had 2 such claims, and none was said to be known',
+      'had 101 such claims, so nothing was known, and 0 were looked at',
+      'had 1 such claims, so nothing was known, and 0 were looked at',
+      'did not exist, so nothing was known, and 0 were looked at',
+    ];
+    for (const [index, execution] of sold.entries()) {
+      const text = await decisionFileOf(app, execution);
+      expect((await verifyFile(text, publicKey, log)).output).toMatch(/\nRECOMPUTED: /);
+      const forged = forge(text, (file) => {
+        const [claim] = file.entries.find(({ subjectId }: Parsed) => subjectId === execution.id).audit.details.claims;
+        claim.ids = claim.ids === null ? [] : null;
+      });
+      expect((await verifyFile(forged.text, forged.publicKey, log)).output).toContain(differences[index]);
+    }
+  });
+
+  it('notes that executions were erased which a condition on earlier ones could have meant', async () => {
+    await createAgent(app, { name: 'forgetful', capabilities: ['look-up', 'refund'] });
+    const ask = async (action: string, run: string): Promise<Parsed> => {
+      const body = { action, resourceType: 'order', resourceId: 'a', run };
+      await send(app, 'POST', '/api/v1/agents/forgetful/execute', { body });
+      return (await send(app, 'GET', '/api/v1/executions?agentId=forgetful&limit=1&order=desc')).body.data[0];
+    };
+    const [first, second] = [await ask('look-up', 'f1'), await ask('refund', 'f2')];
+    expect(second['outcome']).toBe('denied');
+    const text = await decisionFileOf(app, second);
+    const note = 'has 1 erased executions of the agent before: whether a condition on earlier ones meant them';
+    const logs = [(await send(app, 'GET', '/api/v1/provenance/export')).text];
+    const subjects = [{ type: 'execution', id: first['id'] }];
+    await send(app, 'POST', '/api/v1/erasures', { body: { subjects, reason: 'Asked for.' } });
+    logs.push((await send(app, 'GET', '/api/v1/provenance/export')).text);
+    const outputs = await Promise.all(logs.map((log) => verifyFile(text, publicKey, log)));
+    expect(outputs.map(({ output }) => output)).toEqual([
+      expect.not.stringContaining('erased executions'),
+      expect.stringContaining(note),
+    ]);
+    for (const { output } of outputs) expect(output).toMatch(/\nRECOMPUTED: denied as recorded\n$/);
+  });
+
   it('has no file once what was looked up is erased, and one from before still holds against the log', async () => {
     const { id: entityId } = await createEntity(app);
     const conditions = [{ claim: 'limit', op: 'supports', parameter: '/limit', value: 0.5 }];

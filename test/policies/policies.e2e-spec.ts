@@ -23,7 +23,7 @@ describe('policies', () => {
         resourceTypes: [],
         priority: 0,
         conditions: [],
-        onBehalfOf: [],
+        onBehalfOf: null,
         limits: [],
         approval: null,
         status: 'active',

@@ -103,7 +103,18 @@ describe('Policies about principals', () => {
     expect(Object.keys(faults(refused))).toEqual(wrong.map((_, index) => `onBehalfOf[${index}]`));
     const many = Array.from({ length: 51 }, (_, index) => `user:${index}`);
     expect((await post('policies', { ...policy, version: '2', onBehalfOf: many })).status).toBe(400);
-    expect((await createPolicy(stage.app)).onBehalfOf).toEqual([]);
+    expect((await createPolicy(stage.app)).onBehalfOf).toBeNull();
+  });
+
+  it.each(['allow', 'require_approval'])('what GET says of an %s can be posted as a new version', async (effect) => {
+    const { id } = await createPolicy(stage.app, { name: `again-${effect}`, effect });
+    const { body } = await send(stage.app, 'GET', `/api/v1/policies/${id}`);
+    const { id: _id, status: _status, warnings: _warnings, createdAt: _createdAt, ...members } = body;
+    const again = await post('policies', { ...members, version: '2.0' });
+    expect(again).toMatchObject({ status: 201, body: { ...members, version: '2.0', onBehalfOf: null } });
+    const { data } = (await send(stage.app, 'GET', `/api/v1/audit?subjectId=${id}`)).body;
+    const sealed = await send(stage.app, 'GET', `/api/v1/provenance/${data[0].sequence}`);
+    expect(sealed.body.state).not.toHaveProperty('onBehalfOf');
   });
 
   it('a plan takes them as open, and sees nothing shadowed by them', async () => {

@@ -42,6 +42,16 @@ const CHANGED_SINCE_2025B: readonly string[] = [
   'WET',
 ];
 
+/** Where the zones of the console end. */
+const END_OF_CONSOLE = Date.parse('2100-01-01T00:00:00Z');
+/** Prints the zones of the console in the form of the release's. */
+const CUT_ZONES = `
+  import { readFileSync } from 'node:fs';
+  import { zonesUntil2100 } from './console/zone-years.mjs';
+  const zones = JSON.parse(readFileSync('node_modules/moment-timezone/data/packed/latest.json', 'utf8'));
+  process.stdout.write(JSON.stringify({ ...zones, zones: zonesUntil2100(zones.zones) }));
+`;
+
 type Change = readonly [time: number, offset: number];
 
 function periodsOf(name: string): NonNullable<ReturnType<typeof findTimeZone>>['periods'] {
@@ -116,6 +126,36 @@ describeOnSqlite('The time zones of the release', () => {
       });
       expect([name, ours]).toEqual([name, theirs]);
     }
+  });
+
+  it('have the same local times in the console, up to the year 2100', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'console-zones-'));
+    cpSync(join(ROOT, 'verifier'), join(folder, 'verifier'), { recursive: true });
+    const cut = spawnSync(process.execPath, ['--input-type=module', '-e', CUT_ZONES], { cwd: ROOT, encoding: 'utf8' });
+    expect(cut.stderr).toBe('');
+    writeFileSync(join(folder, 'verifier', 'zones.json'), cut.stdout);
+    cpSync(join(__dirname, 'zone-readings.mjs'), join(folder, 'test', 'policies', 'zone-readings.mjs'));
+    const times = NAMES.map((name) => [
+      name,
+      periodsOf(name).flatMap(({ start }) =>
+        Number.isFinite(start) && start < END_OF_CONSOLE ? [start - 1, start, start + 1_800_000] : [],
+      ),
+    ]);
+    const script = join(folder, 'test', 'policies', 'zone-readings.mjs');
+    const input = JSON.stringify([
+      ...times,
+      ['Europe/Berlin', [END_OF_CONSOLE - 1, Date.parse('2200-07-01T12:00:00Z')]],
+    ]);
+    const options = { input, encoding: 'utf8', maxBuffer: 2 ** 28 } as const;
+    const console = spawnSync(process.execPath, [script], options);
+    const release = spawnSync(process.execPath, [join(__dirname, 'zone-readings.mjs')], options);
+    rmSync(folder, { recursive: true });
+    expect(console.stderr).toBe('');
+    const [ours, theirs] = [console.stdout, release.stdout].map((text) => JSON.parse(text) as unknown[][]);
+    expect(ours?.slice(0, -1)).toEqual(theirs?.slice(0, -1));
+    // The data of the console ends: in summer it stays at the last offset, and before that nothing differs.
+    expect([ours?.at(-1)?.[0], ours?.at(-1)?.[1]]).toEqual([theirs?.at(-1)?.[0], [2, 13 * 60]]);
+    expect(theirs?.at(-1)?.[1]).toEqual([2, 14 * 60]);
   });
 
   const system = existsSync(SYSTEM) ? /^# version (\S+)/.exec(readFileSync(SYSTEM, 'utf8'))?.[1] : undefined;

@@ -7,7 +7,13 @@ import { schemaFaults } from './published-schemas';
 
 const WEBHOOKS = '/api/v1/webhooks';
 const PUBLIC_URL = 'https://governance.example.com';
-const DELIVERING = { WEBHOOK_ALLOW_HTTP: 'true', WEBHOOK_ALLOW_PRIVATE: 'true', RATE_LIMIT: '1000000', PUBLIC_URL };
+const DELIVERING = {
+  WEBHOOK_ALLOW_HTTP: 'true',
+  WEBHOOK_ALLOW_PRIVATE: 'true',
+  RATE_LIMIT: '1000000',
+  PUBLIC_URL,
+  MAIL_ZONE: 'Europe/Berlin',
+};
 const ACTIONS = ['decision.proposed', 'decision.approved', 'decision.rejected'];
 const HOSTILE =
   '<!channel> <@U1> <https://evil.example|Approve> *bold* [here](https://evil.example) {{DATE(2026-11-24T00:00:00Z)}} &amp; \u202etxet';
@@ -125,6 +131,15 @@ describe('Messages of webhooks', () => {
     expect(approved).toContain('ann');
     expect(rejected).toContain('A decision was rejected');
     expect(rejected).toContain('ben');
+  });
+
+  it.each(['slack', 'teams'] as const)('say to %s until when, in words', async (format) => {
+    const [body] = await delivered(format, {}, async () => {
+      await propose(app, people.bot.id, { expiresAt: '2030-07-01T14:30:00.000Z' });
+    });
+    const words = 'Monday, 1 July 2030, 16:30 in Berlin (14:30 UTC)';
+    expect(JSON.stringify(body)).toContain(words);
+    expect(JSON.stringify(body)).not.toContain('2030-07-01T');
   });
 
   it.each(['slack', 'teams'] as const)('tell %s no more than a reference, if no more is meant', async (format) => {

@@ -107,7 +107,7 @@ function laterThan(size, later) {
 }
 
 /** @param {AgainstLog} log */
-function unknownContents({ erasedClaims, erasedUses, targets }) {
+function unknownContents({ erasedClaims, erasedUses, erasedEarlier, erasedRejections, targets }) {
   const of = [...targets].join(', ');
   return [
     ...(erasedClaims === 0
@@ -119,6 +119,16 @@ function unknownContents({ erasedClaims, erasedUses, targets }) {
       ? []
       : [
           `The export has ${erasedUses} erased executions after the grant was made: whether they used it cannot be checked.`,
+        ]),
+    ...(erasedEarlier === 0
+      ? []
+      : [
+          `The export has ${erasedEarlier} erased executions of the agent before: whether a condition on earlier ones meant them cannot be checked.`,
+        ]),
+    ...(erasedRejections === 0
+      ? []
+      : [
+          `The export has ${erasedRejections} erased rejections of what the agent asked for: whether one of them held cannot be checked.`,
         ]),
   ];
 }

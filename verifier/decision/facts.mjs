@@ -21,6 +21,11 @@ import { claimedEntityIn, withoutSlash } from '../evaluation/resources.mjs';
  * @typedef {{ policyId: string, condition: number, executionId: string | null }} Earlier
  */
 
+/** What counts as known of an entity: docs/policies.md, "What is known of the target". */
+const MOST_CLAIMS = 100;
+const MAX_VALUE_BYTES = 1_000;
+const MAX_CONTEXT_BYTES = 65_536;
+
 /**
  * @param {Json} entry
  * @param {Rules} rules in force
@@ -120,7 +125,7 @@ export function isEarlier({ earlier: pattern = '', within, resource }, authorizi
   const isSame =
     earlier['resourceType'] === asked['resourceType'] && pathOf(earlier['resourceId']) === pathOf(asked['resourceId']);
   const isInReach = within
-    ? Date.parse(authorizing['timestamp']) >= Date.parse(asking['timestamp']) - milliseconds(within)
+    ? isInTime({ within }, authorizing['timestamp'], asking['timestamp'])
     : asked['run'] !== undefined && earlier['run'] === asked['run'];
   return (
     isInReach &&
@@ -128,6 +133,16 @@ export function isEarlier({ earlier: pattern = '', within, resource }, authorizi
     matchesAction(pattern, earlier['action']) &&
     (resource !== 'same' || isSame)
   );
+}
+
+/**
+ * True if a condition that looks back for a time looks back so far.
+ * @param {Pick<Condition, 'within'>} condition
+ * @param {string} earlier
+ * @param {string} now
+ */
+export function isInTime({ within }, earlier, now) {
+  return !within || Date.parse(earlier) >= Date.parse(now) - milliseconds(within);
 }
 
 /** @param {Condition} condition */
@@ -142,6 +157,27 @@ export function reachText({ within }) {
  */
 export function isClaimOf({ claim: predicate = '' }, claim, entityId) {
   return claim['entityId'] === entityId && claim['predicate'].normalize() === predicate.normalize();
+}
+
+/**
+ * True if so much is claimed that nothing counts as known.
+ * @param {readonly Json[]} claims of one predicate, their states
+ */
+export function isTooMuchClaimed(claims) {
+  return claims.length > MOST_CLAIMS || claims.some(({ value, context }) => isTooLong(value, context));
+}
+
+/**
+ * @param {unknown} value
+ * @param {unknown} context
+ */
+function isTooLong(value, context) {
+  return bytesOf(value) > MAX_VALUE_BYTES || bytesOf(context) > MAX_CONTEXT_BYTES;
+}
+
+/** @param {unknown} value */
+function bytesOf(value) {
+  return new TextEncoder().encode(JSON.stringify(value)).length;
 }
 
 /** @param {Json} claim */

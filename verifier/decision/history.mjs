@@ -20,7 +20,7 @@ export class History {
   #stops = new Set();
   /** Which agents were asked for, at which revision, before which entry. @type {{ id: string, revision: unknown, before: number }[]} */
   namedAgents = [];
-  /** Which passkeys signed, before which entry. @type {{ id: string, before: number }[]} */
+  /** Which passkeys signed for which reviewer, before which entry. @type {{ id: string, reviewerId: string, before: number }[]} */
   namedPasskeys = [];
 
   /**
@@ -146,13 +146,14 @@ export class History {
    * The entry that registered a passkey.
    * @param {string} id
    * @param {number} before
+   * @param {string} reviewerId who signed with it
    * @returns {Json | undefined}
    */
-  passkey(id, before) {
+  passkey(id, before, reviewerId) {
     const found = this.entriesAbout('passkey', id).find(
       (entry) => entry['action'] === 'passkey.registered' && entry['sequence'] < before,
     );
-    this.namedPasskeys.push({ id, before });
+    this.namedPasskeys.push({ id, reviewerId, before });
     if (found !== undefined) this.#named.add(found);
     return found;
   }

@@ -2,10 +2,14 @@ import { canonicalJson } from '../canonical-json.mjs';
 import { isErased } from '../entry-check.mjs';
 import { entityIn } from '../evaluation/resources.mjs';
 import { isStopping } from '../evaluation/stops.mjs';
-import { rejectionEnd } from './requests.mjs';
+import { BindingRejections } from './binding-rejections.mjs';
 import { AUTHORISING } from './history.mjs';
-import { claimsIn, earlierIn, isClaimOf, isEarlier, reachText } from './facts.mjs';
+import { claimsIn, earlierIn, isClaimOf, isEarlier, isInTime, isTooMuchClaimed, reachText } from './facts.mjs';
+import { PasskeyRegistry } from './passkey-registry.mjs';
 import { asAgent } from './reviewer.mjs';
+
+/** Actions after which an API key is good for nothing. */
+const ENDED_KEY = ['api_key.revoked', 'api_key.expired'];
 
 /**
  * Holds a decision file against all entries of the log, given one after another: what no file shows by itself.
@@ -24,25 +28,34 @@ export class AgainstLog {
   erasedClaims = 0;
   /** Executions of which the log does not show any more which grant authorised them. */
   erasedUses = 0;
+  /** Executions of which the log does not show any more whether a condition on earlier ones meant them. */
+  erasedEarlier = 0;
+  /** Rejections of which the log does not show any more what they were about, while they could have held. */
+  erasedRejections = 0;
   /** Policies in force so far. @type {Set<string>} */
   #inForce = new Set();
   /** The entries so far that authorized something in the runs, or for the agents where policies look back. @type {Json[]} */
   #authorizing = [];
+  /** Those of the agents of which the log does not show any more what was authorized. @type {Json[]} */
+  #erasedAuthorizing = [];
   /** The claims of the entities so far. @type {Map<string, Json>} */
   #claims = new Map();
+  /** The entities that exist so far. @type {Set<string>} */
+  #existing = new Set();
+  /** The entities that have claims which neither the log nor the file shows any more. @type {Set<string>} */
+  #erasedOf = new Set();
   /** Stops that are active so far. @type {Map<string, Json>} */
   #stops = new Map();
-  /** Passkeys that were removed so far. @type {Set<string>} */
-  #removed = new Set();
+  #passkeys = new PasskeyRegistry();
   /** The last state of each agent that the decision names. @type {Map<string, Json>} */
   #agents = new Map();
   /** The grants on which the decision rests, each with what was used of it so far. @type {Map<string, { uses: number | null, used: number }>} */
   #grants = new Map();
   /** The decisions that have given a grant so far. @type {Set<string>} */
   #granting = new Set();
-  /** Decisions that were rejected so far, of what was asked for. @type {Json[]} */
-  #rejected = [];
-  /** The agents to which API keys are bound, by key. @type {Map<string, string | null>} */
+  /** @type {BindingRejections} */
+  #rejections;
+  /** The agents to which API keys in force are bound, by key. @type {Map<string, string | null>} */
   #keys = new Map();
 
   /**
@@ -59,7 +72,7 @@ export class AgainstLog {
     this.targets = new Set(executions.flatMap(({ resourceId }) => entityIn(String(resourceId)) ?? []));
     this.runs = new Set(executions.flatMap(({ run }) => run ?? []));
     this.agentIds = new Set(executions.map(({ agentId }) => agentId));
-    this.hashes = new Set(executions.map(({ actionHash }) => actionHash));
+    this.#rejections = new BindingRejections(this.agentIds);
     this.entries = new Map(file.entries.map((entry) => [entry['sequence'], entry]));
     this.policies = new Map(file.policies.map((policy) => [policy.id, policy]));
     this.looksBack = file.policies.some(({ conditions = [] }) => conditions.some(({ within }) => Boolean(within)));
@@ -95,17 +108,24 @@ export class AgainstLog {
         timestamp: entry['timestamp'],
         state: { ...state, parameters: null, result: null },
       });
-    if (action === 'claim.added' && isErased(entry) && !own && this.targets.has(entry['audit'].entityId))
+    if (AUTHORISING.includes(action) && !state && this.agentIds.has(entry['audit'].agentId))
+      this.#erasedAuthorizing.push({ agentId: entry['audit'].agentId, timestamp: entry['timestamp'] });
+    if (action === 'claim.added' && isErased(entry) && !own && this.targets.has(entry['audit'].entityId)) {
       this.erasedClaims += 1;
+      this.#erasedOf.add(entry['audit'].entityId);
+    }
     if (subjectType === 'claim' && this.targets.has(state?.entityId)) this.#claims.set(subjectId, state);
     else if (subjectType === 'claim') this.#claims.delete(subjectId);
     if (subjectType === 'entity' && !state) this.#forgetClaims(subjectId);
-    if (action === 'passkey.removed') this.#removed.add(subjectId);
+    if (action === 'entity.created' && this.targets.has(subjectId)) this.#existing.add(subjectId);
+    if (action === 'entity.deleted') this.#existing.delete(subjectId);
+    if (subjectType === 'passkey') this.#passkeys.add(action, subjectId, state);
     if (subjectType === 'policy' && state) this.#notePolicy(sequence, state);
     if (subjectType === 'stop' && state?.status === 'active') this.#stops.set(subjectId, state);
     else if (subjectType === 'stop') this.#stops.delete(subjectId);
     if (action === 'api_key.created' && state) this.#keys.set(subjectId, state.agentId);
-    if (action === 'decision.rejected' && this.hashes.has(state?.actionHash)) this.#rejected.push(state);
+    if (ENDED_KEY.includes(action)) this.#keys.delete(subjectId);
+    this.#rejections.add(entry, state);
     if (subjectType === 'grant' && state) this.#noteGrant(entry, state);
     if (action === 'execution.authorized') this.#noteUse(sequence, state);
   }
@@ -154,8 +174,10 @@ export class AgainstLog {
       if (newest !== revision)
         this.#differ(sequence, `the agent ${id} was at revision ${newest}, not ${String(revision)}`);
     }
-    for (const { id } of this.passkeys.filter(({ before }) => before === sequence))
-      if (this.#removed.has(id)) this.#differ(sequence, `the passkey ${id} had been removed`);
+    for (const { id, reviewerId } of this.passkeys.filter(({ before }) => before === sequence)) {
+      const fault = this.#passkeys.faultOf(id, reviewerId);
+      if (fault !== undefined) this.#differ(sequence, fault);
+    }
     const rules = this.rules.get(audit.details.rules);
     if (rules !== undefined && canonicalJson([...rules.policies].sort()) !== canonicalJson([...this.#inForce].sort()))
       this.#differ(
@@ -189,18 +211,20 @@ export class AgainstLog {
   }
 
   /**
-   * What was rejected is neither asked for again nor granted while that holds.
+   * What was rejected is neither asked for again nor granted while that holds, whoever has to approve it by then.
    * @param {Json} entry of the file, before it took place
    */
   #expectNotRejected({ sequence, audit, state, timestamp }) {
-    const isAsking =
-      audit.action === 'execution.approval_requested' ||
-      (audit.action === 'execution.authorized' && state.grantId !== undefined);
-    const rejection = this.#rejected.find(
-      (decision) => decision['actionHash'] === state.actionHash && timestamp < rejectionEnd(decision),
-    );
-    if (isAsking && rejection !== undefined)
-      this.#differ(sequence, `the rejection of the same action by ${rejection['id']} held`);
+    const isGranted = audit.action === 'execution.authorized' && state.grantId !== undefined;
+    if (!isGranted && audit.action !== 'execution.approval_requested') return;
+    const grant = isGranted ? this.history.entriesAbout('grant', state.grantId)[0]?.['state'] : undefined;
+    const isWide = grant !== undefined && (grant['resources'] !== null || grant['parametersHash'] === null);
+    const exact = this.#rejections.of(state, timestamp);
+    const spelled = isWide ? this.#rejections.ofAnySpelling(state, timestamp) : undefined;
+    if (exact !== undefined) this.#differ(sequence, `the rejection of the same action by ${exact['id']} held`);
+    else if (spelled !== undefined)
+      this.#differ(sequence, `the rejection by ${spelled['id']} held, which keeps out every spelling of the resource`);
+    this.erasedRejections = Math.max(this.erasedRejections, this.#rejections.erasedAt(timestamp));
   }
 
   /**
@@ -210,25 +234,47 @@ export class AgainstLog {
   #expectOwnKey({ sequence, audit, state }) {
     const { type, id } = audit.actor;
     if (audit.action === 'passkey.registered' && type === 'api_key' && this.#keys.get(id) !== state.agentId)
-      this.#differ(sequence, `the key ${id}, which registered the passkey, is not bound to ${state.agentId}`);
+      this.#differ(
+        sequence,
+        `the key ${id}, which registered the passkey, is no key in force that is bound to ${state.agentId}`,
+      );
   }
 
   /** @param {Json} entry of the file, before it took place */
   #expectAllLooked({ sequence, timestamp, audit, state }) {
     for (const { policyId, condition, executionId } of earlierIn(audit.details)) {
       const asking = this.policies.get(policyId)?.conditions?.[condition];
-      const earlier =
-        asking &&
-        this.#authorizing.find((one) => one['subjectId'] !== state.id && isEarlier(asking, one, { state, timestamp }));
-      if (executionId === null && asking !== undefined && earlier !== undefined)
+      if (executionId !== null || asking === undefined) continue;
+      const earlier = this.#authorizing.find(
+        (one) => one['subjectId'] !== state.id && isEarlier(asking, one, { state, timestamp }),
+      );
+      if (earlier !== undefined)
         this.#differ(sequence, `${earlier['subjectId']} had been authorized before ${reachText(asking)}`);
+      const erased = this.#erasedAuthorizing.filter(
+        (one) => one['agentId'] === state.agentId && isInTime(asking, one['timestamp'], timestamp),
+      );
+      this.erasedEarlier = Math.max(this.erasedEarlier, erased.length);
     }
     for (const { policyId, condition, entityId, ids } of claimsIn(audit.details)) {
       const asking = this.policies.get(policyId)?.conditions?.[condition];
-      const all = [...this.#claims].filter(([, claim]) => asking && isClaimOf(asking, claim, entityId));
-      if (ids !== null && canonicalJson([...ids].sort()) !== canonicalJson(all.map(([id]) => id).sort()))
-        this.#differ(sequence, `${entityId} had ${all.length} such claims, and ${ids.length} were looked at`);
+      if (asking !== undefined) this.#expectAllClaims({ sequence, entityId, ids }, asking);
     }
+  }
+
+  /**
+   * Nothing is known of an entity that does not exist, or of which too much is claimed; otherwise every claim counts.
+   * @param {{ sequence: number, entityId: string, ids: readonly string[] | null }} looked
+   * @param {import('../evaluation/conditions.mjs').Condition} asking
+   */
+  #expectAllClaims({ sequence, entityId, ids }, asking) {
+    const all = [...this.#claims].filter(([, claim]) => isClaimOf(asking, claim, entityId));
+    const isKnown = this.#existing.has(entityId) && !isTooMuchClaimed(all.map(([, claim]) => claim));
+    const had = `${entityId} ${this.#existing.has(entityId) ? `had ${all.length} such claims` : 'did not exist'}`;
+    if (ids === null) {
+      if (isKnown && !this.#erasedOf.has(entityId)) this.#differ(sequence, `${had}, and none was said to be known`);
+    } else if (!isKnown) this.#differ(sequence, `${had}, so nothing was known, and ${ids.length} were looked at`);
+    else if (canonicalJson([...ids].sort()) !== canonicalJson(all.map(([id]) => id).sort()))
+      this.#differ(sequence, `${had}, and ${ids.length} were looked at`);
   }
 
   /**

@@ -281,6 +281,7 @@ function isApproval(approval) {
       .sort()
       .join() === APPROVAL.join() &&
     Object.values(others).every(isText) &&
+    [others['decideWithin'], others['executeWithin']].every(isDuration) &&
     isListOf(approvers, (group) => isObject(group) && isGroup(group))
   );
 }
@@ -289,7 +290,7 @@ function isApproval(approval) {
 function isAllowance(allowance) {
   if (!isObject(allowance) || Object.keys(allowance).sort().join() !== 'for,uses,wider') return false;
   const { for: length, uses, wider } = allowance;
-  return isText(length) && (uses === null || Number.isInteger(uses)) && typeof wider === 'boolean';
+  return isDuration(length) && (uses === null || Number.isInteger(uses)) && typeof wider === 'boolean';
 }
 
 /** @param {Json} group */
@@ -311,6 +312,11 @@ function orderFaults(name, list, by) {
   if (!Array.isArray(list)) return [];
   const isBehind = list.some((item, index) => index > 0 && !(list[index - 1]?.[by] < item?.[by]));
   return isBehind ? [`${name} are not in the order of their ${by}, each once`] : [];
+}
+
+/** @param {unknown} value */
+function isDuration(value) {
+  return typeof value === 'string' && milliseconds(value) > 0;
 }
 
 /** @param {unknown} value */

@@ -54,7 +54,7 @@ export async function madeSignatures(entries) {
 export function recomputeSignature({ state, sequence }, { approverId, verdict, grant, signature }, history, report) {
   if (verdict !== 'approve' || Object.keys(signature).sort().join() !== MEMBERS.join())
     return report.differ('the review has a signature that this verifier does not know');
-  const registration = history.passkey(signature.passkeyId, sequence);
+  const registration = history.passkey(signature.passkeyId, sequence, approverId);
   if (registration === undefined)
     return report.lack(`the file has no entry that registered the passkey ${signature.passkeyId} before`);
   const { state: passkey, audit, timestamp } = registration;

@@ -7,6 +7,11 @@ export type AgentNames = ReadonlyMap<string, string>;
 const MOST_SINGLE = 3;
 const LONGEST_PAGE = 1_000;
 const AGENT_ID = /^agt_[0-9A-Z]{26}$/;
+const KEY_ID = /^key_[0-9A-Z]{26}$/;
+
+export function isKeyId(id: string): boolean {
+  return KEY_ID.test(id);
+}
 
 export function isAgentId(id: string | null): id is string {
   return id !== null && AGENT_ID.test(id);
@@ -32,6 +37,12 @@ export async function agentNames(governance: GovernanceClient, ids: readonly (st
     if (wanted.size === 0) break;
   }
   return names;
+}
+
+/** The name of a key, for a key with the scope `admin`. */
+export async function keyName(governance: GovernanceClient, id: string): Promise<AgentNames> {
+  const { name } = await governance.get('/api/v1/api-keys/{id}', { path: { id } });
+  return new Map([[id, name]]);
 }
 
 /** The names of the newest keys, for a key with the scope `admin`. */

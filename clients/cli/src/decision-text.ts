@@ -3,7 +3,7 @@ import { allowanceText, givenText } from './grant-text.js';
 import { groupText } from './group-text.js';
 import { counted, duration, plain, printLine, shownJson, styled } from './output.js';
 import type { Execution, GovernanceClient, Schemas } from '../../typescript/src/index.js';
-import { shownWords } from './printable-text.js';
+import { printableWords } from './printable-text.js';
 import { limitTexts } from '../../typescript/src/limit-text.js';
 
 export type Decision = Schemas['DecisionResponse'];
@@ -172,11 +172,11 @@ export function printBrief(decision: Decision, execution: Execution | undefined,
   const colour = riskLevel === 'high' || riskLevel === 'critical' ? 'red' : 'yellow';
   printLine(`${styled('bold', plain(id))}  ${styled(colour, riskLevel)}  ${times(decision)}`);
   printLine(
-    `  ${shownWords(execution === undefined ? title : `${askedText(execution)}, because of ${policiesText(execution)}`)}`,
+    `  ${printableWords(execution === undefined ? title : `${askedText(execution)}, because of ${policiesText(execution)}`)}`,
   );
-  if (execution !== undefined) printLine(`  with ${shownWords(cutJson(execution.parameters))}`);
-  if (decision.onBehalfOf) printLine(`  on behalf of ${shownWords(principalText(decision.onBehalfOf, names))}`);
-  if (decision.run) printLine(`  in the run ${shownWords(decision.run)}`);
+  if (execution !== undefined) printLine(`  with ${printableWords(cutJson(execution.parameters))}`);
+  if (decision.onBehalfOf) printLine(`  on behalf of ${printableWords(principalText(decision.onBehalfOf, names))}`);
+  if (decision.run) printLine(`  in the run ${printableWords(decision.run)}`);
   printLine(plain(`  needs ${needs(decision)}`));
   if (!grant) return;
   printLine(plain(`  may be given ${allowanceText(grant)}`));
@@ -203,7 +203,7 @@ export function askedText({ agentName, action, resourceType, resourceId }: Execu
 export async function waitingText(governance: GovernanceClient, execution: Execution): Promise<string> {
   const missing = await missingApprovals(governance, execution);
   const whom = missing === null ? '' : ` It still needs ${missing}.`;
-  return shownWords(
+  return printableWords(
     `${askedText(execution)} with ${cutJson(execution.parameters)}, because of ${policiesText(execution)}.${whom}`,
   );
 }
@@ -243,12 +243,12 @@ function times({ createdAt, expiresAt, status }: Decision): string {
 }
 
 function printPart(name: string, text: string): void {
-  printLine(`  ${name.padEnd(11)}  ${shownWords(text)}`);
+  printLine(`  ${name.padEnd(11)}  ${printableWords(text)}`);
 }
 
 function printJsonPart(name: string, value: unknown): void {
   const lines = shownJson(value, 2).split('\n');
-  const shown = lines.map((line) => line.replace(/\S.*/, shownWords));
+  const shown = lines.map((line) => line.replace(/\S.*/, printableWords));
   printLine(`  ${name.padEnd(11)}  ${shown.join(`\n${' '.repeat(15)}`)}`);
 }
 

@@ -17,6 +17,7 @@ import { addStopCommands } from './commands/stops.js';
 import { addTamperCommand } from './commands/tamper.js';
 import { addTourCommand } from './commands/tour.js';
 import { addUsageCommand } from './commands/usage.js';
+import { commandLineFault } from './command-line-fault.js';
 import { endEarly } from './early-end.js';
 import { addGatewayCommand } from './gateway/command.js';
 import { addHookCommand, blockFailures, isHookLine } from './hook/command.js';
@@ -28,6 +29,8 @@ import { DemoCompanyError } from '../../typescript/src/demo-company.js';
 import { GovernanceError } from '../../typescript/src/index.js';
 import { wasRefused } from '../../typescript/src/never-connected.js';
 
+/** Codes of the parser's errors that end the program after help or the version was printed. */
+const PRINTED = ['commander.help', 'commander.helpDisplayed', 'commander.version'];
 /** Errors that users can act on. */
 const EXPECTED = [GovernanceError, SettingsError, DemoCompanyError];
 
@@ -38,7 +41,8 @@ const program = new Command('gov')
     'after',
     '\nNew here? Run `gov tour`; it needs nothing else.\n\nThe key comes from GOVERNANCE_API_KEY or `gov login`; the service is at GOVERNANCE_URL,\nor where the login was, or at http://127.0.0.1:3000. The key of a login is sent only\nto the service of that login.\nExit codes: 0 done, 1 refused or failed, 2 a plan changes something.',
   )
-  .showHelpAfterError()
+  // What is wrong with a command line is said in one place, below.
+  .configureOutput({ outputError: () => undefined })
   // What follows a command is its own: `gov policies` and the commands below it have options of the same names.
   .enablePositionalOptions()
   .exitOverride();
@@ -84,8 +88,10 @@ try {
 
 /** Errors that users can act on are printed in one line; any other is a defect, and is thrown. */
 function exitCodeOf(error: unknown): number {
-  // Reported already, with the help of the command.
-  if (error instanceof CommanderError) return error.exitCode;
+  if (error instanceof CommanderError) {
+    if (!PRINTED.includes(error.code)) printError(plain(commandLineFault(error, program, process.argv.slice(2))));
+    return error.exitCode;
+  }
   if (!EXPECTED.some((kind) => error instanceof kind) && !isOfFile(error)) throw error;
   const id = error instanceof GovernanceError && error.requestId !== null ? ` (request ${error.requestId})` : '';
   const advice = error instanceof GovernanceError ? adviceOn(error) : '';

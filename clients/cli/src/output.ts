@@ -1,5 +1,5 @@
 import { styleText } from 'node:util';
-import { shownText, shownWords } from './printable-text.js';
+import { printableText, printableWords } from './printable-text.js';
 
 /** One column of a table. */
 export interface Column<Row> {
@@ -20,12 +20,12 @@ export function printJson(value: unknown): void {
 /** Equal JSON, in which text from others does nothing to a terminal. */
 export function shownJson(value: unknown, indent?: number): string {
   // The line feeds are its layout: those in texts are escaped already.
-  return JSON.stringify(value, null, indent).split('\n').map(shownText).join('\n');
+  return JSON.stringify(value, null, indent).split('\n').map(printableText).join('\n');
 }
 
 /** A table for people, with a line that says how many rows there are beyond those shown. */
 export function printTable<Row>(rows: readonly Row[], columns: readonly Column<Row>[], total = rows.length): void {
-  const cells = rows.map((row) => columns.map(({ value }) => shownWords(value(row))));
+  const cells = rows.map((row) => columns.map(({ value }) => printableWords(value(row))));
   const widths = columns.map(({ title }, index) =>
     Math.max(title.length, ...cells.map((row) => row[index]?.length ?? 0)),
   );
@@ -42,7 +42,7 @@ export function printTable<Row>(rows: readonly Row[], columns: readonly Column<R
 
 /** Text by others as one line, as it may be shown, with its layout. */
 export function plain(text: string): string {
-  return shownText(text);
+  return printableText(text);
 }
 
 /** What has lines of its own, in which texts by others have gone through `plain`. */

@@ -12,13 +12,13 @@ export const UNSEEN = /(?! )[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800\uf
 const FAR_BLANKS = /( {4})( +)/g;
 
 /** Text by others as one line that does nothing to a terminal: such characters are shown as JSON escapes. */
-export function shownText(text: string): string {
+export function printableText(text: string): string {
   return text.replace(UNSEEN, escapedText);
 }
 
 /** The same for a text that is no layout: long runs of blanks are written out as well. */
-export function shownWords(text: string): string {
-  return shownText(text).replace(FAR_BLANKS, (_, near: string, far: string) => near + escapedText(far));
+export function printableWords(text: string): string {
+  return printableText(text).replace(FAR_BLANKS, (_, near: string, far: string) => near + escapedText(far));
 }
 
 /** Each UTF-16 unit by its number, as JSON has it. */

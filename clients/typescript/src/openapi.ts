@@ -2419,11 +2419,6 @@ export interface components {
              */
             limits: components["schemas"]["PolicyLimitResponse"][];
             /**
-             * @description On whose behalf it matches; empty: on anybody’s, or nobody’s.
-             * @example []
-             */
-            onBehalfOf: string[];
-            /**
              * @description What has to be approved; null unless the effect is `require_approval`.
              * @example null
              */
@@ -2443,6 +2438,11 @@ export interface components {
              * @example 2026-11-20T06:18:03.123Z
              */
             createdAt: string;
+            /**
+             * @description On whose behalf it matches; null: on anybody’s, or nobody’s.
+             * @example null
+             */
+            onBehalfOf: string[] | null;
         };
         PolicyPage: {
             data: components["schemas"]["PolicyResponse"][];

@@ -14,7 +14,6 @@ import { RecordReader } from '../../ledger/reading/record-reader';
 import { DeliveryProgressStore } from '../webhooks/delivery/delivery-position-store';
 import { WebhookBodies } from '../webhooks/messages/webhook-bodies';
 import { escapeForMail, MailSender, mailText } from './mail-sender';
-import { timeInWords } from './time-words';
 
 /** Milliseconds between looks, between renewals of the lease, and between two mails to a person. */
 const INTERVAL = 1_000;
@@ -208,8 +207,7 @@ export class MailDispatcher implements OnApplicationBootstrap, OnModuleDestroy {
     const { ids = [], count = 0 } = waiting.get(agent.id) ?? {};
     try {
       const messages = [];
-      const timeText = (at: string): string => timeInWords(at, this.configuration.mailZone);
-      for (const id of ids) messages.push(...(await this.bodies.ofWaiting(id, { escape: escapeForMail, timeText })));
+      for (const id of ids) messages.push(...(await this.bodies.ofWaiting(id, escapeForMail)));
       // Mails before this one may have taken long, and some have been settled meanwhile.
       const left = count - (ids.length - messages.length);
       if (left === 0) {

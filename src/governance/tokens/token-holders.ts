@@ -42,8 +42,8 @@ export class TokenHolders extends IssuedTokens implements OnApplicationBootstrap
   private readonly issuers: ReadonlyMap<string, KnownIssuer>;
   /** By digest, in order of arrival. */
   private readonly verified = new Map<string, VerifiedToken>();
-  /** Monotonic milliseconds of the last line about a refused token. */
-  private loggedAt = -Infinity;
+  /** Monotonic milliseconds of the last line about a refused token, by whose it was. */
+  private readonly loggedAt = new Map<string, number>();
   private readonly repeated = new PeriodicTask(
     INTERVAL,
     () => this.refresh(),
@@ -90,10 +90,12 @@ export class TokenHolders extends IssuedTokens implements OnApplicationBootstrap
 
   /** Null unless it is valid here and now, and a listed key of its issuer has signed it. */
   private async verify(text: string): Promise<VerifiedToken | null> {
+    if (this.issuers.size === 0) return null;
     const token = readToken(text);
-    const issuer = token?.claims['iss'];
+    const issuer = token.claims?.['iss'];
     const known = typeof issuer === 'string' ? this.issuers.get(issuer) : undefined;
-    if (token === undefined || known === undefined) return null;
+    if ('fault' in token) return this.refused(known, token.fault);
+    if (known === undefined) return this.refused(known, 'its "iss" is none of TOKEN_ISSUERS');
     const now = Date.now();
     const holder = tokenHolder(token.claims, known.issuer, now);
     if (holder === undefined) return this.refused(known, claimsFault(token.claims, known.issuer, now) ?? '');
@@ -103,12 +105,16 @@ export class TokenHolders extends IssuedTokens implements OnApplicationBootstrap
     return { holder, known, thumbprint: key.thumbprint };
   }
 
-  /** Logs why, for whoever sets up an issuer: one line a minute, or strangers could flood the log. */
-  private refused({ issuer: { issuer } }: KnownIssuer, why: string): null {
+  /**
+   * Logs why, for whoever sets up an issuer: one line a minute and issuer, or strangers could flood the log. Tokens that name no
+   * known issuer share a line, so that they hide none of an issuer.
+   */
+  private refused(known: KnownIssuer | undefined, why: string): null {
+    const name = known === undefined ? 'A token' : `A token of ${known.issuer.issuer}`;
     const now = performance.now();
-    if (now - this.loggedAt < INTERVAL) return null;
-    this.loggedAt = now;
-    this.logger.warn(`A token of ${issuer} was refused: ${why}. Such a line is logged once a minute at most.`);
+    if (now - (this.loggedAt.get(name) ?? -Infinity) < INTERVAL) return null;
+    this.loggedAt.set(name, now);
+    this.logger.warn(`${name} was refused: ${why}. Such a line is logged once a minute at most.`);
     return null;
   }
 

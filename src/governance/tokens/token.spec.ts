@@ -56,10 +56,28 @@ it.each<[string, object]>([
   expect(tokenHolder({ ...READ, ...claims }, ISSUER, NOW)).toBeUndefined();
 });
 
+it.each<[fault: string, text: string]>([
+  ['more than 8192 characters', 'x'.repeat(8_193)],
+  ['three parts', 'a.b'],
+  ['three parts', 'a.b.+='],
+  ['header is not a JSON object', tokenOf('x')],
+  ['claims are not a JSON object', tokenOf({ alg: 'ES256' }, 7)],
+  ['"alg" is none of RS256, PS256, ES256, EdDSA', tokenOf({ alg: 'HS256' })],
+  ['"typ"', tokenOf({ alg: 'ES256', typ: 'dpop+jwt' })],
+  ['"crit"', tokenOf({ alg: 'ES256', crit: ['b64'] })],
+  ['"kid"', tokenOf({ alg: 'ES256', kid: 7 })],
+])('A token that cannot be read has a fault: %s', (fault, text) => {
+  expect(readToken(text)).toMatchObject({ fault: expect.stringContaining(fault) });
+});
+
 it.each([
   ...['JWT', 'at+jwt', 'application/at+jwt', 'Application/JWT'].map((typ) => [typ, true] as const),
   ...['application/', 'id+jwt', 'application/application/jwt'].map((typ) => [typ, false] as const),
 ])('A token of the type %s is read: %s', (typ, isRead) => {
-  const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
-  expect(readToken(`${part({ alg: 'ES256', typ })}.${part(READ)}.AAAA`) !== undefined).toBe(isRead);
+  expect('signature' in readToken(tokenOf({ alg: 'ES256', typ }))).toBe(isRead);
 });
+
+function tokenOf(header: unknown, claims: unknown = READ): string {
+  const part = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+  return `${part(header)}.${part(claims)}.AAAA`;
+}

@@ -30,18 +30,31 @@ export interface UnverifiedToken {
   readonly signature: Buffer;
 }
 
-/** Undefined for anything that cannot be an acceptable token. Headers that say where to find keys are ignored. */
-export function readToken(text: string): UnverifiedToken | undefined {
-  const parts = text.length > LONGEST ? [] : text.split('.');
+/** A text that cannot be an acceptable token. */
+export interface UnreadableToken {
+  /** Why, without anything of the text. */
+  readonly fault: string;
+  /** The claims, if these can be read. */
+  readonly claims: Members | undefined;
+}
+
+/** Reads a token. Headers that say where to find keys are ignored. */
+export function readToken(text: string): UnverifiedToken | UnreadableToken {
+  if (text.length > LONGEST) return { fault: `it has more than ${LONGEST} characters`, claims: undefined };
+  const parts = text.split('.');
   const [head = '', payload = '', signature = ''] = parts;
-  if (parts.length !== 3 || !parts.every(isPart)) return undefined;
+  if (parts.length !== 3 || !parts.every(isPart))
+    return { fault: 'it is not three parts of base64url with dots between them', claims: undefined };
   const [header, claims] = [membersOf(head), membersOf(payload)];
-  if (header === undefined || claims === undefined) return undefined;
+  if (header === undefined) return { fault: 'its header is not a JSON object', claims };
+  if (claims === undefined) return { fault: 'its claims are not a JSON object', claims };
   const { alg, kid, typ, crit } = header;
   const algorithm = ALGORITHMS.find((name) => name === alg);
-  const isTyped = TYPES.includes(typeof typ === 'string' ? typ.toLowerCase() : typ);
-  if (algorithm === undefined || crit !== undefined || !isTyped) return undefined;
-  if (kid !== undefined && typeof kid !== 'string') return undefined;
+  if (algorithm === undefined) return { fault: `its "alg" is none of ${ALGORITHMS.join(', ')}`, claims };
+  if (!TYPES.includes(typeof typ === 'string' ? typ.toLowerCase() : typ))
+    return { fault: 'its "typ" is not JWT or at+jwt', claims };
+  if (crit !== undefined) return { fault: 'it has "crit"', claims };
+  if (kid !== undefined && typeof kid !== 'string') return { fault: 'its "kid" is not a text', claims };
   return {
     algorithm,
     kid: kid ?? null,

@@ -193,7 +193,7 @@ export class RecordReader {
     request: PageRequest,
     { rows, total, upTo }: ListedRows,
   ): Promise<Page<SqlRow>> {
-    const { limit, conditions, signal: signal } = request;
+    const { limit, conditions, signal } = request;
     const list = { source, conditions, upTo, leaving: signal };
     return {
       rows: rows.slice(0, limit),

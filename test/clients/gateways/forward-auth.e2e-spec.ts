@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect, type Socket } from 'node:net';
 import { createTestApp, type TestApp } from '../../support/application/create-test-app';
 import { chainIsValid, createAgent, createPolicy, issueKey } from '../../support/application/factories';
 import { send } from '../../support/application/send';
@@ -80,6 +80,14 @@ describe.each(GATEWAYS)('$name, as docs/forward-auth.md has it', (program) => {
       served.push({ method, target, headers, body });
       response.end('served');
     });
+  });
+
+  const upgraded: Pick<IncomingMessage, 'url' | 'headers'>[] = [];
+  upstream.on('upgrade', ({ url, headers }: IncomingMessage, socket: Socket) => {
+    upgraded.push({ ...(url !== undefined && { url }), headers });
+    socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n');
+    socket.pipe(socket);
+    socket.on('error', () => socket.destroy());
   });
 
   beforeAll(async () => {
@@ -187,6 +195,35 @@ describe.each(GATEWAYS)('$name, as docs/forward-auth.md has it', (program) => {
   it('passes on each header of the list', async () => {
     await through('GET /v1/a HTTP/1.1', [...PASSED.map((name) => `${name}: "${name}"`)]);
     for (const name of PASSED) expect(served[0]?.headers).toHaveProperty([name], `"${name}"`);
+  });
+
+  it('opens a WebSocket that is allowed, and no other', async () => {
+    const key64 = Buffer.alloc(16).toString('base64');
+    const handshake = [
+      ...['Host: api.example.com', `X-API-Key: ${key}`, 'X-Other: 1', 'Connection: Upgrade', 'Upgrade: websocket'],
+      ...['Sec-WebSocket-Version: 13', `Sec-WebSocket-Key: ${key64}`, 'Sec-WebSocket-Protocol: chat'],
+    ];
+    const open = async (target: string): Promise<string> => {
+      const socket = connect(gateway.port, '127.0.0.1');
+      socket.write(`GET ${target} HTTP/1.1\r\n${handshake.join('\r\n')}\r\n\r\n`);
+      let received = '';
+      for await (const text of socket.setEncoding('latin1') as AsyncIterable<string>) {
+        received += text;
+        if (received.endsWith('echo')) break;
+        if (/^HTTP\/1\.1 101 [^]*\r\n\r\n$/.test(received)) socket.write('echo');
+        else if (!received.startsWith('HTTP/1.1 101 ')) break;
+      }
+      socket.destroy();
+      return received;
+    };
+    expect(await open('/v1/secret/socket')).toMatch(/^HTTP\/1\.1 403 /);
+    expect([served, upgraded]).toEqual([[], []]);
+    expect(await open('/v1/socket')).toMatch(/^HTTP\/1\.1 101 [^]*\r\n\r\necho$/);
+    expect(upgraded).toMatchObject([
+      { url: '/v1/socket', headers: { 'sec-websocket-key': key64, 'sec-websocket-protocol': 'chat' } },
+    ]);
+    expect(upgraded[0]?.headers).not.toHaveProperty('x-other');
+    expect(await newestExecution()).toMatchObject({ action: 'http.get', resourceId: `${HOST}/v1/socket` });
   });
 
   it('lets what was approved pass once, the body included', async () => {

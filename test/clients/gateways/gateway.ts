@@ -24,6 +24,8 @@ interface Program {
   readonly name: string;
   readonly language: string;
   readonly version: readonly string[];
+  /** Its documented file with what the document adds for WebSockets. */
+  readonly withWebSockets: (documented: string, parts: readonly string[]) => string;
   /** How its file is made to listen on a port of loopback, without TLS. */
   readonly file: (documented: string, port: number, folder: string) => string;
   readonly parameters: (file: string, folder: string) => readonly string[];
@@ -33,6 +35,8 @@ const NGINX: Program = {
   name: 'nginx',
   language: 'nginx',
   version: ['-v'],
+  withWebSockets: (documented, [maps = '', headers = '']) =>
+    maps + documented.replace(/^ *proxy_set_header User-Agent .*\n/m, (line) => line + headers),
   file: (documented, port, folder) => {
     const server = documented
       .replace('listen 443 ssl;', `listen 127.0.0.1:${port};`)
@@ -49,6 +53,8 @@ const CADDY: Program = {
   name: 'caddy',
   language: 'caddyfile',
   version: ['version'],
+  withWebSockets: (documented, [before = '', after = '']) =>
+    documented.replace(/^\t*request_header -\*\*\n/m, (line) => before + line + after),
   file: (documented, port) =>
     `{\n\tadmin off\n}\n${documented.replace('api.example.com {', `http://:${port} {\n\tbind 127.0.0.1`)}`,
   parameters: (file) => ['run', '--adapter', 'caddyfile', '--config', file],
@@ -61,12 +67,13 @@ export function isInstalled({ name, version }: Program): boolean {
   return process.env['CI'] === 'true' || spawnSync(name, version).status === 0;
 }
 
-/** Starts a gateway with its configuration in docs/forward-auth.md, in which only addresses are replaced. */
+/** Starts a gateway with its configuration in docs/forward-auth.md, WebSockets included, in which only addresses are replaced. */
 export async function startGateway(program: Program, { governance, upstream }: Places): Promise<Gateway> {
   const folder = mkdtempSync(join(tmpdir(), 'governance-gateway-'));
   const port = await freePort();
   const blocks = codeBlocks(readDocument('docs/forward-auth.md'));
-  const documented = blocks.find(({ language }) => language === program.language)?.code ?? '';
+  const [usual = '', ...more] = blocks.flatMap(({ language, code }) => (language === program.language ? code : []));
+  const documented = program.withWebSockets(usual, more);
   const configuration = documented.replaceAll('governance:3000', governance).replaceAll('10.0.0.20:8080', upstream);
   const file = join(folder, 'gateway.conf');
   writeFileSync(file, program.file(configuration, port, folder));

@@ -215,7 +215,9 @@ describeOnSqlite('The command line', () => {
     [['keys'], 'read, review, audit'],
     [['audit', '--action', 'api_key.created'], 'api_key.created'],
   ])('lists: %j', async (words, expected) => {
-    expect(await printed(words)).toContain(expected);
+    const lines = await printed(words);
+    expect(lines).toContain(expected);
+    if (words[0] === 'keys') expect(lines).toContain(`${people.ann.id} (ann)`);
     const records = JSON.parse(await printed([...words, '--json', '--limit', '1']));
     expect(records).toHaveLength(1);
   });
@@ -314,8 +316,8 @@ describeOnSqlite('The command line', () => {
     expect(exitCode).toBe('0');
   });
 
-  it('names the agents of the entries that it follows', async () => {
-    const line = '"$0" "$1" events --after 0 --action api_key.created | head -n 1';
+  it('names the agents and keys of the entries that it follows', async () => {
+    const line = '"$0" "$1" events --after 0 --action api_key.created | grep -m 1 more';
     const environment = { XDG_CONFIG_HOME: home, GOVERNANCE_URL: app.url, GOVERNANCE_API_KEY: API_KEY };
     const running = { isOver: false };
     const printing = run('bash', ['-c', line, process.execPath, MAIN], { environment });
@@ -327,7 +329,7 @@ describeOnSqlite('The command line', () => {
     expect(await printing).toMatchObject({
       errors: '',
       output: expect.stringMatching(
-        new RegExp(`  api_key\\.created  key_\\w+  of ${people.ann.id} \\(ann\\)  by api_key env\n$`),
+        new RegExp(`  api_key\\.created  key_\\w+ \\(more\\)  of ${people.ann.id} \\(ann\\)  by api_key env\n$`),
       ),
     });
   });

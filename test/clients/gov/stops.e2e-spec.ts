@@ -30,12 +30,15 @@ describeOnSqlite('gov stop', () => {
     expect(made).toMatchObject({
       ...{ agentId: company.bot.id, role: 'worker', actions: ['read', 'w*'], reason: 'It refunds twice.' },
     });
+    // Her key may not read names.
     expect([stopped.exitCode, stopped.output]).toEqual([
       0,
       `${made.id} stops the agent ${company.bot.id} with the role worker in read, w*. To end it: gov lift ${made.id} --reason "…"\n`,
     ]);
     expect([await verdict(app), await verdict(app, 'read', 'other')]).toEqual(['stopped', 'allowed']);
-    expect((await gov(['stops', '--status', 'active'])).output).toContain(made.id);
+    const listed = (await gov(['stops', '--status', 'active'])).output;
+    expect(listed).toContain(made.id);
+    expect(listed).toContain(`the agent ${company.bot.id} (bot) with the role worker`);
     expect(JSON.parse((await gov(['show', made.id])).output)).toEqual(made);
     const lifted = await gov(['lift', made.id, ...REASON, '--json'], company.ann.key);
     expect(JSON.parse(lifted.output)).toMatchObject({ id: made.id, status: 'lifted' });
@@ -53,6 +56,7 @@ describeOnSqlite('gov stop', () => {
     const unable = await gov(['stop', '--agent', 'reader', '--action', 'reed', 'r*', ...REASON]);
     expect(unable.errors).toContain('Warning: No agent that this stops is able to do reed. Did you mean "read"?');
     expect(unable.errors.split('\n')).toHaveLength(2);
+    expect(unable.output).toMatch(/ stops the agent agt_\w{26} \(reader\) in reed, r\*\. /);
     const known = await gov(['stop', '--role', 'worker', '--action', 'r*', ...REASON]);
     expect(known).toMatchObject({ exitCode: 0, errors: '' });
     const explained = await gov(['explain', 'bot', 'read', 'document', 'a']);

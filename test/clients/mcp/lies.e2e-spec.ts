@@ -132,6 +132,8 @@ describeOnSqlite('Servers that lie, behind gov mcp', () => {
       const { error } = await asked(connection, uri, 'resources/read', { uri });
       expect([uri, error?.message]).toEqual([uri, expect.stringMatching(/was not run|No server lists/)]);
     }
+    const { error: user } = await asked(connection, 'user', 'resources/read', { uri: 'db://u@host/a' });
+    expect(user.message).toContain('No server lists a resource');
     for (const uri of ['http://h:8080/b', 'db://Host/a', 'note:a', 'a name', 'file:///My Notes/a'])
       expect([uri, await asked(connection, uri, 'resources/read', { uri })]).toEqual([
         uri,
@@ -190,7 +192,9 @@ describeOnSqlite('Servers that lie, behind gov mcp', () => {
     const { result } = await asked(connection, 'list', 'tools/list');
     expect(result.tools.map(({ name }: Parsed) => name)).toEqual(['one__greet']);
     expect(connection.errors).toContain('The MCP server two is left out (tools): no answer in 10 seconds.');
-    expect(connection.errors).toContain('The MCP server three: its tools do not end: only the first 10000 are taken.');
+    expect(connection.errors).toContain(
+      'The MCP server three: its tools do not end, or are too large: only the first 10000 are taken.',
+    );
   });
 
   it('may die while they are called: what was done is not known, and the next call starts them again', async () => {

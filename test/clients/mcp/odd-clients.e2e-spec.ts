@@ -71,6 +71,37 @@ describeOnSqlite('Odd clients of gov mcp', () => {
     await close();
   });
 
+  it('may have null for members that may be absent, in a session and without one', async () => {
+    const { environment, runs } = await customer('nulls');
+    writeFileSync(`${runs}.go`, '');
+    const { url, close } = await connectThroughProxy({ way: 'http', era: 'legacy', runs, environment, words: NAMED });
+    const info = { name: 'raw', version: '1', title: null };
+    const capabilities = { roots: null, elicitation: null };
+    const params = { protocolVersion: '2025-11-25', capabilities, clientInfo: info, _meta: null };
+    const begun = await new RawHttp(url).post({ id: 1, method: 'initialize', params });
+    expect([begun.status, await begun.text()]).toEqual([200, expect.stringContaining('"protocolVersion"')]);
+    const session = new RawHttp(url, { 'Mcp-Session-Id': String(begun.headers.get('Mcp-Session-Id')) });
+    const call = { name: 'held', arguments: null, _meta: { progressToken: null } };
+    for (const [message, expected] of [
+      [{ id: 2, method: 'tools/list', params: null }, '"name":"held"'],
+      [{ id: 3, method: 'tools/list', params: { cursor: null } }, '"name":"held"'],
+      [{ id: 4, method: 'tools/call', params: call }, '"text":"null"'],
+      [{ id: 5, method: 'tools/call', params: { ...call, arguments: { order: null } } }, 'order'],
+    ] as const) {
+      const response = await session.post(message);
+      expect([message, response.status, await response.text()]).toEqual([
+        ...[message, 200, expect.stringContaining(expected)],
+      ]);
+    }
+    const name = 'io.modelcontextprotocol';
+    const version = { [`${name}/protocolVersion`]: '2026-07-28', [`${name}/clientCapabilities`]: {} };
+    const _meta = { ...version, [`${name}/clientInfo`]: info, progressToken: null };
+    const modern = new RawHttp(url, { 'MCP-Protocol-Version': '2026-07-28', 'Mcp-Method': 'tools/list' });
+    const listed = await modern.post({ id: 6, method: 'tools/list', params: { cursor: null, _meta } });
+    expect([listed.status, await listed.text()]).toEqual([200, expect.stringContaining('"name":"held"')]);
+    await close();
+  });
+
   it('without a handshake see a comment while their call runs', async () => {
     const { environment, runs } = await customer('comments');
     const own = { ...environment, NODE_OPTIONS: PRELOAD, SHORT_WAITS: '15000' };

@@ -80,6 +80,23 @@ const CALLS: Readonly<Record<string, [lines: readonly string[], text: string]>> 
     ],
     'done',
   ],
+  'a structured content that is nested too deep': [
+    [line({ result: { ...RESULT, structuredContent: { a: '%DEEP%' } } })],
+    UNKNOWN,
+  ],
+  'a _meta that is nested too deep': [[line({ result: { ...RESULT, _meta: { a: '%DEEP%' } } })], UNKNOWN],
+  'an error whose data is nested too deep': [[line({ error: { code: 1, message: 'No.', data: '%DEEP%' } })], UNKNOWN],
+  'a question that is nested too deep': [
+    [JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'x', params: { a: '%DEEP%' } }), DONE],
+    'done',
+  ],
+  'a message that is nested too deep': [
+    [
+      JSON.stringify({ jsonrpc: '2.0', method: 'notifications/message', params: { level: 'info', data: '%DEEP%' } }),
+      DONE,
+    ],
+    'done',
+  ],
   'an answer that is too large': [[line({ result: { content: [{ type: 'text', text: '%BIG%' }] } })], UNKNOWN],
 };
 
@@ -99,6 +116,14 @@ const LISTS: Readonly<Record<string, [lines: readonly string[], names: readonly 
   ],
   'the same cursor for ever': [[line({ result: { tools: [GREET], nextCursor: 'same' } })], ['odd__greet']],
   'other cursors for ever': [[line({ result: { tools: [GREET], nextCursor: '%N%' } })], ['odd__greet']],
+  'more than 16 MB on several pages': [
+    [line({ result: { tools: [GREET, { ...GREET, name: 'p%N%', description: '%SIZE%' }], nextCursor: '%N%' } })],
+    ['odd__greet'],
+  ],
+  'a schema that is nested too deep': [
+    [line({ result: { tools: [GREET, { name: 'a', inputSchema: { type: 'object', a: '%DEEP%' } }] } })],
+    [],
+  ],
   'a cursor that is a number': [[line({ result: { tools: [GREET], nextCursor: 1 } })], ['odd__greet']],
   'no list': [[line({ result: { tools: null } })], []],
   'an error': [[line({ error: { code: 1 } })], []],

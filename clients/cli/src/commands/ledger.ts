@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { type AgentNames, agentNames, isAgentId, withName } from '../agent-names.js';
+import { type AgentNames, agentNames, isAgentId, isKeyId, keyName, withName } from '../agent-names.js';
 import { seenBy } from '../decision-text.js';
 import { writeChain, writeNewFile } from '../streamed-answers.js';
 import { plain, printLine, shownJson, styled } from '../output.js';
@@ -53,16 +53,17 @@ async function follow({ after, action, json }: { after?: number; action?: string
     ...(action && { actions: action }),
   };
   const governance = client();
-  const mayRead = json !== true && (await seenBy(governance))('read');
+  const sees = json === true ? () => false : await seenBy(governance);
   const names = new Map<string, string>();
   for await (const entry of governance.events(request)) {
-    if (mayRead) await addNames(governance, names, entry);
+    if (sees('read')) await addAgentNames(governance, names, entry);
+    if (sees('admin')) await addKeyNames(governance, names, entry);
     printLine(json === true ? shownJson(entry) : lineOf(entry, names));
   }
 }
 
 /** Names of agents that cannot be read now are left out, so that the stream goes on. */
-async function addNames(
+async function addAgentNames(
   governance: GovernanceClient,
   names: Map<string, string>,
   { subjectId, agentId, actor }: AuditEntry,
@@ -70,6 +71,19 @@ async function addNames(
   const ids = [subjectId, agentId, actor.id].filter(isAgentId).filter((id) => !names.has(id));
   const found = await agentNames(governance, ids).catch((): AgentNames => new Map());
   for (const [id, name] of found) names.set(id, name);
+}
+
+/** The names of keys, likewise. */
+async function addKeyNames(
+  governance: GovernanceClient,
+  names: Map<string, string>,
+  { subjectId, actor }: AuditEntry,
+): Promise<void> {
+  for (const id of [subjectId, actor.id].filter(isKeyId)) {
+    if (names.has(id)) continue;
+    const found = await keyName(governance, id).catch((): AgentNames => new Map());
+    for (const [keyId, name] of found) names.set(keyId, name);
+  }
 }
 
 function lineOf({ timestamp, action, subjectId, agentId, actor, outcome }: AuditEntry, names: AgentNames): string {

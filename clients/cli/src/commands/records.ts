@@ -5,11 +5,12 @@ import { type Column, printError, printJson, printLine } from '../output.js';
 import { client, SettingsError } from '../settings.js';
 import { addAgentCommands } from './agents.js';
 import { addExecutionCommands } from './executions.js';
-import { addListCommand, list, listed, type ListOptions } from './list.js';
+import { addListCommand, list, listed, type ListOptions, readableNames } from './list.js';
 import { addPolicyFileCommands } from './policies.js';
 import { type GovernanceClient, GovernanceError, type Schemas } from '../../../typescript/src/index.js';
 
 type AuditEntry = Schemas['AuditEntryResponse'];
+type ApiKey = Schemas['ApiKeyResponse'];
 
 /** The kinds of records by the beginnings of their ids. */
 const PATHS = {
@@ -70,7 +71,7 @@ export function addRecordCommands(program: Command): void {
 function addKeyCommands(program: Command): void {
   const keys = program.command('keys').description('list, issue and revoke keys');
   addListCommand(keys, 'list', 'list all keys; the same as gov keys', { isDefault: true }).action(
-    (options: ListOptions) => list('/api/v1/api-keys', options, KEY_COLUMNS),
+    (options: ListOptions) => list('/api/v1/api-keys', options, keyColumns),
   );
   keys
     .command('issue <name>')
@@ -165,11 +166,17 @@ async function auditColumns(
   ];
 }
 
-const KEY_COLUMNS: Column<Schemas['ApiKeyResponse']>[] = [
-  { title: 'KEY', value: ({ id }) => id },
-  { title: 'NAME', value: ({ name }) => name },
-  { title: 'STATUS', value: ({ status }) => status },
-  { title: 'SCOPES', value: ({ scopes }) => scopes.join(', ') },
-  { title: 'AGENT', value: ({ agentId }) => agentId ?? '' },
-  { title: 'EXPIRES', value: ({ expiresAt }) => expiresAt ?? '' },
-];
+async function keyColumns(governance: GovernanceClient, keys: readonly ApiKey[]): Promise<readonly Column<ApiKey>[]> {
+  const names = await readableNames(
+    governance,
+    keys.map(({ agentId }) => agentId),
+  );
+  return [
+    { title: 'KEY', value: ({ id }) => id },
+    { title: 'NAME', value: ({ name }) => name },
+    { title: 'STATUS', value: ({ status }) => status },
+    { title: 'SCOPES', value: ({ scopes }) => scopes.join(', ') },
+    { title: 'AGENT', value: ({ agentId }) => (agentId === null ? '' : withName(agentId, names)) },
+    { title: 'EXPIRES', value: ({ expiresAt }) => expiresAt ?? '' },
+  ];
+}

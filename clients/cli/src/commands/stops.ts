@@ -1,9 +1,10 @@
 import type { Command } from 'commander';
+import { type AgentNames, withName } from '../agent-names.js';
 import { seenBy } from '../decision-text.js';
 import { type Column, plain, printError, printJson, printLine } from '../output.js';
 import { client } from '../settings.js';
 import { stopWarnings } from '../stop-warnings.js';
-import { addListCommand, list, type ListOptions } from './list.js';
+import { addListCommand, list, type ListOptions, readableNames } from './list.js';
 import { type GovernanceClient, GovernanceError, type Schemas } from '../../../typescript/src/index.js';
 
 type Stop = Schemas['StopResponse'];
@@ -41,7 +42,7 @@ export function addStopCommands(program: Command): void {
     .action(lift);
   addListCommand(program, 'stops', 'list stops, newest first')
     .option('--status <status>', 'active or lifted')
-    .action((options: ListOptions) => list<Stop>('/api/v1/stops', options, COLUMNS));
+    .action((options: ListOptions) => list<Stop>('/api/v1/stops', options, stopColumns));
 }
 
 async function stop({ agent, role, action, reason, json }: StopOptions): Promise<void> {
@@ -53,7 +54,7 @@ async function stop({ agent, role, action, reason, json }: StopOptions): Promise
   };
   const governance = client();
   const made = await governance.post('/api/v1/stops', { body });
-  show(made, json);
+  await show(governance, made, json);
   if (role !== undefined || action !== undefined) await warnOfNobody(governance, made);
 }
 
@@ -79,33 +80,49 @@ async function allAgents(governance: GovernanceClient): Promise<Schemas['AgentRe
 }
 
 async function lift(id: string, { reason, json }: Pick<StopOptions, 'reason' | 'json'>): Promise<void> {
-  show(await client().post('/api/v1/stops/{id}/lift', { path: { id }, body: { reason } }), json);
+  const governance = client();
+  await show(governance, await governance.post('/api/v1/stops/{id}/lift', { path: { id }, body: { reason } }), json);
 }
 
-function show(made: Stop, asJson: boolean | undefined): void {
+async function show(governance: GovernanceClient, made: Stop, asJson: boolean | undefined): Promise<void> {
   if (asJson === true) {
     printJson(made);
     return;
   }
-  const { id, status } = made;
-  if (status === 'lifted') printLine(plain(`${id} is lifted: ${covered(made)}.`));
-  else printLine(plain(`${id} stops ${covered(made)}. To end it: gov lift ${id} --reason "…"`));
+  const { id, status, agentId } = made;
+  const cover = coverText(made, await namesAfterwards(governance, agentId));
+  if (status === 'lifted') printLine(plain(`${id} is lifted: ${cover}.`));
+  else printLine(plain(`${id} stops ${cover}. To end it: gov lift ${id} --reason "…"`));
 }
 
-/** For people. */
-function covered({ agentId, role, actions }: Stop): string {
+/** The name of a stopped agent. The stop is made, so a name that cannot be read is no error. */
+function namesAfterwards(governance: GovernanceClient, agentId: string | null): Promise<AgentNames> {
+  return readableNames(governance, [agentId]).catch((error: unknown): AgentNames => {
+    if (error instanceof GovernanceError) return new Map();
+    throw error;
+  });
+}
+
+/** What a stop covers, for people. */
+function coverText({ agentId, role, actions }: Stop, names: AgentNames): string {
   const parts = [
-    agentId === null ? 'every agent' : `the agent ${agentId}`,
+    agentId === null ? 'every agent' : `the agent ${withName(agentId, names)}`,
     ...(role === null ? [] : [`with the role ${role}`]),
     actions.length === 0 ? 'in everything' : `in ${actions.join(', ')}`,
   ];
   return parts.join(' ');
 }
 
-const COLUMNS: Column<Stop>[] = [
-  { title: 'STOP', value: ({ id }) => id },
-  { title: 'STATUS', value: ({ status }) => status },
-  { title: 'SINCE', value: ({ createdAt }) => createdAt },
-  { title: 'COVERS', value: covered },
-  { title: 'REASON', value: ({ reason }) => reason },
-];
+async function stopColumns(governance: GovernanceClient, stops: readonly Stop[]): Promise<readonly Column<Stop>[]> {
+  const names = await readableNames(
+    governance,
+    stops.map(({ agentId }) => agentId),
+  );
+  return [
+    { title: 'STOP', value: ({ id }) => id },
+    { title: 'STATUS', value: ({ status }) => status },
+    { title: 'SINCE', value: ({ createdAt }) => createdAt },
+    { title: 'COVERS', value: (stop) => coverText(stop, names) },
+    { title: 'REASON', value: ({ reason }) => reason },
+  ];
+}

@@ -8,6 +8,9 @@ const LONGEST_BEGINNING = 30_000;
 /** Milliseconds for which a client may leave a question to its user unanswered. */
 export const MAX_QUESTION_MS = 300_000;
 
+/** Notifications that the client has not read yet: of more, the newest are dropped. */
+const MAX_UNREAD_NOTIFICATIONS = 100;
+
 /**
  * Between the servers of a session and its client.
  * @param areSeveral whether what servers say has to name them
@@ -15,9 +18,16 @@ export const MAX_QUESTION_MS = 300_000;
  */
 export function linkOf({ server }: McpServer, areSeveral: boolean, subscribed: ReadonlySet<string>): ClientLink {
   const ready = new Promise<void>((resolve) => (server.oninitialized = resolve));
+  let unread = 0;
   const notify = (method: string, params?: object): void => {
+    // A server may send more than its client ever reads.
+    if (unread >= MAX_UNREAD_NOTIFICATIONS) return;
+    unread += 1;
     // Whether the client gets it does not matter: it may be about to disconnect, and its calls still have to be reported.
-    server.notification({ method, ...(params && { params: { ...params } }) }).catch(() => undefined);
+    server
+      .notification({ method, ...(params && { params: { ...params } }) })
+      .catch(() => undefined)
+      .finally(() => (unread -= 1));
   };
   return {
     changed: (kind: Kind) => notify(`notifications/${kind}/list_changed`),

@@ -35,7 +35,7 @@ export function offerResources(offered: Offered, subscribed: Set<string>): void 
   server.setRequestHandler('resources/unsubscribe', async ({ params: { uri } }) => {
     subscribed.delete(uri);
     const of = servers.only ?? (await servers.withResource(uri));
-    await of?.say((client) => client.unsubscribeResource({ uri }));
+    await of?.unsubscribe(uri);
     return {};
   });
 }
@@ -60,12 +60,14 @@ async function read<Result>(offered: Offered, context: ServerContext, { method, 
   return (await governed<Result>(offered, context, {
     name,
     requestOf: () => ({ ...readRequestOf(of.name, uri), parameters: { uri } }),
-    run: (passing) =>
-      of.passed(name, passing, async (client, options) => {
+    run: async (passing) => {
+      if (method === 'resources/subscribe') return (await of.subscribe(uri, passing)) as Result;
+      return of.passed(name, passing, async (client, options) => {
         const params = { uri, ...traceMeta() };
-        const result = (await client.request({ method, params }, options)) as ReadResourceResult;
+        const result = await client.request({ method, params }, options);
         return resultOnly(result, 'contents') as Result;
-      }),
+      });
+    },
     answers: otherAnswers(),
   })) as Result;
 }

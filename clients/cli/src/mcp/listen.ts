@@ -22,6 +22,7 @@ import { SettingsError } from '../settings.js';
 import { parsed } from './servers/messages.js';
 import type { ClientLink } from './servers/governed-server.js';
 import type { MakeServer } from './proxy.js';
+import { readableRequest } from './readable-request.js';
 import type { Servers } from './servers/servers.js';
 
 /** What is being served, whichever way. */
@@ -94,7 +95,8 @@ export async function overHttp(make: MakeServer, first: Servers, { address, port
       if (new URL(request.url).pathname !== PATH) return refusal(404, `It is served at ${PATH}.`);
       if (request.method !== 'POST') return sessions.answer(request);
       if (!isJsonContentType(request.headers.get('Content-Type'))) return refusal(415, 'It is not JSON.');
-      return (await isLegacyRequest(request)) ? sessions.answer(request) : modern.fetch(request, options);
+      const readable = await readableRequest(request);
+      return (await isLegacyRequest(readable)) ? sessions.answer(readable) : modern.fetch(readable, options);
     },
   });
   // A web page must not reach a local server through a host name of its own (DNS rebinding).

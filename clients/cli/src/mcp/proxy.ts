@@ -106,10 +106,7 @@ async function instructionsOf(servers: Servers, pins: Pins | null): Promise<stri
 
 function offerRest({ server, servers }: Offered): void {
   server.setRequestHandler('logging/setLevel', async ({ params: { level } }) => {
-    const request = { method: 'logging/setLevel' as const, params: { level } };
-    await servers.each('logging', (one) =>
-      one.say(async (client) => client.getServerCapabilities()?.logging && client.request(request)),
-    );
+    await servers.each('logging', (one) => one.setLogLevel(level));
     return {};
   });
   server.setNotificationHandler('notifications/roots/list_changed', async () => {

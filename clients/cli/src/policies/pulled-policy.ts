@@ -65,7 +65,7 @@ function bodyOf(policy: InForce): Policy {
     ...(priority !== 0 && { priority }),
     ...(conditions.length > 0 && { conditions: conditions }),
     ...(limits.length > 0 && { limits }),
-    ...(onBehalfOf.length > 0 && { onBehalfOf }),
+    ...(onBehalfOf !== null && { onBehalfOf }),
     ...(approval !== null && { approval: givenApproval(policy, approval) }),
   };
 }

@@ -51,7 +51,7 @@ export function samples({ capabilities, ...agent }: Agent, policies: readonly Po
 function isConditionalFor({ conditions, limits, onBehalfOf, ...policy }: Policy, sample: Sample): boolean {
   const { resources, resourceTypes } = policy;
   return (
-    conditions.length + limits.length + onBehalfOf.length > 0 &&
+    (conditions.length + limits.length > 0 || onBehalfOf !== null) &&
     (resourceTypes.length === 0 || resourceTypes.includes(sample.resourceType)) &&
     resources.some((pattern) => covers(pattern, sample.resourceId))
   );

@@ -162,7 +162,7 @@ function RuleView({ policy, execution }: { readonly policy: Rule; readonly execu
       ) : (
         <Conditions of={policy} parameters={execution.parameters} />
       )}
-      {onBehalfOf.length === 0 ? null : (
+      {onBehalfOf === null ? null : (
         <p>It is about what is done on behalf of {listText(onBehalfOf.map(subjectText), 'or')}.</p>
       )}
       {approval === null ? null : (

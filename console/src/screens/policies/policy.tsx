@@ -128,7 +128,7 @@ function bodyOf(policy: Policy): object {
     priority,
     conditions,
     ...(limits.length > 0 && { limits }),
-    ...(onBehalfOf.length > 0 && { onBehalfOf }),
+    ...(onBehalfOf !== null && { onBehalfOf }),
   };
   return approval === null ? body : { ...body, approval };
 }

@@ -290,7 +290,7 @@ export const VARIABLES = {
   },
   mailZone: {
     name: 'MAIL_ZONE',
-    description: 'Time zone in which mails give times, besides UTC.',
+    description: 'Time zone in which mails and messages for Slack and Teams give times, besides UTC.',
     default: 'UTC',
     expected: 'the name of a time zone of the IANA database',
     example: 'Europe/Berlin',

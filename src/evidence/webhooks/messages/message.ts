@@ -5,6 +5,7 @@ import { wantedApprovals } from '../../../governance/policies/approval/approval-
 import { escapedText, printableWords } from '../../../core/values/printable-text';
 import type { ParsedListedEntry } from '../../../ledger/reading/entry-reader';
 import type { MessageDetail } from '../webhook.entity';
+import { timeInWords } from './time-words';
 
 /** What a message is about, besides its entry. */
 export interface DecisionFacts {
@@ -68,16 +69,12 @@ export function testMessage(publicUrl: string | null): Message {
   return { title: 'A test of this webhook', facts: [], content, link, caution: null };
 }
 
-/** How the texts and times of records are written. */
-export interface MessageForm {
-  readonly escape: Escape;
-  /** A time of a record, ISO 8601, for the reader; as it is by default. */
-  readonly timeText?: (at: string) => string;
-}
-
 /** How a message says it. */
-interface Terms extends MessageForm {
+interface Terms {
+  readonly escape: Escape;
   readonly detail: MessageDetail;
+  /** Time zone in which the message gives times, besides UTC. */
+  readonly timeZone: string;
   readonly publicUrl: string | null;
   /** Most lines of what is asked for; any number by default. */
   readonly mostLines?: number | undefined;
@@ -115,7 +112,7 @@ function decisionLink(publicUrl: string, decisionId: string): string {
   return `${publicUrl}/console/decisions/${decisionId}`;
 }
 
-function factsOf(decision: Decision, facts: DecisionFacts, { detail, timeText = (at) => at }: Terms): Fact[] {
+function factsOf(decision: Decision, facts: DecisionFacts, { detail, timeZone }: Terms): Fact[] {
   const { execution, proposer, reviewer } = facts;
   const { type, riskLevel, expiresAt, onBehalfOf, run, approvers, requiredApprovals, title, description } = decision;
   const asked = execution === null ? title : `${execution.resourceType}/${execution.resourceId}`;
@@ -130,7 +127,7 @@ function factsOf(decision: Decision, facts: DecisionFacts, { detail, timeText = 
     ['Risk', riskLevel],
     ['Run', detail === 'full' ? run : null],
     ['Needs approvals', detail === 'full' ? needs : null],
-    ['Until', expiresAt === null ? null : timeText(expiresAt)],
+    ['Until', expiresAt === null ? null : timeInWords(expiresAt, timeZone)],
     ['Reviewed by', reviewer],
     ['Decision', decision.id],
   ];

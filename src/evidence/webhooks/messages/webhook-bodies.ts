@@ -9,15 +9,7 @@ import type { ParsedListedEntry } from '../../../ledger/reading/entry-reader';
 import { RecordReader } from '../../../ledger/reading/record-reader';
 import { AuditEntryResponse } from '../../audit/dto/audit-entry.response';
 import type { Webhook } from '../webhook.entity';
-import {
-  type DecisionFacts,
-  type Escape,
-  isForClicks,
-  type Message,
-  type MessageForm,
-  buildMessage,
-  testMessage,
-} from './message';
+import { type DecisionFacts, type Escape, isForClicks, type Message, buildMessage, testMessage } from './message';
 import { ocsfEvent } from './ocsf-event';
 import { type ReviewPrompt, escapeForSlack, slackMessage, escapeForTeams, teamsMessage } from './chat-messages';
 
@@ -53,15 +45,15 @@ export class WebhookBodies {
     if (format === 'ocsf') return bytesOf(ocsfEvent(data));
     const { escape, mostLines, render }: Target = MESSAGES[format];
     const facts = await this.factsOf(entry);
-    const { publicUrl } = this.configuration;
+    const { publicUrl, mailZone: timeZone } = this.configuration;
     const asked = buttons && entry.action === 'decision.proposed' ? this.askedIn(facts.decision) : null;
-    return bytesOf(render(buildMessage(entry, facts, { detail, publicUrl, escape, mostLines }), asked));
+    return bytesOf(render(buildMessage(entry, facts, { detail, publicUrl, timeZone, escape, mostLines }), asked));
   }
 
   /** What a mail says of a decision that waits; nothing once it is settled. */
-  async ofWaiting(decisionId: string, form: MessageForm): Promise<Message[]> {
+  async ofWaiting(decisionId: string, escape: Escape): Promise<Message[]> {
     const decision = await this.records.find(DECISION, decisionId, SYSTEM_CALLER);
-    return decision?.status === 'proposed' ? [await this.messageAbout(decision, null, form)] : [];
+    return decision?.status === 'proposed' ? [await this.messageAbout(decision, null, escape)] : [];
   }
 
   /** What Slack is to show in place of a message on which somebody clicked. */
@@ -69,7 +61,7 @@ export class WebhookBodies {
     decision: Decision,
     { reviewer = null, asksComment }: { reviewer?: string | null; asksComment?: boolean },
   ): Promise<JsonObject> {
-    const message = await this.messageAbout(decision, reviewer, { escape: escapeForSlack });
+    const message = await this.messageAbout(decision, reviewer, escapeForSlack);
     const asked = this.askedIn(decision);
     return slackMessage(message, asked === null ? null : { ...asked, asksComment });
   }
@@ -84,12 +76,13 @@ export class WebhookBodies {
   }
 
   /** All that is known of a decision now. */
-  private async messageAbout(decision: Decision, reviewer: string | null, form: MessageForm): Promise<Message> {
+  private async messageAbout(decision: Decision, reviewer: string | null, escape: Escape): Promise<Message> {
     const { status, reviews } = decision;
     const action = `decision.${status === 'proposed' && reviews.length > 0 ? 'reviewed' : status}`;
     const told = { action, reason: null, outcome: 'success' };
-    const { publicUrl } = this.configuration;
-    return buildMessage(told, await this.factsOfDecision(decision, reviewer), { detail: 'full', publicUrl, ...form });
+    const { publicUrl, mailZone: timeZone } = this.configuration;
+    const facts = await this.factsOfDecision(decision, reviewer);
+    return buildMessage(told, facts, { detail: 'full', publicUrl, timeZone, escape });
   }
 
   private async factsOf({ subjectType, subjectId, agentId }: ParsedListedEntry): Promise<DecisionFacts> {

@@ -227,11 +227,23 @@ export function truthOf(
   return truth;
 }
 
+/** By request, the time at which each duration before it begins: many conditions look back equally far. */
+const beginnings = new WeakMap<ConditionRequest, Map<string, string>>();
+
+/** The time at which a duration that ends with the request begins: ISO 8601. */
+function beginningOf(duration: string, request: ConditionRequest): string {
+  const known = beginnings.get(request) ?? new Map<string, string>();
+  beginnings.set(request, known);
+  const beginning = known.get(duration) ?? subtractDuration(duration, request.at);
+  known.set(duration, beginning);
+  return beginning;
+}
+
 /** Unknown for a subject that is not a registered agent, and, unless it looks at a time, without a run. */
 function onEarlier({ earlier: action, within = null, resource, value }: EarlierCondition): CompiledCondition {
   const question = (request: ConditionRequest): { readonly earlier: EarlierKey } | null => {
-    const { subject, at } = request;
-    const [run, since] = within === null ? [request.run ?? null, null] : [null, subtractDuration(within, at)];
+    const { subject } = request;
+    const [run, since] = within === null ? [request.run ?? null, null] : [null, beginningOf(within, request)];
     if ((run === null && since === null) || !('agentId' in subject) || subject.agentId === '') return null;
     const same = resource === 'same' ? resourceKey(request) : null;
     return { earlier: { run, since, agentId: subject.agentId, action, resource: same } };

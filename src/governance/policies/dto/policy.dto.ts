@@ -21,7 +21,7 @@ import { CONDITIONS } from '../conditions/condition-input';
 import { type LimitInput, LIMITS } from '../limits/limit-input';
 import { ListQuery } from '../../../http/lists/list.query';
 import { Policy, POLICY_STATUSES, type PolicyStatus } from '../policy.entity';
-import { type ResponseMapper, responseMapper } from '../../../http/openapi/response-members';
+import { ApiMember, type ResponseMapper, responseMapper } from '../../../http/openapi/response-members';
 
 const MAX_ITEMS = 100;
 
@@ -184,6 +184,18 @@ export class PolicyListQuery extends ListQuery {
   readonly effect?: PolicyEffect;
 }
 
-export class PolicyResponse extends OmitType(Policy, ['createdSequence'] as const) {
-  static readonly from: ResponseMapper<PolicyResponse> = responseMapper(PolicyResponse);
+export class PolicyResponse extends OmitType(Policy, ['createdSequence', 'onBehalfOf'] as const) {
+  @ApiMember('On whose behalf it matches; null: on anybody’s, or nobody’s.', {
+    type: [String],
+    nullable: true,
+    example: null,
+  })
+  readonly onBehalfOf!: readonly string[] | null;
+
+  /** A request refuses an empty list, so the response has null, which a request may have. */
+  static from(this: void, { onBehalfOf, ...policy }: Policy): PolicyResponse {
+    return shownPolicy({ ...policy, onBehalfOf: onBehalfOf.length === 0 ? null : onBehalfOf });
+  }
 }
+
+const shownPolicy: ResponseMapper<PolicyResponse> = responseMapper(PolicyResponse);

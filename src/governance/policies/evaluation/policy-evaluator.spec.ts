@@ -366,6 +366,25 @@ describe('PolicyEvaluator', () => {
     );
   });
 
+  it('computes the beginnings of periods once per request, however many facts depend on them', () => {
+    const within = { earlier: 'look', within: 'P7D', op: 'exists', value: true } as const;
+    const limits = (['hour', 'day', 'week', 'month'] as const).map((per) => ({ max: 9, per, by: 'agent' }) as const);
+    const lists = { subjects: ['*'], actions: ['*'], resources: ['*'], resourceTypes: [] };
+    const evaluator = new PolicyEvaluator();
+    const policies = Array.from({ length: 100 }, (_, number) => ({
+      ...policyOf({ ...RULE, ...lists, conditions: [within], wide: false }, number),
+      limits,
+    }));
+    evaluator.put(policies.map(compilePolicy), []);
+    const format = jest.spyOn(Date.prototype, 'toISOString');
+    const asks = evaluator.factQueries(ASKED);
+    evaluator.evaluate(ASKED, { sums: new Map(), earlier: new Map(), claims: new Map() }, asks);
+    expect([asks.uses.length, asks.facts.length]).toEqual([400, 100]);
+    // Each of the four periods has a start and an end, and one duration has a beginning.
+    expect(format.mock.calls.length).toBeLessThanOrEqual(9);
+    format.mockRestore();
+  });
+
   it('leaves nothing behind after every policy was removed', () => {
     const evaluator = new PolicyEvaluator();
     const empty = contentOf(evaluator);

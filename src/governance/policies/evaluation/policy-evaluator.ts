@@ -4,7 +4,7 @@ import { ZERO } from '../../../core/values/decimal';
 import { sumName } from '../../../ledger/records/sum-key';
 import { type ConditionFacts, NO_FACTS } from '../conditions/condition';
 import { ZONES_VERSION } from '../../../core/values/time-zone';
-import { askedUses, type RequestedUse, fits, type LimitUse } from '../limits/limit';
+import { askedUses, type RequestedUse, fits, type LimitUse, windowsAt } from '../limits/limit';
 import { textsOf } from '../patterns/subjects';
 import {
   type EvaluationContext,
@@ -119,8 +119,10 @@ export class PolicyEvaluator {
   factQueries(request: EvaluationRequest): FactQueries {
     if (this.needsNoFacts) return NOTHING_ASKED;
     const policies = this.asking.offered(this.contextFor(request, null), matchesBesidesPath).sort(compareByAge);
+    if (policies.length === 0) return NOTHING_ASKED;
+    const windows = windowsAt(request.at);
     return {
-      uses: policies.flatMap(({ reference, limits }) => askedUses(reference, limits, request)),
+      uses: policies.flatMap(({ reference, limits }) => askedUses(reference, limits, request, windows)),
       facts: policies.flatMap((policy) => factsOf(policy, request)),
     };
   }

@@ -1,14 +1,12 @@
 import { decimalText, parsedDecimal } from '../../../core/values/decimal';
-import { askedUses, fits, type PolicyLimit, recordedUse } from './limit';
+import { askedUses, fits, type PolicyLimit, recordedUse, windowsAt } from './limit';
 
 const AT = '2026-11-24T13:30:00.000Z';
 
 function asked(limit: PolicyLimit, parameters: Parameters<typeof askedUses>[2]['parameters'] = {}) {
-  const [use] = askedUses({ id: 'pol_1', name: 'spend', version: '1' }, [limit], {
-    subject: { agentId: 'agt_1', agentName: 'bot', kind: 'machine', roles: [] },
-    parameters,
-    at: AT,
-  });
+  const policy = { id: 'pol_1', name: 'spend', version: '1' };
+  const subject = { agentId: 'agt_1', agentName: 'bot', kind: 'machine', roles: [] } as const;
+  const [use] = askedUses(policy, [limit], { subject, parameters }, windowsAt(AT));
   if (use === undefined) throw new Error('A limit asks for nothing.');
   return use;
 }

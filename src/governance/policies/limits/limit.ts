@@ -42,6 +42,18 @@ export function windowAt(per: LimitPeriod, at: string): Readonly<Record<'start' 
   return { start: isoOf(start), end: isoOf(start + LENGTHS[per]) };
 }
 
+/** The window of each period in which a time lies. */
+export type LimitWindows = Readonly<Record<LimitPeriod, Readonly<Record<'start' | 'end', string>>>>;
+
+export function windowsAt(at: string): LimitWindows {
+  return {
+    hour: windowAt('hour', at),
+    day: windowAt('day', at),
+    week: windowAt('week', at),
+    month: windowAt('month', at),
+  };
+}
+
 function isoOf(time: number): string {
   return new Date(time).toISOString();
 }
@@ -87,16 +99,20 @@ export function sumOfLimit(name: string, { of, per, by }: Pick<PolicyLimit, 'of'
   return JSON.stringify(['limit', name, of ?? null, per, by]);
 }
 
-/** A limit that would no longer be accepted lets nothing through. */
+/**
+ * A limit that would no longer be accepted lets nothing through.
+ * @param windows by {@link windowsAt} for the time of the request, so that many policies share them
+ */
 export function askedUses(
   policy: PolicyReference,
   limits: readonly PolicyLimit[],
-  { subject, parameters, at }: Pick<ConditionRequest, 'subject' | 'parameters' | 'at'>,
+  { subject, parameters }: Pick<ConditionRequest, 'subject' | 'parameters'>,
+  windows: LimitWindows,
 ): RequestedUse[] {
   const agentId = 'agentId' in subject ? subject.agentId : '';
   return limits.map((given, limit) => {
     const { max, of, per, by } = given;
-    const { start, end } = windowAt(per, at);
+    const { start, end } = windows[per];
     const amount = of === undefined ? ONE : decimalOf(valueAt(pathOf(of), parameters));
     const sum = { sum: sumOfLimit(policy.name, given), window: start, key: by === 'agent' ? agentId : '' };
     return { policy, limit, max: decimalOf(max) ?? NOTHING, amount, resetsAt: end, sum };

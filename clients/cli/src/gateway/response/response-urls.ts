@@ -23,7 +23,7 @@ export class ResponseUrls {
 
   /** The gateway's URL for a reference in an answer; null if it is none, or leads elsewhere. */
   rewrite(reference: string): string | null {
-    if (!URL.canParse(reference, this.requestUrl)) return null;
+    if (!URL.canParse(reference, this.requestUrl.href)) return null;
     const { origin, pathname, search, hash } = new URL(reference, this.requestUrl);
     if (origin !== this.upstreamUrl.origin) return null;
     const isBelow = pathname === this.basePath || pathname.startsWith(`${this.basePath}/`);

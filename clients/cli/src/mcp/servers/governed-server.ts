@@ -12,7 +12,6 @@ import {
   type RequestOptions,
   SdkError,
   SdkErrorCode,
-  SdkHttpError,
   specTypeSchemas,
   type StandardSchemaV1,
   type Resource,
@@ -22,7 +21,6 @@ import {
   type Tool,
   type Transport,
 } from '@modelcontextprotocol/client';
-import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import type { ServerContext } from '@modelcontextprotocol/server';
 import { AnsweringTransport } from './answering-transport.js';
 import { plain, printError } from '../../output.js';
@@ -30,7 +28,10 @@ import { VERSION } from '../../version.js';
 import { resultOnly } from '../tool-results.js';
 import type { Arguments, ItemName } from '../mapping.js';
 import { traceMeta } from '../trace-of-call.js';
-import { isLostAnswer, MessageLines } from './messages.js';
+import { ChildProcessTransport } from './child-process-transport.js';
+import { isLostAnswer, LARGEST_MESSAGE } from './messages.js';
+import { beforeAbort, isSessionForgotten } from './session-faults.js';
+import { type LogLevel, SessionSettings, setLogLevel } from './session-settings.js';
 import { mayHaveRun, UnknownOutcomeError } from './unknown-outcome.js';
 
 /** Where a governed server is. */
@@ -75,9 +76,12 @@ const UNSUPPORTED_VERSION: number = ProtocolErrorCode.UnsupportedProtocolVersion
 const MAX_CALL_MS = 3_600_000;
 /** Milliseconds for all pages of a list. */
 const MAX_LIST_MS = 60_000;
-/** Items of a list, and its pages: a server may invent them for ever. */
+/** Items of a list, its pages, and the characters of its items as JSON: a server may invent them for ever. */
 const MAX_LISTED = 10_000;
 const MAX_PAGES = 1_000;
+const MAX_LISTED_SIZE = LARGEST_MESSAGE;
+/** Characters of a name in a warning. */
+const MAX_WARNED_NAME = 100;
 const LISTS = {
   tools: { method: 'tools/list', schema: specTypeSchemas.Tool, id: 'name' },
   prompts: { method: 'prompts/list', schema: specTypeSchemas.Prompt, id: 'name' },
@@ -102,11 +106,13 @@ const SECRET = 'GOVERNANCE_';
 
 /** The connection to a governed server for one session, in the protocol that it speaks. It is made when it is needed. */
 export class GovernedServer {
-  private readonly definitions = new Map<string, Tool>();
+  private definitions: ReadonlyMap<string, Tool> = new Map();
+  private readonly settings = new SessionSettings();
   private readonly warned = new Set<string>();
   /** What each connection carries: one that was given up is closed with the last of it. */
   private readonly carried = new Map<Client, ServerContext[]>();
   private connection: Promise<Client> | null = null;
+  private opening: Transport | null = null;
   private isClosing = false;
   /** Connections to child processes that ended by themselves: that ends their calls, whoever else gives them up then. */
   private readonly ended = new WeakSet<Client>();
@@ -147,6 +153,7 @@ export class GovernedServer {
     const items = new Map<unknown, Listed[List]>();
     const cursors = new Set<string>();
     const signal = AbortSignal.timeout(MAX_LIST_MS);
+    let size = 0;
     for (let cursor: string | undefined; ;) {
       const params = cursor === undefined ? {} : { cursor };
       const page = await client.request({ method, params }, ANY_PAGE, { signal });
@@ -156,14 +163,21 @@ export class GovernedServer {
         const checked = schema['~standard'].validate(item);
         const name = (Object(item) as Record<string, unknown>)[id];
         if (checked.issues !== undefined || items.has(name))
-          this.warn(`${JSON.stringify(name)} is left out of ${list}: it is not valid, or is listed twice.`);
-        else items.set(name, checked.value as Listed[List]);
+          this.warn(`${warnedName(name)} is left out of ${list}: it is not valid, or is listed twice.`);
+        else {
+          size += JSON.stringify(checked.value).length;
+          if (size > MAX_LISTED_SIZE) break;
+          items.set(name, checked.value as Listed[List]);
+        }
         if (items.size > MAX_LISTED) break;
       }
       const isEnd = next === undefined || next === null;
       const isCursor = typeof next === 'string' && !cursors.has(next) && cursors.size < MAX_PAGES;
-      if (items.size > MAX_LISTED || !(isEnd || isCursor)) {
-        this.warn(`its ${list} do not end: only the first ${Math.min(items.size, MAX_LISTED)} are taken.`);
+      const isOver = items.size > MAX_LISTED || size > MAX_LISTED_SIZE;
+      if (isOver || !(isEnd || isCursor)) {
+        this.warn(
+          `its ${list} do not end, or are too large: only the first ${Math.min(items.size, MAX_LISTED)} are taken.`,
+        );
         break;
       }
       if (isEnd) break;
@@ -171,7 +185,8 @@ export class GovernedServer {
       cursor = next;
     }
     const all = [...items.values()].slice(0, MAX_LISTED);
-    if (list === 'tools') for (const tool of all as Tool[]) this.definitions.set(tool.name, withoutOutputSchema(tool));
+    if (list === 'tools')
+      this.definitions = new Map((all as Tool[]).map((tool) => [tool.name, withoutOutputSchema(tool)]));
     return all;
   }
 
@@ -201,7 +216,7 @@ export class GovernedServer {
     isRepeated = false,
   ): Promise<Result> {
     const { signal, onProgress, context } = passing;
-    const client = await this.client();
+    const client = await beforeAbort(this.client(), signal);
     const carried = this.carried.get(client) ?? [];
     this.carried.set(client, carried);
     carried.push(context);
@@ -212,10 +227,10 @@ export class GovernedServer {
       if (this.ended.has(client)) throw new UnknownOutcomeError(what, new Error('it ended'));
       if (signal.aborted) throw error;
       const isAnswer = error instanceof ProtocolError && !isLostAnswer(error);
+      // Then the server has done nothing.
+      const hasNoSession = !isRepeated && (await isSessionForgotten(client, error));
       if (!isAnswer && 'url' in this.target) await this.giveUp(client);
-      // The server has forgotten the session, and has done nothing.
-      if (error instanceof SdkHttpError && error.status === 404 && !isRepeated)
-        return await this.passed(what, passing, send, true);
+      if (hasNoSession) return await this.passed(what, passing, send, true);
       throw mayHaveRun(error) ? new UnknownOutcomeError(what, error) : error;
     } finally {
       carried.splice(carried.indexOf(context), 1);
@@ -223,7 +238,29 @@ export class GovernedServer {
     }
   }
 
-  /** What needs no permission, such as the level of its log. */
+  /** @throws UnknownOutcomeError if the request was sent and no answer came. */
+  async subscribe(uri: string, passing: Passing): Promise<object> {
+    const result = await this.passed(`resources/subscribe of ${uri}`, passing, (client, options) =>
+      client.subscribeResource({ uri, ...traceMeta() }, options),
+    );
+    this.settings.addSubscription(uri);
+    return resultOnly(result);
+  }
+
+  async unsubscribe(uri: string): Promise<void> {
+    this.settings.removeSubscription(uri);
+    await this.ask((client) => client.unsubscribeResource({ uri }));
+  }
+
+  /** A server without a log is told nothing. A connection that is made later is told as well. */
+  async setLogLevel(level: LogLevel): Promise<void> {
+    this.settings.setLevel(level);
+    await this.ask(
+      async (client) => client.getServerCapabilities()?.logging !== undefined && setLogLevel(client, level),
+    );
+  }
+
+  /** What needs no permission, such as a notification. */
   async say(send: (client: Client) => Promise<unknown>): Promise<void> {
     await this.ask(send);
   }
@@ -245,6 +282,8 @@ export class GovernedServer {
 
   async close(): Promise<void> {
     this.isClosing = true;
+    // A server may still owe the answer to its handshake.
+    await this.opening?.close();
     await (await this.connection?.catch(() => null))?.close();
   }
 
@@ -300,13 +339,19 @@ export class GovernedServer {
       throw new ProtocolError(ProtocolErrorCode.MethodNotFound, `gov mcp does not pass on ${method}: ask without it.`);
     };
     client.fallbackNotificationHandler = async (notification) => this.link?.notified(this.name, notification);
-    await client.connect(this.transport());
+    const transport = this.transport();
+    this.opening = transport;
+    await client.connect(transport).finally(() => (this.opening = null));
     client.onclose = () => {
       void this.giveUp(client);
       if (this.isClosing || 'url' in this.target) return;
       this.ended.add(client);
       this.onEnd();
     };
+    // Its requests are sent before any other of this connection.
+    void this.settings.restore(client).then((faults) => {
+      if (!this.isClosing) faults.forEach((fault) => this.warn(fault));
+    });
     return client;
   }
 
@@ -317,12 +362,7 @@ export class GovernedServer {
 
   private transport(): Transport {
     if ('url' in this.target) return new AnsweringTransport(this.target.url, this.target.headers);
-    const [command = '', ...words] = this.target.command;
-    const rest = { env: { ...environment(), ...this.target.env }, stderr: 'inherit' as const };
-    const transport = new StdioClientTransport({ command, args: words, ...rest });
-    // The SDK has no public place for it: its own passes over an answer that it cannot read, for which a call then waits.
-    Reflect.set(transport, '_readBuffer', new MessageLines());
-    return transport;
+    return new ChildProcessTransport(this.target.command, { ...environment(), ...this.target.env });
   }
 }
 
@@ -344,6 +384,12 @@ function environment(): Record<string, string> {
 /** In the server's words alone: the data of an error can be a question to the user. */
 function refuse(error: unknown): never {
   throw error instanceof ProtocolError ? new ProtocolError(error.code, error.message) : error;
+}
+
+/** A server may choose names of any length. */
+function warnedName(name: unknown): string {
+  const text = name === undefined ? 'An item without a name' : JSON.stringify(name);
+  return text.length > MAX_WARNED_NAME ? `${text.slice(0, MAX_WARNED_NAME)}…` : text;
 }
 
 /** A client would discard what does not fit its schema, such as what a handler of the service returned, and call the tool again. */

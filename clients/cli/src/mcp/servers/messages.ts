@@ -1,4 +1,4 @@
-import { type JSONRPCMessage, type ProtocolError, ProtocolErrorCode, ReadBuffer } from '@modelcontextprotocol/client';
+import { type JSONRPCMessage, type ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/client';
 import { randomUUID } from 'node:crypto';
 
 /**
@@ -6,13 +6,10 @@ import { randomUUID } from 'node:crypto';
  * long to read twice as much.
  */
 export const LARGEST_MESSAGE = 16 * 2 ** 20;
-/** Bytes of a line that is skipped for its size before its connection ends. */
-const MAX_SKIPPED = 16 * LARGEST_MESSAGE;
-/** Bytes at each end of such a line, in which the id of an answer is looked for. */
-const EDGE = 4_096;
-const NEWLINE = 0x0a;
 /** Levels at which the protocol has members of its own. */
 const MAX_DEPTH = 8;
+/** Levels of a message: as many as the service takes of a call. */
+const MAX_LEVELS = 1_000;
 /** Members whose values belong to servers and clients: a null there has a meaning. */
 const FREE_MEMBERS: ReadonlySet<string> = new Set([
   ...[
@@ -26,6 +23,8 @@ const FREE_MEMBERS: ReadonlySet<string> = new Set([
     'experimental',
   ],
 ]);
+/** How the names of the protocol's own members of `_meta` begin. */
+const PROTOCOL_PREFIX = 'io.modelcontextprotocol/';
 /** A new secret for each process, so that no server can send it. */
 const LOST: string = randomUUID();
 
@@ -47,20 +46,53 @@ export function withoutNulls(value: unknown, depth = 0): unknown {
   if (Array.isArray(value)) return value.map((item) => withoutNulls(item, depth + 1));
   const members = Object.entries(value).filter(([, member]) => member !== null);
   return Object.fromEntries(
-    members.map(([name, member]) => [name, FREE_MEMBERS.has(name) ? member : withoutNulls(member, depth + 1)]),
+    members.map(([name, member]) => {
+      if (name === '_meta') return [name, withoutNullsInMeta(member, depth + 1)];
+      return [name, FREE_MEMBERS.has(name) ? member : withoutNulls(member, depth + 1)];
+    }),
   );
 }
 
-/** The messages in what a stranger sends: an answer that is none becomes an error, so that nobody waits for it. */
+/** Of `_meta`, only these members belong to the protocol. */
+function withoutNullsInMeta(meta: unknown, depth: number): unknown {
+  if (!isObject(meta)) return meta;
+  const members = Object.entries(meta).filter(([name, member]) => name !== 'progressToken' || member !== null);
+  return Object.fromEntries(
+    members.map(([name, member]) => [name, name.startsWith(PROTOCOL_PREFIX) ? withoutNulls(member, depth) : member]),
+  );
+}
+
+/**
+ * The messages in what a stranger sends: an answer that is none becomes an error, so that nobody waits for it. So does an answer that
+ * is nested too deep; any other such message is left out.
+ */
 export function messagesIn(value: unknown): JSONRPCMessage[] {
   return (Array.isArray(value) ? value : [value]).flatMap(messageIn);
 }
 
+/** True for what is nested so deeply that it could not be written as JSON again. */
+export function isTooDeep(value: unknown): boolean {
+  let level: unknown[] = [value];
+  for (let depth = 0; depth <= MAX_LEVELS; depth += 1) {
+    level = level.flatMap((item) =>
+      typeof item === 'object' && item !== null ? (Object.values(item) as unknown[]) : [],
+    );
+    if (level.length === 0) return false;
+  }
+  return true;
+}
+
 function messageIn(value: unknown): JSONRPCMessage[] {
   if (!isObject(value)) return [];
+  if (isTooDeep(value)) {
+    const { id, method } = value;
+    return isId(id) && method === undefined
+      ? [lostAnswer(id, `its answer is nested more than ${MAX_LEVELS} levels deep`)]
+      : [];
+  }
   const { id, method, params, result, error } = withoutNulls(value) as Readonly<Record<string, unknown>>;
   const jsonrpc = '2.0' as const;
-  const hasId = typeof id === 'string' || (typeof id === 'number' && Number.isSafeInteger(id));
+  const hasId = isId(id);
   if (typeof method === 'string') {
     const message = { jsonrpc, method, ...(params !== undefined && { params: isObject(params) ? params : {} }) };
     return [hasId ? { ...message, id } : message];
@@ -75,53 +107,12 @@ function messageIn(value: unknown): JSONRPCMessage[] {
   ];
 }
 
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+function isId(value: unknown): value is Id {
+  return typeof value === 'string' || (typeof value === 'number' && Number.isSafeInteger(value));
 }
 
-/** The messages of a server over pipes, a line each. What is none is passed over, and an answer that is too large is an error. */
-export class MessageLines extends ReadBuffer {
-  private parts: Buffer[] = [];
-  private size = 0;
-  private messages: JSONRPCMessage[] = [];
-
-  /** @throws Error if the connection has to end, as it is not known whose answer is too large. */
-  override append(chunk: Buffer): void {
-    for (let rest = chunk; rest.length > 0;) {
-      const end = rest.indexOf(NEWLINE) + 1;
-      const part = end === 0 ? rest : rest.subarray(0, end);
-      rest = rest.subarray(part.length);
-      this.size += part.length;
-      this.parts.push(part);
-      if (this.size > LARGEST_MESSAGE) this.keepEdges();
-      if (end > 0) this.endLine();
-    }
-  }
-
-  override readMessage(): JSONRPCMessage | null {
-    return this.messages.shift() ?? null;
-  }
-
-  override clear(): void {
-    this.parts = [];
-    this.size = 0;
-    this.messages = [];
-  }
-
-  private keepEdges(): void {
-    if (this.size > MAX_SKIPPED) throw new Error(`A line has more than ${MAX_SKIPPED} bytes.`);
-    const whole = Buffer.concat(this.parts);
-    // Copies, as a part would hold all of it.
-    this.parts = [Buffer.from(whole.subarray(0, EDGE)), Buffer.from(whole.subarray(-EDGE))];
-  }
-
-  private endLine(): void {
-    const [text, size] = [Buffer.concat(this.parts).toString('utf8'), this.size];
-    this.parts = [];
-    this.size = 0;
-    if (size <= LARGEST_MESSAGE) this.messages.push(...messagesIn(parsed(text)));
-    else this.messages.push(lostAnswer(idAtEdge(text), sizeText(size)));
-  }
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 export function sizeText(size: number): string {
@@ -135,13 +126,4 @@ export function parsed(text: string): unknown {
   } catch {
     return null;
   }
-}
-
-/** Of an answer of which only the ends are known: its id is before or after its result. */
-function idAtEdge(text: string): number {
-  const [, first] = /^\s*\{[^{}[\]]*"id"\s*:\s*(\d+)/.exec(text) ?? [];
-  const [, last] = /"id"\s*:\s*(\d+)[^{}[\]]*\}\s*$/.exec(text) ?? [];
-  const id = first ?? last;
-  if (id === undefined) throw new Error('A message is too large, and has no id at its ends.');
-  return Number(id);
 }

@@ -1,4 +1,7 @@
-import { LARGEST_MESSAGE, messagesIn, parsed, sizeText } from './messages.js';
+import { isTooDeep, LARGEST_MESSAGE, messagesIn, parsed, sizeText } from './messages.js';
+
+/** JSON that the SDK passes over. */
+const NO_MESSAGE = '{}';
 
 /** The response of a server with its messages as the SDK reads them: without null members, and none that is too large. */
 export function readableResponse(response: Response, isStream: boolean): Response {
@@ -36,13 +39,15 @@ function pieces(separator: RegExp | null, change: (piece: string) => string): Tr
 function readableJson(text: string): string {
   const value = parsed(text);
   const messages = messagesIn(value);
-  if (messages.length === 0) return text;
+  if (messages.length === 0) return isTooDeep(value) ? NO_MESSAGE : text;
   return JSON.stringify(Array.isArray(value) ? messages : messages[0]);
 }
 
 /** A line of an event. One that is a part of a message, or several messages, is left to the SDK. */
 function readableLine(line: string): string {
   const [, data] = /^data:(.*)$/s.exec(line) ?? [];
-  const [message, ...others] = data === undefined ? [] : messagesIn(parsed(data));
+  const value = data === undefined ? undefined : parsed(data);
+  const [message, ...others] = messagesIn(value);
+  if (message === undefined && isTooDeep(value)) return `data: ${NO_MESSAGE}`;
   return message === undefined || others.length > 0 ? line : `data: ${JSON.stringify(message)}`;
 }

@@ -1,4 +1,4 @@
-import { findTimeZone } from '../../core/values/time-zone';
+import { findTimeZone } from '../../../core/values/time-zone';
 
 const DAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
 const MONTHS = [

@@ -1,0 +1,119 @@
+import type { ChildProcessByStdio } from 'node:child_process';
+import type { Readable, Writable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  type JSONRPCMessage,
+  SdkError,
+  SdkErrorCode,
+  serializeMessage,
+  type Transport,
+} from '@modelcontextprotocol/client';
+import crossSpawn from 'cross-spawn';
+import { MessageLines } from './message-lines.js';
+import { LARGEST_MESSAGE } from './messages.js';
+
+type Child = ChildProcessByStdio<Writable, Readable, null>;
+
+/** Bytes that a server may leave unread before its connection ends. */
+const MAX_UNREAD = 4 * LARGEST_MESSAGE;
+/** Time in milliseconds that a server has to end, first by itself and then after SIGTERM. */
+const MAX_END_MS = 2_000;
+/** Time in milliseconds for the last output of a server that has exited: its own children may hold the pipe for ever. */
+const LAST_OUTPUT_MS = 1_000;
+
+/**
+ * A connection over the pipes of a child process, a line for each message. Every fault of the pipes ends the process, and so the
+ * requests that it has not answered. The SDK's own transport ignores unusable answers, and the requests then wait.
+ */
+export class ChildProcessTransport implements Transport {
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  onmessage?: (message: JSONRPCMessage) => void;
+  // With `pid`, it tells the SDK that this is a process.
+  readonly stderr = null;
+  private readonly lines = new MessageLines();
+  private child: Child | null = null;
+  private closing: Promise<void> | null = null;
+
+  constructor(
+    private readonly command: readonly string[],
+    private readonly environment: Readonly<Record<string, string>>,
+  ) {}
+
+  get pid(): number | null {
+    return this.child?.pid ?? null;
+  }
+
+  start(): Promise<void> {
+    const [program = '', ...words] = this.command;
+    // Windows starts `npx` and other scripts only with the changes that this package makes to a command.
+    const child = crossSpawn.spawn(program, words, {
+      env: { ...this.environment },
+      stdio: ['pipe', 'pipe', 'inherit'],
+      windowsHide: true,
+    });
+    this.child = child;
+    child.stdout.on('data', (chunk: Buffer) => this.receive(chunk));
+    for (const pipe of [child.stdin, child.stdout]) pipe.on('error', (error) => this.fail(error));
+    child.once('exit', () => endOutput(child));
+    child.once('close', () => this.onclose?.());
+    return new Promise((resolve, reject) => {
+      child.once('spawn', resolve);
+      child.once('error', reject);
+    });
+  }
+
+  send(message: JSONRPCMessage): Promise<void> {
+    const { child } = this;
+    if (child === null || this.closing !== null)
+      return Promise.reject(new SdkError(SdkErrorCode.NotConnected, 'The server has ended.'));
+    if (child.stdin.writableLength > MAX_UNREAD) {
+      const error = new Error(`the server has left more than ${MAX_UNREAD} bytes unread`);
+      this.fail(error);
+      return Promise.reject(error);
+    }
+    return new Promise((resolve, reject) => {
+      child.stdin.write(serializeMessage(message), (error) => (error ? reject(error) : resolve()));
+    });
+  }
+
+  close(): Promise<void> {
+    this.closing ??= this.child === null ? Promise.resolve() : ended(this.child);
+    return this.closing;
+  }
+
+  private receive(chunk: Buffer): void {
+    try {
+      for (const message of this.lines.read(chunk)) this.onmessage?.(message);
+    } catch (error) {
+      // What follows cannot be read.
+      this.child?.stdout.destroy();
+      this.fail(error instanceof Error ? error : new Error(String(error)));
+    }
+  }
+
+  private fail(error: Error): void {
+    this.onerror?.(error);
+    void this.close();
+  }
+}
+
+/** Ends a process: by the end of its input, then by SIGTERM, then by SIGKILL. */
+async function ended(child: Child): Promise<void> {
+  if (hasExited(child)) return;
+  const exit = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  child.stdin.end();
+  for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
+    await Promise.race([exit, sleep(MAX_END_MS, undefined, { ref: false })]);
+    if (!hasExited(child)) child.kill(signal);
+  }
+}
+
+function hasExited({ exitCode, signalCode }: Child): boolean {
+  return exitCode !== null || signalCode !== null;
+}
+
+function endOutput(child: Child): void {
+  const timer = setTimeout(() => child.stdout.destroy(), LAST_OUTPUT_MS);
+  child.once('close', () => clearTimeout(timer));
+}
