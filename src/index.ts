@@ -33,7 +33,7 @@ export type {
   DecisiveForm,
   GovernedRow,
   RecordKind,
-  EntryFacts as SaidByEntry,
+  EntryFacts,
   StoredColumns,
 } from './ledger/record-kind';
 export type { SqlValue } from './ledger/database/sql-connection';
@@ -82,7 +82,7 @@ export { AGENT, AGENT_STATUSES, type Agent, type AgentStatus } from './governanc
 export {
   agentLookup,
   findAgent,
-  requireReferencedAgent as referencedAgent,
+  requireReferencedAgent,
   type AgentLookup,
 } from './governance/agents/find-agent';
 export {
@@ -139,7 +139,7 @@ export { defineErrorCode, type AnyErrorCode, type ModuleError, type ModuleErrorC
 export { DENIAL_REASONS, ERRORS, type DenialReason, type ErrorCode, type ErrorRow } from './core/errors/error-codes';
 
 // Routes.
-export { ClientSignal as ClientLeft } from './http/responses/response-end';
+export { ClientSignal } from './http/responses/response-end';
 export { Caller } from './http/input/caller.decorator';
 export {
   type AdmissionRule,
@@ -157,7 +157,7 @@ export { ApiList } from './http/lists/api-list.decorator';
 export { conditionsOf, ListQuery } from './http/lists/list.query';
 export {
   type Filters,
-  type ListResponse as ListAnswer,
+  type ListResponse,
   type ListedRow,
   type OpenList,
   Lists,

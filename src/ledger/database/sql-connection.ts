@@ -31,7 +31,7 @@ export interface SqlConnection extends SqlSessions {
  * `found` must have in it.
  */
 export interface CommitProof extends SqlStatement {
-  readonly actual: SqlValue;
+  readonly expected: SqlValue;
 }
 
 /** A connection that is ready for use; one that cannot be prepared is closed. */

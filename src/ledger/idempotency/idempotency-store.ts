@@ -18,7 +18,7 @@ const DELETE_EXPIRED =
   `(SELECT "id" FROM "${TABLE}" WHERE "createdAt" <= $1 ORDER BY "createdAt" LIMIT ${REMOVED_AT_ONCE})`;
 
 /** When the write was answered: tells whether a commit took place, and whether there is an answer. */
-const SELECT_CREATED_AT = `SELECT "createdAt" AS "found" FROM "${TABLE}" WHERE "id" = $1`;
+const SELECT_CREATED_AT = `SELECT "createdAt" AS "actual" FROM "${TABLE}" WHERE "id" = $1`;
 
 /** The result of a write. It can be as large as a body, so it is read only for writes that are answered from it. */
 const SELECT_ANSWER = `SELECT "answer" FROM "${TABLE}" WHERE "id" = $1`;

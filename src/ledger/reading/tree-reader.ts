@@ -16,7 +16,7 @@ const SELECT_HEAD = `SELECT head."sequence", head."frontier" FROM "ledger_head" 
 const SELECT_KEPT = `SELECT "hash" FROM "ledger_tree_nodes" WHERE "level" = $1 AND "position" = $2`;
 /** From one snapshot, as the log grows. */
 const COUNT_KEPT =
-  `SELECT (SELECT count(*) FROM "ledger_tree_nodes") AS "kept", ` +
+  `SELECT (SELECT count(*) FROM "ledger_tree_nodes") AS "stored", ` +
   `(SELECT max("sequence") FROM "ledger_entries" WHERE "sequence" <= ${Number.MAX_SAFE_INTEGER}) AS "entries"`;
 
 /** Proves that an entry is in the tree of a size: RFC 6962, section 2.1.1. */

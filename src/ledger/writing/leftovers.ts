@@ -14,7 +14,7 @@ import type { RecordCatalog } from '../records/record-catalog';
 import type { WriterConnection } from './writer-connection';
 
 /** Whether a chunk was committed does not matter: what is left is found again. */
-const ANY_OUTCOME: CommitProof = { sql: 'SELECT 1 AS "found"', parameters: [], actual: 1 };
+const ANY_OUTCOME: CommitProof = { sql: 'SELECT 1 AS "actual"', parameters: [], expected: 1 };
 /** Milliseconds until the log is truncated again, because somebody was reading it. */
 const TRUNCATE_AGAIN = 1_000;
 

@@ -16,7 +16,7 @@ import { errorMessage } from '../../core/errors/domain-error';
 import { SYSTEM_CALLER } from '../caller';
 import { CommandDraft } from './command-draft';
 
-const SELECT_HASH = `SELECT "hash" AS "found" FROM "ledger_entries" WHERE "sequence" = $1`;
+const SELECT_HASH = `SELECT "hash" AS "actual" FROM "ledger_entries" WHERE "sequence" = $1`;
 /** Milliseconds between attempts to find out whether a commit took place. */
 const LOOK_UP_INTERVAL = 500;
 /** Milliseconds that the process waits at its end for the last known tree to be saved. */
@@ -219,12 +219,12 @@ async function firstOf<Result>(first: Promise<Result>, ...others: (Promise<void>
 
 /** That the last entry is there, with its hash. */
 export function proofOf({ sequence, hash }: LedgerPosition): CommitProof {
-  return { sql: SELECT_HASH, parameters: [sequence], actual: hash };
+  return { sql: SELECT_HASH, parameters: [sequence], expected: hash };
 }
 
-async function holds(connection: SqlConnection, { sql, parameters, actual: found }: CommitProof): Promise<boolean> {
+async function holds(connection: SqlConnection, { sql, parameters, expected }: CommitProof): Promise<boolean> {
   const [row] = await connection.all<{ actual: SqlValue }>(sql, parameters);
-  return row?.actual === found;
+  return row?.actual === expected;
 }
 
 /**
