@@ -28,7 +28,7 @@ export interface SqlConnection extends SqlSessions {
 
 /**
  * How to tell, when COMMIT itself failed, whether it took place: a query for a row it would have written, and the value
- * `found` must have in it.
+ * `expected` must have in it.
  */
 export interface CommitProof extends SqlStatement {
   readonly expected: SqlValue;

@@ -93,7 +93,7 @@ export class IdempotencyStore {
   proof(now: string): CommitProof {
     const id = newSalt();
     this.keep({ id, contentHash: '' }, '', [], now);
-    return { sql: SELECT_CREATED_AT, parameters: [id], actual: now };
+    return { sql: SELECT_CREATED_AT, parameters: [id], expected: now };
   }
 
   /**
