@@ -307,6 +307,8 @@ interface EarlierCondition {
     readonly value: boolean;
 }
 
+type EntryFacts = Readonly<Record<'timestamp' | 'entityId' | 'agentId' | 'actorType' | 'actorId' | 'details', SqlValue>>;
+
 interface EntryNote {
     readonly action: string;
     readonly agentId?: string | null;
@@ -542,12 +544,6 @@ type LimitPeriod = 'hour' | 'day' | 'week' | 'month';
 
 type LimitScope = 'agent' | 'policy';
 
-interface ListResponse<Item> {
-    readonly data: Item[];
-    readonly total: number;
-    readonly nextCursor?: string;
-}
-
 interface ListDefaults {
     readonly limit: number;
     readonly order: SortOrder;
@@ -558,6 +554,12 @@ class ListQuery {
     offset?: number;
     order?: SortOrder;
     cursor?: string;
+}
+
+interface ListResponse<Item> {
+    readonly data: Item[];
+    readonly total: number;
+    readonly nextCursor?: string;
 }
 
 type ListedRow = {
@@ -855,8 +857,6 @@ const SCOPES: readonly [
 ];
 
 const SYSTEM_CALLER: Caller;
-
-type EntryFacts = Readonly<Record<'timestamp' | 'entityId' | 'agentId' | 'actorType' | 'actorId' | 'details', SqlValue>>;
 
 function ScalarField(field: FieldText<string | number | boolean> & {
     maxLength: number;
