@@ -25,7 +25,7 @@ export function entryFaults(entry) {
     ...(isSalted ? saltFaults(salts, entry) : added.filter((name) => entry[name] !== null).map(isNotOfVersion1)),
     ...auditFaults(audit, entry),
     ...stateFaults(state, entry),
-    ...(hash === hashOf(only(entry, SEALED)) ? [] : ['hash is not that of the entry']),
+    ...(hash === hashOf(only(entry, SEALED)) ? [] : ['hash does not match the entry']),
   ];
 }
 

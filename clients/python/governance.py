@@ -571,7 +571,7 @@ class Guard:
             if execution["outcome"] not in _OPEN:
                 return execution
             if time.monotonic() >= end:
-                message = f"An equal call goes on with the execution {execution['id']}, and has not reported what came of it."
+                message = f"Another call runs the execution {execution['id']}; it has not reported the outcome yet."
                 outcome = execution["outcome"]
                 raise OutcomeUnknown(GovernanceError(message, f"EXECUTION_{outcome.upper()}", reason=outcome))
             time.sleep(_HOLD_PAUSE)

@@ -241,7 +241,7 @@ describe('The offline verifier', () => {
     ...['constructor', '__proto__'].map((kind): [string, () => string, RegExp] => [
       `the kind ${kind}`,
       () => written('"subjectType":"entity"', `"subjectType":"${kind}"`),
-      /hash is not that of the entry/,
+      /hash does not match the entry/,
     ]),
     ['a time that goes back', () => exportOf(rechained(entries.map(inThePast))), /before that of the entry before/],
   ])('finds %s', async (_what, text, fault) => {

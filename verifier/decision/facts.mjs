@@ -6,7 +6,7 @@ import { milliseconds } from '../evaluation/requirement.mjs';
 import { claimedEntityIn, withoutSlash } from '../evaluation/resources.mjs';
 
 /**
- * What conditions asked besides the request, as the entry says that it was found: what it names has to be in the file.
+ * Facts of an entry beyond its request; the file must contain every record that they name.
  *
  * @typedef {import('./read-file.mjs').Json} Json
  * @typedef {import('./history.mjs').History} History

@@ -5,7 +5,7 @@ import { changedNumberInJson, changedNumberText } from './unsafe-number.js';
 export function jsonObject(text: string): Record<string, unknown> {
   const value = parsed(text);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new InvalidArgumentError('It is a JSON object, such as {"amount": 80}.');
+    throw new InvalidArgumentError('Expected a JSON object, for example {"amount": 80}.');
   }
   const changed = changedNumberInJson(text, 'parameters');
   if (changed !== undefined) throw new InvalidArgumentError(changedNumberText(changed));

@@ -86,7 +86,7 @@ export function serviceAddress(text: string): string {
   if (URL.canParse(text) && ['http:', 'https:'].includes(new URL(text).protocol)) {
     return text.replace(/\/+$/, '').replace(/\/api\/v1$/, '');
   }
-  throw new SettingsError(`The service's address is such as ${DEFAULT_URL}; it was ${JSON.stringify(text)}.`);
+  throw new SettingsError(`Expected a URL such as ${DEFAULT_URL}, got ${JSON.stringify(text)}.`);
 }
 
 /** Writes a file that only its owner can read. Returns its path. */

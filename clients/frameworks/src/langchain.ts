@@ -79,8 +79,8 @@ export function governanceMiddleware(governance: GovernanceClient, options: Midd
 }
 
 /**
- * A call that this middleware has not seen interrupted. With `interrupt`, what resumed its graph so far may have been answers to the
- * questions of another middleware: each is taken for one, so that no tool takes it for the answer to its own.
+ * A call that this middleware has not interrupted. With `interrupt`, earlier resume values of the graph may belong to another
+ * middleware: they are skipped, so that no tool reads them as the answer to its own question.
  */
 function pausedElsewhere({ runtime }: Request, { interrupt = false }: MiddlewareOptions): PausedCall {
   const question = { message: 'It was asked elsewhere.', decisionId: null };

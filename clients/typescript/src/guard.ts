@@ -159,7 +159,7 @@ async function explanation(transport: Transport, request: object): Promise<unkno
   }
 }
 
-/** Least seconds for which a caller looks what comes of the action that an equal call carries out. */
+/** Minimum seconds to wait for the report of an equal call. */
 const LEAST_FOLLOWING = 60;
 /** How a request for approval ends that nobody can proceed with. */
 const CLOSED: ReadonlySet<Execution['outcome']> = new Set(['rejected', 'expired', 'cancelled'] as const);

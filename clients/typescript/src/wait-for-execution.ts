@@ -77,7 +77,7 @@ export async function concluded(
 }
 
 function notReported({ id, outcome }: Execution): GovernanceError {
-  const message = `An equal call goes on with the execution ${id}, and has not reported what came of it.`;
+  const message = `Another call runs the execution ${id}; it has not reported the outcome yet.`;
   return new GovernanceError(message, { code: `EXECUTION_${outcome.toUpperCase()}`, status: null, reason: outcome });
 }
 

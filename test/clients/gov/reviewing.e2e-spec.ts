@@ -204,7 +204,7 @@ describeOnSqlite('What gov shows a reviewer', () => {
   });
 
   it('says each time that a key which is bound to nobody makes any signature', async () => {
-    const warning = 'Signing as ben with a key that is bound to nobody: it makes any signature.';
+    const warning = 'Signing as ben. This key is not bound to a person; it can sign as anyone.';
     for (const verb of ['approve', 'reject']) {
       const { decisionId } = await pending(app, people.bot, { resourceId: `orders/${verb}` });
       const signed = await gov([verb, String(decisionId), '--as', 'ben', '--yes'], API_KEY);

@@ -126,7 +126,7 @@ describeInBrowser("The console's passkeys", () => {
     await page.getByText('Not enough people have a passkey yet.').waitFor();
     const phone = await Device.of(page);
     await page.getByRole('link', { name: 'Add a passkey' }).click();
-    await page.getByText('There is none yet.').waitFor();
+    await page.getByText('No passkeys yet.').waitFor();
     await added(page, 'Phone');
     await page.getByText('Phone', { exact: true }).waitFor();
     const token = await phone.other();

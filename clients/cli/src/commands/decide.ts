@@ -235,7 +235,7 @@ async function requireReviewer(governance: GovernanceClient, as: string | undefi
   if ((await governance.get('/api/v1/me')).agentId !== null) return;
   if (as === undefined) throw new SettingsError(NO_REVIEWER);
   printError(
-    plain(`Signing as ${as} with a key that is bound to nobody: it makes any signature. `) +
+    plain(`Signing as ${as}. This key is not bound to a person; it can sign as anyone. `) +
       'Let people decide with keys of their own: gov keys issue <name> --scopes read,review --agent <person>.',
   );
 }

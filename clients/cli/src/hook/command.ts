@@ -20,7 +20,7 @@ const EVENTS = ['PreToolUse', 'PostToolUse', 'PostToolUseFailure'];
 
 const AFTER_THE_TOOL = /"hook_event_name"\s*:\s*"PostToolUse/;
 
-/** Whether a command line is a hook's. One that is misspelt, as it is none of `commands`, and mentions a hook is taken for one. */
+/** True for a hook's command line, even if misspelt: not one of `commands`, but with the word hook. */
 export function isHookLine(words: readonly string[], commands: readonly string[]): boolean {
   const command = words.find((word) => !word.startsWith('-')) ?? '';
   return command === 'hook' || (!commands.includes(command) && words.some((word) => WORDS.includes(word)));

@@ -19,8 +19,7 @@ export function offerTools(offered: Offered): void {
   server.setRequestHandler('tools/call', async ({ params }, context) => {
     const { name, arguments: given } = params;
     const target = servers.find(name);
-    if (target === null)
-      return toolAnswers.refused(`${name} was not run: tools are called <server>__<tool>, and this is none of them.`);
+    if (target === null) return toolAnswers.refused(`${name} was not run. Tool names have the form <server>__<tool>.`);
     const result = await governed<CallToolResult>(offered, context, {
       name,
       requestOf: async () => {

@@ -43,9 +43,9 @@ export type Arguments = Readonly<Record<string, unknown>>;
 const NO_MAPPING: Mapping = { tools: new Map() };
 /** What can be the first part of a resource id. */
 const PLAIN_NAME = /^(?!\.+$)[\w.-]{1,100}$/;
-/** What can be the rest of it, and an action: no two such names are compared as one, and none reads as a place of its own. */
+/** A tool name that is safe in an action and a path: no two match as equal, and no such name reads as a location. */
 const PLAIN_TOOL = /^(?!\.+(?:\/|$))[\w.:-]+(?:\/(?!\.+(?:\/|$))[\w.:-]+)*$/;
-/** Schemes of which every reader takes several spellings of a host for one. */
+/** Schemes whose hosts have equivalent spellings. */
 const WEB_OR_FILE = /^(?:https?|wss?|ftp|file):$/;
 /** A fragment, a backslash, a control character, or a path after one slash, which is `///` to some readers. */
 const UNCLEAR_PARTS = /[#\\\p{Cc}]|^[a-z][\w+.-]*:\/(?!\/)/iu;

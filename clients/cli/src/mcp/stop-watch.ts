@@ -5,7 +5,7 @@ import type { ToolRequest } from './mapping.js';
 
 /** Seconds for which the service holds a question for its stops: less than the 60 after which many proxies cut a request. */
 const WAIT = 50;
-/** Milliseconds after a question that was not answered, or not held. */
+/** Pause in milliseconds after a failed long poll. */
 const PAUSE = 5_000;
 const LONGEST_PAGE = 1_000;
 

@@ -7,7 +7,7 @@ import { plain, printError } from '../output.js';
 export interface Answers<Result> {
   /** That it was not carried out, and why. @throws ProtocolError where its result has no place for that. */
   readonly refused: (text: string) => Result;
-  /** What a handler of the service returned, or the record has of an equal call: it may look like a result and is none. */
+  /** Wraps a recorded value, which is not a tool result even if it looks like one. */
   readonly recorded: (value: unknown) => Result;
   /** The result, and that it is not on record. */
   readonly noted: (result: Result, message: string) => Result;

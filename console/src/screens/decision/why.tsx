@@ -15,7 +15,7 @@ const OPERATORS: Readonly<Record<string, string>> = {
   eq: 'is',
   ne: 'is not',
   in: 'is one of',
-  not_in: 'is none of',
+  not_in: 'is not one of',
   lt: 'is less than',
   lte: 'is at most',
   gt: 'is more than',

@@ -31,7 +31,7 @@ export function PasskeyPanel({ id: agentId }: { readonly id: string }): JSX.Elem
         <When of={list} what="the passkeys">
           {(passkeys) => (
             <>
-              {passkeys.length === 0 ? <p class="quiet">There is none yet.</p> : null}
+              {passkeys.length === 0 ? <p class="quiet">No passkeys yet.</p> : null}
               <ul class="rows">
                 {passkeys.map((passkey) => (
                   <Row key={passkey.id} of={passkey} mayRemove={isOwn || has('admin')} done={list.reload} />

@@ -186,7 +186,7 @@ function Replay({ of: id, newest, done }: ReplayProps): JSX.Element {
         </button>
       </form>
       <p class="help" id="replay-help">
-        Everything that it wants of the entries after this one, whatever was delivered before; 0: from the first.
+        Delivers every matching entry after this one again; 0 means all.
       </p>
       {error === null ? null : <Problem error={error} />}
     </Panel>

@@ -51,7 +51,7 @@ async function fetchWithin(url: string | URL, init: RequestInit | undefined, lef
   const [from, target] = [new URL(url), new URL(location, url)];
   if (target.origin !== from.origin)
     throw new Error(
-      `${from.href} redirects to ${target.href}, which gets none of its requests. Name that one by --url.`,
+      `${from.href} redirects to ${target.href}. Redirects to another origin are not followed; pass that URL with --url.`,
     );
   if (left === 0) throw new Error(`${from.href} redirects too often.`);
   await response.body?.cancel();

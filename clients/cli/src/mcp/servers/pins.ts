@@ -18,7 +18,7 @@ const HASH = /^[0-9a-f]{64}$/;
 export class Pins {
   constructor(readonly servers: ReadonlyMap<string, PinnedServer>) {}
 
-  /** @throws SettingsError where there is no such file, or it is none that `gov mcp pin` writes. */
+  /** @throws SettingsError if the lock file is missing or invalid. */
   static read(path: string): Pins {
     try {
       const { servers } = Object(readJsonFile(path)) as { servers?: Record<string, PinnedServer> };
