@@ -81,11 +81,13 @@ export class ActivePolicies implements OnModuleInit {
   }
 
   /** @throws CONFLICT when the changes would exceed a limit of the policies in force. */
-  requireRoom(changes: readonly PolicyChange[]): void {
+  async requireRoom(changes: readonly PolicyChange[]): Promise<void> {
     const left = new Map<string, Extent>(this.kept);
     for (const { id } of goingOutOfForce(changes)) left.delete(id);
-    const coming = changes.filter(({ change }) => change === 'create' || change === 'activate');
-    const after = totalOf([...left.values(), ...coming.map(({ policy }) => extentOf(policy))]);
+    const coming: Extent[] = [];
+    for await (const { change, policy } of yieldBetween(changes))
+      if (change === 'create' || change === 'activate') coming.push(extentOf(policy));
+    const after = totalOf([...left.values(), ...coming]);
     const fault = capacityFault(totalOf(this.kept.values()), after, this.configuration);
     if (fault !== undefined) throw conflict(`${fault} ${REMEDY}`);
   }
@@ -100,7 +102,7 @@ export class ActivePolicies implements OnModuleInit {
     changes: readonly PolicyChange[],
     warnings: ReadonlyMap<PolicyContent, readonly string[]>,
   ): Promise<CarriedOut> {
-    this.requireRoom(changes);
+    await this.requireRoom(changes);
     const identified = changes.map((change) => ({
       change,
       id: change.change === 'create' ? transaction.newId(POLICY) : change.policy.id,

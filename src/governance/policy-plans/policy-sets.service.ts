@@ -9,14 +9,17 @@ import { LedgerService } from '../../ledger/ledger.service';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { ActivePolicies } from '../policies/active-policies';
 import { CreationWarnings } from '../policies/creation-warnings';
+import type { CreatePolicyRequest } from '../policies/dto/policy.dto';
 import {
   type PolicyChange,
+  type PolicyContent,
   type WantedPolicies,
   contentOf,
   goingOutOfForce,
   policyChanges,
 } from '../policies/policy-content';
 import { isNameWarning } from '../policies/unknown-names';
+import type { PolicyRules } from '../policies/evaluation/compiled-policy';
 import { type Policy, POLICY } from '../policies/policy.entity';
 import { type ApplyPoliciesRequest, type PlanPoliciesRequest, replayPeriod } from './dto/policy-plan.requests';
 import {
@@ -75,7 +78,7 @@ export class PolicySetsService {
    */
   async apply(caller: Caller, request: ApplyPoliciesRequest, signal: AbortSignal): Promise<AppliedPoliciesResponse> {
     const { base, prune = false } = request;
-    const policies = request.policies.map((policy) => contentOf(policy, this.configuration.requiredApprovals));
+    const policies = await this.contentsOf(request.policies);
     // What takes many reads is done outside the ledger's commands.
     const warnings = await this.warnings.of(policies);
     const applied = (): Promise<AppliedPoliciesResponse> =>
@@ -86,12 +89,19 @@ export class PolicySetsService {
           );
         const changes = await changesFor(transaction, { policies, prune }, this.activePolicies.stored);
         const { ids, policySet } = await this.activePolicies.carryOut(transaction, changes, warnings);
-        return { changes: changes.map((change, index) => PolicyChangeResponse.from(change, ids[index])), policySet };
+        return { changes: await changeResponses(changes, ids), policySet };
       });
     await this.activePolicies.catchUp();
     // The command refuses another base, or repeats its answer to the same Idempotency-Key: neither takes long.
     if (!this.isInForce(base)) return applied();
     return this.gates.of('applications').run(callerKey(caller), applied, { signal: signal });
+  }
+
+  private async contentsOf(policies: readonly CreatePolicyRequest[]): Promise<PolicyContent[]> {
+    const contents: PolicyContent[] = [];
+    for await (const policy of yieldBetween(policies))
+      contents.push(contentOf(policy, this.configuration.requiredApprovals));
+    return contents;
   }
 
   private isInForce(base: string): boolean {
@@ -103,7 +113,7 @@ export class PolicySetsService {
     { policies, prune = false, tests }: PlanPoliciesRequest,
     signal: AbortSignal,
   ): Promise<{ readonly planned: readonly PlannedPolicy[]; readonly answer: PolicyPlanResponse }> {
-    const wanted = policies.map((policy) => contentOf(policy, this.configuration.requiredApprovals));
+    const wanted = await this.contentsOf(policies);
     const asked = tests === undefined ? null : await this.tests.asked(caller, tests);
     await this.activePolicies.catchUp();
     const { stored, inForce } = this.activePolicies;
@@ -114,7 +124,7 @@ export class PolicySetsService {
     signal.throwIfAborted();
     const faults = [...differences, ...(asked?.faults ?? [])];
     if (faults.length > 0) throw invalid(faults);
-    this.activePolicies.requireRoom(changes);
+    await this.activePolicies.requireRoom(changes);
     const planned = await plannedPolicies(stored, changes);
     const target = planned.filter(({ isAfter }) => isAfter);
     const results = asked === null ? null : await this.tests.results(tests ?? [], asked, target);
@@ -122,7 +132,7 @@ export class PolicySetsService {
     const warnings = [...(await this.warningsOn(changes)), ...compared.warnings];
     const answer = {
       base,
-      changes: changes.map((change) => PolicyChangeResponse.from(change)),
+      changes: await changeResponses(changes),
       effects: compared.effects,
       complete: compared.reason === null,
       reason: compared.reason,
@@ -147,6 +157,17 @@ export class PolicySetsService {
   }
 }
 
+/** @param ids of the policies of the changes, after they were carried out. */
+async function changeResponses(
+  changes: readonly PolicyChange[],
+  ids: readonly string[] = [],
+): Promise<PolicyChangeResponse[]> {
+  const responses: PolicyChangeResponse[] = [];
+  for await (const [index, change] of yieldBetween(changes.entries()))
+    responses.push(PolicyChangeResponse.from(change, ids[index]));
+  return responses;
+}
+
 /** All policies in force before or after. Those to be created come last, ordered by their provisional ids. */
 async function plannedPolicies(
   inForce: readonly Policy[],
@@ -155,25 +176,39 @@ async function plannedPolicies(
   const gone = new Set(goingOutOfForce(changes).map(({ id }) => id));
   const all: PlannedPolicy[] = [];
   for await (const policy of yieldBetween(inForce))
-    all.push(planned(policy, { isBefore: true, isAfter: !gone.has(policy.id), isNew: false }));
+    all.push(planned(policy, policy.id, { isBefore: true, isAfter: !gone.has(policy.id), isNew: false }));
   const side = { isBefore: false, isAfter: true };
-  for (const [index, { change, policy }] of changes.entries()) {
+  for await (const [index, { change, policy }] of yieldBetween(changes.entries())) {
     // It sorts after all existing ones.
     const id = `~${String(index).padStart(6, '0')}`;
-    if (change === 'create') all.push(planned({ ...policy, id }, { ...side, isNew: true }));
-    if (change === 'activate') all.push(planned(policy, { ...side, isNew: false }));
+    if (change === 'create') all.push(planned(policy, id, { ...side, isNew: true }));
+    if (change === 'activate') all.push(planned(policy, policy.id, { ...side, isNew: false }));
   }
   return all;
 }
 
 type Sides = Pick<PlannedPolicy, 'isBefore' | 'isAfter' | 'isNew'>;
 
-/** Only the members that a comparison needs: they are handed over to another thread. */
-function planned(policy: Omit<PlannedPolicy, keyof Sides>, sides: Sides): PlannedPolicy {
-  const { id, name, version, effect, subjects, actions, resources, resourceTypes } = policy;
-  const { priority, conditions, limits, onBehalfOf, approval } = policy;
-  const rules = { id, name, version, effect, subjects, actions, resources, resourceTypes };
-  return { ...rules, priority, conditions, limits, onBehalfOf, approval, ...sides };
+/** Only the members that a comparison needs: they are handed over to another process. One literal: spreading takes ten times as long. */
+function planned(policy: Omit<PolicyRules, 'id'>, id: string, { isBefore, isAfter, isNew }: Sides): PlannedPolicy {
+  return {
+    id,
+    name: policy.name,
+    version: policy.version,
+    effect: policy.effect,
+    subjects: policy.subjects,
+    actions: policy.actions,
+    resources: policy.resources,
+    resourceTypes: policy.resourceTypes,
+    priority: policy.priority,
+    conditions: policy.conditions,
+    limits: policy.limits,
+    onBehalfOf: policy.onBehalfOf,
+    approval: policy.approval,
+    isBefore,
+    isAfter,
+    isNew,
+  };
 }
 
 /** Also reads in the transaction what it will change. */
