@@ -35,7 +35,7 @@ export function journaledCalls({ governance, upstream, journal, reports }: Journ
     }
     try {
       const result = await run();
-      const { sha256, bytes } = await digestOf(canonicalJson(JSON.parse(JSON.stringify(result ?? null))));
+      const { sha256, bytes } = await digestOf(canonicalJson(JSON.parse(JSON.stringify(result))));
       report({ outcome: 'executed', result: { sha256, bytes } });
       return result;
     } catch (error) {

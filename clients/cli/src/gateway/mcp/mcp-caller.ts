@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { GovernanceClient } from '../../../../typescript/src/index.js';
 import { tracedFetch } from '../../mcp/trace-of-call.js';
 import { RateLimitLeft } from '../../mcp/rate-limit-left.js';
@@ -16,9 +17,19 @@ export interface IdentifiedCaller {
   readonly audience: string | null;
 }
 
+/** The value of `Governance-Repeat` of the request that is being served. */
+const repeats = new AsyncLocalStorage<string | null>();
+
+/** Serves a request whose calls repeat an execution of unknown outcome, if `repeat` names one. */
+export function repeating<Result>(repeat: string | null, serve: () => Promise<Result>): Promise<Result> {
+  return repeats.run(repeat, serve);
+}
+
 /** Milliseconds for which a request is repeated whose answer was lost. */
 const PATIENCE_MS = 2_000;
 const TIMEOUT_MS = 15_000;
+/** URL of the only request that takes `Governance-Repeat`. */
+const EXECUTE = /\/execute$/;
 
 /** One actor with one principal. The key may change: an actor renews its tokens. */
 export class McpCaller {
@@ -46,6 +57,8 @@ export class McpCaller {
     const headers = new Headers(init.headers);
     headers.set('Authorization', `Bearer ${key}`);
     headers.set('X-Forwarded-For', address);
+    const repeat = repeats.getStore() ?? null;
+    if (repeat !== null && EXECUTE.test(String(target))) headers.set('Governance-Repeat', repeat);
     if (audience !== null) headers.set('Governance-Audience', audience);
     return serviceFetch(target, { ...init, headers });
   }

@@ -19,7 +19,7 @@ import { deliver } from '../response/deliver.js';
 import type { SecretStore } from '../secrets/secret-store.js';
 import { headerPairs } from '../upstream/request-headers.js';
 import { journaledCalls } from './journaled-calls.js';
-import { type IdentifiedCaller, McpCaller } from './mcp-caller.js';
+import { type IdentifiedCaller, McpCaller, repeating } from './mcp-caller.js';
 import { UpstreamFetch } from './upstream-fetch.js';
 
 export const MCP_PATH = '/mcp';
@@ -82,7 +82,8 @@ export class McpHost {
     }
     if (!METHODS.has(method)) throw new Refusal(405, null, 'MCP uses POST, GET and DELETE.');
     const ask = readAskHeaders(rawHeaders);
-    const response = await this.answer(await this.readRequest(call), call.caller, ask);
+    const request = await this.readRequest(call);
+    const response = await repeating(ask.repeat, () => this.answer(request, call.caller, ask));
     const body = response.body === null ? Readable.from([]) : Readable.fromWeb(response.body as never);
     await deliver(
       {
