@@ -108,7 +108,9 @@ describe('Sessions of MCP at the gateway', () => {
   });
 
   it('have the run and the principal of the request that opened them', async () => {
-    const headers = { ...(await anotherKey('run')), 'Governance-Run': 'a%20run', 'Governance-On-Behalf-Of': 'user:7' };
+    const key = { name: 'run', scopes: ['execute' as const], agentId: stage.agentId, principals: ['user:*'] };
+    const { secret } = await issueKey(stage.app, key);
+    const headers = { ...bearer(secret), 'Governance-Run': 'a%20run', 'Governance-On-Behalf-Of': 'user:7' };
     const { client } = await connectClient(url, headers);
     expect(textOf(await client.callTool({ name: 'write', arguments: { run: true } }))).toBe('{"run":true}');
     await client.close();
