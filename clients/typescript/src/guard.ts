@@ -25,8 +25,6 @@ export interface GuardRequest {
   readonly permit?: string;
   /** The system through which it is carried out. Then only keys with the scope `report` report what came of it. */
   readonly via?: string;
-  /** JSON Pointers into the parameters whose values the service does not keep. */
-  readonly secret?: readonly string[];
 }
 
 export interface GuardOptions {

@@ -61,7 +61,7 @@ export interface Gate {
   /** Runs what is authorised, and reports the outcome. */
   readonly carryOut: CarryOut;
   /** Members of each request besides those of the call. */
-  readonly requestMembers: Pick<GuardRequest, 'via' | 'secret'>;
+  readonly requestMembers: Pick<GuardRequest, 'via'>;
   /** Seconds for which a call waits for its approval. */
   readonly hold: number;
   readonly stops: Pick<StopWatch, 'during'>;

@@ -39,7 +39,7 @@ export interface ProxyOptions {
   /** Runs what is authorised, and reports it; by default with the key that asks. */
   readonly carryOut?: CarryOut;
   /** Members of each request besides those of the call. */
-  readonly requestMembers?: Pick<GuardRequest, 'via' | 'secret'>;
+  readonly requestMembers?: Pick<GuardRequest, 'via'>;
   readonly waits?: ApprovalWaits;
 }
 

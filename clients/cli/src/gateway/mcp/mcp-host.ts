@@ -241,7 +241,7 @@ export class McpHost {
             calls.during({ ...caller.current, action, resourceType, resourceId }, run),
         },
         carryOut: journaledCalls({ governance, upstream: config.name, journal, reports }),
-        requestMembers: { via: config.name, ...(config.secret.length > 0 && { secret: config.secret }) },
+        requestMembers: { via: config.name },
       });
     } catch (error) {
       if (error instanceof Refusal) throw error;
