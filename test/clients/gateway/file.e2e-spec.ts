@@ -152,6 +152,13 @@ describeOnSqlite('gov gateway check', () => {
     }
   });
 
+  it.each(['map', 'lock'])('refuses a %s of an MCP upstream that cannot be used', async (member) => {
+    writeFileSync(join(folder, 'wrong.json'), '[]');
+    const shop = { mcp: 'https://shop/mcp', [member]: 'wrong.json' };
+    const { exitCode, errors } = await check(JSON.stringify({ upstreams: { shop } }));
+    expect([exitCode, errors]).toEqual([78, expect.stringContaining(`upstreams.shop.${member} cannot be used`)]);
+  });
+
   it.each([
     ['an anchor', 'a: &x 1', '1:7'],
     ['a tag', 'a: 1\nb: !!str 1', '2:10'],

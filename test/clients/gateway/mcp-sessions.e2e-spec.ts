@@ -27,7 +27,7 @@ describe('Sessions of MCP at the gateway', () => {
   });
 
   afterAll(async () => {
-    await gateway.stop();
+    expect(await gateway.stop()).toBe(0);
     await upstream.stop();
     await stage.close();
   });
@@ -105,6 +105,15 @@ describe('Sessions of MCP at the gateway', () => {
     await until('the call waits', async () => (await pending()) !== undefined);
     await stage.approve(String((await pending())?.decisionId));
     expect(await first.text()).toContain('{\\"id\\":7}');
+  });
+
+  it('end when the file is read again, and clients begin new ones', async () => {
+    const { sessionId } = await connectClient(url, bearer(stage.key));
+    const session = { ...bearer(stage.key), 'Mcp-Session-Id': String(sessionId) };
+    expect(await ping(session)).toBe(200);
+    gateway.process.kill('SIGHUP');
+    await until('the session has ended', async () => (await ping(session)) === 404);
+    expect(await ping(await begin())).toBe(200);
   });
 
   it('have the run and the principal of the request that opened them', async () => {

@@ -28,8 +28,8 @@ export function repeating<Result>(repeat: string | null, serve: () => Promise<Re
 /** Milliseconds for which a request is repeated whose answer was lost. */
 const PATIENCE_MS = 2_000;
 const TIMEOUT_MS = 15_000;
-/** URL of the only request that takes `Governance-Repeat`. */
-const EXECUTE = /\/execute$/;
+/** End of the path of the only request that takes `Governance-Repeat`. */
+const EXECUTE = '/execute';
 
 /** One actor with one principal. The key may change: an actor renews its tokens. */
 export class McpCaller {
@@ -57,8 +57,9 @@ export class McpCaller {
     const headers = new Headers(init.headers);
     headers.set('Authorization', `Bearer ${key}`);
     headers.set('X-Forwarded-For', address);
+    const { pathname } = new URL(target instanceof Request ? target.url : target);
     const repeat = repeats.getStore() ?? null;
-    if (repeat !== null && EXECUTE.test(String(target))) headers.set('Governance-Repeat', repeat);
+    if (repeat !== null && pathname.endsWith(EXECUTE)) headers.set('Governance-Repeat', repeat);
     if (audience !== null) headers.set('Governance-Audience', audience);
     return serviceFetch(target, { ...init, headers });
   }
