@@ -23,6 +23,8 @@ export interface GuardRequest {
    * a token for it. There is none where the agent is only observed, or a handler of the service carries the action out.
    */
   readonly permit?: string;
+  /** The system through which it is carried out. Then only keys with the scope `report` report what came of it. */
+  readonly via?: string;
 }
 
 export interface GuardOptions {
@@ -102,7 +104,7 @@ export async function authorized(
 ): Promise<Execution> {
   signal?.throwIfAborted();
   const asked = await ask(transport, request);
-  const execution = await permitted(transport, asked, permitBody(request), { wait, ...(signal && { signal }) });
+  const execution = await permitted(transport, asked, resumeBody(request), { wait, ...(signal && { signal }) });
   if (execution.outcome !== 'running') return execution;
   return settled(transport, execution).catch((error: unknown) => {
     throw error instanceof GovernanceError ? new OutcomeUnknownError(error) : error;
@@ -132,16 +134,21 @@ const EXPLAINED: ReadonlySet<string | null> = new Set<Schemas['EvaluationRespons
 
 async function ask(transport: Transport, request: GuardRequest & { readonly agent: string }): Promise<Started> {
   // With what a caller has misspelt: the service refuses it by name, where leaving it out would ask for something else.
-  const { agent, permit: _audience, ...body } = request;
+  const { agent, permit: _audience, via: _system, ...body } = request;
   const path = `/api/v1/agents/${pathSegment('agent', agent)}/execute`;
   try {
-    return await started(transport.answer({ method: 'post', path, body: { ...body, ...permitBody(request) } }));
+    return await started(transport.answer({ method: 'post', path, body: { ...body, ...resumeBody(request) } }));
   } catch (error) {
     if (error instanceof GovernanceError && EXPLAINED.has(error.reason)) {
       error.explanation = await explanation(transport, { agent, ...body });
     }
     throw error;
   }
+}
+
+function resumeBody(request: GuardRequest): object | undefined {
+  const { via } = request;
+  return via === undefined ? permitBody(request) : { ...permitBody(request), via };
 }
 
 function permitBody({ permit }: GuardRequest): object | undefined {

@@ -35,6 +35,13 @@ const FAULTY: readonly (readonly [object, string])[] = [
   [{ upstreams: { api: { routes: [ROUTE] } } }, 'upstreams.api needs url'],
   [upstream({ mcp: 'https://a/mcp' }), 'is not known here'],
   [upstream({ map: 'a.json' }), 'map is not known here'],
+  ...[{ ask: ['*'] }, { headers: ['Vendor'] }, { idempotencyHeader: 'Vendor' }, { secret: ['/pin'] }].map(
+    (members) =>
+      [
+        { upstreams: { api: { mcp: 'https://a/mcp', ...members } } },
+        `upstreams.api.${Object.keys(members).join('')} is not served for MCP upstreams`,
+      ] as const,
+  ),
   [upstream({ url: 'ftp://a' }), 'url must be a URL'],
   [upstream({ url: 'http://api.example' }), 'url must begin with https://'],
   [upstream({ url: 'https://a:b@api.example' }), 'url must have no user name'],
@@ -143,6 +150,13 @@ describeOnSqlite('gov gateway check', () => {
       expect(exitCode).toBe(78);
       expect(errors).not.toMatch(/sk-12345678|secret-secret/);
     }
+  });
+
+  it.each(['map', 'lock'])('refuses a %s of an MCP upstream that cannot be used', async (member) => {
+    writeFileSync(join(folder, 'wrong.json'), '[]');
+    const shop = { mcp: 'https://shop/mcp', [member]: 'wrong.json' };
+    const { exitCode, errors } = await check(JSON.stringify({ upstreams: { shop } }));
+    expect([exitCode, errors]).toEqual([78, expect.stringContaining(`upstreams.shop.${member} cannot be used`)]);
   });
 
   it.each([

@@ -37,15 +37,34 @@ export interface GovernedCall<Result> {
   readonly answers: Answers<Result>;
 }
 
+export interface CarryOutOptions {
+  /** Fires when the client has cancelled the call. */
+  readonly signal: AbortSignal;
+  /** Fires when the call is stopped. */
+  readonly stopped: AbortSignal;
+  readonly results: KeptResults;
+}
+
+/** The second half of a guard. @throws ResultNotReportedError; errors of `run` */
+export type CarryOut = <Result>(
+  execution: Execution,
+  run: () => Promise<Result>,
+  options: CarryOutOptions,
+) => Promise<Result>;
+
 /** The context of calls. */
 export interface Gate {
   readonly governance: GovernanceClient;
   readonly agent: () => Promise<string>;
   /** What the record keeps of their results. */
   readonly results: KeptResults;
+  /** Runs what is authorised, and reports the outcome. */
+  readonly carryOut: CarryOut;
+  /** Members of each request besides those of the call. */
+  readonly requestMembers: Pick<GuardRequest, 'via'>;
   /** Seconds for which a call waits for its approval. */
   readonly hold: number;
-  readonly stops: StopWatch;
+  readonly stops: Pick<StopWatch, 'during'>;
   /** URL at which a person decides, or null if there is no page for it. */
   readonly pageOf: (decisionId: string) => Promise<string | null>;
   /** The calls that were passed to the server and are not reported yet. */
@@ -101,13 +120,13 @@ async function attempt<Result>(
 ): Promise<Result | ApprovalPendingError> {
   const { signal } = context.mcpReq;
   try {
-    const request = { ...(await call.requestOf()), agent: await gate.agent() };
+    const request = { ...(await call.requestOf()), ...gate.requestMembers, agent: await gate.agent() };
     return await gate.stops.during(request, async (stopped) => {
       const execution = await gate.governance.authorize(request, { signal });
       const ending = AbortSignal.any([signal, stopped]);
       const passing = { signal: ending, onProgress: progress.ofCall(), context };
       const { results } = gate;
-      const carrying = gate.governance.carryOut(execution, () => run(call, passing), { signal, results });
+      const carrying = gate.carryOut(execution, () => run(call, passing), { signal, stopped, results });
       gate.carrying.add(carrying);
       const result = await carrying.finally(() => gate.carrying.delete(carrying));
       return execution.outcome === 'authorized' ? result : call.answers.recorded(result);

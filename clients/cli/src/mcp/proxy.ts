@@ -1,12 +1,12 @@
 import { McpServer, ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server';
-import type { GovernanceClient, KeptResults } from '../../../typescript/src/index.js';
+import type { GovernanceClient, GuardRequest, KeptResults } from '../../../typescript/src/index.js';
 import { ApprovalWaits } from '../approval-waits.js';
 import { plain, printError } from '../output.js';
 import type { PrincipalOptions } from '../principal-options.js';
 import { SettingsError } from '../settings.js';
 import { approvalPages } from './approval-page.js';
 import { linkOf, MAX_QUESTION_MS } from './client-link.js';
-import type { Gate } from './governed-call.js';
+import type { CarryOut, Gate } from './governed-call.js';
 import type { Mapping } from './mapping.js';
 import type { Offered } from './client-session.js';
 import { offerPrompts } from './client-session-prompts.js';
@@ -35,7 +35,12 @@ export interface ProxyOptions {
   /** Holds the calls that were passed to a server, until they are reported. */
   readonly carrying: Set<Promise<unknown>>;
   readonly left: RateLimitLeft;
-  readonly stops: StopWatch;
+  readonly stops: Pick<StopWatch, 'during'>;
+  /** Runs what is authorised, and reports it; by default with the key that asks. */
+  readonly carryOut?: CarryOut;
+  /** Members of each request besides those of the call. */
+  readonly requestMembers?: Pick<GuardRequest, 'via'>;
+  readonly waits?: ApprovalWaits;
 }
 
 /**
@@ -64,7 +69,11 @@ export async function proxyOf(first: Servers, options: ProxyOptions): Promise<Ma
     carrying,
     stops,
     results,
-    waits: new ApprovalWaits(),
+    carryOut:
+      options.carryOut ??
+      ((execution, run, { signal, results: kept }) => governance.carryOut(execution, run, { signal, results: kept })),
+    requestMembers: options.requestMembers ?? {},
+    waits: options.waits ?? new ApprovalWaits(),
     pageOf: approvalPages(options.serviceUrl),
   };
   const identity = { name: first.only?.name ?? 'gov', version: '1.0.0' };

@@ -17,7 +17,8 @@ export type Report =
 
 /** What was returned to the client. */
 export interface ResultSummary {
-  readonly status: number;
+  /** Undefined for a result of an MCP server. */
+  readonly status?: number;
   readonly sha256: string;
   readonly bytes: number;
   readonly cut?: true;

@@ -89,7 +89,7 @@ function serviceHeaders({ socket, rawHeaders }: IncomingMessage, key: string): R
   };
 }
 
-function sendJson({ request, response }: ClientExchange, status: number, body: string): void {
+export function sendJson({ request, response }: ClientExchange, status: number, body: string): void {
   response
     .writeHead(status, {
       'Content-Type': 'application/json; charset=utf-8',

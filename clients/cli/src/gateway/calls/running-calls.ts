@@ -1,10 +1,8 @@
 import type { Schemas } from '../../../../typescript/src/index.js';
+import { StoppedError } from '../../mcp/stop-watch.js';
 import type { Caller } from './known-callers.js';
 import { Refusal } from './refusal.js';
 import type { CallerService } from './service-calls.js';
-
-/** The agent of a call was stopped or suspended, or its key ended, while the call ran. */
-export class StoppedError extends Error {}
 
 /** A call that was sent to its upstream, or is about to be. */
 export interface RunningCall {

@@ -18,6 +18,8 @@ export interface ServiceCaller {
   /** Address of the client. */
   readonly address: string;
   readonly traceparent: string | null;
+  /** Value of `Governance-Audience`: what a token for the gateway has to be made for. Null for keys. */
+  readonly audience?: string | null;
 }
 
 /** The body of an execute. */
@@ -141,14 +143,19 @@ export class CallerService {
     body?: object,
     headers: Readonly<Record<string, string>> = {},
   ): Promise<unknown> {
-    const { address, traceparent } = this.caller;
+    const { address, traceparent, audience = null } = this.caller;
     this.headers = new Headers();
     try {
       return await this.transport.json({
         method,
         path,
         ...(body !== undefined && { body }),
-        headers: { 'X-Forwarded-For': address, ...(traceparent !== null && { traceparent }), ...headers },
+        headers: {
+          'X-Forwarded-For': address,
+          ...(traceparent !== null && { traceparent }),
+          ...(audience !== null && { 'Governance-Audience': audience }),
+          ...headers,
+        },
       });
     } catch (error) {
       throw error instanceof GovernanceError ? this.refusalOf(error) : error;

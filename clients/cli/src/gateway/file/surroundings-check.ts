@@ -5,6 +5,9 @@ import { placed } from './gateway-file.js';
 import type { Credential, GatewayConfig } from './gateway-config.js';
 import { secretTextsOf } from './credential-rules.js';
 import { hidingRoutes } from './hidden-routes.js';
+import { readMapping } from '../../mcp/mapping.js';
+import { Pins } from '../../mcp/servers/pins.js';
+import { SettingsError } from '../../settings.js';
 import { readSecret, SecretFault, type SecretSource } from '../secrets/secret-value.js';
 
 /** What can be said of a file without faults of its own. */
@@ -32,8 +35,10 @@ export async function checkSurroundings(
     if (upstream.ca !== undefined) warnIfMissing(upstream.ca, [...path, 'ca'], warnings);
     if (upstream.kind === 'http') warnOfRoutes(upstream.routes, [...path, 'routes'], warnings);
     else {
-      if (upstream.map !== undefined) warnIfMissing(upstream.map, [...path, 'map'], warnings);
-      if (upstream.lock !== undefined) warnIfMissing(upstream.lock, [...path, 'lock'], warnings);
+      const { map, lock } = upstream;
+      if (map !== undefined) checkMcpFile(map, [...path, 'map'], { read: readMapping, faults, warnings });
+      if (lock !== undefined)
+        checkMcpFile(lock, [...path, 'lock'], { read: (lockFile) => Pins.read(lockFile), faults, warnings });
     }
     await checkSecrets(upstream.credentials, [...path, 'credentials'], { environment, faults, warnings });
   }
@@ -42,6 +47,26 @@ export async function checkSurroundings(
 
 function warnIfMissing(file: string, path: FilePath, warnings: FaultList): void {
   if (!existsSync(file)) warnings.add(path, `names the file ${file}, which does not exist`);
+}
+
+interface McpFileCheck {
+  /** @throws SettingsError if the file cannot be used */
+  readonly read: (file: string) => unknown;
+  readonly faults: FaultList;
+  readonly warnings: FaultList;
+}
+
+function checkMcpFile(file: string, path: FilePath, { read, faults, warnings }: McpFileCheck): void {
+  if (!existsSync(file)) {
+    warnIfMissing(file, path, warnings);
+    return;
+  }
+  try {
+    read(file);
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error;
+    faults.add(path, `cannot be used: ${error.message}`);
+  }
 }
 
 function warnOfRoutes(routes: Parameters<typeof hidingRoutes>[0], path: FilePath, warnings: FaultList): void {

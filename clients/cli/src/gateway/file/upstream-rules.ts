@@ -38,6 +38,7 @@ export function readUpstream(
   if (idempotencyHeader !== undefined) checkIdempotencyHeader(idempotencyHeader, credentials, path, faults);
   const headers = readHeaders(input, credentials, path, faults);
   const routes = readRoutes(input.routes ?? [], [...path, 'routes'], calls, faults);
+  if (isMcp) refuseUnserved(input, path, faults);
   if (url === null) return null;
   const base = {
     name,
@@ -88,6 +89,12 @@ function readUpstreamUrl(
   url.pathname = url.pathname.replace(/\/$/, '');
   const fault = url.pathname === '/' ? undefined : resourcePathFault(`${url.pathname}/x`);
   return fault === undefined ? url : faults.reject(path, `has a path that ${fault}`);
+}
+
+/** Members that no version of the gateway serves for MCP yet. */
+function refuseUnserved(input: UpstreamInput, path: FilePath, faults: FaultList): void {
+  for (const name of ['ask', 'headers', 'idempotencyHeader', 'secret'] as const)
+    if (input[name] !== undefined) faults.add([...path, name], 'is not served for MCP upstreams: remove it');
 }
 
 function checkIdempotencyHeader(

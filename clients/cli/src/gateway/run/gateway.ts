@@ -3,12 +3,14 @@ import { headerValues, readTraceparent } from '../calls/ask-headers.js';
 import { findCaller } from '../calls/caller.js';
 import { type CallParts, governRequest, type RequestNote } from '../calls/governed-request.js';
 import type { KnownCallers } from '../calls/known-callers.js';
-import { answerOwnPath } from '../calls/own-paths.js';
+import { answerOwnPath, sendJson } from '../calls/own-paths.js';
 import { Refusal, unavailable } from '../calls/refusal.js';
 import { CallerService } from '../calls/service-calls.js';
 import type { Destination } from '../calls/upstream-choice.js';
+import type { GatewayConfig } from '../file/gateway-config.js';
 import { headFault } from '../listener/head-fault.js';
 import { type ClientExchange, framingRefusal, sendRefusal } from '../listener/http-listener.js';
+import { challenge, protectedResource } from '../mcp/protected-resource.js';
 import type { RequestSlots } from '../request-slots.js';
 import type { GatewayState } from './gateway-state.js';
 import type { GatewayLog } from './log.js';
@@ -37,7 +39,10 @@ export class Gateway {
   async replaceState(state: GatewayState): Promise<void> {
     const before = this.state;
     this.state = state;
-    await before.replace();
+    // Calls of sessions may take long: the next requests need not wait.
+    void before
+      .replace()
+      .catch((error: unknown) => this.parts.log.warn('The connections of the last file cannot be closed', error));
   }
 
   serve(exchange: ClientExchange): void {
@@ -47,8 +52,13 @@ export class Gateway {
     void request.finally(() => this.running.delete(request));
   }
 
-  /** Resolves once no request runs. */
-  async idle(): Promise<void> {
+  /** Ends sessions of MCP, and resolves once no request runs. */
+  async settle(): Promise<void> {
+    await this.state.endSessions();
+    await this.idle();
+  }
+
+  private async idle(): Promise<void> {
     while (this.running.size > 0) await Promise.all(this.running);
   }
 
@@ -95,32 +105,52 @@ export class Gateway {
     const { rawHeaders, url: target = '' } = request;
     const hosts = headerValues(rawHeaders, 'host');
     const destination = state.chooser.choose({ target, hosts, origins: headerValues(rawHeaders, 'origin') });
+    const origin = state.originOf(hosts[0] ?? '');
     if (destination.upstream === null) {
+      const resource = protectedResource(destination.target, state.config.publicUrl?.origin ?? origin, state.config);
+      if (resource !== null) {
+        sendJson(exchange, 200, JSON.stringify(resource));
+        return;
+      }
       await answerOwnPath({ exchange, target: destination.target, service: state.config.service });
       return;
     }
     note.upstream = destination.upstream.name;
-    await this.handleCall(exchange, state, {
+    const call = {
       destination,
       note,
       gatewayBase: state.baseOf(hosts[0] ?? '', destination),
-    });
+      origin: state.config.publicUrl?.origin ?? origin,
+    };
+    try {
+      await this.handleCall(exchange, state, call);
+    } catch (error) {
+      throw destination.upstream.kind === 'mcp' ? challenging(error, call) : error;
+    }
   }
 
   private async handleCall(exchange: ClientExchange, state: GatewayState, call: UpstreamCall): Promise<void> {
     const { destination, note, gatewayBase } = call;
     const { rawHeaders, socket } = exchange.request;
-    const upstream = state.find(destination.upstream.name);
-    if (upstream === undefined)
-      throw new Refusal(404, 'upstream_unknown', 'MCP upstreams are not served by this version of the gateway.');
-    const search = findCaller({ target: destination.target, rawHeaders }, upstream.config);
+    const { name } = destination.upstream;
+    const search = findCaller({ target: destination.target, rawHeaders }, destination.upstream);
     const traceparent = readTraceparent(rawHeaders);
-    const client = { key: search.key, address: socket.remoteAddress ?? '', traceparent };
+    const audience = audienceFor(destination.upstream, search.key, state.config);
+    const client = { key: search.key, address: socket.remoteAddress ?? '', traceparent, audience };
     const service = new CallerService(state.config.service.href, client);
     const caller = await this.parts.callers.require(search.key, service);
     const leaveSlot = this.parts.slots.enterAs(caller.id);
     if (leaveSlot === null) throw unavailable('The caller has as many requests as it may have at a time.');
     try {
+      const host = state.findMcp(name);
+      if (host !== undefined) {
+        note.route = `${exchange.request.method ?? ''} ${destination.target.split('?', 1)[0] ?? ''}`;
+        const { target, rawHeaders: headers } = search;
+        await host.serve({ exchange, target, rawHeaders: headers, caller: { ...client, caller, service } });
+        return;
+      }
+      const upstream = state.find(name);
+      if (upstream === undefined) throw new Refusal(404, 'upstream_unknown', 'The upstream is not served.');
       const request = { exchange, upstream, search, service, caller, traceparent, gatewayBase };
       await governRequest(request, this.parts, note);
     } finally {
@@ -133,4 +163,28 @@ interface UpstreamCall {
   readonly destination: Extract<Destination, { upstream: object }>;
   readonly note: RequestNote;
   readonly gatewayBase: string;
+  /** Where clients reach the gateway. */
+  readonly origin: string;
+}
+
+/** A 401 of an MCP upstream says where its clients get tokens. */
+function challenging(error: unknown, { destination, origin }: UpstreamCall): unknown {
+  if (!(error instanceof Refusal) || error.status !== 401) return error;
+  const headers = { ...error.facts.headers, 'WWW-Authenticate': challenge(destination.upstream.name, origin) };
+  return new Refusal(error.status, error.reason, error.message, { ...error.facts, headers });
+}
+
+/**
+ * What a token for an MCP upstream has to be made for; null for keys, and for upstreams of HTTP.
+ * @throws Refusal 401 if clients cannot know it
+ */
+function audienceFor(
+  { kind, name }: UpstreamCall['destination']['upstream'],
+  key: string,
+  { publicUrl }: GatewayConfig,
+): string | null {
+  // No key has a dot.
+  if (kind === 'http' || !key.includes('.')) return null;
+  if (publicUrl === undefined) throw new Refusal(401, null, 'The gateway takes tokens only if its file has publicUrl.');
+  return `${publicUrl.origin}/${name}/mcp`;
 }

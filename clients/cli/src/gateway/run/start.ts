@@ -46,7 +46,6 @@ export async function startGateway(readConfig: () => GatewayConfig, key: string)
   const log = new GatewayLog();
   const config = readConfig();
   const journal = await Journal.open(config.journal);
-  const state = await GatewayState.open(config, log);
   const url = config.service.href.replace(/\/$/, '');
   const reports = new Reports({ url, key, journal, log });
   const slots = new RequestSlots();
@@ -58,7 +57,7 @@ export async function startGateway(readConfig: () => GatewayConfig, key: string)
     room: new BodyRoom(),
     metrics: new GatewayMetrics({ running: () => slots.count, unreported: () => reports.count }),
   };
-  const gateway = new Gateway(state, parts);
+  const gateway = new Gateway(await GatewayState.open(config, log, parts), parts);
   const stops = new StopEvents({ url, key, calls: parts.calls, callers: parts.callers, log });
   const server = createListener((exchange) => gateway.serve(exchange), readTls(config));
   const metrics = config.metrics === undefined ? null : parts.metrics.createServer();
@@ -72,7 +71,7 @@ export async function startGateway(readConfig: () => GatewayConfig, key: string)
     url: origin,
     reload: async () => {
       const next = readConfig();
-      await gateway.replaceState(await GatewayState.open(next, log));
+      await gateway.replaceState(await GatewayState.open(next, log, parts));
     },
     close: async () => {
       log.info('Ending');
@@ -80,7 +79,7 @@ export async function startGateway(readConfig: () => GatewayConfig, key: string)
       metrics?.close();
       server.closeIdleConnections();
       const end = performance.now() + MAX_END_MS;
-      await within(gateway.idle(), MAX_END_MS);
+      await within(gateway.settle(), MAX_END_MS);
       stops.close();
       await reports.close(Math.max(0, end - performance.now()));
       server.closeAllConnections();

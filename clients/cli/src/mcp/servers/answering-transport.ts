@@ -3,6 +3,16 @@ import { isJSONRPCRequest, type JSONRPCMessage, StreamableHTTPClientTransport } 
 import { lostAnswer } from './messages.js';
 import { readableResponse } from './readable-response.js';
 
+type Fetch = typeof globalThis.fetch;
+
+/** Where a server is that is reached over HTTP. */
+export interface HttpTarget {
+  readonly url: URL;
+  readonly headers: HeadersInit;
+  /** Sends the requests in place of the global `fetch`. */
+  readonly fetch?: Fetch;
+}
+
 type SendOptions = Parameters<StreamableHTTPClientTransport['send']>[1];
 
 const MOST_REDIRECTS = 5;
@@ -17,8 +27,8 @@ const exchanges = new AsyncLocalStorage<{ isStreamed: boolean }>();
  * answer, or is a stream that ends without one. Such a request gets an error, which is ignored if it was answered before.
  */
 export class AnsweringTransport extends StreamableHTTPClientTransport {
-  constructor(url: URL, headers: HeadersInit) {
-    super(url, { requestInit: { headers }, fetch: watchedFetch });
+  constructor({ url, headers, fetch: send = fetch }: HttpTarget) {
+    super(url, { requestInit: { headers }, fetch: (target, init) => watchedFetch(send, target, init) });
   }
 
   override async send(message: JSONRPCMessage | JSONRPCMessage[], options?: SendOptions): Promise<void> {
@@ -36,16 +46,21 @@ export class AnsweringTransport extends StreamableHTTPClientTransport {
   }
 }
 
-async function watchedFetch(url: string | URL, init?: RequestInit): Promise<Response> {
-  const response = await fetchWithin(url, init, MOST_REDIRECTS);
+async function watchedFetch(send: Fetch, url: string | URL, init?: RequestInit): Promise<Response> {
+  const response = await fetchWithin(send, url, init, MOST_REDIRECTS);
   const exchange = exchanges.getStore();
   if (exchange !== undefined) exchange.isStreamed = isStream(response);
   return readableResponse(response, isStream(response));
 }
 
 /** Follows redirects within the server only: its headers may hold a secret that is meant for no other. */
-async function fetchWithin(url: string | URL, init: RequestInit | undefined, left: number): Promise<Response> {
-  const response = await fetch(url, { ...init, redirect: 'manual' });
+async function fetchWithin(
+  send: Fetch,
+  url: string | URL,
+  init: RequestInit | undefined,
+  left: number,
+): Promise<Response> {
+  const response = await send(url, { ...init, redirect: 'manual' });
   const location = response.headers.get('Location');
   if (!KEEPING_METHOD.has(response.status) || location === null) return response;
   const [from, target] = [new URL(url), new URL(location, url)];
@@ -55,7 +70,7 @@ async function fetchWithin(url: string | URL, init: RequestInit | undefined, lef
     );
   if (left === 0) throw new Error(`${from.href} redirects too often.`);
   await response.body?.cancel();
-  return fetchWithin(target, init, left - 1);
+  return fetchWithin(send, target, init, left - 1);
 }
 
 /** With the status 202 there is nothing to read, whatever the type. */

@@ -22,7 +22,7 @@ import {
   type Transport,
 } from '@modelcontextprotocol/client';
 import type { ServerContext } from '@modelcontextprotocol/server';
-import { AnsweringTransport } from './answering-transport.js';
+import { AnsweringTransport, type HttpTarget } from './answering-transport.js';
 import { plain, printError } from '../../output.js';
 import { VERSION } from '../../version.js';
 import { resultOnly } from '../tool-results.js';
@@ -36,8 +36,7 @@ import { mayHaveRun, UnknownOutcomeError } from './unknown-outcome.js';
 
 /** Where a governed server is. */
 export type Target =
-  | { readonly command: readonly string[]; readonly env?: Readonly<Record<string, string>> }
-  | { readonly url: URL; readonly headers: HeadersInit };
+  { readonly command: readonly string[]; readonly env?: Readonly<Record<string, string>> } | HttpTarget;
 
 /** What a server lists. */
 export interface Listed {
@@ -361,7 +360,7 @@ export class GovernedServer {
   }
 
   private transport(): Transport {
-    if ('url' in this.target) return new AnsweringTransport(this.target.url, this.target.headers);
+    if ('url' in this.target) return new AnsweringTransport(this.target);
     return new ChildProcessTransport(this.target.command, { ...environment(), ...this.target.env });
   }
 }

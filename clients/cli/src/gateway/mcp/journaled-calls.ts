@@ -1,0 +1,60 @@
+import { canonicalJson, digestOf } from '../../../../typescript/src/canonical-json.js';
+import type { GovernanceClient } from '../../../../typescript/src/index.js';
+import type { CarryOut } from '../../mcp/governed-call.js';
+import { UnknownOutcomeError } from '../../mcp/servers/unknown-outcome.js';
+import type { Journal, Report } from '../calls/journal.js';
+import type { Reports } from '../calls/reports.js';
+
+export interface JournaledCallParts {
+  readonly governance: GovernanceClient;
+  /** Name of the upstream. */
+  readonly upstream: string;
+  readonly journal: Journal;
+  readonly reports: Reports;
+}
+
+/** Characters of a reason that the service keeps. */
+const MAX_REASON = 2_000;
+
+/** Carries out calls of an MCP server: each is in the journal before it is sent, and is reported with the gateway's own key. */
+export function journaledCalls({ governance, upstream, journal, reports }: JournaledCallParts): CarryOut {
+  return async (execution, run, { signal, stopped }) => {
+    // Only reads what a handler of the service, or an equal call, has carried out.
+    if (execution.outcome !== 'authorized') return governance.carryOut(execution, run, { signal });
+    const report = (outcome: Report): void => reports.add(execution.id, outcome);
+    try {
+      await journal.begin({ executionId: execution.id, upstream, at: new Date().toISOString() });
+    } catch {
+      report(failure('The journal of the gateway could not be written.', 'not_sent'));
+      throw new Error('The journal of the gateway cannot be written, so nothing was sent.');
+    }
+    if (signal.aborted || stopped.aborted) {
+      const reason = stopped.aborted ? 'stopped' : 'not_sent';
+      report(failure('It was given up before it was sent.', reason));
+      throw (stopped.aborted ? stopped.reason : signal.reason) as Error;
+    }
+    try {
+      const result = await run();
+      const { sha256, bytes } = await digestOf(canonicalJson(JSON.parse(JSON.stringify(result))));
+      report({ outcome: 'executed', result: { sha256, bytes } });
+      return result;
+    } catch (error) {
+      report(failure(error instanceof Error ? error.message : String(error), reasonOf(error, { signal, stopped })));
+      throw error;
+    }
+  };
+}
+
+/** Undefined if the server itself answered that the call failed. */
+function reasonOf(
+  error: unknown,
+  { signal, stopped }: { readonly signal: AbortSignal; readonly stopped: AbortSignal },
+): string | undefined {
+  if (stopped.aborted) return 'stopped';
+  return signal.aborted || error instanceof UnknownOutcomeError ? 'outcome_unknown' : undefined;
+}
+
+function failure(message: string, reason: string | undefined): Report {
+  const failureReason = [...message.trim()].slice(0, MAX_REASON).join('') || 'It failed without a reason.';
+  return { outcome: 'failed', ...(reason !== undefined && { reason }), failureReason };
+}

@@ -1,0 +1,66 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { GovernanceClient } from '../../../../typescript/src/index.js';
+import { tracedFetch } from '../../mcp/trace-of-call.js';
+import { RateLimitLeft } from '../../mcp/rate-limit-left.js';
+import { serviceFetch } from '../../service-fetch.js';
+import type { Caller } from '../calls/known-callers.js';
+import type { CallerService } from '../calls/service-calls.js';
+
+/** Who sent a request, as the service knows it. */
+export interface IdentifiedCaller {
+  readonly caller: Caller;
+  readonly service: CallerService;
+  readonly key: string;
+  /** Address of the client. */
+  readonly address: string;
+  /** Value of `Governance-Audience`; null for keys. */
+  readonly audience: string | null;
+}
+
+/** The value of `Governance-Repeat` of the request that is being served. */
+const repeats = new AsyncLocalStorage<string | null>();
+
+/** Serves a request whose calls repeat an execution of unknown outcome, if `repeat` names one. */
+export function repeating<Result>(repeat: string | null, serve: () => Promise<Result>): Promise<Result> {
+  return repeats.run(repeat, serve);
+}
+
+/** Milliseconds for which a request is repeated whose answer was lost. */
+const PATIENCE_MS = 2_000;
+const TIMEOUT_MS = 15_000;
+/** End of the path of the only request that takes `Governance-Repeat`. */
+const EXECUTE = '/execute';
+
+/** One actor with one principal. The key may change: an actor renews its tokens. */
+export class McpCaller {
+  /** Sessions, and connections without session, that belong to it. */
+  uses = 0;
+  readonly left = new RateLimitLeft();
+  readonly governance: GovernanceClient;
+
+  constructor(
+    url: string,
+    public current: IdentifiedCaller,
+  ) {
+    const fetch = tracedFetch(this.left.watching((target, init) => this.send(target, init)));
+    this.governance = new GovernanceClient({
+      url,
+      key: current.key,
+      patience: PATIENCE_MS,
+      timeout: TIMEOUT_MS,
+      fetch,
+    });
+  }
+
+  private send(target: string | URL | Request, init: RequestInit = {}): Promise<Response> {
+    const { key, address, audience } = this.current;
+    const headers = new Headers(init.headers);
+    headers.set('Authorization', `Bearer ${key}`);
+    headers.set('X-Forwarded-For', address);
+    const { pathname } = new URL(target instanceof Request ? target.url : target);
+    const repeat = repeats.getStore() ?? null;
+    if (repeat !== null && pathname.endsWith(EXECUTE)) headers.set('Governance-Repeat', repeat);
+    if (audience !== null) headers.set('Governance-Audience', audience);
+    return serviceFetch(target, { ...init, headers });
+  }
+}

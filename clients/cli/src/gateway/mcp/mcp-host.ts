@@ -1,0 +1,264 @@
+import { createMcpHandler, isJsonContentType, isLegacyRequest } from '@modelcontextprotocol/server';
+import { randomUUID } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { withoutSession } from '../../mcp/listen.js';
+import { type Mapping, readMapping } from '../../mcp/mapping.js';
+import { type MakeServer, proxyOf } from '../../mcp/proxy.js';
+import { readableRequest } from '../../mcp/readable-request.js';
+import { GovernedServer } from '../../mcp/servers/governed-server.js';
+import { Pins } from '../../mcp/servers/pins.js';
+import { Servers } from '../../mcp/servers/servers.js';
+import { Sessions, type SessionServer } from '../../mcp/sessions.js';
+import { type AskHeaders, readAskHeaders } from '../calls/ask-headers.js';
+import type { CallParts } from '../calls/governed-request.js';
+import { Refusal, unavailable } from '../calls/refusal.js';
+import type { McpUpstream } from '../file/gateway-config.js';
+import { bodyBound, readBody } from '../listener/body.js';
+import type { ClientExchange } from '../listener/http-listener.js';
+import { deliver } from '../response/deliver.js';
+import type { SecretStore } from '../secrets/secret-store.js';
+import { headerPairs } from '../upstream/request-headers.js';
+import { journaledCalls } from './journaled-calls.js';
+import { type IdentifiedCaller, McpCaller, repeating } from './mcp-caller.js';
+import { UpstreamFetch } from './upstream-fetch.js';
+
+export const MCP_PATH = '/mcp';
+const SESSION_BOUNDS = { ofOneOwner: 10, all: 200 };
+/** Callers whose connection without a session is kept. */
+const MAX_SESSIONLESS = 200;
+const METHODS: ReadonlySet<string> = new Set(['POST', 'GET', 'DELETE']);
+/** Headers of a client that belong to MCP. */
+const MCP_HEADERS = /^(?:accept|content-type|last-event-id|mcp-.+)$/;
+
+/** A request whose caller is known. */
+export interface McpRequest {
+  readonly exchange: ClientExchange;
+  /** Path and query below the upstream. */
+  readonly target: string;
+  /** The headers without the key. */
+  readonly rawHeaders: readonly string[];
+  readonly caller: IdentifiedCaller;
+}
+
+export interface McpHostOptions {
+  readonly config: McpUpstream;
+  /** URL of the service. */
+  readonly service: string;
+  readonly secrets: SecretStore;
+  readonly parts: CallParts;
+}
+
+/** The connection of a caller that speaks the protocol without handshake. */
+interface Sessionless {
+  readonly fetch: (request: Request) => Promise<Response>;
+  readonly close: () => Promise<void>;
+}
+
+/** Serves one MCP server to callers with keys of their own. */
+export class McpHost {
+  private readonly sessions = new Sessions(SESSION_BOUNDS);
+  private readonly callers = new Map<string, McpCaller>();
+  private readonly sessionless = new Map<string, Promise<Sessionless>>();
+  private readonly carrying = new Set<Promise<unknown>>();
+  private readonly upstream: UpstreamFetch;
+  private readonly mapping: Mapping;
+  private readonly pins: Pins | null;
+
+  /** @throws SettingsError if `map` or `lock` cannot be used */
+  constructor(private readonly options: McpHostOptions) {
+    const { config, secrets } = options;
+    this.mapping = readMapping(config.map);
+    this.pins = config.lock === undefined ? null : Pins.read(config.lock);
+    this.upstream = new UpstreamFetch(config, secrets);
+  }
+
+  /** @throws Refusal */
+  async serve(call: McpRequest): Promise<void> {
+    const { exchange, target, rawHeaders } = call;
+    const { method = '' } = exchange.request;
+    if (target !== MCP_PATH) {
+      const path = `/${this.options.config.name}${MCP_PATH}`;
+      throw new Refusal(404, 'path_unknown', `This MCP server is served at ${path}.`);
+    }
+    if (!METHODS.has(method)) throw new Refusal(405, null, 'MCP uses POST, GET and DELETE.');
+    const ask = readAskHeaders(rawHeaders);
+    const request = await this.readRequest(call);
+    const response = await repeating(ask.repeat, () => this.answer(request, call.caller, ask));
+    const body = response.body === null ? Readable.from([]) : Readable.fromWeb(response.body as never);
+    await deliver(
+      {
+        kind: 'response',
+        status: response.status,
+        headers: [
+          ...[...response.headers].filter(([name]) => name !== 'connection'),
+          ['cache-control', 'private, no-store'],
+        ],
+        body,
+        discard: () => void body.destroy(),
+      },
+      exchange.response,
+    );
+  }
+
+  /** Resolves once no call runs. */
+  async settle(): Promise<void> {
+    while (this.carrying.size > 0) await Promise.allSettled(this.carrying);
+  }
+
+  async close(): Promise<void> {
+    await this.sessions.close();
+    const kept = [...this.sessionless.values()];
+    this.sessionless.clear();
+    await Promise.all(kept.map(async (sessionless) => (await sessionless.catch(() => null))?.close()));
+    await this.upstream.close();
+  }
+
+  private async readRequest({ exchange, rawHeaders }: McpRequest): Promise<Request> {
+    const { method = '' } = exchange.request;
+    const headers = new Headers();
+    for (const [name, value] of headerPairs(rawHeaders))
+      if (MCP_HEADERS.test(name.toLowerCase())) headers.append(name, value);
+    const url = `http://gateway${MCP_PATH}`;
+    if (method !== 'POST') return new Request(url, { method, headers, signal: exchange.left });
+    const encoding = exchange.request.headers['content-encoding'] ?? 'identity';
+    if (encoding !== 'identity') throw new Refusal(415, 'body_encoded', 'The body must not be compressed.');
+    if (!isJsonContentType(headers.get('Content-Type')))
+      throw new Refusal(415, null, 'The body must be application/json.');
+    const { maxBodyBytes } = this.options.config;
+    const bytes = bodyBound(exchange, maxBodyBytes);
+    const release = await this.options.parts.room.reserve(bytes, exchange.left);
+    if (release === null) throw unavailable('The gateway has no room for the body now.');
+    try {
+      const body = (await readBody(exchange, maxBodyBytes)).toString('utf8');
+      return await readableRequest(new Request(url, { method, headers, body, signal: exchange.left }));
+    } finally {
+      release();
+    }
+  }
+
+  private async answer(request: Request, identified: IdentifiedCaller, ask: AskHeaders): Promise<Response> {
+    const { caller } = identified;
+    // A session is its actor's and principal's alone.
+    const owner = JSON.stringify([caller.agentId, caller.actorId, ask.onBehalfOf]);
+    const known = this.callers.get(owner);
+    if (known !== undefined) known.current = identified;
+    if (request.method !== 'POST' || (await isLegacyRequest(request.clone())))
+      return this.sessions.answer({ request, owner, open: () => this.openSession(owner, identified, ask) });
+    const sessionless = await this.sessionlessOf(owner, identified, ask);
+    return sessionless.fetch(request);
+  }
+
+  private async openSession(owner: string, identified: IdentifiedCaller, ask: AskHeaders): Promise<SessionServer> {
+    const caller = this.use(owner, identified);
+    const servers = this.connect();
+    const end = (): void => {
+      this.leave(owner, caller);
+      void servers.close();
+    };
+    try {
+      const make = await this.proxy(caller, servers, ask);
+      return { server: make(randomUUID(), servers), onEnd: end };
+    } catch (error) {
+      end();
+      throw error;
+    }
+  }
+
+  private async sessionlessOf(owner: string, identified: IdentifiedCaller, ask: AskHeaders): Promise<Sessionless> {
+    // The run is that of the request.
+    const key = JSON.stringify([owner, ask.run]);
+    const kept = this.sessionless.get(key) ?? this.openSessionless(owner, identified, ask);
+    this.sessionless.delete(key);
+    this.sessionless.set(key, kept);
+    const [longestIdle] = this.sessionless;
+    if (this.sessionless.size > MAX_SESSIONLESS && longestIdle !== undefined) {
+      this.sessionless.delete(longestIdle[0]);
+      void longestIdle[1].then(
+        (sessionless) => sessionless.close(),
+        () => undefined,
+      );
+    }
+    try {
+      return await kept;
+    } catch (error) {
+      this.sessionless.delete(key);
+      throw error;
+    }
+  }
+
+  private async openSessionless(owner: string, identified: IdentifiedCaller, ask: AskHeaders): Promise<Sessionless> {
+    const caller = this.use(owner, identified);
+    const servers = this.connect();
+    const end = async (): Promise<void> => {
+      this.leave(owner, caller);
+      await servers.close();
+    };
+    try {
+      const make = await this.proxy(caller, servers, ask);
+      const handler = createMcpHandler(() => make(null, servers), { legacy: 'reject', responseMode: 'sse' });
+      servers.linkTo(withoutSession((kind) => handler.notify[`${kind}Changed`]()));
+      return {
+        fetch: (request) => handler.fetch(request),
+        close: async () => {
+          await handler.close();
+          await end();
+        },
+      };
+    } catch (error) {
+      await end();
+      throw error;
+    }
+  }
+
+  private connect(): Servers {
+    const { name, url } = this.options.config;
+    const target = { url, headers: {}, fetch: this.upstream.fetch };
+    return new Servers([new GovernedServer(this.mapping.server ?? name, target)]);
+  }
+
+  /** @throws Refusal 502 if the server cannot be reached */
+  private async proxy(caller: McpCaller, servers: Servers, ask: AskHeaders): Promise<MakeServer> {
+    const { config, service, parts } = this.options;
+    const { governance, left } = caller;
+    const { journal, reports, calls, waits } = parts;
+    const { agentId } = caller.current.caller;
+    try {
+      return await proxyOf(servers, {
+        ...{ governance, left, waits },
+        serviceUrl: service,
+        agent: agentId,
+        forWhom: {
+          ...(ask.onBehalfOf !== null && { onBehalfOf: { subject: ask.onBehalfOf } }),
+          ...(ask.run !== null && { run: ask.run }),
+        },
+        mapping: this.mapping,
+        pins: this.pins,
+        results: 'hash',
+        hold: config.holdMs / 1_000,
+        carrying: this.carrying,
+        stops: {
+          during: ({ action, resourceType, resourceId }, run) =>
+            calls.during({ ...caller.current, action, resourceType, resourceId }, run),
+        },
+        carryOut: journaledCalls({ governance, upstream: config.name, journal, reports }),
+        requestMembers: { via: config.name },
+      });
+    } catch (error) {
+      if (error instanceof Refusal) throw error;
+      const why = error instanceof Error ? error.message : String(error);
+      throw new Refusal(502, 'upstream_unreachable', `The MCP server ${config.name} cannot be used: ${why}`);
+    }
+  }
+
+  private use(owner: string, identified: IdentifiedCaller): McpCaller {
+    const caller = this.callers.get(owner) ?? new McpCaller(this.options.service, identified);
+    caller.uses += 1;
+    this.callers.set(owner, caller);
+    return caller;
+  }
+
+  private leave(owner: string, caller: McpCaller): void {
+    caller.uses -= 1;
+    if (caller.uses === 0) this.callers.delete(owner);
+  }
+}

@@ -1,0 +1,70 @@
+import { until } from '../../faults/support/watch';
+import { textOf } from '../mcp/mcp-clients';
+import { connectClient, type McpUpstreamProcess, startMcpUpstream } from './mcp-stage';
+import { bearer, type GatewayStage, openStage, type StartedGateway, startGateway, VENDOR_CREDENTIAL } from './stage';
+
+describe('An MCP server behind the gateway', () => {
+  let stage: GatewayStage;
+  let upstream: McpUpstreamProcess;
+  let gateway: StartedGateway;
+  let url: string;
+
+  beforeAll(async () => {
+    stage = await openStage();
+    upstream = await startMcpUpstream();
+    gateway = await startGateway(stage, { shop: { mcp: upstream.url, credentials: [VENDOR_CREDENTIAL] } });
+    url = `${gateway.url}/shop/mcp`;
+  });
+
+  afterAll(async () => {
+    expect(await gateway.stop()).toBe(0);
+    await upstream.stop();
+    await stage.close();
+  });
+
+  it.each(['legacy', 'modern'] as const)('is served to a client of the %s protocol', async (era) => {
+    const { client } = await connectClient(url, bearer(stage.key), era);
+    try {
+      const { tools } = await client.listTools();
+      expect(tools.map(({ name }) => name)).toEqual(['read', 'write', 'refund']);
+
+      const given = { era };
+      const result = await client.callTool({ name: 'write', arguments: given });
+      expect([result.isError, textOf(result)]).toEqual([undefined, JSON.stringify(given)]);
+      const denied = await client.callTool({ name: 'wipe', arguments: given });
+      expect(denied.isError).toBe(true);
+      expect(upstream.ran()).toContain(`write ${JSON.stringify(given)}`);
+      expect(upstream.ran()).not.toContain(`wipe ${JSON.stringify(given)}`);
+    } finally {
+      await client.close();
+    }
+    const [asked] = await stage.executions('&action=write');
+    expect(await stage.ended(String(asked?.id))).toMatchObject({
+      outcome: 'executed',
+      via: 'shop',
+      resourceType: 'tool',
+      resourceId: 'shop/write',
+      result: { sha256: expect.any(String), bytes: expect.any(Number) },
+    });
+  });
+
+  it('shows no credential in results', async () => {
+    const { client } = await connectClient(url, bearer(stage.key));
+    const result = await client.callTool({ name: 'read' });
+    await client.close();
+    expect(textOf(result)).toBe('The credential is [credential].');
+  });
+
+  it('holds a call until it is approved, and runs it once', async () => {
+    const { client } = await connectClient(url, bearer(stage.key));
+    const call = client.callTool({ name: 'refund', arguments: { amount: 7 } });
+    const pending = async () => (await stage.executions('&action=refund&outcome=pending_approval'))[0];
+    await until('the call waits', async () => (await pending()) !== undefined);
+    const asked = await pending();
+    await stage.approve(String(asked?.decisionId));
+    expect(textOf(await call)).toBe('{"amount":7}');
+    await client.close();
+    expect(await stage.ended(String(asked?.id))).toMatchObject({ outcome: 'executed', via: 'shop' });
+    expect(upstream.ran().filter((ran) => ran.startsWith('refund'))).toEqual(['refund {"amount":7}']);
+  });
+});
