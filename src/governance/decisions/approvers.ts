@@ -129,7 +129,8 @@ export class Approvers {
         const key = candidate.fillable.join(' ');
         const count = counts.get(key) ?? 0;
         if (count === decision.requiredApprovals) continue;
-        const isForbidden = (): boolean => denyingReview(this.policies, decision, 'approve', candidate.agent).length > 0;
+        const isForbidden = (): boolean =>
+          denyingReview(this.policies, decision, 'approve', candidate.agent).length > 0;
         if (this.inability(decision, candidate, isForbidden) !== null) continue;
         counts.set(key, count + 1);
         able.push(candidate.fillable);

@@ -16,11 +16,11 @@ export function pathTo(steps: readonly (string | number)[]): string {
 
 /** The rest of the path to a member of an object: `.a`, `["two words"]`. */
 export function stepTo(key: string): string {
-  return PLAIN_KEY.test(key) ? `.${shownKey(key)}` : `[${JSON.stringify(shownKey(key))}]`;
+  return PLAIN_KEY.test(key) ? `.${printableKey(key)}` : `[${JSON.stringify(printableKey(key))}]`;
 }
 
 /** A client's key, truncated if it is too long to display. */
-export function shownKey(key: string): string {
+export function printableKey(key: string): string {
   return key.length > LONGEST_KEY_SHOWN ? `${key.slice(0, LONGEST_KEY_SHOWN)}…` : key;
 }
 
@@ -36,9 +36,11 @@ const CHANGED_INTEGER = '\0integer';
  * surrogates, integers beyond 2^53−1 that would change and numbers that overflow. As many as are reported.
  */
 export function scanJson(text: string): readonly FieldFault[] {
-  const marked = text.replace(TEXT_OR_NUMBER, (token) => (isChanged(token) ? JSON.stringify(CHANGED_INTEGER) : token));
+  const markedText = text.replace(TEXT_OR_NUMBER, (token) =>
+    isChanged(token) ? JSON.stringify(CHANGED_INTEGER) : token,
+  );
   const faults: FieldFault[] = [];
-  visit(JSON.parse(marked), '', faults);
+  visit(JSON.parse(markedText), '', faults);
   return faults;
 }
 
