@@ -79,8 +79,8 @@ export interface LedgerTransaction {
    */
   count<Row extends GovernedRow>(kind: RecordKind<Row>, where: Partial<Row>, greater?: Partial<Row>): Promise<number>;
   /**
-   * @internal What a statement of one's own finds for each of the keys. What the batch does not know yet, or has changed, is read
-   * in one statement; that flushes as `findAll` does.
+   * @internal Runs row queries; cached results are reused. The other keys are read in one statement, which flushes as `findAll`
+   * does.
    */
   runQueries<Found>(queries: readonly RowQuery[]): Promise<readonly (readonly Found[])[]>;
   /** @internal Asks whether a row has these values, or had them when the batch began. */
@@ -117,7 +117,7 @@ export interface LedgerTransaction {
    * yet. What the batch has not read yet is read in one statement.
    */
   readSums(keys: readonly SumKey[]): Promise<readonly (string | undefined)[]>;
-  /** @internal Keeps a sum from now on; what it was must have been read. */
+  /** @internal Sets a sum that the command has read. */
   setSum(key: SumKey, value: string): void;
   /** @internal Sequence of the last entry before the next one of this command. */
   readonly headSequence: number;

@@ -15,7 +15,7 @@ import type { LedgerPosition } from './schema/ledger-tables';
 /** Most rows read at once at the start. */
 const CHUNK = 1_000;
 
-/** Which rows are kept in memory, the actions of the entries that change what is kept of them, and how it is kept. */
+/** Selects a projection's rows and what changes them. */
 export interface LiveRowsOptions<Row extends GovernedRow> {
   readonly kind: RecordKind<Row>;
   /** Of the rows that are read at the start; absent: all rows are read. */
@@ -50,7 +50,7 @@ interface WrittenRows {
  */
 export class RowProjection<Row extends GovernedRow> {
   private readonly order = new Gate({ label: 'changes of memory', ...ONE_AT_A_TIME });
-  /** Sequence up to which no entry has changed what is not kept yet. */
+  /** Sequence of the last applied entry. */
   private appliedSequence = 0;
 
   constructor(private readonly options: LiveRowsOptions<Row>) {}

@@ -1,6 +1,6 @@
 import { Database } from '../../src/ledger/database/database';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
-import { createAgent } from '../support/application/factories';
+import { createAgent, createPolicy } from '../support/application/factories';
 import { send } from '../support/application/send';
 
 const POLICIES = 40;
@@ -39,6 +39,39 @@ describe('Warnings about approvers', () => {
       expect(warnings.filter((warning: string) => warning.includes('another reviewer'))).toEqual(
         possible === null ? [] : [expect.stringContaining(`match can give ${possible} of them`)],
       );
+    await own.close();
+  });
+
+  it.each<[what: string, people: string[][], approvers: object[], feasible: string | null]>([
+    ['nobody', [], [{ subjects: ['role:hr'] }], 'false'],
+    ['too few people', [['hr']], [{ subjects: ['role:hr'], approvals: 2 }], 'false'],
+    ['one person for two groups', [['a', 'b']], [{ subjects: ['role:a'] }, { subjects: ['role:b'] }], 'false'],
+    ['nobody with a passkey', [['hr']], [{ subjects: ['role:hr'], signed: true }], 'false'],
+    ['enough people', [['hr'], ['hr']], [{ subjects: ['role:hr'], approvals: 2 }], null],
+  ])('are a header of the 202 that asks first: %s', async (_, people, approvers, feasible) => {
+    const own = await createTestApp();
+    for (const [index, roles] of people.entries()) await createAgent(own, { name: `p${index}`, kind: 'human', roles });
+    const { name } = await createAgent(own, { name: 'bot', capabilities: ['refund'] });
+    await createPolicy(own, { effect: 'require_approval', actions: ['refund'], approval: { approvers } });
+    const body = { action: 'refund', resourceType: 'payment', resourceId: 'orders/1' };
+    const first = await send(own, 'POST', `/api/v1/agents/${name}/execute`, { body });
+    const again = await send(own, 'POST', `/api/v1/agents/${name}/execute`, { body });
+    expect([first.status, first.headers.get('approval-feasible')]).toEqual([202, feasible]);
+    expect([again.status, again.headers.get('approval-feasible')]).toEqual([202, null]);
+    await own.close();
+  });
+
+  it('are left out of a 202, which is answered all the same, if the agents cannot be read', async () => {
+    const own = await createTestApp();
+    const { name } = await createAgent(own, { name: 'bot', capabilities: ['refund'] });
+    const approval = { approvers: [{ subjects: ['role:hr'] }] };
+    await createPolicy(own, { effect: 'require_approval', actions: ['refund'], approval });
+    const lists = jest.spyOn(own.application.get(Database).lists, 'all').mockRejectedValue(new Error('disk'));
+    const body = { action: 'refund', resourceType: 'payment', resourceId: 'orders/1' };
+    const { status, headers } = await send(own, 'POST', `/api/v1/agents/${name}/execute`, { body });
+    lists.mockRestore();
+    expect([status, headers.get('approval-requested')]).toEqual([202, 'true']);
+    expect(headers.get('approval-feasible')).toBeNull();
     await own.close();
   });
 

@@ -95,6 +95,7 @@ describe('Cross-origin requests', () => {
           'X-Head-Sequence',
           'X-Head-Hash',
           'Approval-Requested',
+          'Approval-Feasible',
         ]),
       );
     }

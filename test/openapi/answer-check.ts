@@ -8,6 +8,7 @@ const DOCUMENT = 'document';
 /** Headers that have to be documented wherever they appear. */
 const DOCUMENTED_HEADERS = [
   'Approval-Requested',
+  'Approval-Feasible',
   'ETag',
   'Idempotent-Replayed',
   'Location',
@@ -108,7 +109,7 @@ export class AnswerCheck {
  * not requested the approval.
  */
 function isOptional(name: string): boolean {
-  const ofExecutions = ['Approval-Requested', 'X-Decision-Id', 'X-Execution-Id'];
+  const ofExecutions = ['Approval-Requested', 'Approval-Feasible', 'X-Decision-Id', 'X-Execution-Id'];
   return ['Accept-Encoding', 'Idempotent-Replayed', 'Retry-After', ...ofExecutions].includes(name);
 }
 

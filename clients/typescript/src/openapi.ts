@@ -7703,6 +7703,8 @@ export interface operations {
                     Location?: string;
                     /** @description Present if this request was the first to ask for the approval. */
                     "Approval-Requested"?: "true";
+                    /** @description Present next to `Approval-Requested` if nobody, or too few, can approve now. */
+                    "Approval-Feasible"?: "false";
                     /** @description Present if this is the answer to an earlier request with the same `Idempotency-Key`. */
                     "Idempotent-Replayed"?: "true";
                     "X-Request-Id": components["headers"]["X-Request-Id"];

@@ -20,7 +20,7 @@ const AT_ONCE = 100;
 @Injectable()
 export class ErasedIds {
   private readonly logger = new Logger('Erasures');
-  /** Sequence up to which those of erasures are kept; null: none was looked at yet. */
+  /** Sequence of the last erasure in the file; null before the first read. */
   private upTo: number | null = null;
 
   constructor(

@@ -69,8 +69,7 @@ export class TallyReader {
   }
 
   /**
-   * The hours in which those executions and decisions were created that entries after one sequence and up to another
-   * are about.
+   * Hours whose executions and decisions changed after the sequence `after`, up to `upTo`.
    */
   async *changedHours(after: number, upTo: number): AsyncGenerator<string> {
     for (let start = after; start < upTo; start += SLICE) {

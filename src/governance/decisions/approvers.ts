@@ -57,6 +57,8 @@ const AGENTS = 1_000;
 const DECISIONS = 500;
 /** Most approvers examined to decide whether a decision can still be approved. */
 const MOST_ASKED = 10_000;
+/** Most chunks of agents read to tell whether a request that was just made can be approved. */
+const MOST_CHUNKS = MOST_ASKED / AGENTS;
 const ACTIVE: Condition = { column: 'status', comparison: 'equals', value: 'active' };
 const PERSON: Condition = { column: 'kind', comparison: 'equals', value: 'human' };
 const PROPOSED: Condition = { column: 'status', comparison: 'equals', value: 'proposed' };
@@ -106,6 +108,36 @@ export class Approvers {
     const isEnough = canBeDecided && areEnough(decision, [...fillableGroups(decision.reviews), ...able]);
     const isKnown = isEnough || total <= MOST_ASKED || !canBeDecided;
     return { data: shown, total, feasible: isKnown ? isEnough : null };
+  }
+
+  /**
+   * True if the agents that can approve a decision are too few for it; false if they are enough, or if the first agents
+   * read do not tell: this is for an answer that must not wait long.
+   */
+  async isUnfillable(decisionId: string, signal: AbortSignal): Promise<boolean> {
+    const decision = requireFound(await this.records.find(DECISION, decisionId, SYSTEM_CALLER), 'decision');
+    if (!isDecisionOpen(decision) || isExpired(decision, this.ledger.now)) return false;
+    await this.policies.catchUp(this.agents.memory);
+    const able: FillableGroups[] = fillableGroups(decision.reviews);
+    /** Agents that fill the same groups count alike: at most as many of them are compared as there are approvals. */
+    const counts = new Map<string, number>();
+    let chunks = 0;
+    for await (const candidates of this.candidateChunks(decision, signal)) {
+      chunks += 1;
+      if (chunks > MOST_CHUNKS) return false;
+      for await (const candidate of yieldBetween(candidates)) {
+        const key = candidate.fillable.join(' ');
+        const count = counts.get(key) ?? 0;
+        if (count === decision.requiredApprovals) continue;
+        const isForbidden = (): boolean =>
+          denyingReview(this.policies, decision, 'approve', candidate.agent).length > 0;
+        if (this.inability(decision, candidate, isForbidden) !== null) continue;
+        counts.set(key, count + 1);
+        able.push(candidate.fillable);
+        if (areEnough(decision, able)) return false;
+      }
+    }
+    return true;
   }
 
   /**
@@ -181,8 +213,12 @@ export class Approvers {
     return { places, total: known ?? total };
   }
 
-  /** The agents that match a group; without groups, every active agent. */
   private async *candidates(decision: Decision, signal: AbortSignal): AsyncGenerator<Candidate> {
+    for await (const candidates of this.candidateChunks(decision, signal)) yield* candidates;
+  }
+
+  /** The agents that match a group, for each chunk of agents read; without groups, every active agent. */
+  private async *candidateChunks(decision: Decision, signal: AbortSignal): AsyncGenerator<Candidate[]> {
     const { approvers } = decision;
     const groups = approvers === null ? null : new ApproverGroups(approvers);
     const inGroups = groups?.areOfPeople === true ? [PERSON] : [];
@@ -194,8 +230,10 @@ export class Approvers {
       const matching = groups === null ? all : all.filter((one) => one.groups.length > 0);
       const ids = hasSignedGroup(decision) ? matching.map(({ agent }) => agent.id) : [];
       const signing = await this.holders.among(ids);
-      for (const one of matching)
-        yield { ...one, fillable: fillableBy(signing.has(one.agent.id), one.groups, approvers ?? []) };
+      yield matching.map((one) => ({
+        ...one,
+        fillable: fillableBy(signing.has(one.agent.id), one.groups, approvers ?? []),
+      }));
     }
   }
 

@@ -107,7 +107,7 @@ export interface SignedApproval {
 }
 
 /**
- * What is kept of an assertion; null unless a passkey that the approver has now made it for exactly this approval.
+ * Verifies an assertion; null unless a passkey that the approver has now made it for exactly this approval.
  * @throws CONFLICT where no passkey can be used.
  */
 export async function keptApproval(

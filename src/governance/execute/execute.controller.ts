@@ -1,8 +1,9 @@
-import { Body, Controller, Get, Param, Post, Query, Res } from '@nestjs/common';
+import { Body, Controller, Get, Logger, Param, Post, Query, Res } from '@nestjs/common';
 import { ApiAcceptedResponse, ApiBody, ApiParam, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
-import { requireFound } from '../../core/errors/domain-error';
+import { errorMessage, requireFound } from '../../core/errors/domain-error';
 import { RecordHistory } from '../../ledger/record-history';
+import { Approvers } from '../decisions/approvers';
 import { CancelDecisionRequest } from '../decisions/dto/decision.requests';
 import { type Execution, EXECUTION } from '../executions/execution.entity';
 import { ClientSignal } from '../../http/responses/response-end';
@@ -88,11 +89,18 @@ function reportable({ effectiveScopes: grants }: Caller, execution: Execution | 
  * it.
  */
 const REQUESTED = 'Approval-Requested';
+/** The header of the same 202 if the agents that can approve are too few. */
+const FEASIBLE = 'Approval-Feasible';
 
 @ApiTags('Actions')
 @Controller('agents/:id/execute')
 export class ExecuteController {
-  constructor(private readonly executions: ExecuteService) {}
+  private readonly logger = new Logger(ExecuteController.name);
+
+  constructor(
+    private readonly executions: ExecuteService,
+    private readonly approvers: Approvers,
+  ) {}
 
   @Post()
   @RequiresScope('execute')
@@ -118,6 +126,10 @@ export class ExecuteController {
         schema: { type: 'string', enum: ['true'] },
         description: 'Present if this request was the first to ask for the approval.',
       },
+      [FEASIBLE]: {
+        schema: { type: 'string', enum: ['false'] },
+        description: 'Present next to `Approval-Requested` if nobody, or too few, can approve now.',
+      },
     },
     description:
       'It needs an approval first: the execution waits for its decision, or is approved and has to be resumed. This ' +
@@ -129,6 +141,7 @@ export class ExecuteController {
     @Param('id') id: string,
     @Body() { parameters = {}, ...requested }: ExecuteActionRequest,
     @GovernanceRepeat() repeats: string | null,
+    @ClientSignal() signal: AbortSignal,
     @Res({ passthrough: true }) response: Response,
   ): Promise<ExecutionResponse> {
     requireVia(caller, requested.via);
@@ -141,7 +154,18 @@ export class ExecuteController {
     const mayNotBegin = outcome === 'pending_approval' || outcome === 'approved';
     if (mayNotBegin) response.status(202).location(`/api/v1/executions/${executionId}`);
     if (isRequested) response.setHeader(REQUESTED, 'true');
+    if (isRequested && (await this.isUnfillable(execution, signal))) response.setHeader(FEASIBLE, 'false');
     return ExecutionResponse.from(execution, permit);
+  }
+
+  /** The request is on record by now, so it is answered even if nobody can tell who could approve it. */
+  private async isUnfillable({ id, decisionId }: Execution, signal: AbortSignal): Promise<boolean> {
+    try {
+      return decisionId !== null && (await this.approvers.isUnfillable(decisionId, signal));
+    } catch (error) {
+      this.logger.warn(`The approvers of the execution ${id} could not be counted: ${errorMessage(error)}`);
+      return false;
+    }
   }
 }
 

@@ -78,7 +78,7 @@ export async function madeCredential(
   });
 }
 
-/** What is kept of an assertion that one of the passkeys made for this challenge; null if none did. */
+/** Verifies an assertion for this challenge; null if no passkey made it. */
 export async function keptSignature(
   assertion: JsonObject,
   held: readonly Passkey[],

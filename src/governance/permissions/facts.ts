@@ -22,7 +22,7 @@ import type { FactQuery, Facts } from '../policies/evaluation/evaluation';
 import { recentSql, TOO_MANY_ACTIONS, tooManyActions } from './recent-executions';
 import type { FactQueries } from '../policies/evaluation/policy-evaluator';
 
-/** Sorts behind everything that begins alike: an action has at most this many characters. */
+/** Upper bound of a prefix search: sorts after every action, which has at most this many characters. */
 const BEHIND = '\u{10ffff}'.repeat(100);
 const EARLIER_COLUMNS = ['run', 'agentId', 'from', 'to', 'resourceKey', 'besides'];
 const ACTIONS = USING_ACTIONS.map((action) => `'${action}'`).join(', ');

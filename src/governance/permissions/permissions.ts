@@ -172,7 +172,7 @@ function answerOfPolicies(principal: Principal | null, { evaluate, defaultEffect
 
 /**
  * The error for an agent that may not act, and may not ask for approval either; null for any other answer.
- * @param otherwise the policies that would nearly allow it, if none allows it.
+ * @param otherwise the policies that would allow it if their conditions held, or on behalf of a principal; null if one allows it.
  */
 export function refusalOf(
   { reason, policies, stopId, refused, reachedLimits: limited = [] }: PermissionResult,

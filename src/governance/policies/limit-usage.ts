@@ -32,7 +32,7 @@ export class UsageResponse {
   readonly total!: number;
 }
 
-/** What is used of the limits of a policy at a time: those of which something is, the fullest first. */
+/** Returns the used limits of a policy at a time, fullest first. */
 export async function usageOf(
   connection: Pick<SqlSessions, 'all'>,
   { name, limits }: Pick<Policy, 'name' | 'limits'>,

@@ -20,8 +20,7 @@ import { type DiscoveryService, MetadataScanner } from '@nestjs/core';
 export const SHARED_BUCKET = 'shared';
 
 /**
- * What a caller needs for a route: one of the scopes, none in particular, not even a key, or nothing since there is no
- * such route.
+ * Who is admitted: callers with one of certain scopes, any caller, everyone, or no one, as there is no such route.
  */
 export type RouteScopes = readonly Scope[] | 'any' | 'public' | 'unrouted';
 

@@ -56,6 +56,7 @@ const EXPOSED_HEADERS = [
   'X-Head-Sequence',
   'X-Head-Hash',
   'Approval-Requested',
+  'Approval-Feasible',
   REPLAYED_HEADER,
 ];
 const PREFLIGHT_CACHE_SECONDS = 600;

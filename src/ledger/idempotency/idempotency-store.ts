@@ -87,7 +87,7 @@ export class IdempotencyStore {
   }
 
   /**
-   * Keeps an answer of nobody, by which a commit without an entry is recognised.
+   * Adds a marker row that proves an empty commit.
    * @returns the proof that it took place.
    */
   proof(now: string): CommitProof {
@@ -134,7 +134,7 @@ interface StoredAnswer {
   readonly refusal?: Pick<DomainError, 'code' | 'message' | 'extras'>;
 }
 
-/** Of a write: of what it recorded, and of what it returned or named in its refusal without recording anything about it. */
+/** Ids of the records that the response may show: those recorded, returned, or named in a refusal. */
 export function responseSubjects(recorded: Iterable<string>, returned: unknown): Set<string> {
   const subject = returned instanceof Refusal ? returned.error.extras.decisionId : idOf(returned);
   return new Set(subject === undefined ? recorded : [...recorded, subject]);

@@ -1,9 +1,9 @@
 import type { SqlSessions, SqlValue } from '../database/sql-connection';
 import type { AnyRecordKind } from '../record-kind';
 
-/** Rows that a statement finds for a key: it takes a list of keys, each behind its place, which its rows have as `place`. */
+/** A statement that finds rows for a list of keys: each key follows its position, which its rows have as `place`. */
 export interface RowQuery {
-  /** Of the statement. */
+  /** Name of the prepared statement. */
   readonly name: string;
   readonly sql: string;
   readonly key: readonly SqlValue[];

@@ -62,7 +62,7 @@ export class BatchReads {
     await Promise.all(Array.from(groups.values(), (group) => this.prefetchGroup(group)));
   }
 
-  /** Rows have been removed that nobody has named. */
+  /** Clears the cache after rows were removed in bulk. */
   forget(): void {
     this.rows.clear();
   }
@@ -112,7 +112,7 @@ interface Dependents {
   readonly names: Set<string>;
 }
 
-/** What the commands of a batch have asked, until a command changes a row that it depends on. */
+/** Caches query results until their rows change. */
 export class RowQueryCache {
   /** The rows that were found, by name. */
   private readonly results = new Map<string, readonly unknown[]>();

@@ -81,9 +81,9 @@ export class Batches {
     return proof;
   }
 
-  /** What a command gets wrong beforehand, it finds out for itself when it runs. */
+  /** Prefetches rows. Errors recur when the command runs. */
   private async readForeseen(batch: Batch, queued: readonly QueuedCommand[]): Promise<void> {
-    // A single one reads no less at once.
+    // A single command gains nothing from prefetching.
     if (queued.length === 1) return;
     const queries: RowQuery[] = [];
     const now = this.clock.timeAfter(batch.position.timestamp);

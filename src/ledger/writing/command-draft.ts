@@ -30,7 +30,7 @@ const READ_AT_ONCE = 250;
  */
 export class CommandDraft implements LedgerTransaction {
   readonly pending = new PendingChanges();
-  /** By id; null: all that is known of it is that it exists. */
+  /** Maps ids to rows; null if only existence is known. */
   private readonly rowsRead = new Map<string, GovernedRow | null>();
   /** Reads and entries so far: the number grows as long as the command makes progress. */
   steps = 0;

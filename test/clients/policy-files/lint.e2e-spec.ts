@@ -197,6 +197,24 @@ describeOnSqlite('gov policies lint', () => {
     expect(await warnings({ policies: policies(...closed) })).toEqual([]);
   });
 
+  it('warns of approvals that the people of the files cannot give', async () => {
+    const asks = (...approvers: object[]): object => ({ effect: 'require_approval', approval: { approvers } });
+    const all = policies(
+      asks({ subjects: ['role:lead'] }, { subjects: ['role:finance'] }),
+      asks({ subjects: ['role:finance'], approvals: 2 }),
+      asks({ subjects: ['role:finance'], signed: true }),
+    );
+    const agents = [
+      { name: 'ann', kind: 'human', roles: ['lead', 'finance'] },
+      { name: 'bot', roles: ['finance'] },
+    ];
+    const short = (index: number): string =>
+      `policies[${index}].approval.approvers need 2 approvals, each of another reviewer, and the agents of these files can give 1 ` +
+      'of them: others have to be registered';
+    expect(await warnings({ policies: all, agents })).toEqual([short(0), short(1)]);
+    expect(await warnings({ policies: all, agents: agents.slice(1) })).toEqual([]);
+  });
+
   it('warns of names that are similar to those of others in the files', async () => {
     const usual = { subjects: ['role:support', 'refund-bot'], actions: ['refund-order', 'read_*'] };
     const slips = {

@@ -226,6 +226,23 @@ describeOnSqlite('Agents in files', () => {
     expect(unfilled).toEqual([expect.stringContaining('(agent:ben)'), expect.stringContaining('(role:support)')]);
   });
 
+  it('end a shortage of approvers if they are enough, and only then', async () => {
+    await createAgent(app, { name: 'hans', kind: 'human', roles: ['hr'] });
+    const asks = (name: string, groups: string): string =>
+      `  - { name: ${name}, version: "1", effect: require_approval, subjects: ["*"], actions: ["${name}"], ` +
+      `resources: ["*"], approval: { approvers: [${groups}] } }\n`;
+    const needs = (approvals: number, role = 'hr'): string => `{ subjects: ["role:${role}"], approvals: ${approvals} }`;
+    const list = [needs(2), needs(3), needs(1, 'new'), needs(2, 'new'), `${needs(1)}, ${needs(1, 'new')}`];
+    const people = 'agents:\n  - { name: hilde, kind: human, roles: [hr, new] }\n';
+    write('a.yaml', `${people}policies:\n${list.map((groups, index) => asks(`p${index}`, groups)).join('')}`);
+    const { warnings } = JSON.parse((await policies(['plan', '--json'])).output);
+    const short = warnings.filter((warning: string) => warning.includes('approval.approvers'));
+    expect(short).toEqual([
+      expect.stringMatching(/^p1 .* need 3 approvals, .* can give 1 of them/),
+      expect.stringMatching(/^p3 .*No active agent matches approval\.approvers\[0\]/),
+    ]);
+  });
+
   it('are named by the effects of their roles, and by their names', async () => {
     const allow = '    effect: allow\n    version: "1"\n    resources: ["*"]\n';
     const policy = (name: string, subject: string): string =>

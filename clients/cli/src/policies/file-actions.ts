@@ -186,7 +186,7 @@ async function planOf(governance: GovernanceClient, set: PolicyFiles, { agents, 
   const answer = governance.post('/api/v1/policies/plan', { body });
   const meant = (faults: Faults): Promise<Faults> => withMeantAgents(governance, set, faults);
   const planned = judged(set, agents, await explained(set, answer, meant));
-  return { ...planned, warnings: [...secondAgents(set, agents), ...remaining(planned.warnings, agents)] };
+  return { ...planned, warnings: [...secondAgents(set, agents), ...remaining(set, planned.warnings, agents)] };
 }
 
 function isAnyChange({ changes }: Plan, agents: readonly AgentChange[]): boolean {

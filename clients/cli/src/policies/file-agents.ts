@@ -3,6 +3,7 @@ import { GovernanceError, type GovernanceClient, type Schemas } from '../../../t
 import { overlap } from '../action-patterns.js';
 import { plain } from '../output.js';
 import { SettingsError } from '../settings.js';
+import { type ApproverGroup, possibleApprovals } from './file-approvers.js';
 import { line, type PlanLine } from './plan-text.js';
 import type { PolicyFiles, PolicyTest } from './policy-files.js';
 import { isSlip } from '../similar-names.js';
@@ -199,23 +200,57 @@ function changedAgent({ agent }: PolicyTest, changes: readonly AgentChange[]): D
 const NOBODY = /: "(.*)" is an? (role|name|action) that no agent (?:has|is capable of)/;
 
 /** A warning of a plan that nobody could approve. */
-const NO_APPROVER = /No active agent matches approval\.approvers\[\d+\] \((.*)\)\.$/;
+const NO_APPROVER = /No active agent matches approval\.approvers\[(\d+)\] \(.*\)\.$/;
 
-/** Whether an agent of the files fills the group, by the rules of groups: a machine has to be named. */
-function isApprover({ agent, registered }: AgentChange, subject: string): boolean {
-  const { name, kind, roles } = agent;
-  if (registered?.status === 'suspended') return false;
-  if ([name, `agent:${name}`, `kind:${kind}`].includes(subject.normalize('NFC'))) return true;
-  const isOfAll = ['*', 'agent:*'].includes(subject) || (subject === 'role:*' && roles.length > 0);
-  return kind === 'human' && (isOfAll || roles.some((role) => `role:${role}` === subject));
+/** The groups of approvers of the policy that a warning is about. */
+function groupsOf(set: PolicyFiles, warning: string): readonly ApproverGroup[] {
+  const policy = set.policies.find(({ name, version }) => warning.startsWith(`${name} (version ${version}): `));
+  return policy?.approval?.approvers ?? [];
 }
 
-/** The warnings of a plan but for what the files give to an agent. */
-export function remaining(warnings: readonly string[], changes: readonly AgentChange[]): string[] {
+/** True if the agents of the files fill the group that no registered agent matches. */
+function isFilled(warning: string, set: PolicyFiles, changes: readonly AgentChange[]): boolean {
+  const [, index] = NO_APPROVER.exec(warning) ?? [];
+  const group = index === undefined ? undefined : groupsOf(set, warning)[Number(index)];
+  if (group === undefined) return false;
+  const agents = changes.filter(isActive).map(({ agent }) => agent);
+  // Who has a passkey is said by a warning of its own.
+  return possibleApprovals([{ ...group, signed: false }], agents) >= (group.approvals ?? 1);
+}
+
+/** A warning of a plan that too few agents could approve. */
+const TOO_FEW =
+  /need (\d+) approvals, each of another reviewer, and the active agents that match can give (\d+) of them/;
+
+function isActive({ registered }: AgentChange): boolean {
+  return registered?.status !== 'suspended';
+}
+
+/**
+ * True if the agents of the files end a shortage: by themselves, or by those that fill the only group and did not before.
+ * Which groups other registered agents fill is not known here.
+ */
+function isEnded(warning: string, set: PolicyFiles, changes: readonly AgentChange[]): boolean {
+  const [, needed = '', possible = ''] = TOO_FEW.exec(warning) ?? [];
+  if (needed === '') return false;
+  const groups = groupsOf(set, warning);
+  const active = changes.filter(isActive);
+  const agents = active.map(({ agent }) => agent);
+  if (possibleApprovals(groups, agents) >= Number(needed)) return true;
+  const added = active.filter(({ registered }) => registered === null || possibleApprovals(groups, [registered]) === 0);
+  const isOnly = groups.length === 1;
+  const more = possibleApprovals(
+    groups,
+    added.map(({ agent }) => agent),
+  );
+  return isOnly && Number(possible) + more >= Number(needed);
+}
+
+/** The warnings of a plan except those that the agents of the files make untrue. */
+export function remaining(set: PolicyFiles, warnings: readonly string[], changes: readonly AgentChange[]): string[] {
   const agents = changes.map(({ agent }) => agent);
   return warnings.filter((warning) => {
-    const approvers = NO_APPROVER.exec(warning)?.[1]?.split(', ') ?? [];
-    if (approvers.some((subject) => changes.some((change) => isApprover(change, subject)))) return false;
+    if (isFilled(warning, set, changes) || isEnded(warning, set, changes)) return false;
     const [, text = '', what] = NOBODY.exec(warning) ?? [];
     if (what === 'role') return !agents.some(({ roles }) => roles.some((role) => `role:${role}` === text));
     if (what === 'name') return !agents.some(({ name }) => name === text.replace(/^agent:/, '').normalize('NFC'));

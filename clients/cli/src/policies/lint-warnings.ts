@@ -1,4 +1,5 @@
 import type { Policy, PolicyFiles } from './policy-files.js';
+import { possibleApprovals } from './file-approvers.js';
 import { isSlip } from '../similar-names.js';
 
 const UPPER = ['lt', 'lte'];
@@ -10,7 +11,13 @@ const MOST_COMPARED = 3_000;
 
 /** What is probably not meant in policy files that are well-formed, as far as they tell; a plan knows who is registered. */
 export function lintWarnings(set: PolicyFiles): string[] {
-  return [...amountWarnings(set), ...agentWarnings(set), ...subjectWarnings(set), ...actionWarnings(set)];
+  return [
+    ...amountWarnings(set),
+    ...agentWarnings(set),
+    ...subjectWarnings(set),
+    ...actionWarnings(set),
+    ...approverWarnings(set),
+  ];
 }
 
 /** Of an allow, parameters with an upper bound only; of those that a limit counts it takes no negative amount. */
@@ -38,6 +45,22 @@ function agentWarnings(set: PolicyFiles): string[] {
     const near = agents.slice(0, index).find((other) => other.name !== name && isSlip(name, other.name));
     const message = `is similar to "${String(near?.name)}", another agent of these files`;
     return near === undefined ? [] : set.located({ field: `agents[${index}].name`, message });
+  });
+}
+
+/**
+ * Approvals that the agents of the files cannot give. Files that declare no person say nothing about who approves, and
+ * nothing in files says who has a passkey.
+ */
+function approverWarnings(set: PolicyFiles): string[] {
+  const agents = set.agents.map(({ name, kind, roles }) => ({ name, kind: kind ?? 'machine', roles: roles ?? [] }));
+  if (!agents.some(({ kind }) => kind === 'human')) return [];
+  return set.policies.flatMap(({ approval }, index) => {
+    const groups = (approval?.approvers ?? []).map((group) => ({ ...group, signed: false }));
+    const needed = groups.reduce((sum, { approvals }) => sum + (approvals ?? 1), 0);
+    const possible = possibleApprovals(groups, agents);
+    const message = `need ${needed} approvals, each of another reviewer, and the agents of these files can give ${possible} of them: others have to be registered`;
+    return possible >= needed ? [] : set.located({ field: `policies[${index}].approval.approvers`, message });
   });
 }
 

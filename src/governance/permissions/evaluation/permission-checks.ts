@@ -219,12 +219,12 @@ export const REQUESTS_DESCRIPTION =
   `Up to ${MOST_REQUESTS} questions (${MOST_EXPLAINED} with \`explain\`), all answered by the same set of policies. Members that a ` +
   'question leaves out are taken from those next to the list; its `agent` or `subject` replaces both of these.';
 
-/** What is wrong with the subject of a question: none, or both an agent and another subject. */
+/** Faults if a check names no subject, or two. */
 export function whoFaults(members: Members): readonly FieldFault[] {
   return [...conflictFaults(members), ...missingWho(members, {}, '')];
 }
 
-/** What is wrong with the combination of members: missing ones, or ones that exclude each other. */
+/** Faults if members are missing, or exclude each other. */
 export function togetherFaults(members: Members): readonly FieldFault[] {
   const { requests, explain, open } = members;
   const [isOpen, isExplained] = [open === true, explain === true];

@@ -65,7 +65,7 @@ export type FactQuery = ConditionQuestion & {
   readonly condition: number;
 };
 
-/** What policies ask besides the request, gathered before they decide. */
+/** Facts that policies need in addition to the request, gathered before they decide. */
 export interface Facts extends ConditionFacts {
   /** By {@link sumName}, what was used; a sum that is missing is zero. Absent: no limit counts as reached. */
   readonly sums?: ReadonlyMap<string, Decimal> | undefined;

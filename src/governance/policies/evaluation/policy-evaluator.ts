@@ -32,7 +32,7 @@ export function policySetOf(ids: Iterable<string>): string {
     .digest('hex');
 }
 
-/** What policies ask besides a request that they match otherwise, the oldest policy first. */
+/** Facts that matching policies need in addition to the request, the oldest policy first. */
 export interface FactQueries {
   readonly uses: readonly RequestedUse[];
   readonly facts: readonly FactQuery[];
