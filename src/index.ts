@@ -79,12 +79,7 @@ export type { JsonObject, JsonScalar, JsonValue } from './core/json/json-value';
 // The service's own kinds of record, for references to them.
 export { AGENT_KINDS, type AgentKind } from './governance/agents/agent-name';
 export { AGENT, AGENT_STATUSES, type Agent, type AgentStatus } from './governance/agents/agent.entity';
-export {
-  agentLookup,
-  findAgent,
-  requireReferencedAgent,
-  type AgentLookup,
-} from './governance/agents/find-agent';
+export { agentLookup, findAgent, requireReferencedAgent, type AgentLookup } from './governance/agents/find-agent';
 export {
   DECISION,
   DECISION_STATUSES,

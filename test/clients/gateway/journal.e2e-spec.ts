@@ -1,55 +1,17 @@
+import { spawnSync } from 'node:child_process';
 import { appendFileSync, readFileSync } from 'node:fs';
-import { createServer, type Server, request as forward } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { until } from '../../faults/support/watch';
 import { run } from '../../support/processes/shell';
 import { MAIN } from '../command-line';
+import { openDoor, type ServiceDoor } from './service-door';
 import { type GatewayStage, openStage, route, type StartedGateway, startGateway, VENDOR_CREDENTIAL } from './stage';
 import { sendJson, type StandIn, startStandIn } from './stand-in';
-
-/** Between the gateway and its service: lets no report through while it is closed. */
-interface Door {
-  readonly url: string;
-  isClosed: boolean;
-  /** Requests that were turned away. */
-  refused: number;
-  close(): Promise<void>;
-}
-
-async function openDoor(service: string): Promise<Door> {
-  const server: Server = createServer((request, response) => {
-    if (door.isClosed && request.url?.endsWith('/result') === true) {
-      door.refused += 1;
-      response.writeHead(503, { 'Retry-After': '1' }).end();
-      return;
-    }
-    const { method, headers, url = '' } = request;
-    const passed = forward(`${service}${url}`, { method, headers }, (answer) => {
-      response.writeHead(answer.statusCode ?? 502, answer.headers);
-      answer.pipe(response);
-    });
-    passed.on('error', () => response.destroy());
-    request.pipe(passed);
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  const door: Door = {
-    url: `http://127.0.0.1:${port}`,
-    isClosed: false,
-    refused: 0,
-    close: async () => {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
-  return door;
-}
 
 describe('The journal of the gateway', () => {
   let stage: GatewayStage;
   let upstream: StandIn;
-  let door: Door;
+  let door: ServiceDoor;
 
   beforeAll(async () => {
     stage = await openStage();
@@ -90,7 +52,7 @@ describe('The journal of the gateway', () => {
 
   it('keeps what the service did not take, also over a kill, and half a line', async () => {
     const first = await start('reports');
-    door.isClosed = true;
+    door.faultFor = (path) => (path.endsWith('/result') ? 503 : null);
     expect((await first.call('/vendor/kept/1', { json: {} })).status).toBe(200);
     await until('a report was refused', () => door.refused > 0);
     const id = await idOf('kept/1');
@@ -100,7 +62,7 @@ describe('The journal of the gateway', () => {
     expect(readFileSync(file, 'utf8')).toContain(id);
     appendFileSync(file, '{"executionId":"exe_ha');
     const second = await start('reports');
-    door.isClosed = false;
+    door.faultFor = () => null;
     expect(await stage.ended(id)).toMatchObject({ outcome: 'executed', result: { status: 200, bytes: 13 } });
     expect((await second.call('/vendor/kept/2', { json: {} })).status).toBe(200);
     expect(await stage.ended(await idOf('kept/2'))).toMatchObject({ outcome: 'executed' });
@@ -130,6 +92,24 @@ describe('The journal of the gateway', () => {
     const next = await start('many');
     expect(readFileSync(join(next.journal, 'journal.jsonl'), 'utf8')).toBe('');
     expect(await next.stop()).toBe(0);
+  });
+
+  it('is written before anything is sent: 503 where it cannot be', async () => {
+    const gateway = await start('full');
+    const limit = (bytes: string): void => {
+      const { status } = spawnSync('prlimit', ['--pid', String(gateway.process.pid), `--fsize=${bytes}`]);
+      expect(status).toBe(0);
+    };
+    limit('0:unlimited');
+    const refused = await gateway.call('/vendor/full/1', { json: {} });
+    expect([refused.status, refused.headers.get('Retry-After')]).toEqual([503, '1']);
+    expect(refused.error?.message).toContain('journal');
+    expect(upstream.below('/full/')).toHaveLength(0);
+    expect(await stage.ended(await idOf('full/1'))).toMatchObject({ outcome: 'failed', reason: 'not_sent' });
+    limit('unlimited:unlimited');
+    expect((await gateway.call('/vendor/full/2', { json: {} })).status).toBe(200);
+    expect(await stage.ended(await idOf('full/2'))).toMatchObject({ outcome: 'executed' });
+    expect(await gateway.stop()).toBe(0);
   });
 
   it('ends within its time on SIGTERM, with what runs', async () => {

@@ -12,6 +12,7 @@ import {
   startGateway,
   VENDOR_CREDENTIAL,
 } from './stage';
+import { RawUpstream } from './raw-upstream';
 import { type StandIn, startStandIn } from './stand-in';
 
 /** An agent of its own, whose call runs. */
@@ -26,6 +27,7 @@ interface Runner {
 describe('Calls that are stopped while they run', () => {
   let stage: GatewayStage;
   let upstream: StandIn;
+  let silent: RawUpstream;
   let gateway: StartedGateway;
 
   beforeAll(async () => {
@@ -36,11 +38,17 @@ describe('Calls that are stopped while they run', () => {
       response.write('the first part');
     });
     const routes = [route('POST /:kind/:id', 'write', { timeout: 'PT60S' })];
-    gateway = await startGateway(stage, { vendor: { url: upstream.url, credentials: [VENDOR_CREDENTIAL], routes } });
+    silent = await RawUpstream.open();
+    gateway = await startGateway(stage, {
+      vendor: { url: upstream.url, credentials: [VENDOR_CREDENTIAL], routes },
+      // The handshake of TLS never ends.
+      silent: { url: `https://localhost:${silent.port}`, credentials: [VENDOR_CREDENTIAL], routes },
+    });
   });
   afterAll(async () => {
     expect(await gateway.stop()).toBe(0);
     await upstream.close();
+    await silent.close();
     await stage.close();
   });
 
@@ -81,6 +89,19 @@ describe('Calls that are stopped while they run', () => {
     await send(stage.app, 'POST', '/api/v1/stops', { body: { agentId: runner.agentId, reason: 'a test' } });
     await expect(runner.call).rejects.toThrow();
     expect(await outcomeOf(runner, 'begun')).toEqual({ outcome: 'failed', reason: 'stopped' });
+  });
+
+  it('are reported as not sent where the connection was not open yet', async () => {
+    const { id: agentId } = await createAgent(stage.app, { name: 'connecting', capabilities: ['*'] });
+    const { secret } = await issueKey(stage.app, { name: 'connecting', scopes: ['execute'], agentId });
+    const path = '/silent/never/connecting';
+    const call = callGateway(gateway.url, path, { json: {}, headers: bearer(secret) });
+    await until('it connects', () => silent.connections.size > 0);
+    await send(stage.app, 'POST', '/api/v1/stops', { body: { agentId, reason: 'a test' } });
+    const { status, error } = await call;
+    expect([status, error?.reason]).toEqual([403, 'stopped']);
+    expect(error?.message).toContain('nothing was sent');
+    expect(await stage.ended(String(error?.executionId))).toMatchObject({ outcome: 'failed', reason: 'not_sent' });
   });
 
   it('go on if the stop covers other agents or actions', async () => {

@@ -32,9 +32,22 @@ export function readTraceparent(rawHeaders: readonly string[]): string | null {
   return others.length === 0 && isTraceparent(traceparent) ? traceparent : null;
 }
 
-/** The client's key as the service gets it: keys are separate for each path. */
-export function serviceKey(upstream: string, method: string, path: string, key: string): string {
-  return sha256Text([upstream, method, path, key]);
+/** A client's key, and what it is separate for. */
+export interface ClientKey {
+  readonly upstream: string;
+  readonly method: string;
+  readonly path: string;
+  readonly key: string;
+  /** Value of `Governance-Repeat`; null without one. */
+  readonly repeat: string | null;
+}
+
+/**
+ * The client's key as the service gets it: keys are separate for each path, and for each outcome that the client accepts,
+ * so that the refusal before is not replayed.
+ */
+export function serviceKey({ upstream, method, path, key, repeat }: ClientKey): string {
+  return sha256Text([upstream, method, path, key, ...(repeat === null ? [] : [repeat])]);
 }
 
 /** The key of the next request for the same, after an execution that has ended without being authorised. */

@@ -85,6 +85,10 @@ async function noteInJournal(call: AuthorisedRequest): Promise<void> {
 
 function failureRefusal(call: AuthorisedRequest, { reason, code }: SendFailure): Refusal {
   const { execution, stopped, upstream } = call;
+  if (stopped.aborted && reason === 'not_sent') {
+    report(call, failed('not_sent', STOPPED_BEFORE));
+    return withExecution(new Refusal(403, 'stopped', STOPPED_BEFORE), execution);
+  }
   if (stopped.aborted) return stoppedRefusal(call);
   if (reason === 'not_sent') {
     report(call, failed('not_sent', `The upstream could not be reached (${code}).`));
@@ -116,6 +120,7 @@ function stoppedRefusal(call: AuthorisedRequest): Refusal {
   return withExecution(new Refusal(403, 'stopped', STOPPED), call.execution);
 }
 
+const STOPPED_BEFORE = 'Somebody stopped the agent before the request was sent, so nothing was sent.';
 const STOPPED = 'Somebody stopped the agent while the request ran; what it had done by then is not known.';
 
 function stoppedReport(): Report {

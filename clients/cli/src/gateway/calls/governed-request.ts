@@ -8,12 +8,11 @@ import type { ClientExchange } from '../listener/http-listener.js';
 import { type ActionRequest, buildAction } from '../request/build-action.js';
 import { matchRequest } from '../request/match-request.js';
 import { isRefusal, type RequestRefusal } from '../request/request-refusal.js';
-import type { Redactor } from '../response/redactor.js';
 import { ResponseUrls } from '../response/response-urls.js';
-import type { SecretStore } from '../secrets/secret-store.js';
-import { buildCredentials } from '../upstream/credentials.js';
+import type { SentCredentials } from '../upstream/credentials.js';
 import { buildRequestHeaders } from '../upstream/request-headers.js';
 import type { UpstreamClient, UpstreamRequest } from '../upstream/upstream-client.js';
+import type { UpstreamCredentials } from '../upstream/upstream-credentials.js';
 import { type AskHeaders, readAskHeaders, serviceKey } from './ask-headers.js';
 import { authorise } from './authorisation.js';
 import { type CallerSearch } from './caller.js';
@@ -39,9 +38,7 @@ export interface CallParts {
 export interface OpenUpstream {
   readonly config: HttpUpstream;
   readonly client: UpstreamClient;
-  readonly secrets: SecretStore;
-  /** Finds the credentials as they are now. */
-  readonly redactor: () => Redactor;
+  readonly credentials: UpstreamCredentials;
 }
 
 /** A request whose caller is known. */
@@ -104,16 +101,17 @@ async function run(toRun: ActionToRun): Promise<void> {
     const execution = await permit(toRun);
     note.executionId = execution?.id ?? null;
     const { target } = request.search;
+    const { sent, redactor } = upstream.credentials.current();
     await carryOut({
       exchange,
       execution,
-      request: upstreamRequest(request, execution, { body, timeoutMs: action.route.timeoutMs }),
+      request: upstreamRequest(request, execution, { body, timeoutMs: action.route.timeoutMs, credentials: sent }),
       client: upstream.client,
       upstream: upstream.config.name,
       context: {
         method: exchange.request.method ?? '',
         urls: new ResponseUrls(upstream.config.url, target, request.gatewayBase),
-        redactor: upstream.redactor(),
+        redactor,
       },
       journal: parts.journal,
       reports: parts.reports,
@@ -146,7 +144,7 @@ async function permit({ request, parts, ask, action }: ActionToRun): Promise<Exe
     service,
     agentId: caller.agentId,
     body: { ...body, via },
-    key: idempotencyKey === null ? null : serviceKey(via, method, path, idempotencyKey),
+    key: idempotencyKey === null ? null : serviceKey({ upstream: via, method, path, key: idempotencyKey, repeat }),
     repeat,
     holdMs: action.route.holdMs,
     waits: parts.waits,
@@ -154,13 +152,16 @@ async function permit({ request, parts, ask, action }: ActionToRun): Promise<Exe
   });
 }
 
+interface RequestContent extends Pick<UpstreamRequest, 'body' | 'timeoutMs'> {
+  readonly credentials: SentCredentials;
+}
+
 function upstreamRequest(
   { upstream, search, exchange, traceparent }: IdentifiedRequest,
   execution: Execution | null,
-  { body, timeoutMs }: Pick<UpstreamRequest, 'body' | 'timeoutMs'>,
+  { body, timeoutMs, credentials }: RequestContent,
 ): UpstreamRequest {
-  const { config, secrets } = upstream;
-  const credentials = buildCredentials(config.credentials, (source) => secrets.value(source));
+  const { config } = upstream;
   const { idempotencyHeader } = config;
   const headers = buildRequestHeaders({
     rawHeaders: search.rawHeaders,

@@ -182,11 +182,11 @@ export function serviceRefusal(error: GovernanceError, { isReplayed, retryAfter 
       /^\d{1,5}$/.test(retryAfter ?? '') ? Number(retryAfter) : undefined,
     );
   const facts = { executionId, decisionId, rejection };
+  const Kind = isReplayed ? ReplayedRefusal : Refusal;
   if (status === 403 && reason === 'outcome_unknown') {
     const advice =
       'Find out first whether it was carried out; Governance-Repeat with the id of that execution lifts this.';
-    return new Refusal(422, reason, `${message} ${advice}`, facts);
+    return new Kind(422, reason, `${message} ${advice}`, facts);
   }
-  const Kind = isReplayed ? ReplayedRefusal : Refusal;
   return new Kind(status, reason, message, { code, ...facts });
 }

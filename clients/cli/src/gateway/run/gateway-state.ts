@@ -2,11 +2,15 @@ import { readFileSync } from 'node:fs';
 import type { CallParts, OpenUpstream } from '../calls/governed-request.js';
 import { type Destination, UpstreamChooser } from '../calls/upstream-choice.js';
 import type { GatewayConfig, HttpUpstream } from '../file/gateway-config.js';
+<<<<<<< HEAD
 import type { McpHost } from '../mcp/mcp-host.js';
 import { Redactor } from '../response/redactor.js';
+=======
+>>>>>>> w-gw
 import { SecretStore } from '../secrets/secret-store.js';
-import { credentialForms, credentialSources } from '../upstream/credentials.js';
+import { credentialSources } from '../upstream/credentials.js';
 import { UpstreamClient } from '../upstream/upstream-client.js';
+import { UpstreamCredentials } from '../upstream/upstream-credentials.js';
 import type { GatewayLog } from './log.js';
 
 /** All that is made of one reading of the file. A request uses one state from its beginning to its end. */
@@ -108,20 +112,8 @@ async function openMcpHosts(
 }
 
 function openUpstream(config: HttpUpstream, secrets: SecretStore): OpenUpstream {
-  let redactor: Redactor | null = null;
-  let version = -1;
-  return {
-    config,
-    client: new UpstreamClient(config),
-    secrets,
-    redactor: () => {
-      if (redactor === null || version !== secrets.version) {
-        version = secrets.version;
-        redactor = new Redactor(credentialForms(config.credentials, (source) => secrets.recentValues(source)));
-      }
-      return redactor;
-    },
-  };
+  const credentials = new UpstreamCredentials(config.credentials, secrets);
+  return { config, client: new UpstreamClient(config), credentials };
 }
 
 /** The texts of the certificate and its key. */

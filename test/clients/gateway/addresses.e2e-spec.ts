@@ -1,0 +1,113 @@
+import { request as secureRequest } from 'node:https';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { sendRaw } from '../../support/application/send';
+import { hasOpenssl, makeCertificate } from './certificates';
+import { bearer, type GatewayStage, openStage, route, type StartedGateway, startGateway } from './stage';
+import { type StandIn, startStandIn } from './stand-in';
+
+interface SecureAnswer {
+  readonly status: number | undefined;
+  readonly location: string | undefined;
+}
+
+describe('The addresses of the gateway', () => {
+  let stage: GatewayStage;
+  let upstream: StandIn;
+
+  beforeAll(async () => {
+    stage = await openStage();
+    upstream = await startStandIn((_, response) => {
+      response.writeHead(201, { Location: `${upstream.url}/made/1` }).end();
+    });
+  });
+  afterAll(async () => {
+    await upstream.close();
+    await stage.close();
+  });
+
+  const upstreams = (): object => ({
+    vendor: { url: upstream.url, hosts: ['vendor.internal'], routes: [route('POST,GET /:kind/:id', 'write')] },
+  });
+
+  describe('with publicUrl and names', () => {
+    let gateway: StartedGateway;
+    let port: string;
+
+    beforeAll(async () => {
+      const file = { publicUrl: 'https://gateway.example.com', names: ['gw.internal'] };
+      gateway = await startGateway(stage, { ...upstreams() }, { name: 'named', file });
+      port = new URL(gateway.url).port;
+    });
+    afterAll(async () => {
+      expect(await gateway.stop()).toBe(0);
+    });
+
+    /** Status with the reason or the location of the answer. */
+    async function answerTo(host: string, path = '/vendor/a/1'): Promise<(string | undefined)[]> {
+      const head = `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nX-API-Key: ${stage.key}\r\nConnection: close\r\n\r\n`;
+      const answer = await sendRaw(gateway, head);
+      const reason = /"reason":"(\w+)"/.exec(answer)?.[1];
+      return [/^HTTP\/1\.1 (\d{3})/.exec(answer)?.[1], reason ?? /\r\nLocation: (\S+)/i.exec(answer)?.[1]];
+    }
+
+    it.each([
+      ['gateway.example.com', 'https://gateway.example.com/vendor/made/1'],
+      ['GATEWAY.example.com', 'https://gateway.example.com/vendor/made/1'],
+      ['gw.internal:8088', 'http://gw.internal:8088/vendor/made/1'],
+      ['gw.internal.', 'http://gw.internal./vendor/made/1'],
+    ])('are served: %s', async (host, location) => {
+      expect(await answerTo(host)).toEqual(['201', location]);
+    });
+
+    it('are those of its socket, too', async () => {
+      for (const host of [`127.0.0.1:${port}`, `localhost:${port}`])
+        expect(await answerTo(host)).toEqual(['201', `http://${host}/vendor/made/1`]);
+    });
+
+    it('are the hosts of an upstream, with the path as it is', async () => {
+      expect(await answerTo('vendor.internal', '/a/1')).toEqual(['201', 'http://vendor.internal/made/1']);
+      expect((await answerTo('vendor.internal', '/vendor/a/1'))[0]).toBe('403');
+    });
+
+    it.each(['other.example', 'example.com', 'gateway.example.com.evil.test', '127.0.0.2', 'xgw.internal', 'vendor'])(
+      'are no others: %s is 421',
+      async (host) => {
+        const before = upstream.received.length;
+        expect(await answerTo(host)).toEqual(['421', 'host_unknown']);
+        expect(await answerTo(host, '/-/health')).toEqual(['421', 'host_unknown']);
+        expect(upstream.received).toHaveLength(before);
+      },
+    );
+  });
+
+  (hasOpenssl ? describe : describe.skip)('with tls', () => {
+    it('are served by TLS alone', async () => {
+      const { path, cert } = makeCertificate(stage.folder, 'localhost');
+      const file = { tls: { cert: path, key: join(stage.folder, 'localhost.key') } };
+      const gateway = await startGateway(stage, { ...upstreams() }, { name: 'secure', file });
+      const { port } = new URL(gateway.url);
+      expect(gateway.url).toBe(`https://127.0.0.1:${port}`);
+      const answer = await new Promise<SecureAnswer>((resolve, reject) => {
+        const address = {
+          host: '127.0.0.1',
+          servername: 'localhost',
+          port,
+          ca: cert,
+          path: '/vendor/a/1',
+          agent: false,
+        };
+        const headers = { Host: `localhost:${port}`, ...bearer(stage.key) };
+        secureRequest({ ...address, headers }, (message) => {
+          const { statusCode: status, headers: answered } = message;
+          text(message).then(() => resolve({ status, location: answered.location }), reject);
+        })
+          .on('error', reject)
+          .end();
+      });
+      expect(answer).toEqual({ status: 201, location: `https://localhost:${port}/vendor/made/1` });
+      await expect(fetch(`http://127.0.0.1:${port}/vendor/a/1`)).rejects.toThrow();
+      expect(await gateway.stop()).toBe(0);
+    });
+  });
+});

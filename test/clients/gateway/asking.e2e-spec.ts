@@ -1,0 +1,181 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { until } from '../../faults/support/watch';
+import { openDoor, type ServiceDoor, type ServiceFault } from './service-door';
+import { type GatewayStage, openStage, route, type StartedGateway, startGateway, VENDOR_CREDENTIAL } from './stage';
+import { sendJson, type StandIn, startStandIn } from './stand-in';
+
+describe('What the gateway asks its service', () => {
+  let stage: GatewayStage;
+  let upstream: StandIn;
+  let door: ServiceDoor;
+  let gateway: StartedGateway;
+
+  beforeAll(async () => {
+    stage = await openStage();
+    upstream = await startStandIn((request, response) => {
+      if (request.url.startsWith('/breaks/')) response.socket?.resetAndDestroy();
+      else sendJson(response, { done: true });
+    });
+    door = await openDoor(stage.app.url);
+    const routes = [
+      route('GET,HEAD /looked/:id', 'read', { record: false }),
+      route('GET /forbidden/:id', 'delete', { record: false }),
+      route('GET /approved/:id', 'refund', { record: false }),
+      route('POST /refund/:id', 'refund'),
+      route('POST /:kind/:id', 'write'),
+    ];
+    const vendor = { url: upstream.url, credentials: [VENDOR_CREDENTIAL], routes };
+    gateway = await startGateway(stage, { vendor }, { file: { service: door.url } });
+  });
+  afterEach(() => {
+    door.faultFor = () => null;
+  });
+  afterAll(async () => {
+    expect(await gateway.stop()).toBe(0);
+    await upstream.close();
+    await door.close();
+    await stage.close();
+  });
+
+  const keyed = (key: string, repeat?: string): Record<string, string> => ({
+    'Idempotency-Key': key,
+    ...(repeat !== undefined && { 'Governance-Repeat': repeat }),
+  });
+
+  describe('of a route that is only evaluated', () => {
+    it('leaves no record where it is allowed', async () => {
+      const { status, text } = await gateway.call('/vendor/looked/1');
+      expect([status, text]).toEqual([200, '{"done":true}']);
+      expect((await gateway.call('/vendor/looked/1', { method: 'HEAD' })).status).toBe(200);
+      expect(upstream.below('/looked/')).toHaveLength(2);
+      expect(await stage.executions('&resourceId=looked/1')).toEqual([]);
+    });
+
+    it.each([
+      ['is denied', 'forbidden', 'no_policy_allows'],
+      ['needs an approval, of which nothing is proposed', 'approved', 'approval_required'],
+    ])('sends nothing where it %s', async (_, kind, reason) => {
+      const { status, error } = await gateway.call(`/vendor/${kind}/1`);
+      expect([status, error?.reason, error?.executionId]).toEqual([403, reason, undefined]);
+      expect(upstream.below(`/${kind}/`)).toHaveLength(0);
+      expect(await stage.executions(`&resourceId=${kind}/1`)).toEqual([]);
+    });
+  });
+
+  describe('for an agent that reaches only the gateway', () => {
+    async function propose(id: string): Promise<{ id: string; decisionId: string }> {
+      const { status, error } = await gateway.call(`/vendor/refund/${id}`, { json: {} });
+      expect([status, error?.reason]).toEqual([403, 'approval_required']);
+      return { id: String(error?.executionId), decisionId: String(error?.decisionId) };
+    }
+
+    it('is how an execution stands, and waits for its decision', async () => {
+      const proposed = await propose('waited');
+      const path = `/-/executions/${proposed.id}`;
+      expect(JSON.parse((await gateway.call(path)).text)).toMatchObject({ outcome: 'pending_approval' });
+      const waiting = gateway.call(`${path}?wait=30`);
+      await stage.approve(proposed.decisionId);
+      expect(JSON.parse((await waiting).text)).toMatchObject({ id: proposed.id, outcome: 'approved' });
+      expect((await gateway.call('/vendor/refund/waited', { json: {} })).status).toBe(200);
+      expect(upstream.below('/refund/waited')).toHaveLength(1);
+    });
+
+    it('is a cancellation', async () => {
+      const { id } = await propose('cancelled');
+      const { status, text } = await gateway.call(`/-/executions/${id}/cancel`, { json: { reason: 'a test' } });
+      expect([status, JSON.parse(text)]).toEqual([200, expect.objectContaining({ id, outcome: 'cancelled' })]);
+      expect((await stage.execution(id)).outcome).toBe('cancelled');
+    });
+
+    it.each([
+      ['GET', '/-/executions/exe_unknown', 404],
+      ['GET', '/-/executions/exe_unknown/cancel', 404],
+      ['POST', '/-/executions/../agents', 404],
+      ['GET', '/-/agents', 404],
+    ])('is nothing else: %s %s', async (method, path, status) => {
+      expect((await gateway.call(path, { method })).status).toBe(status);
+    });
+
+    it('is nothing without a key', async () => {
+      const { id } = await propose('keyless');
+      const response = await fetch(`${gateway.url}/-/executions/${id}`);
+      expect(response.status).toBe(401);
+    });
+  });
+
+  describe("with a client's Idempotency-Key", () => {
+    it('is sent once', async () => {
+      const request = { json: { amount: 1 }, headers: keyed('once') };
+      expect((await gateway.call('/vendor/keyed/1', request)).status).toBe(200);
+      const { status, error, headers } = await gateway.call('/vendor/keyed/1', request);
+      expect([status, error?.reason, headers.get('x-should-retry')]).toEqual([422, 'already_sent', 'false']);
+      expect(upstream.below('/keyed/1')).toHaveLength(1);
+      // Another path is another request.
+      expect((await gateway.call('/vendor/keyed/2', request)).status).toBe(200);
+    });
+
+    it('passes with the same key once Governance-Repeat accepts the unknown outcome', async () => {
+      const first = await gateway.call('/vendor/breaks/1', { json: {}, headers: keyed('first') });
+      const id = String(first.error?.executionId);
+      expect(await stage.ended(id)).toMatchObject({ reason: 'outcome_unknown' });
+      const request = { json: {}, headers: keyed('second') };
+      const refused = await gateway.call('/vendor/breaks/1', request);
+      expect([refused.status, refused.error?.reason]).toEqual([422, 'outcome_unknown']);
+      expect(upstream.below('/breaks/1')).toHaveLength(1);
+      const repeat = { json: {}, headers: keyed('second', id) };
+      const lifted = await gateway.call('/vendor/breaks/1', repeat);
+      expect(upstream.below('/breaks/1')).toHaveLength(2);
+      await stage.ended(String(lifted.error?.executionId));
+      // The same key and the same id are one request.
+      const again = await gateway.call('/vendor/breaks/1', repeat);
+      expect([again.status, again.error?.reason]).toEqual([422, 'already_sent']);
+      expect(upstream.below('/breaks/1')).toHaveLength(2);
+    });
+  });
+
+  it.each<[ServiceFault, string]>([
+    [500, '7'],
+    [503, '7'],
+    [429, '7'],
+    ['reset', '1'],
+  ])('is 503 where the service fails (%s), with nothing sent', async (fault, retryAfter) => {
+    door.faultFor = (path) => (path.includes('/execute') || path.includes('/evaluate') ? fault : null);
+    for (const [method, path] of [
+      ['POST', `/vendor/down/${fault}`],
+      ['GET', `/vendor/looked/down-${fault}`],
+    ] as const) {
+      const { status, headers, error } = await gateway.call(path, { method });
+      expect([status, headers.get('Retry-After'), error?.code]).toEqual([503, retryAfter, 'UNAVAILABLE']);
+      expect(headers.get('x-should-retry')).toBeNull();
+      expect(upstream.below(path.replace('/vendor', ''))).toHaveLength(0);
+    }
+  });
+
+  it('is not healthy where the service does not answer', async () => {
+    expect((await gateway.call('/-/health')).status).toBe(200);
+    door.faultFor = () => 'reset';
+    expect((await gateway.call('/-/health')).status).toBe(503);
+  });
+
+  it('follows the file as SIGHUP reads it, and the old one where the new one has a fault', async () => {
+    const text = readFileSync(gateway.file, 'utf8');
+    const printedTimes = (part: string): number => gateway.printed().split(part).length - 1;
+    const reload = async (content: string, line: string): Promise<void> => {
+      const before = printedTimes(line);
+      writeFileSync(gateway.file, content);
+      gateway.process.kill('SIGHUP');
+      await until('the file was read', () => printedTimes(line) > before);
+    };
+    const changed = text.replaceAll('/looked/', '/seen/');
+    await reload(changed, 'were read again');
+    expect((await gateway.call('/vendor/seen/1')).status).toBe(200);
+    expect((await gateway.call('/vendor/looked/1')).error?.reason).toBe('route_not_listed');
+    await reload(changed.replace('"routes"', '"routez"'), 'the old one stays in use');
+    expect(gateway.printed()).toContain('routez');
+    expect((await gateway.call('/vendor/seen/1')).status).toBe(200);
+    await reload(changed.replace('VENDOR_KEY', 'NO_SUCH_VARIABLE'), 'NO_SUCH_VARIABLE');
+    expect((await gateway.call('/vendor/seen/1')).status).toBe(200);
+    await reload(text, 'were read again');
+    expect((await gateway.call('/vendor/looked/1')).status).toBe(200);
+  });
+});

@@ -1,0 +1,96 @@
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { until } from '../../faults/support/watch';
+import { createAgent, issueKey } from '../../support/application/factories';
+import {
+  bearer,
+  callGateway,
+  type GatewayStage,
+  openStage,
+  route,
+  type StartedGateway,
+  startGateway,
+  VENDOR_CREDENTIAL,
+} from './stage';
+import { sendJson, type StandIn, startStandIn } from './stand-in';
+
+const REQUESTS_OF_ONE_CALLER = 100;
+const LARGEST_BODY = 64 * 2 ** 20;
+/** Bodies of the largest size that fill the room of all bodies. */
+const LARGEST_BODIES = 4;
+/** Bytes and milliseconds between them: fast enough for a body that is still coming. */
+const PART = Buffer.alloc(64 * 1024);
+const PAUSE_MS = 1_000;
+
+describe('The bounds of the gateway', () => {
+  let stage: GatewayStage;
+  let upstream: StandIn;
+  let gateway: StartedGateway;
+  const waiting: ServerResponse[] = [];
+
+  beforeAll(async () => {
+    stage = await openStage();
+    upstream = await startStandIn((request, response) => {
+      if (request.url.startsWith('/waiting/')) waiting.push(response);
+      else sendJson(response, { done: true });
+    });
+    const routes = [route('POST /:kind/:id', 'write', { maxBody: LARGEST_BODY, timeout: 'PT5M' })];
+    gateway = await startGateway(stage, { vendor: { url: upstream.url, credentials: [VENDOR_CREDENTIAL], routes } });
+  });
+  afterAll(async () => {
+    expect(await gateway.stop()).toBe(0);
+    await upstream.close();
+    await stage.close();
+  });
+
+  it('are 100 requests of one caller at a time; others are served', async () => {
+    const { id: agentId } = await createAgent(stage.app, { name: 'other', capabilities: ['*'] });
+    const { secret } = await issueKey(stage.app, { name: 'other', scopes: ['execute'], agentId });
+    const calls = Array.from({ length: REQUESTS_OF_ONE_CALLER }, (_, index) =>
+      gateway.call(`/vendor/waiting/${index}`, { json: {} }),
+    );
+    await until('all have arrived', () => waiting.length === REQUESTS_OF_ONE_CALLER);
+    const { status, headers } = await gateway.call('/vendor/more/1', { json: {} });
+    expect([status, headers.get('Retry-After')]).toEqual([503, '1']);
+    expect(upstream.below('/more/')).toHaveLength(0);
+    expect(await stage.executions('&resourceId=more/1')).toEqual([]);
+    const ofOther = { json: {}, headers: bearer(secret) };
+    expect((await callGateway(gateway.url, '/vendor/others/1', ofOther)).status).toBe(200);
+    for (const response of waiting.splice(0)) sendJson(response, { done: true });
+    expect((await Promise.all(calls)).every(({ status: answered }) => answered === 200)).toBe(true);
+    expect((await gateway.call('/vendor/more/1', { json: {} })).status).toBe(200);
+  });
+
+  /** Announces a body of the largest size, and sends it slowly once its room is reserved. */
+  async function announceBody(index: number): Promise<Socket> {
+    const { hostname, port, host } = new URL(gateway.url);
+    const socket = connect(Number(port), hostname);
+    socket.on('error', () => socket.destroy());
+    const head = [`POST /vendor/large/${index} HTTP/1.1`, `Host: ${host}`, `X-API-Key: ${stage.key}`];
+    const body = ['Content-Type: application/octet-stream', `Content-Length: ${LARGEST_BODY}`, 'Expect: 100-continue'];
+    socket.write([...head, ...body, '', ''].join('\r\n'));
+    const [answer] = (await once(socket, 'data')) as [Buffer];
+    expect(answer.toString()).toContain('100 Continue');
+    socket.write(PART);
+    const timer = setInterval(() => socket.write(PART), PAUSE_MS);
+    socket.once('close', () => clearInterval(timer));
+    return socket;
+  }
+
+  it('are 256 MiB of bodies at a time; what needs no room is served', async () => {
+    const sockets: Socket[] = [];
+    for (let index = 0; index < LARGEST_BODIES; index += 1) sockets.push(await announceBody(index));
+    const [refused, served] = await Promise.all([
+      gateway.call('/vendor/small/1', { json: {} }),
+      gateway.call('/vendor/empty/1', { method: 'POST' }),
+    ]);
+    expect([refused.status, refused.headers.get('Retry-After')]).toEqual([503, '1']);
+    expect(refused.error?.message).toContain('room for the body');
+    expect(served.status).toBe(200);
+    expect(await stage.executions('&resourceId=small/1')).toEqual([]);
+    for (const socket of sockets) socket.destroy();
+    expect((await gateway.call('/vendor/small/1', { json: {} })).status).toBe(200);
+    expect(upstream.below('/large/')).toHaveLength(0);
+  });
+});

@@ -1,0 +1,46 @@
+import { createServer, type Server, request as forward } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** How the service fails: it answers with a status, or breaks the connection. */
+export type ServiceFault = number | 'reset';
+
+/** Stands between the gateway and its service. */
+export interface ServiceDoor {
+  readonly url: string;
+  /** Says how a request fails; null lets it through. */
+  faultFor: (path: string) => ServiceFault | null;
+  /** Requests that failed. */
+  refused: number;
+  close(): Promise<void>;
+}
+
+export async function openDoor(service: string): Promise<ServiceDoor> {
+  const server: Server = createServer((request, response) => {
+    const { method, headers, url = '' } = request;
+    const fault = door.faultFor(url);
+    if (fault !== null) {
+      door.refused += 1;
+      if (fault === 'reset') request.socket.resetAndDestroy();
+      else response.writeHead(fault, { 'Retry-After': '7' }).end();
+      return;
+    }
+    const passed = forward(`${service}${url}`, { method, headers }, (answer) => {
+      response.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(response);
+    });
+    passed.on('error', () => response.destroy());
+    request.pipe(passed);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const door: ServiceDoor = {
+    url: `http://127.0.0.1:${port}`,
+    faultFor: () => null,
+    refused: 0,
+    close: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+  return door;
+}
