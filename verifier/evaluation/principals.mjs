@@ -12,11 +12,11 @@ import { isMetBy } from './subjects.mjs';
 
 /**
  * An allow needs a principal that one of its patterns meets; a rule that forbids is not evaded by naming none.
- * @param {{ effect: string, onBehalfOf?: readonly string[] }} policy
+ * @param {{ effect: string, onBehalfOf?: readonly string[] | null }} policy
  * @param {Principal | null} principal
  */
-export function isOnBehalf({ effect, onBehalfOf = [] }, principal) {
-  if (onBehalfOf.length === 0) return true;
+export function isOnBehalf({ effect, onBehalfOf }, principal) {
+  if (onBehalfOf === undefined || onBehalfOf === null || onBehalfOf.length === 0) return true;
   if (principal === null) return effect !== 'allow';
   return onBehalfOf.some((pattern) => isPrincipalMet(pattern, principal));
 }

@@ -44,6 +44,7 @@ const ENTRIES: Readonly<Record<string, Entries>> = {
   executions_report: ONE,
   grants_revoke: ONE,
   approvals_resume: [1, 2],
+  approvals_cancelRun: [0, 2000],
   approvals_cancel: [1, 2],
   stops_create: [0, 1],
   stops_lift: [0, 1],

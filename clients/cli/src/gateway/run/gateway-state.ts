@@ -2,11 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { CallParts, OpenUpstream } from '../calls/governed-request.js';
 import { type Destination, UpstreamChooser } from '../calls/upstream-choice.js';
 import type { GatewayConfig, HttpUpstream } from '../file/gateway-config.js';
-<<<<<<< HEAD
 import type { McpHost } from '../mcp/mcp-host.js';
-import { Redactor } from '../response/redactor.js';
-=======
->>>>>>> w-gw
 import { SecretStore } from '../secrets/secret-store.js';
 import { credentialSources } from '../upstream/credentials.js';
 import { UpstreamClient } from '../upstream/upstream-client.js';
