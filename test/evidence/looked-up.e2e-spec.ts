@@ -286,13 +286,15 @@ describe('The verifier, on what conditions looked up', () => {
 
   it('notes that executions were erased which a condition on earlier ones could have meant', async () => {
     await createAgent(app, { name: 'forgetful', capabilities: ['look-up', 'refund'] });
+    // Random policies of the tests before are still in force.
+    await createPolicy(app, { name: 'forgetful', subjects: ['agent:forgetful'], actions: ['look-up'], priority: 1000 });
     const ask = async (action: string, run: string): Promise<Parsed> => {
       const body = { action, resourceType: 'order', resourceId: 'a', run };
       await send(app, 'POST', '/api/v1/agents/forgetful/execute', { body });
       return (await send(app, 'GET', '/api/v1/executions?agentId=forgetful&limit=1&order=desc')).body.data[0];
     };
     const [first, second] = [await ask('look-up', 'f1'), await ask('refund', 'f2')];
-    expect(second['outcome']).toBe('denied');
+    expect([first['outcome'], second['outcome']]).toEqual(['authorized', 'denied']);
     const text = await decisionFileOf(app, second);
     const note = 'has 1 erased executions of the agent before: whether a condition on earlier ones meant them';
     const logs = [(await send(app, 'GET', '/api/v1/provenance/export')).text];
