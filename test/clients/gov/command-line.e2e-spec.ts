@@ -441,7 +441,7 @@ _gov; echo "\${COMPREPLY[*]}"`;
     const scheme = await gov(['whoami'], { GOVERNANCE_URL: 'localhost:3000' });
     expect(scheme).toMatchObject({ exitCode: 1, errors: expect.stringContaining('such as http://') });
     expect(await printed(['whoami'], { GOVERNANCE_URL: `${app.url}/api/v1/` })).toContain('scopes:');
-    expect((await gov(['whoami'], { GOVERNANCE_URL: '' })).errors).toContain('it was "".');
+    expect((await gov(['whoami'], { GOVERNANCE_URL: '' })).errors).toContain('got "".');
     for (const words of [
       ['grants', '--agent'],
       ['executions', '--agent-id'],

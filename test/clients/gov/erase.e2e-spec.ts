@@ -150,7 +150,7 @@ describeOnSqlite('gov erase', () => {
     expect(unknown).toMatchObject({ exitCode: 1, errors: expect.stringContaining('entity, decision, execution') });
     expect(await gov('erase', 'execution', 'exe_none', '--yes')).toMatchObject({
       exitCode: 1,
-      errors: expect.stringContaining("required option '--reason <text>'"),
+      errors: expect.stringContaining('needs --reason <text>'),
     });
     const { secret } = await issueKey(app, { name: 'auditor', scopes: ['read', 'audit'] });
     const { id } = await settled('orders/10');

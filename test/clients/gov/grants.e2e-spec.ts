@@ -95,7 +95,7 @@ describeOnSqlite('gov, on grants', () => {
     const hint = await gov(['reject', String(two.body.decisionId), '--yes', '--instead', '{"to": "y"}'], 'ann');
     expect(hint.output).toContain('It is a hint: the agent has to ask for it.');
     const faulty = await gov(['reject', String(decisionId), '--yes', '--instead', '[1]'], 'ann');
-    expect(faulty).toMatchObject({ exitCode: 1, errors: expect.stringContaining('It is a JSON object') });
+    expect(faulty).toMatchObject({ exitCode: 1, errors: expect.stringContaining('Expected a JSON object') });
   });
 
   it('says which limits are used up without which a policy would have allowed it', async () => {
