@@ -1,3 +1,4 @@
+import { printLine } from '../../output.js';
 import { shownMessage } from '../../settings.js';
 
 /** What is said of one request. */
@@ -12,7 +13,7 @@ export interface RequestLine {
 
 /** Writes lines of JSON. No line has a header, a body or a query. */
 export class GatewayLog {
-  constructor(private readonly write: (line: string) => void = (line) => process.stdout.write(line)) {}
+  constructor(private readonly write: (line: string) => void = printLine) {}
 
   request({ upstream, route, status, executionId, milliseconds, reason }: RequestLine): void {
     this.line({
@@ -35,6 +36,6 @@ export class GatewayLog {
   }
 
   private line(members: object): void {
-    this.write(`${JSON.stringify({ time: new Date().toISOString(), ...members })}\n`);
+    this.write(JSON.stringify({ time: new Date().toISOString(), ...members }));
   }
 }
