@@ -1,6 +1,9 @@
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import type * as BodyRoom from '../../../clients/cli/src/gateway/body-room.js' with { 'resolution-mode': 'import' };
+import type * as ServiceCalls from '../../../clients/cli/src/gateway/calls/service-calls.js' with {
+  'resolution-mode': 'import',
+};
 import type * as RequestSlots from '../../../clients/cli/src/gateway/request-slots.js' with {
   'resolution-mode': 'import',
 };
@@ -39,6 +42,7 @@ import { buildCommandLine, MAIN } from '../command-line';
 /** Modules of the gateway by their paths. */
 interface GatewayModules {
   readonly 'body-room': typeof BodyRoom;
+  readonly 'calls/service-calls': typeof ServiceCalls;
   readonly 'request-slots': typeof RequestSlots;
   readonly 'response/deliver': typeof Deliver;
   readonly 'response/redaction-stream': typeof RedactionStream;

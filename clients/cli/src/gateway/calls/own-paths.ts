@@ -1,10 +1,10 @@
-import type { IncomingMessage } from 'node:http';
 import { readBody, bodyBound } from '../listener/body.js';
 import type { ClientExchange } from '../listener/http-listener.js';
 import { serviceFetch } from '../../service-fetch.js';
 import { readTraceparent } from './ask-headers.js';
 import { findCaller } from './caller.js';
 import { Refusal, unavailable } from './refusal.js';
+import { callerFetch } from './service-calls.js';
 
 /** A request to the gateway itself. */
 export interface OwnRequest {
@@ -70,23 +70,16 @@ async function passOn(
   const body = bodyBound(exchange, MAX_BODY_BYTES) === 0 ? null : await readBody(exchange, MAX_BODY_BYTES);
   const url = new URL(`/api/v1/executions${path}${wait === 0 ? '' : `?wait=${wait}`}`, service);
   const signal = AbortSignal.any([left, AbortSignal.timeout(1_000 * wait + TIMEOUT_MS)]);
-  const headers = { ...serviceHeaders(request, key), ...(body !== null && { 'Content-Type': 'application/json' }) };
+  const address = request.socket.remoteAddress ?? '';
+  const caller = { key, address, traceparent: readTraceparent(request.rawHeaders) };
+  const headers = body === null ? {} : { 'Content-Type': 'application/json' };
   const text = body?.toString('utf8') ?? null;
-  const answer = await serviceFetch(url, { method, headers, body: text, signal }).catch(() => {
+  const answer = await callerFetch(caller, url, { method, headers, body: text, signal }).catch(() => {
     throw unavailable('The governance service does not answer now.');
   });
   if (answer.status >= FIRST_SERVER_ERROR || answer.status === 429)
     throw unavailable('The governance service does not answer now.');
   sendJson(exchange, answer.status, await answer.text());
-}
-
-function serviceHeaders({ socket, rawHeaders }: IncomingMessage, key: string): Record<string, string> {
-  const traceparent = readTraceparent(rawHeaders);
-  return {
-    Authorization: `Bearer ${key}`,
-    'X-Forwarded-For': socket.remoteAddress ?? '',
-    ...(traceparent !== null && { traceparent }),
-  };
 }
 
 export function sendJson({ request, response }: ClientExchange, status: number, body: string): void {

@@ -2,7 +2,7 @@ import { decided, executionIn } from '../../../../typescript/src/wait-for-execut
 import type { Execution, Schemas } from '../../../../typescript/src/index.js';
 import { GovernanceError } from '../../../../typescript/src/index.js';
 import { pathSegment } from '../../../../typescript/src/path-segment.js';
-import { Transport } from '../../../../typescript/src/transport.js';
+import { type Answer, Transport } from '../../../../typescript/src/transport.js';
 import { serviceFetch } from '../../service-fetch.js';
 import type { JsonObject } from '../file/gateway-config.js';
 import { Refusal, unavailable } from './refusal.js';
@@ -57,28 +57,13 @@ export class ResumeConflict extends Refusal {}
 
 /** The requests to the service that the gateway makes with a caller's own key. @throws Refusal */
 export class CallerService {
-  private readonly transport: Transport;
-  private headers = new Headers();
-
   constructor(
-    url: string,
+    private readonly url: string,
     private readonly caller: ServiceCaller,
-  ) {
-    this.transport = new Transport({
-      url,
-      key: caller.key,
-      patience: PATIENCE_MS,
-      timeout: TIMEOUT_MS,
-      fetch: async (target, init) => {
-        const response = await serviceFetch(target, init);
-        this.headers = response.headers;
-        return response;
-      },
-    });
-  }
+  ) {}
 
   async me(): Promise<Schemas['MeResponse']> {
-    return (await this.call('get', '/api/v1/me')) as Schemas['MeResponse'];
+    return (await this.call('get', '/api/v1/me')).body as Schemas['MeResponse'];
   }
 
   async execute(agentId: string, body: ExecuteBody, headers: ExecuteHeaders): Promise<ServiceExecution> {
@@ -88,14 +73,14 @@ export class CallerService {
       'Idempotency-Key': idempotencyKey,
       ...(repeat !== null && { 'Governance-Repeat': repeat }),
     });
-    return this.executionOf(answer);
+    return executionOf(answer);
   }
 
   /** @throws ResumeConflict if the execution is not approved any more */
   async resume(id: string, via: string, idempotencyKey: string): Promise<ServiceExecution> {
     const path = `/api/v1/executions/${pathSegment('id', id)}/resume`;
     try {
-      return this.executionOf(await this.call('post', path, { via }, { 'Idempotency-Key': idempotencyKey }));
+      return executionOf(await this.call('post', path, { via }, { 'Idempotency-Key': idempotencyKey }));
     } catch (error) {
       if (error instanceof Refusal && error.status === 409)
         throw new ResumeConflict(error.status, error.reason, error.message, error.facts);
@@ -104,16 +89,12 @@ export class CallerService {
   }
 
   async read(id: string): Promise<Execution> {
-    return executionIn(await this.call('get', `/api/v1/executions/${pathSegment('id', id)}`));
+    return executionIn((await this.call('get', `/api/v1/executions/${pathSegment('id', id)}`)).body);
   }
 
   /** Waits until the execution is decided, for at most `wait` seconds. @throws the reason of `signal` once it is aborted */
   async wait(execution: Execution, wait: number, signal: AbortSignal): Promise<Execution> {
-    try {
-      return await decided(this.transport, execution, wait, signal);
-    } catch (error) {
-      throw error instanceof GovernanceError ? this.refusalOf(error) : error;
-    }
+    return this.withTransport((transport) => decided(transport, execution, wait, signal));
   }
 
   /** The request is withdrawn. If it has been decided meanwhile, nothing runs either. */
@@ -126,46 +107,67 @@ export class CallerService {
 
   /** Asks what execute would answer, and records nothing. */
   async evaluate(body: object): Promise<Schemas['EvaluationResponse']> {
-    return (await this.call('post', '/api/v1/policies/evaluate', body)) as Schemas['EvaluationResponse'];
+    return (await this.call('post', '/api/v1/policies/evaluate', body)).body as Schemas['EvaluationResponse'];
   }
 
-  private executionOf(answer: unknown): ServiceExecution {
-    return {
-      execution: executionIn(answer),
-      isReplayed: this.headers.get('Idempotent-Replayed') === 'true',
-      isFirst: this.headers.get('Approval-Requested') === 'true',
-    };
-  }
-
-  private async call(
+  private call(
     method: 'get' | 'post',
     path: string,
     body?: object,
     headers: Readonly<Record<string, string>> = {},
-  ): Promise<unknown> {
-    const { address, traceparent, audience = null } = this.caller;
-    this.headers = new Headers();
-    try {
-      return await this.transport.json({
-        method,
-        path,
-        ...(body !== undefined && { body }),
-        headers: {
-          'X-Forwarded-For': address,
-          ...(traceparent !== null && { traceparent }),
-          ...(audience !== null && { 'Governance-Audience': audience }),
-          ...headers,
-        },
-      });
-    } catch (error) {
-      throw error instanceof GovernanceError ? this.refusalOf(error) : error;
-    }
+  ): Promise<Answer> {
+    return this.withTransport((transport) =>
+      transport.answer({ method, path, ...(body !== undefined && { body }), headers }),
+    );
   }
 
-  private refusalOf(error: GovernanceError): Refusal {
-    const isReplayed = this.headers.get('Idempotent-Replayed') === 'true';
-    return serviceRefusal(error, { isReplayed, retryAfter: this.headers.get('Retry-After') });
+  /** Runs requests that need the headers of an error's response. @throws Refusal for an error of the service */
+  private async withTransport<Result>(run: (transport: Transport) => Promise<Result>): Promise<Result> {
+    let headers = new Headers();
+    const transport = new Transport({
+      url: this.url,
+      key: this.caller.key,
+      patience: PATIENCE_MS,
+      timeout: TIMEOUT_MS,
+      fetch: async (target, init) => {
+        const response = await callerFetch(this.caller, target, init);
+        headers = response.headers;
+        return response;
+      },
+    });
+    try {
+      return await run(transport);
+    } catch (error) {
+      if (!(error instanceof GovernanceError)) throw error;
+      throw serviceRefusal(error, { isReplayed: isReplayed(headers), retryAfter: headers.get('Retry-After') });
+    }
   }
+}
+
+/** Sends a request to the service as a caller: with its key, and with what the service is told of its client. */
+export function callerFetch(
+  { key, address, traceparent, audience = null }: ServiceCaller,
+  target: string | URL | Request,
+  init: RequestInit = {},
+): Promise<Response> {
+  const headers = new Headers(init.headers);
+  headers.set('Authorization', `Bearer ${key}`);
+  headers.set('X-Forwarded-For', address);
+  if (traceparent !== null) headers.set('traceparent', traceparent);
+  if (audience !== null) headers.set('Governance-Audience', audience);
+  return serviceFetch(target, { ...init, headers });
+}
+
+function executionOf({ body, headers }: Answer): ServiceExecution {
+  return {
+    execution: executionIn(body),
+    isReplayed: isReplayed(headers),
+    isFirst: headers.get('Approval-Requested') === 'true',
+  };
+}
+
+function isReplayed(headers: Headers): boolean {
+  return headers.get('Idempotent-Replayed') === 'true';
 }
 
 interface ResponseFacts {

@@ -2,9 +2,8 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { GovernanceClient } from '../../../../typescript/src/index.js';
 import { tracedFetch } from '../../mcp/trace-of-call.js';
 import { RateLimitLeft } from '../../mcp/rate-limit-left.js';
-import { serviceFetch } from '../../service-fetch.js';
 import type { Caller } from '../calls/known-callers.js';
-import type { CallerService } from '../calls/service-calls.js';
+import { callerFetch, type CallerService } from '../calls/service-calls.js';
 
 /** Who sent a request, as the service knows it. */
 export interface IdentifiedCaller {
@@ -53,14 +52,11 @@ export class McpCaller {
   }
 
   private send(target: string | URL | Request, init: RequestInit = {}): Promise<Response> {
-    const { key, address, audience } = this.current;
     const headers = new Headers(init.headers);
-    headers.set('Authorization', `Bearer ${key}`);
-    headers.set('X-Forwarded-For', address);
     const { pathname } = new URL(target instanceof Request ? target.url : target);
     const repeat = repeats.getStore() ?? null;
     if (repeat !== null && pathname.endsWith(EXECUTE)) headers.set('Governance-Repeat', repeat);
-    if (audience !== null) headers.set('Governance-Audience', audience);
-    return serviceFetch(target, { ...init, headers });
+    // Calls carry the trace of their own.
+    return callerFetch({ ...this.current, traceparent: null }, target, { ...init, headers });
   }
 }
