@@ -6,9 +6,9 @@ import type { ResponseRefusal } from '../response/header-rules.js';
 import { filterResponse, type FilteredResponse, type ResponseContext } from '../response/response-filter.js';
 import type { SendFailure, UpstreamResponse } from '../upstream/exchange.js';
 import type { UpstreamClient, UpstreamRequest } from '../upstream/upstream-client.js';
-import type { Journal, Report } from './journal.js';
+import type { Report } from './journal.js';
 import { Refusal, unavailable } from './refusal.js';
-import type { Reports } from './reports.js';
+import { JOURNAL_FAILED, type Reports } from './reports.js';
 
 /** What may be sent: once, and only now. */
 export interface AuthorisedRequest {
@@ -20,7 +20,6 @@ export interface AuthorisedRequest {
   /** Name of the upstream. */
   readonly upstream: string;
   readonly context: ResponseContext;
-  readonly journal: Journal;
   readonly reports: Reports;
   /** Fires when the call is stopped. */
   readonly stopped: AbortSignal;
@@ -73,14 +72,8 @@ async function passOn(call: AuthorisedRequest, answer: UpstreamResponse): Promis
 
 /** @throws Refusal 503 if the entry is not on disk: nothing is sent then */
 async function noteInJournal(call: AuthorisedRequest): Promise<void> {
-  const { execution, journal, upstream } = call;
-  if (execution === null) return;
-  try {
-    await journal.begin({ executionId: execution.id, upstream, at: new Date().toISOString() });
-  } catch {
-    report(call, failed('not_sent', 'The journal of the gateway could not be written.'));
-    throw unavailable('The journal of the gateway cannot be written, so nothing was sent.');
-  }
+  const { execution, reports, upstream } = call;
+  if (execution !== null && !(await reports.begin(execution.id, upstream))) throw unavailable(JOURNAL_FAILED);
 }
 
 function failureRefusal(call: AuthorisedRequest, { reason, code }: SendFailure): Refusal {

@@ -18,7 +18,6 @@ import { authorise } from './authorisation.js';
 import { type CallerSearch } from './caller.js';
 import { carryOut } from './carry-out.js';
 import { requireAllowed } from './evaluation.js';
-import type { Journal } from './journal.js';
 import type { Caller } from './known-callers.js';
 import { Refusal, unavailable } from './refusal.js';
 import type { Reports } from './reports.js';
@@ -27,7 +26,6 @@ import type { CallerService } from './service-calls.js';
 
 /** What all requests share. */
 export interface CallParts {
-  readonly journal: Journal;
   readonly reports: Reports;
   readonly calls: RunningCalls;
   readonly waits: ApprovalWaits;
@@ -113,7 +111,6 @@ async function run(toRun: ActionToRun): Promise<void> {
         urls: new ResponseUrls(upstream.config.url, target, request.gatewayBase),
         redactor,
       },
-      journal: parts.journal,
       reports: parts.reports,
       stopped,
     });

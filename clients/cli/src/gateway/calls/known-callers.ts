@@ -44,11 +44,7 @@ export class KnownCallers {
     return caller;
   }
 
-  /** Its key may have ended, or its agent is suspended. */
-  forget({ id }: Caller): void {
-    this.callers.delete(id);
-  }
-
+  /** Keys may have ended, or agents are suspended. */
   clear(): void {
     this.callers.clear();
   }

@@ -27,6 +27,8 @@ interface WaitingReport {
   readonly report: Report;
 }
 
+export const JOURNAL_FAILED = 'The journal of the gateway cannot be written, so nothing was sent.';
+
 /** Reports what became of executions, until the service has taken it. What is open in the journal outlives the process. */
 export class Reports {
   private readonly waiting: WaitingReport[] = [];
@@ -54,6 +56,21 @@ export class Reports {
         failureReason: 'The gateway ended after it began to send the request; what came of it is not known.',
       };
       this.add(executionId, report ?? unknown);
+    }
+  }
+
+  /** Puts an execution on disk before it is sent. False, and reported, if that fails: then nothing may be sent. */
+  async begin(executionId: string, upstream: string): Promise<boolean> {
+    try {
+      await this.options.journal.begin({ executionId, upstream, at: new Date().toISOString() });
+      return true;
+    } catch {
+      this.add(executionId, {
+        outcome: 'failed',
+        reason: 'not_sent',
+        failureReason: 'The journal of the gateway could not be written.',
+      });
+      return false;
     }
   }
 

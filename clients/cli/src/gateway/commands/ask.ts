@@ -85,7 +85,7 @@ async function printAnswer(service: URL, { action, resource, parameters, secret 
     return;
   }
   requireUsable(key);
-  const governance = clientOf({ url: service.href.replace(/\/$/, ''), key });
+  const governance = clientOf({ url: service.href, key });
   const { agentId } = await governance.get('/api/v1/me');
   if (agentId === null)
     throw new SettingsError(

@@ -2,14 +2,13 @@ import { canonicalJson, digestOf } from '../../../../typescript/src/canonical-js
 import type { GovernanceClient } from '../../../../typescript/src/index.js';
 import type { CarryOut } from '../../mcp/governed-call.js';
 import { UnknownOutcomeError } from '../../mcp/servers/unknown-outcome.js';
-import type { Journal, Report } from '../calls/journal.js';
-import type { Reports } from '../calls/reports.js';
+import type { Report } from '../calls/journal.js';
+import { JOURNAL_FAILED, type Reports } from '../calls/reports.js';
 
 export interface JournaledCallParts {
   readonly governance: GovernanceClient;
   /** Name of the upstream. */
   readonly upstream: string;
-  readonly journal: Journal;
   readonly reports: Reports;
 }
 
@@ -17,17 +16,12 @@ export interface JournaledCallParts {
 const MAX_REASON = 2_000;
 
 /** Carries out calls of an MCP server: each is in the journal before it is sent, and is reported with the gateway's own key. */
-export function journaledCalls({ governance, upstream, journal, reports }: JournaledCallParts): CarryOut {
+export function journaledCalls({ governance, upstream, reports }: JournaledCallParts): CarryOut {
   return async (execution, run, { signal, stopped }) => {
     // Only reads what a handler of the service, or an equal call, has carried out.
     if (execution.outcome !== 'authorized') return governance.carryOut(execution, run, { signal });
     const report = (outcome: Report): void => reports.add(execution.id, outcome);
-    try {
-      await journal.begin({ executionId: execution.id, upstream, at: new Date().toISOString() });
-    } catch {
-      report(failure('The journal of the gateway could not be written.', 'not_sent'));
-      throw new Error('The journal of the gateway cannot be written, so nothing was sent.');
-    }
+    if (!(await reports.begin(execution.id, upstream))) throw new Error(JOURNAL_FAILED);
     if (signal.aborted || stopped.aborted) {
       const reason = stopped.aborted ? 'stopped' : 'not_sent';
       report(failure('It was given up before it was sent.', reason));

@@ -220,7 +220,7 @@ export class McpHost {
   private async proxy(caller: McpCaller, servers: Servers, ask: AskHeaders): Promise<MakeServer> {
     const { config, service, parts } = this.options;
     const { governance, left } = caller;
-    const { journal, reports, calls, waits } = parts;
+    const { reports, calls, waits } = parts;
     const { agentId } = caller.current.caller;
     try {
       return await proxyOf(servers, {
@@ -240,7 +240,7 @@ export class McpHost {
           during: ({ action, resourceType, resourceId }, run) =>
             calls.during({ ...caller.current, action, resourceType, resourceId }, run),
         },
-        carryOut: journaledCalls({ governance, upstream: config.name, journal, reports }),
+        carryOut: journaledCalls({ governance, upstream: config.name, reports }),
         requestMembers: { via: config.name },
       });
     } catch (error) {

@@ -1,9 +1,10 @@
-import { readFileSync } from 'node:fs';
-import { rootCertificates } from 'node:tls';
+import { ReadableStream } from 'node:stream/web';
 import { Agent, fetch as undiciFetch } from 'undici';
 import type { McpUpstream } from '../file/gateway-config.js';
+import { redactStream } from '../response/redaction-stream.js';
 import type { Redactor } from '../response/redactor.js';
 import type { SecretStore } from '../secrets/secret-store.js';
+import { connectOptions } from '../upstream/upstream-client.js';
 import { UpstreamCredentials } from '../upstream/upstream-credentials.js';
 
 /** Headers of an MCP server that its client reads. */
@@ -27,11 +28,7 @@ export class UpstreamFetch {
     this.agent = new Agent({
       headersTimeout: 0,
       bodyTimeout: MAX_SILENCE_MS,
-      // Certificates are checked, whatever the environment says.
-      connect: {
-        rejectUnauthorized: true,
-        ...(ca !== undefined && { ca: [...rootCertificates, readFileSync(ca, 'utf8')] }),
-      },
+      connect: connectOptions(ca),
     });
   }
 
@@ -74,20 +71,6 @@ function redactedResponse({ status, headers, body }: Response, redactor: Redacto
     return value === null ? [] : [[name, redactor.redactAll(Buffer.from(value, 'latin1')).bytes.toString('latin1')]];
   });
   const isEmpty = body === null || STATUSES_WITHOUT_BODY.has(status);
-  return new Response(isEmpty ? null : body.pipeThrough(redactionOf(redactor)), { status, headers: kept });
-}
-
-function redactionOf(redactor: Redactor): TransformStream<Uint8Array, Uint8Array> {
-  let rest: Buffer = Buffer.alloc(0);
-  return new TransformStream({
-    transform: (chunk, controller) => {
-      const part = redactor.redact(Buffer.concat([rest, chunk]), false);
-      // A copy, so that a few bytes do not keep the whole part in memory.
-      rest = Buffer.from(part.rest);
-      for (const output of part.output) controller.enqueue(output);
-    },
-    flush: (controller) => {
-      for (const output of redactor.redact(rest, true).output) controller.enqueue(output);
-    },
-  });
+  const redacted = isEmpty ? null : ReadableStream.from(redactStream(body, redactor));
+  return new Response(redacted as BodyInit | null, { status, headers: kept });
 }

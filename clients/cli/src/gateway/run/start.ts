@@ -46,11 +46,11 @@ export async function startGateway(readConfig: () => GatewayConfig, key: string)
   const log = new GatewayLog();
   const config = readConfig();
   const journal = await Journal.open(config.journal);
-  const url = config.service.href.replace(/\/$/, '');
+  const url = config.service.href;
   const reports = new Reports({ url, key, journal, log });
   const slots = new RequestSlots();
   const parts = {
-    ...{ journal, reports, slots, log },
+    ...{ reports, slots, log },
     calls: new RunningCalls(),
     callers: new KnownCallers(),
     waits: new ApprovalWaits(MAX_PROMISES),

@@ -15,6 +15,12 @@ const MAX_HEAD_BYTES = 65_536;
 
 const READ_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 
+interface ConnectOptions {
+  readonly timeout: number;
+  readonly rejectUnauthorized: true;
+  readonly ca?: string[];
+}
+
 export interface UpstreamAddress {
   readonly url: URL;
   /** Path of a file with more certificate authorities. */
@@ -42,9 +48,9 @@ export class UpstreamClient {
   /** @throws Error if the file of certificate authorities cannot be read. */
   constructor({ url, ca }: UpstreamAddress) {
     this.basePath = basePathOf(url);
-    const authorities = ca === undefined ? undefined : [...rootCertificates, readFileSync(ca, 'utf8')];
-    this.reads = openPool(url.origin, authorities, READ_IDLE_MS);
-    this.writes = openPool(url.origin, authorities, WRITE_IDLE_MS);
+    const connect = connectOptions(ca);
+    this.reads = openPool(url.origin, connect, READ_IDLE_MS);
+    this.writes = openPool(url.origin, connect, WRITE_IDLE_MS);
   }
 
   /**
@@ -86,7 +92,20 @@ export function basePathOf(url: URL): string {
   return url.pathname.replace(/\/+$/, '');
 }
 
-function openPool(origin: string, authorities: string[] | undefined, maxIdleMs: number): Pool {
+/**
+ * How a connection to an upstream is made. Certificates are checked, whatever the environment says.
+ * @param ca path of a file with more certificate authorities
+ * @throws Error if the file cannot be read
+ */
+export function connectOptions(ca: string | undefined): ConnectOptions {
+  return {
+    timeout: CONNECT_MS,
+    rejectUnauthorized: true,
+    ...(ca !== undefined && { ca: [...rootCertificates, readFileSync(ca, 'utf8')] }),
+  };
+}
+
+function openPool(origin: string, connect: ConnectOptions, maxIdleMs: number): Pool {
   return new Pool(origin, {
     pipelining: 1,
     keepAliveTimeout: maxIdleMs,
@@ -95,12 +114,7 @@ function openPool(origin: string, authorities: string[] | undefined, maxIdleMs: 
     // `send` has its own time, which includes connecting.
     headersTimeout: 0,
     bodyTimeout: MAX_SILENCE_MS,
-    connect: {
-      timeout: CONNECT_MS,
-      // Certificates are checked, whatever the environment says.
-      rejectUnauthorized: true,
-      ...(authorities === undefined ? {} : { ca: authorities }),
-    },
+    connect,
   });
 }
 
