@@ -1,10 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { requireActingAgent, agentLookup } from '../agents/find-agent';
-import { cancelRun, type RunCancellation } from './run-cancellation';
+import { cancelRun, cancelUnlessOver, type RunCancellation } from './run-cancellation';
 import { AGENT, type Agent } from '../agents/agent.entity';
 import { DECISION } from '../decisions/decision.entity';
-import { isApproval, isExpired, rejectionWords } from '../decisions/decision-rules';
-import { cancelDecision, expireDecision } from '../decisions/decision-settlement';
+import { isApproval, rejectionWords } from '../decisions/decision-rules';
 import { countedAgents, type CountedReview, countedReviews } from '../decisions/reviewers';
 import {
   conflict,
@@ -14,13 +13,7 @@ import {
   requirePresent,
   type RejectionWords,
 } from '../../core/errors/domain-error';
-import {
-  cancelApproved,
-  cancelConflict,
-  expireApproval,
-  isApprovalOver,
-  ownExecution,
-} from '../executions/execution-rules';
+import { cancelConflict, expireApproval, isApprovalOver, ownExecution } from '../executions/execution-rules';
 import { type CountedAgent, decidedNote, EXECUTION, type Execution } from '../executions/execution.entity';
 import { ExecutionRunner } from '../executions/execution-runner';
 import { type Caller, SYSTEM_CALLER } from '../../ledger/caller';
@@ -107,9 +100,10 @@ export class ApprovalsService {
       const execution = await ownExecution(transaction, id);
       const obstacle = cancelConflict(execution);
       if (obstacle !== null) throw obstacle;
-      if (execution.outcome === 'pending_approval') return cancelPending(transaction, execution, reason);
-      if (isApprovalOver(execution, transaction.now)) return refuseLate(transaction, execution);
-      return cancelApproved(transaction, execution, reason);
+      const isPending = execution.outcome === 'pending_approval';
+      const decision = isPending ? await decisionOf(transaction, execution) : undefined;
+      if (await cancelUnlessOver(transaction, { execution, decision }, reason)) return ownExecution(transaction, id);
+      return new Refusal(isPending ? conflict(EXPIRED_BEFORE) : lateConflict(execution));
     });
   }
 
@@ -203,26 +197,16 @@ async function requiredAgent(transaction: LedgerTransaction, { id, agentId }: Ex
   return requirePresent(await transaction.find(AGENT, agentId), `agent of the execution ${id}`);
 }
 
-async function cancelPending(
-  transaction: LedgerTransaction,
-  execution: Execution,
-  reason: string | null,
-): Promise<Execution | Refusal> {
-  const decision = await decisionOf(transaction, execution);
-  if (isExpired(decision, transaction.now)) {
-    await expireDecision(transaction, decision);
-    return new Refusal(conflict('The request for approval expired before it was cancelled; that is final.'));
-  }
-  await cancelDecision(transaction, decision, reason);
-  return ownExecution(transaction, execution.id);
-}
+const EXPIRED_BEFORE = 'The request for approval expired before it was cancelled; that is final.';
 
 /** A late request triggers the expiry: it is recorded, and the request is refused. */
 function refuseLate(transaction: LedgerTransaction, execution: Execution): Refusal {
   expireApproval(transaction, execution);
-  return new Refusal(
-    conflict(`The approval of this execution ended at ${String(execution.approvedUntil)}. Ask for the action again.`),
-  );
+  return new Refusal(lateConflict(execution));
+}
+
+function lateConflict({ approvedUntil }: Execution): DomainError {
+  return conflict(`The approval of this execution ended at ${String(approvedUntil)}. Ask for the action again.`);
 }
 
 function recordDenied(

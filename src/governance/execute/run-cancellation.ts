@@ -36,7 +36,10 @@ export async function cancelRun(
   const executions = await boundedExecutions(transaction, ids.slice(0, MOST_CANCELLED));
   const decisions = await decisionsOf(transaction, executions);
   let cancelled = 0;
-  for (const execution of executions) if (await isCancelled(transaction, execution, decisions, reason)) cancelled += 1;
+  for (const execution of executions) {
+    const decision = decisions.get(execution.decisionId ?? '');
+    if (await cancelUnlessOver(transaction, { execution, decision }, reason)) cancelled += 1;
+  }
   return { cancelled, more: executions.length < ids.length };
 }
 
@@ -73,11 +76,16 @@ async function decisionsOf(
   return new Map(decisions.map((decision) => [decision.id, decision]));
 }
 
-/** False if the time of the execution was over, so that it expired. */
-async function isCancelled(
+/** An execution that waits for approval, with its decision, or that is approved. */
+interface OpenExecution {
+  readonly execution: Execution;
+  readonly decision: Decision | undefined;
+}
+
+/** Cancels an execution; false if its time was over, so that it expired. */
+export async function cancelUnlessOver(
   transaction: LedgerTransaction,
-  execution: Execution,
-  decisions: ReadonlyMap<string, Decision>,
+  { execution, decision }: OpenExecution,
   reason: string | null,
 ): Promise<boolean> {
   if (execution.outcome === 'approved') {
@@ -88,14 +96,11 @@ async function isCancelled(
     cancelApproved(transaction, execution, reason);
     return true;
   }
-  const decision = requirePresent(
-    decisions.get(execution.decisionId ?? ''),
-    `decision of the execution ${execution.id}`,
-  );
-  if (isExpired(decision, transaction.now)) {
-    await expireDecision(transaction, decision);
+  const pending = requirePresent(decision, `decision of the execution ${execution.id}`);
+  if (isExpired(pending, transaction.now)) {
+    await expireDecision(transaction, pending);
     return false;
   }
-  await cancelDecision(transaction, decision, reason);
+  await cancelDecision(transaction, pending, reason);
   return true;
 }
