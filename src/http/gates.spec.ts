@@ -15,9 +15,9 @@ function printed(limit: number): string {
 it('are all in docs/operations.md, with their limits', () => {
   const limits = readConfiguration({ API_KEY: 'a-key-of-the-test' });
   const rows = Object.values(GATES).map((row) => {
-    const { label: what, most, mostEach, mostWaiting, longest } = row(limits);
+    const { label, most, mostEach, mostWaiting, longest } = row(limits);
     const wait = longest === Infinity || longest === 0 ? '' : `, ${longest / 1000} s each`;
-    return `| ${what} | ${printed(most)} | ${printed(mostEach)} | ${printed(mostWaiting)}${wait} |`;
+    return `| ${label} | ${printed(most)} | ${printed(mostEach)} | ${printed(mostWaiting)}${wait} |`;
   });
   const table = ['| At a time | All | One client | Waiting, each client |', '|---|---|---|---|', ...rows].join('\n');
   expect(readFileSync(DOCUMENT, 'utf8')).toContain(table);

@@ -67,11 +67,11 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
     this.clock = new LedgerClock(database.dialect.clock, configuration.maxClockStep, this.stops);
     this.memory = new Projections(catalog, database.points, this.headTracker);
     this.connection = new WriterConnection(database, this.headTracker, this.memory, catalog, this.clock);
-    const { connection, memory, headTracker: known, stops } = this;
+    const { connection, memory, headTracker, stops } = this;
     const batches = new Batches(catalog, connection, memory, this.clock);
     const leftovers = new Leftovers(catalog, connection, database);
     this.leftovers = leftovers;
-    this.writer = new Writer(connection, batches, memory, leftovers, known, stops);
+    this.writer = new Writer(connection, batches, memory, leftovers, headTracker, stops);
   }
 
   async onModuleInit(): Promise<void> {

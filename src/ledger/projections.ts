@@ -72,10 +72,10 @@ export class RowProjection<Row extends GovernedRow> {
     const ids = new Set(entries.filter(({ action }) => actions.includes(action)).map(({ subjectId }) => subjectId));
     if (ids.size === 0) return undefined;
     const written = Array.from(ids).flatMap((id) => rows.get(id)?.row ?? []) as unknown as Row[];
-    const { appliedSequence: upTo } = this;
+    const { appliedSequence } = this;
     return () =>
       this.order.run('', async () => {
-        if (this.appliedSequence === upTo) await keep(written);
+        if (this.appliedSequence === appliedSequence) await keep(written);
       });
   }
 
@@ -174,7 +174,7 @@ export class Projections {
   async stop(): Promise<void> {
     await this.polls.stop();
     await this.heads.ended();
-    await Promise.all(this.all.map(({ ready: kept }) => kept));
+    await Promise.all(this.all.map(({ ready }) => ready));
   }
 
   /** Each at its own pace: what takes one long does not hold up the others, such as revoked keys. */

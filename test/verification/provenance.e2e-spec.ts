@@ -60,8 +60,8 @@ describe('Provenance', () => {
   });
 
   it('can be recomputed by anyone from GETs alone, for every kind of record', async () => {
-    const { proofs, faults: found } = await recomputeChain(app);
-    expect(found).toEqual([]);
+    const { proofs, faults } = await recomputeChain(app);
+    expect(faults).toEqual([]);
     expect(proofs).toHaveLength(entries.length);
     expect([...new Set(proofs.map(({ subjectType }) => subjectType))].sort()).toEqual([
       ...['agent', 'api_key', 'claim', 'decision', 'entity', 'execution', 'policy', 'stop', 'webhook'],

@@ -82,7 +82,7 @@ async function perform(gate: Gate, model: Model, action: Step): Promise<void> {
       entered.isRefused = entered.pass === null;
     } else {
       const signal = entered.signal.signal;
-      gate.enter(who, { weight: action.weight, signal: signal }).then(
+      gate.enter(who, { weight: action.weight, signal }).then(
         (pass) => {
           entered.pass = pass;
           if (model.queue.includes(entered)) model.toEnd(entered);

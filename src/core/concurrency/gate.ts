@@ -70,11 +70,11 @@ export class Gate {
 
   /**
    * Resolves when it is the client's turn.
-   * @throws UNAVAILABLE when too many wait, or it has waited too long; the reason of `leaving`.
+   * @throws UNAVAILABLE when too many wait, or it has waited too long; the reason of `signal`.
    */
-  async enter(who: string, { weight = 1, signal: leaving }: Entering = {}): Promise<Pass> {
-    leaving?.throwIfAborted();
-    return this.tryEnter(who, weight) ?? this.turn(who, Math.min(weight, this.settings.mostEach), leaving);
+  async enter(who: string, { weight = 1, signal }: Entering = {}): Promise<Pass> {
+    signal?.throwIfAborted();
+    return this.tryEnter(who, weight) ?? this.turn(who, Math.min(weight, this.settings.mostEach), signal);
   }
 
   /** Does work inside. */
@@ -88,9 +88,9 @@ export class Gate {
   }
 
   private turn(who: string, weight: number, signal: AbortSignal | undefined): Promise<Pass> {
-    const { label: what, mostWaiting, longest } = this.settings;
+    const { label, mostWaiting, longest } = this.settings;
     const queue = this.queues.get(who) ?? new Set<Waiting>();
-    if (queue.size >= mostWaiting) throw unavailable(`Too many ${what} at a time.`, RETRY_AFTER);
+    if (queue.size >= mostWaiting) throw unavailable(`Too many ${label} at a time.`, RETRY_AFTER);
     return new Promise((resolve, reject) => {
       const end = (): void => {
         clearTimeout(timer);
@@ -104,7 +104,7 @@ export class Gate {
         this.admitWaiting();
       };
       const onAbort = (): void => refuse(signal?.reason as Error);
-      const onLate = (): void => refuse(unavailable(`Too many ${what} at a time: others take long.`, RETRY_AFTER));
+      const onLate = (): void => refuse(unavailable(`Too many ${label} at a time: others take long.`, RETRY_AFTER));
       const timer = longest === Infinity ? undefined : setTimeout(onLate, longest).unref();
       const admit = (pass: Pass): void => {
         end();

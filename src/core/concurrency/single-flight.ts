@@ -21,12 +21,12 @@ export class SingleFlight<Wish, Result> {
 
   constructor(private readonly work: (run: Run<Wish>) => Promise<Result>) {}
 
-  /** @throws the reason of `leaving`. */
-  async call({ wishes = [], signal: leaving }: CallOptions<Wish> = {}): Promise<Result> {
-    leaving?.throwIfAborted();
+  /** @throws the reason of `signal`. */
+  async call({ wishes = [], signal }: CallOptions<Wish> = {}): Promise<Result> {
+    signal?.throwIfAborted();
     const run = this.waiting ?? this.added();
     for (const wish of wishes) run.wishes.add(wish);
-    const result = run.join(leaving);
+    const result = run.join(signal);
     this.beginNext();
     return result;
   }

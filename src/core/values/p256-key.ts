@@ -34,7 +34,7 @@ export function p256Key(secret: Buffer): P256Key | undefined {
   const [x, y] = [point.subarray(0, COORDINATE_BYTES), point.subarray(COORDINATE_BYTES)];
   const jwk = listedKey(x.toString('base64url'), y.toString('base64url'));
   const key = { ...jwk, d: secret.toString('base64url') };
-  return { privateKey: createPrivateKey({ key, format: 'jwk' }), jwk: jwk };
+  return { privateKey: createPrivateKey({ key, format: 'jwk' }), jwk };
 }
 
 /** Reads `<x>.<y>`, the coordinates as a key set has them; undefined if the text is not a point of the curve. */

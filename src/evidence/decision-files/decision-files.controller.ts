@@ -37,7 +37,7 @@ export class DecisionFilesController {
     @Param('id') id: string,
     @Res({ passthrough: true }) response: Response,
   ): Promise<StreamableFile> {
-    const stream = await this.files.open(id, { address, signal: signal });
+    const stream = await this.files.open(id, { address, signal });
     const disposition = `attachment; filename="${id}.evidence.json"`;
     return streamedFile(stream, response, { type: 'application/json', disposition });
   }

@@ -157,7 +157,7 @@ export class DecisionFiles {
     for (let more = true; more;) {
       const page = await this.entries.page({
         ...pageAfter(entries.at(-1)?.sequence ?? 0, conditions),
-        signal: signal,
+        signal,
       });
       entries.push(...page.rows);
       ({ more } = page);

@@ -39,10 +39,10 @@ const REPORTER_ACTIONS = ['stop.*', 'agent.suspended', 'api_key.revoked', 'api_k
  * @throws PERMISSION_DENIED for an action beyond those of its scope.
  */
 export function followedActions(
-  { effectiveScopes: grants }: Pick<Caller, 'effectiveScopes'>,
+  { effectiveScopes }: Pick<Caller, 'effectiveScopes'>,
   requested: readonly string[] | undefined,
 ): readonly string[] | undefined {
-  if (grants.has('audit')) return requested;
+  if (effectiveScopes.has('audit')) return requested;
   const isFollowed = (action: string): boolean => REPORTER_ACTIONS.some((pattern) => matchesAction(pattern, action));
   if (requested !== undefined && !requested.every(isFollowed)) throw scopeMissing(['audit']);
   return requested ?? REPORTER_ACTIONS;

@@ -77,7 +77,7 @@ export class ProvenanceController {
     const chain = await this.verifier.verify({
       from,
       sizes: checkpoint === null ? [] : [checkpoint.size],
-      signal: signal,
+      signal,
     });
     return VerificationResponse.from(
       chain,
@@ -102,7 +102,7 @@ export class ProvenanceController {
     @ClientSignal() signal: AbortSignal,
     @Res({ passthrough: true }) response: Response,
   ): Promise<StreamableFile> {
-    const { head, stream } = await this.exports.open(after, { address, signal: signal });
+    const { head, stream } = await this.exports.open(after, { address, signal });
     response.setHeader('X-Head-Sequence', head.sequence);
     response.setHeader('X-Head-Hash', head.hash);
     return streamedFile(stream, response, { type: NDJSON });

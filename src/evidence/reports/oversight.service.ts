@@ -39,7 +39,7 @@ export class OversightService {
 
   /**
    * @throws VALIDATION_ERROR when the period has too many buckets; UNAVAILABLE when too many other reports of the
-   * caller wait; the reason of `leaving`.
+   * caller wait; the reason of `signal`.
    */
   async report(caller: Caller, query: OversightQuery, signal: AbortSignal): Promise<OversightResponse> {
     const { bucket = 'day' } = query;
@@ -54,7 +54,7 @@ export class OversightService {
     }
     const counted = await this.gates
       .of('reports')
-      .run(callerKey(caller), () => this.counted(period, now, signal), { signal: signal });
+      .run(callerKey(caller), () => this.counted(period, now, signal), { signal });
     const found = await summed(counted, period, bucket);
     return reported(period, found, {
       names: await this.namesOf(agentsNamed(found)),

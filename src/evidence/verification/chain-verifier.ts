@@ -58,11 +58,11 @@ export class ChainVerifier implements OnModuleDestroy {
   ) {}
 
   /** @throws UNAVAILABLE when runs from too many other sequences are waiting, or the service stops. */
-  async verify({ from = BEGINNING, sizes = [], signal: leaving }: VerificationOptions = {}): Promise<TimedVerdict> {
+  async verify({ from = BEGINNING, sizes = [], signal }: VerificationOptions = {}): Promise<TimedVerdict> {
     const runs = this.runs.get(from) ?? this.runsFrom(from);
     this.runs.set(from, runs);
     try {
-      return await runs.call({ wishes: sizes, signal: leaving });
+      return await runs.call({ wishes: sizes, signal });
     } finally {
       void runs.ended().then(() => this.runs.get(from)?.isIdle === true && this.runs.delete(from));
     }

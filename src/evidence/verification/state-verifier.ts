@@ -58,7 +58,7 @@ export class StateVerifier implements OnModuleDestroy {
 
   /** @param signal aborted when the caller leaves; a run that nobody waits for ends. */
   verify(signal: AbortSignal): Promise<TimedStateVerdict> {
-    return this.runs.call({ signal: signal });
+    return this.runs.call({ signal });
   }
 
   /** A run ends at its next chunk, before the database is closed. */

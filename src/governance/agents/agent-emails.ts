@@ -67,8 +67,8 @@ function changeOf(agentId: string, email: string | null, head: number): SqlState
   return { sql: SET, parameters: [agentId, email, head, newEpoch()] };
 }
 
-function mayKnow({ agentId, effectiveScopes: grants }: Caller, id: string | undefined): boolean {
-  return agentId === id || grants.has('admin');
+function mayKnow({ agentId, effectiveScopes }: Caller, id: string | undefined): boolean {
+  return agentId === id || effectiveScopes.has('admin');
 }
 
 /**

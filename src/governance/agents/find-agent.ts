@@ -115,11 +115,11 @@ export function requireActsAs({ agentId }: Pick<Caller, 'agentId'>, id: string |
  * @throws NOT_FOUND; what `requireMay` throws, also for an unknown agent if the caller may not see which exist.
  */
 export function agentFor(
-  { effectiveScopes: grants }: Pick<Caller, 'effectiveScopes'>,
+  { effectiveScopes }: Pick<Caller, 'effectiveScopes'>,
   agent: Agent | undefined,
   requireMay: (id: string | undefined) => void,
 ): Agent {
-  if (agent !== undefined || !grants.has('read')) requireMay(agent?.id);
+  if (agent !== undefined || !effectiveScopes.has('read')) requireMay(agent?.id);
   return requireFound(agent, 'agent');
 }
 
@@ -151,11 +151,8 @@ export function requireMayChange(caller: Caller, { id, kind }: Pick<Agent, 'id' 
  * Only admins may create people, who review: otherwise a caller that manages agents could create its own reviewer.
  * @throws PERMISSION_DENIED
  */
-export function requireMayKeep(
-  { effectiveScopes: grants }: Pick<Caller, 'effectiveScopes'>,
-  kind: Agent['kind'],
-): void {
-  if (kind === 'human' && !grants.has('admin')) throw scopeMissing(['admin']);
+export function requireMayKeep({ effectiveScopes }: Pick<Caller, 'effectiveScopes'>, kind: Agent['kind']): void {
+  if (kind === 'human' && !effectiveScopes.has('admin')) throw scopeMissing(['admin']);
 }
 
 const MOST_DAYS = 30;

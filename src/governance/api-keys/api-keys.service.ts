@@ -95,7 +95,7 @@ export class ActiveKeys extends IssuedKeys implements OnModuleInit {
     await this.ledger.catchUp(this.rows);
     const identities = [...this.active.values()].map(({ identity }) => identity);
     return identities.some(
-      ({ agentId, effectiveScopes: grants }) => agentId !== null && scopes.every((scope) => grants.has(scope)),
+      ({ agentId, effectiveScopes }) => agentId !== null && scopes.every((scope) => effectiveScopes.has(scope)),
     );
   }
 

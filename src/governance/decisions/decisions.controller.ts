@@ -94,7 +94,7 @@ export class DecisionsController {
   ): Promise<DecisionResponse> {
     const read = (): Promise<Decision> => this.decisions.get(caller, id, asOf);
     return DecisionResponse.from(
-      await this.waits.waitForChange({ id, caller, seconds, signal: signal, read, isOpen: isDecisionOpen }),
+      await this.waits.waitForChange({ id, caller, seconds, signal, read, isOpen: isDecisionOpen }),
     );
   }
 

@@ -80,8 +80,8 @@ export class ResumeRequest {
 }
 
 /** The execution, if the caller may see it: a key with the scope `report` sees those with `via`. */
-function reportable({ effectiveScopes: grants }: Caller, execution: Execution | undefined): Execution | undefined {
-  return grants.has('report') && execution?.via === null ? undefined : execution;
+function reportable({ effectiveScopes }: Caller, execution: Execution | undefined): Execution | undefined {
+  return effectiveScopes.has('report') && execution?.via === null ? undefined : execution;
 }
 
 /**
@@ -198,7 +198,7 @@ export class ApprovalsController {
       requireFound(reportable(caller, await this.history.find(EXECUTION, id, asOf, caller)), 'execution');
     // Waiting makes sense where the next outcome depends on something other than the caller.
     const isOpen = ({ outcome }: Execution): boolean => outcome === 'pending_approval' || outcome === 'running';
-    const execution = await this.waits.waitForChange({ id, caller, seconds, signal: signal, read, isOpen });
+    const execution = await this.waits.waitForChange({ id, caller, seconds, signal, read, isOpen });
     return { ...ExecutionResponse.from(execution), rejection: await this.approvals.rejectionOf(execution) };
   }
 

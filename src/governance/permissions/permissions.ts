@@ -122,14 +122,14 @@ export function checkPermission(
 /** While an agent is observed, it may do what no policy decides. */
 function observed(agent: Agent, answer: PermissionResult, at: string): PermissionResult {
   if (answer.reason !== 'no_policy_allows' || !isObserved(agent, at)) return answer;
-  const { consultedFacts: looked, zones } = answer;
+  const { consultedFacts, zones } = answer;
   return {
     effect: 'allow',
     reason: null,
     policies: [],
     requirement: null,
     observed: true,
-    consultedFacts: looked,
+    consultedFacts,
     zones,
   };
 }
@@ -139,15 +139,7 @@ function refused(reason: PermissionReason): PermissionResult {
 }
 
 function answerOfPolicies(principal: Principal | null, { evaluate, defaultEffect }: DecidingRules): PermissionResult {
-  const {
-    effect: verdict,
-    policies,
-    requirement,
-    limitUses: used,
-    reachedLimits: limited,
-    consultedFacts: looked,
-    zones,
-  } = evaluate();
+  const { effect: verdict, policies, requirement, limitUses, reachedLimits, consultedFacts, zones } = evaluate();
   const answer = (effect: PolicyEffect, reason: PermissionReason | null): PermissionResult => {
     const asked =
       effect === 'require_approval' && requirement ? requirementFor(requirement, principal?.person?.id ?? null) : null;
@@ -156,13 +148,13 @@ function answerOfPolicies(principal: Principal | null, { evaluate, defaultEffect
       reason,
       policies,
       requirement: asked,
-      limitUses: used,
-      reachedLimits: limited,
-      consultedFacts: looked,
+      limitUses,
+      reachedLimits,
+      consultedFacts,
       zones,
     };
   };
-  if (verdict === null && limited !== undefined) return answer('deny', 'limit_reached');
+  if (verdict === null && reachedLimits !== undefined) return answer('deny', 'limit_reached');
   if (verdict === null) return answer(defaultEffect, defaultEffect === 'allow' ? null : 'no_policy_allows');
   if (verdict === 'allow') return answer(verdict, null);
   if (verdict === 'deny') return answer(verdict, 'policy_denied');
@@ -175,7 +167,7 @@ function answerOfPolicies(principal: Principal | null, { evaluate, defaultEffect
  * @param otherwise the policies that would allow it if their conditions held, or on behalf of a principal; null if one allows it.
  */
 export function refusalOf(
-  { reason, policies, stopId, refused, reachedLimits: limited = [] }: PermissionResult,
+  { reason, policies, stopId, refused, reachedLimits = [] }: PermissionResult,
   agent: Agent,
   requested: RequestedAction,
   principal: Principal | null,
@@ -209,7 +201,7 @@ export function refusalOf(
           'approvers and 200 approvals.',
       );
     case 'limit_reached':
-      return permissionDenied('limit_reached', `${reachedTexts(limited)} No other policy allows this.`);
+      return permissionDenied('limit_reached', `${reachedTexts(reachedLimits)} No other policy allows this.`);
     case 'extension_refused':
       return permissionDenied(
         'extension_refused',
@@ -329,9 +321,9 @@ export class Permissions {
       policies,
       stopId,
       observed,
-      limitUses: used = [],
-      reachedLimits: limited = [],
-      consultedFacts: looked = [],
+      limitUses = [],
+      reachedLimits = [],
+      consultedFacts = [],
       zones,
     } = answer;
     const otherwise = answer.reason === 'no_policy_allows' ? inForce.allowingOtherwise(question) : null;
@@ -344,12 +336,12 @@ export class Permissions {
       ...(principalRevision !== undefined && { principalRevision }),
       ...(stopId !== undefined && { stopId }),
       ...(observed && { observed }),
-      ...(used.length > 0 && { used: used.map(recordedUse) }),
-      ...(limited.length > 0 && { limited: limited.map(recordedUse) }),
-      ...factDetails(looked, facts),
+      ...(limitUses.length > 0 && { used: limitUses.map(recordedUse) }),
+      ...(reachedLimits.length > 0 && { limited: reachedLimits.map(recordedUse) }),
+      ...factDetails(consultedFacts, facts),
       ...(zones !== undefined && { zones }),
     };
-    return { refusal, requirement, policies, basis, used };
+    return { refusal, requirement, policies, basis, used: limitUses };
   }
 
   /** Whether a stop covers what an agent asks for. */

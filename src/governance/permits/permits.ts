@@ -123,8 +123,8 @@ function isPermitted({ outcome, observed }: Authorised): boolean {
 const sign = promisify(signData);
 
 /** A JWT with these claims, signed by ES256: RFC 7515 and RFC 7518. */
-async function signedPermit({ privateKey, jwk: listed }: P256Key, claims: JsonObject): Promise<string> {
-  const signed = [{ alg: 'ES256', typ: 'JWT', kid: listed.kid }, claims].map(encoded).join('.');
+async function signedPermit({ privateKey, jwk }: P256Key, claims: JsonObject): Promise<string> {
+  const signed = [{ alg: 'ES256', typ: 'JWT', kid: jwk.kid }, claims].map(encoded).join('.');
   const signature = await sign('sha256', Buffer.from(signed), { key: privateKey, dsaEncoding: 'ieee-p1363' });
   return `${signed}.${signature.toString('base64url')}`;
 }

@@ -73,7 +73,7 @@ export class PastPolicies {
    * Lets the work use the policies that were in force after the entry with the sequence. One set at a time: each takes as
    * much memory as the policies now in force.
    * @param signal aborted when nobody waits for the result any more.
-   * @throws UNAVAILABLE when too many uses wait, or this one has waited too long; the reason of `leaving`.
+   * @throws UNAVAILABLE when too many uses wait, or this one has waited too long; the reason of `signal`.
    */
   inForceAfter<Result>(
     caller: Caller,
@@ -89,7 +89,7 @@ export class PastPolicies {
       }
       return work(await PolicyEvaluator.build(inForce));
     };
-    return this.gates.of('pastQuestions').run(callerKey(caller), answered, { signal: signal });
+    return this.gates.of('pastQuestions').run(callerKey(caller), answered, { signal });
   }
 
   private async *allAfter(sequence: number): AsyncGenerator<Policy> {
@@ -99,7 +99,7 @@ export class PastPolicies {
 
   /**
    * The rules, and the contents of their policies.
-   * @throws Error when the ledger leads to other rules than the entries name; the reason of `leaving`.
+   * @throws Error when the ledger leads to other rules than the entries name; the reason of `signal`.
    */
   async rules(named: readonly NamedRules[], signal: AbortSignal): Promise<PastRuleSets> {
     const inForce = new Map<string, { readonly hash: string }>();

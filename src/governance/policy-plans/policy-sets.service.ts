@@ -56,19 +56,19 @@ export class PolicySetsService {
    * Computes what a set would change, and writes nothing.
    * @throws VALIDATION_ERROR when a version exists with other content, or a test names an agent that does not exist;
    * PERMISSION_DENIED when the caller may only ask tests for its own agent; CONFLICT when the set is larger than
-   * the limits; UNAVAILABLE when another plan, or replay, of the caller is already waiting; the reason of `leaving`.
+   * the limits; UNAVAILABLE when another plan, or replay, of the caller is already waiting; the reason of `signal`.
    * @param signal aborted when nobody waits for the plan any more.
    */
   async plan(caller: Caller, request: PlanPoliciesRequest, signal: AbortSignal): Promise<PolicyPlanResponse> {
     // Entered before anything is read: many large plans would read and hold a lot.
     const compared = (): ReturnType<typeof this.compared> => this.compared(caller, request, signal);
-    const { planned, answer } = await this.gates.of('plans').run(callerKey(caller), compared, { signal: signal });
+    const { planned, answer } = await this.gates.of('plans').run(callerKey(caller), compared, { signal });
     const { replay } = request;
     if (replay === undefined) return answer;
     // Plans without replay do not wait for it.
     const replayed = (): Promise<PolicyReplayResponse> =>
       this.replays.run(caller, replayPeriod(replay), planned, signal);
-    return { ...answer, replay: await this.gates.of('replays').run(callerKey(caller), replayed, { signal: signal }) };
+    return { ...answer, replay: await this.gates.of('replays').run(callerKey(caller), replayed, { signal }) };
   }
 
   /**
@@ -94,7 +94,7 @@ export class PolicySetsService {
     await this.activePolicies.catchUp();
     // The command refuses another base, or repeats its answer to the same Idempotency-Key: neither takes long.
     if (!this.isInForce(base)) return applied();
-    return this.gates.of('applications').run(callerKey(caller), applied, { signal: signal });
+    return this.gates.of('applications').run(callerKey(caller), applied, { signal });
   }
 
   private async contentsOf(policies: readonly CreatePolicyRequest[]): Promise<PolicyContent[]> {

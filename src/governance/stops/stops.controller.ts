@@ -85,14 +85,14 @@ export class StopsController {
       // If the active stops are the same as before, there is nothing new to read.
       if (active === readOf) return undefined;
       // A request that waits holds up no list: it takes a place among those being read for each reading.
-      const newest = await this.gates.of('lists').run(client, page, { signal: signal });
+      const newest = await this.gates.of('lists').run(client, page, { signal });
       const { data, total } = newest;
       // Without the cursor, which differs each time.
       [tag, readOf] = [entityTagOf({ data, total }), active];
       return isCurrentCopy(copies, tag) ? undefined : newest;
     };
     const isOpen = (answer: StopList | undefined): boolean => answer === undefined;
-    const answer = await this.waits.waitForChange({ caller, seconds, signal: signal, read, isOpen });
+    const answer = await this.waits.waitForChange({ caller, seconds, signal, read, isOpen });
     response.setHeader('ETag', tag);
     if (answer === undefined) response.status(304);
     return answer;

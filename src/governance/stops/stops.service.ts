@@ -88,8 +88,8 @@ export class StopsService {
   }
 
   /** The caller's agent if it sees only what may concern it; null if it sees all. */
-  private async limitedViewer({ agentId, effectiveScopes: grants }: Caller): Promise<StoppableSubject | null> {
-    if (agentId === null || grants.has('read') || grants.has('review')) return null;
+  private async limitedViewer({ agentId, effectiveScopes }: Caller): Promise<StoppableSubject | null> {
+    if (agentId === null || effectiveScopes.has('read') || effectiveScopes.has('review')) return null;
     const agent = await this.records.find(AGENT, agentId, SYSTEM_CALLER);
     return { agentId, roles: agent?.roles ?? [] };
   }
@@ -120,8 +120,8 @@ function makerOf({ agentId, actor }: Caller): string {
 export class StoppingCallers implements AdmissionRule {
   constructor(private readonly records: RecordReader) {}
 
-  async refusalOf({ effectiveScopes: grants, agentId }: Caller): Promise<DomainError | null> {
-    if (grants.has('admin')) return null;
+  async refusalOf({ effectiveScopes, agentId }: Caller): Promise<DomainError | null> {
+    if (effectiveScopes.has('admin')) return null;
     const agent = agentId === null ? undefined : await this.records.find(AGENT, agentId, SYSTEM_CALLER);
     return agent?.kind === 'human' ? null : scopeMissing(['admin']);
   }

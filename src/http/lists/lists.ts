@@ -49,7 +49,7 @@ export class Lists {
       cursor === undefined
         ? { list: name, filters, order: order ?? defaults.order, position: null, total: null, totalOf: null }
         : await this.continued(name, cursor, { offset, order, ...filters });
-    return new OpenList(this.seals, start, { limit, offset: offset ?? 0, signal: signal });
+    return new OpenList(this.seals, start, { limit, offset: offset ?? 0, signal });
   }
 
   private async continued(name: string, cursor: string, others: object): Promise<ListPlace> {

@@ -30,16 +30,16 @@ export class StreamedAnswers {
    * @throws UNAVAILABLE when too many streams, or too many of one client, are running.
    */
   async open<Opened extends { readonly stream: Readable }>(
-    { address, signal: leaving }: Receiver,
+    { address, signal }: Receiver,
     prepare: () => Promise<Opened>,
   ): Promise<Opened> {
     const pass = await this.gates.of('exports').enter(countedClient(address ?? ''));
     try {
       const opened = await prepare();
       // Nobody listens to the stream yet: if the signal is already aborted, the stream's error would end the process.
-      if (leaving.aborted || this.shutdown.isClosed)
+      if (signal.aborted || this.shutdown.isClosed)
         throw unavailable('The service is stopping, or the client has left.');
-      for (const signal of [leaving, this.shutdown.signal]) addAbortSignal(signal, opened.stream);
+      for (const end of [signal, this.shutdown.signal]) addAbortSignal(end, opened.stream);
       // It closes when everything has been sent, when it fails, and when the client leaves or the service stops.
       opened.stream.once('close', () => pass.leave());
       return opened;

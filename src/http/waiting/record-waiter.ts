@@ -59,14 +59,14 @@ export class RecordWaiter {
    * @throws UNAUTHORIZED or PERMISSION_DENIED when the caller's key or token ends meanwhile, or its agent is suspended.
    */
   async waitForChange<Row>(wait: Wait<Row>): Promise<Row> {
-    const { caller, seconds, signal: leaving, read, isOpen } = wait;
+    const { caller, seconds, signal, read, isOpen } = wait;
     const { sequence } = this.ledger.head;
     const row = await read();
     if (seconds === undefined || !isOpen(row)) return row;
     const pass = this.gates.of('waits').tryEnter(callerKey(caller));
     if (pass === null) return row;
     try {
-      const settled = await this.changed({ row, sequence }, wait, seconds, [leaving, this.gate.signal]);
+      const settled = await this.changed({ row, sequence }, wait, seconds, [signal, this.gate.signal]);
       const end = staleCallerError(caller);
       if (end !== null) throw end;
       return settled;
@@ -80,9 +80,9 @@ export class RecordWaiter {
    * against the limit.
    */
   async settled<Row>(settlement: Settlement<Row>): Promise<Row> {
-    const { seconds, signal: leaving, read } = settlement;
+    const { seconds, signal, read } = settlement;
     const { sequence } = this.ledger.head;
-    return this.changed({ row: await read(), sequence }, settlement, seconds, [leaving]);
+    return this.changed({ row: await read(), sequence }, settlement, seconds, [signal]);
   }
 
   /**

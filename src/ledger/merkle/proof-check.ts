@@ -20,8 +20,8 @@ export function isConsistent(earlier: TreeHead, later: TreeHead, hashes: readonl
   if (![earlier.size, later.size].every(Number.isSafeInteger) || earlier.size < 1 || earlier.size > later.size)
     return false;
   if (earlier.size === later.size) return hashes.length === 0 && earlier.rootHash === later.rootHash;
-  const { leaf: reached, passed } = descent(earlier.size - 1, later.size, ({ end }) => end === earlier.size);
-  const { begin } = reached;
+  const { leaf, passed } = descent(earlier.size - 1, later.size, ({ end }) => end === earlier.size);
+  const { begin } = leaf;
   const [first = '', ...others] = begin === 0 ? [earlier.rootHash, ...hashes] : hashes;
   // Only what is to the left of the last subtree of the earlier tree is part of that.
   const isLeft = (_unused: unknown, index: number): boolean => (passed[index]?.begin ?? begin) < begin;

@@ -21,9 +21,9 @@ export function inclusionRanges(index: number, size: number): LeafRange[] {
  */
 export function consistencyRanges(from: number, to: number): LeafRange[] {
   if (from === 0) return [];
-  const { leaf: reached, passed } = descent(from - 1, to, ({ end }) => end === from);
+  const { leaf, passed } = descent(from - 1, to, ({ end }) => end === from);
   // Whoever checks the proof knows the root of the earlier tree.
-  return reached.begin > 0 ? [reached, ...passed] : passed;
+  return leaf.begin > 0 ? [leaf, ...passed] : passed;
 }
 
 /** The way from the root towards a leaf, until a subtree is reached: the subtrees that it passes by, the last one first. */
@@ -42,7 +42,7 @@ export function descent(
     passed.unshift(index < middle ? right : left);
     leaf = index < middle ? left : right;
   }
-  return { leaf: leaf, passed };
+  return { leaf, passed };
 }
 
 /** The largest power of two that is less than the number, which is at least 2. */

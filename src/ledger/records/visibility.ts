@@ -13,8 +13,8 @@ export function onlyAgentSeen({ subjectType, visibility }: AnyRecordKind, viewer
   if (visibility === undefined) return null;
   // Records that not everybody may see must not be read without a viewer.
   if (viewer === undefined) throw new Error(`A ${subjectType} was read without a viewer.`);
-  const { agentId, effectiveScopes: grants } = viewer;
-  return visibility.allWith.some((scope) => grants.has(scope)) ? null : agentId;
+  const { agentId, effectiveScopes } = viewer;
+  return visibility.allWith.some((scope) => effectiveScopes.has(scope)) ? null : agentId;
 }
 
 /** The conditions that a record must meet for the viewer to see it. */

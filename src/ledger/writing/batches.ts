@@ -71,13 +71,13 @@ export class Batches {
   /** Writes everything still pending. The proof is null when there is nothing to commit. */
   private async finish(batch: Batch): Promise<CommitProof | null> {
     const { hasEntries, sideWrites, position } = batch;
-    const { idempotency: kept } = batch.reads;
-    if (!hasEntries && kept.added.size === 0 && sideWrites.length === 0) return null;
-    const proof = hasEntries ? proofOf(position) : kept.proof(position.timestamp);
+    const { idempotency } = batch.reads;
+    if (!hasEntries && idempotency.added.size === 0 && sideWrites.length === 0) return null;
+    const proof = hasEntries ? proofOf(position) : idempotency.proof(position.timestamp);
     const now = performance.now();
     const isTidying = now - this.tidiedAt > TIDYING_INTERVAL;
     if (isTidying) this.tidiedAt = now;
-    await batch.finish(isTidying || kept.added.size > 0 ? kept.changes(position.timestamp) : []);
+    await batch.finish(isTidying || idempotency.added.size > 0 ? idempotency.changes(position.timestamp) : []);
     return proof;
   }
 

@@ -223,11 +223,11 @@ export class CommandDraft implements LedgerTransaction {
   }
 
   async readSums(keys: readonly SumKey[]): Promise<readonly (string | undefined)[]> {
-    const { rowQueries: askedRows, reads, storedSums: keptSums } = this.batch;
+    const { rowQueries, reads, storedSums } = this.batch;
     const queries = keys.map((key) => sumAsked(reads.catalog.dialect, key));
-    const rows = await this.reading(() => askedRows.read<StoredSum>(queries));
+    const rows = await this.reading(() => rowQueries.read<StoredSum>(queries));
     return keys.map((key, index) => {
-      const sum = this.pending.storedSums.get(sumName(key)) ?? keptSums.get(sumName(key));
+      const sum = this.pending.storedSums.get(sumName(key)) ?? storedSums.get(sumName(key));
       return (sum ?? rows[index]?.[0])?.value;
     });
   }

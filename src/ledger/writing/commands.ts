@@ -152,11 +152,11 @@ export class Commands {
   private check(): void {
     const { running } = this;
     if (running === null) return;
-    const { draft, began, reject, readCount: seen } = running;
+    const { draft, began, reject, readCount } = running;
     const isOver = performance.now() - began >= LONGEST_COMMAND;
     // A command that compares thousands of records reads and writes nothing for a while, but takes turns.
     running.readCount = draft.steps + TimeSlice.begun;
-    if (!isOver && (draft.isReading || running.readCount > seen)) {
+    if (!isOver && (draft.isReading || running.readCount > readCount)) {
       draft.keepSession();
       this.limit.refresh();
       return;

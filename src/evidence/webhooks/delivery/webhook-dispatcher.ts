@@ -115,7 +115,7 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
 
   /** No delivery begins any more when the service stops. */
   private async refresh(signal: AbortSignal): Promise<void> {
-    if (!this.repeated.isStopping) await this.polls.call({ signal: signal });
+    if (!this.repeated.isStopping) await this.polls.call({ signal });
   }
 
   private async poll(): Promise<void> {

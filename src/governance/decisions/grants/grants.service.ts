@@ -25,8 +25,8 @@ export type UsedGrant = Grant & { readonly used: number };
 /** Agents see their own grants, with whichever scope; others need one to read or to review. */
 @Injectable()
 export class GrantReaders implements AdmissionRule {
-  refusalOf({ agentId, effectiveScopes: grants }: Caller): DomainError | null {
-    const mayRead = agentId !== null || grants.has('read') || grants.has('review');
+  refusalOf({ agentId, effectiveScopes }: Caller): DomainError | null {
+    const mayRead = agentId !== null || effectiveScopes.has('read') || effectiveScopes.has('review');
     return mayRead ? null : scopeMissing(['read', 'review']);
   }
 }
@@ -74,8 +74,8 @@ export class GrantsService {
 
 /** A caller bound to an agent, unless it has `admin`, may only revoke what that agent gave. @throws PERMISSION_DENIED */
 async function requireGiver(transaction: LedgerTransaction, { decisionId }: Grant): Promise<void> {
-  const { agentId, effectiveScopes: grants } = transaction.caller;
-  if (agentId === null || grants.has('admin')) return;
+  const { agentId, effectiveScopes } = transaction.caller;
+  if (agentId === null || effectiveScopes.has('admin')) return;
   const decision = await transaction.find(DECISION, decisionId);
   const givers = decision === undefined ? [] : givingReviews(decision).map(({ approverId }) => approverId);
   if (!givers.includes(agentId))

@@ -133,8 +133,8 @@ export type Inquirer = Vouches & Partial<Pick<Caller, 'agentId' | 'effectiveScop
  * execute demands.
  */
 function vouchesFor(caller: Inquirer, { who, onBehalfOf }: CheckParties, agents: NamedAgents): Vouches {
-  const { agentId, effectiveScopes: grants } = caller;
-  const reviews = grants?.has('review') === true && grants.has('read');
+  const { agentId, effectiveScopes } = caller;
+  const reviews = effectiveScopes?.has('review') === true && effectiveScopes.has('read');
   const isOther = 'agent' in who && agents.get(who.agent)?.id !== agentId;
   return onBehalfOf !== undefined && reviews && isOther ? { principals: 'anybody' } : caller;
 }
@@ -176,9 +176,10 @@ export function requireMayAsk(caller: Caller, everybody: readonly CheckParties[]
 
 /** A caller that is bound to an agent and may not read can only ask for that agent. @throws PERMISSION_DENIED */
 export function requireOwnAgent(caller: Caller, everybody: readonly CheckParties[], agents: NamedAgents): void {
-  const { agentId, effectiveScopes: grants } = caller;
+  const { agentId, effectiveScopes } = caller;
   const isOwn = ({ who }: CheckParties): boolean => 'agent' in who && agents.get(who.agent)?.id === agentId;
-  if (agentId !== null && !grants.has('read') && !everybody.every(isOwn)) throw callerRefused('not_this_agent');
+  if (agentId !== null && !effectiveScopes.has('read') && !everybody.every(isOwn))
+    throw callerRefused('not_this_agent');
 }
 
 const MOST_REQUESTS = 1_000;

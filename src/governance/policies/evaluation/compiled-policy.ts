@@ -159,11 +159,8 @@ function haveCommon(listed: readonly string[], names: ReadonlySet<string>): bool
 }
 
 /** A policy with limits matches only registered agents, and only while no limit is reached. */
-export function mayUse(
-  { reference }: CompiledPolicy,
-  { usesLimits, limitedPolicyIds: reached }: EvaluationContext,
-): boolean {
-  return usesLimits && !reached.has(reference.id);
+export function mayUse({ reference }: CompiledPolicy, { usesLimits, limitedPolicyIds }: EvaluationContext): boolean {
+  return usesLimits && !limitedPolicyIds.has(reference.id);
 }
 
 /** Leaving a parameter out must not evade a rule: only an allow needs its conditions to be known to hold. */
