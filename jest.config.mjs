@@ -61,6 +61,7 @@ const ON_POSTGRES = {
   ],
   database: ['files', 'refused-database', 'replaced-tables', 'schema-version', 'upgrades'],
   decisions: ['decisions', 'decision-expiry'],
+  directory: ['entra', 'roles', 'synchronisation'],
   erasures: ['erasures', 'evidence-slice', 'kept-answers', 'one-statement', 'put-back', 'refused-by-another'],
   events: ['events', 'many-readers'],
   executions: ['evaluate', 'executions', 'policy-set'],
@@ -72,7 +73,7 @@ const ON_POSTGRES = {
     ...['reading-connections', 'retries'],
   ],
   mail: ['mails'],
-  lists: ['large-totals', 'lists'],
+  lists: ['large-totals', 'lists', 'written-lists'],
   openapi: ['any-input'],
   policies: [
     'large-policy-sets',
@@ -88,6 +89,7 @@ const ON_POSTGRES = {
     ...['idempotent-executions', 'statistics'],
   ],
   reports: ['oversight'],
+  secrets: ['secrets', 'secret-key'],
   stops: ['stopped-handlers', 'stops'],
   verification: [
     ...['audit', 'checkpoints', 'decision-files', 'derived-data-chunks', 'kept-checkpoint', 'provenance'],
@@ -101,8 +103,8 @@ const ON_POSTGRES = {
  * takes longer than each.
  */
 const SMALL_ROOMS = {
-  asked: ['decisions', 'events', 'executions', 'process', 'stops'],
-  listed: ['hostile', 'lists', 'mail', 'openapi', 'reports'],
+  asked: ['decisions', 'events', 'executions', 'process', 'secrets', 'stops'],
+  listed: ['directory', 'hostile', 'lists', 'mail', 'openapi', 'reports'],
 };
 
 /** @param {string} folder */
@@ -166,6 +168,9 @@ export default {
   maxWorkers: 4,
   // Each file loads everything anew; a process that has seen many is slow and large, and another takes its place.
   workerIdleMemoryLimit: '900MB',
+  // Milliseconds. By default a process that has not ended after half a second is killed, and said to leak: a busy machine
+  // takes longer to end one that leaks nothing.
+  workerGracefulExitTimeout: 60_000,
   testSequencer: '<rootDir>/scripts/test-order.mjs',
   reporters: ['default', '<rootDir>/scripts/totals-reporter.mjs'],
 };

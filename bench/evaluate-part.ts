@@ -1,7 +1,7 @@
 import { load } from './http/load';
 import { AGENT, EXECUTION, policies } from './ledger/samples';
 import type { Effort } from './support/effort';
-import { applied, NO_POLICIES } from './policies/applied-policies';
+import { applyPolicies, NO_POLICIES } from './policies/applied-policies';
 import { exactMix, type Workload } from './policies/workload';
 import { number, printLine, printRatio } from './support/report';
 import { ServerProcess } from './support/server-process';
@@ -20,8 +20,8 @@ const CONDITIONS_BAR = 0.8;
 const CONDITIONS = [{ parameter: '/copies', op: 'lte', value: 5 }] as const;
 const AGENT_NAME = 'invoice-bot';
 
-/** A question as both list routes are asked it. */
-interface Asked {
+/** A check for both list routes. */
+interface Check {
   readonly agent: string;
   readonly action: string;
   readonly resourceType: string;
@@ -31,7 +31,7 @@ interface Asked {
 interface ListRoute {
   readonly name: string;
   readonly path: string;
-  readonly body: (asked: readonly Asked[]) => object;
+  readonly body: (checks: readonly Check[]) => object;
 }
 
 const LISTS: readonly ListRoute[] = [
@@ -39,8 +39,8 @@ const LISTS: readonly ListRoute[] = [
   {
     name: 'AuthZEN',
     path: '/access/v1/evaluations',
-    body: (asked) => ({
-      evaluations: asked.map(({ agent, action, resourceType, resourceId }) => ({
+    body: (checks) => ({
+      evaluations: checks.map(({ agent, action, resourceType, resourceId }) => ({
         subject: { type: 'agent', id: agent },
         action: { name: action },
         resource: { type: resourceType, id: resourceId },
@@ -58,41 +58,45 @@ export async function benchmarkEvaluation(workplace: Workplace, effort: Effort):
     const title = `${name}: checks/s in lists of ${BATCH}, ${POLICIES} policies / ${FAST}`;
     printRatio(title, ratioOf(checks, checks.map(() => FAST)), 1); // prettier-ignore
   }
-  const executed = await executedPerSecond(workplace, effort);
-  printRatio('executions/s: with conditions / without', ratioOf(executed.with, executed.without), CONDITIONS_BAR);
+  const executionRates = await executedPerSecond(workplace, effort);
+  printRatio(
+    'executions/s: with conditions / without',
+    ratioOf(executionRates.with, executionRates.without),
+    CONDITIONS_BAR,
+  );
 }
 
 /** For each of the routes. */
 async function checksPerSecond(workplace: Workplace, { seconds, rounds }: Effort): Promise<number[][]> {
   const service = await ServerProcess.start(workplace, 'service', 'evaluate');
   const workload = exactMix(POLICIES);
-  await applied(service, workload);
-  await registered(service, workload);
-  const asked = workload.requests.slice(0, BATCH).map(({ subject, action, resourceType, resourceId }) => ({
+  await applyPolicies(service, workload);
+  await registerAgents(service, workload);
+  const checks = workload.requests.slice(0, BATCH).map(({ subject, action, resourceType, resourceId }) => ({
     agent: 'agentName' in subject ? subject.agentName : '',
     action,
     resourceType,
     resourceId,
   }));
-  const measured = LISTS.map(({ name, path, body }) => {
-    const request = { method: 'POST', path, body: JSON.stringify(body(asked)) } as const;
+  const routes = LISTS.map(({ name, path, body }) => {
+    const request = { method: 'POST', path, body: JSON.stringify(body(checks)) } as const;
     return { name, request, rates: [] as number[], processor: [] as number[] };
   });
   // The first round warms up the JIT compiler, and is not counted.
   for (let round = 0; round <= rounds; round += 1) {
-    for (const { request, rates, processor } of measured) {
+    for (const { request, rates, processor } of routes) {
       const { requestsPerSecond, processorMicroseconds } = await load(service, [request], seconds, FEW);
       if (round === 0) continue;
       rates.push(requestsPerSecond * BATCH);
       processor.push(processorMicroseconds / BATCH);
     }
   }
-  for (const { name, processor } of measured)
+  for (const { name, processor } of routes)
     printLine(`${name}: processor time of the service for a check: ${number(median(processor), 1)} µs`);
-  return measured.map(({ rates }) => rates);
+  return routes.map(({ rates }) => rates);
 }
 
-async function registered(service: ServerProcess, { requests }: Workload): Promise<void> {
+async function registerAgents(service: ServerProcess, { requests }: Workload): Promise<void> {
   const capabilities = [...new Set(requests.map(({ action }) => action))];
   const agents = new Map(
     requests.flatMap(({ subject }) => ('agentName' in subject ? [[subject.agentName, subject.roles] as const] : [])),
@@ -102,12 +106,15 @@ async function registered(service: ServerProcess, { requests }: Workload): Promi
   }
 }
 
-type Executed = Record<'with' | 'without', number[]>;
+type ExecutionRates = Record<'with' | 'without', number[]>;
 
-async function executedPerSecond(workplace: Workplace, { seconds, rounds }: Effort): Promise<Executed> {
-  const services = { with: await executing(workplace, 'with'), without: await executing(workplace, 'without') };
+async function executedPerSecond(workplace: Workplace, { seconds, rounds }: Effort): Promise<ExecutionRates> {
+  const services = {
+    with: await startWithConditions(workplace, 'with'),
+    without: await startWithConditions(workplace, 'without'),
+  };
   const path = `/api/v1/agents/${AGENT_NAME}/execute`;
-  const rates: Executed = { with: [], without: [] };
+  const rates: ExecutionRates = { with: [], without: [] };
   for (let round = 0; round <= rounds; round += 1) {
     for (const name of ['with', 'without'] as const) {
       const request = { method: 'POST', path, body: JSON.stringify(EXECUTION) } as const;
@@ -118,7 +125,7 @@ async function executedPerSecond(workplace: Workplace, { seconds, rounds }: Effo
   return rates;
 }
 
-async function executing(workplace: Workplace, conditions: keyof Executed): Promise<ServerProcess> {
+async function startWithConditions(workplace: Workplace, conditions: keyof ExecutionRates): Promise<ServerProcess> {
   const service = await ServerProcess.start(workplace, 'service', `${conditions}-conditions`);
   const bodies = policies(EXECUTED_WITH).map((policy) => ({
     ...policy,

@@ -18,39 +18,39 @@ const ACCOUNT = { predicate: 'account', value: 'DE02', context: { confidence: 0.
 /** Stands for a run in each request. */
 const RUN = '00000000-0000-0000-0000-000000000000';
 
-type Rates = Record<'plain' | 'asking', number[]>;
+type Rates = Record<'plain' | 'withFacts', number[]>;
 
-/** What limits, and conditions on the run and on claims, cost an execution that one of each is about. */
-export async function benchmarkAsking(workplace: Workplace, { seconds, rounds }: Effort): Promise<void> {
+/** Measures what a limit, a condition on the run and one on claims cost an execution. */
+export async function benchmarkFacts(workplace: Workplace, { seconds, rounds }: Effort): Promise<void> {
   const services = {
     plain: await serviceWith(workplace, 'plain', policies(ALL)),
-    asking: await serviceWith(workplace, 'asking', [...policies(ALL - 2 * FOLDERS), ...asking()]),
+    withFacts: await serviceWith(workplace, 'with-facts', [...policies(ALL - 2 * FOLDERS), ...policiesWithFacts()]),
   };
-  const rates: Rates = { plain: [], asking: [] };
+  const rates: Rates = { plain: [], withFacts: [] };
   // The first round warms up the JIT compiler, and is not counted.
   for (let round = 0; round <= rounds; round += 1) {
-    for (const name of ['plain', 'asking'] as const) {
+    for (const name of ['plain', 'withFacts'] as const) {
       const { service, requests } = services[name];
       const { requestsPerSecond } = await load(service, requests, seconds);
       if (round > 0) rates[name].push(requestsPerSecond);
     }
   }
   const title = 'executions/s over HTTP: 1,000 policies, 20 of which ask more / none';
-  printRatio(title, ratioOf(rates.asking, rates.plain), BAR);
+  printRatio(title, ratioOf(rates.withFacts, rates.plain), BAR);
 }
 
-function asking(): CreatePolicyRequest[] {
+function policiesWithFacts(): CreatePolicyRequest[] {
   const base = { version: '1.0', effect: 'allow', subjects: ['role:billing'], actions: ['send-invoice'] } as const;
   return Array.from({ length: FOLDERS }, (_, folder): CreatePolicyRequest[] => {
     const common = { ...base, resources: [`invoices/${folder}/*`], priority: 10 };
     const limits = [{ max: 999_999_999_999, of: '/copies', per: 'day', by: 'agent' } as const];
-    const known = { claim: ACCOUNT.predicate, op: 'supports', parameter: '/account', value: 0.9 } as const;
-    const exported = { earlier: 'export-*', op: 'exists', value: true } as const;
+    const claimCondition = { claim: ACCOUNT.predicate, op: 'supports', parameter: '/account', value: 0.9 } as const;
+    const earlierCondition = { earlier: 'export-*', op: 'exists', value: true } as const;
     return [
       { ...common, name: `limit-${folder}`, limits },
       folder % 2 === 0
-        ? { ...common, name: `claim-${folder}`, conditions: [known] }
-        : { ...common, name: `run-${folder}`, effect: 'deny', priority: 20, conditions: [exported] },
+        ? { ...common, name: `claim-${folder}`, conditions: [claimCondition] }
+        : { ...common, name: `run-${folder}`, effect: 'deny', priority: 20, conditions: [earlierCondition] },
     ];
   }).flat();
 }

@@ -1,4 +1,5 @@
-import { benchmarkAsking } from './execution-facts';
+import { benchmarkFacts } from './execution-facts';
+import { benchmarkTeams } from './execution-teams';
 import { benchmarkForwardAuth } from './forward-auth';
 import type { Effort } from './support/effort';
 import { load } from './http/load';
@@ -15,12 +16,13 @@ const COMMANDS_PER_SECOND = 10_000;
 
 type Rates = Record<(typeof NUMBERS_OF_POLICIES)[number], number[]>;
 
-/** What a thousand policies in force, only one of which decides, cost an execution. */
+/** Measures what a thousand policies in force cost an execution that one of them decides. */
 export async function benchmarkExecution(workplace: Workplace, effort: Effort): Promise<void> {
   printLine();
   report('executions/s over HTTP: 1,000 policies / 1', await overHttp(workplace, effort));
   report('executions/s of the ledger alone: 1,000 policies / 1', await inProcess(workplace, effort));
-  await benchmarkAsking(workplace, effort);
+  await benchmarkFacts(workplace, effort);
+  await benchmarkTeams(workplace, effort);
   await benchmarkForwardAuth(workplace, effort);
 }
 
@@ -36,7 +38,11 @@ async function overHttp(workplace: Workplace, { seconds, rounds }: Effort): Prom
     path: `/api/v1/agents/${AGENT_NAME}/execute`,
     body: JSON.stringify(EXECUTION),
   } as const;
-  return inTurns(rounds, services, async (service) => (await load(service, [request], seconds)).requestsPerSecond);
+  return measureInTurns(
+    rounds,
+    services,
+    async (service) => (await load(service, [request], seconds)).requestsPerSecond,
+  );
 }
 
 const AGENT_NAME = 'invoice-bot';
@@ -54,11 +60,11 @@ async function inProcess(workplace: Workplace, { seconds, rounds }: Effort): Pro
     loops.set(count, await LoopProcess.start(workplace, 'ledger', `${count}-policies-alone`, [String(count)]));
   }
   const order = { kind: 'execute', commands: Math.ceil(seconds * COMMANDS_PER_SECOND) } as const;
-  return inTurns(rounds, loops, async (loop) => (await loop.run(order)).commandsPerSecond);
+  return measureInTurns(rounds, loops, async (loop) => (await loop.run(order)).commandsPerSecond);
 }
 
 /** The first round warms up the JIT compiler, and is not counted. */
-async function inTurns<Target>(
+async function measureInTurns<Target>(
   rounds: number,
   targets: ReadonlyMap<keyof Rates, Target>,
   rateOf: (target: Target) => Promise<number>,

@@ -11,8 +11,8 @@ const TITLES = Object.values(PARTS).map(({ title }) => title);
 async function main(): Promise<void> {
   const options = readOptions(process.argv.slice(2));
   const workplace = new Workplace();
-  const interrupted = (): void => void workplace.clear().finally(() => process.exit(130));
-  process.once('SIGINT', interrupted).once('SIGTERM', interrupted);
+  const onInterrupt = (): void => void workplace.clear().finally(() => process.exit(130));
+  process.once('SIGINT', onInterrupt).once('SIGTERM', onInterrupt);
   const lines = await machine(options.postgres);
   for (const line of lines) printLine(line);
   try {

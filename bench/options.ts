@@ -4,7 +4,7 @@ import type { Effort } from './support/effort';
 
 export interface Options extends Effort {
   readonly parts: readonly PartName[];
-  /** Whether the figures of its parts are written to docs/performance-figures.txt, in place of their earlier ones. */
+  /** True if the figures of the parts replace their earlier ones in docs/performance-figures.txt. */
   readonly write: boolean;
 }
 
@@ -16,7 +16,7 @@ const USAGE = `Usage: npm run bench -- [options]
   --postgres URL    a PostgreSQL server, on which databases are created and dropped
   --write           writes the figures to docs/performance-figures.txt`;
 
-/** Reads the command line; ends the process with the usage if that is asked for, or the command line cannot be understood. */
+/** Reads the command line; ends the process with the usage if that is requested, or the command line is invalid. */
 export function readOptions(commandLine: readonly string[]): Options {
   try {
     const { values } = parseArgs({
@@ -48,7 +48,7 @@ export function readOptions(commandLine: readonly string[]): Options {
 }
 
 function partName(text: string): PartName {
-  const name = PART_NAMES.find((known) => known === text);
+  const name = PART_NAMES.find((partName) => partName === text);
   if (name === undefined) throw new Error(`There is no part "${text}".`);
   return name;
 }

@@ -1,6 +1,8 @@
+import { benchmarkAccess } from './access-part';
 import { benchmarkConsole } from './console/console-part';
 import { benchmarkEvaluation } from './evaluate-part';
 import { benchmarkExecution } from './execution-part';
+import { benchmarkGateway } from './gateway/gateway-part';
 import { benchmarkGrowth } from './growth/growth-part';
 import { benchmarkHostileClients } from './hostile/hostile-part';
 import { benchmarkHttp } from './http/http-part';
@@ -26,8 +28,10 @@ export const PART_NAMES = [
   'hostile',
   'policies',
   'execute',
+  'gateway',
   'evaluate',
   'plan',
+  'access',
   'replay',
   'report',
   'console',
@@ -51,8 +55,10 @@ export const PARTS: Readonly<Record<PartName, Part>> = {
   hostile: { title: 'A client next to hostile ones', run: benchmarkHostileClients },
   policies: { title: 'Policy evaluation, one thread', run: benchmarkPolicies },
   execute: { title: 'Execute, with 1,000 policies in force against 1', run: benchmarkExecution },
+  gateway: { title: 'The gateway', run: benchmarkGateway },
   evaluate: { title: 'Evaluate in lists, and execute with conditions', run: benchmarkEvaluation },
   plan: { title: 'Plans of changes to policies', run: benchmarkPlans },
+  access: { title: 'What an agent may do', run: benchmarkAccess },
   replay: { title: 'Replay of 100,000 executions', run: benchmarkReplay },
   report: { title: 'A report on 1,000,000 executions', run: benchmarkReport },
   console: { title: 'The console, with 10,000 decisions pending', run: benchmarkConsole },

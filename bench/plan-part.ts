@@ -1,5 +1,5 @@
 import type { Effort } from './support/effort';
-import { applied, policyBodies } from './policies/applied-policies';
+import { applyPolicies, policyBodies } from './policies/applied-policies';
 import { mix } from './policies/workload';
 import { printLine, printRatio, printSingleRatio } from './support/report';
 import { ServerProcess } from './support/server-process';
@@ -15,7 +15,7 @@ const AGENTS_AT_ONCE = 50;
 /** Milliseconds, and megabytes above what the process held before. */
 const BARS = { healthP99: 50, memoryGrowth: 300 } as const;
 
-/** How many policies are in force, how many of them change, and the seconds that a plan of it may take. */
+/** Numbers of policies in force and of those that change, and the seconds that a plan may take. */
 const PLANS = [
   { policies: 2_000, changes: 1, seconds: 1 },
   { policies: 10_000, changes: 10, seconds: 10 },
@@ -27,26 +27,26 @@ export async function benchmarkPlans(workplace: Workplace, { rounds }: Effort): 
   for (const { policies, changes, seconds } of PLANS) {
     const service = await ServerProcess.start(workplace, 'service', `plan-${policies}`);
     const workload = mix(policies);
-    await applied(service, workload);
+    await applyPolicies(service, workload);
     await register(service);
-    const changed = policyBodies(workload)
+    const changedPolicies = policyBodies(workload)
       .slice(0, changes)
       .map((body) => ({ ...body, version: '2.0', effect: 'deny' }));
-    const taken: number[] = [];
+    const durations: number[] = [];
     const incomplete: unknown[] = [];
-    const observed = await observe(service, 'planning', async () => {
+    const observation = await observe(service, 'planning', async () => {
       for (let round = 0; round < rounds; round += 1) {
         const start = performance.now();
-        const plan = await service.send('POST', '/api/v1/policies/plan', { policies: changed });
-        taken.push((performance.now() - start) / 1000);
+        const plan = await service.send('POST', '/api/v1/policies/plan', { policies: changedPolicies });
+        durations.push((performance.now() - start) / 1000);
         if (!(plan as { complete: boolean }).complete) incomplete.push(plan);
       }
     });
-    const what = `${changes} of ${policies} policies${incomplete.length === 0 ? '' : ', incomplete'}`;
-    printRatio(`seconds of a plan, ${what} / ${seconds}`, ratioOf(taken, taken.map(() => seconds)), { atMost: 1 }); // prettier-ignore
-    printObservations(what, [observed]);
-    printSingleRatio(`p99 of GET /health meanwhile / ${BARS.healthP99} ms`, observed.p99 / BARS.healthP99, { atMost: 1 }); // prettier-ignore
-    printSingleRatio(`memory growth / ${BARS.memoryGrowth} MB`, observed.memoryGrowth / BARS.memoryGrowth, { atMost: 1 }); // prettier-ignore
+    const label = `${changes} of ${policies} policies${incomplete.length === 0 ? '' : ', incomplete'}`;
+    printRatio(`seconds of a plan, ${label} / ${seconds}`, ratioOf(durations, durations.map(() => seconds)), { atMost: 1 }); // prettier-ignore
+    printObservations(label, [observation]);
+    printSingleRatio(`p99 of GET /health meanwhile / ${BARS.healthP99} ms`, observation.p99 / BARS.healthP99, { atMost: 1 }); // prettier-ignore
+    printSingleRatio(`memory growth / ${BARS.memoryGrowth} MB`, observation.memoryGrowth / BARS.memoryGrowth, { atMost: 1 }); // prettier-ignore
     await service.stop();
   }
 }

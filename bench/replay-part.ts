@@ -34,9 +34,9 @@ export async function benchmarkReplay(workplace: Workplace, { seconds, rounds }:
   }
   printObservations(`${number(EXECUTIONS)} executions, ${number(policies(POLICIES).length)} policies`, observations);
   printLine();
-  const replaying = observations.filter(({ title }) => title === 'replaying');
+  const replays = observations.filter(({ title }) => title === 'replaying');
   const worst = (member: 'seconds' | 'p99' | 'memoryGrowth'): number =>
-    Math.max(...replaying.map((each) => each[member]));
+    Math.max(...replays.map((observation) => observation[member]));
   const within = { atMost: 1 } as const;
   printSingleRatio(`seconds, worst round / ${BARS.seconds}`, worst('seconds') / BARS.seconds, within);
   printSingleRatio(`p99 of GET /health meanwhile / ${BARS.healthP99} ms`, worst('p99') / BARS.healthP99, within);

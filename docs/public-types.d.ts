@@ -39,7 +39,7 @@ class ActionFailure extends Error {
 
 function ActionGuard(name: string): <Method extends ActionGuardMethod>(_target: object, _name: string | symbol, method: TypedPropertyDescriptor<Method>) => void;
 
-type ActionGuardMethod = (asked: GuardedAction) => string | null;
+type ActionGuardMethod = (action: GuardedAction) => string | null;
 
 function ActionHandler(action: string): <Method extends ActionHandlerMethod>(_target: object, _name: string | symbol, method: TypedPropertyDescriptor<Method>) => void;
 
@@ -67,6 +67,8 @@ class Agent {
     readonly status: AgentStatus;
     readonly observeUntil: string | null;
     readonly slackId: string | null;
+    readonly directory: string | null;
+    readonly team: string | null;
     readonly createdAt: string;
     readonly updatedAt: string;
     readonly revision: number;
@@ -121,6 +123,7 @@ interface ApproverGroup {
     readonly subjects: readonly string[];
     readonly approvals: number;
     readonly signed?: true;
+    readonly escalate?: Escalation;
 }
 
 function AtLeastOneOf(...names: readonly string[]): ClassDecorator;
@@ -133,6 +136,17 @@ function BooleanField(field: FieldText<boolean> & Presence): PropertyDecorator;
 
 const Caller: () => ParameterDecorator;
 type Caller = LedgerCaller;
+
+interface Change {
+    readonly method: string;
+    readonly path: string;
+    readonly bodyHash: string;
+    readonly summary: string;
+    readonly rules?: string;
+    readonly madeAt?: string;
+}
+
+type ChangeActor = Pick<Actor, 'type' | 'id'>;
 
 function CheckedBy(name: string, rule: MemberRule): PropertyDecorator;
 
@@ -152,6 +166,7 @@ const ClientSignal: () => ParameterDecorator;
 interface ClockCondition {
     readonly clock: string;
     readonly days?: readonly Day[] | null;
+    readonly except?: readonly string[] | null;
     readonly op: 'between';
     readonly value: readonly [
         string,
@@ -163,12 +178,16 @@ type ColumnOf<Row> = keyof Row & string;
 
 type Command<Result> = (transaction: LedgerTransaction) => Promise<Result | Refusal>;
 
-type Comparison = 'equals' | 'atLeast' | 'atMost' | 'contains' | 'after' | 'among' | 'nullOrAmong';
+type Comparison = 'equals' | 'atLeast' | 'atMost' | 'contains' | 'after' | 'among' | 'nullOrAmong' | 'present' | 'refersTo';
 
 interface Condition {
     readonly column: string;
     readonly comparison: Comparison;
     readonly value: SqlValue;
+    readonly target?: {
+        readonly table: string;
+        readonly column: string;
+    };
 }
 
 class ConfigurationError extends Error {
@@ -210,6 +229,7 @@ const DENIAL_REASONS: readonly [
     'caller_not_bound',
     'not_this_agent',
     'not_this_principal',
+    'not_this_team',
     'not_reporter',
     'own_agent',
     'not_an_approver',
@@ -245,7 +265,7 @@ class Decision {
     readonly title: string;
     readonly description: string;
     readonly context: JsonObject;
-    readonly proposedBy: string;
+    readonly proposedBy: string | null;
     readonly riskLevel: RiskLevel;
     readonly status: DecisionStatus;
     readonly requiredApprovals: number;
@@ -263,6 +283,9 @@ class Decision {
     readonly run: string | null;
     readonly erased: boolean;
     readonly traceId: string | null;
+    readonly change: Change | null;
+    readonly actor: ChangeActor | null;
+    readonly escalatesAt: string | null;
 }
 
 type DecisionStatus = (typeof DECISION_STATUSES)[number];
@@ -328,10 +351,12 @@ type ErrorCode = keyof typeof ERRORS;
 interface ErrorExtras {
     readonly details?: readonly FieldFault[];
     readonly reason?: DenialReason;
+    readonly conflict?: 'managed_by_directory';
     readonly policy?: PolicyReference;
     readonly decisionId?: string;
     readonly executionId?: string;
     readonly rejection?: RejectionWords;
+    readonly scimType?: ScimType;
     readonly requestId?: string;
     readonly headers?: Readonly<Record<string, string>>;
 }
@@ -343,6 +368,12 @@ interface ErrorRow {
         readonly message: string;
         readonly [more: string]: unknown;
     };
+}
+
+interface Escalation {
+    readonly after: string;
+    readonly subjects: readonly string[];
+    readonly at?: string;
 }
 
 class Execution {
@@ -406,7 +437,7 @@ interface FreeFormField extends FieldText<JsonObject>, Presence {
 
 function FreeFormObject(field: FreeFormField): PropertyDecorator;
 
-interface GivenGrant {
+interface GrantInput {
     readonly for: string;
     readonly uses: number | null;
     readonly resources: readonly string[] | null;
@@ -448,6 +479,11 @@ interface GuardedAction {
     readonly policies: readonly DecidingPolicy[];
 }
 
+interface HeldInput {
+    readonly params: Readonly<Record<string, string | undefined>>;
+    readonly body: JsonObject;
+}
+
 interface Identity {
     readonly actor: Actor;
     readonly agentId: string | null;
@@ -456,8 +492,23 @@ interface Identity {
     readonly effectiveScopes: ReadonlySet<Scope>;
     readonly expiresAt: string | null;
     readonly gatewayAudience?: string;
+    readonly team?: string;
     readonly refusal: (ledgerTime?: string) => DomainError | null;
 }
+
+type IdentityCondition = (PrincipalReference | ResourceReference) & ({
+    readonly op: 'eq' | 'ne';
+    readonly value: JsonScalar | ValueReference;
+} | {
+    readonly op: 'in' | 'not_in';
+    readonly value: readonly JsonScalar[];
+} | {
+    readonly op: 'domain';
+    readonly value: readonly string[];
+} | {
+    readonly op: 'exists';
+    readonly value: boolean;
+});
 
 function IfMatch(): ParameterDecorator;
 
@@ -542,7 +593,7 @@ interface LedgerWriter {
 
 type LimitPeriod = 'hour' | 'day' | 'week' | 'month';
 
-type LimitScope = 'agent' | 'policy';
+type LimitScope = 'agent' | 'policy' | 'request';
 
 interface ListDefaults {
     readonly limit: number;
@@ -600,6 +651,8 @@ type ModuleErrorCode = string & {
     readonly isOfModule: true;
 };
 
+const NeedsSecondPerson: (rule: SecondPersonRule) => MethodDecorator;
+
 type NumberComparison = 'lt' | 'lte' | 'gt' | 'gte';
 
 interface OnBehalfOf {
@@ -655,7 +708,7 @@ interface PageRequest {
 
 type ParameterCondition = ParameterReference & ({
     readonly op: 'eq' | 'ne';
-    readonly value: JsonScalar | ParameterReference;
+    readonly value: JsonScalar | ValueReference;
 } | {
     readonly op: 'in' | 'not_in';
     readonly value: readonly JsonScalar[];
@@ -665,6 +718,9 @@ type ParameterCondition = ParameterReference & ({
 } | {
     readonly op: 'prefix' | 'within';
     readonly value: string;
+} | {
+    readonly op: 'domain';
+    readonly value: readonly string[];
 } | {
     readonly op: 'exists';
     readonly value: boolean;
@@ -697,12 +753,13 @@ class Policy {
     readonly limits: readonly PolicyLimit[];
     readonly onBehalfOf: readonly string[];
     readonly approval: ApprovalRequirement | null;
+    readonly team: string | null;
     readonly status: PolicyStatus;
     readonly warnings: readonly string[];
     readonly createdAt: string;
 }
 
-type PolicyCondition = ParameterCondition | ClockCondition | EarlierCondition | ClaimCondition;
+type PolicyCondition = ParameterCondition | IdentityCondition | ClockCondition | EarlierCondition | ClaimCondition;
 
 type PolicyEffect = (typeof POLICY_EFFECTS)[number];
 
@@ -710,6 +767,7 @@ interface PolicyLimit {
     readonly max: number;
     readonly of?: string;
     readonly per: LimitPeriod;
+    readonly zone?: string;
     readonly by: LimitScope;
 }
 
@@ -727,6 +785,10 @@ interface Precondition {
 
 interface Presence {
     readonly optional?: boolean;
+}
+
+interface PrincipalReference {
+    readonly principal: 'id' | 'type';
 }
 
 const Public: () => MethodDecorator & ClassDecorator;
@@ -788,7 +850,12 @@ interface RecordKind<Row extends GovernedRow, Column extends string = ColumnOf<R
     readonly visibility?: {
         readonly allWith: readonly Scope[];
         readonly agentColumn: string;
+        readonly presentFor?: {
+            readonly scope: Scope;
+            readonly column: string;
+        };
     };
+    readonly team?: TeamMembership;
     readonly unhashedAgree?: (stored: StoredColumns, entry: EntryFacts) => boolean;
     readonly repeats?: {
         readonly table: string;
@@ -806,7 +873,7 @@ class RecordReader {
     findBy<Row extends GovernedRow>(kind: RecordKind<Row>, key: Readonly<Partial<Record<ColumnOf<Row>, string>>>): Promise<Row | undefined>;
     page<Row extends GovernedRow>(kind: RecordKind<Row>, request: PageRequest, viewer?: Viewer): Promise<Page<Row>>;
     chunks<Row extends GovernedRow>(kind: RecordKind<Row>, conditions: readonly Condition[], limit: number, viewer?: Viewer): AsyncGenerator<readonly Row[]>;
-    due<Row extends GovernedRow>(kind: RecordKind<Row>, now: string, limit: number): AsyncGenerator<string[]>;
+    due<Row extends GovernedRow>(kind: RecordKind<Row>, now: string, limit: number, due?: RecordKind<Row>['due']): AsyncGenerator<string[]>;
 }
 
 class Refusal {
@@ -829,14 +896,19 @@ const RequiresScope: (...scopes: readonly [
     ...Scope[]
 ]) => MethodDecorator & ClassDecorator;
 
+interface ResourceReference {
+    readonly resource: 'last';
+}
+
 interface Review {
     readonly approverId: string | null;
     readonly verdict: Verdict;
     readonly comment: string | null;
     readonly createdAt: string;
     readonly groups?: readonly number[];
-    readonly grant?: GivenGrant;
+    readonly grant?: GrantInput;
     readonly signature?: PasskeySignature;
+    readonly delegationId?: string;
 }
 
 const Revisioned: () => MethodDecorator & ClassDecorator;
@@ -853,7 +925,8 @@ const SCOPES: readonly [
     'review',
     'policies',
     'admin',
-    'report'
+    'report',
+    'directory'
 ];
 
 const SYSTEM_CALLER: Caller;
@@ -862,7 +935,17 @@ function ScalarField(field: FieldText<string | number | boolean> & {
     maxLength: number;
 }): PropertyDecorator;
 
+type ScimType = 'uniqueness' | 'invalidFilter' | 'mutability' | 'invalidSyntax' | 'invalidPath' | 'noTarget' | 'invalidValue';
+
 type Scope = (typeof SCOPES)[number];
+
+interface SecondPersonRule {
+    summary(input: HeldInput, result: unknown): string;
+    isHeld?(input: HeldInput, caller: Caller, result: unknown): boolean;
+    visibleBody?(body: JsonObject, result: unknown): JsonObject;
+    readonly changesPolicies?: true;
+    readonly writesAside?: true;
+}
 
 type SettingRows<Values> = {
     readonly [Member in keyof Values]: Variable<Values[Member]>;
@@ -873,6 +956,14 @@ type SortOrder = 'asc' | 'desc';
 type SqlValue = string | number | null;
 
 type StoredColumns = Readonly<Record<string, SqlValue>>;
+
+type TeamMembership = {
+    readonly column: string;
+    readonly sharesOthers?: true;
+} | {
+    readonly column: string;
+    readonly of: AnyRecordKind;
+} | 'nobody';
 
 interface TextField extends TextLimits, FieldText<string> {
     readonly normalise?: (text: string) => string;
@@ -904,12 +995,15 @@ const VERDICTS: readonly [
     'reject'
 ];
 
+type ValueReference = ParameterReference | PrincipalReference | ResourceReference;
+
 interface Variable<Value> {
     readonly name: string;
     readonly description: string;
     readonly default: string;
     readonly defaultInTest?: () => string;
     readonly requiredInProduction?: (environment: Environment) => boolean;
+    readonly requiredWith?: (environment: Environment) => string | undefined;
     readonly refusedInProduction?: (text: string) => boolean;
     readonly onlyWith?: string;
     readonly contradiction?: (text: string, environment: Environment) => string | undefined;
@@ -922,7 +1016,7 @@ interface Variable<Value> {
 
 type Verdict = (typeof VERDICTS)[number];
 
-type Viewer = Pick<Caller, 'agentId' | 'effectiveScopes'>;
+type Viewer = Pick<Caller, 'agentId' | 'effectiveScopes' | 'team'>;
 
 type AllowedPrincipals = 'anybody' | readonly string[] | TokenPrincipal;
 

@@ -7,12 +7,15 @@ const ROOM = /[\\/]room-spec\.ts$/;
 /** Seconds, as measured: those of the first pattern that fits. Only the order that they give matters. */
 const MEASURED = [
   [
-    /^test\/(postgres\/(sessions|replicas)|verification|http\/limits|webhooks|ledger|console\/\w+)\/room|^test\/faults\/(start|disk|plan-memory)/,
+    /^test\/(postgres\/(sessions|replicas)|verification|policies|http\/limits|webhooks|ledger|console\/\w+)\/room|^test\/faults\/(start|disk|plan-memory)/,
     150,
   ],
-  [/^test\/clients\/\w+\/room|^test\/faults\/(large-reads|resources|postgres|kill|failover|full-disk|hostile)/, 100],
-  [/^test\/(access|policies|process|approvals)\/room|^test\/postgres\/small-rooms/, 70],
-  [/^test\/(decisions|evidence|executions|database|erasures|records)\/room|^test\/(package\/consumer|faults\/)/, 50],
+  [
+    /^test\/(clients\/\w+\/room|package\/consumer)|^test\/faults\/(large-reads|resources|postgres|kill|failover|full-disk|hostile)/,
+    100,
+  ],
+  [/^test\/(access|process|approvals|records)\/room|^test\/postgres\/small-rooms/, 70],
+  [/^test\/(decisions|evidence|executions|database|erasures)\/room|^test\/faults\//, 50],
   [/^test\/(openapi|http|hostile)\/room/, 30],
   [/room-spec|^test\/(clients|package)\/|later-readers/, 20],
   [/^test\/|policy-e/, 5],

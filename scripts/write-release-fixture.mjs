@@ -20,7 +20,11 @@ const KEY = 'a-key-for-tests-that-is-long-enough';
 /** Milliseconds from the proposal to its expiry, which happens in the program that opens the file. */
 const LEFT_OPEN = 60_000;
 /** The rate limit is high, as the script polls: on PostgreSQL until the lease of the killed process is over. */
-const SETTINGS = { REQUIRED_APPROVALS: 'medium=2', RATE_LIMIT: '1000000' };
+const SETTINGS = {
+  REQUIRED_APPROVALS: 'medium=2',
+  RATE_LIMIT: '1000000',
+  SECRET_KEY: Buffer.alloc(32, 'secrets of tests').toString('base64'),
+};
 
 async function startProgram(databaseUrl) {
   const program = spawn(process.execPath, [join(root, 'test', 'support', 'processes', 'program-with-actions.mjs')], {

@@ -1,17 +1,21 @@
 import { type DynamicModule, Module, type Type } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, RouterModule } from '@nestjs/core';
 import type { DestinationStream } from 'pino';
+import { AccessModule } from './governance/access/access.module';
 import { AgentsModule } from './governance/agents/agents.module';
 import { ApiKeysModule } from './governance/api-keys/api-keys.module';
 import { ApprovalsModule, ExecuteModule } from './governance/execute/execute.module';
 import { AuthzenModule } from './governance/permissions/authzen/authzen.module';
 import { AuditModule } from './evidence/audit/audit.module';
 import { ConsoleModule } from './operations/console/console.module';
+import { ChangesModule } from './governance/changes/changes.module';
 import { CheckpointsModule } from './evidence/checkpoints/checkpoints.module';
 import { ConfigurationModule } from './core/config/configuration.module';
 import type { Environment } from './core/config/variables/variable';
+import { DelegationsModule } from './governance/delegations/delegations.module';
 import { DecisionFilesModule } from './evidence/decision-files/decision-files.module';
 import { DecisionsModule } from './governance/decisions/decisions.module';
+import { DirectoryModule, ScimModule } from './governance/directory/directory.module';
 import { EntitiesModule } from './governance/entities/entities.module';
 import { ErasuresModule } from './evidence/erasures/erasures.module';
 import { EventsModule } from './evidence/events/events.module';
@@ -26,8 +30,9 @@ import { commonHeaders } from './http/responses/common-headers';
 import { noteArrival } from './http/request/arrival';
 import { AppThrottlerGuard } from './http/rate-limit/app-throttler.guard';
 import { HttpModule } from './http/http.module';
+import { SecondPersonGuard } from './governance/changes/second-person.guard';
 import { RequestInputGuard } from './http/input/request-input.guard';
-import { ShutdownGuard } from './http/shutdown/shutdown';
+import { ShutdownGuard } from './http/server/shutdown';
 import { LedgerModule } from './ledger/ledger.module';
 import { LoggingModule } from './http/logging/logging.module';
 import { MailModule } from './evidence/mail/mail.module';
@@ -51,10 +56,12 @@ const FEATURE_MODULES: readonly FeatureModule[] = [
   EntitiesModule,
   AgentsModule,
   PasskeysModule,
+  DelegationsModule,
   StopsModule,
   PoliciesModule,
   PermissionsModule,
   PolicyPlansModule,
+  AccessModule,
   ExecuteModule,
   ExecutionsModule,
   DecisionsModule,
@@ -71,6 +78,7 @@ const FEATURE_MODULES: readonly FeatureModule[] = [
   DecisionFilesModule,
   ErasuresModule,
   ReportsModule,
+  DirectoryModule,
   HealthModule,
 ];
 
@@ -87,6 +95,8 @@ export const PIPELINE = [
   { provide: APP_GUARD, useClass: ApiKeyGuard },
   // Reads the body, which Nest's body parser would do before the key is checked, and validates the DTOs.
   { provide: APP_GUARD, useClass: RequestInputGuard },
+  // Once the request is known to be valid.
+  { provide: APP_GUARD, useExisting: SecondPersonGuard },
   { provide: APP_FILTER, useClass: AllExceptionsFilter },
 ];
 
@@ -112,11 +122,13 @@ export class AppModule {
         ...features,
         RouterModule.register(features.map((module) => ({ path: 'api/v1', module }))),
         AuthzenModule,
+        ScimModule,
         PermitsModule,
         ForwardAuthModule,
         MetricsModule,
         ConsoleModule,
         HttpModule,
+        ChangesModule,
       ],
       providers: PIPELINE,
     };

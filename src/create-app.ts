@@ -58,7 +58,7 @@ export async function assemble(root: DynamicModule): Promise<NestExpressApplicat
     opened.add(() => adapter.close());
     for (const end of endingsOf(application).reverse()) opened.add(end);
     prepareExpress(application);
-    adapter.holdAnswersIn(application.get(Gates).of('answers'));
+    adapter.holdAnswersIn(application.get(Gates).get('answers'));
     prepareHttp(application);
     application.get(ApiDocument).madeBy(() => {
       const { createDocument } = createRequire(__filename)('./http/openapi/document') as typeof openapi;
@@ -121,8 +121,9 @@ function refuseSecondCopies(): void {
     const [, folder, path] = SHARED.exec(file) ?? [];
     if (folder === undefined || path === undefined) continue;
     const name = path.replace('\\', '/');
-    const known = folders.get(name) ?? folder;
-    folders.set(name, known);
-    if (known !== folder) throw new Error(`There are two copies of ${name}: ${known} and ${folder}. ${REMEDY}`);
+    const moduleFolder = folders.get(name) ?? folder;
+    folders.set(name, moduleFolder);
+    if (moduleFolder !== folder)
+      throw new Error(`There are two copies of ${name}: ${moduleFolder} and ${folder}. ${REMEDY}`);
   }
 }

@@ -31,11 +31,12 @@ export type {
   AnyRecordKind,
   ColumnOf,
   DecisiveForm,
+  TeamMembership,
   GovernedRow,
   RecordKind,
   EntryFacts,
   StoredColumns,
-} from './ledger/record-kind';
+} from './ledger/kinds/record-kind';
 export type { SqlValue } from './ledger/database/sql-connection';
 export type { MigrationClass } from './ledger/database/start-condition';
 export {
@@ -48,7 +49,7 @@ export {
 
 // Writing and reading.
 export { LedgerService, type LedgerWriter } from './ledger/ledger.service';
-export type { LiveRowsOptions } from './ledger/projections';
+export type { LiveRowsOptions } from './ledger/head/projections';
 export {
   Refusal,
   type BeforeReplay,
@@ -58,9 +59,9 @@ export {
   type EntryOutcome,
   type LedgerTransaction,
   type WriteOptions as WriteTerms,
-} from './ledger/ledger-transaction';
+} from './ledger/commands/ledger-transaction';
 export type { Viewer } from './ledger/records/visibility';
-export { byId, byKey, type Lookup } from './ledger/lookup';
+export { byId, byKey, type Lookup } from './ledger/kinds/lookup';
 export {
   SYSTEM_CALLER,
   type Actor,
@@ -70,10 +71,10 @@ export {
   type Scope,
   type TokenPrincipal,
   type AllowedPrincipals as Vouching,
-} from './ledger/caller';
+} from './ledger/kinds/caller';
 export { RecordReader } from './ledger/reading/record-reader';
 export { CounterReader, type LedgerCounts } from './ledger/reading/counter-reader';
-export type { Comparison, Condition, Page, PageRequest, SortOrder } from './ledger/record-page';
+export type { Comparison, Condition, Page, PageRequest, SortOrder } from './ledger/kinds/record-page';
 export type { JsonObject, JsonScalar, JsonValue } from './core/json/json-value';
 
 // The service's own kinds of record, for references to them.
@@ -89,6 +90,7 @@ export {
   type Verdict,
   VERDICTS,
 } from './governance/decisions/decision.entity';
+export type { Change, ChangeActor } from './governance/decisions/change-content';
 export { ENTITY, type GovernedEntity } from './governance/entities/governed-entity.entity';
 export {
   EXECUTION,
@@ -100,16 +102,27 @@ export {
 export type { ClockCondition, Day } from './governance/policies/conditions/clock';
 export type { ClaimCondition, EarlierCondition } from './governance/policies/conditions/condition';
 export type {
+  IdentityCondition,
   NumberComparison,
   ParameterCondition,
-  ParameterReference,
   PolicyCondition,
 } from './governance/policies/conditions/condition';
-export type { ApprovalRequirement, ApproverGroup } from './governance/policies/approval/approval-requirement';
+export type {
+  ParameterReference,
+  PrincipalReference,
+  ResourceReference,
+  ValueReference,
+} from './governance/policies/conditions/operand';
+export type {
+  ApprovalRequirement,
+  ApproverGroup,
+  Escalation,
+} from './governance/policies/approval/approval-requirement';
 export type { PasskeySignature } from './governance/passkeys/webauthn';
-export type { GivenGrant, GrantAllowance } from './governance/policies/approval/approval-requirement';
+export type { GrantInput as GivenGrant, GrantAllowance } from './governance/policies/approval/approval-requirement';
 export type { OnBehalfOf } from './governance/policies/patterns/principals';
-export type { LimitPeriod, LimitScope, PolicyLimit } from './governance/policies/limits/limit';
+export type { LimitScope, PolicyLimit } from './governance/policies/limits/limit';
+export type { LimitPeriod } from './governance/policies/limits/limit-window';
 export type { DecidingPolicy } from './governance/policies/evaluation/evaluation';
 export { POLICY_EFFECTS, type PolicyEffect } from './governance/policies/evaluation/evaluation';
 export { POLICY, POLICY_STATUSES, type Policy, type PolicyStatus } from './governance/policies/policy.entity';
@@ -129,6 +142,7 @@ export {
   type FieldFault,
   type PolicyReference,
   type RejectionWords,
+  type ScimType,
 } from './core/errors/domain-error';
 export { defineErrorCode, type AnyErrorCode, type ModuleError, type ModuleErrorCode } from './core/errors/error-codes';
 export { DENIAL_REASONS, ERRORS, type DenialReason, type ErrorCode, type ErrorRow } from './core/errors/error-codes';
@@ -143,10 +157,13 @@ export {
   OwnAgentIn,
   Public,
   RateLimitBucket,
+  NeedsSecondPerson,
+  type HeldInput,
+  type SecondPersonRule,
   RequiresScope,
   Revisioned,
 } from './http/request/routes';
-export { IfMatch, type Precondition } from './http/conditional/precondition';
+export { IfMatch, type Precondition } from './http/request/precondition';
 export { ApiErrors } from './http/request/routes';
 export { ApiList } from './http/lists/api-list.decorator';
 export { conditionsOf, ListQuery } from './http/lists/list.query';

@@ -1,3 +1,4 @@
-import { startService } from './program/start/start-service';
+#!/usr/bin/env node
+import { runCommand } from './program/run-command';
 
-void startService();
+runCommand(process.argv.slice(2), __filename);

@@ -1,7 +1,7 @@
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
 /**
- * In lower case.
+ * Returns the bytes as lower-case hex.
  * @param {Uint8Array} bytes
  */
 export function hexOf(bytes) {

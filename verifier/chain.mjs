@@ -51,7 +51,7 @@ export class Chain {
   }
 
   /**
-   * The export says that it ends here.
+   * Notes that the export says that it ends here.
    * @param {{ end: unknown }} line
    */
   end({ end }) {
@@ -69,12 +69,13 @@ export class Chain {
   }
 
   /**
-   * After the last entry: contents may be missing only where an entry says so, which also says what they had used.
+   * Adds the faults that show only after the last entry. Contents may be missing only if an entry says so; that entry also has the
+   * uses of limits that were in them.
    * @param {(sequence: number) => Promise<import('./erasures.mjs').JsonObject | undefined>} [later] finds entries that a
    *   running service has written since
    */
   async requireErasures(later) {
-    for (const sequence of this.erasures.awaited) {
+    for (const sequence of this.erasures.unreadSequences) {
       const entry = await later?.(sequence);
       const place = `entry ${sequence}`;
       if (entry === undefined || !this.erasures.isNamed(entry)) {

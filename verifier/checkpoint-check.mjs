@@ -2,14 +2,14 @@ import { hexOf } from './bytes.mjs';
 import { isSigned } from './checkpoint.mjs';
 
 /**
- * Compares the chain with kept checkpoints.
+ * Compares the chain with checkpoints that the caller kept.
  * @param {import('./chain.mjs').Chain} chain
- * @param {readonly { name: string, checkpoint: import('./checkpoint.mjs').Checkpoint }[]} kept
+ * @param {readonly { name: string, checkpoint: import('./checkpoint.mjs').Checkpoint }[]} notes
  * @param {readonly import('./checkpoint.mjs').VerifierKey[]} keys
  * @param {import('./findings.mjs').Findings} findings
  */
-export async function checkCheckpoints(chain, kept, keys, findings) {
-  for (const { name, checkpoint } of kept) {
+export async function checkCheckpoints(chain, notes, keys, findings) {
+  for (const { name, checkpoint } of notes) {
     const { size, root } = checkpoint;
     if (size > chain.tree.size) {
       findings.add(

@@ -61,7 +61,7 @@ export function parseVerifierKey(text) {
   if (name === undefined || keyId === undefined || bytes === undefined)
     throw new Error('a public key is <name>+<key id>+<base64>');
   if (bytes.length !== 33 || bytes[0] !== ED25519) throw new Error('only Ed25519 keys are known');
-  if (keyIdOf(name, bytes) !== keyId) throw new Error('the key id of the public key is not that of its name and bytes');
+  if (keyIdOf(name, bytes) !== keyId) throw new Error('the key id of the public key does not match its name and bytes');
   return { name, keyId, key: bytes.subarray(1) };
 }
 
@@ -74,17 +74,17 @@ function keyIdOf(name, typedKey) {
 }
 
 /**
- * Whether one of the keys has signed the checkpoint, and no signature that names one of them is wrong.
+ * True if one of the keys has signed the checkpoint, and every signature that names one of the keys is right.
  * @param {Checkpoint} checkpoint
  * @param {readonly VerifierKey[]} keys
  */
 export async function isSigned({ origin, signed, signatures }, keys) {
-  const checked = [];
-  for (const one of signatures) {
-    const known = keyOf(one, keys);
-    if (known?.name === origin) checked.push(await hasSigned(known.key, signed, one.signature));
+  const results = [];
+  for (const signature of signatures) {
+    const signingKey = keyOf(signature, keys);
+    if (signingKey?.name === origin) results.push(await hasSigned(signingKey.key, signed, signature.signature));
   }
-  return checked.length > 0 && checked.every(Boolean);
+  return results.length > 0 && results.every(Boolean);
 }
 
 /**

@@ -48,7 +48,7 @@ export class UsageError extends Error {
 
 /**
  * @param {string[]} words
- * @returns {Order | null} null if only the usage was asked for
+ * @returns {Order | null} null if only the usage was requested
  * @throws {UsageError}
  */
 export function readCommandLine(words) {
@@ -109,9 +109,9 @@ function requireDecisionOrder(files, values) {
     throw new UsageError(
       'A file cannot vouch for itself: name the public key of the service, which you have from elsewhere, with --public-key.',
     );
-  const others =
+  const conflicts =
     values.checkpoint.length > 0 || values['allow-unended'] || values.head !== undefined || values.kinds !== undefined;
-  if (others) throw new UsageError('Of the options, --public-key, --export and --json go with a decision file.');
+  if (conflicts) throw new UsageError('Of the options, --public-key, --export and --json go with a decision file.');
 }
 
 /** @param {string} message */
@@ -131,22 +131,23 @@ function begins(path, text) {
     readSync(descriptor, start, 0, start.length, 0);
     return start.toString('latin1') === text;
   } catch {
-    // A pipe cannot be read at an offset: it is an export.
+    // A pipe cannot be read at an offset, so it is an export.
     return false;
   } finally {
     closeSync(descriptor);
   }
 }
 
-/** @param {string} given a key, or the path of a file with one. */
-function publicKeyIn(given) {
-  if (existsSync(given)) return readAs(given, parseVerifierKey);
-  if (!given.includes('+')) throw new UsageError(`${given}: there is no such file, and a public key has a "+" in it.`);
-  return parsedAs(given, given, parseVerifierKey);
+/** @param {string} argument a key, or the path of a file with one. */
+function publicKeyIn(argument) {
+  if (existsSync(argument)) return readAs(argument, parseVerifierKey);
+  if (!argument.includes('+'))
+    throw new UsageError(`${argument}: there is no such file, and a public key has a "+" in it.`);
+  return parsedAs(argument, argument, parseVerifierKey);
 }
 
 /**
- * A note as it is, or the whole answer of `GET /provenance/checkpoint`.
+ * Reads a note, or the whole response of `GET /provenance/checkpoint`.
  * @param {string} text
  */
 function checkpointIn(text) {
@@ -164,13 +165,13 @@ function headIn(text) {
 /**
  * @template Result
  * @param {string} path
- * @param {(text: string) => Result} read
+ * @param {(text: string) => Result} parse
  */
-function readAs(path, read) {
+function readAs(path, parse) {
   return parsedAs(
     path,
     orUsageError(path, () => readFileSync(path, 'utf8')),
-    read,
+    parse,
   );
 }
 
@@ -178,10 +179,10 @@ function readAs(path, read) {
  * @template Result
  * @param {string} name
  * @param {string} text
- * @param {(text: string) => Result} read
+ * @param {(text: string) => Result} parse
  */
-function parsedAs(name, text, read) {
-  return orUsageError(name, () => read(text));
+function parsedAs(name, text, parse) {
+  return orUsageError(name, () => parse(text));
 }
 
 /**

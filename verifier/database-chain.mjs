@@ -11,7 +11,7 @@ const END_OF_CHUNK =
   `(SELECT "sequence", "details", "state" FROM "ledger_entries" WHERE "sequence" > ? AND "sequence" <= ? ` +
   `ORDER BY "sequence" LIMIT ${CHUNK_ENTRIES})) WHERE "number" = 1 OR "bytes" <= ${CHUNK_BYTES}`;
 /**
- * Rows that cannot be entries of the service. They are not read: the driver rounds larger numbers, so that paging by
+ * Selects rows that cannot be entries of the service. They are not read: the driver rounds larger numbers, so that paging by
  * them would never end.
  */
 const STRANGE_ENTRIES =
@@ -78,15 +78,16 @@ export async function readDatabaseChain(file, chain, upTo) {
 }
 
 /**
- * Whoever can write the database can put back what was erased. What the service is still emptying is noted.
+ * Finds erased contents that are in the database again: anyone who can write it can restore them. Contents that the service is
+ * still emptying only cause a note.
  * @param {import('./sqlite-file.mjs').SqliteFile} file
  * @param {import('./findings.mjs').Findings} findings
  */
 export async function checkErased(file, findings) {
   // A database of a version without erasures.
   if (!(await file.hasColumn('ledger_entries', 'erased'))) return;
-  const waiting = (await file.has('ledger_leftovers')) ? STILL_WAITING : '';
-  for (const { sequence, by } of await file.all(`${RESTORED} ${waiting}`))
+  const waitingSql = (await file.has('ledger_leftovers')) ? STILL_WAITING : '';
+  for (const { sequence, by } of await file.all(`${RESTORED} ${waitingSql}`))
     findings.add('chain', `entry ${sequence}`, `holds contents, but entry ${by} says that they were erased`);
 }
 
@@ -95,13 +96,13 @@ export async function checkErased(file, findings) {
  * @param {import('./chain.mjs').Chain} chain
  */
 function addRow(row, chain) {
-  const [details, state] = [stored(row, 'details', chain), stored(row, 'state', chain)];
+  const [details, state] = [storedText(row, 'details', chain), storedText(row, 'state', chain)];
   const audit = { id: row['auditId'], actor: { type: row['actorType'], id: row['actorId'] }, details };
   chain.add({ ...only(row, OF_ENTRY), ...saltsOf(row), audit: { ...audit, ...only(row, OF_AUDIT) }, state });
 }
 
 /**
- * As an export has them.
+ * Returns the details and the state of a row in the form of an export.
  * @param {import('./sqlite-file.mjs').Row} row
  */
 function saltsOf(row) {
@@ -112,7 +113,7 @@ function saltsOf(row) {
 }
 
 /**
- * What an entry says of the record it is about.
+ * Reads the details that an entry has about its record.
  * @param {import('./sqlite-file.mjs').SqliteFile} file
  * @param {import('./chain.mjs').Chain} chain
  * @param {number} sequence
@@ -120,7 +121,7 @@ function saltsOf(row) {
 export async function saidAt(file, chain, sequence) {
   const columns = `"sequence", "action", "subjectType", "subjectId", "details"`;
   const [row] = await file.all(`SELECT ${columns} FROM "ledger_entries" WHERE "sequence" = ?`, [sequence]);
-  return row === undefined ? undefined : { ...row, audit: { details: stored(row, 'details', chain) } };
+  return row === undefined ? undefined : { ...row, audit: { details: storedText(row, 'details', chain) } };
 }
 
 /**
@@ -128,7 +129,7 @@ export async function saidAt(file, chain, sequence) {
  * @param {string} column
  * @param {import('./chain.mjs').Chain} chain
  */
-function stored(row, column, chain) {
+function storedText(row, column, chain) {
   const text = row[column];
   if (text === null) return null;
   try {

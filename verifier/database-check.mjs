@@ -8,7 +8,7 @@ import { SqliteFile } from './sqlite-file.mjs';
 const KEPT_LEVELS = 8;
 
 /**
- * The ledger's own tables that are read, with the layer that each belongs to.
+ * The ledger's own tables that the verifier reads, each with its layer.
  * @type {Readonly<Record<string, import('./findings.mjs').Layer>>}
  */
 const LEDGER_TABLES = {
@@ -33,9 +33,9 @@ export async function checkDatabase(path, findings, sizes) {
   const file = await SqliteFile.open(path);
   try {
     /** @type {Map<string, string>} */
-    const kept = new Map();
+    const nodesByKey = new Map();
     const chain = new Chain(findings, sizes, ({ level, position, hash }) => {
-      if (level > 0 && level % KEPT_LEVELS === 0) kept.set(`${level}/${position}`, hash.toString('hex'));
+      if (level > 0 && level % KEPT_LEVELS === 0) nodesByKey.set(`${level}/${position}`, hash.toString('hex'));
     });
     const areFalse = await checkTables(file, findings);
     if (areFalse.has('ledger_entries') || areFalse.has('ledger_head')) return { chain, records: 0 };
@@ -44,7 +44,7 @@ export async function checkDatabase(path, findings, sizes) {
     await chain.requireErasures((sequence) => saidAt(file, chain, sequence));
     await checkErased(file, findings);
     checkHead(head, chain, findings);
-    if (await file.has('ledger_tree_nodes')) await checkTree(file, kept, chain.tree.size, findings);
+    if (await file.has('ledger_tree_nodes')) await checkTree(file, nodesByKey, chain.tree.size, findings);
     else noteNoTree(head, areFalse, findings);
     return { chain, records: await checkRecords(file, findings) };
   } finally {
@@ -53,8 +53,8 @@ export async function checkDatabase(path, findings, sizes) {
 }
 
 /**
- * What is no table holds no rows of its own: a view may show this program other rows than the service, or other rows
- * tomorrow. So nothing is read through one.
+ * Only tables are read. A view has no rows of its own: it may show this program other rows than the service, or other rows
+ * tomorrow.
  * @param {SqliteFile} file
  * @param {import('./findings.mjs').Findings} findings
  * @returns {Promise<ReadonlySet<string>>} names of tables under which there is something else
@@ -71,7 +71,7 @@ async function checkTables(file, findings) {
 }
 
 /**
- * Only a database of a version without a tree may lack it.
+ * Adds a fault if the tree is missing, unless the database is of a version without a tree.
  * @param {import('./sqlite-file.mjs').Row} head
  * @param {ReadonlySet<string>} areFalse
  * @param {import('./findings.mjs').Findings} findings
@@ -98,28 +98,28 @@ function checkHead(head, chain, findings) {
     );
   }
   if (frontier !== undefined && frontier !== chain.tree.frontier) {
-    findings.add('tree', 'the head record', 'its frontier is not that of the entries');
+    findings.add('tree', 'the head record', 'its frontier does not match the entries');
   }
 }
 
 /**
  * @param {import('./sqlite-file.mjs').SqliteFile} file
- * @param {ReadonlyMap<string, string>} kept as they should be
+ * @param {ReadonlyMap<string, string>} nodesByKey as they should be
  * @param {number} size
  * @param {import('./findings.mjs').Findings} findings
  */
-async function checkTree(file, kept, size, findings) {
-  const missing = new Set(kept.keys());
+async function checkTree(file, nodesByKey, size, findings) {
+  const missingNodes = new Set(nodesByKey.keys());
   const nodes = `SELECT *, (SELECT max("sequence") FROM "ledger_entries") AS "sizeNow" FROM "ledger_tree_nodes"`;
   for (const { level, position, hash, sizeNow } of await file.all(nodes)) {
     const name = `${level}/${position}`;
     const end = (position + 1) * 2 ** level;
-    // Whatever a running service has added since the chain was read is ignored.
+    // Nodes that a running service has added since the chain was read are ignored.
     const isLater = level > 0 && level % KEPT_LEVELS === 0 && end > size && end <= sizeNow;
-    missing.delete(name);
+    missingNodes.delete(name);
     const isNode = Number.isInteger(level) && Number.isInteger(position) && typeof hash === 'string';
-    if (!isNode || (kept.get(name) !== hash && !isLater))
-      findings.add('tree', `tree node ${name}`, 'is not that of the entries');
+    if (!isNode || (nodesByKey.get(name) !== hash && !isLater))
+      findings.add('tree', `tree node ${name}`, 'does not match the entries');
   }
-  for (const name of missing) findings.add('tree', `tree node ${name}`, 'is missing');
+  for (const name of missingNodes) findings.add('tree', `tree node ${name}`, 'is missing');
 }

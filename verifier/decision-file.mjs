@@ -14,7 +14,7 @@ import { readExport } from './export-file.mjs';
  * @typedef {import('./command-line.mjs').Order} Order
  */
 
-const EXECUTION_ID = /exe_[0-9A-HJKMNP-TV-Z]{26}/;
+const SUBJECT_ID = /(?:exe|dec)_[0-9A-HJKMNP-TV-Z]{26}/;
 
 /**
  * @param {Order} order
@@ -23,9 +23,10 @@ const EXECUTION_ID = /exe_[0-9A-HJKMNP-TV-Z]{26}/;
 export async function verifyDecisionFile({ files: [path = ''], keys, exports }, stdin) {
   const text = readText(path);
   const result = await checkDecisionFile(text, keys, exports.length === 0 ? undefined : feedLog);
-  const [named] = EXECUTION_ID.exec(basename(path)) ?? [];
-  const isOther = named !== undefined && result.executionId !== null && named !== result.executionId;
-  if (isOther) result.notes.push(`The file is named after ${named}, and is of ${result.executionId}.`);
+  const [namedId] = SUBJECT_ID.exec(basename(path)) ?? [];
+  const id = result.executionId ?? result.decisionId;
+  if (namedId !== undefined && id !== null && namedId !== id)
+    result.notes.push(`The file is named after ${namedId}, and is of ${id}.`);
   return result;
 
   /** @type {import('./decision/check.mjs').FeedLog} */

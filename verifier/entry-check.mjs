@@ -7,8 +7,8 @@ const SALT = /^[A-Za-z0-9_-]{21}[AQgw]$/;
 /** @typedef {Readonly<Record<string, unknown>>} JsonObject */
 
 /**
- * The faults of an entry by itself: its members and its hashes. Its place in the chain is checked elsewhere, and so is
- * what has erased it.
+ * Finds the faults of a single entry: its members and its hashes. Its position in the chain is checked elsewhere, and so is
+ * the entry that has erased it.
  * @param {unknown} entry as `GET /provenance/:sequence` returns it
  * @returns {string[]}
  */
@@ -18,7 +18,7 @@ export function entryFaults(entry) {
     return [`v is ${JSON.stringify(entry['v'])}: this verifier knows versions ${VERSIONS.join(' and ')}`];
   const { audit, state, salts, hash } = entry;
   const isSalted = entry['v'] !== 1;
-  // A service of version 1 had no name for what version 2 added.
+  // A service of version 1 did not have the members that version 2 added.
   const added = UNSEALED.filter((name) => isSalted || Object.hasOwn(entry, name));
   return [
     ...memberFaults('the entry', entry, [...SEALED, 'hash', 'audit', 'state', ...added, ...erasedMember(entry)]),
@@ -86,7 +86,7 @@ function auditFaults(audit, entry) {
     ...(isObject(audit['actor'])
       ? memberFaults('audit.actor', audit['actor'], ACTOR)
       : ['audit.actor is not an object']),
-    ...differing.map((name) => `audit.${name} is not that of the entry`),
+    ...differing.map((name) => `audit.${name} does not match the entry`),
     ...(isErased(entry) ? keptFaults(audit) : []),
     ...auditHashFaults(audit, entry),
   ];
@@ -103,17 +103,17 @@ function keptFaults(audit) {
  */
 function auditHashFaults(audit, entry) {
   if (entry['v'] === 1) {
-    // Without salts nothing replaces the erased contents: only `hash` is left to check.
-    return isErased(entry) || entry['auditHash'] === hashOf(audit) ? [] : ['auditHash is not that of audit'];
+    // Without salts nothing replaces the erased contents, so only `hash` can be checked.
+    return isErased(entry) || entry['auditHash'] === hashOf(audit) ? [] : ['auditHash does not match audit'];
   }
-  const { details, ip, reason, requestId, ...kept } = audit;
+  const { details, ip, reason, requestId, ...identification } = audit;
   const salt = isObject(entry['salts']) ? entry['salts']['details'] : null;
   const { detailsHash } = entry;
   return [
     ...(isErased(entry) || detailsHash === hashOf({ details, ip, reason, requestId, salt })
       ? []
-      : ['detailsHash is not that of the details']),
-    ...(entry['auditHash'] === hashOf({ ...kept, detailsHash }) ? [] : ['auditHash is not that of audit']),
+      : ['detailsHash does not match the details']),
+    ...(entry['auditHash'] === hashOf({ ...identification, detailsHash }) ? [] : ['auditHash does not match audit']),
   ];
 }
 
@@ -126,15 +126,15 @@ function stateFaults(state, entry) {
   if (state === null) return entry['stateHash'] === null ? [] : ['state is null where stateHash is not'];
   if (!isObject(state)) return ['state is not an object'];
   const kind = String(entry['subjectType']);
-  // It may be named like a member of every object.
-  const known = Object.hasOwn(KINDS, kind) ? KINDS[kind] : undefined;
-  // Members that were added to a kind later are hashed, too, if they are set.
-  const missing = known?.members.filter((name) => !Object.hasOwn(state, name)) ?? [];
+  // A kind may have the name of a member of every object.
+  const kindForm = Object.hasOwn(KINDS, kind) ? KINDS[kind] : undefined;
+  // Members that were added to a kind later are also hashed if they are set.
+  const missing = kindForm?.members.filter((name) => !Object.hasOwn(state, name)) ?? [];
   const salt = isObject(entry['salts']) ? entry['salts']['state'] : null;
   return [
     ...missing.map((name) => `state has no ${name}`),
     ...(state['id'] === entry['subjectId'] ? [] : ['state.id is not the subject']),
-    ...(entry['stateHash'] === stateHashOf(state, entry['v'], salt) ? [] : ['stateHash is not that of state']),
+    ...(entry['stateHash'] === stateHashOf(state, entry['v'], salt) ? [] : ['stateHash does not match state']),
   ];
 }
 
@@ -148,16 +148,16 @@ export function stateHashOf(state, version, salt) {
 }
 
 /**
- * @param {string} what
+ * @param {string} label
  * @param {JsonObject} object
  * @param {readonly string[]} names
  */
-export function memberFaults(what, object, names) {
+export function memberFaults(label, object, names) {
   return [
-    ...names.filter((name) => !Object.hasOwn(object, name)).map((name) => `${what} has no ${name}`),
+    ...names.filter((name) => !Object.hasOwn(object, name)).map((name) => `${label} has no ${name}`),
     ...Object.keys(object)
       .filter((name) => !names.includes(name))
-      .map((name) => `${what} has an unknown member ${JSON.stringify(name)}`),
+      .map((name) => `${label} has an unknown member ${JSON.stringify(name)}`),
   ];
 }
 

@@ -7,14 +7,14 @@ import { sha256 } from './primitives.mjs';
 const MARKS = 2 ** 24;
 
 /**
- * @typedef {object} Emptied what an erasure has taken
+ * @typedef {object} ErasureCounts entries and records whose contents an erasure removed
  * @property {number} entries
  * @property {number} records
  */
 
 /**
- * Holds what erased entries say against the entries that they name, and what is gone against what an erasure says. Of
- * each erased record one small number is kept until its `….erased` is read, since a log may have millions of them.
+ * Compares erased entries with the entries that they name, and missing contents with the counts of their erasure. Of
+ * each erased record one small number is kept until its `….erased` is read, since a log may have millions of records.
  */
 export class Erasures {
   /** How many entries have lost their contents. */
@@ -22,12 +22,12 @@ export class Erasures {
   /** Of these, those of version 1: nothing but `hash` is left to check of them. */
   unsalted = 0;
   /**
-   * By the sequence that was named, the mark of the record that its entry should be about, and how many entries have
+   * Maps the sequence that was named to the mark of the record that its entry should be about, and how many entries have
    * named it.
    * @type {Map<number, number>}
    */
-  #named = new Map();
-  /** By the erasure that has not said yet that it is complete. @type {Map<string, Emptied>} */
+  #erasureMarks = new Map();
+  /** Counts by the id of an erasure that is not complete yet. @type {Map<string, ErasureCounts>} */
   #begun = new Map();
   /** A later part of an export may say that contents are gone which an earlier one has. */
   #isInParts = false;
@@ -51,84 +51,84 @@ export class Erasures {
     this.#isInParts = true;
   }
 
-  /** @returns {number[]} the sequences that were named, and have not been read */
-  get awaited() {
-    return [...this.#named.keys()];
+  /** @returns {number[]} sequences that erased entries name, and that have not been read */
+  get unreadSequences() {
+    return [...this.#erasureMarks.keys()];
   }
 
   /**
-   * Whether an entry is the one that entries have named as theirs.
+   * True if erased entries name this entry, and it erased their record.
    * @param {JsonObject} entry
    */
   isNamed(entry) {
     const { sequence } = entry;
-    const named = this.#named.get(Number(sequence)) ?? NaN;
-    return isErasing(entry) && named % MARKS === this.#markOf(entry);
+    const mark = this.#erasureMarks.get(Number(sequence)) ?? NaN;
+    return isErasing(entry) && mark % MARKS === this.#markOf(entry);
   }
 
   /** @param {JsonObject} entry */
   #metFaults(entry) {
     const sequence = Number(entry['sequence']);
-    const named = this.#named.get(sequence);
-    if (isErasing(entry)) this.#countRecord(entry, Math.floor((named ?? 0) / MARKS));
-    if (named === undefined) return [];
+    const mark = this.#erasureMarks.get(sequence);
+    if (isErasing(entry)) this.#countRecord(entry, Math.floor((mark ?? 0) / MARKS));
+    if (mark === undefined) return [];
     const isIt = this.isNamed(entry);
-    this.#named.delete(sequence);
-    return isIt ? [] : ['is named by others as the one that erased their record, which it is not'];
+    this.#erasureMarks.delete(sequence);
+    return isIt ? [] : ['is named by other entries as the one that erased their record, but did not erase it'];
   }
 
   /**
    * @param {JsonObject} entry that erased a record
-   * @param {number} emptied how many entries have lost their contents by it
+   * @param {number} emptiedEntries number of entries that lost their contents
    */
-  #countRecord(entry, emptied) {
+  #countRecord(entry, emptiedEntries) {
     const id = detailsOf(entry)['erasureId'];
     if (typeof id !== 'string') return;
     const { entries, records } = this.#begun.get(id) ?? { entries: 0, records: 0 };
-    this.#begun.set(id, { entries: entries + emptied, records: records + 1 });
+    this.#begun.set(id, { entries: entries + emptiedEntries, records: records + 1 });
   }
 
   /** @param {JsonObject} entry */
   #completedFaults(entry) {
     const id = String(entry['subjectId']);
-    const found = this.#begun.get(id) ?? { entries: 0, records: 0 };
+    const counts = this.#begun.get(id) ?? { entries: 0, records: 0 };
     this.#begun.delete(id);
     const { entries, records } = detailsOf(entry);
-    if (this.#isInParts || (entries === found.entries && records === found.records)) return [];
+    if (this.#isInParts || (entries === counts.entries && records === counts.records)) return [];
     return [
-      `says that ${String(entries)} entries of ${String(records)} records lost their contents, but ${found.entries} of ${found.records} have`,
+      `says that ${String(entries)} entries of ${String(records)} records lost their contents, but ${counts.entries} of ${counts.records} have`,
     ];
   }
 
   /** @param {JsonObject} entry */
   #namedFaults(entry) {
-    const [erased, sequence] = [Number(entry['erased']), Number(entry['sequence'])];
+    const [erasureSequence, sequence] = [Number(entry['erased']), Number(entry['sequence'])];
     this.count += 1;
     if (entry['v'] === 1) this.unsalted += 1;
-    if (typeof entry['erased'] !== 'number' || !Number.isSafeInteger(erased) || erased <= sequence)
+    if (typeof entry['erased'] !== 'number' || !Number.isSafeInteger(erasureSequence) || erasureSequence <= sequence)
       return [`erased is ${JSON.stringify(entry['erased'])}, which is no later entry`];
     const mark = this.#markOf(entry);
-    const known = this.#named.get(erased) ?? mark;
-    this.#named.set(erased, known + MARKS);
-    return known % MARKS === mark ? [] : [`erased is ${erased}, which others name for another record`];
+    const noted = this.#erasureMarks.get(erasureSequence) ?? mark;
+    this.#erasureMarks.set(erasureSequence, noted + MARKS);
+    return noted % MARKS === mark ? [] : [`erased is ${erasureSequence}, which other entries name for another record`];
   }
 
   /**
-   * Of the record that is erased as a whole: of a claim, its entity.
+   * Computes the mark of the record that is erased as a whole: for a claim, its entity.
    * @param {JsonObject} entry
    */
   #markOf({ subjectType, subjectId, audit }) {
     const isClaim = subjectType === 'claim';
     const id = isClaim ? isObject(audit) && audit['entityId'] : subjectId;
-    const [one = 0, two = 0, three = 0] = sha256(
+    const [first = 0, second = 0, third = 0] = sha256(
       `${this.#salt} ${isClaim ? 'entity' : String(subjectType)} ${String(id)}`,
     );
-    return (one << 16) | (two << 8) | three;
+    return (first << 16) | (second << 8) | third;
   }
 }
 
 /**
- * Whether it says that the contents of its record are gone.
+ * True if the entry says that the contents of its record are erased.
  * @param {JsonObject} entry
  */
 function isErasing({ action, subjectType }) {

@@ -10,7 +10,7 @@ import { parseStrictly } from './strict-json.mjs';
  * @param {Pick<import('./chain.mjs').Chain, 'add' | 'end' | 'addUnreadable'>} chain
  * @param {AsyncIterable<Buffer>} stdin
  * @returns {Promise<'end' | 'entry' | 'cut'>} what its last line is. A cut line is not read: a broken connection
- *   leaves one behind, and it says nothing about the data.
+ *   leaves a partial line, which says nothing about the data.
  */
 export async function readExport(path, chain, stdin) {
   /** @type {'end' | 'entry'} */
@@ -19,15 +19,15 @@ export async function readExport(path, chain, stdin) {
     if (!isWhole) return 'cut';
     last = 'entry';
     try {
-      const read = parseStrictly(line);
-      if (isEnd(read)) {
-        chain.end(read);
+      const value = parseStrictly(line);
+      if (isEnd(value)) {
+        chain.end(value);
         last = 'end';
       } else {
-        chain.add(read);
+        chain.add(value);
       }
     } catch (error) {
-      // Any other error is one of the verifier, and says nothing about the data.
+      // Any other error comes from the verifier, and says nothing about the data.
       if (!(error instanceof SyntaxError)) throw error;
       chain.addUnreadable(`a line is not JSON: ${error.message}`);
     }
@@ -52,14 +52,14 @@ async function* lines(chunks) {
   /** Of a line that is not over; joined once, as it may be long. @type {string[]} */
   let begun = [];
   for await (const chunk of chunks) {
-    const [end = '', ...others] = decoder.write(chunk).split('\n');
+    const [end = '', ...lines] = decoder.write(chunk).split('\n');
     begun.push(end);
-    for (const next of others) {
+    for (const next of lines) {
       yield { line: begun.join(''), isWhole: true };
       begun = [next];
     }
   }
   begun.push(decoder.end());
-  const rest = begun.join('');
-  if (rest !== '') yield { line: rest, isWhole: false };
+  const lastLine = begun.join('');
+  if (lastLine !== '') yield { line: lastLine, isWhole: false };
 }

@@ -46,7 +46,7 @@ export const ACTOR = ['type', 'id'];
 export const SHARED = ['sequence', 'timestamp', 'action', 'subjectType', 'subjectId'];
 
 /**
- * What `stateHash` covers, the table of the records, its columns that contain JSON, and the owner with which a record is
+ * The members that `stateHash` covers, the table of the records, its columns that contain JSON, and the owner with which a record is
  * removed: its kind, and the column with its id. `later` are members that were added later, each with the stored value that
  * represents its absence: while a record has that value, its state lacks the member.
  * @typedef {{ members: string[], later?: Readonly<Record<string, string | null>>, table: string, json: string[],
@@ -67,7 +67,7 @@ export const KINDS = {
   },
   agent: {
     members: ['id', 'name', 'description', 'capabilities', 'roles', 'status', 'createdAt', 'updatedAt', 'revision'],
-    later: { kind: 'machine', observeUntil: null, slackId: null },
+    later: { kind: 'machine', observeUntil: null, slackId: null, directory: null, team: null },
     table: 'agents',
     json: ['capabilities', 'roles'],
   },
@@ -96,9 +96,11 @@ export const KINDS = {
       erased: 'false',
       traceId: null,
       grant: null,
+      change: null,
+      actor: null,
     },
     table: 'decisions',
-    json: ['context', 'reviews', 'approvers', 'erased', 'grant'],
+    json: ['context', 'reviews', 'approvers', 'erased', 'grant', 'change', 'actor'],
   },
   policy: {
     members: [
@@ -116,7 +118,7 @@ export const KINDS = {
       'warnings',
       'createdAt',
     ],
-    later: { approval: null, conditions: '[]', limits: '[]', onBehalfOf: '[]' },
+    later: { approval: null, conditions: '[]', limits: '[]', onBehalfOf: '[]', team: null },
     table: 'policies',
     json: [
       'subjects',
@@ -176,15 +178,15 @@ export const KINDS = {
       'expiresAt',
       'revokedAt',
     ],
-    later: { principals: '[]' },
+    later: { principals: '[]', team: null },
     table: 'api_keys',
     json: ['scopes', 'principals'],
   },
   webhook: {
     members: ['id', 'url', 'actions', 'agentId', 'description', 'secretHash', 'status', 'createdAt', 'updatedAt'],
-    later: { format: 'event', detail: 'full', buttons: 'false' },
+    later: { format: 'event', detail: 'full', buttons: 'false', approvers: '[]' },
     table: 'webhooks',
-    json: ['actions', 'buttons'],
+    json: ['actions', 'buttons', 'approvers'],
   },
   restoration: {
     members: [
@@ -228,6 +230,11 @@ export const KINDS = {
     table: 'passkeys',
     json: [],
   },
+  delegation: {
+    members: ['id', 'agentId', 'to', 'from', 'until', 'status', 'createdAt', 'endedAt'],
+    table: 'delegations',
+    json: [],
+  },
   erasure: {
     members: ['id', 'subjects', 'reason', 'createdAt'],
     table: 'erasures',
@@ -241,40 +248,40 @@ const NAME = /^[A-Za-z][A-Za-z0-9_-]*$/;
 
 /**
  * Adds the kinds of modules that a file describes.
- * @param {unknown} given
- * @throws if its shape is not that of `KINDS`.
+ * @param {unknown} description
+ * @throws if its shape does not match `KINDS`.
  */
-export function addKinds(given) {
-  const kinds = Object.entries(membersOf(given, 'it'));
+export function addKinds(description) {
+  const kinds = Object.entries(membersOf(description, 'it'));
   for (const [subjectType, form] of kinds) {
-    const what = `the kind ${subjectType}`;
-    if (Object.hasOwn(KINDS, subjectType)) throw new Error(`${what} is known already`);
-    const { members, table, json = [], later = {}, owner } = membersOf(form, what, FORM_MEMBERS);
+    const label = `the kind ${subjectType}`;
+    if (Object.hasOwn(KINDS, subjectType)) throw new Error(`${label} is known already`);
+    const { members, table, json = [], later = {}, owner } = membersOf(form, label, FORM_MEMBERS);
     const names = [subjectType, table, ...lists(members, json), ...Object.keys(later)];
-    if (!names.every(isName)) throw new Error(`${what} must have members, a table and json, all of them names`);
+    if (!names.every(isName)) throw new Error(`${label} must have members, a table and json, all of them names`);
     KINDS[subjectType] = {
       members,
       table,
       json,
       later,
-      ...(owner === undefined ? {} : { owner: ownerIn(owner, what) }),
+      ...(owner === undefined ? {} : { owner: ownerIn(owner, label) }),
     };
   }
   for (const [subjectType] of kinds) requireOwner(subjectType);
 }
 
 /**
- * @param {unknown} given
- * @param {string} what
+ * @param {unknown} description
+ * @param {string} label
  */
-function ownerIn(given, what) {
-  const { kind, column } = membersOf(given, `the owner of ${what}`, OWNER_MEMBERS);
-  if (!isName(kind) || !isName(column)) throw new Error(`the owner of ${what} must have a kind and a column`);
+function ownerIn(description, label) {
+  const { kind, column } = membersOf(description, `the owner of ${label}`, OWNER_MEMBERS);
+  if (!isName(kind) || !isName(column)) throw new Error(`the owner of ${label} must have a kind and a column`);
   return { kind, column };
 }
 
 /**
- * Once all kinds of the file are known, in whichever order it names them.
+ * Checks the owner of a kind after all kinds of the file have been added, so that their order does not matter.
  * @param {string} subjectType
  */
 function requireOwner(subjectType) {
@@ -287,19 +294,21 @@ function requireOwner(subjectType) {
 }
 
 /**
- * The types of its members are `any`, since the file may hold anything.
- * @param {unknown} given
- * @param {string} what
- * @param {readonly string[]} [known] if no others are allowed
+ * Returns the members of an object; they are `any`, since the file may hold anything.
+ * @param {unknown} description
+ * @param {string} label
+ * @param {readonly string[]} [allowedNames] if no others are allowed
  * @returns {Record<string, any>}
  * @throws if it is no object, or has a member whose meaning would be ignored.
  */
-function membersOf(given, what, known) {
-  if (typeof given !== 'object' || given === null || Array.isArray(given))
-    throw new Error(`${what} must be an object${known === undefined ? '' : ` with ${known.join(', ')}`}`);
-  const unknown = Object.keys(given).find((name) => known?.includes(name) === false);
-  if (unknown !== undefined) throw new Error(`${what} has an unknown member: ${unknown}`);
-  return given;
+function membersOf(description, label, allowedNames) {
+  if (typeof description !== 'object' || description === null || Array.isArray(description))
+    throw new Error(
+      `${label} must be an object${allowedNames === undefined ? '' : ` with ${allowedNames.join(', ')}`}`,
+    );
+  const unknown = Object.keys(description).find((name) => allowedNames?.includes(name) === false);
+  if (unknown !== undefined) throw new Error(`${label} has an unknown member: ${unknown}`);
+  return description;
 }
 
 /**
@@ -310,7 +319,7 @@ function isName(value) {
   return typeof value === 'string' && NAME.test(value);
 }
 
-/** @param {unknown[]} given */
-function lists(...given) {
-  return given.flatMap((list) => (Array.isArray(list) ? list : [undefined]));
+/** @param {unknown[]} values */
+function lists(...values) {
+  return values.flatMap((list) => (Array.isArray(list) ? list : [undefined]));
 }

@@ -55,7 +55,7 @@ export class TakenUses {
   #note({ id, name, limits = [] }) {
     if (!Array.isArray(limits) || limits.length === 0) return;
     const sums = limits.map((limit) =>
-      isObject(limit) ? JSON.stringify([name, limit['of'] ?? null, limit['per'], limit['by']]) : '',
+      isObject(limit) ? JSON.stringify([name, limit['of'] ?? null, limit['per'], limit['by'], zoneOf(limit)]) : '',
     );
     this.#limits.set(String(id), sums);
   }
@@ -67,11 +67,11 @@ export class TakenUses {
   #stepOf(use) {
     if (!isObject(use)) return undefined;
     const { policyId, limit, window, key, before, amount } = use;
-    const of = this.#limits.get(String(policyId))?.[Number(limit)];
-    if (of === undefined || !isAmount(before) || !(amount === null || isAmount(amount))) return undefined;
+    const rule = this.#limits.get(String(policyId))?.[Number(limit)];
+    if (rule === undefined || !isAmount(before) || !(amount === null || isAmount(amount))) return undefined;
     const from = unitsOf(before);
     const to = from + (amount === null ? 0n : unitsOf(amount));
-    return { sum: JSON.stringify([of, window, key]), from, to };
+    return { sum: JSON.stringify([rule, window, key]), from, to };
   }
 
   /**
@@ -83,12 +83,12 @@ export class TakenUses {
     const step = this.#stepOf(use);
     if (step === undefined) return [`details.${list} has an item that is no use of a limit`];
     const { sum, from, to } = step;
-    const known = this.#used.get(sum) ?? 0n;
-    if (from < known || (from > known && this.#unknown === 0))
+    const sumBefore = this.#used.get(sum) ?? 0n;
+    if (from < sumBefore || (from > sumBefore && this.#unknown === 0))
       return [
-        `details.${list} says that ${textOf(from)} were used before of ${sum}; the entries have ${textOf(known)}`,
+        `details.${list} says that ${textOf(from)} were used before of ${sum}; the entries have ${textOf(sumBefore)}`,
       ];
-    if (from > known) this.#push(this.#missing, sum, { from: known, to: from });
+    if (from > sumBefore) this.#push(this.#missing, sum, { from: sumBefore, to: from });
     this.#used.set(sum, isTaken ? to : from);
     return [];
   }
@@ -111,8 +111,13 @@ export class TakenUses {
   }
 }
 
+/** @param {JsonObject} limit */
+function zoneOf({ zone }) {
+  return typeof zone === 'string' ? zone.toLowerCase() : null;
+}
+
 /**
- * Whether steps lead through all gaps, and others on from the end. The rest are of entries that still have their contents,
+ * True if steps lead through all gaps, and others on from the end. The rest belong to entries that still have their contents,
  * while an erasure is under way.
  * @param {readonly Step[]} gaps in order
  * @param {readonly Step[]} steps

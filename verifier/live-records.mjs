@@ -49,7 +49,7 @@ async function checkLive(file, subjectType, findings) {
   // A database from before version 2 has no salts.
   const salt = (await file.hasColumn('ledger_entries', 'stateSalt')) ? 'last."stateSalt"' : 'NULL';
   const details = subjectType === 'erasure' ? 'last."details"' : 'NULL';
-  const keyed = (await file.hasColumn('ledger_head', 'schemaVersion'))
+  const resourceKeySql = (await file.hasColumn('ledger_head', 'schemaVersion'))
     ? `(SELECT max("schemaVersion") >= ${KEYED_SCHEMA} FROM "ledger_head")`
     : '0';
   const chunk = (/** @type {string} */ condition) =>
@@ -57,7 +57,7 @@ async function checkLive(file, subjectType, findings) {
     `last."subjectType" AS "ledger.type", last."stateHash" AS "ledger.stateHash", last."state" AS "ledger.state", ` +
     `last."v" AS "ledger.v", ${salt} AS "ledger.stateSalt", ` +
     `last."timestamp" AS "ledger.timestamp", ${details} AS "ledger.details", ` +
-    `last."entityId" AS "ledger.entityId", ${owners} AS "ledger.owners", ${keyed} AS "ledger.keyed", ` +
+    `last."entityId" AS "ledger.entityId", ${owners} AS "ledger.owners", ${resourceKeySql} AS "ledger.keyed", ` +
     `${leftovers} AS "ledger.leftovers", ` +
     `(SELECT count(*) FROM "${table}" AS same WHERE same."id" = live."id") AS "ledger.same", ` +
     `CAST(live."id" AS BLOB) AS "ledger.id", typeof(live."id") AS "ledger.idType" FROM "${table}" AS live ` +
@@ -118,22 +118,22 @@ function recordFault(row, subjectType) {
   if (row['ledger.stateHash'] === null) return 'its last entry removed it';
   if (row['ledger.owners'] === 0) return 'what it belongs to is not there';
   if (hashOfRecord(row, subjectType) !== row['ledger.stateHash']) return 'it is not as its last entry left it';
-  if (row['createdSequence'] !== row['ledger.first']) return 'createdSequence is not that of its first entry';
+  if (row['createdSequence'] !== row['ledger.first']) return 'createdSequence does not match its first entry';
   if (subjectType === 'execution' && row['entityId'] !== row['ledger.entityId'])
-    return 'entityId is not that of its entry';
+    return 'entityId does not match its entry';
   if (subjectType === 'execution' && (row['principal'] ?? null) !== subjectOf(row['onBehalfOf'] ?? null))
     return 'principal is not the subject of onBehalfOf';
   if (subjectType === 'execution' && (row['resourceKey'] ?? null) !== resourceKeyOf(row))
-    return 'resourceKey is not that of its resource';
+    return 'resourceKey does not match its resource';
   const predicate = String(row['predicate']).normalize();
   if (subjectType === 'claim' && (row['predicateKey'] ?? predicate) !== predicate)
-    return 'predicateKey is not that of its predicate';
+    return 'predicateKey does not match its predicate';
   if (subjectType === 'erasure' && !isCompletedAsSaid(row)) return 'what it took is not what its entry says';
   return undefined;
 }
 
 /**
- * The key by which conditions find an execution. An erased one has none.
+ * Returns the key by which conditions find an execution; null if it is erased, or is not found by a key.
  * @param {Row} row
  */
 function resourceKeyOf({ run = null, erased, resourceType, resourceId, 'ledger.keyed': isKeyed }) {
@@ -142,7 +142,7 @@ function resourceKeyOf({ run = null, erased, resourceType, resourceId, 'ledger.k
 }
 
 /**
- * What an erasure took is known after it was sealed: its last entry says it.
+ * True if the record of an erasure has the time and the counts of its last entry, which are known only after its state was sealed.
  * @param {Row} row
  */
 function isCompletedAsSaid({ completedAt, entries, records, unsalted, ...entry }) {
@@ -152,7 +152,7 @@ function isCompletedAsSaid({ completedAt, entries, records, unsalted, ...entry }
 }
 
 /**
- * Hashes the members that a state has. Members added to a kind later count if they are set, and so do those that the
+ * Hashes the members that a state has. Members added to a kind later count if they are set, and so do members that the
  * seal of a version later than this verifier contains.
  * @param {Row} row
  * @param {string} subjectType
@@ -161,8 +161,8 @@ function hashOfRecord(row, subjectType) {
   const { members, later = {}, json } = kindOf(subjectType);
   const set = Object.keys(later).filter((name) => (row[name] ?? later[name]) !== later[name]);
   try {
-    const sealed = /** @type {unknown} */ (JSON.parse(row['ledger.state']));
-    const names = new Set([...members, ...set, ...(isObject(sealed) ? Object.keys(sealed) : [])]);
+    const sealedState = /** @type {unknown} */ (JSON.parse(row['ledger.state']));
+    const names = new Set([...members, ...set, ...(isObject(sealedState) ? Object.keys(sealedState) : [])]);
     const state = [...names].map((name) => {
       const isJson = json.includes(name) && row[name] !== null;
       return [name, isJson ? parseCanonical(row[name]) : row[name]];
@@ -180,7 +180,7 @@ function subjectOf(onBehalfOf) {
 }
 
 /**
- * A decision repeats for whom its execution is, and in which run.
+ * Adds a fault for each decision whose principal or run differs from its execution's.
  * @param {SqliteFile} file
  * @param {Findings} findings
  */
@@ -195,7 +195,7 @@ async function checkRepetitions(file, findings) {
 }
 
 /**
- * Where a table is gone, so are all the records that it should have.
+ * Adds a fault for each record whose table is missing.
  * @param {SqliteFile} file
  * @param {Findings} findings
  */
@@ -250,9 +250,9 @@ async function wentWithOwner(file, { sequence, subjectType }) {
  * @param {Findings} findings
  */
 async function noteUnknownKinds(file, findings) {
-  const known = Object.keys(KINDS).map((name) => `'${name}'`);
+  const kinds = Object.keys(KINDS).map((name) => `'${name}'`);
   const rows = await file.all(
-    `SELECT DISTINCT "subjectType" FROM "ledger_entries" WHERE "subjectType" NOT IN (${known.join(', ')}) AND ${SAYS_STATE}`,
+    `SELECT DISTINCT "subjectType" FROM "ledger_entries" WHERE "subjectType" NOT IN (${kinds.join(', ')}) AND ${SAYS_STATE}`,
   );
   for (const { subjectType } of rows) {
     findings.note(

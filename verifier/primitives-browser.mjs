@@ -1,5 +1,5 @@
 /**
- * What `primitives.mjs` is, for a page. SHA-256 is computed here, since a browser has it only on pages that come by
+ * The exports of `primitives.mjs` for a page. SHA-256 is computed here, since a browser has it only on pages that come by
  * https or from the same machine, and only asynchronously.
  */
 import { hexOf } from './bytes.mjs';
@@ -24,14 +24,14 @@ export function sha256(data) {
   blocks.setUint32(blocks.byteLength - 4, (bytes.length * 8) % WORD);
   const hash = Int32Array.from(START);
   const schedule = new Int32Array(64);
-  for (let at = 0; at < blocks.byteLength; at += 64) addBlock(hash, schedule, blocks, at);
+  for (let offset = 0; offset < blocks.byteLength; offset += 64) addBlock(hash, schedule, blocks, offset);
   const digest = new DataView(new ArrayBuffer(32));
   hash.forEach((word, index) => digest.setInt32(index * 4, word));
   return new Uint8Array(digest.buffer);
 }
 
 /**
- * In lower-case hex.
+ * Returns the SHA-256 of a text in lower-case hex.
  * @param {string | Uint8Array} data text counts as UTF-8
  */
 export function sha256Hex(data) {
@@ -39,7 +39,7 @@ export function sha256Hex(data) {
 }
 
 /**
- * Whether an Ed25519 key has signed a text.
+ * True if an Ed25519 key has signed a text.
  * @param {Uint8Array} publicKey 32 bytes
  * @param {string} text
  * @param {Uint8Array} signature
@@ -58,7 +58,7 @@ const KEYS = {
 };
 
 /**
- * Whether a key has signed bytes: ECDSA with P-256 and SHA-256 in DER, Ed25519, or RSASSA-PKCS1-v1_5 with SHA-256.
+ * True if a key has signed bytes: ECDSA with P-256 and SHA-256 in DER, Ed25519, or RSASSA-PKCS1-v1_5 with SHA-256.
  * @param {Uint8Array} publicKey DER of a SubjectPublicKeyInfo
  * @param {Uint8Array} data
  * @param {Uint8Array} signature
@@ -68,40 +68,40 @@ const KEYS = {
 export async function hasSignedBytes(publicKey, data, signature) {
   const algorithm = algorithmOf(publicKey);
   const { subtle } = crypto;
-  const given = algorithm === 'ES256' ? numbersIn(signature) : signature;
-  if (algorithm === undefined || given === undefined) return false;
+  const plainSignature = algorithm === 'ES256' ? numbersIn(signature) : signature;
+  if (algorithm === undefined || plainSignature === undefined) return false;
   try {
     const key = await subtle.importKey('spki', Uint8Array.from(publicKey), KEYS[algorithm], false, ['verify']);
-    return await subtle.verify(KEYS[algorithm], key, Uint8Array.from(given), Uint8Array.from(data));
+    return await subtle.verify(KEYS[algorithm], key, Uint8Array.from(plainSignature), Uint8Array.from(data));
   } catch {
-    // A key, or a signature, that is none.
+    // The key or the signature is malformed.
     return false;
   }
 }
 
 /**
- * The two numbers of an ECDSA signature, 32 bytes each, which Web Cryptography takes in place of their DER (RFC 3279).
+ * Returns the two numbers of an ECDSA signature, 32 bytes each, which Web Cryptography takes in place of DER (RFC 3279).
  * @param {Uint8Array} der
  * @returns {Uint8Array | undefined}
  */
 function numbersIn(der) {
   const both = new Uint8Array(64);
-  let at = 2;
+  let offset = 2;
   if (der[0] !== 0x30 || der[1] !== der.length - 2) return undefined;
   for (const end of [32, 64]) {
-    const length = der[at + 1] ?? 0;
-    const number = der.subarray(at + 2, at + 2 + length);
-    if (der[at] !== 0x02 || number.length !== length || !isShort(number)) return undefined;
+    const length = der[offset + 1] ?? 0;
+    const number = der.subarray(offset + 2, offset + 2 + length);
+    if (der[offset] !== 0x02 || number.length !== length || !isShort(number)) return undefined;
     const digits = number[0] === 0 ? number.subarray(1) : number;
     if (digits.length > 32) return undefined;
     both.set(digits, end - digits.length);
-    at += 2 + length;
+    offset += 2 + length;
   }
-  return at === der.length ? both : undefined;
+  return offset === der.length ? both : undefined;
 }
 
 /**
- * Whether it is a positive number in its only spelling.
+ * True if the bytes are a positive number in its only spelling.
  * @param {Uint8Array} number
  */
 function isShort([first, second = 0]) {
@@ -109,26 +109,26 @@ function isShort([first, second = 0]) {
 }
 
 /**
- * One block of FIPS 180-4, 6.2.2.
+ * Adds a block to the hash, by FIPS 180-4, 6.2.2.
  * @param {Int32Array} hash
  * @param {Int32Array} schedule room for the words of a block
  * @param {DataView} blocks
- * @param {number} at
+ * @param {number} offset
  */
-function addBlock(hash, schedule, blocks, at) {
+function addBlock(hash, schedule, blocks, offset) {
   for (let index = 0; index < 64; index += 1)
-    schedule[index] = index < 16 ? blocks.getInt32(at + index * 4) : next(schedule, index);
+    schedule[index] = index < 16 ? blocks.getInt32(offset + index * 4) : next(schedule, index);
   let [a, b, c, d, e, f, g, h] = /** @type {[number, number, number, number, number, number, number, number]} */ (
     /** @type {unknown} */ (Array.from(hash))
   );
   for (let index = 0; index < 64; index += 1) {
     const first =
       h +
-      (turned(e, 6) ^ turned(e, 11) ^ turned(e, 25)) +
+      (rotated(e, 6) ^ rotated(e, 11) ^ rotated(e, 25)) +
       ((e & f) ^ (~e & g)) +
       word(CONSTANTS, index) +
       word(schedule, index);
-    const second = (turned(a, 2) ^ turned(a, 13) ^ turned(a, 22)) + ((a & b) ^ (a & c) ^ (b & c));
+    const second = (rotated(a, 2) ^ rotated(a, 13) ^ rotated(a, 22)) + ((a & b) ^ (a & c) ^ (b & c));
     [h, g, f, e, d, c, b, a] = [g, f, e, (d + first) | 0, c, b, a, (first + second) | 0];
   }
   for (const [index, value] of [a, b, c, d, e, f, g, h].entries()) hash[index] = word(hash, index) + value;
@@ -140,8 +140,8 @@ function addBlock(hash, schedule, blocks, at) {
  */
 function next(schedule, index) {
   const [early, late] = [word(schedule, index - 15), word(schedule, index - 2)];
-  const first = turned(early, 7) ^ turned(early, 18) ^ (early >>> 3);
-  const second = turned(late, 17) ^ turned(late, 19) ^ (late >>> 10);
+  const first = rotated(early, 7) ^ rotated(early, 18) ^ (early >>> 3);
+  const second = rotated(late, 17) ^ rotated(late, 19) ^ (late >>> 10);
   return (word(schedule, index - 16) + first + word(schedule, index - 7) + second) | 0;
 }
 
@@ -157,7 +157,7 @@ function word(words, index) {
  * @param {number} value
  * @param {number} bits
  */
-function turned(value, bits) {
+function rotated(value, bits) {
   return (value >>> bits) | (value << (32 - bits));
 }
 

@@ -17,7 +17,7 @@ export function sha256(data) {
 }
 
 /**
- * In lower-case hex.
+ * Returns the SHA-256 of a text in lower-case hex.
  * @param {string | Uint8Array} data text counts as UTF-8
  * @returns {string}
  */
@@ -26,7 +26,7 @@ export function sha256Hex(data) {
 }
 
 /**
- * Whether an Ed25519 key has signed a text.
+ * True if an Ed25519 key has signed a text.
  * @param {Uint8Array} publicKey 32 bytes
  * @param {string} text
  * @param {Uint8Array} signature
@@ -38,7 +38,7 @@ export async function hasSigned(publicKey, text, signature) {
 }
 
 /**
- * Whether a key has signed bytes: ECDSA with P-256 and SHA-256 in DER, Ed25519, or RSASSA-PKCS1-v1_5 with SHA-256.
+ * True if a key has signed bytes: ECDSA with P-256 and SHA-256 in DER, Ed25519, or RSASSA-PKCS1-v1_5 with SHA-256.
  * @param {Uint8Array} publicKey DER of a SubjectPublicKeyInfo
  * @param {Uint8Array} data
  * @param {Uint8Array} signature
@@ -51,7 +51,7 @@ export async function hasSignedBytes(publicKey, data, signature) {
     const key = createPublicKey({ key: Buffer.from(publicKey), format: 'der', type: 'spki' });
     return verify(algorithm === 'EdDSA' ? null : 'sha256', data, key, signature);
   } catch {
-    // A key, or a signature, that is none.
+    // The key or the signature is malformed.
     return false;
   }
 }

@@ -9,7 +9,7 @@ const ADVICE =
   'Verify a copy in a folder that this user can write: docs/verifier.md';
 
 /**
- * A row by its columns. Their types are `any`, since they differ from statement to statement.
+ * A row, by column. The values are `any`, since they differ from statement to statement.
  * @typedef {Record<string, any>} Row
  */
 
@@ -44,13 +44,13 @@ export class SqliteFile {
   all(sql, parameters = []) {
     return new Promise((resolve, reject) => {
       this.database.all(sql, parameters, (error, rows) =>
-        error === null ? resolve(/** @type {Row[]} */ (rows)) : reject(explained(error)),
+        error === null ? resolve(/** @type {Row[]} */ (rows)) : reject(withExplanation(error)),
       );
     });
   }
 
   /**
-   * As `all`, but with bytes in place of texts that are not UTF-8, which the driver would change.
+   * Returns rows like `all`, but with bytes in place of texts that are not UTF-8, which the driver would change.
    * @param {string} sql
    * @param {readonly unknown[]} parameters
    * @returns {Promise<Row[]>}
@@ -60,23 +60,23 @@ export class SqliteFile {
     const names = Object.keys(rows[0] ?? {}).filter((name) => rows.some((row) => isReplaced(row[name])));
     if (names.length === 0) return rows;
     const bytes = names.map((name, index) => `CAST("${name}" AS BLOB) AS "bytes ${index}"`).join(', ');
-    const stored = await this.all(`SELECT *, ${bytes} FROM (${sql})`, parameters);
-    return stored.map((row) => {
+    const storedRows = await this.all(`SELECT *, ${bytes} FROM (${sql})`, parameters);
+    return storedRows.map((row) => {
       const values = names.map((name, index) => [name, asStored(row[name], row[`bytes ${index}`])]);
       return { ...row, ...Object.fromEntries(values) };
     });
   }
 
   /**
-   * What statements find under the name of a table, as SQLite has understood the schema: `table`, or what only reads
-   * like one, such as `view` or `virtual`; undefined: nothing.
+   * Returns the type of object under the name of a table, by the schema as SQLite understands it: `table`, or an object that only reads
+   * like one, such as `view` or `virtual`; undefined if there is none.
    * @param {string} table
    * @returns {Promise<string | undefined>}
    */
   async typeOf(table) {
-    // A statement: the file can have a table in place of the function of that name.
-    const found = await this.all('PRAGMA main.table_list');
-    return found.find(({ name }) => String(name).toLowerCase() === table.toLowerCase())?.['type'];
+    // A statement is used, since the file can have a table in place of the function of that name.
+    const tables = await this.all('PRAGMA main.table_list');
+    return tables.find(({ name }) => String(name).toLowerCase() === table.toLowerCase())?.['type'];
   }
 
   /** @param {string} table */
@@ -102,7 +102,7 @@ export class SqliteFile {
 }
 
 /** @param {Error & { code?: string }} error of a statement that reads */
-function explained(error) {
+function withExplanation(error) {
   return NO_FILES_BESIDE.has(error.code ?? '') ? new Error(`${ADVICE} (${error.message})`, { cause: error }) : error;
 }
 

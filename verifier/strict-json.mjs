@@ -4,7 +4,7 @@ const NUMERALS = /-?\d[\d.eE+-]*/g;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 /** The service accepts bodies of 32 levels, and wraps a few more around them. */
-const MOST_LEVELS = 100;
+const MAX_LEVELS = 100;
 
 /**
  * Parses JSON that every reader understands as the same value. No object has a member twice: JSON.parse takes the last
@@ -18,7 +18,7 @@ export function parseStrictly(text) {
   const value = /** @type {unknown} */ (JSON.parse(text));
   // Outside strings, a colon follows the name of each member and occurs nowhere else.
   const bare = withoutStrings(text);
-  if (levelsOf(bare) > MOST_LEVELS) throw new SyntaxError(`it is deeper than ${MOST_LEVELS} levels`);
+  if (levelsOf(bare) > MAX_LEVELS) throw new SyntaxError(`it is deeper than ${MAX_LEVELS} levels`);
   if (bare.split(':').length - 1 !== countMembers(value)) throw new SyntaxError('an object has a member twice');
   for (const [numeral] of bare.matchAll(NUMERALS)) {
     if (String(Number(numeral)) !== numeral) throw new SyntaxError(`${numeral} is not as ECMAScript writes a number`);
@@ -39,7 +39,7 @@ export function parseCanonical(text) {
 }
 
 /**
- * By hand: a regular expression overflows its stack in a string of some megabytes.
+ * Removes the strings from JSON. A regular expression would overflow its stack in a string of some megabytes.
  * @param {string} text valid JSON
  */
 function withoutStrings(text) {

@@ -6,10 +6,10 @@ import { verifyDecisionFile } from './decision-file.mjs';
 import { textOf } from './decision/result-text.mjs';
 import { readExport } from './export-file.mjs';
 import { Findings } from './findings.mjs';
-import { shown } from './printable-text.mjs';
+import { printableText } from './printable-text.mjs';
 
 /**
- * Those of a process, or what stands in for them.
+ * The streams of a process, or their substitutes in a test.
  * @typedef {{ stdin: AsyncIterable<Buffer>, stdout: Output, stderr: Output }} Streams
  * @typedef {{ write(text: string): unknown }} Output
  */
@@ -17,7 +17,7 @@ import { shown } from './printable-text.mjs';
 const [VALID, INVALID, UNREADABLE, INCOMPLETE] = [0, 1, 2, 3];
 
 /**
- * What the command line does. Writes the result to `stdout`, and why there is none to `stderr`.
+ * Runs the command line. Writes the result to `stdout`, or the reason why there is none to `stderr`.
  * @param {string[]} words
  * @param {Streams} streams
  * @returns {Promise<number>} the exit code
@@ -26,7 +26,7 @@ export async function verify(words, streams) {
   try {
     return await answer(words, streams);
   } catch (error) {
-    const message = shown(messageOf(error));
+    const message = printableText(messageOf(error));
     streams.stderr.write(error instanceof UsageError ? `${message}\n${error.help}` : `Could not be read: ${message}\n`);
     return UNREADABLE;
   }
@@ -51,15 +51,15 @@ async function answer(words, streams) {
  */
 async function answerOnChain(order, { stdin, stdout }) {
   const findings = new Findings();
-  const { chain, records, unended } = await check(order, findings, stdin);
+  const { chain, records, endlessFiles } = await check(order, findings, stdin);
   await checkCheckpoints(chain, order.checkpoints, order.keys, findings);
   if (order.head !== null && (order.head.sequence !== chain.sequence || order.head.hash !== chain.hash)) {
     findings.add('head', '--head', `the chain ends at ${chain.sequence}, ${chain.hash}`);
   }
-  for (const path of unended)
+  for (const path of endlessFiles)
     findings.note(`${path} has no last line that says where it ends: it may have been cut off.`);
   noteErased(chain.erasures, findings);
-  const complete = unended.length === 0;
+  const complete = endlessFiles.length === 0;
   const valid = findings.count === 0 && (complete || order.mayBeUnended);
   const result = {
     valid,
@@ -74,7 +74,7 @@ async function answerOnChain(order, { stdin, stdout }) {
     firstFaults: findings.first,
     notes: findings.notes,
   };
-  stdout.write(order.asJson ? `${shown(JSON.stringify(result))}\n` : text(result));
+  stdout.write(order.asJson ? `${printableText(JSON.stringify(result))}\n` : text(result));
   if (valid) return VALID;
   return findings.count > 0 ? INVALID : INCOMPLETE;
 }
@@ -85,7 +85,7 @@ async function answerOnChain(order, { stdin, stdout }) {
  */
 async function answerOnDecision(order, { stdin, stdout }) {
   const result = await verifyDecisionFile(order, stdin);
-  stdout.write(order.asJson ? `${shown(JSON.stringify(result))}\n` : textOf(result));
+  stdout.write(order.asJson ? `${printableText(JSON.stringify(result))}\n` : textOf(result));
   if (result.undecided !== null) return UNREADABLE;
   if (result.recomputed) return VALID;
   return result.faults === 0 && result.differences.length === 0 ? INCOMPLETE : INVALID;
@@ -95,17 +95,17 @@ async function answerOnDecision(order, { stdin, stdout }) {
  * @param {import('./command-line.mjs').Order} order
  * @param {Findings} findings
  * @param {AsyncIterable<Buffer>} stdin
- * @returns {Promise<{ chain: Chain, records: number | null, unended: string[] }>} `unended`: the files without an end
+ * @returns {Promise<{ chain: Chain, records: number | null, endlessFiles: string[] }>} `endlessFiles`: the files without an end
  */
 async function check({ files, isDatabase, checkpoints, head, mayBeUnended }, findings, stdin) {
   const sizes = new Set(checkpoints.map(({ checkpoint }) => checkpoint.size));
   const [file = ''] = files;
-  if (isDatabase) return { ...(await checkDatabase(file, findings, sizes)), unended: [] };
+  if (isDatabase) return { ...(await checkDatabase(file, findings, sizes)), endlessFiles: [] };
   const chain = new Chain(findings, sizes);
-  const unended = [];
+  const endlessFiles = [];
   for (const path of files) {
     const last = await readExport(path, chain, stdin);
-    if (last !== 'end') unended.push(path);
+    if (last !== 'end') endlessFiles.push(path);
     // Earlier versions wrote no end line, but their lines are complete.
     if (last === 'cut' && mayBeUnended) chain.addUnreadable('the last line has no line break: the file was cut');
   }
@@ -113,7 +113,7 @@ async function check({ files, isDatabase, checkpoints, head, mayBeUnended }, fin
   if (head === null && checkpoints.length === 0) {
     findings.note('Only the export says where the chain should end: neither --head nor --checkpoint was given.');
   }
-  return { chain, records: null, unended };
+  return { chain, records: null, endlessFiles };
 }
 
 /**
@@ -126,7 +126,7 @@ function noteErased({ unsalted }, findings) {
 }
 
 /**
- * For people; the last line is the verdict.
+ * Returns the result as text for people; its last line is the verdict.
  * @param {{ valid: boolean, entries: number, head: { sequence: number, hash: string }, rootHash: string,
  *   erased: number, records: number | null, checkpoints: number, faults: number, firstFaults: import('./findings.mjs').Finding[],
  *   notes: string[] }} result
@@ -144,5 +144,5 @@ function text({ valid, entries, head, rootHash, erased, records, checkpoints, fa
     ...notes.map((note) => `NOTE ${note}`),
     valid ? 'VALID' : faults > 0 ? `INVALID: ${faults} ${faults === 1 ? 'fault' : 'faults'}` : 'INCOMPLETE',
   ];
-  return `${lines.map(shown).join('\n')}\n`;
+  return `${lines.map(printableText).join('\n')}\n`;
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 /** Compiled, the benchmark runs in `node_modules/.cache/bench/bench/console`. */
 const CONSOLE = join(__dirname, '../../../../../console');
 
-/** What the benchmark uses of a page of playwright-core, which is installed with the console and not with the service. */
+/** The part of a playwright-core page that the benchmark uses. The console installs that package, the service does not. */
 export interface Page {
   goto(url: string): Promise<unknown>;
   reload(): Promise<unknown>;
@@ -28,7 +28,7 @@ export interface Browser {
   close(): Promise<void>;
 }
 
-/** Null where there is no Chromium, or the console's tools are not installed. */
+/** Starts a browser; null if Chromium or the console's tools are missing. */
 export async function launchBrowser(): Promise<Browser | null> {
   const executablePath = process.env['CHROMIUM_PATH'] ?? '/usr/bin/chromium';
   if (!existsSync(executablePath) || !existsSync(join(CONSOLE, 'node_modules', 'playwright-core'))) return null;

@@ -12,18 +12,18 @@ const AT_ONCE = 50;
 const CONSOLES = 50;
 /** Seconds for which the open consoles are observed: those without `audit` ask every ten. */
 const REST = 60;
-/** Of each caller; whoever has `audit` follows the events. */
+/** The scopes of each caller; a caller with `audit` follows the events. */
 const CALLERS = [
   ['review', 'read', 'audit'],
   ['review', 'read'],
   ['audit', 'read'],
 ] as const;
 /** Milliseconds after which a decision that has not appeared never will. */
-const LONGEST_WAIT = 30_000;
+const MAX_WAIT_MS = 30_000;
 /** Milliseconds, milliseconds, and the share of one core. */
 const BARS = { firstPaint: 1_000, newDecision: 1_000, atRest: 0.05 } as const;
 
-/** What the console costs: its first look at many pending decisions, and many of them open. */
+/** Measures the cost of the console: its first look at many pending decisions, and many open consoles. */
 export async function benchmarkConsole(workplace: Workplace, { rounds }: Effort): Promise<void> {
   printLine();
   const browser = await launchBrowser();
@@ -66,19 +66,19 @@ async function benchmarkInbox(page: Page, service: ServerProcess, rounds: number
 async function untilCounted(page: Page, count: number): Promise<number> {
   const start = performance.now();
   while (!(await page.evaluate<string>('document.title')).startsWith(`(${count})`)) {
-    if (performance.now() - start > LONGEST_WAIT) throw new Error(`The title does not count ${count} decisions.`);
+    if (performance.now() - start > MAX_WAIT_MS) throw new Error(`The title does not count ${count} decisions.`);
     await delay(10);
   }
   return performance.now() - start;
 }
 
-function printMilliseconds(what: string, measured: readonly number[], bar: number): void {
-  printRatio(`${what} / ${bar} ms`, ratioOf(measured, measured.map(() => bar)), { atMost: 1 }); // prettier-ignore
+function printMilliseconds(label: string, values: readonly number[], bar: number): void {
+  printRatio(`${label} / ${bar} ms`, ratioOf(values, values.map(() => bar)), { atMost: 1 }); // prettier-ignore
 }
 
 async function benchmarkRest(browser: Browser, service: ServerProcess, keys: readonly string[]): Promise<void> {
-  for (let opened = 1; opened < CONSOLES; opened += 1) {
-    await signedIn(browser, service, keys[opened % keys.length] ?? '');
+  for (let index = 1; index < CONSOLES; index += 1) {
+    await signedIn(browser, service, keys[index % keys.length] ?? '');
   }
   await delay(5_000);
   const before = service.processorSeconds;
@@ -116,8 +116,8 @@ async function propose(service: ServerProcess, count: number): Promise<void> {
     proposedBy: PROPOSER,
     approvers: [{ subjects: ['role:finance'] }],
   };
-  for (let made = 0; made < count; made += AT_ONCE) {
-    const some = Array.from({ length: Math.min(AT_ONCE, count - made) }, () =>
+  for (let start = 0; start < count; start += AT_ONCE) {
+    const some = Array.from({ length: Math.min(AT_ONCE, count - start) }, () =>
       service.send('POST', '/api/v1/decisions', body),
     );
     await Promise.all(some);

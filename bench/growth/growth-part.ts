@@ -14,26 +14,29 @@ const BAR = { atMost: 1.3 } as const;
 const REQUESTS_PER_SECOND = 100;
 const PATH = '/api/v1/entities';
 
-type Asked = readonly [method: string, path: string, body?: object];
+type RequestParts = readonly [method: string, path: string, body?: object];
 
 /** A kind of request, and how it is made for a server with a given volume. */
 interface Question {
   readonly title: string;
-  readonly request: (server: ServerProcess, volume: Volume) => Promise<Asked>;
+  readonly request: (server: ServerProcess, volume: Volume) => Promise<RequestParts>;
   /** Its cost has a limit of its own, in milliseconds: see the table. */
   readonly mayGrow?: true;
 }
 
 const QUESTIONS: readonly Question[] = [
   { title: 'POST /entities', request: async () => ['POST', PATH, SAMPLE_REQUEST] },
-  { title: 'GET /entities/:id', request: async (...at) => ['GET', `${PATH}/${await middleId(...at)}`] },
+  { title: 'GET /entities/:id', request: async (...place) => ['GET', `${PATH}/${await middleId(...place)}`] },
   { title: 'first page of 50', request: async () => ['GET', PATH] },
   { title: 'first page of a type', request: async () => ['GET', `${PATH}?type=type-3`] },
   {
     title: 'last page but one, by cursor',
-    request: async (...at) => ['GET', `${PATH}?cursor=${await deepCursor(...at)}`],
+    request: async (...place) => ['GET', `${PATH}?cursor=${await deepCursor(...place)}`],
   },
-  { title: 'audit of an entity', request: async (...at) => ['GET', `/api/v1/audit?entityId=${await middleId(...at)}`] },
+  {
+    title: 'audit of an entity',
+    request: async (...place) => ['GET', `/api/v1/audit?entityId=${await middleId(...place)}`],
+  },
   { title: 'audit of an action', request: async () => ['GET', '/api/v1/audit?action=entity.created'] },
   { title: 'audit from a time on', request: async () => ['GET', '/api/v1/audit?from=2999-01-01'] },
   { title: 'GET /stats', request: async () => ['GET', '/api/v1/stats'] },
@@ -44,7 +47,7 @@ const QUESTIONS: readonly Question[] = [
   },
 ];
 
-/** What the same requests take with a hundred times as many rows. */
+/** Measures the same requests with a hundred times as many rows. */
 export async function benchmarkGrowth(workplace: Workplace, effort: Effort): Promise<void> {
   const databases = [
     { name: 'ten thousand', volume: SMALL },
@@ -67,14 +70,14 @@ export async function compare(small: ServerProcess, large: ServerProcess, { seco
   const ratios: (() => void)[] = [];
   for (const { title, request, mayGrow } of QUESTIONS) {
     const sides = [
-      { server: small, asked: await request(small, SMALL), medians: [] as number[] },
-      { server: large, asked: await request(large, LARGE), medians: [] as number[] },
+      { server: small, parts: await request(small, SMALL), medians: [] as number[] },
+      { server: large, parts: await request(large, LARGE), medians: [] as number[] },
     ] as const;
     // The first round warms up the JIT compiler, and is not counted.
     for (let round = 0; round <= rounds; round += 1) {
       const times = sides.map(() => [] as number[]);
-      for (let sent = 0; sent < requests; sent += 1) {
-        for (const [index, { server, asked }] of sides.entries()) times[index]?.push(await timed(server, asked));
+      for (let round = 0; round < requests; round += 1) {
+        for (const [index, { server, parts }] of sides.entries()) times[index]?.push(await measureTime(server, parts));
       }
       if (round > 0) sides.forEach(({ medians }, index) => medians.push(median(times[index] ?? [])));
     }
@@ -91,7 +94,7 @@ export async function compare(small: ServerProcess, large: ServerProcess, { seco
   printLine(`\nmemory held, 10,000 and 1,000,000 rows: ${megabytes.join(' and ')} MB`);
 }
 
-async function timed(server: ServerProcess, [method, path, body]: Asked): Promise<number> {
+async function measureTime(server: ServerProcess, [method, path, body]: RequestParts): Promise<number> {
   const start = performance.now();
   await server.send(method, path, body);
   return performance.now() - start;

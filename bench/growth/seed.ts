@@ -1,14 +1,14 @@
 import { createApp } from '../../src/create-app';
 import { ENTITY } from '../../src/governance/entities/governed-entity.entity';
-import { type Caller, unlimited } from '../../src/ledger/caller';
-import type { Command } from '../../src/ledger/ledger-transaction';
+import { type Caller, unlimitedIdentity } from '../../src/ledger/kinds/caller';
+import type { Command } from '../../src/ledger/commands/ledger-transaction';
 import { LedgerService } from '../../src/ledger/ledger.service';
 import { ActivePolicies } from '../../src/governance/policies/active-policies';
 import { SAMPLE_REQUEST } from '../http/sample-entity';
 import { policies } from '../ledger/samples';
 import { serviceSettings } from '../support/settings';
 
-/** How much a database holds. */
+/** Numbers of records in a database. */
 export interface Volume {
   readonly entities: number;
   readonly policies: number;
@@ -19,7 +19,7 @@ const CHUNK = 500;
 /** Number of entity types. */
 const TYPES = 10;
 const CALLER: Caller = {
-  ...unlimited({ type: 'api_key', id: 'env' }),
+  ...unlimitedIdentity({ type: 'api_key', id: 'env' }),
   requestId: 'seeding',
   ip: '127.0.0.1',
   traceId: null,
@@ -31,9 +31,9 @@ export async function seed(database: string, volume: Volume): Promise<void> {
   try {
     const ledger = application.get(LedgerService);
     const activePolicies = application.get(ActivePolicies);
-    for (let made = 0; made < volume.policies; made += CHUNK)
-      await ledger.write(CALLER, addPolicies(made, volume, activePolicies));
-    for (let made = 0; made < volume.entities; made += CHUNK) await ledger.write(CALLER, addEntities(made, volume));
+    for (let start = 0; start < volume.policies; start += CHUNK)
+      await ledger.write(CALLER, addPolicies(start, volume, activePolicies));
+    for (let start = 0; start < volume.entities; start += CHUNK) await ledger.write(CALLER, addEntities(start, volume));
   } finally {
     await application.close();
   }
@@ -44,8 +44,8 @@ function addEntities(first: number, { entities }: Volume): Command<void> {
     const { now } = transaction;
     for (let index = first; index < Math.min(first + CHUNK, entities); index += 1) {
       const id = transaction.newId(ENTITY);
-      const described = { ...SAMPLE_REQUEST, type: `type-${index % TYPES}`, name: `Entity ${index}` };
-      const entity = { id, ...described, createdAt: now, updatedAt: now, revision: 1 };
+      const description = { ...SAMPLE_REQUEST, type: `type-${index % TYPES}`, name: `Entity ${index}` };
+      const entity = { id, ...description, createdAt: now, updatedAt: now, revision: 1 };
       transaction.insert(ENTITY, entity, { action: 'entity.created', entityId: id });
     }
   };
@@ -56,8 +56,8 @@ function addPolicies(first: number, volume: Volume, activePolicies: ActivePolici
     const changes = policies(volume.policies)
       .slice(first, first + CHUNK)
       .map((request) => {
-        const rest = { description: '', resourceTypes: [], priority: 0, conditions: [] };
-        const policy = { ...rest, ...request, limits: [], onBehalfOf: [], approval: null };
+        const otherMembers = { description: '', resourceTypes: [], priority: 0, conditions: [] };
+        const policy = { ...otherMembers, ...request, limits: [], onBehalfOf: [], approval: null, team: null };
         return { change: 'create', policy, replaced: null } as const;
       });
     await activePolicies.carryOut(transaction, changes, new Map());

@@ -13,9 +13,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const MEBIBYTE = 1_048_576;
 const IDLE = 1_500;
 const SLOW = 100;
-/** Rows of nearly a mebibyte that lists and exports are asked for. */
+/** Number of rows of nearly a mebibyte in lists and exports. */
 const LARGE_ROWS = 24;
-/** Answers asked for on one connection that nobody reads. */
+/** Number of requests on one connection whose answers nobody reads. */
 const PIPELINED = 90;
 /** Milliseconds between the bytes of a slow request. */
 const DRIP = 200;
@@ -180,7 +180,7 @@ async function largeAnswers() {
   }
 }
 
-/** Reads what it asks for, six at a time. */
+/** Reads its answers, six requests at a time. */
 async function exports() {
   while (goesOn()) {
     await ask(head('GET /api/v1/provenance/export HTTP/1.1'));

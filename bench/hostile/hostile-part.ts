@@ -21,7 +21,7 @@ const PAUSE = 5;
 const BAR = 250;
 const MEBIBYTE = 1_048_576;
 
-/** How long a client at another address waits for its answers while one address attacks in every way at once. */
+/** Measures the waits of a client while another address attacks in every way at once. */
 export async function benchmarkHostileClients(workplace: Workplace): Promise<void> {
   const service = await ServerProcess.start(workplace, 'service', 'hostile');
   await benchmarkStalls(service);
@@ -31,13 +31,13 @@ export async function benchmarkHostileClients(workplace: Workplace): Promise<voi
     stdio: ['ignore', 'ignore', 'inherit'],
   });
   workplace.add({ stop: async () => void attackers.kill('SIGKILL') });
-  const attacked = await latenciesUntil(service, once(attackers, 'exit'));
+  const latencies = await latenciesUntil(service, once(attackers, 'exit'));
   printTable(
     ['POST and GET of a client at another address, ms', 'requests', 'median', 'p99', 'longest'],
-    [row('alone', alone), row('under attack', attacked)],
+    [row('alone', alone), row('under attack', latencies)],
   );
   printTable(['memory held', 'MiB'], [['after the attack', number(service.residentBytes / MEBIBYTE)]]);
-  printSingleRatio(`p99 under attack / ${BAR} ms`, percentile(attacked, 0.99) / BAR, { atMost: 1 });
+  printSingleRatio(`p99 under attack / ${BAR} ms`, percentile(latencies, 0.99) / BAR, { atMost: 1 });
 }
 
 function row(when: string, latencies: readonly number[]): string[] {
@@ -49,9 +49,9 @@ function row(when: string, latencies: readonly number[]): string[] {
 async function latenciesUntil(service: ServerProcess, end: Promise<unknown>): Promise<number[]> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1, localAddress: '127.0.0.2' });
   const latencies: number[] = [];
-  const stopped = new AbortController();
-  void end.then(() => stopped.abort());
-  while (!stopped.signal.aborted) {
+  const controller = new AbortController();
+  void end.then(() => controller.abort());
+  while (!controller.signal.aborted) {
     latencies.push(await latency(agent, `${service.url}/api/v1/entities`, JSON.stringify(SAMPLE_REQUEST)));
     latencies.push(await latency(agent, `${service.url}/api/v1/entities?limit=1`));
     await delay(PAUSE);
@@ -64,16 +64,16 @@ function latency(agent: Agent, url: string, body?: string): Promise<number> {
   const start = performance.now();
   const headers = { 'X-API-Key': API_KEY, 'Content-Type': 'application/json' };
   return new Promise((resolve, reject) => {
-    const sent = request(url, { agent, method: body === undefined ? 'GET' : 'POST', headers }, (answer) => {
+    const clientRequest = request(url, { agent, method: body === undefined ? 'GET' : 'POST', headers }, (answer) => {
       const { statusCode = 0 } = answer;
       if (statusCode >= 400) reject(new Error(`A client that does nothing wrong was answered ${statusCode}.`));
       answer.resume().once('end', () => resolve(performance.now() - start));
     });
-    sent.once('error', (error) => {
+    clientRequest.once('error', (error) => {
       // The service may close an idle connection; the client then opens another one.
-      if (sent.reusedSocket) latency(agent, url, body).then(resolve, reject);
+      if (clientRequest.reusedSocket) latency(agent, url, body).then(resolve, reject);
       else reject(error);
     });
-    sent.end(body);
+    clientRequest.end(body);
   });
 }

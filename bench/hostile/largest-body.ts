@@ -13,8 +13,12 @@ export interface JsonSchema {
 
 export type Schemas = Readonly<Record<string, JsonSchema>>;
 
-/** Bytes of a body, slightly below the limit. */
+/** Bytes of a body, slightly below the limit; routes that take whole sets of policies have a higher one. */
 const MAX_BYTES = 1_000_000;
+const MAX_SET_BYTES = 8_000_000;
+/** Most characters of a description. */
+const MAX_TEXT = 2_000;
+const SET_ROUTES: readonly string[] = ['/api/v1/policies/plan', '/api/v1/policies/apply'];
 /** Values of a body, slightly below its limit; routes with lists of questions or policies have higher ones. */
 const MAX_VALUES = 9_000;
 const MAX_LISTED_VALUES: Readonly<Record<string, number>> = {
@@ -30,17 +34,19 @@ const MAX_LISTED_VALUES: Readonly<Record<string, number>> = {
  */
 export function largestBody(example: JsonObject, schema: JsonSchema, schemas: Schemas, path: string): JsonObject {
   const maxValues = MAX_LISTED_VALUES[path] ?? MAX_VALUES;
+  const maxBytes = SET_ROUTES.includes(path) ? MAX_SET_BYTES : MAX_BYTES;
   const members = { ...membersOf(schema, schemas) };
   const body: Record<string, JsonValue> = { ...example };
   for (const [name, member] of Object.entries(members)) {
     const { items, maxItems = 0 } = resolve(member, schemas);
     const [item] = Array.isArray(body[name]) ? (body[name] as readonly JsonValue[]) : [];
-    if (items !== undefined && item !== undefined) body[name] = repeated(item, maxItems, maxValues);
+    if (items !== undefined && item !== undefined) body[name] = repeat(item, { maxItems, maxValues, maxBytes });
   }
   const free = Object.entries(members).filter(([, member]) => isFreeForm(resolve(member, schemas)));
-  const left = Math.min(MAX_VALUES, maxValues - countValues(body));
-  const bytes = MAX_BYTES - JSON.stringify(body).length;
-  for (const [name] of free) if (left > 0 && bytes > 0) body[name] = filled(left / free.length, bytes / free.length);
+  const remaining = Math.min(MAX_VALUES, maxValues - countValues(body));
+  const bytes = maxBytes - JSON.stringify(body).length;
+  for (const [name] of free)
+    if (remaining > 0 && bytes > 0) body[name] = fill(remaining / free.length, bytes / free.length);
   return body;
 }
 
@@ -62,19 +68,28 @@ function isFreeForm({ type, properties, additionalProperties }: JsonSchema): boo
   );
 }
 
-/** Copies of an item, as many as the list, the values and the bytes allow. Names get a number. */
-function repeated(item: JsonValue, maxItems: number, maxValues: number): JsonValue[] {
+/** Bounds of a list. */
+interface ListBounds {
+  readonly maxItems: number;
+  readonly maxValues: number;
+  readonly maxBytes: number;
+}
+
+/** Copies of an item, as many as the list, the values and the bytes allow. Names get a number, and policies a text that fills the bytes. */
+function repeat(item: JsonValue, { maxItems, maxValues, maxBytes }: ListBounds): JsonValue[] {
   const size = JSON.stringify(item).length + 8;
-  const count = Math.floor(Math.min(maxItems, maxValues / (countValues(item) + 1), MAX_BYTES / size));
+  const count = Math.floor(Math.min(maxItems, maxValues / (countValues(item) + 1), maxBytes / size));
+  const text = 'x'.repeat(Math.min(MAX_TEXT, Math.max(0, Math.floor(maxBytes / count) - size)));
   return Array.from({ length: count }, (_, index) => {
     if (typeof item === 'string') return `${item}-${index}`;
     if (item === null || typeof item !== 'object' || !('name' in item) || typeof item['name'] !== 'string') return item;
-    return { ...item, name: `${item['name']}-${index}` };
+    const description = 'effect' in item ? { description: text } : {};
+    return { ...item, name: `${item['name']}-${index}`, ...description };
   });
 }
 
 /** An object of this many values and bytes: many short members, and a long text. */
-function filled(values: number, bytes: number): JsonObject {
+function fill(values: number, bytes: number): JsonObject {
   const members = Array.from({ length: Math.floor(values) - 1 }, (_, index) => [`m${index}`, index] as const);
   const short = Object.fromEntries(members);
   return { ...short, text: 'x'.repeat(Math.max(0, bytes - JSON.stringify(short).length - 100)) };

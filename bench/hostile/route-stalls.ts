@@ -86,7 +86,7 @@ async function createRecords({ url }: ServerProcess): Promise<string> {
 async function longestWait(service: ServerProcess, send: () => Promise<Response>): Promise<[number, number]> {
   let status = 0;
   const probe = new HealthProbe(service.url);
-  for (let sent = 0; sent < REPEATED; sent += 1) {
+  for (let index = 0; index < REPEATED; index += 1) {
     const response = await send();
     await response.arrayBuffer();
     ({ status } = response);

@@ -13,7 +13,7 @@ const REPEATED = 5;
 /** Most milliseconds that a single request should hold up others. */
 const BAR = 50;
 
-/** How long one large answer holds up others: the longest wait of `GET /health`, asked 200 times a second meanwhile. */
+/** Delay of other requests by one large answer: the longest wait of `GET /health`, sent 200 times a second meanwhile. */
 export async function benchmarkStalls(service: ServerProcess): Promise<void> {
   const headers = { 'X-API-Key': API_KEY, 'Content-Type': 'application/json' };
   for (let index = 0; index < LARGE_RECORDS; index += 1) {
@@ -22,12 +22,12 @@ export async function benchmarkStalls(service: ServerProcess): Promise<void> {
     if (!ok) throw new Error(`A large record was answered ${status}.`);
   }
   // In a process of its own: this one has to notice the answers to its probes in time.
-  const read = async (path: string): Promise<void> => {
+  const readAnswer = async (path: string): Promise<void> => {
     const words = ['--silent', '--fail', '--output', '/dev/null', '--header', `X-API-Key: ${API_KEY}`];
     await promisify(execFile)('curl', [...words, `${service.url}/api/v1/${path}`]);
   };
-  const page = await waits(service, () => read('entities?type=large&limit=8'));
-  const whole = await waits(service, () => read('provenance/export'));
+  const page = await waits(service, () => readAnswer('entities?type=large&limit=8'));
+  const whole = await waits(service, () => readAnswer('provenance/export'));
   const figures = (latencies: readonly number[]): string[] =>
     [percentile(latencies, 0.99), Math.max(...latencies)].map((milliseconds) => number(milliseconds, 1));
   printTable(
@@ -43,6 +43,6 @@ export async function benchmarkStalls(service: ServerProcess): Promise<void> {
 
 async function waits(service: ServerProcess, request: () => Promise<void>): Promise<readonly number[]> {
   const probe = new HealthProbe(service.url);
-  for (let sent = 0; sent < REPEATED; sent += 1) await request();
+  for (let index = 0; index < REPEATED; index += 1) await request();
   return (await probe.stop()).latencies;
 }

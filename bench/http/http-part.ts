@@ -27,7 +27,7 @@ interface Measurement {
   readonly servers: readonly ServerName[];
   readonly requests: readonly LoadRequest[];
   /** Requests to the references in place of `requests`, if they do not have that route. */
-  readonly echoed?: readonly LoadRequest[];
+  readonly echoRequests?: readonly LoadRequest[];
   /** Requests per second against each reference, at least. */
   readonly rateBars: Partial<Record<ServerName, number>>;
   /** Processor time against the echo, at most. */
@@ -49,10 +49,10 @@ export async function benchmarkHttp(workplace: Workplace, effort: Effort): Promi
     const measurement = measurements[kind];
     report(measurement, await measure(servers, measurement, effort), effort);
   }
-  const [read] = measurements.GET.requests;
-  if (read?.path === undefined) throw new Error('There is nothing to read.');
+  const [getRequest] = measurements.GET.requests;
+  if (getRequest?.path === undefined) throw new Error('There is nothing to read.');
   await benchmarkPair(service, KEYED_POSTS, effort);
-  await benchmarkPair(service, await issuedKeyReads(service, read.path), effort);
+  await benchmarkPair(service, await issuedKeyReads(service, getRequest.path), effort);
 }
 
 async function measurementsOf(service: ServerProcess): Promise<Readonly<Record<Kind, Measurement>>> {
@@ -83,7 +83,7 @@ async function measurementsOf(service: ServerProcess): Promise<Readonly<Record<K
       name: `list of ${PAGE}`,
       servers: ['service', 'express echo'],
       requests: [{ method: 'GET', path: `${PATH}?limit=${PAGE}` }],
-      echoed: reads,
+      echoRequests: reads,
       rateBars: { 'express echo': 0.17 },
     },
     execute: {
@@ -91,7 +91,7 @@ async function measurementsOf(service: ServerProcess): Promise<Readonly<Record<K
       name: 'execute',
       servers: ['service', 'express echo'],
       requests: [{ method: 'POST', path: `/api/v1/agents/${agent}/execute`, body: execution }],
-      echoed: [{ method: 'POST', path: PATH, body: execution }],
+      echoRequests: [{ method: 'POST', path: PATH, body: execution }],
       rateBars: { 'express echo': 0.33 },
     },
     AuthZEN: {
@@ -99,7 +99,7 @@ async function measurementsOf(service: ServerProcess): Promise<Readonly<Record<K
       name: 'AuthZEN evaluation',
       servers: ['service', 'empty pipeline'],
       requests: [{ method: 'POST', path: '/access/v1/evaluation', body: accessEvaluation(agent) }],
-      echoed: [{ method: 'POST', path: PATH, body: JSON.stringify(SAMPLE_REQUEST) }],
+      echoRequests: [{ method: 'POST', path: PATH, body: JSON.stringify(SAMPLE_REQUEST) }],
       rateBars: { 'empty pipeline': 0.6 },
     },
   };
@@ -131,22 +131,22 @@ async function measure(
   const figures = new Map<ServerName, LoadFigures[]>(measurement.servers.map((name) => [name, []]));
   // The first round warms up the JIT compiler, and is not counted.
   for (let round = 0; round <= rounds; round += 1) {
-    for (const [name, measured] of figures) {
+    for (const [name, rates] of figures) {
       const server = servers.get(name);
       if (server === undefined) throw new Error(`There is no server ${name}.`);
-      const loaded = await load(server, requestsTo(name, measurement), seconds);
-      if (round > 0) measured.push(loaded);
+      const loadFigures = await load(server, requestsTo(name, measurement), seconds);
+      if (round > 0) rates.push(loadFigures);
     }
   }
   return figures;
 }
 
-function requestsTo(name: ServerName, { requests, echoed }: Measurement): LoadRequest[] {
-  return [...(name === 'service' ? requests : (echoed ?? requests))];
+function requestsTo(name: ServerName, { requests, echoRequests }: Measurement): LoadRequest[] {
+  return [...(name === 'service' ? requests : (echoRequests ?? requests))];
 }
 
 function report(
-  { title, name: measured, servers, rateBars, processorBar, tailBar }: Measurement,
+  { title, name: serverName, servers, rateBars, processorBar, tailBar }: Measurement,
   figures: Figures,
   { seconds, rounds }: Effort,
 ): void {
@@ -163,19 +163,19 @@ function report(
     const ratio = (name: keyof LoadFigures): Ratio =>
       ratioOf(member(figures, 'service', name), member(figures, reference, name));
     printRatio(
-      `${measured}, requests/s: service / ${reference}`,
+      `${serverName}, requests/s: service / ${reference}`,
       ratio('requestsPerSecond'),
       rateBars[reference] ?? null,
     );
     const ceiling = reference === 'express echo' ? atMost(processorBar) : null;
-    printRatio(`${measured}, processor: service / ${reference}`, ratio('processorMicroseconds'), ceiling);
+    printRatio(`${serverName}, processor: service / ${reference}`, ratio('processorMicroseconds'), ceiling);
   }
   const tail = ratioOf(member(figures, 'service', 'p99'), member(figures, 'service', 'p50'));
-  printRatio(`${measured}, latency of the service: p99 / median`, tail, atMost(tailBar));
+  printRatio(`${serverName}, latency of the service: p99 / median`, tail, atMost(tailBar));
 }
 
-function member(figures: Figures, name: ServerName, of: keyof LoadFigures): number[] {
-  return (figures.get(name) ?? []).map((round) => round[of]);
+function member(figures: Figures, name: ServerName, figureName: keyof LoadFigures): number[] {
+  return (figures.get(name) ?? []).map((round) => round[figureName]);
 }
 
 function atMost(bar: number | undefined): Bar | null {

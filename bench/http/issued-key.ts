@@ -1,10 +1,10 @@
 import type { ServerProcess } from '../support/server-process';
 import type { RequestPair } from './request-pair';
 
-/** What it costs a GET if the caller holds an issued key, which is looked up, and not the key of the environment. */
+/** Compares a GET with an issued key, which is looked up, to one with the key of the environment. */
 export async function issuedKeyReads(service: ServerProcess, path: string): Promise<RequestPair> {
-  const issued = await service.send('POST', '/api/v1/api-keys', { name: 'benchmark', scopes: ['read'] });
-  const { secret } = issued as { secret: string };
+  const key = await service.send('POST', '/api/v1/api-keys', { name: 'benchmark', scopes: ['read'] });
+  const { secret } = key as { secret: string };
   return {
     title: 'GET by id and whose key it is',
     name: 'GET by id',

@@ -3,7 +3,7 @@ import type { ServerProcess } from '../support/server-process';
 import { API_KEY, CONNECTIONS } from '../support/settings';
 import { percentile } from '../support/statistics';
 
-/** What one server did under load for a while. */
+/** Figures of one server under load. */
 export interface LoadFigures {
   readonly requestsPerSecond: number;
   /** Milliseconds. */
@@ -22,15 +22,15 @@ export async function load(
   connections = CONNECTIONS,
 ): Promise<LoadFigures> {
   const usual = { 'X-API-Key': API_KEY, 'Content-Type': 'application/json' };
-  const sent = requests.map((request) => ({ ...request, headers: { ...usual, ...request.headers } }));
+  const completeRequests = requests.map((request) => ({ ...request, headers: { ...usual, ...request.headers } }));
   const processorBefore = server.processorSeconds;
   const start = performance.now();
-  const { times, refused } = await generateLoad(server.url, sent, { connections, seconds });
-  const elapsed = (performance.now() - start) / 1000;
+  const { times, refused } = await generateLoad(server.url, completeRequests, { connections, seconds });
+  const elapsedSeconds = (performance.now() - start) / 1000;
   const processor = server.processorSeconds - processorBefore;
   if (refused > 0) throw new Error(`${refused} requests failed at ${server.url}: nothing can be said of this run.`);
   return {
-    requestsPerSecond: times.length / elapsed,
+    requestsPerSecond: times.length / elapsedSeconds,
     p50: percentile(times, 0.5),
     p90: percentile(times, 0.9),
     p99: percentile(times, 0.99),

@@ -10,13 +10,13 @@ export interface RequestPair {
   readonly title: string;
   /** Name of the ratios, such as `POST`. */
   readonly name: string;
-  readonly first: NamedRequest;
-  readonly second: NamedRequest;
+  readonly first: LabelledRequest;
+  readonly second: LabelledRequest;
   /** Ratio of the first to the second. */
   readonly bars: Readonly<Record<'requestsPerSecond' | 'processorMicroseconds', Bar | number>>;
 }
 
-interface NamedRequest {
+interface LabelledRequest {
   readonly is: string;
   readonly request: LoadRequest;
 }
@@ -25,14 +25,14 @@ interface NamedRequest {
 export async function benchmarkPair(service: ServerProcess, pair: RequestPair, effort: Effort): Promise<void> {
   const { title, name, bars } = pair;
   const { seconds, rounds } = effort;
-  const measured = [pair.first, pair.second].map((kind) => ({ ...kind, figures: [] as LoadFigures[] }));
+  const sides = [pair.first, pair.second].map((kind) => ({ ...kind, figures: [] as LoadFigures[] }));
   for (let round = 0; round <= rounds; round += 1) {
-    for (const { request, figures } of measured) {
-      const loaded = await load(service, [request], seconds);
-      if (round > 0) figures.push(loaded);
+    for (const { request, figures } of sides) {
+      const loadFigures = await load(service, [request], seconds);
+      if (round > 0) figures.push(loadFigures);
     }
   }
-  const rows = measured.map(({ is, figures }) => [
+  const rows = sides.map(({ is, figures }) => [
     is,
     number(median(figures.map(({ requestsPerSecond }) => requestsPerSecond))),
     number(median(figures.map(({ processorMicroseconds }) => processorMicroseconds))),
@@ -43,7 +43,7 @@ export async function benchmarkPair(service: ServerProcess, pair: RequestPair, e
     ['requestsPerSecond', 'requests/s'],
     ['processorMicroseconds', 'processor'],
   ] as const) {
-    const [first = [], second = []] = measured.map(({ figures }) => figures.map((round) => round[figure]));
+    const [first = [], second = []] = sides.map(({ figures }) => figures.map((round) => round[figure]));
     printRatio(`${name}, ${unit}: ${pair.first.is} / ${pair.second.is}`, ratioOf(first, second), bars[figure]);
   }
 }

@@ -5,7 +5,7 @@ export const SAMPLE_REQUEST = {
   properties: { owner: 'team-payments', tier: 1, region: 'eu-central-1', tags: ['pci', 'critical'] },
 };
 
-/** What the servers without a database answer. */
+/** The entity that servers without a database answer. */
 export const SAMPLE_ENTITY = {
   id: 'ent_01KAGQ5W3SYJ8V6D2N4B7XZ9RM',
   ...SAMPLE_REQUEST,

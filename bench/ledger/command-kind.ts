@@ -4,13 +4,13 @@ export type CommandKind = (typeof COMMAND_KINDS)[number];
 /** Callers that write at the same time, each its next command when the previous one is answered. */
 export const CALLERS = 64;
 
-/** What a loop is asked to do: so many commands of one kind, after it has made the records they need. */
+/** The order for a loop: a number of commands of one kind, after it has created the records that they need. */
 export interface LoopOrder {
   readonly kind: CommandKind;
   readonly commands: number;
 }
 
-/** What the loop took for it. */
+/** The time and work that a loop needed. */
 export interface LoopFigures {
   readonly commandsPerSecond: number;
   /** Milliseconds from the call of a command to its result. */

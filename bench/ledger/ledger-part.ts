@@ -20,7 +20,7 @@ interface Side {
   readonly environment: Readonly<Record<string, string>>;
 }
 
-/** What is measured, and what it is compared with. */
+/** A measured side, and its reference. */
 type Sides = readonly [measured: Side, reference: Side];
 type Figures = readonly [measured: LoopFigures[], reference: LoopFigures[]];
 
@@ -53,8 +53,8 @@ export async function benchmarkLedgerOnPostgres(workplace: Workplace, effort: Ef
 }
 
 async function compare(workplace: Workplace, sides: Sides, effort: Effort, bar?: number): Promise<void> {
-  const [measured, reference] = sides;
-  const loops = [await start(workplace, measured), await start(workplace, reference)] as const;
+  const [subject, reference] = sides;
+  const loops = [await start(workplace, subject), await start(workplace, reference)] as const;
   const all = new Map<CommandKind, Figures>();
   for (const kind of COMMAND_KINDS) all.set(kind, await measure(loops, kind, effort));
   report(sides, all, effort, bar);
@@ -66,7 +66,7 @@ function start(workplace: Workplace, { title, loop, environment }: Side): Promis
 }
 
 async function measure(
-  [measured, reference]: readonly [LoopProcess, LoopProcess],
+  [subject, reference]: readonly [LoopProcess, LoopProcess],
   kind: CommandKind,
   { seconds, rounds }: Effort,
 ): Promise<Figures> {
@@ -74,8 +74,8 @@ async function measure(
   const commands = Math.ceil(seconds * COMMANDS_PER_SECOND);
   // The first round warms up the JIT compiler, and is not counted.
   for (let round = 0; round <= rounds; round += 1) {
-    const both = [await measured.run({ kind, commands }), await reference.run({ kind, commands })] as const;
-    if (round > 0) both.forEach((each, side) => figures[side]?.push(each));
+    const both = [await subject.run({ kind, commands }), await reference.run({ kind, commands })] as const;
+    if (round > 0) both.forEach((figure, side) => figures[side]?.push(figure));
   }
   return figures;
 }
@@ -93,11 +93,11 @@ function report(
   );
   printTable(header, rows);
   printLine();
-  const [measured, reference] = sides.map(({ title }) => title);
-  const compared = `${measured} / ${reference}`;
+  const [subject, reference] = sides.map(({ title }) => title);
+  const ratioTitle = `${subject} / ${reference}`;
   for (const [kind, figures] of all) {
     const [ours, theirs] = figures.map((rounds) => rounds.map(({ commandsPerSecond }) => commandsPerSecond));
-    printRatio(`commands/s, ${kind}: ${compared}`, ratioOf(ours ?? [], theirs ?? []), bar);
+    printRatio(`commands/s, ${kind}: ${ratioTitle}`, ratioOf(ours ?? [], theirs ?? []), bar);
   }
 }
 
@@ -113,8 +113,8 @@ function rowOf(title: string, rounds: readonly LoopFigures[]): string[] {
 }
 
 /** Proves that the reference did the same work: both left the same rows, and the service verifies its chain. */
-async function checkReference(workplace: Workplace, [measured, reference]: Sides): Promise<void> {
-  const [ours, theirs] = [await rowsPerTable(urlOf(measured)), await rowsPerTable(urlOf(reference))];
+async function checkReference(workplace: Workplace, [subject, reference]: Sides): Promise<void> {
+  const [ours, theirs] = [await rowsPerTable(urlOf(subject)), await rowsPerTable(urlOf(reference))];
   const different = Object.keys(ours).filter((table) => ours[table] !== theirs[table]);
   printLine(`\nTables with as many rows of both: ${different.length === 0 ? 'all' : 'not all'}`);
   for (const table of different) printLine(`  ${table}: ${ours[table]} and ${theirs[table]}`);

@@ -31,8 +31,8 @@ export class LoopProcess {
       stdio: ['ignore', log, log, 'ipc'],
     });
     closeSync(log);
-    const read = (): string => readFileSync(workplace.path(`${database}.log`), 'utf8');
-    const loop = workplace.add(new LoopProcess(child, read));
+    const readLog = (): string => readFileSync(workplace.path(`${database}.log`), 'utf8');
+    const loop = workplace.add(new LoopProcess(child, readLog));
     await loop.message();
     return loop;
   }
@@ -49,13 +49,13 @@ export class LoopProcess {
   }
 
   private async message(): Promise<unknown> {
-    const ended = new AbortController();
-    const exit = once(this.child, 'exit', { signal: ended.signal }).then(
+    const controller = new AbortController();
+    const exit = once(this.child, 'exit', { signal: controller.signal }).then(
       () => Promise.reject(new Error(`A loop ended:\n${this.log()}`)),
       () => undefined,
     );
     const [message] = (await Promise.race([once(this.child, 'message'), exit])) as [unknown];
-    ended.abort();
+    controller.abort();
     return message;
   }
 }

@@ -20,14 +20,14 @@ export async function serveOrders(open: () => Promise<CommandLoop>): Promise<voi
 async function answer(loop: CommandLoop, order: LoopOrder): Promise<void> {
   try {
     await loop.prepare(order);
-    process.send?.(await measured(loop, order));
+    process.send?.(await measure(loop, order));
   } catch (error) {
     console.error(error);
     process.exit(1);
   }
 }
 
-async function measured(loop: CommandLoop, order: LoopOrder): Promise<LoopFigures> {
+async function measure(loop: CommandLoop, order: LoopOrder): Promise<LoopFigures> {
   const latencies: number[] = [];
   const processorBefore = process.cpuUsage();
   const start = performance.now();

@@ -50,18 +50,18 @@ class RawLoop implements CommandLoop {
 
   private commandOf(kind: CommandKind): (index: number) => RawCommand {
     // The first agent is the proposer.
-    const pooled = (ids: readonly string[], index: number): string => ids[1 + (index % (POOL - 1))] ?? '';
+    const pooledId = (ids: readonly string[], index: number): string => ids[1 + (index % (POOL - 1))] ?? '';
     switch (kind) {
       case 'create entity':
         return createEntity;
       case 'add claim':
-        return (index) => addClaim(pooled(this.entityIds, index));
+        return (index) => addClaim(pooledId(this.entityIds, index));
       case 'create agent':
         return () => this.createAgent();
       case 'approve':
-        return (index) => approve(this.decisionIds[index] ?? '', pooled(this.agentIds, index));
+        return (index) => approve(this.decisionIds[index] ?? '', pooledId(this.agentIds, index));
       case 'execute':
-        return (index) => execute(pooled(this.agentIds, index));
+        return (index) => execute(pooledId(this.agentIds, index));
     }
   }
 

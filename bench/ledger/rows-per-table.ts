@@ -5,7 +5,7 @@ export async function rowsPerTable(url: string): Promise<Readonly<Record<string,
   const database = await openRawDatabase(url);
   const counts: Record<string, number> = {};
   for (const [table, condition] of Object.entries(CONDITIONS)) {
-    const [rows] = await database.together([[`SELECT count(*) AS counted FROM ${table} WHERE ${condition}`, []]]);
+    const [rows] = await database.runTogether([[`SELECT count(*) AS counted FROM ${table} WHERE ${condition}`, []]]);
     counts[table] = Number(rows?.[0]?.['counted']);
   }
   await database.close();

@@ -5,14 +5,14 @@ import { DecisionReviewsService } from '../../src/governance/decisions/decision-
 import { DecisionsService } from '../../src/governance/decisions/decisions.service';
 import { ClaimsService, EntitiesService } from '../../src/governance/entities/entities.service';
 import { ExecuteService } from '../../src/governance/execute/execute.service';
-import { type Caller, unlimited } from '../../src/ledger/caller';
+import { type Caller, unlimitedIdentity } from '../../src/ledger/kinds/caller';
 import { PoliciesService } from '../../src/governance/policies/policies.service';
 import { CALLERS, type CommandKind, type LoopOrder } from './command-kind';
 import { type CommandLoop, serveOrders } from './loop-program';
 import { AGENT, CLAIM, DECISION, ENTITY, EXECUTION, policies, POOL } from './samples';
 
 const CALLER: Caller = {
-  ...unlimited({ type: 'api_key', id: 'env' }),
+  ...unlimitedIdentity({ type: 'api_key', id: 'env' }),
   requestId: 'benchmark',
   ip: '127.0.0.1',
   traceId: null,
@@ -67,21 +67,21 @@ class ServiceLoop implements CommandLoop {
 
   private commandOf(kind: CommandKind): (index: number) => Promise<unknown> {
     // The first agent is the proposer.
-    const pooled = (ids: readonly string[], index: number): string => ids[1 + (index % (POOL - 1))] ?? '';
+    const pooledId = (ids: readonly string[], index: number): string => ids[1 + (index % (POOL - 1))] ?? '';
     switch (kind) {
       case 'create entity':
         return () => this.entities.create(CALLER, ENTITY);
       case 'add claim':
-        return (index) => this.claims.add(CALLER, pooled(this.entityIds, index), CLAIM);
+        return (index) => this.claims.add(CALLER, pooledId(this.entityIds, index), CLAIM);
       case 'create agent':
         return () => this.createAgent();
       case 'approve':
         return (index) => {
-          const review = { verdict: 'approve', approver: pooled(this.agentIds, index), comment: null } as const;
+          const review = { verdict: 'approve', approver: pooledId(this.agentIds, index), comment: null } as const;
           return this.reviews.review(CALLER, this.decisionIds[index] ?? '', review);
         };
       case 'execute':
-        return (index) => this.executions.execute(CALLER, pooled(this.agentIds, index), EXECUTION);
+        return (index) => this.executions.execute(CALLER, pooledId(this.agentIds, index), EXECUTION);
     }
   }
 

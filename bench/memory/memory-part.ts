@@ -14,29 +14,29 @@ const STEPS = 6;
 /** Seconds of rest after a load. */
 const REST = 5;
 
-/** What the process holds (resident set): started, in each part of a minute under load, and after it. */
+/** Measures the resident set of the process: after its start, during a minute under load, and after that. */
 export async function benchmarkMemory(workplace: Workplace): Promise<void> {
   const service = await ServerProcess.start(workplace, 'service', 'memory');
-  const held: [when: string, megabytes: number][] = [];
+  const samples: [when: string, megabytes: number][] = [];
   const note = (when: string): number => {
     const megabytes = service.residentBytes / MEGABYTE;
-    held.push([when, megabytes]);
+    samples.push([when, megabytes]);
     return megabytes;
   };
-  const started = note('started');
+  const startMegabytes = note('started');
   const underLoad: number[] = [];
   for (let step = 1; step <= STEPS; step += 1) {
     await load(service, [REQUEST], STEP);
     underLoad.push(note(`after ${step * STEP} s of POST at 64 connections`));
   }
   await delay(REST * 1000);
-  const rested = note(`${REST} s later`);
+  const restMegabytes = note(`${REST} s later`);
   printTable(
     ['memory held', 'MB'],
-    held.map(([when, megabytes]) => [when, number(megabytes)]),
+    samples.map(([when, megabytes]) => [when, number(megabytes)]),
   );
   printLine();
-  printSingleRatio('memory after load and rest / at start', rested / started);
+  printSingleRatio('memory after load and rest / at start', restMegabytes / startMegabytes);
   printSingleRatio('most memory in the second half minute / in the first', secondHalfToFirst(underLoad));
 }
 

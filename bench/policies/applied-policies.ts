@@ -9,7 +9,7 @@ const CHUNK = 500;
 export const NO_POLICIES = createHash('sha256').update('[]').digest('hex');
 
 /** Brings the policies of a workload into force. */
-export async function applied(service: ServerProcess, workload: Workload): Promise<void> {
+export async function applyPolicies(service: ServerProcess, workload: Workload): Promise<void> {
   const bodies = policyBodies(workload);
   let base = NO_POLICIES;
   for (let start = 0; start < bodies.length; start += CHUNK) {

@@ -1,7 +1,7 @@
-/** What a program that evaluates a workload prints, as JSON. */
+/** The JSON that a program prints after it has evaluated a workload. */
 export interface EngineFigures {
-  /** Of each round. */
+  /** The rate of each round. */
   readonly checksPerSecond: readonly number[];
-  /** Whether each of the first requests is allowed. */
+  /** True for each of the first requests that is allowed. */
   readonly allowed: readonly boolean[];
 }

@@ -15,16 +15,16 @@ evaluator.put(policies.map(compilePolicy), []);
 function checksPerSecond(seconds: number): number {
   const start = performance.now();
   let checks = 0;
-  let elapsed = 0;
-  while (elapsed < seconds * 1000) {
+  let elapsedMs = 0;
+  while (elapsedMs < seconds * 1000) {
     for (let chunk = 0; chunk < CHUNK; chunk += 1) {
       const request = requests[checks % requests.length];
       if (request !== undefined) evaluator.evaluate(request);
       checks += 1;
     }
-    elapsed = performance.now() - start;
+    elapsedMs = performance.now() - start;
   }
-  return (checks / elapsed) * 1000;
+  return (checks / elapsedMs) * 1000;
 }
 
 const seconds = Number(secondsText);

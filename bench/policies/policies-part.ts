@@ -9,11 +9,11 @@ import type { EngineFigures } from './engine-figures';
 import { disjoint, exactMix, lastDenies, mix, wildcards, type Workload } from './workload';
 
 const COUNTS = [100, 1_000, 10_000] as const;
-const [FEWEST, , MOST] = COUNTS;
+const [MIN_COUNT, , MAX_COUNT] = COUNTS;
 /** Checks per second. */
 const FAST = 500_000;
 const FLAT = { atMost: 2 } as const;
-/** Where the compiled benchmark lies, seen from it. */
+/** Folder of the engines, as seen from the compiled benchmark. */
 const ENGINES = join(__dirname, '../../../../../bench/engines');
 const PROGRAMS = {
   evaluator: join(__dirname, 'evaluator-program.js'),
@@ -29,7 +29,7 @@ interface Kind {
   readonly title: string;
   readonly workload: (count: number) => Workload;
   readonly engines: readonly Engine[];
-  /** Of the time at the most policies to that at the fewest; a mix matches more policies the more there are. */
+  /** Bar of the time with the most policies to that with the fewest. A mix has none: more of its policies match. */
   readonly growth?: typeof FLAT;
 }
 
@@ -45,8 +45,8 @@ const KINDS: readonly Kind[] = [
 
 const COMPARED_REQUESTS = 20;
 /** A check of the slowest takes tens of milliseconds. */
-const LONGEST_ROUND = 0.5;
-const MOST_ROUNDS = 3;
+const MAX_ROUND_SECONDS = 0.5;
+const MAX_ROUNDS = 3;
 
 /** The evaluator and two other engines, which get the same policies and requests and must return the same answers. */
 export async function benchmarkPolicies(workplace: Workplace, effort: Effort): Promise<void> {
@@ -56,8 +56,8 @@ export async function benchmarkPolicies(workplace: Workplace, effort: Effort): P
     for (const count of COUNTS) {
       const file = workplace.path(`${kind.title}-${count}.json`);
       writeFileSync(file, JSON.stringify(kind.workload(count)));
-      const asked = engines.filter((engine) => kind.engines.includes(engine));
-      const figures = asked.map((engine) => [engine, run(engine, file, effort)] as const);
+      const selected = engines.filter((engine) => kind.engines.includes(engine));
+      const figures = selected.map((engine) => [engine, run(engine, file, effort)] as const);
       requireSameAnswers(figures);
       for (const [engine, { checksPerSecond }] of figures) rates.set(`${engine} ${count}`, checksPerSecond);
     }
@@ -78,7 +78,7 @@ function installEngines(): boolean {
 }
 
 function run(engine: Engine, file: string, { seconds, rounds }: Effort): EngineFigures {
-  const effort = [Math.min(seconds, LONGEST_ROUND), Math.min(rounds, MOST_ROUNDS), COMPARED_REQUESTS];
+  const effort = [Math.min(seconds, MAX_ROUND_SECONDS), Math.min(rounds, MAX_ROUNDS), COMPARED_REQUESTS];
   const output = execFileSync(process.execPath, [PROGRAMS[engine], file, ...effort.map(String)], { encoding: 'utf8' });
   return JSON.parse(output) as EngineFigures;
 }
@@ -92,20 +92,23 @@ function requireSameAnswers(figures: readonly (readonly [Engine, EngineFigures])
 }
 
 function report(kind: Kind, engines: readonly Engine[], rates: ReadonlyMap<string, readonly number[]>): void {
-  const of = (engine: Engine, count: number): readonly number[] => rates.get(`${engine} ${count}`) ?? [];
-  const asked = engines.filter((engine) => kind.engines.includes(engine));
+  const ratesOf = (engine: Engine, count: number): readonly number[] => rates.get(`${engine} ${count}`) ?? [];
+  const selected = engines.filter((engine) => kind.engines.includes(engine));
   printTable(
     [`${kind.title}: checks/s`, ...COUNTS.map((count) => `${number(count)} policies`)],
-    asked.map((engine) => [engine, ...COUNTS.map((count) => number(median(of(engine, count))))]),
+    selected.map((engine) => [engine, ...COUNTS.map((count) => number(median(ratesOf(engine, count))))]),
   );
   printLine();
   const { title } = kind;
-  const most = of('evaluator', MOST);
-  printRatio(`${title}: checks/s at ${number(MOST)} policies / ${number(FAST)}`, dividedBy(most, FAST), 1);
-  const growth = ratioOf(of('evaluator', FEWEST), most);
-  printRatio(`${title}: time of a check at ${number(MOST)} / at ${FEWEST}`, growth, kind.growth);
-  for (const engine of asked.filter((each) => each !== 'evaluator')) {
-    printRatio(`${title}: checks/s at ${number(MOST)}: evaluator / ${engine}`, ratioOf(most, of(engine, MOST)));
+  const most = ratesOf('evaluator', MAX_COUNT);
+  printRatio(`${title}: checks/s at ${number(MAX_COUNT)} policies / ${number(FAST)}`, dividedBy(most, FAST), 1);
+  const growth = ratioOf(ratesOf('evaluator', MIN_COUNT), most);
+  printRatio(`${title}: time of a check at ${number(MAX_COUNT)} / at ${MIN_COUNT}`, growth, kind.growth);
+  for (const engine of selected.filter((name) => name !== 'evaluator')) {
+    printRatio(
+      `${title}: checks/s at ${number(MAX_COUNT)}: evaluator / ${engine}`,
+      ratioOf(most, ratesOf(engine, MAX_COUNT)),
+    );
   }
 }
 

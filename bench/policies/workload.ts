@@ -9,7 +9,7 @@ export interface Workload {
   readonly requests: readonly EvaluationRequest[];
 }
 
-type Listed = Pick<PolicyRules, 'subjects' | 'actions' | 'resources'> & Partial<PolicyRules>;
+type ListedRules = Pick<PolicyRules, 'subjects' | 'actions' | 'resources'> & Partial<PolicyRules>;
 
 const REQUESTS = 5_000;
 const AGENTS = 300;
@@ -86,9 +86,9 @@ export function mix(count: number, priorities = 1): Workload {
 export function exactMix(count: number): Workload {
   const random = pseudoRandom(count);
   const { policies, requests } = mix(count);
-  const exact = ({ subjects, actions, ...rest }: PolicyRules): PolicyRules => ({
-    ...rest,
-    subjects: subjects.map((each) => (each.endsWith('*') ? `role:team-${random(ROLES)}` : each)),
+  const exact = ({ subjects, actions, ...otherMembers }: PolicyRules): PolicyRules => ({
+    ...otherMembers,
+    subjects: subjects.map((subject) => (subject.endsWith('*') ? `role:team-${random(ROLES)}` : subject)),
     actions: actions.includes('*') ? [`action-${random(ACTIONS)}`] : actions,
   });
   return { policies: policies.map(exact), requests };
@@ -98,12 +98,12 @@ export function exactMix(count: number): Workload {
 export function lastDenies(count: number): Workload {
   const { policies, requests } = wildcards(count);
   return {
-    policies: policies.map((each, index) => (index === count - 1 ? { ...each, effect: 'deny' } : each)),
+    policies: policies.map((policy, index) => (index === count - 1 ? { ...policy, effect: 'deny' } : policy)),
     requests,
   };
 }
 
-function workload(count: number, policy: (index: number) => Listed, request: () => EvaluationRequest): Workload {
+function workload(count: number, policy: (index: number) => ListedRules, request: () => EvaluationRequest): Workload {
   return {
     policies: Array.from({ length: count }, (_, index) => ({
       id: `pol_${String(index).padStart(26, '0')}`,
@@ -116,6 +116,7 @@ function workload(count: number, policy: (index: number) => Listed, request: () 
       limits: [],
       onBehalfOf: [],
       approval: null,
+      team: null,
       ...policy(index),
     })),
     requests: Array.from({ length: REQUESTS }, request),

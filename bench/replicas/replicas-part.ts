@@ -18,32 +18,32 @@ export async function benchmarkReplicas(workplace: Workplace, { seconds, rounds,
     return;
   }
   const alone = await ServerProcess.start(workplace, 'service', 'alone', await postgresDatabase(workplace, postgres));
-  const shared = await postgresDatabase(workplace, postgres);
+  const database = await postgresDatabase(workplace, postgres);
   const pair = [
-    await ServerProcess.start(workplace, 'service', 'first of two', shared),
-    await ServerProcess.start(workplace, 'service', 'second of two', shared),
+    await ServerProcess.start(workplace, 'service', 'first of two', database),
+    await ServerProcess.start(workplace, 'service', 'second of two', database),
   ];
-  const [one, two]: [number[], number[]] = [[], []];
+  const [oneReplica, twoReplicas]: [number[], number[]] = [[], []];
   // The first round warms up the JIT compiler, and is not counted.
   for (let round = 0; round <= rounds; round += 1) {
     const single = await requestsPerSecond([alone], seconds);
     const together = await requestsPerSecond(pair, seconds);
     if (round === 0) continue;
-    one.push(single);
-    two.push(together);
+    oneReplica.push(single);
+    twoReplicas.push(together);
   }
   printTable(
     ['durable POST /entities', 'requests/s'],
     [
-      ['one process', number(median(one))],
-      ['two processes together', number(median(two))],
+      ['one process', number(median(oneReplica))],
+      ['two processes together', number(median(twoReplicas))],
     ],
   );
   printLine();
-  printRatio('requests/s: two replicas together / one alone', ratioOf(two, one), BAR);
+  printRatio('requests/s: two replicas together / one alone', ratioOf(twoReplicas, oneReplica), BAR);
 }
 
 async function requestsPerSecond(servers: readonly ServerProcess[], seconds: number): Promise<number> {
   const figures = await Promise.all(servers.map((server) => load(server, [REQUEST], seconds)));
-  return figures.reduce((sum, each) => sum + each.requestsPerSecond, 0);
+  return figures.reduce((sum, figure) => sum + figure.requestsPerSecond, 0);
 }

@@ -22,8 +22,8 @@ export async function benchmarkReport(workplace: Workplace, { rounds }: Effort):
   }
   printObservations(`${number(EXECUTIONS)} executions in 29 days`, observations);
   printLine();
-  const worst = (wanted: string, member: 'seconds' | 'p99' | 'memoryGrowth'): number =>
-    Math.max(...observations.filter(({ title }) => title === wanted).map((each) => each[member]));
+  const worst = (observedTitle: string, member: 'seconds' | 'p99' | 'memoryGrowth'): number =>
+    Math.max(...observations.filter(({ title }) => title === observedTitle).map((observation) => observation[member]));
   const within = { atMost: 1 } as const;
   printSingleRatio(`seconds of the first, worst round / ${BARS.first}`, worst('first', 'seconds') / BARS.first, within);
   printSingleRatio(`seconds of the next, worst round / ${BARS.next}`, worst('next', 'seconds') / BARS.next, within);
@@ -49,6 +49,6 @@ interface Report {
 
 async function report(service: ServerProcess): Promise<void> {
   const { requests } = (await service.send('GET', '/api/v1/reports/oversight')) as Report;
-  const counted = requests.reduce((sum, day) => sum + day.allowed + day.denied + day.approval_requested, 0);
-  if (counted !== EXECUTIONS) throw new Error(`Only ${counted} executions were counted.`);
+  const total = requests.reduce((sum, day) => sum + day.allowed + day.denied + day.approval_requested, 0);
+  if (total !== EXECUTIONS) throw new Error(`Only ${total} executions were counted.`);
 }

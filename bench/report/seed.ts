@@ -4,40 +4,41 @@ import { AGENT } from '../../src/governance/agents/agent.entity';
 import { DECISION, proposedNote } from '../../src/governance/decisions/decision.entity';
 import { EXECUTION, noteOf } from '../../src/governance/executions/execution.entity';
 import { resourceKey } from '../../src/governance/policies/conditions/condition';
-import { type Caller, unlimited } from '../../src/ledger/caller';
-import type { Command, LedgerTransaction } from '../../src/ledger/ledger-transaction';
+import { type Caller, unlimitedIdentity } from '../../src/ledger/kinds/caller';
+import type { Command, LedgerTransaction } from '../../src/ledger/commands/ledger-transaction';
 import { LedgerService } from '../../src/ledger/ledger.service';
 import { AGENT as AGENT_SAMPLE, DECISION as DECISION_SAMPLE, EXECUTION as EXECUTION_SAMPLE } from '../ledger/samples';
 import { serviceSettings } from '../support/settings';
 
 /** Records of one command. */
-const CHUNK = 500;
+const CHUNK_SIZE = 500;
 const AGENTS = 50;
 const POLICIES = 20;
-/** Every so manieth execution was denied, or asked for an approval. */
-const DENIED = 10;
-const ASKED = 25;
+/** Number of executions for each denied one. */
+const EXECUTIONS_PER_DENIAL = 10;
+/** Number of executions for each one that needs an approval. */
+const EXECUTIONS_PER_APPROVAL = 25;
 const CALLER: Caller = {
-  ...unlimited({ type: 'api_key', id: 'env' }),
+  ...unlimitedIdentity({ type: 'api_key', id: 'env' }),
   requestId: 'seeding',
   ip: '127.0.0.1',
   traceId: null,
 };
 
 /** Fills a database through the ledger as if that many executions had come evenly over so many milliseconds until now. */
-export async function seedExecutions(database: string, executions: number, over: number): Promise<void> {
+export async function seedExecutions(database: string, executions: number, durationMs: number): Promise<void> {
   const [now, uptime] = [Date.now.bind(Date), os.uptime.bind(os)];
-  let behind = over;
+  let ageMs = durationMs;
   // Both: the service stops writing where the clock jumps against the uptime.
-  Date.now = () => now() - behind;
-  os.uptime = () => uptime() - behind / 1_000;
+  Date.now = () => now() - ageMs;
+  os.uptime = () => uptime() - ageMs / 1_000;
   const application = await createApp({ environment: { ...serviceSettings(database), LOG_LEVEL: 'silent' } });
   try {
     const ledger = application.get(LedgerService);
     const agents = await ledger.write(CALLER, addAgents);
-    for (let made = 0; made < executions; made += CHUNK) {
-      behind = over * (1 - made / executions);
-      await ledger.write(CALLER, addExecutions(made, agents));
+    for (let start = 0; start < executions; start += CHUNK_SIZE) {
+      ageMs = durationMs * (1 - start / executions);
+      await ledger.write(CALLER, addExecutions(start, agents));
     }
   } finally {
     await application.close();
@@ -49,11 +50,11 @@ export async function seedExecutions(database: string, executions: number, over:
 async function addAgents(transaction: LedgerTransaction): Promise<readonly string[]> {
   return Array.from({ length: AGENTS }, (_, index) => {
     const id = transaction.newId(AGENT);
-    const since = { createdAt: transaction.now, updatedAt: transaction.now, revision: 1 };
-    const agent = { id, name: `agent-${index}`, kind: 'machine', status: 'active', ...AGENT_SAMPLE, ...since } as const;
+    const times = { createdAt: transaction.now, updatedAt: transaction.now, revision: 1 };
+    const agent = { id, name: `agent-${index}`, kind: 'machine', status: 'active', ...AGENT_SAMPLE, ...times } as const;
     transaction.insert(
       AGENT,
-      { ...agent, observeUntil: null, slackId: null },
+      { ...agent, observeUntil: null, slackId: null, directory: null, team: null },
       { action: 'agent.registered', agentId: id },
     );
     return id;
@@ -62,7 +63,7 @@ async function addAgents(transaction: LedgerTransaction): Promise<readonly strin
 
 function addExecutions(first: number, agents: readonly string[]): Command<void> {
   return async (transaction) => {
-    for (let index = first; index < first + CHUNK; index += 1) addExecution(transaction, index, agents);
+    for (let index = first; index < first + CHUNK_SIZE; index += 1) addExecution(transaction, index, agents);
   };
 }
 
@@ -70,7 +71,7 @@ function addExecution(transaction: LedgerTransaction, index: number, agents: rea
   const { now } = transaction;
   const [agentId = '', approverId = ''] = [agents[index % AGENTS], agents[0]];
   const id = transaction.newId(EXECUTION);
-  const about = {
+  const subject = {
     executionId: id,
     actionHash: null,
     approvers: null,
@@ -78,27 +79,30 @@ function addExecution(transaction: LedgerTransaction, index: number, agents: rea
     onBehalfOf: null,
     run: null,
   };
-  const nothing = { erased: false, traceId: null };
-  const isAsked = index % ASKED === 0;
-  const decisionId = isAsked ? transaction.newId(DECISION) : null;
+  const unset = { erased: false, traceId: null };
+  const needsApproval = index % EXECUTIONS_PER_APPROVAL === 0;
+  const decisionId = needsApproval ? transaction.newId(DECISION) : null;
   if (decisionId !== null) {
     const resolvedAt = new Date(Date.parse(now) + (index % 1_000) * 100).toISOString();
     const review = { approverId, verdict: 'approve', comment: null, createdAt: resolvedAt, groups: [] } as const;
-    const ended = { status: 'approved', requiredApprovals: 1, reviews: [review], resolvedAt } as const;
+    const end = { status: 'approved', requiredApprovals: 1, reviews: [review], resolvedAt } as const;
     const times = { createdAt: now, updatedAt: resolvedAt, expiresAt: null };
     const decision = {
       id: decisionId,
       ...DECISION_SAMPLE,
       proposedBy: agentId,
-      ...ended,
+      ...end,
       ...times,
-      ...about,
+      ...subject,
       grant: null,
-      ...nothing,
+      change: null,
+      actor: null,
+      escalatesAt: null,
+      ...unset,
     };
     transaction.insert(DECISION, decision, proposedNote(decision));
   }
-  const isDenied = !isAsked && index % DENIED === 1;
+  const isDenied = !needsApproval && index % EXECUTIONS_PER_DENIAL === 1;
   const [outcome, reason] = isDenied ? (['denied', 'no_policy_allows'] as const) : (['executed', null] as const);
   const policy = {
     id: `pol_${index % POLICIES}`,
@@ -131,7 +135,7 @@ function addExecution(transaction: LedgerTransaction, index: number, agents: rea
     via: null,
     grantId: null,
     instead: null,
-    ...nothing,
+    ...unset,
   };
   transaction.insert(EXECUTION, execution, noteOf(execution, 'execution.authorized'));
 }

@@ -1,6 +1,6 @@
-/** How long and how often each thing is measured. */
+/** Duration and number of measurements. */
 export interface Effort {
-  /** Of one measurement. */
+  /** Duration of one measurement. */
   readonly seconds: number;
   /** Measurements of each thing, alternating with those of its references. */
   readonly rounds: number;

@@ -73,14 +73,14 @@ function messagesOf(
   return () => same;
 }
 
-interface Waiting {
+interface PendingRequest {
   readonly resolve: (status: number) => void;
   readonly reject: (error: Error) => void;
 }
 
 class Connection {
   private received: Buffer = Buffer.alloc(0);
-  private waiting: Waiting | null = null;
+  private waiting: PendingRequest | null = null;
 
   private constructor(private readonly socket: Socket) {
     socket.setNoDelay(true);

@@ -2,7 +2,7 @@ import { cpus, loadavg, release } from 'node:os';
 import { Database } from 'sqlite3';
 import { postgresVersion } from './postgres-server';
 
-/** What the figures were measured on and with. The load shows whether the machine was doing anything else. */
+/** Describes the machine and the programs of the figures. The load shows whether anything else was running. */
 export async function machine(postgres: string): Promise<string[]> {
   const [processor] = cpus();
   const load = loadavg().map((value) => value.toFixed(2));

@@ -17,10 +17,10 @@ export function writePerformanceTable(
   machine: readonly string[],
   ratios: readonly ReportedRatio[],
 ): void {
-  const known = existsSync(FIGURES) ? readFileSync(FIGURES, 'utf8').trim().split('\n\n') : [];
-  const sections = new Map(known.map((section) => [section.split('\n')[0] ?? '', section]));
+  const existing = existsSync(FIGURES) ? readFileSync(FIGURES, 'utf8').trim().split('\n\n') : [];
+  const sections = new Map(existing.map((section) => [section.split('\n')[0] ?? '', section]));
   sections.set(title, [title, ...machine, ...tableOf(ratios)].join('\n'));
-  writeFileSync(FIGURES, `${titles.flatMap((each) => sections.get(each) ?? []).join('\n\n')}\n`);
+  writeFileSync(FIGURES, `${titles.flatMap((title) => sections.get(title) ?? []).join('\n\n')}\n`);
 }
 
 function tableOf(ratios: readonly ReportedRatio[]): string[] {

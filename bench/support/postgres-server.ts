@@ -11,12 +11,12 @@ export async function postgresVersion(server: string): Promise<string | undefine
   }
 }
 
-let made = 0;
+let count = 0;
 
 /** The environment that makes a program use an empty database of the server, which is removed with the workplace. */
 export async function postgresDatabase(workplace: Workplace, server: string): Promise<{ DATABASE_URL: string }> {
-  made += 1;
-  const name = `governance_bench_${process.pid}_${made}`;
+  count += 1;
+  const name = `governance_bench_${process.pid}_${count}`;
   await onServer(server, `CREATE DATABASE ${name}`);
   workplace.addLast({
     stop: async () => {

@@ -14,11 +14,11 @@ export interface ReportedRatio {
   readonly bar: Bar | null;
 }
 
-const reported: ReportedRatio[] = [];
+const ratios: ReportedRatio[] = [];
 
 /** The ratios printed since the last call. */
 export function takeReportedRatios(): readonly ReportedRatio[] {
-  return reported.splice(0);
+  return ratios.splice(0);
 }
 
 export function printLine(text = ''): void {
@@ -42,7 +42,7 @@ export function printTable(header: readonly string[], rows: readonly (readonly s
 
 /** A ratio, its spread over the rounds, and its limit, if it has one. */
 export function printRatio(name: string, ratio: Ratio, bar: Bar | null = null): void {
-  reported.push({ name, ratio, bar });
+  ratios.push({ name, ratio, bar });
   const verdict = bar === null ? '' : `   bar ${describeBar(bar)}: ${isMet(ratio, bar) ? 'met' : 'MISSED'}`;
   printLine(`${name.padEnd(58)} ${figure(ratio.median)}  (${describeSpread(ratio)})${verdict}`);
 }

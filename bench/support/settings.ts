@@ -1,6 +1,6 @@
 export const API_KEY = 'a-key-for-the-benchmark';
 export const CONNECTIONS = 64;
-/** Of Node, as in `npm start`. */
+/** Options of Node, as in `npm start`. */
 export const SERVICE_FLAGS = ['--max-semi-space-size=32', '--max-old-space-size=512'];
 /** Variables of the memory allocator, as in `npm start` and the image. */
 export const ALLOCATOR = {
@@ -15,6 +15,7 @@ export function serviceSettings(database: string, port = 3000): Record<string, s
     NODE_ENV: 'production',
     API_KEY,
     SIGNING_KEY: Buffer.alloc(32, 1).toString('base64'),
+    SECRET_KEY: Buffer.alloc(32, 2).toString('base64'),
     RATE_LIMIT: '1000000000',
     DATABASE_URL: `sqlite:${database}`,
     HOST: '127.0.0.1',

@@ -1,17 +1,17 @@
 /** The value below which a fraction of the values lies, by the nearest rank. */
 export function percentile(values: readonly number[], fraction: number): number {
-  const sorted = Float64Array.from(values).sort();
-  const rank = Math.max(0, Math.ceil(fraction * sorted.length) - 1);
-  return sorted[rank] ?? Number.NaN;
+  const ascending = Float64Array.from(values).sort();
+  const rank = Math.max(0, Math.ceil(fraction * ascending.length) - 1);
+  return ascending[rank] ?? Number.NaN;
 }
 
 export function median(values: readonly number[]): number {
-  const sorted = [...values].sort((first, second) => first - second);
-  const [low, high] = [sorted[Math.ceil(sorted.length / 2) - 1], sorted[Math.floor(sorted.length / 2)]];
+  const ascending = [...values].sort((first, second) => first - second);
+  const [low, high] = [ascending[Math.ceil(ascending.length / 2) - 1], ascending[Math.floor(ascending.length / 2)]];
   return ((low ?? Number.NaN) + (high ?? Number.NaN)) / 2;
 }
 
-/** How two things compare, round by round. */
+/** The ratio of two things, round by round. */
 export interface Ratio {
   readonly median: number;
   readonly lowest: number;
@@ -19,7 +19,7 @@ export interface Ratio {
 }
 
 /** Each round's first value divided by the same round's second: anything that slowed down a whole round cancels out. */
-export function ratioOf(measured: readonly number[], reference: readonly number[]): Ratio {
-  const ratios = measured.map((value, round) => value / (reference[round] ?? Number.NaN));
+export function ratioOf(values: readonly number[], reference: readonly number[]): Ratio {
+  const ratios = values.map((value, round) => value / (reference[round] ?? Number.NaN));
   return { median: median(ratios), lowest: Math.min(...ratios), highest: Math.max(...ratios) };
 }

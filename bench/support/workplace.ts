@@ -3,15 +3,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /** Something that runs until it is stopped. */
-interface Running {
+interface StoppableProcess {
   stop(): Promise<void>;
 }
 
 /** A temporary folder for databases and logs, and the processes that use it. */
 export class Workplace {
   private folder: string | null = null;
-  private readonly running: Running[] = [];
-  private readonly last: Running[] = [];
+  private readonly processes: StoppableProcess[] = [];
+  private readonly last: StoppableProcess[] = [];
 
   path(name: string): string {
     this.folder ??= mkdtempSync(join(tmpdir(), 'governance-bench-'));
@@ -23,20 +23,20 @@ export class Workplace {
     return openSync(this.path(`${name}.log`), 'a');
   }
 
-  add<Started extends Running>(started: Started): Started {
-    this.running.push(started);
-    return started;
+  add<Process extends StoppableProcess>(process: Process): Process {
+    this.processes.push(process);
+    return process;
   }
 
   /** Something to end when every process has ended, such as a database they use. */
-  addLast(started: Running): void {
-    this.last.push(started);
+  addLast(process: StoppableProcess): void {
+    this.last.push(process);
   }
 
   /** Stops every process and removes the folder. */
   async clear(): Promise<void> {
-    await Promise.all(this.running.splice(0).map((process) => process.stop()));
-    await Promise.all(this.last.splice(0).map((each) => each.stop()));
+    await Promise.all(this.processes.splice(0).map((process) => process.stop()));
+    await Promise.all(this.last.splice(0).map((member) => member.stop()));
     if (this.folder !== null) rmSync(this.folder, { recursive: true, force: true });
     this.folder = null;
   }

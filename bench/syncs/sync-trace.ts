@@ -17,17 +17,17 @@ export class SyncTrace {
     private readonly output: string,
   ) {}
 
-  /** Null if strace is missing or not permitted to trace. */
+  /** Traces a process; null if strace is missing or may not trace. */
   static async start(workplace: Workplace, processId: number): Promise<SyncTrace | null> {
     const output = workplace.path('syncs.txt');
-    const selected = `trace=${CALLS.join()}`;
-    const strace = spawn('strace', ['-f', '-qq', '-e', selected, '-o', output, '-p', String(processId)], {
+    const filter = `trace=${CALLS.join()}`;
+    const strace = spawn('strace', ['-f', '-qq', '-e', filter, '-o', output, '-p', String(processId)], {
       stdio: 'ignore',
     });
-    const failed = new Promise<true>((resolve) => {
+    const failure = new Promise<true>((resolve) => {
       strace.once('error', () => resolve(true)).once('exit', () => resolve(true));
     });
-    if ((await Promise.race([delay(ATTACHING), failed])) === true) return null;
+    if ((await Promise.race([delay(ATTACHING), failure])) === true) return null;
     return workplace.add(new SyncTrace(strace, output));
   }
 

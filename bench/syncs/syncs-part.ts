@@ -11,7 +11,7 @@ const BARS = { crowd: { atMost: 0.05 }, alone: { atMost: 1 } } as const;
 const LONE_WRITES = 100;
 const PATH = '/api/v1/entities';
 
-/** How often per write the process asks the kernel to sync to disk, counted as system calls. */
+/** Number of system calls per write by which the process syncs to disk. */
 export async function benchmarkSyncs(workplace: Workplace, { seconds }: Effort): Promise<void> {
   const service = await ServerProcess.start(workplace, 'service', 'syncs');
   const trace = await SyncTrace.start(workplace, service.processId);
@@ -22,7 +22,7 @@ export async function benchmarkSyncs(workplace: Workplace, { seconds }: Effort):
   await load(service, [{ method: 'POST', path: PATH, body: JSON.stringify(SAMPLE_REQUEST) }], seconds);
   const crowd = trace.calls / (await entitiesOf(service));
   const alone: number[] = [];
-  for (let sent = 0; sent < LONE_WRITES; sent += 1) {
+  for (let index = 0; index < LONE_WRITES; index += 1) {
     const before = trace.calls;
     await service.send('POST', PATH, SAMPLE_REQUEST);
     alone.push(trace.calls - before);

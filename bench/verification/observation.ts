@@ -4,7 +4,7 @@ import { percentile } from '../support/statistics';
 import { HealthProbe } from './health-probe';
 
 const MEGABYTE = 1_000_000;
-/** Of memory, in milliseconds. */
+/** Milliseconds between two samples of memory. */
 const SAMPLE_INTERVAL = 20;
 
 /** The effect of some work on the process and on health requests meanwhile. */
@@ -22,18 +22,18 @@ export interface Observation {
 export async function observe(service: ServerProcess, title: string, work: () => Promise<void>): Promise<Observation> {
   const memoryBefore = service.residentBytes;
   let memoryMost = memoryBefore;
-  const sampling = setInterval(() => {
+  const timer = setInterval(() => {
     memoryMost = Math.max(memoryMost, service.residentBytes);
   }, SAMPLE_INTERVAL);
   const probe = new HealthProbe(service.url);
   const start = performance.now();
   await work();
-  const elapsed = performance.now() - start;
+  const milliseconds = performance.now() - start;
   const { latencies, failed } = await probe.stop();
-  clearInterval(sampling);
+  clearInterval(timer);
   return {
     title,
-    seconds: elapsed / 1000,
+    seconds: milliseconds / 1000,
     probes: latencies.length,
     failed,
     p50: percentile(latencies, 0.5),
@@ -42,9 +42,9 @@ export async function observe(service: ServerProcess, title: string, work: () =>
   };
 }
 
-/** @param what the heading above the titles. */
-export function printObservations(what: string, observations: readonly Observation[]): void {
-  const header = [what, 'seconds', 'GET /health', 'failed', 'p50 ms', 'p99 ms', 'memory growth MB'];
+/** @param label the heading above the titles. */
+export function printObservations(label: string, observations: readonly Observation[]): void {
+  const header = [label, 'seconds', 'GET /health', 'failed', 'p50 ms', 'p99 ms', 'memory growth MB'];
   const row = ({ title, seconds, probes, failed, p50, p99, memoryGrowth }: Observation): string[] => [
     title,
     number(seconds, 2),

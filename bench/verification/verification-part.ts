@@ -46,10 +46,11 @@ async function verify(service: ServerProcess): Promise<void> {
 function report(observations: readonly Observation[], bare: readonly number[]): void {
   printObservations(`${number(ENTRIES)} entries`, observations);
   printLine();
-  const verifying = observations.filter(({ title }) => title === 'verifying');
-  const seconds = verifying.map((each) => each.seconds);
+  const verifications = observations.filter(({ title }) => title === 'verifying');
+  const seconds = verifications.map((observation) => observation.seconds);
   printRatio('entries/s: verification / bare loop', ratioOf(bare, seconds), BARS.speed);
-  const worst = (member: 'p99' | 'memoryGrowth'): number => Math.max(...verifying.map((each) => each[member]));
+  const worst = (member: 'p99' | 'memoryGrowth'): number =>
+    Math.max(...verifications.map((observation) => observation[member]));
   const { healthP99, memoryGrowth } = BARS;
   const within = { atMost: 1 } as const;
   printSingleRatio(`p99 of GET /health meanwhile, worst round / ${healthP99} ms`, worst('p99') / healthP99, within);

@@ -9,7 +9,7 @@
     with governance.guard("send-payment", "payment", "payments/2026/0042", wait=300) as execution:
         execution.result = bank.send(1200)
 
-`guard` asks the service, waits for the approval that a policy requires, lets the function or block run once, and reports what
+`guard` requests the action, waits for the approval that a policy requires, lets the function or block run once, and reports what
 came of it, also when it raises.
 """
 
@@ -37,7 +37,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 import uuid
-from typing import Any, Callable, Iterator, Mapping, Optional, Union
+from typing import Any, Callable, Iterator, Mapping, Optional, Sequence, Union
 
 try:
     from opentelemetry import trace as _trace
@@ -61,9 +61,9 @@ _UNKNOWN = {502, 504}
 _SECRETS = ("/api-keys", "/webhooks", "/rotate-secret")
 #: Seconds.
 _FIRST_PAUSE = 0.25
-_LONGEST_PAUSE = 30.0
+_MAX_PAUSE_SECONDS = 30.0
 #: Less than the 60 after which many proxies cut a request.
-_LONGEST_HOLD = 50
+_MAX_HOLD_SECONDS = 50
 #: A day: a longer wait than the system's longest would be an error.
 _MAX_RETRY_AFTER = 86_400.0
 #: Between two requests where the service does not hold them, as too many wait already or it is away.
@@ -78,6 +78,7 @@ _FAILURE_LENGTH = 2000
 #: How a request for approval ends that nobody can proceed with.
 _CLOSED = {"rejected", "expired", "cancelled"}
 #: Reasons that the policies' own answer to the same question can have: for others, such as a missing scope, it gives another.
+#: `npm run openapi` writes them.
 _EXPLAINED = {
     "no_policy_allows",
     "policy_denied",
@@ -96,13 +97,14 @@ _OPEN = {"pending_approval", "approved", "authorized", "running"}
 _DOTS = {"", ".", ".."}
 #: What such a function returns has yet to run, when nobody would report it any more.
 _RUNS_LATER = (inspect.iscoroutinefunction, inspect.isgeneratorfunction, inspect.isasyncgenfunction)
+_TOO_FEW_APPROVERS = "Nobody, or too few, could approve it when it was asked for: an approver has to be added first."
 _GUARD_A_FUNCTION = "guard a function that is over when it returns, or an async def with AsyncGovernance."
 
 _PerCall = Union[Any, Callable[..., Any]]
 
 
 #: Characters of a reviewer's words that are shown.
-_LONGEST_WORDS = 500
+_MAX_WORDS_LENGTH = 500
 
 
 def _reviewers_words(rejection: Optional[Mapping[str, Any]]) -> str:
@@ -112,14 +114,14 @@ def _reviewers_words(rejection: Optional[Mapping[str, Any]]) -> str:
     if comment:
         words += f"\nThe words of the reviewer who rejected it: {json.dumps(_cut(comment), ensure_ascii=False)}"
     if instead:
-        how = "when asked for" if instead["grantId"] is None else "which may be executed once"
+        how = "when requested" if instead["grantId"] is None else "which may be executed once"
         parameters = _cut(json.dumps(instead["parameters"], ensure_ascii=False))
         words += f"\nWhat the reviewer would approve instead, {how}: {parameters}"
     return words
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= _LONGEST_WORDS else f"{text[:_LONGEST_WORDS]}… (cut)"
+    return text if len(text) <= _MAX_WORDS_LENGTH else f"{text[:_MAX_WORDS_LENGTH]}… (cut)"
 
 
 class GovernanceError(Exception):
@@ -152,21 +154,25 @@ class GovernanceError(Exception):
         self.decision_id = decision_id
         #: The execution that records the refusal of an execute; None otherwise.
         self.execution_id = execution_id
-        #: Why it was denied, and what would change that; None unless policies, or what they are asked about, denied it to `guard`.
+        #: Why it was denied, and what would change that; None unless policies, or the agent's state, denied it to `guard`.
         self.explanation: Any = None
         #: Whether the request may have been carried out: the service may have received it, and gave no answer of its own.
         self.is_outcome_unknown = False
-        #: Seconds that the service asks to wait.
+        #: Seconds that the service wants the client to wait.
         self.retry_after = 0.0
 
 
 class ApprovalPending(GovernanceError):
     """The approval has not been given yet. Asking again with the same arguments continues the same request."""
 
-    def __init__(self, execution: Mapping[str, Any]) -> None:
+    def __init__(self, execution: Mapping[str, Any], is_feasible: bool = True) -> None:
         message = f"The action waits for the approval of the decision {execution['decisionId']}."
+        if not is_feasible:
+            message = f"{message} {_TOO_FEW_APPROVERS}"
         super().__init__(message, "APPROVAL_PENDING", 202, "approval_pending")
         self.execution = execution
+        #: False if the service says that there are not enough approvers. It says so only to the request that asked first.
+        self.is_feasible = is_feasible
 
 
 class OutcomeUnknown(GovernanceError):
@@ -193,6 +199,21 @@ class ResultNotReported(GovernanceError):
         )
         super().__init__(f"{what} Do not repeat the action.", "RESULT_NOT_REPORTED")
         self.execution = execution
+
+
+class ChangePending(GovernanceError):
+    """Nothing has changed: a second person has to approve it first. Once the decision is approved, repeat the same request with
+    `change=error.decision_id`."""
+
+    def __init__(self, decision: Mapping[str, Any]) -> None:
+        message = (
+            f"{decision['change']['summary']} Nothing has changed yet: a second person has to approve the decision {decision['id']} "
+            "first. Then repeat the same request with its id as `change`."
+        )
+        super().__init__(message, "CHANGE_PENDING", 202, decision_id=decision["id"])
+        self.decision = decision
+        #: Path of the decision.
+        self.location = f"/api/v1/decisions/{decision['id']}"
 
 
 class ActionCarriedOut(GovernanceError):
@@ -249,12 +270,15 @@ class Governance:
         body: Any = None,
         query: Optional[Mapping[str, Any]] = None,
         patience: Optional[float] = None,
+        change: Optional[str] = None,
     ) -> Any:
         """The parsed answer of a route; None for one without a body. What a busy or missing service did not answer is
         repeated for `patience` seconds with the same Idempotency-Key. Once more after an answer that was lost in silence, which
         must not use up all patience.
 
+        :param change: the id of the approved decision on this change, which is made now.
         :raises GovernanceError: for every refusal, and where nobody answers.
+        :raises ChangePending: if a second person has to approve the change first.
         :raises ValueError: before anything is sent, for a path with a segment that is empty or of dots: it would be another's; and for
             one that is not percent-encoded.
         """
@@ -267,6 +291,8 @@ class Governance:
             headers["Content-Type"] = "application/json"
         if method == "POST" and not has_secret:
             headers["Idempotency-Key"] = str(uuid.uuid4())
+        if change is not None:
+            headers["Change"] = change
         headers.update(_trace_headers())
         # A change that is sent again could undo what others have changed since. What was deleted stays deleted.
         is_harmless = "Idempotency-Key" in headers if method == "POST" else method not in ("PUT", "PATCH")
@@ -289,7 +315,8 @@ class Governance:
                     raise last
                 raise
             try:
-                return self._attempt(method, url, data, {**headers, "Authorization": authorization}, timeout)
+                answer = self._attempt(method, url, data, {**headers, "Authorization": authorization}, timeout)
+                break
             except GovernanceError as error:
                 last = error
                 # A later attempt that is refused says nothing about an earlier one.
@@ -304,17 +331,19 @@ class Governance:
                 if not _is_temporary(error) or not may_repeat or is_over:
                     raise
             time.sleep(wait)
-            pause = min(2 * pause, _LONGEST_PAUSE)
+            pause = min(2 * pause, _MAX_PAUSE_SECONDS)
+        _require_made(method, path, answer)
+        return answer
 
     def pages(self, path: str, query: Optional[Mapping[str, Any]] = None) -> Iterator[Any]:
         """All records of a list, page by page as they are needed."""
-        asked = dict(query or {})
+        parameters = dict(query or {})
         while True:
-            page = self.request("GET", path, query=asked)
+            page = self.request("GET", path, query=parameters)
             yield from page["data"]
             if page.get("nextCursor") is None:
                 return
-            asked = {"cursor": page["nextCursor"], "limit": asked.get("limit")}
+            parameters = {"cursor": page["nextCursor"], "limit": parameters.get("limit")}
 
     def guard(
         self,
@@ -327,6 +356,7 @@ class Governance:
         on_behalf_of: _PerCall = None,
         run: _PerCall = None,
         permit: Optional[str] = None,
+        secret: Optional[Sequence[str]] = None,
     ) -> "Guard":
         """A decorator and a context manager around what an agent does.
 
@@ -334,11 +364,13 @@ class Governance:
         :param agent: id or name; the agent that the key is bound to unless given.
         :param wait: seconds to wait for an approval that is needed.
         :param on_behalf_of: for whom the agent acts, such as {"subject": "user:4711", "roles": ["finance"]}; a function, too.
-        :param run: the conversation or task that it is part of, the same when it is asked again after its approval; a function, too.
+        :param run: the conversation or task that it is part of, the same when the request is repeated after its approval; may be a function.
         :param permit: the system that is to see what was authorised, one of the service's PERMIT_AUDIENCES. The function gets a
             token for it as its argument `permit`; in a `with`, the execution has it. None where there is none.
+        :param secret: JSON Pointers to values in the parameters that the service must not keep, in addition to those that it knows by
+            their names.
         """
-        return Guard(self, action, resource_type, resource_id, parameters, agent, wait, on_behalf_of, run, permit)
+        return Guard(self, action, resource_type, resource_id, parameters, agent, wait, on_behalf_of, run, permit, secret)
 
     def own_agent(self) -> str:
         """The agent that the key is bound to."""
@@ -359,6 +391,7 @@ class Governance:
         try:
             with self._opener.open(sent, timeout=timeout) as response:
                 text = response.read()
+                is_infeasible = response.headers.get("Approval-Feasible") == "false"
         except urllib.error.HTTPError as error:
             with error:
                 raise _error_of(error) from None
@@ -366,9 +399,18 @@ class Governance:
             fault = f"did not answer within {timeout:g} seconds" if _is_timeout(error) else "cannot be reached"
             raise GovernanceError(f"The governance service at {self._url} {fault}.", "UNREACHABLE") from error
         try:
-            return json.loads(text) if text else None
+            body = json.loads(text) if text else None
         except (ValueError, RecursionError):
             raise _unexpected(text.decode("utf-8", "replace"), None) from None
+        return _Infeasible(body) if is_infeasible and isinstance(body, dict) else body
+
+
+def _require_made(method: str, path: str, answer: Any) -> None:
+    if method == "GET" or path.startswith("/api/v1/decisions") or not isinstance(answer, dict):
+        return
+    change = answer.get("change")
+    if answer.get("type") == "change" and isinstance(change, dict) and "bodyHash" in change:
+        raise ChangePending(answer)
 
 
 def _is_same_caller(one: str, other: str) -> bool:
@@ -410,6 +452,7 @@ class Guard:
         on_behalf_of: _PerCall,
         run: _PerCall,
         permit: Optional[str] = None,
+        secret: Optional[Sequence[str]] = None,
     ) -> None:
         self._governance = governance
         self._action = action
@@ -421,6 +464,7 @@ class Guard:
         self._on_behalf_of = on_behalf_of
         self._run = run
         self._permit = {} if permit is None else {"permit": {"audience": permit}}
+        self._secret = {} if secret is None else {"secret": list(secret)}
         #: Held by the block of a `with`, whose execution is kept here.
         self._is_entered = threading.Lock()
         self._entered: Optional["GuardedExecution"] = None
@@ -432,7 +476,7 @@ class Guard:
 
         @functools.wraps(function)
         def guarded(*given: Any, **given_by_name: Any) -> Any:
-            # Copies: what was asked is what runs, whatever becomes of the caller's own while the call waits.
+            # Copies: the requested values run, even if the caller changes its own while the call waits.
             arguments, named = _copied(given), _copied(given_by_name)
             try:
                 execution = self._permitted(arguments, named)
@@ -447,7 +491,7 @@ class Guard:
         return guarded
 
     def _handed(self, named: Mapping[str, Any], execution: "GuardedExecution") -> Mapping[str, Any]:
-        """What the function gets by name: the token, too, where one was asked for."""
+        """The keyword arguments of the function, with the token if one was requested."""
         return {**named, "permit": execution.permit} if self._permit else named
 
     def __enter__(self) -> "GuardedExecution":
@@ -472,6 +516,7 @@ class Guard:
             "action": self._action,
             "resourceType": self._resource_type,
             "resourceId": _of_call(self._resource_id, arguments, named),
+            **self._secret,
         }
         optional = {"parameters": self._parameters, "onBehalfOf": self._on_behalf_of, "run": self._run}
         for name, given in optional.items():
@@ -479,10 +524,10 @@ class Guard:
             if value is not None:
                 _require_plain_json(value, name)
                 request[name] = value
-        asked = self._ask(agent, request)
-        return GuardedExecution(self._governance, self._go(asked))
+        execution = self._request(agent, request)
+        return GuardedExecution(self._governance, self._go(execution))
 
-    def _ask(self, agent: str, request: Mapping[str, Any]) -> Any:
+    def _request(self, agent: str, request: Mapping[str, Any]) -> Any:
         try:
             path = f"/api/v1/agents/{urllib.parse.quote(agent, '')}/execute"
             return self._start(path, {**request, **self._permit})
@@ -492,7 +537,7 @@ class Guard:
             raise
 
     def _start(self, path: str, request: Any = None) -> Any:
-        """What may make a handler of the service run."""
+        """Sends a request that may run a handler of the service."""
         try:
             return _execution(self._governance.request("POST", path, request))
         except GovernanceError as error:
@@ -501,7 +546,7 @@ class Guard:
             raise
 
     def _explanation(self, request: Mapping[str, Any]) -> Any:
-        """None if the caller may not ask for it: the refusal itself is what counts."""
+        """Loads an explanation of the refusal; None if the caller may not read it."""
         try:
             return self._governance.request("POST", "/api/v1/policies/evaluate", request, patience=0)
         except GovernanceError:
@@ -509,13 +554,14 @@ class Guard:
 
     def _go(self, execution: Any) -> Any:
         """The execution once it is authorized."""
-        asked = execution["outcome"]
+        outcome = execution["outcome"]
+        is_feasible = not isinstance(execution, _Infeasible)
         execution = self._decided(execution)
         if execution["outcome"] == "pending_approval":
-            raise ApprovalPending(execution)
-        # Others who asked for the same wait for the same execution. After a wait, what it has become may be their doing:
-        # only the service's answer to this caller's own resume says that this caller may proceed.
-        has_waited = asked == "pending_approval"
+            raise ApprovalPending(execution, is_feasible)
+        # Equal requests of other callers wait for the same execution, and may have resumed it. Only the service's answer to
+        # this caller's own resume says that this caller may proceed.
+        has_waited = outcome == "pending_approval"
         if execution["outcome"] not in _CLOSED and (has_waited or execution["outcome"] == "approved"):
             execution = self._resumed(execution)
         if execution["outcome"] == "running":
@@ -542,8 +588,8 @@ class Guard:
         away: Optional[GovernanceError] = None
         while execution["outcome"] == "pending_approval" and left > 0:
             try:
-                # Without patience of its own: a repeat asks for the time that is left.
-                execution = self._look(execution, math.ceil(min(left, _LONGEST_HOLD)), patience=0)
+                # The request has no patience of its own, so that a repeat waits for the remaining time only.
+                execution = self._look(execution, math.ceil(min(left, _MAX_HOLD_SECONDS)), patience=0)
                 away = None
             except GovernanceError as error:
                 if not _is_temporary(error):
@@ -561,7 +607,7 @@ class Guard:
     def _resumed(self, execution: Any) -> Any:
         """Of several callers that waited for the same approval, one resumes; the others get what came of that."""
         try:
-            return self._start(f"/api/v1/executions/{execution['id']}/resume", self._permit or None)
+            return self._start(f"/api/v1/executions/{execution['id']}/resume", {**self._permit, **self._secret} or None)
         except GovernanceError as error:
             if error.status != 409:
                 raise
@@ -579,7 +625,7 @@ class Guard:
     def _settled(self, execution: Any) -> Any:
         """Once the handler that runs it has ended."""
         while True:
-            execution = self._look(execution, _LONGEST_HOLD)
+            execution = self._look(execution, _MAX_HOLD_SECONDS)
             if execution["outcome"] != "running":
                 return execution
             time.sleep(_HOLD_PAUSE)
@@ -596,7 +642,7 @@ class GuardedExecution:
         self._governance = governance
         #: As the service authorised it.
         self.execution = execution
-        #: The token that was asked for, if there is one.
+        #: The requested token, if there is one.
         self.permit: Optional[str] = execution.get("permit")
         self.result: Any = None
 
@@ -631,6 +677,10 @@ class GuardedExecution:
     def _send(self, report: Mapping[str, Any]) -> None:
         path = f"/api/v1/executions/{self.execution['id']}/result"
         self._governance.request("POST", path, report, patience=_REPORT_PATIENCE)
+
+
+class _Infeasible(dict[str, Any]):
+    """An execution whose answer says that there are not enough approvers."""
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
@@ -856,10 +906,10 @@ def _trace_headers() -> Mapping[str, str]:
 
 def _retry_after(headers: email.message.Message) -> float:
     """The service, or a proxy in front of it, gives seconds, or a date by its own clock, if it tells the time."""
-    asked = headers.get("Retry-After", "0")
-    if asked.isascii() and asked.isdigit():
-        return min(float(asked), _MAX_RETRY_AFTER)
-    until = _date(asked)
+    value = headers.get("Retry-After", "0")
+    if value.isascii() and value.isdigit():
+        return min(float(value), _MAX_RETRY_AFTER)
+    until = _date(value)
     now = _date(headers.get("Date", "")) or datetime.datetime.now(datetime.timezone.utc)
     return 0.0 if until is None else min(max(0.0, (until - now).total_seconds()), _MAX_RETRY_AFTER)
 

@@ -9,7 +9,7 @@
     async with governance.guard("send-payment", "payment", "payments/2026/0042", wait=300) as execution:
         execution.result = await bank.send(1200)
 
-It asks, waits, retries and reports as `Governance` does, in a thread for each request or guarded call, so that the event loop goes on.
+It requests, waits, retries and reports like `Governance`, in a thread for each request or guarded call, so that the event loop goes on.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class AsyncGuard:
 
         @functools.wraps(function)
         async def guarded(*given: _Given.args, **given_by_name: _Given.kwargs) -> Any:
-            # Copies: what was asked is what runs, whatever becomes of the caller's own while the call waits.
+            # Copies: the requested values run, even if the caller changes its own while the call waits.
             arguments, named = _copied(given), _copied(given_by_name)
             try:
                 execution = await self._permitted(arguments, named)
@@ -126,8 +126,9 @@ class AsyncGovernance:
         body: Any = None,
         query: Optional[Mapping[str, Any]] = None,
         patience: Optional[float] = None,
+        change: Optional[str] = None,
     ) -> Any:
-        return await _in_thread(lambda: self.governance.request(method, path, body, query, patience))
+        return await _in_thread(lambda: self.governance.request(method, path, body, query, patience, change))
 
     async def pages(self, path: str, query: Optional[Mapping[str, Any]] = None) -> AsyncIterator[Any]:
         """All records of a list, page by page as they are needed."""
@@ -153,7 +154,7 @@ class AsyncGovernance:
 
 
 class _Call(Governance):
-    """The service as one guarded call uses it: nothing more is asked for once the call is cancelled, so that no approval is used up."""
+    """The service as one guarded call uses it: nothing more is requested once the call is cancelled, so that no approval is used up."""
 
     def __init__(self, governance: Governance) -> None:
         self._governance = governance

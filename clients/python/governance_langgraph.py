@@ -23,7 +23,7 @@ from governance_tools import ToolRules, carried_out_text, not_reported_text, per
 __all__ = ["governed_tool_calls"]
 
 #: A graph need not be resumed, so they must not add up.
-_MOST_PAUSED = 1_000
+_MAX_PAUSED = 1_000
 
 #: A kind of step, and what it is about.
 _Step = tuple[str, Any]
@@ -32,7 +32,7 @@ _Step = tuple[str, Any]
 def governed_tool_calls(governance: Governance, *, interrupts: bool = False, **options: Any) -> dict[str, Any]:
     """The arguments `wrap_tool_call` and `awrap_tool_call` of a ToolNode.
 
-    :param interrupts: interrupts the graph while an approval is pending, which needs a checkpointer. Resumed, it asks again. The value of
+    :param interrupts: interrupts the graph while an approval is pending, which needs a checkpointer. Resumed, it checks again. The value of
         the interrupt is `{"message": …, "decisionId": …}`. A tool that interrupts the graph itself continues under the same execution if it is resumed with the same ToolNode.
     :param options: see `ToolRules`; functions get the ToolRuntime of the call.
     """
@@ -46,7 +46,7 @@ class _ToolFailure(Exception):
 
 @dataclasses.dataclass(frozen=True)
 class _Paused:
-    #: The interrupts that asked for its approval, in their order: a resumed graph answers them before the tool's own.
+    #: The interrupts for its approval, in their order: a resumed graph answers them before the tool's own.
     questions: tuple[dict[str, Optional[str]], ...] = ()
     #: Under which its tool had begun, if that interrupted the graph.
     execution: Optional[GuardedExecution] = None
@@ -155,7 +155,7 @@ class _ToolCalls:
     def _keep(self, key: str, paused: _Paused) -> None:
         self._paused[key] = paused
         self._paused.move_to_end(key)
-        if len(self._paused) > _MOST_PAUSED:
+        if len(self._paused) > _MAX_PAUSED:
             self._paused.popitem(last=False)
 
 

@@ -51,16 +51,16 @@ class GovernedSession:
         await self._session.__aenter__()
         return self
 
-    async def __aexit__(self, *given: Any) -> Any:
-        return await self._session.__aexit__(*given)
+    async def __aexit__(self, *positional: Any) -> Any:
+        return await self._session.__aexit__(*positional)
 
-    async def call_tool(self, name: str, arguments: Optional[dict[str, Any]] = None, *given: Any, **named: Any) -> Any:
+    async def call_tool(self, name: str, arguments: Optional[dict[str, Any]] = None, *positional: Any, **named: Any) -> Any:
         result: Any = None
-        # What was asked is what is sent, whatever becomes of the caller's own while the call waits.
-        asked = _copied(arguments)
+        # The requested arguments are sent, even if the caller changes its own while the call waits.
+        sent_arguments = _copied(arguments)
         try:
-            async with AsyncGuard(self._rules.guard(name, asked or {}, name)) as execution:
-                result = await self._session.call_tool(name, asked, *given, **named)
+            async with AsyncGuard(self._rules.guard(name, sent_arguments or {}, name)) as execution:
+                result = await self._session.call_tool(name, sent_arguments, *positional, **named)
                 execution.result = result.model_dump(mode="json", by_alias=True, exclude_none=True)
                 if execution.result.get("isError"):
                     raise _ToolFailure(str(execution.result["content"]))

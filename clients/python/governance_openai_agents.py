@@ -24,20 +24,20 @@ _Tool = TypeVar("_Tool")
 
 
 def governed(governance: Governance, tool: _Tool, **options: Any) -> _Tool:
-    """A copy of a FunctionTool that asks before it runs.
+    """Returns a copy of a FunctionTool that is checked before it runs.
 
     :param options: see `ToolRules`; functions get the ToolContext of the call.
     """
     rules = ToolRules(governance, **options)
-    asking: Any = copy.copy(tool)
-    name, invoke, own = asking.name, asking.on_invoke_tool, getattr(asking, "needs_approval", None)
+    checked_tool: Any = copy.copy(tool)
+    name, invoke, own = checked_tool.name, checked_tool.on_invoke_tool, getattr(checked_tool, "needs_approval", None)
 
-    async def on_invoke_tool(context: Any, given: str) -> Any:
+    async def on_invoke_tool(context: Any, tool_input: str) -> Any:
         try:
-            guard = rules.guard(name, _arguments(given), context)
+            guard = rules.guard(name, _arguments(tool_input), context)
             async with AsyncGuard(guard) as execution:
                 with permit_of(execution):
-                    execution.result = await invoke(context, given)
+                    execution.result = await invoke(context, tool_input)
         except ActionCarriedOut as done:
             return carried_out_text(done)
         except ResultNotReported as error:
@@ -53,21 +53,21 @@ def governed(governance: Governance, tool: _Tool, **options: Any) -> _Tool:
             return True
         return await _in_thread(lambda: rules.needs_approval(name, arguments, context))
 
-    asking.on_invoke_tool = on_invoke_tool
+    checked_tool.on_invoke_tool = on_invoke_tool
     # A call that waits by itself need not interrupt the run.
     if own is not None and rules.wait == 0:
-        asking.needs_approval = needs_approval
-    return asking  # type: ignore[no-any-return]
+        checked_tool.needs_approval = needs_approval
+    return checked_tool  # type: ignore[no-any-return]
 
 
 async def _awaited(value: Any) -> Any:
     return await value if inspect.isawaitable(value) else value
 
 
-def _arguments(given: str) -> Mapping[str, Any]:
+def _arguments(tool_input: str) -> Mapping[str, Any]:
     """What is not an object becomes a member of its own, so that all of it is recorded and covered by the approval."""
     try:
-        arguments = json.loads(given) if given else {}
+        arguments = json.loads(tool_input) if tool_input else {}
     except ValueError:
-        arguments = given
+        arguments = tool_input
     return arguments if isinstance(arguments, dict) else {"input": arguments}

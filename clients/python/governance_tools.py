@@ -1,4 +1,4 @@
-"""What the adapters for agent frameworks share: what is asked about a call of a tool, and what the model reads where it did not run."""
+"""Shared by the adapters for agent frameworks: the request about a tool call, and the text for the model if the tool did not run."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import contextlib
 import contextvars
 import dataclasses
 import urllib.parse
-from typing import Any, Callable, Iterator, Mapping, Optional, Union
+from typing import Any, Callable, Iterator, Mapping, Optional, Sequence, Union
 
 from governance import (
     ActionCarriedOut,
@@ -45,11 +45,13 @@ class NotPermitted(Exception):
 
 @dataclasses.dataclass(frozen=True)
 class ToolRequest:
-    """What policies are asked about a call of a tool."""
+    """The request to the policies about a call of a tool."""
 
     action: str
     resource_type: str
     resource_id: str
+    #: JSON Pointers to arguments that the service must not keep, in addition to those that it knows by their names.
+    secret: Optional[Sequence[str]] = None
 
 
 def _by_name(tool: str, arguments: Mapping[str, Any]) -> ToolRequest:
@@ -58,7 +60,7 @@ def _by_name(tool: str, arguments: Mapping[str, Any]) -> ToolRequest:
 
 @dataclasses.dataclass(frozen=True)
 class ToolRules:
-    """How the calls of tools are asked about.
+    """The rules by which calls of tools become requests.
 
     :param agent: who acts, by id or name; the agent that the key is bound to unless given.
     :param request_of: maps the tool's name and arguments to a request; without it action and resource are the tool's name.
@@ -78,33 +80,36 @@ class ToolRules:
     permit: Optional[str] = None
 
     def guard(self, tool: str, arguments: Mapping[str, Any], context: Any) -> Guard:
-        """Of one call. `context` is what the framework passes along with it."""
-        asked = self.request_of(tool, arguments)
+        """Returns the guard of one call. `context` is the value that the framework passes along with it."""
+        tool_request = self.request_of(tool, arguments)
         return self.governance.guard(
-            asked.action,
-            asked.resource_type,
-            asked.resource_id,
+            tool_request.action,
+            tool_request.resource_type,
+            tool_request.resource_id,
             parameters=dict(arguments),
             agent=self.agent,
             wait=self.wait,
             on_behalf_of=self._of_context(self.on_behalf_of, context),
             run=self._of_context(self.run, context),
             permit=self.permit,
+            secret=tool_request.secret,
         )
 
     def needs_approval(self, tool: str, arguments: Mapping[str, Any], context: Any) -> bool:
-        """Whether a framework should stop for people before the call. The approval is asked for, so that they see it. A refused
+        """True if a framework should stop for people before the call. The approval is requested, so that they see it. A refused
         call needs none: its error explains the refusal.
 
         :raises NotPermitted: where a handler of the service has carried it out meanwhile, or may have.
         """
-        asked = self.request_of(tool, arguments)
+        tool_request = self.request_of(tool, arguments)
         request: dict[str, Any] = {
-            "action": asked.action,
-            "resourceType": asked.resource_type,
-            "resourceId": asked.resource_id,
+            "action": tool_request.action,
+            "resourceType": tool_request.resource_type,
+            "resourceId": tool_request.resource_id,
             "parameters": dict(arguments),
         }
+        if tool_request.secret is not None:
+            request["secret"] = list(tool_request.secret)
         for name, given in (("onBehalfOf", self.on_behalf_of), ("run", self.run)):
             value = self._of_context(given, context)
             if value is not None:
@@ -122,9 +127,9 @@ class ToolRules:
         if execution["outcome"] not in _NOT_BEGUN:
             raise NotPermitted(f"The service has carried {tool} out itself, or may have. Do not call it again.")
         if execution["outcome"] == "authorized":
-            # The policies changed in between. The call itself asks for an authorisation of its own.
-            only_asked = NotPermitted("It was only asked whether the call needs an approval.")
-            GuardedExecution(self.governance, execution).__exit__(NotPermitted, only_asked, None)
+            # The policies have changed in between. The call itself requests its own authorisation.
+            only_checked = NotPermitted("This request only checked whether the call needs an approval.")
+            GuardedExecution(self.governance, execution).__exit__(NotPermitted, only_checked, None)
         return bool(execution["outcome"] == "pending_approval")
 
     @staticmethod

@@ -21,7 +21,7 @@ __all__ = ["PermitError", "verify_permit"]
 
 #: Seconds by which clocks may differ.
 _LEEWAY = 30
-#: Seconds for which keys are kept, and until they are asked for again because of a key that is not among them.
+#: Seconds for which keys are kept, and between two requests for a key that is not among them.
 _LIFESPAN = 600
 _COOLDOWN = 30.0
 _TOKEN = re.compile(r"[\w-]+\.[\w-]+\.[\w-]+", re.ASCII)
@@ -101,12 +101,12 @@ def verify_permit(
 class _Keys:
     def __init__(self, issuer: str) -> None:
         self._client = jwt.PyJWKClient(f"{issuer}/.well-known/jwks.json", lifespan=_LIFESPAN)
-        self._asked_at = -math.inf
+        self._request_time = -math.inf
 
     def find(self, kid: Any) -> Any:
         found = self._named(kid, False)
-        if found is None and time.monotonic() - self._asked_at >= _COOLDOWN:
-            self._asked_at = time.monotonic()
+        if found is None and time.monotonic() - self._request_time >= _COOLDOWN:
+            self._request_time = time.monotonic()
             found = self._named(kid, True)
         _must(found is not None, "its key is not one of the service")
         return found
@@ -124,9 +124,9 @@ def _key_of(issuer: str, kid: Any) -> Any:
     return _key_sets.setdefault(issuer, _Keys(issuer)).find(kid)
 
 
-def _must(holds: bool, otherwise: str) -> None:
+def _must(holds: bool, message: str) -> None:
     if not holds:
-        raise PermitError(otherwise)
+        raise PermitError(message)
 
 
 def _canonical(value: Any) -> str:

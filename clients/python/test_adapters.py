@@ -10,7 +10,7 @@ import stand_ins
 
 STOOD_IN = stand_ins.provide()
 
-from company import Company  # noqa: E402
+from company import PATIENCE, Company  # noqa: E402
 from governance_langgraph import governed_tool_calls  # noqa: E402
 from governance_mcp import CallToolResult, GovernedSession  # noqa: E402
 from governance_openai_agents import governed  # noqa: E402
@@ -260,7 +260,7 @@ class OpenAiAgentsTest(AdapterTest):
 
     async def test_with_wait_it_does_not_interrupt_the_run(self):
         given = {"order": f"{self.company.suffix}-6"}
-        tool = self.tool("refund", self.invoke, wait=60)
+        tool = self.tool("refund", self.invoke, wait=PATIENCE)
         self.assertIs(tool.needs_approval, False)
         invoking = asyncio.create_task(tool.on_invoke_tool(None, json.dumps(given)))
         await asyncio.to_thread(self.company.approve)
@@ -331,7 +331,7 @@ class McpTest(AdapterTest):
         self.assertEqual(len(self.session.called), 1)
 
     async def test_what_was_approved_is_sent_whatever_becomes_of_the_arguments_meanwhile(self):
-        session = GovernedSession(self.session, self.governance, server="shop", run="waits", wait=30)
+        session = GovernedSession(self.session, self.governance, server="shop", run="waits", wait=PATIENCE)
         order = f"{self.company.suffix}-8"
         arguments = {"order": order, "items": [{"amount": 1}]}
         calling = asyncio.create_task(session.call_tool("refund", arguments))

@@ -181,8 +181,8 @@ class ErrorsTest(unittest.TestCase):
         self.assertEqual(len(Service.received), 1)
 
     def test_date_until_which_the_service_asks_to_wait_is_by_its_own_clock(self):
-        for asked, seconds in (("Fri, 01 Jan 2999 01:00:00 GMT", 3600), ("Thu, 31 Dec 2998 23:00:00 GMT", 0), ("soon", 0)):
-            busy = (*refusal(503, "UNAVAILABLE"), ("Date", "Fri, 01 Jan 2999 00:00:00 GMT"), ("Retry-After", asked))
+        for retry_after, seconds in (("Fri, 01 Jan 2999 01:00:00 GMT", 3600), ("Thu, 31 Dec 2998 23:00:00 GMT", 0), ("soon", 0)):
+            busy = (*refusal(503, "UNAVAILABLE"), ("Date", "Fri, 01 Jan 2999 00:00:00 GMT"), ("Retry-After", retry_after))
             with self.assertRaises(GovernanceError) as caught:
                 self.service(busy).request("GET", "/api/v1/stats")
             self.assertEqual((caught.exception.retry_after, len(Service.received)), (seconds, 1))
@@ -195,8 +195,8 @@ class ErrorsTest(unittest.TestCase):
             self.assertEqual((caught.exception.retry_after, len(Service.received)), (86_400, 1))
 
     def test_a_wait_of_any_length_is_one_of_a_day_at_most(self):
-        for asked in ("9999999999", "9" * 400):
-            busy = (*refusal(503, "UNAVAILABLE"), ("Retry-After", asked))
+        for retry_after in ("9999999999", "9" * 400):
+            busy = (*refusal(503, "UNAVAILABLE"), ("Retry-After", retry_after))
             with self.assertRaises(GovernanceError) as caught:
                 self.service(busy, patience=30).request("GET", "/api/v1/stats")
             self.assertEqual((caught.exception.retry_after, len(Service.received)), (86_400, 1))

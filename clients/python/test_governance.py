@@ -14,6 +14,7 @@ import unittest.mock
 import uuid
 
 import governance
+from company import PATIENCE
 from governance import ActionCarriedOut, ApprovalPending, Governance, GovernanceError, ResultNotReported
 
 @dataclasses.dataclass
@@ -253,7 +254,7 @@ class GuardTest(unittest.TestCase):
 
         approving = threading.Thread(target=approve_soon)
         approving.start()
-        with self.governance.guard("refund", "payment", order, wait=60) as execution:
+        with self.governance.guard("refund", "payment", order, wait=PATIENCE) as execution:
             execution.result = "refunded"
         approving.join()
         self.assertEqual(self.execution(order)["result"], "refunded")
@@ -270,11 +271,11 @@ class GuardTest(unittest.TestCase):
             invoice.amount = basket["lines"][0]["price"] = invoice.lines[0]["price"] = 9_999
             self.approve(order)
 
-        asked = lambda invoice, basket: {"amount": invoice.amount, "lines": invoice.lines, "basket": basket}
+        parameters_of = lambda invoice, basket: {"amount": invoice.amount, "lines": invoice.lines, "basket": basket}
 
-        @self.governance.guard("refund", "payment", order, parameters=asked, wait=60)
+        @self.governance.guard("refund", "payment", order, parameters=parameters_of, wait=PATIENCE)
         def refund(invoice, basket):
-            runs.append(asked(invoice, basket))
+            runs.append(parameters_of(invoice, basket))
 
         changing = threading.Thread(target=change_and_approve)
         changing.start()
@@ -285,27 +286,39 @@ class GuardTest(unittest.TestCase):
 
     def test_equal_calls_that_wait_for_the_same_approval_run_once_and_have_one_outcome(self):
         order = f"orders/{self.suffix}-equal"
-        asked, runs = [], []
+        paths, runs = [], []
 
         class Counting(Governance):
             def request(self, method, path, *others, **named):
                 answer = super().request(method, path, *others, **named)
                 if path.endswith("/execute"):
-                    asked.append(path)
+                    paths.append(path)
                 return answer
 
-        @Counting(URL, self.secret).guard("refund", "payment", order, wait=60)
+        @Counting(URL, self.secret).guard("refund", "payment", order, wait=PATIENCE)
         def refund():
             runs.append(1)
             return "refunded"
 
         with concurrent.futures.ThreadPoolExecutor(3) as pool:
             calls = [pool.submit(refund) for _ in range(3)]
-            while len(asked) < 3:
+            while len(paths) < 3:
                 time.sleep(0.02)
             self.approve(order)
             self.assertEqual([call.result() for call in calls], ["refunded"] * 3)
         self.assertEqual(runs, [1])
+
+    def test_says_when_nobody_could_approve_it(self):
+        approval = {"approvers": [{"subjects": [f"role:board-{self.suffix}"]}]}
+        rules = {"version": "1", "subjects": ["*"], "resources": ["unfillable/*"], "priority": 1}
+        ask = {"effect": "require_approval", "actions": ["refund"], "approval": approval}
+        OPERATOR.request("POST", "/api/v1/policies", {"name": f"unfillable-{self.suffix}", **rules, **ask})
+        for order, is_feasible in ((f"unfillable/{self.suffix}", False), (f"orders/{self.suffix}-feasible", True)):
+            with self.assertRaises(ApprovalPending) as pending:
+                with self.governance.guard("refund", "payment", order):
+                    self.fail("It ran.")
+            self.assertEqual(pending.exception.is_feasible, is_feasible)
+            self.assertEqual("Nobody, or too few, could approve it" in str(pending.exception), not is_feasible)
 
     def test_rejected_never_runs(self):
         order = f"orders/{self.suffix}-3"

@@ -1,4 +1,4 @@
-import type { RecordKind } from '../ledger/record-kind';
+import type { RecordKind } from '../ledger/kinds/record-kind';
 import { Incident } from './incident.entity';
 
 export const INCIDENT: RecordKind<Incident> = {

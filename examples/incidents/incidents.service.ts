@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { ENTITY } from '../governance/entities/governed-entity.entity';
 import { conflict, invalidField, notFound } from '../core/errors/domain-error';
-import type { Caller } from '../ledger/caller';
+import type { Caller } from '../ledger/kinds/caller';
 import { LedgerService } from '../ledger/ledger.service';
-import type { Page, PageRequest } from '../ledger/record-page';
+import type { Page, PageRequest } from '../ledger/kinds/record-page';
 import { RecordReader } from '../ledger/reading/record-reader';
 import type { ReportIncidentRequest } from './dto/report-incident.request';
 import { incidentClosed } from './incident-closed';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Configuration } from '../core/config/configuration';
-import type { Caller } from '../ledger/caller';
+import type { Caller } from '../ledger/kinds/caller';
 import { Gate, type GateSettings, type Pass } from '../core/concurrency/gate';
 import type { ServiceRequest } from './request/service-request';
 
@@ -29,6 +29,14 @@ export const GATES = {
     most: 3,
     mostEach: 2,
     mostWaiting: Infinity,
+    longest: Infinity,
+  }),
+  /** All directories count together. */
+  directory: (): GateSettings => ({
+    label: 'requests of a directory',
+    most: 1,
+    mostEach: 1,
+    mostWaiting: 200,
     longest: Infinity,
   }),
   waits: ({ maxWaiting: most }: Limits): GateSettings => ({
@@ -79,7 +87,7 @@ export class Gates {
 
   constructor(private readonly limits: Configuration) {}
 
-  of(name: GateName): Gate {
+  get(name: GateName): Gate {
     const gate = this.gates.get(name) ?? new Gate(GATES[name](this.limits));
     this.gates.set(name, gate);
     return gate;

@@ -13,9 +13,9 @@ import { ApiDocument, OpenApiController } from './openapi/openapi.controller';
 import { ProcessCounter, RateLimits, type RequestCounter } from './rate-limit/rate-limits';
 import type * as redis from './rate-limit/redis-counter';
 import { handlersIn, marksOf } from './request/routes';
-import { ShutdownGuard } from './shutdown/shutdown';
+import { ShutdownGuard } from './server/shutdown';
 import { StreamedAnswers } from './responses/streamed-responses';
-import { RecordWaiter } from './waiting/record-waiter';
+import { RecordWaiter } from './reading/record-waiter';
 
 const load = createRequire(__filename);
 

@@ -1,14 +1,14 @@
 import { type FactoryProvider, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
-import { SYSTEM_CALLER } from './caller';
-import type { LedgerTransaction } from './ledger-transaction';
+import { SYSTEM_CALLER } from './kinds/caller';
+import type { ServiceTransaction } from './commands/ledger-transaction';
 import { LedgerService } from './ledger.service';
-import { byId } from './lookup';
+import { byId } from './kinds/lookup';
 import { RecordReader } from './reading/record-reader';
 import { PeriodicTask } from '../core/lifecycle/periodic-task';
-import type { AnyRecordKind, GovernedRow, RecordKind } from './record-kind';
+import type { AnyRecordKind, GovernedRow, RecordKind } from './kinds/record-kind';
 
 /** Average polling interval in milliseconds: a record is settled within a second of its time. */
-const INTERVAL = 200;
+const INTERVAL_MS = 200;
 /** Most records settled together. */
 const CHUNK = 100;
 
@@ -16,7 +16,7 @@ const CHUNK = 100;
 export interface DueRecords<Row extends GovernedRow> {
   readonly kind: RecordKind<Row>;
   /** Does nothing if the record has changed in the meantime. */
-  readonly settle: (transaction: LedgerTransaction, row: Row) => void | Promise<void>;
+  readonly settle: (transaction: ServiceTransaction, row: Row) => void | Promise<void>;
 }
 
 /** Ids of the records that are due at a time, in chunks. */
@@ -49,10 +49,11 @@ export class DueSettlement<Row extends GovernedRow> implements OnApplicationBoot
     private readonly records: DueRecords<Row>,
     private readonly due: DueIds,
     logName: string,
+    interval = INTERVAL_MS,
   ) {
     const logger = new Logger(logName);
     this.repeated = new PeriodicTask(
-      INTERVAL,
+      interval,
       () => this.settleAll(),
       (error) => logger.error(`Expired records are not settled yet: ${String(error)}`),
     );

@@ -1,10 +1,12 @@
 import { type DynamicModule, Global, Module } from '@nestjs/common';
-import { DiscoveryModule } from '@nestjs/core';
+import { DiscoveryModule, DiscoveryService } from '@nestjs/core';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import { Database } from './database/database';
 import { DatabaseModule } from './database/database.module';
 import { type MigrationClass, SchemaContribution, StartCondition } from './database/start-condition';
 import { CounterReader } from './reading/counter-reader';
 import { EntryReader } from './reading/entry-reader';
+import { ErasureReader } from './reading/erasure-reader';
 import {
   IdempotencyKey,
   LedgerCounter,
@@ -19,7 +21,8 @@ import { LedgerContribution, RecordCatalog } from './records/record-catalog';
 import { FirstRelease1763600000000 } from './schema/first-release.migration';
 import { SinceFirstRelease1765700000000 } from './schema/since-first-release.migration';
 import { LedgerService } from './ledger.service';
-import type { AnyRecordKind } from './record-kind';
+import type { AnyRecordKind } from './kinds/record-kind';
+import { refuseUnfinishedMove } from './schema/move-mark';
 import { RecordHistory } from './record-history';
 import { RecordReader } from './reading/record-reader';
 import { announceVersion, refuseUnknownSchema } from './schema/schema-version';
@@ -30,10 +33,10 @@ const LEDGER_SCHEMA = new SchemaContribution(
   [FirstRelease1763600000000, SinceFirstRelease1765700000000],
 );
 
-const START_CONDITION = new StartCondition(
-  (_configuration, database) => refuseUnknownSchema(database),
-  announceVersion,
-);
+const START_CONDITION = new StartCondition(async (_configuration, database) => {
+  await refuseUnfinishedMove(database);
+  await refuseUnknownSchema(database);
+}, announceVersion);
 
 export interface LedgerFeature {
   /** Owners before the kinds that belong to them. */
@@ -42,7 +45,7 @@ export interface LedgerFeature {
   readonly migrations?: readonly MigrationClass[];
 }
 
-const SERVICES = [RecordCatalog, LedgerService, RecordReader, RecordHistory, EntryReader, CounterReader, TreeReader];
+const SERVICES = [LedgerService, RecordReader, RecordHistory, EntryReader, ErasureReader, CounterReader, TreeReader];
 
 /** The only way to write, and the readers. Global, as nothing works without it. */
 @Global()
@@ -50,10 +53,11 @@ const SERVICES = [RecordCatalog, LedgerService, RecordReader, RecordHistory, Ent
   imports: [DatabaseModule, DiscoveryModule],
   providers: [
     ...SERVICES,
+    { provide: RecordCatalog, inject: [DiscoveryService, Database], useFactory: catalogOf },
     { provide: SchemaContribution, useValue: LEDGER_SCHEMA },
     { provide: StartCondition, useValue: START_CONDITION },
   ],
-  exports: SERVICES,
+  exports: [RecordCatalog, ...SERVICES],
 })
 export class LedgerModule {
   /** Registers kinds of record: their tables, their migrations, and read-only repositories of them. */
@@ -73,3 +77,11 @@ export class LedgerModule {
 
 @Module({})
 class LedgerFeatureModule {}
+
+function catalogOf(discovery: DiscoveryService, { dialect }: Database): RecordCatalog {
+  const provided = discovery.getProviders().map((provider): unknown => provider.instance);
+  return new RecordCatalog(
+    provided.filter((instance) => instance instanceof LedgerContribution).flatMap(({ kinds }) => kinds),
+    dialect,
+  );
+}

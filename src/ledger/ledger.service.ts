@@ -4,18 +4,24 @@ import { Configuration } from '../core/config/configuration';
 import { Database } from './database/database';
 import { unavailable, type DomainError } from '../core/errors/domain-error';
 import { Batches } from './writing/batches';
-import type { Caller } from './caller';
+import type { Caller, CommandGate } from './kinds/caller';
 import { ensuredHead, HeadTracker, readHead } from './head/head-tracker';
 import { LedgerClock } from './head/ledger-clock';
-import type { LedgerObserver } from './ledger-observer';
+import type { LedgerObserver } from './commands/ledger-observer';
 import type { LedgerPosition } from './schema/ledger-tables';
 import { treeOf } from './merkle/tree';
-import { type FollowingRows, Projections, RowProjection, type LiveRowsOptions } from './projections';
-import type { Command, WriteOptions } from './ledger-transaction';
+import { type FollowingRows, Projections, RowProjection, type LiveRowsOptions } from './head/projections';
+import type {
+  Command,
+  ServiceCommand,
+  ServiceTransaction,
+  ServiceWriteOptions,
+  WriteOptions,
+} from './commands/ledger-transaction';
 import { Leftovers } from './writing/leftovers';
-import type { Lookup } from './lookup';
+import type { Lookup } from './kinds/lookup';
 import type { TreeHead } from './merkle/proof-check';
-import type { GovernedRow } from './record-kind';
+import type { GovernedRow } from './kinds/record-kind';
 import { RecordCatalog } from './records/record-catalog';
 import { RecordReader } from './reading/record-reader';
 import { SingleFlight } from '../core/concurrency/single-flight';
@@ -30,6 +36,12 @@ const LOOK_INTERVAL = 50;
 
 /** Writes; what its commands will look up, if anything, is already named. */
 export interface LedgerWriter {
+  /** @internal */
+  write<Result>(
+    caller: Caller,
+    command: ServiceCommand<Result>,
+    terms?: Omit<ServiceWriteOptions<Result>, 'lookups'>,
+  ): Promise<Result>;
   write<Result>(
     caller: Caller,
     command: Command<Result>,
@@ -88,20 +100,31 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
     if (this.hasOthers) this.memory.beginPolling();
   }
 
+  /** @internal The same, for the service's own rooms. */
+  write<Result>(caller: Caller, command: ServiceCommand<Result>, terms?: ServiceWriteOptions<Result>): Promise<Result>;
   /**
    * Runs the command in the ledger's next batch and resolves with its result once that is committed. If the caller's
    * request has an idempotency key that was answered before, it resolves with the earlier result.
    * @throws what the command throws, with nothing written; the error of a `Refusal`, with its entry written;
    * `UNAVAILABLE` when the database cannot accept the write now.
    */
-  write<Result>(caller: Caller, command: Command<Result>, terms: WriteOptions<Result> = {}): Promise<Result> {
+  write<Result>(caller: Caller, command: Command<Result>, terms?: WriteOptions<Result>): Promise<Result>;
+  write<Result>(
+    caller: Caller,
+    command: ServiceCommand<Result>,
+    terms: ServiceWriteOptions<Result> = {},
+  ): Promise<Result> {
     return new Promise<Result>((resolve, reject) => {
       if (this.isClosing) throw unavailable('The service is stopping.');
       if (this.stops.refusal !== null) throw this.stops.refusal;
       if (this.database.isCutOff) throw outOfReach();
       const keyed = caller.idempotency?.nextWrite() ?? null;
+      // Rooms that make gates know what transactions can do, which callers need not.
+      const gate = caller.gate as CommandGate<ServiceTransaction> | undefined;
+      const gated: ServiceCommand<unknown> =
+        gate === undefined ? command : (transaction) => gate.run(transaction, command);
       const answers = { resolve: resolve as (value: unknown) => void, reject };
-      this.writer.push({ ...(terms as WriteOptions<unknown>), caller, command, keyed, ...answers });
+      this.writer.push({ ...(terms as ServiceWriteOptions<unknown>), caller, command: gated, keyed, ...answers });
     });
   }
 
@@ -110,7 +133,10 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
    * waits for its own, which is slow over a network. It is only an optimisation.
    */
   withLookups(...lookups: readonly Lookup[]): LedgerWriter {
-    return { write: (caller, command, terms) => this.write(caller, command, { lookups, ...terms }) };
+    return {
+      write: <Result>(caller: Caller, command: ServiceCommand<Result>, terms?: ServiceWriteOptions<Result>) =>
+        this.write(caller, command, { lookups, ...terms }),
+    };
   }
 
   /**

@@ -3,14 +3,14 @@ import { contentErased, invalidField } from '../core/errors/domain-error';
 import type { JsonObject } from '../core/json/json-value';
 import { saysStateSql } from './chain/stored-entry';
 import { Database } from './database/database';
-import { quoted } from './database/dialect';
+import { quoteName } from './database/dialect';
 import { LedgerService } from './ledger.service';
 import { chunksOf } from './reading/chunks';
 import { CounterReader } from './reading/counter-reader';
 import { RecordReader } from './reading/record-reader';
-import type { ColumnOf, GovernedRow, RecordKind } from './record-kind';
+import type { ColumnOf, GovernedRow, RecordKind } from './kinds/record-kind';
 import { RecordCatalog } from './records/record-catalog';
-import { onlyAgentSeen, type Viewer } from './records/visibility';
+import { type Viewer, visibleRows, visibleTo } from './records/visibility';
 
 const SELECT_STATE =
   `SELECT "sequence", "state", "stateHash", "erased" FROM "ledger_entries" WHERE "subjectId" = $1 AND "sequence" <= $2 AND "subjectType" = $3 ` +
@@ -66,14 +66,19 @@ export class RecordHistory {
     return this.sequenceAt(asOf).then((sequence) => this.findAfter(kind, id, sequence, viewer));
   }
 
-  /** By a unique key. Such keys never change, so the current record tells which one it is. @throws VALIDATION_ERROR */
+  /**
+   * By a unique key, a record that everyone of a team, or of none, may see. Such keys never change, so the current record
+   * tells which one it is. @throws VALIDATION_ERROR
+   */
   async findBy<Row extends GovernedRow>(
     kind: RecordKind<Row>,
     key: Readonly<Partial<Record<ColumnOf<Row>, string>>>,
     asOf: Moment | undefined,
+    viewer?: Viewer,
   ): Promise<Row | undefined> {
     const sequence = asOf === undefined ? undefined : await this.sequenceAt(asOf);
-    const record = await this.records.findBy(kind, key);
+    const anyRecord = await this.records.findBy(kind, key);
+    const record = await visibleTo(viewer, kind, anyRecord, (other, id) => this.records.find(other, id));
     return record === undefined || sequence === undefined ? record : this.findAfter(kind, record.id, sequence);
   }
 
@@ -97,8 +102,8 @@ export class RecordHistory {
     sequence: number,
     viewer?: Viewer,
   ): Promise<RecordState<Row> | undefined> {
-    // Who may see a record never changes. Of what was erased no past state tells, and its 410 must not.
-    if (onlyAgentSeen(kind, viewer) !== null && (await this.records.find(kind, id, viewer)) === undefined)
+    // Who may see a record depends on it as it is now. Of what was erased no past state tells, and its 410 must not.
+    if (visibleRows(kind, viewer) !== null && (await this.records.find(kind, id, viewer)) === undefined)
       return undefined;
     return this.database.readAlone(async () => {
       const [entry] = await this.database.points.all<StateRow>(SELECT_STATE, [id, sequence, kind.subjectType]);
@@ -111,15 +116,22 @@ export class RecordHistory {
 
   /**
    * The records of a kind whose records are never removed, as they were after the entry with the sequence, oldest
-   * first; each chunk is read when it is asked for.
+   * first; each chunk is read when the loop reaches it.
+   * @param only those that have a value in a column that never changes
    */
-  async *chunks<Row extends GovernedRow>(kind: RecordKind<Row>, sequence: number): AsyncGenerator<readonly Row[]> {
+  async *chunks<Row extends GovernedRow>(
+    kind: RecordKind<Row>,
+    sequence: number,
+    only?: { readonly column: ColumnOf<Row>; readonly value: string },
+  ): AsyncGenerator<readonly Row[]> {
     const state = `(${SELECT_STATE.replace('"sequence", "state", "stateHash", "erased"', '"state"').replace('$1', 'live."id"')})`;
     const sql =
-      `SELECT live."createdSequence", ${state} AS "state" FROM ${quoted(this.catalog.codec(kind).table)} AS live ` +
-      `WHERE live."createdSequence" > $1 AND live."createdSequence" <= $2 ORDER BY live."createdSequence" LIMIT ${CHUNK}`;
+      `SELECT live."createdSequence", ${state} AS "state" FROM ${quoteName(this.catalog.codec(kind).table)} AS live ` +
+      `WHERE live."createdSequence" > $1 AND live."createdSequence" <= $2 ` +
+      `${only === undefined ? '' : `AND live.${quoteName(only.column)} = $4 `}ORDER BY live."createdSequence" LIMIT ${CHUNK}`;
+    const values = only === undefined ? [] : [only.value];
     const chunks = chunksOf<Pick<StateRow, 'state'> & GovernedRow>((last) =>
-      this.database.points.all(sql, [last?.createdSequence ?? 0, sequence, kind.subjectType]),
+      this.database.points.all(sql, [last?.createdSequence ?? 0, sequence, kind.subjectType, ...values]),
     );
     for await (const rows of chunks) yield rows.flatMap(({ state }) => this.rowOf(kind, state) ?? []);
   }

@@ -96,7 +96,7 @@ describe('A refused caller', () => {
     expect((await denialsOf(id)).map(({ details }) => details.target)).toEqual([target]);
   });
 
-  it('leaves no such entry if a rule refused it, which is recorded separately, or if nobody knows the caller', async () => {
+  it('leaves no such entry if a rule refused it, which has an entry of its own, or if the caller is unknown', async () => {
     const { id: agentId } = await createAgent(app, { name: 'proposing-bot' });
     const { id, secret: key } = await issueKey(app, { agentId, scopes: ['review'] });
     const decision = await propose(app, agentId);

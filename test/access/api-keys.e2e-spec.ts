@@ -15,6 +15,7 @@ const MEMBERS = [
   'scopes',
   'agentId',
   'principals',
+  'team',
   'prefix',
   'status',
   'createdAt',
@@ -54,14 +55,14 @@ describe('API keys', () => {
     expect(issued).toMatchObject({ name: 'a key', scopes: ['read', 'audit'], agentId: null, status: 'active' });
     expect(issued).toMatchObject({ prefix: `agk_${ulid}`, expiresAt: null, revokedAt: null });
     expect(issued.secret).toMatch(new RegExp(`^agk_${ulid}_[A-Za-z0-9_-]{43}$`));
-    const { secret, ...shown } = issued;
-    expect((await send(app, 'GET', `${KEYS}/${issued.id}`)).body).toEqual(shown);
+    const { secret, ...record } = issued;
+    expect((await send(app, 'GET', `${KEYS}/${issued.id}`)).body).toEqual(record);
     const { data } = (await send(app, 'GET', `${KEYS}?limit=1000`)).body;
-    expect(data).toContainEqual(shown);
+    expect(data).toContainEqual(record);
     const [entry] = await auditOf(app, issued.id);
     expect(entry).toMatchObject({ action: 'api_key.created', subjectType: 'api_key', agentId: null });
     const sealed = (await send(app, 'GET', `/api/v1/provenance/${entry?.sequence}`)).body.state;
-    expect(sealed).toEqual({ ...withoutUnset(shown), secretHash: hash('sha256', secret, 'hex') });
+    expect(sealed).toEqual({ ...withoutUnset(record), secretHash: hash('sha256', secret, 'hex') });
   });
 
   it.each([
@@ -82,23 +83,23 @@ describe('API keys', () => {
     const { key, headers } = sent(secret);
     for (const part of [secret.slice(-8), secret.slice(40, 48), id.slice(-8)]) {
       const body = { type: 'x', name: part };
-      const asked = { key, body, headers: { ...headers, 'X-Request-Id': `r-${part}` } };
-      const answer = await send(app, 'POST', '/api/v1/entities', asked);
+      const options = { key, body, headers: { ...headers, 'X-Request-Id': `r-${part}` } };
+      const answer = await send(app, 'POST', '/api/v1/entities', options);
       expect(answer.status).toBe(201);
       const requestId = answer.headers.get('x-request-id');
       expect(requestId).not.toContain(part);
       expect(await auditOf(app, answer.body.id)).toMatchObject([{ requestId }]);
     }
     const harmless = `r.${secret.slice(-7)}`;
-    const asked = { key, headers: { ...headers, 'X-Request-Id': harmless } };
-    expect((await send(app, 'GET', '/api/v1/me', asked)).headers.get('x-request-id')).toBe(harmless);
+    const options = { key, headers: { ...headers, 'X-Request-Id': harmless } };
+    expect((await send(app, 'GET', '/api/v1/me', options)).headers.get('x-request-id')).toBe(harmless);
   });
 
   it('are shown by GET /me', async () => {
     const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
     const { id, secret } = await issueKey(app, { scopes: ['execute'], agentId: 'invoice-bot', expiresAt });
     const { body } = await send(app, 'GET', '/api/v1/me', { key: secret });
-    expect(body).toEqual({ actor: { type: 'api_key', id }, agentId, scopes: ['execute'], expiresAt });
+    expect(body).toEqual({ actor: { type: 'api_key', id }, agentId, team: null, scopes: ['execute'], expiresAt });
     const operator = (await send(app, 'GET', '/api/v1/me')).body;
     expect(operator).toMatchObject({ actor: { type: 'api_key', id: 'env' }, agentId: null, expiresAt: null });
     expect(operator.scopes).toHaveLength(9);
@@ -160,10 +161,10 @@ describe('API keys', () => {
     const answers = await Promise.all(
       [revoked.secret, expired.secret, ...wrong].map((key) => send(app, 'GET', '/api/v1/entities', { key })),
     );
-    const answered = answers.map(({ status, body, headers }) =>
+    const refusals = answers.map(({ status, body, headers }) =>
       JSON.stringify([status, body.error.code, body.error.message, headers.get('www-authenticate')]),
     );
-    expect(new Set(answered).size).toBe(1);
+    expect(new Set(refusals).size).toBe(1);
     expect(answers[0]?.status).toBe(401);
     expect(answers[0]?.headers.get('www-authenticate')).toBe('ApiKey realm="governance", Bearer realm="governance"');
   });

@@ -62,6 +62,10 @@ describe('A caller that is bound to an agent', () => {
       ['POST', 'passkeys/options', 'not_this_agent'],
       ['POST', 'passkeys', 'not_this_agent', { credential: {}, name: 'x' }],
       ['POST', 'passkeys/psk_1/remove', 'not_this_agent'],
+      ['GET', 'delegations', 'scope_missing'],
+      ['GET', 'delegations/dlg_1', 'scope_missing'],
+      ['POST', 'delegations', 'not_this_agent', { to: 'x', until: '2099-01-01T00:00:00Z' }],
+      ['POST', 'delegations/dlg_1/end', 'not_this_agent'],
     ];
     const [blind, seeing] = [await keyFor(own, 'review'), await keyFor(own, 'review', 'read')];
     for (const [method, path, reason, body] of routes) {
@@ -92,7 +96,7 @@ describe('A caller that is bound to an agent', () => {
     const [blind, seeing] = [await keyFor(other, ...scopes), await keyFor(other, ...scopes, 'read')];
     for (const [path, body] of calls) {
       expect(refusalOf(await ask(seeing, 'POST', path, body))).toEqual([403, 'not_this_agent']);
-      // What it does not see does not exist for it.
+      // For the caller, a record that it may not see does not exist.
       expect((await ask(blind, 'POST', path, body)).status).toBe(404);
     }
     const key = await keyFor(own, ...scopes);
@@ -208,7 +212,7 @@ describe('A caller that is bound to an agent', () => {
     expect((await ask(admin, 'PATCH', `agents/${person}`, { roles: ['finance'] })).status).toBe(200);
   });
 
-  it('reviews the decision of an execution, which besides it only the key of the environment may do', async () => {
+  it('reviews the decision of an execution, which only the key of the environment may do, too', async () => {
     await createPolicy(app, { effect: 'require_approval', actions: ['look'], subjects: ['other-bot'] });
     const { decisionId } = (await ask(undefined, 'POST', 'agents/other-bot/execute', LOOK)).body;
     for (const scope of ['review', 'admin']) {

@@ -148,14 +148,14 @@ describe('The end of a caller', () => {
     'refuses its request to %s whose body was on its way',
     async (path) => {
       const { id: agentId } = await createAgent(app, { name: `asked at ${path.replaceAll('/', ' ').trim()}` });
-      const asked = { agent: agentId, action: 'read', resourceType: 'document', resourceId: 'a' };
+      const question = { agent: agentId, action: 'read', resourceType: 'document', resourceId: 'a' };
       const evaluation = {
         subject: { type: 'agent', id: agentId },
         action: { name: 'read' },
         resource: { type: 'document', id: 'a' },
       };
       const bodies: Readonly<Record<string, object>> = {
-        evaluate: asked,
+        evaluate: question,
         evaluation,
         plan: { policies: [] },
         verify: {},
@@ -163,13 +163,13 @@ describe('The end of a caller', () => {
       const body = JSON.stringify(bodies[path.slice(path.lastIndexOf('/') + 1)]);
       const { id, secret } = await issueKey(app, { scopes: ['admin'] });
       const headers = { 'X-API-Key': secret, 'Content-Type': 'application/json', 'Content-Length': body.length };
-      const asking = request(`${app.url}${path}`, { method: 'POST', headers, agent: false });
-      const answered = once(asking, 'response') as Promise<[IncomingMessage]>;
-      await new Promise<void>((sent) => asking.write(body.slice(0, 1), () => sent()));
+      const upload = request(`${app.url}${path}`, { method: 'POST', headers, agent: false });
+      const response = once(upload, 'response') as Promise<[IncomingMessage]>;
+      await new Promise<void>((sent) => upload.write(body.slice(0, 1), () => sent()));
       while ((await send(app, 'GET', '/api/v1/me', { key: secret })).status !== 200) await sleep(10);
       await send(app, 'POST', `${KEYS}/${id}/revoke`);
-      asking.end(body.slice(1));
-      const [answer] = await answered;
+      upload.end(body.slice(1));
+      const [answer] = await response;
       answer.resume();
       expect(answer.statusCode).toBe(401);
     },
@@ -183,7 +183,7 @@ describe('The end of a caller', () => {
     const answers = Array.from({ length: 5 }, () => send(app, 'GET', '/api/v1/entities', { key }));
     await sleep(500);
     await send(other, 'POST', `${KEYS}/${id}/revoke`);
-    // Those that wait end now, the others as soon as they have read.
+    // Requests that wait end now; others end as soon as they have read.
     const first = await Promise.race(answers);
     expect(first.status).toBe(401);
     await somebody.run('ROLLBACK');
@@ -196,17 +196,17 @@ describe('The end of a caller', () => {
     const { lists } = app.application.get(Database);
     const all = lists.all.bind(lists);
     let statements = 0;
-    let taken: Promise<unknown> | undefined;
+    let pause: Promise<unknown> | undefined;
     const spy = jest.spyOn(lists, 'all').mockImplementation(async (sql, parameters = []) => {
       const rows = await all(sql, parameters);
       if (!/"(decisions|ledger_entries)"/.test(sql)) return rows;
-      if (taken !== undefined) statements += 1;
-      else await (taken = step().then(() => sleep(1_000)));
+      if (pause !== undefined) statements += 1;
+      else await (pause = step().then(() => sleep(1_000)));
       return rows;
     });
     await list();
-    await taken;
-    // What is still being read would go on now.
+    await pause;
+    // Unfinished reads would go on now.
     await sleep(500);
     spy.mockRestore();
     return statements;

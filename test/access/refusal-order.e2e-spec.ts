@@ -10,14 +10,14 @@ import { AUDIENCE, claims, ISSUER, newPair, publicKey, signedToken } from './tok
 describe('A caller that is refused for several reasons', () => {
   let app: TestApp;
   let folder: string;
-  /** Of a suspended agent, with the scope `propose` alone. */
+  /** The key of a suspended agent, with the scope `propose` alone. */
   let suspended: string;
-  /** Bound to nobody, with the scope `review` or `propose` alone. */
+  /** Keys that are bound to no agent, with the scope `review` or `propose` alone. */
   let reviewer: string;
   let proposer: string;
-  /** Of an agent that nobody has registered, with the scope `propose` alone. */
+  /** The headers of an unregistered agent, with the scope `propose` alone. */
   let unknown: Readonly<Record<string, string>>;
-  /** Of an execution, so that unbound callers may not review it. */
+  /** The decision of an execution, which unbound callers may not review. */
   let decisionId: string;
 
   beforeAll(async () => {
@@ -61,7 +61,7 @@ describe('A caller that is refused for several reasons', () => {
     expect(reasonOf(await approve({ key: null, headers: unknown }))).toEqual([403, 'agent_unknown']);
   });
 
-  it('learns it on every route, whatever its scopes', async () => {
+  it('learns it on every route, with any scopes', async () => {
     for (const path of ['me', 'decisions', `decisions/${decisionId}`, 'decisions/none'])
       expect(reasonOf(await send(app, 'GET', `/api/v1/${path}`, { key: suspended }))).toEqual([403, 'agent_suspended']);
   });

@@ -22,11 +22,11 @@ import {
   signedToken,
 } from './token-signing';
 
-/** Characters. */
-const LONGEST = 8 * 1024;
+/** Characters of a token. */
+const MAX_TOKEN_LENGTH = 8 * 1024;
 
 /** The name of an actor is the issuer, `#`, and the subject. */
-const LONGEST_ACTOR = 500;
+const MAX_ACTOR_LENGTH = 500;
 const LONG_ISSUER = `https://${'x'.repeat(292)}`;
 
 /** Each token differs from an accepted one in a single point. */
@@ -79,9 +79,9 @@ describe('A token', () => {
   }
 
   function pairOf(kid: string): Pair {
-    const found = pairs.get(kid);
-    if (found === undefined) throw new Error(`There is no key "${kid}".`);
-    return found;
+    const pair = pairs.get(kid);
+    if (pair === undefined) throw new Error(`There is no key "${kid}".`);
+    return pair;
   }
 
   function token(algorithm: Algorithm, header: Parts = {}, payload = claims()): Promise<string> {
@@ -94,13 +94,13 @@ describe('A token', () => {
   it('of at most 8 KiB is accepted, and a longer one is 401', async () => {
     // Three bytes of a claim are four characters of the token.
     const padded = (bytes: number): Promise<string> => token('EdDSA', {}, claims({ pad: 'x'.repeat(bytes) }));
-    const free = LONGEST - (await padded(0)).length;
+    const free = MAX_TOKEN_LENGTH - (await padded(0)).length;
     const bytes = Math.floor((free * 3) / 4) - 3;
     const tokens = await Promise.all(Array.from({ length: 9 }, (_, more) => padded(bytes + more)));
     const lengths = tokens.map(({ length }) => length);
-    expect(lengths.some((length) => length > LONGEST - 4 && length <= LONGEST)).toBe(true);
-    expect(lengths.some((length) => length > LONGEST)).toBe(true);
-    for (const bearer of tokens) expect(await statusOf(bearer)).toBe(bearer.length <= LONGEST ? 200 : 401);
+    expect(lengths.some((length) => length > MAX_TOKEN_LENGTH - 4 && length <= MAX_TOKEN_LENGTH)).toBe(true);
+    expect(lengths.some((length) => length > MAX_TOKEN_LENGTH)).toBe(true);
+    for (const bearer of tokens) expect(await statusOf(bearer)).toBe(bearer.length <= MAX_TOKEN_LENGTH ? 200 : 401);
   });
 
   it("that says where its key is, or brings it along, is held against the issuer's keys alone", async () => {
@@ -116,11 +116,13 @@ describe('A token', () => {
   });
 
   it('whose issuer and subject make a name of more than 500 characters is 401', async () => {
-    const length = LONGEST_ACTOR - LONG_ISSUER.length - 1;
-    const of = (sub: string): Promise<string> => token('ES256', {}, claims({ iss: LONG_ISSUER, sub }));
-    // Nobody has that name, so an accepted token is refused for it.
-    expect([await statusOf(of('x'.repeat(length))), await statusOf(of('x'.repeat(length + 1)))]).toEqual([403, 401]);
-    expect(await statusOf(of('\u{1f600}'.repeat(length)))).toBe(403);
+    const length = MAX_ACTOR_LENGTH - LONG_ISSUER.length - 1;
+    const tokenFor = (sub: string): Promise<string> => token('ES256', {}, claims({ iss: LONG_ISSUER, sub }));
+    // No agent has that name, so an accepted token is refused for its agent.
+    expect([await statusOf(tokenFor('x'.repeat(length))), await statusOf(tokenFor('x'.repeat(length + 1)))]).toEqual([
+      403, 401,
+    ]);
+    expect(await statusOf(tokenFor('\u{1f600}'.repeat(length)))).toBe(403);
   });
 
   it.each<[what: string, kid: string, algorithm: Algorithm]>([

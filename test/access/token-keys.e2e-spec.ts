@@ -11,13 +11,13 @@ import { AUDIENCE, ISSUER, newPair, type Pair, type Parts, publicKey, sendAs, si
 
 /** Milliseconds. */
 const BETWEEN_FETCHES = 30_000;
-const LONGEST_USE = 24 * 3_600_000;
-const LONGEST_AGE = 10 * 60_000;
-/** Between two looks at the clock, at most. */
-const LONGEST_GAP = 90_000;
+const MAX_USE_MS = 24 * 3_600_000;
+const MAX_AGE_MS = 10 * 60_000;
+/** Milliseconds between two looks at the clock. */
+const MAX_GAP_MS = 90_000;
 const MEBIBYTE = 1024 * 1024;
 
-/** What the issuer answers when the service fetches its keys. */
+/** Answers the service when it fetches the keys of the issuer. */
 type Behaviour = (response: ServerResponse, listed: readonly Parts[]) => void;
 
 const answers: Behaviour = (response, keys) => response.end(JSON.stringify({ keys }));
@@ -124,17 +124,17 @@ describe('The keys of an issuer', () => {
 
   it('are fetched again within ten minutes, although every token names a known one', async () => {
     await app.close();
-    // What waits for half a minute or longer waits for thousandths of it.
+    // Timers of half a minute or more run a thousand times as fast.
     const begin = setTimeout;
     const hurried = (work: () => void, after = 0): NodeJS.Timeout =>
-      begin(work, after < LONGEST_GAP / 3 ? after : after / 1_000);
+      begin(work, after < MAX_GAP_MS / 3 ? after : after / 1_000);
     const timers = jest.spyOn(global, 'setTimeout').mockImplementation(hurried);
     app = await createTestApp({ environment: { TOKEN_ISSUERS: join(folder, 'issuers.json') } });
     await createAgent(app, { name: 'invoice-bot' });
     const before = await signed(old, 'old');
     expect(await statusOf(before)).toBe(200);
     listed = [await publicKey(young, 'young')];
-    ahead += LONGEST_AGE - LONGEST_GAP;
+    ahead += MAX_AGE_MS - MAX_GAP_MS;
     while ((await statusOf(before)) !== 401) await sleep(20);
     expect(await statusOf(await signed(young, 'young'))).toBe(200);
     timers.mockRestore();
@@ -165,7 +165,7 @@ describe('The keys of an issuer', () => {
     await fetchAgain();
     expect(await statusOf(before)).toBe(200);
     expect(await statusOf(await signed(old, 'old'))).toBe(200);
-    ahead += LONGEST_USE;
+    ahead += MAX_USE_MS;
     expect(await statusOf(before)).toBe(401);
     behaviour = answers;
     ahead += BETWEEN_FETCHES;
@@ -174,7 +174,7 @@ describe('The keys of an issuer', () => {
     expect(new Set(paths)).toEqual(new Set(['/keys']));
   });
 
-  it('that were never reached are asked for again, and tokens are 503 until then', async () => {
+  it('that were never reached are fetched again, and tokens are 503 until then', async () => {
     await app.close();
     behaviour = (response) => response.writeHead(500).end();
     app = await createTestApp({ environment: { TOKEN_ISSUERS: join(folder, 'issuers.json') } });

@@ -5,7 +5,7 @@ import { Logger } from '@nestjs/common';
 import { createTestApp } from '../support/application/create-test-app';
 import { AUDIENCE, claims, encoded, ISSUER, newPair, publicKey, sendAs, signedToken } from './token-signing';
 
-/** What the log says of refused tokens. */
+/** Tests the lines of the log about refused tokens. */
 describe('The log', () => {
   it('says once a minute why tokens were refused, for each issuer and for those of none', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'token-lines-'));

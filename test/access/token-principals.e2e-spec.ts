@@ -41,8 +41,8 @@ describe('The principal that a token names', () => {
   });
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  async function ask(named: Parts, body: Parts = {}, path = 'agents/invoice-bot/execute'): Promise<Answer> {
-    const token = await signedToken('ES256', pair, { kid: 'one' }, claims(named));
+  async function ask(parts: Parts, body: Parts = {}, path = 'agents/invoice-bot/execute'): Promise<Answer> {
+    const token = await signedToken('ES256', pair, { kid: 'one' }, claims(parts));
     return sendAs(stage.app, token, `/api/v1/${path}`, 'POST', { ...LOOK, ...body });
   }
 
@@ -72,8 +72,8 @@ describe('The principal that a token names', () => {
     ['what cannot be an identifier', { act_for: 'a\u0007' }, { onBehalfOf: null }],
     ['a number', { act_for: 7 }, { onBehalfOf: null }],
     ['too long an identifier', { act_for: 'x'.repeat(501) }, { onBehalfOf: null }],
-  ])('is %s', async (_what, named, expected) => {
-    expect((await ask(named)).body).toMatchObject({ outcome: 'authorized', ...expected });
+  ])('is %s', async (_what, parts, expected) => {
+    expect((await ask(parts)).body).toMatchObject({ outcome: 'authorized', ...expected });
   });
 
   it('is a registered person that its issuer may name, with the roles of that person', async () => {
@@ -92,10 +92,10 @@ describe('The principal that a token names', () => {
     ['another person', { act_for: 'ann' }, { subject: 'agent:zed' }, 403],
     ['a person who does not exist', { act_for: 'ann' }, { subject: 'agent:nobody' }, 403],
     ['anybody without the claim', {}, { subject: 'user:u1' }, 403],
-  ])('may be named in the request, if it is %s', async (_what, named, onBehalfOf, status) => {
-    const executed = await ask(named, { onBehalfOf });
+  ])('may be named in the request, if it is %s', async (_what, parts, onBehalfOf, status) => {
+    const executed = await ask(parts, { onBehalfOf });
     expect(executed.status).toBe(status);
-    const evaluated = await ask(named, { agent: 'invoice-bot', onBehalfOf }, 'policies/evaluate');
+    const evaluated = await ask(parts, { agent: 'invoice-bot', onBehalfOf }, 'policies/evaluate');
     expect(evaluated.status).toBe(status);
     if (status === 403) expect(executed.body.error.reason).toBe('not_this_principal');
   });
@@ -114,8 +114,8 @@ describe('The principal that a token names', () => {
     ['one with other roles', { type: 'user', id: 'u1', properties: { roles: [] } }, 'not_this_principal'],
   ])('is that of an AuthZEN question about its agent: %s', async (_what, subject, reason) => {
     const token = await signedToken('ES256', pair, { kid: 'one' }, claims({ act_for: 'u1', groups: 'a b' }));
-    const asked = { subject, action: { name: 'look' }, resource: { type: 'document', id: 'a' } };
-    const body = { ...asked, context: { agent: 'invoice-bot' } };
+    const question = { subject, action: { name: 'look' }, resource: { type: 'document', id: 'a' } };
+    const body = { ...question, context: { agent: 'invoice-bot' } };
     const answer = await sendAs(stage.app, token, '/access/v1/evaluation', 'POST', body);
     expect(answer).toMatchObject({ status: 200, body: { decision: reason === null, context: { reason } } });
   });

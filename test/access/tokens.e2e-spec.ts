@@ -80,9 +80,9 @@ describe('Tokens of an issuer', () => {
   });
 
   function pairOf(algorithm: Algorithm): Pair {
-    const found = pairs.get(algorithm);
-    if (found === undefined) throw new Error(`There is no pair of keys for ${algorithm}.`);
-    return found;
+    const pair = pairs.get(algorithm);
+    if (pair === undefined) throw new Error(`There is no pair of keys for ${algorithm}.`);
+    return pair;
   }
 
   function token(algorithm: Algorithm, payload: Parts = claims(), header: Parts = {}): Promise<string> {
@@ -126,11 +126,11 @@ describe('Tokens of an issuer', () => {
 
   it('never have eight of their characters in a row shown in a request id', async () => {
     const bearer = await token('ES256');
-    const idOf = async (asked: string): Promise<string | null> => {
-      const headers = { Authorization: `Bearer ${bearer}`, 'X-Request-Id': asked };
-      const { status, headers: answered } = await send(app, 'GET', '/api/v1/me', { key: null, headers });
+    const idOf = async (requestId: string): Promise<string | null> => {
+      const headers = { Authorization: `Bearer ${bearer}`, 'X-Request-Id': requestId };
+      const { status, headers: responseHeaders } = await send(app, 'GET', '/api/v1/me', { key: null, headers });
       expect(status).toBe(200);
-      return answered.get('x-request-id');
+      return responseHeaders.get('x-request-id');
     };
     for (const start of [0, 40, bearer.length - 8]) {
       const part = bearer.slice(start, start + 8);
@@ -175,7 +175,7 @@ describe('Tokens of an issuer', () => {
     expect((await ask(await narrow({}))).body.scopes).toEqual([]);
   });
 
-  /** Of an issuer whose subjects speak for the agent that another claim names. */
+  /** A token of an issuer whose subjects speak for the agent that another claim names. */
   function many(agent: unknown): Promise<string> {
     return token('ES256', claims({ iss: `${ISSUER}/many`, sub: 'client-7', agent }));
   }
@@ -269,7 +269,7 @@ describe('Tokens of an issuer', () => {
     expect((await ask(bearer)).body.error.reason).toBe('agent_suspended');
   });
 
-  it('cannot make the service fetch keys more often than allowed, whatever key they name', async () => {
+  it('cannot make the service fetch keys more often than allowed, with any name of a key', async () => {
     const before = fetches;
     const names = Array.from({ length: 20 }, (_, index) => `unknown-${index}`);
     await Promise.all(names.map(async (kid) => ask(await token('ES256', claims(), { kid }))));

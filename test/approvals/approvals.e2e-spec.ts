@@ -86,7 +86,7 @@ describe('Approval before execution', () => {
       expect(third.body).toMatchObject({ id: first.id, outcome: 'approved' });
     });
 
-    it('says whether it was asked for before, and says the same under the same Idempotency-Key', async () => {
+    it('says whether it was requested before, and says the same under the same Idempotency-Key', async () => {
       const path = `/api/v1/agents/${stage.people.bot.id}/execute`;
       const body = { ...REFUND, ...order() };
       const keyed = { body, headers: { 'Idempotency-Key': 'asked-first' } };
@@ -117,9 +117,9 @@ describe('Approval before execution', () => {
 
     it('after a rejection is refused, naming the decision', async () => {
       const place = order();
-      const asked = await pending(stage.app, stage.people.bot, place);
-      await reject(stage.app, asked.decisionId, stage.people.ann);
-      expect(await execution(stage.app, asked.id)).toMatchObject({
+      const request = await pending(stage.app, stage.people.bot, place);
+      await reject(stage.app, request.decisionId, stage.people.ann);
+      expect(await execution(stage.app, request.id)).toMatchObject({
         outcome: 'rejected',
         completedAt: expect.any(String),
       });
@@ -128,14 +128,14 @@ describe('Approval before execution', () => {
       expect(again.body.error).toMatchObject({
         code: 'PERMISSION_DENIED',
         reason: 'approval_rejected',
-        decisionId: asked.decisionId,
+        decisionId: request.decisionId,
       });
       const [denied] = (await send(stage.app, 'GET', `${EXECUTIONS}?order=desc&limit=1`)).body.data;
       expect(denied).toMatchObject({
         outcome: 'denied',
         reason: 'approval_rejected',
-        decisionId: asked.decisionId,
-        actionHash: asked.actionHash,
+        decisionId: request.decisionId,
+        actionHash: request.actionHash,
       });
     });
 
@@ -152,22 +152,22 @@ describe('Approval before execution', () => {
 
   describe('deciding', () => {
     it('is up to the approvers that the policy names', async () => {
-      const asked = await pending(stage.app, stage.people.bot, order());
-      const refused = await approve(stage.app, asked.decisionId, stage.people.eve);
+      const request = await pending(stage.app, stage.people.bot, order());
+      const refused = await approve(stage.app, request.decisionId, stage.people.eve);
       expect(refused.status).toBe(403);
       expect(refused.body.error).toMatchObject({ code: 'PERMISSION_DENIED', reason: 'not_an_approver' });
       expect(refused.body.error.message).toContain('role:finance');
-      expect((await actionsOf(stage.app, String(asked.decisionId))).at(-1)).toBe('decision.approval_denied');
-      const decided = await approve(stage.app, asked.decisionId, stage.people.ann);
+      expect((await actionsOf(stage.app, String(request.decisionId))).at(-1)).toBe('decision.approval_denied');
+      const decided = await approve(stage.app, request.decisionId, stage.people.ann);
       expect(decided.body).toMatchObject({
         status: 'approved',
         approvers: [{ given: 1 }],
         reviews: [{ approverId: stage.people.ann.id, groups: [0] }],
       });
-      const after = await execution(stage.app, asked.id);
+      const after = await execution(stage.app, request.id);
       expect(after.outcome).toBe('approved');
       const [ofDecision, ofExecution] = await Promise.all(
-        [decided.body.id, asked.id].map((id) => auditOf(stage.app, id)),
+        [decided.body.id, request.id].map((id) => auditOf(stage.app, id)),
       );
       expect(ofDecision?.at(-1)?.sequence).toBe((ofExecution?.at(-1)?.sequence ?? 0) - 1);
       expect(Date.parse(String(after.approvedUntil)) - Date.parse(decided.body.resolvedAt)).toBe(1_800_000);
@@ -178,65 +178,65 @@ describe('Approval before execution', () => {
       try {
         const { bot } = await company(own);
         await requireApproval(own, { approvers: [{ subjects: [`agent:${bot.name}`] }] });
-        const asked = await pending(own, bot);
-        const refused = await approve(own, asked.decisionId, bot);
+        const request = await pending(own, bot);
+        const refused = await approve(own, request.decisionId, bot);
         expect(refused.status).toBe(403);
         expect(refused.body.error.reason).toBe('self_approval');
-        const rejected = await reject(own, asked.decisionId, bot);
+        const rejected = await reject(own, request.decisionId, bot);
         expect(rejected.body).toMatchObject({ status: 'rejected', reviews: [{ groups: [0] }] });
       } finally {
         await own.close();
       }
     });
 
-    it('counts nobody twice', async () => {
+    it('counts each reviewer once', async () => {
       const place = order();
       await requireApproval(
         stage.app,
         { approvers: [{ subjects: ['role:finance', 'role:security'], approvals: 2 }, { subjects: ['role:finance'] }] },
         { resources: [place.resourceId], priority: 5 },
       );
-      const asked = await pending(stage.app, stage.people.bot, place);
-      expect((await approve(stage.app, asked.decisionId, stage.people.ann)).body.status).toBe('proposed');
-      expect((await approve(stage.app, asked.decisionId, stage.people.ann)).status).toBe(409);
-      expect((await approve(stage.app, asked.decisionId, stage.people.ben)).body).toMatchObject({
+      const request = await pending(stage.app, stage.people.bot, place);
+      expect((await approve(stage.app, request.decisionId, stage.people.ann)).body.status).toBe('proposed');
+      expect((await approve(stage.app, request.decisionId, stage.people.ann)).status).toBe(409);
+      expect((await approve(stage.app, request.decisionId, stage.people.ben)).body).toMatchObject({
         status: 'proposed',
         requiredApprovals: 3,
         approvers: [{ given: 2 }, { given: 2 }],
       });
-      expect((await approve(stage.app, asked.decisionId, stage.people.eve)).body.status).toBe('approved');
+      expect((await approve(stage.app, request.decisionId, stage.people.eve)).body.status).toBe('approved');
     });
 
     it('by cancelling also cancels the execution, with the reason in both entries', async () => {
-      const asked = await pending(stage.app, stage.people.bot, order());
+      const request = await pending(stage.app, stage.people.bot, order());
       const body = { reason: 'not needed' };
-      const cancelled = await send(stage.app, 'POST', `${DECISIONS}/${asked.decisionId}/cancel`, { body });
+      const cancelled = await send(stage.app, 'POST', `${DECISIONS}/${request.decisionId}/cancel`, { body });
       expect(cancelled.body.status).toBe('cancelled');
-      const ended = await execution(stage.app, asked.id);
+      const ended = await execution(stage.app, request.id);
       expect(ended.outcome).toBe('cancelled');
       // The reason is in the entries alone.
       expect(JSON.stringify([cancelled.body, ended])).not.toContain(body.reason);
-      const ofExecution = (await auditOf(stage.app, asked.id)).at(-1);
+      const ofExecution = (await auditOf(stage.app, request.id)).at(-1);
       expect(ofExecution).toMatchObject({ action: 'execution.cancelled', ...body });
-      expect((await auditOf(stage.app, String(asked.decisionId))).at(-1)).toMatchObject({
+      expect((await auditOf(stage.app, String(request.decisionId))).at(-1)).toMatchObject({
         action: 'decision.cancelled',
         agentId: stage.people.bot.id,
         sequence: (ofExecution?.sequence ?? 0) - 1,
         ...body,
       });
-      expect((await send(stage.app, 'POST', `${DECISIONS}/${asked.decisionId}/cancel`)).status).toBe(409);
+      expect((await send(stage.app, 'POST', `${DECISIONS}/${request.decisionId}/cancel`)).status).toBe(409);
     });
   });
 
   describe('time', () => {
-    it('ends a request that nobody decides, and an approval that nobody uses', async () => {
+    it('ends a request without a decision, and an approval that is not used', async () => {
       const [place, other] = [order(), order()];
       await requireApproval(stage.app, { decideWithin: 'PT1S' }, { resources: [place.resourceId], priority: 9 });
       await requireApproval(stage.app, { executeWithin: 'PT1S' }, { resources: [other.resourceId], priority: 9 });
-      const asked = await pending(stage.app, stage.people.bot, place);
-      const waited = await send(stage.app, 'GET', `${EXECUTIONS}/${asked.id}?wait=10`);
+      const request = await pending(stage.app, stage.people.bot, place);
+      const waited = await send(stage.app, 'GET', `${EXECUTIONS}/${request.id}?wait=10`);
       expect(waited.body.outcome).toBe('expired');
-      expect((await send(stage.app, 'GET', `${DECISIONS}/${asked.decisionId}`)).body.status).toBe('expired');
+      expect((await send(stage.app, 'GET', `${DECISIONS}/${request.decisionId}`)).body.status).toBe('expired');
       const ready = await approved(stage.app, stage.people, other);
       await new Promise((resolve) => setTimeout(resolve, 1_100));
       const late = await resume(stage.app, ready.id);
@@ -255,19 +255,21 @@ describe('Approval before execution', () => {
 
   describe('waiting', () => {
     it('answers as soon as there is an outcome, for the execution and for the decision', async () => {
-      const asked = await pending(stage.app, stage.people.bot, order());
-      const waiting = [`${EXECUTIONS}/${asked.id}`, `${DECISIONS}/${asked.decisionId}`].map((path) =>
+      const request = await pending(stage.app, stage.people.bot, order());
+      const waiting = [`${EXECUTIONS}/${request.id}`, `${DECISIONS}/${request.decisionId}`].map((path) =>
         send(stage.app, 'GET', `${path}?wait=60`),
       );
-      await approve(stage.app, asked.decisionId, stage.people.ann);
+      await approve(stage.app, request.decisionId, stage.people.ann);
       const [execution, decision] = await Promise.all(waiting);
       expect(execution?.body.outcome).toBe('approved');
       expect(decision?.body.status).toBe('approved');
     });
 
     it('answers with the current state when the time is over, and at once when there is nothing to wait for', async () => {
-      const asked = await pending(stage.app, stage.people.bot, order());
-      expect((await send(stage.app, 'GET', `${EXECUTIONS}/${asked.id}?wait=1`)).body.outcome).toBe('pending_approval');
+      const request = await pending(stage.app, stage.people.bot, order());
+      expect((await send(stage.app, 'GET', `${EXECUTIONS}/${request.id}?wait=1`)).body.outcome).toBe(
+        'pending_approval',
+      );
       const done = await approved(stage.app, stage.people, order());
       expect((await send(stage.app, 'GET', `${EXECUTIONS}/${done.id}?wait=60`)).body.outcome).toBe('approved');
     });

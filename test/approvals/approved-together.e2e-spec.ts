@@ -6,12 +6,16 @@ import { approvalStage, approve, DECISIONS, order, pending, reject } from './sup
 describe('Decisions that are approved together', () => {
   const stage = approvalStage();
 
-  interface Seen {
+  interface DecisionReference {
     readonly id: unknown;
     readonly actionHash: unknown;
   }
 
-  function together(decisions: readonly Seen[], more: object = {}, sent: object = {}): Promise<Answer> {
+  function approveTogether(
+    decisions: readonly DecisionReference[],
+    more: object = {},
+    sent: object = {},
+  ): Promise<Answer> {
     const body = { decisions, approverId: stage.people.ann.id, ...more };
     return send(stage.app, 'POST', `${DECISIONS}/approve`, { body, ...sent });
   }
@@ -20,13 +24,13 @@ describe('Decisions that are approved together', () => {
     return pending(stage.app, stage.people.bot, order());
   }
 
-  const seen = ({ decisionId: id, actionHash }: ExecutionResponse): Seen => ({ id, actionHash });
+  const seen = ({ decisionId: id, actionHash }: ExecutionResponse): DecisionReference => ({ id, actionHash });
 
   async function head(): Promise<number> {
     return (await send(stage.app, 'GET', '/api/v1/audit?limit=1')).body.data[0].sequence;
   }
 
-  async function since(sequence: number): Promise<{ action: string; subjectId: string }[]> {
+  async function entriesAfter(sequence: number): Promise<{ action: string; subjectId: string }[]> {
     const { body } = await send(stage.app, 'GET', '/api/v1/audit?order=asc&limit=1000');
     return body.data.filter((entry: { sequence: number }) => entry.sequence > sequence);
   }
@@ -35,10 +39,10 @@ describe('Decisions that are approved together', () => {
     const { app, people } = stage;
     const plain = await propose(app, people.bot.id, { riskLevel: 'low' });
     const [first, second] = [await waiting(), await waiting()];
-    const asked = [seen(second), { id: plain.id, actionHash: null }, seen(first)];
-    const { status, body } = await together(asked, { comment: 'The run of this morning.' });
+    const items = [seen(second), { id: plain.id, actionHash: null }, seen(first)];
+    const { status, body } = await approveTogether(items, { comment: 'The run of this morning.' });
     expect([status, body.total]).toEqual([200, 3]);
-    expect(body.data.map(({ id }: Seen) => id)).toEqual(asked.map(({ id }) => id));
+    expect(body.data.map(({ id }: DecisionReference) => id)).toEqual(items.map(({ id }) => id));
     const times = new Set<string>();
     for (const decision of body.data) {
       expect(decision).toMatchObject({ status: 'approved', reviews: [{ comment: 'The run of this morning.' }] });
@@ -50,7 +54,7 @@ describe('Decisions that are approved together', () => {
     await chainIsValid(app);
   });
 
-  const FAULTS: Record<string, () => Promise<[fault: Seen, status: number, left: readonly string[]]>> = {
+  const FAULTS: Record<string, () => Promise<[fault: DecisionReference, status: number, left: readonly string[]]>> = {
     'an unknown one': async () => [{ id: 'dec_none', actionHash: null }, 404, []],
     'another action': async () => [{ ...seen(await waiting()), actionHash: 'a'.repeat(64) }, 409, []],
     'an action where there is none': async () => {
@@ -86,9 +90,9 @@ describe('Decisions that are approved together', () => {
     const [fault, status, left] = (await FAULTS[name]?.()) ?? [{ id: '', actionHash: null }, 0, []];
     const sequence = await head();
     const alsoFaulty = { id: 'dec_later', actionHash: null };
-    const answer = await together([seen(before), fault, alsoFaulty, seen(after)]);
+    const answer = await approveTogether([seen(before), fault, alsoFaulty, seen(after)]);
     expect(answer.status).toBe(status);
-    const entries = await since(sequence);
+    const entries = await entriesAfter(sequence);
     expect(entries.map(({ action, subjectId }) => [action, subjectId])).toEqual(left.map((each) => [each, fault.id]));
     for (const { decisionId } of [before, after])
       expect((await send(stage.app, 'GET', `${DECISIONS}/${String(decisionId)}`)).body.status).toBe('proposed');
@@ -98,7 +102,7 @@ describe('Decisions that are approved together', () => {
     const { app, people } = stage;
     const { id } = await propose(app, people.ann.id);
     const alone = await approve(app, id, people.ann);
-    const answer = await together([seen(await waiting()), { id, actionHash: null }]);
+    const answer = await approveTogether([seen(await waiting()), { id, actionHash: null }]);
     expect(answer.body.error).toMatchObject({ reason: alone.body.error.reason, message: alone.body.error.message });
     const [first, second] = (await auditOf(app, id)).slice(1);
     expect(second?.details).toEqual(first?.details);
@@ -108,23 +112,23 @@ describe('Decisions that are approved together', () => {
     const { app, people } = stage;
     const unbound = (await issueKey(app, { scopes: ['review'] })).secret;
     const plain = await propose(app, people.bot.id);
-    const asked = [{ id: plain.id, actionHash: null }, seen(await waiting())];
-    const answer = await together(asked, {}, { key: unbound });
+    const items = [{ id: plain.id, actionHash: null }, seen(await waiting())];
+    const answer = await approveTogether(items, {}, { key: unbound });
     expect([answer.status, answer.body.error.reason]).toEqual([403, 'reviewer_not_bound']);
     expect((await send(app, 'GET', `${DECISIONS}/${plain.id}`)).body.status).toBe('proposed');
     const bens = (await issueKey(app, { scopes: ['review'], agentId: people.ben.id })).secret;
-    const foreign = await together(asked, {}, { key: bens });
+    const foreign = await approveTogether(items, {}, { key: bens });
     expect([foreign.status, foreign.body.error.reason]).toEqual([403, 'not_this_agent']);
-    const own = await together(asked, { approverId: null }, { key: bens });
+    const own = await approveTogether(items, { approverId: null }, { key: bens });
     expect([own.status, own.body.total]).toEqual([200, 2]);
   });
 
   it('is answered once for an Idempotency-Key', async () => {
-    const asked = [seen(await waiting()), seen(await waiting())];
+    const items = [seen(await waiting()), seen(await waiting())];
     const headers = { 'idempotency-key': 'together-1' };
-    const first = await together(asked, {}, { headers });
+    const first = await approveTogether(items, {}, { headers });
     expect(first.status).toBe(200);
-    const again = await together(asked, {}, { headers });
+    const again = await approveTogether(items, {}, { headers });
     expect([again.status, again.body]).toEqual([200, first.body]);
   });
 
@@ -132,8 +136,8 @@ describe('Decisions that are approved together', () => {
     const [shared, own, other] = [await waiting(), await waiting(), await waiting()];
     const { ann, ben } = stage.people;
     const answers = await Promise.all([
-      together([seen(own), seen(shared)], { approverId: ann.id }),
-      together([seen(other), seen(shared)], { approverId: ben.id }),
+      approveTogether([seen(own), seen(shared)], { approverId: ann.id }),
+      approveTogether([seen(other), seen(shared)], { approverId: ben.id }),
     ]);
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 409]);
     const statuses = await Promise.all(
@@ -159,10 +163,10 @@ describe('Decisions that are approved together', () => {
       [[null], 'decisions[0]'],
       ['dec_1', 'decisions'],
     ] as const) {
-      const answer = await together(decisions as unknown as Seen[]);
+      const answer = await approveTogether(decisions as unknown as DecisionReference[]);
       expect([answer.status, Object.keys(faults(answer))]).toEqual([400, [field]]);
     }
-    expect(Object.keys(faults(await together([one], { grant: { for: 'PT1H' } })))).toEqual(['grant']);
+    expect(Object.keys(faults(await approveTogether([one], { grant: { for: 'PT1H' } })))).toEqual(['grant']);
     expect((await send(stage.app, 'GET', `${DECISIONS}/approve`)).status).toBe(404);
   });
 });

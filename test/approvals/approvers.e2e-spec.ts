@@ -38,11 +38,11 @@ describe('The approvers of a decision', () => {
       const approvers = [{ subjects: ['role:finance', 'bot'], approvals: 2 }, { subjects: ['role:security'] }];
       const { status, body } = await post({ approvers });
       expect(status).toBe(201);
-      const shown = [
+      const groups = [
         { subjects: ['role:finance', 'bot'], approvals: 2, given: 0 },
         { subjects: ['role:security'], approvals: 1, given: 0 },
       ];
-      expect(body).toMatchObject({ requiredApprovals: 3, approvers: shown, executionId: null, executeWithin: null });
+      expect(body).toMatchObject({ requiredApprovals: 3, approvers: groups, executionId: null, executeWithin: null });
       expect((await approve(app, body.id, people.bot)).body.error.reason).toBe('self_approval');
       const stranger = await agent('a stranger', { kind: 'human', roles: ['sales'] });
       const refused = await approve(app, body.id, stranger);
@@ -160,7 +160,7 @@ describe('The approvers of a decision', () => {
       expect(listed.data.every(({ groups }: Parsed) => groups.length === 0)).toBe(true);
     });
 
-    it('as insufficient if there is nobody', async () => {
+    it('as insufficient if there are none', async () => {
       const decision = await propose(app, people.bot.id, { approvers: [NOBODY, FINANCE] });
       expect(await approversOf(decision.id)).toMatchObject({ feasible: false });
       const expiring = await propose(app, people.bot.id, { expiresAt: new Date(Date.now() + 2_000).toISOString() });
@@ -208,11 +208,11 @@ describe('The approvers of a decision', () => {
       const stuck = await propose(app, suspended.bot.id, { approvers });
       await send(app, 'POST', `/api/v1/agents/${suspended.bot.id}/suspend`);
       await requireApproval(app, { approvers }, { actions: ['send'], subjects: [own.bot.name] });
-      const asked = await pending(app, own.bot, { action: 'send' });
+      const request = await pending(app, own.bot, { action: 'send' });
 
       const scope = `&proposedBy=${own.bot.name}`;
       for (const name of [reviewer.id, reviewer.name])
-        expect(await idsAwaiting(name, scope)).toEqual([open, other, asked.decisionId]);
+        expect(await idsAwaiting(name, scope)).toEqual([open, other, request.decisionId]);
       expect(await idsAwaiting(reviewer.id, `${scope}&riskLevel=medium`)).toContain(other);
       expect(await idsAwaiting(reviewer.id, `${scope}&status=rejected`)).toEqual([]);
       expect(await idsAwaiting(own.ann.id, scope)).not.toContain(settled);

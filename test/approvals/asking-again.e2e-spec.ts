@@ -109,9 +109,9 @@ describe('Asking again', () => {
     it('does not return an approval by other approvers', async () => {
       const place = order();
       await requireNow({ approvers: [FINANCE] }, place);
-      const given = await approved(app, people, place);
+      const request = await approved(app, people, place);
       await requireNow({ approvers: [SECURITY] }, place);
-      expect((await pending(app, people.bot, place)).id).not.toBe(given.id);
+      expect((await pending(app, people.bot, place)).id).not.toBe(request.id);
     });
 
     it('returns the newest of several that have the same approvers', async () => {
@@ -140,7 +140,7 @@ describe('Asking again', () => {
     expect((await actions(first.id)).at(-1)).toBe('execution.expired');
   });
 
-  it('is not stopped by requests that are over and not settled yet, whatever they were for', async () => {
+  it('is not stopped by requests of any kind that are over and not settled yet', async () => {
     const few = await createTestApp({ environment: { MAX_PENDING_APPROVALS: '3' } });
     try {
       const { bot } = await company(few);
@@ -161,7 +161,7 @@ describe('Asking again', () => {
     }
   });
 
-  it('settles an approval that nobody used in time, and begins another', async () => {
+  it('settles an approval that was not used in time, and begins another', async () => {
     const place = order();
     await requireNow({ approvers: [FINANCE], executeWithin: 'PT1H' }, place);
     const first = await approved(app, people, place);
@@ -198,7 +198,7 @@ describe('Asking again', () => {
       await pending(app, people.bot, place);
     });
 
-    it('is refused whatever approvers the policies require by then', async () => {
+    it('is refused with any approvers that the policies require by then', async () => {
       const { place, decisionId } = await rejected({ approvers: [FINANCE] });
       await requireNow({ approvers: [SECURITY] }, place);
       expect(refusedBy(await ask(app, people.bot, place))).toEqual([403, 'approval_rejected', decisionId]);

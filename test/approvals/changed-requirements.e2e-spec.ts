@@ -17,9 +17,9 @@ import {
   type Company,
 } from './support';
 
-type Place = Pick<ExecutionResponse, 'resourceId'>;
+type ResourcePart = Pick<ExecutionResponse, 'resourceId'>;
 
-/** That many groups of approvers, no two alike. */
+/** Different groups of approvers. */
 function groups(count: number, approvals: number, name = 'group'): object[] {
   return Array.from({ length: count }, (_, index) => ({ subjects: [`role:${name} ${index}`], approvals }));
 }
@@ -37,8 +37,12 @@ describe('What policies require', () => {
     await app.close();
   });
 
-  /** One more policy for a resource; a policy has at most ten groups. */
-  async function requireOf({ resourceId }: Place, approvers: readonly object[], more: object = {}): Promise<string[]> {
+  /** Requires approvals for a resource, by a policy for every ten groups, which is the most that a policy has. */
+  async function requireOf(
+    { resourceId }: ResourcePart,
+    approvers: readonly object[],
+    more: object = {},
+  ): Promise<string[]> {
     const ids: string[] = [];
     for (let first = 0; first < approvers.length; first += 10) {
       const approval = { approvers: approvers.slice(first, first + 10), ...more };
@@ -62,8 +66,8 @@ describe('What policies require', () => {
     ])('may be %s', async (_what, approvers, length, requiredApprovals) => {
       const place = order();
       await requireOf(place, approvers);
-      const asked = await pending(app, people.bot, place);
-      const proposed = await decision(asked.decisionId);
+      const request = await pending(app, people.bot, place);
+      const proposed = await decision(request.decisionId);
       expect(proposed).toMatchObject({ requiredApprovals, approvers: { length } });
     });
 
@@ -87,7 +91,7 @@ describe('What policies require', () => {
     async function approvedOne(
       approvers: readonly object[],
       place = order(),
-    ): Promise<{ id: string; place: Place; policies: string[] }> {
+    ): Promise<{ id: string; place: ResourcePart; policies: string[] }> {
       const policies = await requireOf(place, approvers);
       return { id: (await approved(app, people, place)).id, place, policies };
     }
@@ -109,20 +113,20 @@ describe('What policies require', () => {
       expect((await resume(app, id)).body.outcome).toBe('authorized');
     });
 
-    it('counts what reviewers were, for the groups of the decision, in whatever order a policy names them', async () => {
+    it('counts what reviewers were, for the groups of the decision, in any order of a policy', async () => {
       const lost = await createAgent(app, { name: 'lost', kind: 'human', roles: ['treasury'] });
       const place = order();
       const before = await requireOf(place, [
         { subjects: ['role:finance', 'role:treasury'] },
         { subjects: ['role:security'] },
       ]);
-      const asked = await pending(app, people.bot, place);
-      await approve(app, asked.decisionId, lost);
-      await approve(app, asked.decisionId, people.eve);
+      const request = await pending(app, people.bot, place);
+      await approve(app, request.decisionId, lost);
+      await approve(app, request.decisionId, people.eve);
       await send(app, 'PATCH', `/api/v1/agents/${lost.id}`, { body: { roles: [] } });
       await deactivate(before);
       await requireOf(place, [{ subjects: ['role:security'] }, { subjects: ['role:treasury', 'role:finance'] }]);
-      expect((await resume(app, asked.id)).body.outcome).toBe('authorized');
+      expect((await resume(app, request.id)).body.outcome).toBe('authorized');
     });
 
     it('counts what reviewers are now, for other groups', async () => {
@@ -151,11 +155,11 @@ describe('What policies require', () => {
         { subjects: ['role:finance'], approvals: 2 },
         { subjects: ['role:security'] },
       ]);
-      const asked = await pending(app, people.bot, place);
-      for (const person of [people.ann, people.ben, people.eve]) await approve(app, asked.decisionId, person);
+      const request = await pending(app, people.bot, place);
+      for (const person of [people.ann, people.ben, people.eve]) await approve(app, request.decisionId, person);
       await deactivate(before);
       await requireOf(place, [{ subjects: ['role:finance'] }]);
-      expect((await resume(app, asked.id)).body.outcome).toBe('authorized');
+      expect((await resume(app, request.id)).body.outcome).toBe('authorized');
     });
 
     it('may be of another risk, with other durations', async () => {

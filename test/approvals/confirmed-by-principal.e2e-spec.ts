@@ -20,21 +20,21 @@ describe('An approval by the principal', () => {
     return { app, people, zoe, policy };
   });
 
-  it('is asked of the person on whose behalf the agent acts, and recomputed', async () => {
+  it('is requested from the person on whose behalf the agent acts, and recomputed', async () => {
     const { app, people, zoe, policy } = stage;
     expect(policy).toMatchObject({ warnings: [], approval: { approvers: APPROVERS } });
     const onBehalfOf = { subject: 'agent:zoe' };
-    const asked = await pending(app, people.bot, { ...order(), onBehalfOf });
-    const path = `${DECISIONS}/${String(asked.decisionId)}`;
+    const request = await pending(app, people.bot, { ...order(), onBehalfOf });
+    const path = `${DECISIONS}/${String(request.decisionId)}`;
     const { approvers } = (await send(app, 'GET', path)).body;
     expect(approvers[0]).toEqual({ subjects: [`agent:${zoe.id}`], approvals: 1, given: 0 });
-    // It stands for the same person later.
-    expect((await ask(app, people.bot, { resourceId: asked.resourceId, onBehalfOf })).body.id).toBe(asked.id);
-    expect((await approve(app, asked.decisionId, people.ann)).body.status).toBe('proposed');
-    expect((await approve(app, asked.decisionId, zoe)).body.status).toBe('approved');
-    expect((await resume(app, asked.id)).body.outcome).toBe('authorized');
+    // A later request gets the same execution, since the principal stands for the same person.
+    expect((await ask(app, people.bot, { resourceId: request.resourceId, onBehalfOf })).body.id).toBe(request.id);
+    expect((await approve(app, request.decisionId, people.ann)).body.status).toBe('proposed');
+    expect((await approve(app, request.decisionId, zoe)).body.status).toBe('approved');
+    expect((await resume(app, request.id)).body.outcome).toBe('authorized');
     const { publicKey } = (await send(app, 'GET', '/api/v1/provenance/checkpoint')).body;
-    const { exitCode, output } = await verifyFile(await decisionFileOf(app, asked), publicKey);
+    const { exitCode, output } = await verifyFile(await decisionFileOf(app, request), publicKey);
     expect({ exitCode, output }).toEqual({ exitCode: 0, output: expect.stringContaining(`1 of agent:${zoe.id}`) });
   });
 
@@ -51,12 +51,12 @@ describe('An approval by the principal', () => {
   it.each([
     ['nobody', {}],
     ['somebody who is not registered', { onBehalfOf: { subject: 'user:zoe' } }],
-  ])('is met by nobody where the agent acts for %s', async (_whom, behalf) => {
+  ])('cannot be given where the agent acts for %s', async (_whom, behalf) => {
     const { app, people } = stage;
-    const named = await createAgent(app, { name: 'principal', kind: 'human' }).catch(() => null);
-    const asked = await pending(app, people.bot, { ...order(), ...behalf });
-    const { body } = await send(app, 'GET', `${DECISIONS}/${String(asked.decisionId)}/approvers`);
+    const principal = await createAgent(app, { name: 'principal', kind: 'human' }).catch(() => null);
+    const request = await pending(app, people.bot, { ...order(), ...behalf });
+    const { body } = await send(app, 'GET', `${DECISIONS}/${String(request.decisionId)}/approvers`);
     expect(body).toMatchObject({ feasible: false });
-    if (named !== null) expect((await approve(app, asked.decisionId, named)).status).toBe(403);
+    if (principal !== null) expect((await approve(app, request.decisionId, principal)).status).toBe(403);
   });
 });

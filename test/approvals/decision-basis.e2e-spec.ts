@@ -50,7 +50,7 @@ describe('What entries say an execution was decided by', () => {
   it('names the agent and its approvers as they were', async () => {
     const { app, people } = stage;
     const { id, decisionId } = await pending(app, people.bot, order());
-    const asked = await detailsOf(id, 'execution.approval_requested');
+    const requestDetails = await detailsOf(id, 'execution.approval_requested');
     await changed(people.ann.id);
     const annRevision = Number((await send(app, 'GET', `/api/v1/agents/${people.ann.id}`)).body.revision);
     await approve(decisionId, people.ann.id);
@@ -64,7 +64,7 @@ describe('What entries say an execution was decided by', () => {
     const denied = await detailsOf(id, 'execution.resume_denied');
     expect(denied).toMatchObject({
       rules: await rulesOf(app),
-      agentRevision: Number(asked.agentRevision) + 1,
+      agentRevision: Number(requestDetails.agentRevision) + 1,
       approvers: [{ agentId: people.ann.id, revision: annRevision + 1 }],
     });
     await send(app, 'POST', `/api/v1/agents/${people.ann.id}/resume`);
@@ -74,7 +74,7 @@ describe('What entries say an execution was decided by', () => {
     ]);
   });
 
-  it('names no approvers where no approval was looked at, and no revision where nobody is named', async () => {
+  it('names no approvers where no approval was considered, and no revision without a reviewer', async () => {
     const { app, people } = stage;
     const place = order();
     const { id, decisionId } = await pending(app, people.bot, place);

@@ -55,7 +55,7 @@ describe('Grants', () => {
   const read = async (id: string): Promise<Parsed> => (await send(app, 'GET', `${GRANTS}/${id}`)).body;
   const actionsOf = async (id: string): Promise<string[]> => (await auditOf(app, id)).map(({ action }) => action);
 
-  it('serve exactly as often as was given, and then it is asked for again', async () => {
+  it('serve exactly as often as was given, and then an approval is requested again', async () => {
     const place = order();
     const grant = await granted(place, { for: 'PT30M', uses: 2 });
     const { agentId, status, uses, used, resources, until, createdAt, resourceId } = grant;
@@ -224,15 +224,15 @@ describe('Grants', () => {
     expect(written).toHaveLength(1);
   });
 
-  it('are kept out by rejections that nobody reads whole', async () => {
-    const asked = { action: 'send', resourceId: 'whole/1', parameters: { text: 'rejected text' } };
-    const refused = await pending(app, people.bot, asked);
+  it('are kept out by rejections that are not read whole', async () => {
+    const request = { action: 'send', resourceId: 'whole/1', parameters: { text: 'rejected text' } };
+    const refused = await pending(app, people.bot, request);
     await reject(app, refused.decisionId, people.ann);
-    const { decisionId } = await pending(app, people.bot, { ...asked, resourceId: 'whole/2' });
+    const { decisionId } = await pending(app, people.bot, { ...request, resourceId: 'whole/2' });
     await give(decisionId, { for: 'PT1H', resources: ['whole/*'] });
     const parse = jest.spyOn(JSON, 'parse');
-    const again = await ask(app, people.bot, { ...asked, resourceId: '/whole/1' });
-    const read = parse.mock.calls.filter(([text]) => text === JSON.stringify(asked.parameters));
+    const again = await ask(app, people.bot, { ...request, resourceId: '/whole/1' });
+    const read = parse.mock.calls.filter(([text]) => text === JSON.stringify(request.parameters));
     parse.mockRestore();
     expect(again.status).toBe(202);
     expect(read).toHaveLength(0);
@@ -274,7 +274,7 @@ describe('Grants', () => {
     expect((await revoke(id, await keyOf(people.bot, ['execute']))).status).toBe(403);
     expect((await revoke(id, await keyOf(people.ann, ['review']))).body).toMatchObject({ id, status: 'revoked' });
     expect((await revoke(id)).status).toBe(409);
-    // What it is comes before who asks.
+    // The state of the grant is checked before the caller.
     expect((await revoke(id, await keyOf(people.ben, ['review']))).status).toBe(409);
     expect((await ask(app, people.bot, place)).status).toBe(202);
     for (const key of [undefined, (await issueKey(app, { scopes: ['review'] })).secret])
@@ -298,8 +298,8 @@ describe('Grants', () => {
     expect((await send(app, 'GET', GRANTS, { key: unbound })).status).toBe(403);
     const { secret: audits } = await issueKey(app, { agentId: people.bot.id, scopes: ['audit'] });
     expect(await seen(audits)).toEqual([200, true]);
-    const named = await send(app, 'GET', `${GRANTS}?agentId=bot&status=active`);
-    expect(named.body.data.map((grant: Parsed) => grant.id)).toContain(id);
+    const listByName = await send(app, 'GET', `${GRANTS}?agentId=bot&status=active`);
+    expect(listByName.body.data.map((grant: Parsed) => grant.id)).toContain(id);
   });
 
   it('several end with their decisions in one erasure', async () => {
@@ -310,28 +310,28 @@ describe('Grants', () => {
     for (const { id } of grants) expect(await read(id)).toMatchObject({ status: 'revoked', resourceId: '' });
   });
 
-  it('for more than was asked for serve nothing that was rejected, however it is spelled', async () => {
-    const asked = { action: 'send', resourceId: 'spelled/é' };
-    await reject(app, (await pending(app, people.bot, asked)).decisionId, people.ann);
-    const { decisionId } = await pending(app, people.bot, { ...asked, resourceId: 'spelled/other' });
+  it('for more than was requested serve nothing that was rejected, in any spelling', async () => {
+    const request = { action: 'send', resourceId: 'spelled/é' };
+    await reject(app, (await pending(app, people.bot, request)).decisionId, people.ann);
+    const { decisionId } = await pending(app, people.bot, { ...request, resourceId: 'spelled/other' });
     await give(decisionId, { for: 'PT1H', resources: ['spelled/*'], parameters: 'any' });
     for (const resourceId of ['/spelled/é', 'spelled/e\u0301', '/spelled/e\u0301', 'spelled/%C3%A9'])
-      expect((await ask(app, people.bot, { ...asked, resourceId })).status).toBe(202);
-    for (const resourceId of [asked.resourceId, '/spelled/é', 'spelled/%C3%A9'])
-      expect((await evaluate({ ...asked, resourceId })).effect).toBe('require_approval');
-    expect((await evaluate({ ...asked, resourceId: 'spelled/third' })).effect).toBe('allow');
-    expect((await ask(app, people.bot, { ...asked, parameters: { amount: 1 } })).status).toBe(200);
-    expect((await ask(app, people.bot, { ...asked, resourceId: 'spelled/third' })).status).toBe(200);
+      expect((await ask(app, people.bot, { ...request, resourceId })).status).toBe(202);
+    for (const resourceId of [request.resourceId, '/spelled/é', 'spelled/%C3%A9'])
+      expect((await evaluate({ ...request, resourceId })).effect).toBe('require_approval');
+    expect((await evaluate({ ...request, resourceId: 'spelled/third' })).effect).toBe('allow');
+    expect((await ask(app, people.bot, { ...request, parameters: { amount: 1 } })).status).toBe(200);
+    expect((await ask(app, people.bot, { ...request, resourceId: 'spelled/third' })).status).toBe(200);
   });
 
-  it('for what is asked serve it behind an older one for more, which another rejected spelling keeps out', async () => {
-    const asked = { action: 'send', resourceId: 'narrow/1' };
-    await reject(app, (await pending(app, people.bot, { ...asked, resourceId: '/narrow/1' })).decisionId, people.ann);
-    const { decisionId } = await pending(app, people.bot, { ...asked, resourceId: 'narrow/2' });
+  it('for exactly the request serve it although an older one for more is kept out by another rejected spelling', async () => {
+    const request = { action: 'send', resourceId: 'narrow/1' };
+    await reject(app, (await pending(app, people.bot, { ...request, resourceId: '/narrow/1' })).decisionId, people.ann);
+    const { decisionId } = await pending(app, people.bot, { ...request, resourceId: 'narrow/2' });
     await give(decisionId, { for: 'PT1H', resources: ['narrow/*'] });
-    const exact = await granted(asked);
-    expect((await evaluate(asked)).effect).toBe('allow');
-    expect((await ask(app, people.bot, asked)).body.grantId).toBe(exact.id);
+    const exact = await granted(request);
+    expect((await evaluate(request)).effect).toBe('allow');
+    expect((await ask(app, people.bot, request)).body.grantId).toBe(exact.id);
   });
 
   it('end when their decision is erased, and say no more what they were for', async () => {
@@ -351,23 +351,24 @@ describe('Grants', () => {
 
   it('at most a hundred of an agent are active', async () => {
     const busy = await createAgent(app, { name: 'busy', capabilities: ['refund'] });
-    const asked = async (): Promise<unknown> => (await pending(app, busy, order())).decisionId;
-    for (let count = 0; count < 100; count += 1) expect((await give(await asked(), { for: 'PT1H' })).status).toBe(200);
-    const decisionId = await asked();
+    const newDecisionId = async (): Promise<unknown> => (await pending(app, busy, order())).decisionId;
+    for (let count = 0; count < 100; count += 1)
+      expect((await give(await newDecisionId(), { for: 'PT1H' })).status).toBe(200);
+    const decisionId = await newDecisionId();
     expect((await give(decisionId, { for: 'PT1H' })).status).toBe(409);
     expect((await approve(app, String(decisionId), people.ann)).status).toBe(200);
   });
 
   describe('What a reviewer would approve instead', () => {
     async function rejected(action: string, instead: object, approver = people.ann): Promise<Parsed> {
-      const asked = await pending(app, people.bot, { ...order(), action });
+      const request = await pending(app, people.bot, { ...order(), action });
       const body = { approverId: approver.id, comment: 'too much', instead };
-      const answer = await send(app, 'POST', `${DECISIONS}/${String(asked.decisionId)}/reject`, { body });
+      const answer = await send(app, 'POST', `${DECISIONS}/${String(request.decisionId)}/reject`, { body });
       expect(answer.status).toBe(200);
-      return execution(app, asked.id);
+      return execution(app, request.id);
     }
 
-    it('may be executed once where that reviewer alone decides, whatever the policies allow to give', async () => {
+    it('may be executed once where that reviewer alone decides, with any grants that the policies allow', async () => {
       const { id, resourceId, instead, rejection } = await rejected('pay', { parameters: { amount: 50 } });
       expect(instead).toEqual({ parameters: { amount: 50 }, grantId: expect.stringMatching(/^grt_/) });
       expect(rejection).toEqual({ comment: 'too much', instead });
@@ -407,19 +408,19 @@ describe('Grants', () => {
   });
 
   // The last one, as the ledger's clock does not go back.
-  it('for more than was asked for serve what was rejected for somebody else, or a day ago', async () => {
-    const asked = { action: 'send', resourceId: 'again/1' };
-    const forBob = { ...asked, onBehalfOf: { subject: 'user:bob' } };
-    await reject(app, (await pending(app, people.bot, asked)).decisionId, people.ann);
+  it('for more than was requested serve what was rejected for another principal, or a day ago', async () => {
+    const request = { action: 'send', resourceId: 'again/1' };
+    const forBob = { ...request, onBehalfOf: { subject: 'user:bob' } };
+    await reject(app, (await pending(app, people.bot, request)).decisionId, people.ann);
     const wide = { for: 'P2D', resources: ['again/*'] };
-    for (const other of [asked, forBob])
+    for (const other of [request, forBob])
       await give((await pending(app, people.bot, { ...other, resourceId: 'again/2' })).decisionId, wide);
     expect((await ask(app, people.bot, forBob)).status).toBe(200);
-    expect((await ask(app, people.bot, { ...asked, resourceId: '/again/1' })).status).toBe(202);
+    expect((await ask(app, people.bot, { ...request, resourceId: '/again/1' })).status).toBe(202);
     await moveTime(25 * 3_600_000);
     try {
       for (const resourceId of ['/again/1', 'again/1'])
-        expect((await ask(app, people.bot, { ...asked, resourceId })).status).toBe(200);
+        expect((await ask(app, people.bot, { ...request, resourceId })).status).toBe(200);
     } finally {
       await restoreTime();
     }

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { AGENT } from '../../src/governance/agents/agent.entity';
-import { SYSTEM_CALLER } from '../../src/ledger/caller';
+import { SYSTEM_CALLER } from '../../src/ledger/kinds/caller';
 import { Database } from '../../src/ledger/database/database';
 import { LedgerService } from '../../src/ledger/ledger.service';
 import { API_KEY } from '../support/application/api-key';
@@ -42,6 +42,8 @@ describe('A decision with very many approvers', () => {
           status: 'active',
           observeUntil: null,
           slackId: null,
+          directory: null,
+          team: null,
           kind: 'machine',
         } as const;
         const agent = { id, name: `machine ${number}`, ...rights, createdAt: now, updatedAt: now, revision: 1 };
@@ -51,7 +53,7 @@ describe('A decision with very many approvers', () => {
     });
   }
 
-  it('can be approved as far as the first 10,000 tell; if they do not suffice, nobody knows', async () => {
+  it('can be approved if the first 10,000 suffice; if they do not, the answer is unknown', async () => {
     const proposer = await createAgent(app, { name: 'proposer', kind: 'human' });
     for (let made = 0; made < EXAMINED; made += COMMAND) await createMachines(made, COMMAND);
     const machines = { subjects: ['kind:machine'], approvals: 2 };
@@ -73,8 +75,8 @@ describe('A decision with very many approvers', () => {
     const { id } = await propose(app, proposer, { approvers: [{ subjects: ['agent:nobody'] }] });
     const { lists } = app.application.get(Database);
     const all = lists.all.bind(lists);
-    const leaving = new AbortController();
-    const left = once(leaving.signal, 'abort');
+    const controller = new AbortController();
+    const left = once(controller.signal, 'abort');
     let reads = 0;
     let release = (): void => undefined;
     let hold: Promise<void> | null = new Promise<void>((resolve) => (release = resolve));
@@ -86,17 +88,17 @@ describe('A decision with very many approvers', () => {
       }
       if (!sql.includes('"agents"')) return all(sql, parameters);
       reads += 1;
-      leaving.abort();
+      controller.abort();
       await left;
-      // By then the service knows, too.
+      // After this answer the service knows, too.
       await send(app, 'GET', '/api/v1/health');
       return all(sql, parameters);
     });
     try {
       const headers = { 'X-API-Key': API_KEY };
-      const asking = fetch(`${app.url}${DECISIONS}/${id}/approvers`, { headers, signal: leaving.signal });
-      await expect(asking).rejects.toThrow();
-      // Of one client, two are worked on at a time: the second of these begins when the one that was left has ended.
+      const search = fetch(`${app.url}${DECISIONS}/${id}/approvers`, { headers, signal: controller.signal });
+      await expect(search).rejects.toThrow();
+      // Two requests of a client run at a time: the second of these begins when the cancelled one has ended.
       const other = send(app, 'GET', DECISIONS);
       await send(app, 'GET', DECISIONS);
       release();

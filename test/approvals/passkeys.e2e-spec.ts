@@ -46,9 +46,13 @@ describe('Passkeys', () => {
   }
 
   /** Registers another device with the signature of one that the person has. */
-  async function registered(who: Person, device: SoftwareAuthenticator, by?: SoftwareAuthenticator): Promise<string> {
+  async function registered(
+    who: Person,
+    device: SoftwareAuthenticator,
+    signer?: SoftwareAuthenticator,
+  ): Promise<string> {
     const signed = { agentId: who.agent.id, credentialId: device.id, verdict: 'register' };
-    const signature = by === undefined ? {} : { signature: by.sign(signed) };
+    const signature = signer === undefined ? {} : { signature: signer.sign(signed) };
     const answer = await register(who, { credential: await created(who, device), ...signature });
     expect(answer.status).toBe(201);
     return answer.body.id;
@@ -57,12 +61,15 @@ describe('Passkeys', () => {
   it.each(['ES256', 'EdDSA', 'RS256'] as const)('are registered with %s, listed and removed', async (algorithm) => {
     const who = await person();
     const device = new SoftwareAuthenticator(algorithm);
-    const { status, body: asked } = await options(who);
-    expect({ status, rp: asked['rp'].id, user: asked['user'].name }).toEqual({
+    const { status, body: registration } = await options(who);
+    expect({ status, rp: registration['rp'].id, user: registration['user'].name }).toEqual({
       ...{ status: 200, rp: RP_ID, user: who.agent.name },
     });
-    expect(asked).toMatchObject({ attestation: 'none', authenticatorSelection: { userVerification: 'required' } });
-    const made = await register(who, { credential: device.create(asked['challenge']), name: 'My phone' });
+    expect(registration).toMatchObject({
+      attestation: 'none',
+      authenticatorSelection: { userVerification: 'required' },
+    });
+    const made = await register(who, { credential: device.create(registration['challenge']), name: 'My phone' });
     const passkey = made.body;
     expect(passkey).toEqual({
       ...{ id: expect.stringMatching(/^psk_/), agentId: who.agent.id, name: 'My phone', rpId: RP_ID },
@@ -237,11 +244,11 @@ describe('Passkeys', () => {
     const warnings = (): string[] => lines.filter((line) => line.includes('passkeys were made for another host'));
     const before = await startAt('https://before.example');
     const who = await person('human', before);
-    const add = async (from: TestApp, device: SoftwareAuthenticator, host: string, by?: SoftwareAuthenticator) => {
+    const add = async (from: TestApp, device: SoftwareAuthenticator, host: string, signer?: SoftwareAuthenticator) => {
       const at = { rpId: host, origin: `https://${host}` };
       const credential = device.create((await options(who, who.key, from)).body['challenge'], at);
       const signed = { agentId: who.agent.id, credentialId: device.id, verdict: 'register' };
-      const body = { name: 'Phone', credential, ...(by && { signature: by.sign(signed, at) }) };
+      const body = { name: 'Phone', credential, ...(signer && { signature: signer.sign(signed, at) }) };
       return send(from, 'POST', path(who), { key: who.key, body });
     };
     const [old, first, second] = [

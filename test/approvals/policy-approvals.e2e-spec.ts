@@ -111,7 +111,7 @@ describe('Policies that require an approval', () => {
     expect(await sealed((await create({ effect: 'allow' })).body.id)).not.toHaveProperty('approval');
   });
 
-  it('warn about groups that nobody matches, and about those that machines can fill', async () => {
+  it('warn about groups that no agent matches, and about groups that machines can fill', async () => {
     await createAgent(app, { name: 'clerk bot', roles: ['finance'] });
     const warningsOf = async (...lists: string[][]): Promise<string[]> => {
       const { body } = await create({ approval: { approvers: lists.map((subjects) => ({ subjects })) } });

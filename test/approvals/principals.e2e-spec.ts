@@ -41,16 +41,16 @@ describe('On whose behalf an agent acts', () => {
     const { body } = await look(USER, { run: 'run 1' });
     const onBehalfOf = { subject: 'user:4711', roles: ['audit', 'finance'] };
     expect(body).toMatchObject({ outcome: 'authorized', onBehalfOf, run: 'run 1' });
-    const asked = { agentId: stage.bot.id, ...LOOK };
-    expect(body.actionHash).toBe(canonicalHash({ ...asked, onBehalfOf }));
+    const hashedMembers = { agentId: stage.bot.id, ...LOOK };
+    expect(body.actionHash).toBe(canonicalHash({ ...hashedMembers, onBehalfOf }));
     const without = (await look({ subject: 'user:4711', roles: [] })).body;
     expect(without.onBehalfOf).toEqual({ subject: 'user:4711' });
-    expect(without.actionHash).toBe(canonicalHash({ ...asked, onBehalfOf: { subject: 'user:4711' } }));
+    expect(without.actionHash).toBe(canonicalHash({ ...hashedMembers, onBehalfOf: { subject: 'user:4711' } }));
     await look({ subject: 'user:zoe\u0308' });
     const zoe = await send(stage.app, 'GET', `${EXECUTIONS}?principal=user:zoe%CC%88`);
     expect(zoe.body.data).toMatchObject([{ onBehalfOf: { subject: 'user:zoë' } }]);
     const nobody = (await look(undefined)).body;
-    expect(nobody).toMatchObject({ onBehalfOf: null, run: null, actionHash: canonicalHash(asked) });
+    expect(nobody).toMatchObject({ onBehalfOf: null, run: null, actionHash: canonicalHash(hashedMembers) });
     const [entry] = (await send(stage.app, 'GET', `/api/v1/provenance?subjectId=${body.id}`)).body.data;
     const { state } = (await send(stage.app, 'GET', `/api/v1/provenance/${entry.sequence}`)).body;
     expect(state).toMatchObject({ onBehalfOf, run: 'run 1' });
@@ -88,8 +88,8 @@ describe('On whose behalf an agent acts', () => {
   ])('cannot be %s', async (_what, onBehalfOf, fields) => {
     const refused = await look(onBehalfOf);
     expect([refused.status, fieldsOf(refused)]).toEqual([400, fields]);
-    const asked = await evaluate({ onBehalfOf });
-    expect([asked.status, fieldsOf(asked)]).toEqual([400, fields]);
+    const evaluation = await evaluate({ onBehalfOf });
+    expect([evaluation.status, fieldsOf(evaluation)]).toEqual([400, fields]);
   });
 
   it.each(['', ' ', 'a\u0000', 'a\nb', 'a\u200bb', 'x'.repeat(201), 7])('has no run %j', async (run) => {
@@ -141,7 +141,7 @@ describe('On whose behalf an agent acts', () => {
       [['*'], { subject: 'user:b', roles: ['x'] }, 'not_this_principal'],
       [['user:*', 'role:x'], { subject: 'user:b', roles: ['x'] }, undefined],
       [['user:*', 'role:x'], { subject: 'user:b', roles: ['x', 'y'] }, 'not_this_principal'],
-      // What the caller says of roles cannot be what makes a pattern match.
+      // Roles that the caller states cannot make a pattern match.
       [['role:x'], { subject: 'user:b', roles: ['x'] }, 'not_this_principal'],
       [['role:finance'], { subject: 'agent:ann' }, undefined],
       [['role:finance'], { subject: 'agent:eve' }, 'not_this_principal'],
@@ -154,8 +154,8 @@ describe('On whose behalf an agent acts', () => {
       const key = await boundKey(principals);
       const answer = await look(onBehalfOf, {}, key);
       expect(reasonOf(answer)).toEqual(reason === undefined ? [200, undefined] : [403, reason]);
-      const asked = await evaluate({ onBehalfOf }, key);
-      expect(reasonOf(asked)).toEqual(reason === undefined ? [200, undefined] : [403, reason]);
+      const evaluation = await evaluate({ onBehalfOf }, key);
+      expect(reasonOf(evaluation)).toEqual(reason === undefined ? [200, undefined] : [403, reason]);
     });
 
     it.each([
@@ -186,9 +186,10 @@ describe('On whose behalf an agent acts', () => {
 
     it('a key that may not act for the principal of an execution does not resume it', async () => {
       const { app, people } = stage;
-      const asked = await pending(app, stage.bot, { ...order(), onBehalfOf: { subject: 'user:a' } });
-      await approve(app, asked.decisionId, people.ann);
-      const resumeBy = (key: string): Promise<Answer> => send(app, 'POST', `${EXECUTIONS}/${asked.id}/resume`, { key });
+      const request = await pending(app, stage.bot, { ...order(), onBehalfOf: { subject: 'user:a' } });
+      await approve(app, request.decisionId, people.ann);
+      const resumeBy = (key: string): Promise<Answer> =>
+        send(app, 'POST', `${EXECUTIONS}/${request.id}/resume`, { key });
       expect(reasonOf(await resumeBy(await boundKey(['user:b'])))).toEqual([403, 'not_this_principal']);
       expect((await resumeBy(await boundKey(['user:*']))).body.outcome).toBe('authorized');
     });
@@ -206,7 +207,7 @@ describe('On whose behalf an agent acts', () => {
   });
 
   describe('and its run:', () => {
-    it('what is asked again is answered by one of the same run', async () => {
+    it('a repeated request gets the execution of the same run', async () => {
       const { app, bot, people } = stage;
       const about = order();
       const [one, two, none] = [
@@ -236,23 +237,23 @@ describe('On whose behalf an agent acts', () => {
 
     it('both are shown with the decision, now and then, and lists are filtered by them', async () => {
       const { app, bot, people } = stage;
-      const shown = { onBehalfOf: USER, run: 'a run of its own' };
-      const asked = await pending(app, bot, { ...order(), ...shown });
-      const both = { onBehalfOf: { subject: 'user:4711', roles: ['audit', 'finance'] }, run: shown.run };
-      const approved = await approve(app, asked.decisionId, people.ann);
+      const context = { onBehalfOf: USER, run: 'a run of its own' };
+      const request = await pending(app, bot, { ...order(), ...context });
+      const both = { onBehalfOf: { subject: 'user:4711', roles: ['audit', 'finance'] }, run: context.run };
+      const approved = await approve(app, request.decisionId, people.ann);
       expect(approved.body).toMatchObject(both);
-      const path = `${DECISIONS}/${String(asked.decisionId)}`;
+      const path = `${DECISIONS}/${String(request.decisionId)}`;
       expect((await send(app, 'GET', path)).body).toMatchObject(both);
-      const { sequence } = (await auditOf(app, String(asked.decisionId)))[0] ?? {};
+      const { sequence } = (await auditOf(app, String(request.decisionId)))[0] ?? {};
       expect((await send(app, 'GET', `${path}?asOf=${sequence}`)).body).toMatchObject({ status: 'proposed', ...both });
       for (const [list, id] of [
-        [DECISIONS, asked.decisionId],
-        [EXECUTIONS, asked.id],
+        [DECISIONS, request.decisionId],
+        [EXECUTIONS, request.id],
       ]) {
         const { data, total } = (await send(app, 'GET', `${list}?run=a%20run%20of%20its%20own`)).body;
         expect([total, data.map((one: { id: string }) => one.id)]).toEqual([1, [id]]);
       }
-      expect(await execution(app, asked.id)).toMatchObject(both);
+      expect(await execution(app, request.id)).toMatchObject(both);
     });
   });
 });

@@ -5,14 +5,14 @@ import { type Answer, type Parsed, send } from '../support/application/send';
 import { approved, company, EXECUTIONS, execution, requireApproval, resume, type Company } from './support';
 
 /** An approved execution, and what a test needs of it. */
-interface Approved {
+interface ApprovedExecution {
   readonly id: string;
   readonly people: Company;
   readonly place: { readonly resourceId: string };
 }
 
 /** Prepares a resume that is going to be refused, and sends it. */
-type Attempt = (approvedOne: Approved) => Promise<() => Promise<Answer>>;
+type Attempt = (approvedOne: ApprovedExecution) => Promise<() => Promise<Answer>>;
 
 describe('A resume is refused', () => {
   let app: TestApp;
@@ -32,7 +32,13 @@ describe('A resume is refused', () => {
   const entries = async (): Promise<Parsed[]> =>
     (await send(app, 'GET', '/api/v1/audit?order=asc&limit=1000')).body.data;
 
-  const CASES: readonly [what: string, attempt: Attempt, status: number, said: string, written: readonly object[]][] = [
+  const CASES: readonly [
+    what: string,
+    attempt: Attempt,
+    status: number,
+    explanation: string,
+    written: readonly object[],
+  ][] = [
     [
       'a second time',
       async ({ id }) => {
@@ -138,22 +144,22 @@ describe('A resume is refused', () => {
     ],
   ];
 
-  async function approvedOne(): Promise<Approved> {
+  async function approvedOne(): Promise<ApprovedExecution> {
     number += 1;
     const people = await company(app, `-${number}`);
     const place = { resourceId: `orders/${number}` };
     return { id: (await approved(app, people, place)).id, people, place };
   }
 
-  it.each(CASES)('%s', async (_what, attempt, status, said, written) => {
+  it.each(CASES)('%s', async (_what, attempt, status, explanation, written) => {
     const one = await approvedOne();
     const refused = await attempt(one);
     const [before, { outcome }] = [await entries(), await execution(app, one.id)];
     const answer = await refused();
     expect(answer.status).toBe(status);
     const { reason, message } = answer.body.error;
-    if (status === 403) expect(reason).toBe(said);
-    else expect(message).toContain(said);
+    if (status === 403) expect(reason).toBe(explanation);
+    else expect(message).toContain(explanation);
     expect((await entries()).slice(before.length)).toEqual(
       written.map((entry) => expect.objectContaining({ ...entry, outcome: 'denied' })),
     );
@@ -171,19 +177,19 @@ describe('A resume is refused', () => {
     const answer = await resume(app, id);
     expect(answer.status).toBe(409);
     expect(answer.body.error.message).toMatch(/expired|ended at/);
-    const since = (await entries()).slice(before.length);
+    const newEntries = (await entries()).slice(before.length);
     // The service may have recorded the expiry by itself meanwhile.
-    expect(since.every(({ action }) => action === 'execution.expired')).toBe(true);
+    expect(newEntries.every(({ action }) => action === 'execution.expired')).toBe(true);
     expect((await execution(app, id)).outcome).toBe('expired');
   });
 
   it('for parameters other than the approved ones: that is another request', async () => {
     const { people, place, id } = await approvedOne();
     const body = { action: 'refund', resourceType: 'payment', ...place, parameters: { amount: 81 } };
-    const asked = await send(app, 'POST', `/api/v1/agents/${people.bot.name}/execute`, { body });
-    expect(asked).toMatchObject({ status: 202, body: { outcome: 'pending_approval' } });
-    expect(asked.body.id).not.toBe(id);
-    expect((await resume(app, asked.body.id)).status).toBe(409);
+    const answer = await send(app, 'POST', `/api/v1/agents/${people.bot.name}/execute`, { body });
+    expect(answer).toMatchObject({ status: 202, body: { outcome: 'pending_approval' } });
+    expect(answer.body.id).not.toBe(id);
+    expect((await resume(app, answer.body.id)).status).toBe(409);
     expect((await resume(app, id)).body.parameters).toEqual({ amount: 80 });
   });
 });

@@ -41,7 +41,7 @@ describe('Reviews of a request for approval', () => {
 
   const reasonOf = ({ status, body }: Answer): unknown[] => [status, body.error?.reason];
 
-  it('may reject for the agent that asked, although it is in no group: it cannot ask again then', async () => {
+  it('may reject for the agent that made the request, although it is in no group: it cannot repeat the request then', async () => {
     const place = order();
     const { id, decisionId } = await pending(app, people.bot, place);
     const key = await keyOf(people.bot);
@@ -75,8 +75,8 @@ describe('Reviews of a request for approval', () => {
       [id, 'execution.rejected', people.ann],
       [other.id, 'execution.approved', people.ben],
     ] as const;
-    for (const [of, action, { id: reviewerId }] of reviewers)
-      expect((await auditOf(app, of)).at(-1)).toMatchObject({ action, details: { reviewerId } });
+    for (const [executionId, action, { id: reviewerId }] of reviewers)
+      expect((await auditOf(app, executionId)).at(-1)).toMatchObject({ action, details: { reviewerId } });
   });
 
   it('may reject for the operator, who is in no group', async () => {
@@ -86,7 +86,7 @@ describe('Reviews of a request for approval', () => {
     expect((await execution(app, id)).outcome).toBe('rejected');
   });
 
-  it('may reject for members of a group, and for nobody else: that is on record', async () => {
+  it('may reject for members of a group, and for no other agent: that is on record', async () => {
     const { id, decisionId } = await pending(app, people.bot, order());
     const refused = await rejectWith(await keyOf(people.eve), decisionId);
     expect(reasonOf(refused)).toEqual([403, 'not_an_approver']);

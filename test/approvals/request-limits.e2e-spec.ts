@@ -43,11 +43,11 @@ describe('Requests that wait for an approval', () => {
     await start({ MAX_WAITING: '3' });
     const [one, other] = [await caller(), await caller()];
     await expectOneTooMany([one, other, one, other]);
-    // Those that have ended leave their places to others.
+    // Requests that have ended leave their places to others.
     await expectOneTooMany([other, other, one, one]);
   });
 
-  it('are 100 of each caller, whatever MAX_WAITING is', async () => {
+  it('are 100 of each caller, with any MAX_WAITING', async () => {
     await start();
     const [one, other] = [await caller(), await caller()];
     const many = (key: string): string[] => Array<string>(OF_A_CALLER + 1).fill(key);
@@ -60,7 +60,7 @@ describe('Requests that wait for an approval', () => {
     const client = new AbortController();
     const sent = { headers: { 'X-API-Key': API_KEY }, signal: client.signal };
     const both = [1, 2].map(() => fetch(`${app.url}${EXECUTIONS}/${id}?wait=60`, sent));
-    // One has no place, so the other one waits.
+    // One request is refused, so the other one waits.
     await Promise.race(both);
     client.abort();
     await Promise.allSettled(both);

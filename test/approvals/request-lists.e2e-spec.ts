@@ -6,7 +6,7 @@ import { approved, company, DECISIONS, EXECUTIONS, pending, reject, requireAppro
 describe('Requests for approval are listed', () => {
   let app: TestApp;
   let people: Company;
-  /** Of the same action, in order: one that was rejected, one for other parameters, and one on another type. */
+  /** Requests of the same action, in order: a rejected one, one with other parameters, and one on another type. */
   let requests: readonly {
     readonly id: string;
     readonly decisionId: string | null;

@@ -58,8 +58,8 @@ describe('An approved execution', () => {
     });
 
     it('is refused before the approval', async () => {
-      const asked = await pending(stage.app, stage.people.bot, order());
-      const refused = await resume(stage.app, asked.id);
+      const request = await pending(stage.app, stage.people.bot, order());
+      const refused = await resume(stage.app, request.id);
       expect(refused.status).toBe(409);
       expect(refused.body.error.message).toContain('pending_approval');
     });
@@ -112,10 +112,10 @@ describe('An approved execution', () => {
     });
 
     it('is refused if no policy matches any more, and recorded', async () => {
-      const asked = { ...order(), action: 'send' };
-      const rules = { actions: ['send'], resources: [asked.resourceId] };
+      const request = { ...order(), action: 'send' };
+      const rules = { actions: ['send'], resources: [request.resourceId] };
       const requiring = await requireApproval(stage.app, {}, rules);
-      const { id } = await approved(stage.app, stage.people, asked);
+      const { id } = await approved(stage.app, stage.people, request);
       await send(stage.app, 'POST', `/api/v1/policies/${requiring.id}/deactivate`);
       const refused = await resume(stage.app, id);
       expect(refused).toMatchObject({ status: 403, body: { error: { reason: 'no_policy_allows' } } });
@@ -136,10 +136,12 @@ describe('An approved execution', () => {
     });
 
     it('can be cancelled: while it waits, together with its decision; once approved, without it', async () => {
-      const asked = await pending(stage.app, stage.people.bot, order());
-      const cancelled = await send(stage.app, 'POST', `${EXECUTIONS}/${asked.id}/cancel`, { body: { reason: 'late' } });
+      const request = await pending(stage.app, stage.people.bot, order());
+      const cancelled = await send(stage.app, 'POST', `${EXECUTIONS}/${request.id}/cancel`, {
+        body: { reason: 'late' },
+      });
       expect(cancelled.body.outcome).toBe('cancelled');
-      expect((await send(stage.app, 'GET', `${DECISIONS}/${asked.decisionId}`)).body.status).toBe('cancelled');
+      expect((await send(stage.app, 'GET', `${DECISIONS}/${request.decisionId}`)).body.status).toBe('cancelled');
       const ready = await approved(stage.app, stage.people, order());
       expect((await send(stage.app, 'POST', `${EXECUTIONS}/${ready.id}/cancel`)).body.outcome).toBe('cancelled');
       expect((await send(stage.app, 'GET', `${DECISIONS}/${ready.decisionId}`)).body.status).toBe('approved');

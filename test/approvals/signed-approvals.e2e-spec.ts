@@ -77,7 +77,7 @@ describe('Signed approvals', () => {
     });
   });
 
-  it('are refused for whatever the device did not sign for exactly this', async () => {
+  it('are refused with a signature that the device did not make for exactly this', async () => {
     const { app, sue, tom, people } = stage;
     const { decisionId } = await waiting();
     const other = await decisionOf((await waiting()).decisionId);
@@ -107,7 +107,7 @@ describe('Signed approvals', () => {
     expect(faults(large)).toEqual({ signature: 'must have at most 8192 bytes' });
     const denied = (await auditOf(app, String(decisionId))).slice(1);
     expect(denied.map(({ reason }) => reason)).toEqual(wrong.map(() => 'signature_invalid'));
-    // What stands against the reviewer comes first.
+    // Faults of the reviewer come first.
     const signature = device.sign(right);
     for (const [approverId, reason] of [
       [people.bot.id, 'self_approval'],
@@ -146,17 +146,17 @@ describe('Signed approvals', () => {
     const { status, body: approved } = await signAndApprove(app, plain.id, sue, { signature });
     expect([status, approved.status, approved.reviews[0].groups]).toEqual([200, 'approved', null]);
     expect(approved.reviews[0].signature.passkeyId).toBe(sue.passkeyId);
-    const named = await propose(app, people.bot.id, {
+    const proposal = await propose(app, people.bot.id, {
       ...body,
       approvers: [SIGNED, { subjects: ['role:finance', 'x'] }],
     });
-    expect(named.approvers).toEqual([
+    expect(proposal.approvers).toEqual([
       { ...SIGNED, approvals: 1, given: 0 },
       { subjects: ['role:finance', 'x'], approvals: 1, given: 0 },
     ]);
     // Without a signature a review fills the other group only.
-    expect((await approve(app, named.id, people.ann)).body.reviews[0].groups).toEqual([1]);
-    expect((await signAndApprove(app, named.id, sue)).body).toMatchObject({ status: 'approved' });
+    expect((await approve(app, proposal.id, people.ann)).body.reviews[0].groups).toEqual([1]);
+    expect((await signAndApprove(app, proposal.id, sue)).body).toMatchObject({ status: 'approved' });
     const twice = { approvers: [SIGNED, { subjects: ['role:finance'] }], type: 'x', title: 'x', riskLevel: 'low' };
     const refused = await send(app, 'POST', DECISIONS, { body: { ...twice, proposedBy: people.bot.id } });
     expect(Object.keys(faults(refused))).toEqual(['approvers[1].subjects']);
@@ -187,7 +187,7 @@ describe('Signed approvals', () => {
     expect((await approvers()).data[2]).toMatchObject({ able: true, why: null });
     expect((await approvers()).feasible).toBe(true);
     expect(await waits(late.agent.id)).toContain(decision.id);
-    // Without a passkey one fills the groups that are not signed.
+    // A reviewer without a passkey fills the groups that need no signature.
     const both = [{ subjects, signed: true }, { subjects: ['agent:ann', 'x'] }];
     const mixed = await propose(app, people.bot.id, { approvers: both });
     const { body } = await send(app, 'GET', `${DECISIONS}/${mixed.id}/approvers`);
@@ -236,8 +236,8 @@ describe('Signed approvals', () => {
 
   it('sign the grant that they give, which then serves while signed approvals are required', async () => {
     const { app, sue, people } = stage;
-    const asked = { ...order(), action: 'pay' };
-    const { decisionId } = await waiting(asked);
+    const request = { ...order(), action: 'pay' };
+    const { decisionId } = await waiting(request);
     const grant = { for: 'PT30M', uses: 5, resources: ['a/*', 'orders/*'], parameters: 'any' };
     expect(reasonOf(await signAndApprove(app, decisionId, sue, { grant }))).toEqual([403, 'signature_invalid']);
     const signature = sue.device.sign(signedOf(await decisionOf(decisionId), sue.agent.id, grant));
@@ -286,7 +286,7 @@ describe('Signed approvals', () => {
     expect(effects).toEqual(['require_approval', 'allow']);
   });
 
-  it('are compared where an approval is asked for again or taken up', async () => {
+  it('are compared where an approval is requested again or continued', async () => {
     const { app, people, sue } = stage;
     const policy = (version: string, group: object): Promise<unknown> =>
       requireApproval(app, { approvers: [group] }, { name: 'move', version, actions: ['move'] });
@@ -300,12 +300,12 @@ describe('Signed approvals', () => {
     expect((await resume(app, unsigned.id)).body.error.reason).toBe('approval_insufficient');
     const again = await ask(app, people.bot, { ...one, action: 'move' });
     expect([again.status, again.body.id === unsigned.id]).toEqual([202, false]);
-    // The reviewer of the other one had signed, though nothing asked for it.
+    // The reviewer of the other one had signed, though no policy required a signature.
     expect((await resume(app, signed.id)).status).toBe(200);
-    const kept = await waiting({ ...order(), action: 'move' });
-    expect((await signAndApprove(app, kept.decisionId, sue)).status).toBe(200);
+    const request = await waiting({ ...order(), action: 'move' });
+    expect((await signAndApprove(app, request.decisionId, sue)).status).toBe(200);
     await policy('3', { subjects: ['role:finance'] });
-    expect((await resume(app, kept.id)).status).toBe(200);
+    expect((await resume(app, request.id)).status).toBe(200);
   });
 
   it('are not replaced by a grant of a rejection that names what would be right', async () => {
@@ -318,11 +318,11 @@ describe('Signed approvals', () => {
 
   it('are required where one of several policies asks for them', async () => {
     const { app } = stage;
-    const named = { actions: ['merge'], name: 'merge one' };
-    await requireApproval(app, { approvers: [{ subjects: ['role:finance', 'role:b'], approvals: 2 }] }, named);
+    const rules = { actions: ['merge'], name: 'merge one' };
+    await requireApproval(app, { approvers: [{ subjects: ['role:finance', 'role:b'], approvals: 2 }] }, rules);
     const signed = [{ subjects: ['role:b', 'role:finance'], signed: true }];
     const approvers = [...signed, { subjects: ['role:finance', 'role:b'] }, { subjects: ['x'], signed: false }];
-    await requireApproval(app, { approvers }, { ...named, name: 'merge two' });
+    await requireApproval(app, { approvers }, { ...rules, name: 'merge two' });
     const { decisionId } = await waiting({ action: 'merge' });
     expect((await decisionOf(decisionId)).approvers).toEqual([
       { subjects: ['role:finance', 'role:b'], approvals: 2, given: 0, signed: true },
@@ -330,7 +330,7 @@ describe('Signed approvals', () => {
     ]);
   });
 
-  it('are missed by what a plan changes, and warned of where nobody could give them', async () => {
+  it('are part of what a plan changes, and a warning says where no approver could give them', async () => {
     const { app } = stage;
     const body = { effect: 'require_approval', subjects: ['*'], actions: ['plan'], resources: ['*'], version: '1' };
     const policy = (approval: object, version = '1'): object => ({ ...body, name: 'planned', version, approval });

@@ -111,7 +111,7 @@ export async function execution(app: TestApp, id: string): Promise<ExecutionResp
 
 /** Asks and has it approved: returns an execution that can be resumed. */
 export async function approved(app: TestApp, { bot, ann }: Company, body: Members = {}): Promise<ExecutionResponse> {
-  const asked = await pending(app, bot, body);
-  expect((await approve(app, asked.decisionId, ann)).body.status).toBe('approved');
-  return execution(app, asked.id);
+  const request = await pending(app, bot, body);
+  expect((await approve(app, request.decisionId, ann)).body.status).toBe('approved');
+  return execution(app, request.id);
 }

@@ -1,4 +1,13 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -38,8 +47,8 @@ class Writers {
 
   /** Resolves once this many further writes were acknowledged. */
   async more(count: number): Promise<void> {
-    const wanted = this.acknowledged.length + count;
-    while (this.acknowledged.length < wanted) await sleep(PAUSE);
+    const target = this.acknowledged.length + count;
+    while (this.acknowledged.length < target) await sleep(PAUSE);
   }
 
   private async write(): Promise<never> {
@@ -147,6 +156,9 @@ describeOnSqlite('A backup', () => {
     expect(readdirSync(join(folder, 'backups'))).toEqual(['governance.db']);
 
     await restore('elsewhere');
+    // Of the files next to the database, a new machine needs the key of its secrets.
+    await expect(inThisProcess({}, 'elsewhere')).rejects.toThrow('put that key back');
+    copyFileSync(`${databaseIn()}.secret-key`, `${databaseIn('elsewhere')}.secret-key`);
     const restored = await inThisProcess({}, 'elsewhere');
     const { body } = await send(restored, 'POST', '/api/v1/provenance/verify', { body: { state: true } });
     const [entries, head] = [Number(printed?.[1]), { sequence: Number(printed?.[2]), hash: printed?.[3] }];
@@ -164,16 +176,16 @@ describeOnSqlite('A backup', () => {
     expect(await backUp()).toMatchObject({ exitCode: 0 });
     const { id: later } = await createEntity(app);
     // Keeps a checkpoint that covers the later entry.
-    const kept = (await send(app, 'GET', '/api/v1/provenance/checkpoint')).body;
+    const checkpoint = (await send(app, 'GET', '/api/v1/provenance/checkpoint')).body;
     await app.close();
 
     await restore('service');
-    const name = `${kept.size}:${kept.rootHash.slice(0, 16)}`;
+    const name = `${checkpoint.size}:${checkpoint.rootHash.slice(0, 16)}`;
     await expect(inThisProcess()).rejects.toThrow(`ACCEPT_RESTORED_DATABASE=${name},`);
     const restored = await inThisProcess({ ACCEPT_RESTORED_DATABASE: name });
     expect((await send(restored, 'GET', `/api/v1/entities/${later}`)).status).toBe(404);
     expect((await send(restored, 'GET', '/api/v1/audit?action=ledger.restored')).body.data).toMatchObject([
-      { details: { acceptedSize: 1, givenUpSize: kept.size } },
+      { details: { acceptedSize: 1, givenUpSize: checkpoint.size } },
     ]);
     const { body } = await send(restored, 'POST', '/api/v1/provenance/verify', { body: { state: true } });
     expect(body).toMatchObject({ valid: true, entriesVerified: 2 });
@@ -186,7 +198,7 @@ describeOnSqlite('A backup', () => {
     await fill(1);
     const app = await inThisProcess();
     await createEntity(app);
-    // What a kill would leave now: the second entry is in the write-ahead log alone.
+    // These are the files that a kill would leave now: the second entry is in the write-ahead log alone.
     await run('cp', ['-a', join(folder, 'service'), join(folder, 'killed')]);
     await app.close();
     writeFileSync(join(folder, 'killed', '.env'), 'DATABASE_URL=sqlite:data/governance.db\nPORT=none\n');
@@ -241,7 +253,7 @@ describeOnSqlite('A backup', () => {
 
   it('leaves nothing when a signal ends it', async () => {
     await fill(1);
-    // It takes a while to copy.
+    // A large table takes a while to copy.
     await alter('CREATE TABLE padding AS SELECT zeroblob(50000000)');
     const script = `${process.execPath} ${BACKUP} ${target} & while kill -0 $! && [ -z "$(ls -A ${folder}/backups)" ]; do sleep 0.02; done; kill $!; wait $!`;
     const options = { input: script, environment: { NODE_ENV: '', DATABASE_URL: `sqlite:${databaseIn()}` } };

@@ -46,16 +46,16 @@ describe('Files of the service', () => {
 
   const warnings = (): string[] => logged.filter((line) => /"level":("warn"|40)/.test(line));
 
-  it('are accessible to their owner only, and so are their folders, whatever the umask', async () => {
+  it('are accessible to their owner only, and so are their folders, with any umask', async () => {
     const app = await start('new/inner');
     await createEntity(app);
     const made = permissionsIn(join(root, 'new', 'inner'));
     await app.close();
-    const kept = permissionsIn(join(root, 'new', 'inner'));
-    const names = Object.keys({ ...made, ...kept }).map((name) => name.replace(/^.*\.(?=\w)/, ''));
-    const ofSqlite = ['db', 'db-shm', 'db-wal', 'lock', 'lock-journal'];
+    const lastPermissions = permissionsIn(join(root, 'new', 'inner'));
+    const names = Object.keys({ ...made, ...lastPermissions }).map((name) => name.replace(/^.*\.(?=\w)/, ''));
+    const ofSqlite = ['db', 'db-shm', 'db-wal', 'lock', 'lock-journal', 'secret-key'];
     expect(names.sort()).toEqual([...(onPostgres ? ['lock'] : ofSqlite), 'checkpoint', 'signing-key'].sort());
-    expect(new Set(Object.values({ ...made, ...kept }))).toEqual(new Set(['600']));
+    expect(new Set(Object.values({ ...made, ...lastPermissions }))).toEqual(new Set(['600']));
     expect([permissions(join(root, 'new')), permissions(join(root, 'new', 'inner'))]).toEqual(['700', '700']);
     expect(warnings()).toEqual([]);
   });
@@ -77,7 +77,7 @@ describe('Files of the service', () => {
     for (const warning of warnings()) expect(warning).toMatch(new RegExp(`${folder}.*chmod`));
   });
 
-  it('that were accessible to others are restricted, which is reported for a signing key', async () => {
+  it('that were accessible to others are restricted, which is reported for keys', async () => {
     await (await start('there')).close();
     const folder = join(root, 'there');
     for (const name of readdirSync(folder)) chmodSync(join(folder, name), 0o666);
@@ -85,7 +85,8 @@ describe('Files of the service', () => {
     await createEntity(app);
     expect(new Set(Object.values(permissionsIn(folder)))).toEqual(new Set(['600']));
     await app.close();
-    expect(warnings()).toEqual([expect.stringMatching(/could read the signing key/)]);
+    const keys = onPostgres ? ['signing'] : ['secret', 'signing'];
+    expect(warnings()).toEqual(keys.map((key) => expect.stringContaining(`could read the ${key} key`)));
   });
 
   describeOnSqlite('of SQLite', () => {

@@ -7,7 +7,7 @@ import { foreignConnection } from '../support/database/foreign-connection';
 import { runVerifier } from '../support/processes/run-verifier';
 import { send } from '../support/application/send';
 
-/** What readers show for bytes that are not UTF-8; a valid text may contain it, too. */
+/** The character that readers show for bytes that are not UTF-8; a valid text may contain it, too. */
 const REPLACEMENT = '\ufffd';
 
 const COLUMNS: readonly [table: string, column: string][] = [
@@ -55,12 +55,12 @@ describeOnSqlite('A text that is not UTF-8, but is read as the original text', (
     const [row] = await foreign.all(`SELECT rowid AS "number", "${column}" AS "text" FROM ${table} WHERE ${condition}`);
     const bytes = `unhex(replace(hex("${column}"), 'EFBFBD', '80'))`;
     await foreign.run(`UPDATE ${table} SET "${column}" = CAST(${bytes} AS TEXT) WHERE ${condition}`);
-    const found = await verdicts();
+    const results = await verdicts();
     await foreign.run(`UPDATE ${table} SET "${column}" = $1 WHERE rowid = $2`, [
       row?.['text'] ?? null,
       row?.['number'] ?? null,
     ]);
-    expect(found).toEqual({ service: false, offline: false });
+    expect(results).toEqual({ service: false, offline: false });
     expect(await verdicts()).toEqual({ service: true, offline: true });
   });
 
@@ -76,7 +76,7 @@ describeOnSqlite('A text that is not UTF-8, but is read as the original text', (
     expect(await verdicts()).toEqual({ service: true, offline: true });
   });
 
-  it('is found as the id of an inserted record that sorts behind all others and is counted', async () => {
+  it('is found as the id of an inserted record that sorts after all others and is counted', async () => {
     await foreign.run('CREATE TEMP TABLE put_in AS SELECT * FROM claims LIMIT 1');
     await foreign.run(`UPDATE put_in SET id = CAST(x'7aff' AS TEXT), "createdSequence" = 0`);
     await foreign.run('INSERT INTO claims SELECT * FROM put_in');

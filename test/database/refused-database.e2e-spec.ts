@@ -10,12 +10,13 @@ import { ROOT } from '../support/documents/markdown';
 import { RELEASED_VERSIONS, releasedDatabase } from './released-database';
 import { send } from '../support/application/send';
 import { run } from '../support/processes/shell';
+import { postgresSettings } from '../../src/program/testing/test-api-key';
 import { temporaryDatabase, type TemporaryDatabase } from '../support/database/temporary-database';
 
 const MAIN = join(ROOT, 'dist', 'main.js');
 const SELECT_SCHEMA = `SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = 'public' ORDER BY 1, 2`;
 
-/** Everything in a database that a migration could change; null if there is no file. */
+/** Returns what a migration could change: the columns, or on SQLite a hash of the file; null without a file. */
 async function contentOf({ path, environment }: TemporaryDatabase): Promise<unknown> {
   if (onPostgres) return onServer(SELECT_SCHEMA, environment.DATABASE_URL);
   return existsSync(path) ? createHash('sha256').update(readFileSync(path)).digest('hex') : null;
@@ -39,7 +40,7 @@ function keepCheckpoint(checkpoint: string, { folder, environment }: TemporaryDa
 }
 
 async function refusal({ folder, environment }: TemporaryDatabase): Promise<string> {
-  const variables = { NODE_ENV: '', API_KEY, PORT: '0', ...environment };
+  const variables = { NODE_ENV: '', API_KEY, PORT: '0', ...postgresSettings(environment), ...environment };
   const { exitCode, output, errors } = await run(process.execPath, [MAIN], { folder, environment: variables });
   expect([exitCode, output]).toEqual([65, '']);
   return errors;

@@ -10,7 +10,7 @@ import { temporaryDatabase, type TemporaryDatabase } from '../support/database/t
 const FOLDER = join(ROOT, 'test', 'fixtures', 'releases');
 const ENDING = onPostgres ? '.sql' : '.db.gz';
 
-/** The versions of which a database is kept. */
+/** The versions with a database in the fixtures. */
 export const RELEASED_VERSIONS = readdirSync(FOLDER)
   .filter((name) => name.endsWith(ENDING))
   .map((name) => name.slice(0, -ENDING.length));
@@ -25,10 +25,10 @@ const SELECT_HASHES = 'SELECT hash FROM ledger_entries ORDER BY sequence';
 /** A copy of the database that the given version left behind: see scripts/write-release-fixture.mjs. */
 export async function releasedDatabase(version: string): Promise<ReleasedDatabase> {
   const database = await temporaryDatabase();
-  const kept = readFileSync(join(FOLDER, version + ENDING));
+  const archive = readFileSync(join(FOLDER, version + ENDING));
   const rows = onPostgres
-    ? await restored(kept.toString('utf8'), database.environment.DATABASE_URL)
-    : await unpacked(gunzipSync(kept), database.path);
+    ? await restored(archive.toString('utf8'), database.environment.DATABASE_URL)
+    : await unpacked(gunzipSync(archive), database.path);
   return { ...database, hashes: rows.map(({ hash }) => String(hash)) };
 }
 

@@ -26,7 +26,7 @@ it('A database of this version is kept', () => {
   expect(RELEASED_VERSIONS).toContain(version);
 });
 
-describe.each(RELEASED_VERSIONS)('The database that version %s left behind', (version) => {
+describe.each(RELEASED_VERSIONS)('The database of version %s', (version) => {
   let database: ReleasedDatabase;
   let app: TestApp;
 
@@ -67,20 +67,20 @@ describe.each(RELEASED_VERSIONS)('The database that version %s left behind', (ve
   it('gets the schema that a new database has', async () => {
     const empty = await temporaryDatabase();
     const other = await createTestApp({ environment: empty.environment });
-    const found = [await schemaOf(app), await schemaOf(other)];
+    const schemas = [await schemaOf(app), await schemaOf(other)];
     await other.close();
     await empty.remove();
-    expect(found[0]).toEqual(found[1]);
+    expect(schemas[0]).toEqual(schemas[1]);
   });
 
   it('verifies, with entries of every kind', async () => {
-    const kept = (await chain()).slice(0, database.hashes.length);
-    expect(new Set(kept.map(({ subjectType }) => subjectType))).toEqual(new Set([...Object.keys(LISTS), 'claim']));
-    expect(kept.length).toBeGreaterThan(50);
+    const entries = (await chain()).slice(0, database.hashes.length);
+    expect(new Set(entries.map(({ subjectType }) => subjectType))).toEqual(new Set([...Object.keys(LISTS), 'claim']));
+    expect(entries.length).toBeGreaterThan(50);
     await everythingIsValid(app);
   });
 
-  it('is brought up to date: whatever was in progress is settled', async () => {
+  it('is brought up to date: records in progress are settled', async () => {
     await until(async () => (await chain()).length === database.hashes.length + 2);
     const settled = (await chain()).slice(-2).map(({ action }) => action);
     expect(settled.sort()).toEqual(['decision.expired', 'execution.interrupted']);

@@ -117,20 +117,20 @@ describe('Reviews of decisions', () => {
   ])('of %s risk approve at the approval number %i, not before', async (riskLevel, needed) => {
     const { id } = await propose(stage.app, stage.proposer.id, { riskLevel });
     const expected = [];
-    for (let given = 1; given <= needed; given += 1) {
+    for (let count = 1; count <= needed; count += 1) {
       expect((await read(id)).status).toBe('proposed');
-      const agent = await createAgent(stage.app, { name: `${riskLevel} ${given}` });
-      const answer = await reviewed(id, 'approve', { approverId: agent.id, comment: `number ${given}` });
+      const agent = await createAgent(stage.app, { name: `${riskLevel} ${count}` });
+      const answer = await reviewed(id, 'approve', { approverId: agent.id, comment: `number ${count}` });
       expected.push({
         approverId: agent.id,
         verdict: 'approve',
-        comment: `number ${given}`,
+        comment: `number ${count}`,
         createdAt: answer.body.updatedAt,
         groups: null,
       });
       expect(answer.body.reviews).toEqual(expected);
-      expect(answer.body.status).toBe(given === needed ? 'approved' : 'proposed');
-      expect(answer.body.resolvedAt).toBe(given === needed ? answer.body.updatedAt : null);
+      expect(answer.body.status).toBe(count === needed ? 'approved' : 'proposed');
+      expect(answer.body.resolvedAt).toBe(count === needed ? answer.body.updatedAt : null);
     }
     expect(await actionsOf(stage.app, id)).toEqual([
       'decision.proposed',

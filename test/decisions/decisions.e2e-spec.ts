@@ -92,17 +92,17 @@ describe('Decisions', () => {
     expect(await create(policy.approval)).toMatchObject({ status: 200, body: { id: created.body.id } });
     expect(Object.keys(faults(await create(created.body.approval)))).toEqual(['approval.approvers[0].approvals']);
     await createAgent(app, { name: 'launcher', capabilities: ['launch'] });
-    const asked = await send(app, 'POST', '/api/v1/agents/launcher/execute', {
+    const answer = await send(app, 'POST', '/api/v1/agents/launcher/execute', {
       body: { action: 'launch', resourceType: 'rocket', resourceId: '1' },
     });
-    const decision = await send(app, 'GET', `${DECISIONS}/${asked.body.decisionId}`);
+    const decision = await send(app, 'GET', `${DECISIONS}/${answer.body.decisionId}`);
     expect(decision.body.approvers).toEqual([{ subjects: ['*'], approvals: 100, given: 0 }]);
     const document = (await send(app, 'GET', '/docs/openapi.json')).body as OpenAPIObject;
     const [get] = operationsOf(document).filter(({ id }) => id === 'decisions_get');
     expect(get && new AnswerCheck(document).faults(get, decision)).toEqual([]);
   });
 
-  it('keep the number of approvals fixed when they were proposed, whatever REQUIRED_APPROVALS says later', async () => {
+  it('keep the number of approvals fixed when they were proposed, even if REQUIRED_APPROVALS changes later', async () => {
     const database = await temporaryDatabase();
     const start = (approvals: string): Promise<TestApp> =>
       createTestApp({ environment: { ...database.environment, REQUIRED_APPROVALS: approvals } });

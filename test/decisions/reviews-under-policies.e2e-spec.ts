@@ -100,7 +100,7 @@ describe('Reviews of decisions under policies', () => {
     expect((await approve(id, stage.approver.id)).status).toBe(200);
   });
 
-  it('are refused for self-approval and suspension before a policy is asked', async () => {
+  it('are refused for self-approval and suspension before a policy is evaluated', async () => {
     await policy({});
     const { id } = await propose(stage.app, stage.proposer.id);
     expect((await approve(id, stage.suspended.id)).body.error.reason).toBe('agent_suspended');

@@ -6,6 +6,7 @@ import { freePort } from '../../bench/support/free-port';
 import { hasRedisServer } from '../faults/support/redis-server';
 import { describeOnSqlite } from '../support/database/database-kind';
 import { ROOT } from '../support/documents/markdown';
+import { parseYamlFile } from '../support/documents/yaml';
 import { run } from '../support/processes/shell';
 
 interface Container {
@@ -34,21 +35,12 @@ const PINNED = /^[a-z/-]+:\d+\.\d+(\.\d+)?-?[a-z0-9.-]*$/;
 const SECRET_NAME = /KEY|PASSWORD|SECRET|TOKEN/;
 const PASSWORD_IN_ADDRESS = /:\/\/[^/@:]*:(?<password>.*)@/;
 
-/** Seconds that `wait=` may ask for, and that a large body waits at most besides. */
-const LONGEST_WAIT = 60;
-const LONGEST_WAIT_FOR_ROOM = 10;
+/** Seconds that `wait=` may ask for, and seconds that a large body may wait in addition. */
+const MAX_WAIT_SECONDS = 60;
+const MAX_ROOM_WAIT_SECONDS = 10;
 
 function read(file: string): string {
   return readFileSync(join(ROOT, file), 'utf8');
-}
-
-/** The parser is a dependency of the linter of the API document, and an ES module, which Jest does not load. */
-async function composeFile(): Promise<ComposeFile> {
-  const parser = `import { parseYaml } from '@redocly/openapi-core';
-    import { readFileSync } from 'node:fs';
-    console.log(JSON.stringify(parseYaml(readFileSync('compose.yaml', 'utf8'))));`;
-  const { output } = await run(process.execPath, ['--input-type=module', '--eval', parser], { folder: ROOT });
-  return JSON.parse(output) as ComposeFile;
 }
 
 // Independent of the database, so once is enough.
@@ -57,7 +49,7 @@ describeOnSqlite('compose.yaml', () => {
   let containers: [string, Container][];
 
   beforeAll(async () => {
-    ({ services } = await composeFile());
+    ({ services } = await parseYamlFile<ComposeFile>('compose.yaml'));
     containers = Object.entries(services);
     expect(containers.map(([name]) => name)).toEqual(['governance', 'balancer', 'postgres', 'redis']);
   });
@@ -69,7 +61,7 @@ describeOnSqlite('compose.yaml', () => {
         return SECRET_NAME.test(name) ? [value] : inAddress === undefined ? [] : [inAddress];
       }),
     );
-    expect(secrets).toHaveLength(6);
+    expect(secrets).toHaveLength(7);
     for (const secret of secrets) expect(secret.replace(DEMANDED, '')).toBe('');
   });
 
@@ -113,7 +105,7 @@ describeOnSqlite('compose.yaml', () => {
   it('lets the service wait as long as it may, and takes no replica out for one slow answer', () => {
     const settings = read('deploy/nginx.conf');
     const patience = /\n {2}proxy_read_timeout (?<seconds>\d+)s;/.exec(settings)?.groups?.['seconds'];
-    expect(Number(patience)).toBeGreaterThan(LONGEST_WAIT + LONGEST_WAIT_FOR_ROOM);
+    expect(Number(patience)).toBeGreaterThan(MAX_WAIT_SECONDS + MAX_ROOM_WAIT_SECONDS);
     expect(settings).toMatch(/server governance:3000 [^;]*max_fails=[2-9]/);
   });
 

@@ -1,3 +1,4 @@
+import { erasureAction } from '../../src/ledger/chain/stored-entry';
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { AGENT } from '../../src/governance/agents/agent.entity';
@@ -74,8 +75,10 @@ describe('Tables', () => {
 
   it('of the rules list every audit action', () => {
     const actions =
-      /'((?:entity|claim|agent|execution|decision|policy|api_key|webhook(?!\.test)|access|erasure|grant|passkey|stop)\.[a-z_]+|ledger\.restored)'/g;
-    const used = sourceTexts().flatMap((text) => [...text.matchAll(actions)].map(([, action = '']) => `\`${action}\``));
+      /'((?:entity|claim|agent|delegation|execution|decision|policy|api_key|webhook(?!\.test)|access|erasure|grant|passkey|stop)\.[a-z_]+|ledger\.restored)'/g;
+    const written = sourceTexts().flatMap((text) => [...text.matchAll(actions)].map(([, action = '']) => action));
+    // The ledger makes this action from the kind of any record.
+    const used = [...written, erasureAction('entity')].map((action) => `\`${action}\``);
     const listed = tableRows(section(RULES, '## Audit')).flatMap(([first = '']) =>
       first.includes('.') ? [first] : [],
     );
@@ -99,8 +102,8 @@ describe.each(documentPaths())('%s', (path) => {
   it('names files that exist', () => {
     const isPath = /^(?:src|test|docs|scripts|bench)\/[\w./-]+$/;
     const built = path === 'docs/extending.md' ? /^src\/incidents\// : /^$/;
-    const named = codeSpans(text).filter((span) => isPath.test(span) && !built.test(span));
-    expect(named.filter((span) => !existsSync(join(ROOT, span)))).toEqual([]);
+    const paths = codeSpans(text).filter((span) => isPath.test(span) && !built.test(span));
+    expect(paths.filter((span) => !existsSync(join(ROOT, span)))).toEqual([]);
   });
 
   it('names scripts and tests that can be run', () => {
@@ -118,8 +121,8 @@ describe.each(documentPaths())('%s', (path) => {
 
 describe('CONTRIBUTING.md', () => {
   it('shows a first test that is run with the others', () => {
-    const [shown] = codeBlocks(section(readDocument('CONTRIBUTING.md'), '### Your first test'));
-    expect(shown?.code).toBe(readDocument('test/documents/your-first-test.e2e-spec.ts'));
+    const [block] = codeBlocks(section(readDocument('CONTRIBUTING.md'), '### Your first test'));
+    expect(block?.code).toBe(readDocument('test/documents/your-first-test.e2e-spec.ts'));
   });
 });
 

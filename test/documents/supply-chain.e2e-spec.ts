@@ -56,7 +56,7 @@ describeOnSqlite('What the service is made of', () => {
   const { packages } = JSON.parse(read('package-lock.json')) as { packages: Record<string, LockedPackage> };
   const locked = Object.entries(packages)
     .filter(([path]) => path !== '')
-    .map(([path, found]) => ({ ...found, name: found.name ?? path.split('node_modules/').at(-1) ?? '' }));
+    .map(([path, entry]) => ({ ...entry, name: entry.name ?? path.split('node_modules/').at(-1) ?? '' }));
 
   it('is pinned to exact versions', () => {
     const { dependencies, devDependencies, overrides } = manifest;

@@ -17,7 +17,7 @@ import type { SqlConnection } from '../../src/ledger/database/sql-connection';
 const ERASURES = '/api/v1/erasures';
 const REASON = 'Request 7 of a data subject';
 
-/** What only contents may hold: found nowhere once they are erased. */
+/** A text that only contents hold, so that it is nowhere after their erasure. */
 const SECRET = 'Erika Mustermann';
 
 describe('An erasure', () => {
@@ -49,16 +49,16 @@ describe('An erasure', () => {
     }
   }
 
-  async function asked(action: string): Promise<Parsed> {
+  async function execute(action: string): Promise<Parsed> {
     const name = `agent ${Math.random()}`;
     const agent = await createAgent(app, { name, capabilities: ['refund', 'look'] });
     const body = { action, resourceType: 'customer', resourceId: `people/${SECRET}`, parameters: { for: SECRET } };
-    const named = { onBehalfOf: { subject: `user:${SECRET}` }, run: SECRET };
-    return (await post(`/agents/${agent.id}/execute`, { ...body, ...named })).body;
+    const context = { onBehalfOf: { subject: `user:${SECRET}` }, run: SECRET };
+    return (await post(`/agents/${agent.id}/execute`, { ...body, ...context })).body;
   }
 
   async function refunded(): Promise<Parsed> {
-    const { id: executionId, decisionId } = await asked('refund');
+    const { id: executionId, decisionId } = await execute('refund');
     const reviewer = await createAgent(app, { name: `reviewer ${Math.random()}`, capabilities: [], kind: 'human' });
     const approval = { approverId: reviewer.id, comment: `Fine with ${SECRET}` };
     expect((await post(`/decisions/${decisionId}/approve`, approval)).body).toMatchObject({ status: 'approved' });
@@ -103,7 +103,7 @@ describe('An erasure', () => {
     expect(await rowsWith(executionId)).toEqual([]);
   });
 
-  /** Where a row about the record, or any kept answer, still holds the secret. */
+  /** Finds the entries and executions with this id that still hold the secret. */
   async function rowsWith(id: string): Promise<Parsed[]> {
     return foreign.all(
       `SELECT "subjectId" FROM "ledger_entries" WHERE "subjectId" = $1 AND ("details" LIKE $2 OR "state" LIKE $2) ` +
@@ -144,7 +144,7 @@ describe('An erasure', () => {
   });
 
   it('is refused for what is open, unknown, named twice or too many, and changes nothing', async () => {
-    const { id: executionId, decisionId } = await asked('refund');
+    const { id: executionId, decisionId } = await execute('refund');
     const { total } = await get('/audit?limit=1&action=erasure.begun');
     for (const [type, id] of [
       ['execution', executionId],
@@ -186,7 +186,7 @@ describe('An erasure', () => {
   });
 
   it('of an authorized execution means that no result is taken any more', async () => {
-    const { id: executionId } = await asked('look');
+    const { id: executionId } = await execute('look');
     expect((await erase('execution', executionId)).status).toBe(201);
     expect((await post(`/executions/${executionId}/result`, { outcome: 'executed' })).status).toBe(409);
   });
@@ -210,7 +210,10 @@ describe('An erasure', () => {
   });
 
   it('is not found in reads of the past by who may not see the record', async () => {
-    const [{ id, agentId }, other] = [await asked('look'), await createAgent(app, { name: `other ${Math.random()}` })];
+    const [{ id, agentId }, other] = [
+      await execute('look'),
+      await createAgent(app, { name: `other ${Math.random()}` }),
+    ];
     const [authorized] = await auditOf(app, id);
     await completed((await erase('execution', id)).body.id);
     const path = `/api/v1/executions/${id}?asOf=${authorized?.sequence}`;
@@ -221,7 +224,7 @@ describe('An erasure', () => {
     expect(await Promise.all(statuses)).toEqual([410, 404]);
   });
 
-  it('still lets questions be asked as of an entry that it has emptied', async () => {
+  it('still lets requests be evaluated as of an entry that it has emptied', async () => {
     const { id } = await createEntity(app, { name: SECRET });
     const [created] = await auditOf(app, id);
     await completed((await erase('entity', id)).body.id);

@@ -51,7 +51,7 @@ describe('What was decided', () => {
     for (let isOver = false; !isOver;)
       isOver = (await get(`/erasures/${erasure.id as string}`)).body.completedAt !== null;
 
-    // What was given before still says the same, and the chain goes on from it.
+    // An earlier file still verifies, and the chain goes on from it.
     expect(await verified(file, publicKey)).toEqual(recomputed);
     expect(await verified(before, publicKey)).toMatchObject({ exitCode: 0 });
     const after = await saved('after.ndjson', '/provenance/export');

@@ -6,7 +6,7 @@ import { createEntity, createPolicy } from '../support/application/factories';
 import { type Answer, send } from '../support/application/send';
 import { foreignConnection } from '../support/database/foreign-connection';
 
-/** What only contents may hold. */
+/** A text that only contents hold. */
 const SECRET = 'Erika Mustermann';
 
 describe('Answers that are kept for keys', () => {
@@ -86,10 +86,10 @@ describe('Answers that are kept for keys', () => {
     expect(again.headers.get('idempotent-replayed')).toBeNull();
   });
 
-  it('go with an execution that another request had asked for', async () => {
-    const asked = { ...order(), parameters: { for: SECRET } };
-    const { id, decisionId } = await pending(app, people.bot, asked);
-    expect((await ask(app, people.bot, asked, newKey())).body.id).toBe(id);
+  it('go with an execution that another request had created', async () => {
+    const request = { ...order(), parameters: { for: SECRET } };
+    const { id, decisionId } = await pending(app, people.bot, request);
+    expect((await ask(app, people.bot, request, newKey())).body.id).toBe(id);
     expect(await answersWith(SECRET)).toBe(1);
     await reject(app, decisionId, people.ann);
     await erase('execution', id);
@@ -97,10 +97,10 @@ describe('Answers that are kept for keys', () => {
   });
 
   it('go with a decision whose words a later refusal repeats', async () => {
-    const asked = order();
-    const { decisionId } = await pending(app, people.bot, asked);
+    const request = order();
+    const { decisionId } = await pending(app, people.bot, request);
     await reject(app, decisionId, people.ann, `Not for ${SECRET}`);
-    expect((await ask(app, people.bot, asked, newKey())).body.error.rejection.comment).toContain(SECRET);
+    expect((await ask(app, people.bot, request, newKey())).body.error.rejection.comment).toContain(SECRET);
     expect(await answersWith(SECRET)).toBe(1);
     await erase('decision', String(decisionId));
     expect(await answersWith(SECRET)).toBe(0);

@@ -19,12 +19,12 @@ describe('The statements of a running service', () => {
     const seen = new Set<string>();
     const spies = [SqliteConnection.prototype, PostgresConnection.prototype].flatMap((prototype: SqlConnection) =>
       (['run', 'all', 'runAll'] as const).map((name) => {
-        const method = Reflect.get(prototype, name) as (...given: unknown[]) => never;
-        return jest.spyOn(prototype, name).mockImplementation(function (this: SqlConnection, ...given: unknown[]) {
-          const [first] = given as [string | readonly SqlStatement[]];
+        const method = Reflect.get(prototype, name) as (...parameters: unknown[]) => never;
+        return jest.spyOn(prototype, name).mockImplementation(function (this: SqlConnection, ...parameters: unknown[]) {
+          const [first] = parameters as [string | readonly SqlStatement[]];
           for (const sql of typeof first === 'string' ? [first] : first.map((statement) => statement.sql))
             seen.add(sql);
-          return method.apply(this, given);
+          return method.apply(this, parameters);
         });
       }),
     );

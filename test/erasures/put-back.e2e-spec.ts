@@ -79,9 +79,9 @@ describe('Contents that somebody has put back after they were erased', () => {
 
   async function settled(): Promise<Parsed> {
     const { bot, ann } = await company(app, ` ${Math.random()}`);
-    const asked = await pending(app, { name: encodeURIComponent(bot.name) }, { parameters: { for: SECRET } });
-    await reject(app, asked.decisionId, ann, SECRET);
-    return { type: 'execution', id: asked.id, decisionId: asked.decisionId };
+    const request = await pending(app, { name: encodeURIComponent(bot.name) }, { parameters: { for: SECRET } });
+    await reject(app, request.decisionId, ann, SECRET);
+    return { type: 'execution', id: request.id, decisionId: request.decisionId };
   }
 
   async function granted(): Promise<Parsed> {
@@ -173,7 +173,7 @@ describe('Contents that somebody has put back after they were erased', () => {
     expect(await runVerifier([file])).toMatchObject({ exitCode: 0 });
   });
 
-  it('are asked for where the erasure begins after the end of an export, or of what was read of a database', async () => {
+  it('are needed where the erasure begins after the end of an export, or after the last entry that was read from a database', async () => {
     const limits = [{ max: 5, per: 'month', by: 'agent' }];
     const { name } = await createAgent(app, { name: 'limited', capabilities: ['look'] });
     await createPolicy(app, { name: 'limited', actions: ['look'], limits });

@@ -124,15 +124,15 @@ describeOnSqlite('What was erased', () => {
     const id = await person();
     for (const suffix of ['', '-wal']) copyFileSync(database() + suffix, join(folder, `backup.db${suffix}`));
     await erased(id);
-    const kept = readFileSync(`${database()}.erasures`, 'utf8');
-    expect(kept).toBe(`entity ${id}\n`);
+    const storedIds = readFileSync(`${database()}.erasures`, 'utf8');
+    expect(storedIds).toBe(`entity ${id}\n`);
     for (const _time of ['once', 'twice']) {
       await service.close();
       await startOnBackup();
       expect((await ask('GET', `entities/${id}`)).status).toBe(404);
       const { body } = await ask('GET', 'erasures');
       expect(body.data).toMatchObject([{ subjects: [{ type: 'entity', id }] }]);
-      expect(readFileSync(`${database()}.erasures`, 'utf8')).toBe(kept);
+      expect(readFileSync(`${database()}.erasures`, 'utf8')).toBe(storedIds);
     }
   });
 
@@ -141,14 +141,14 @@ describeOnSqlite('What was erased', () => {
     await erased(first);
     truncateSync(`${database()}.erasures`, `entity ${first}`.length - 3);
     await erased(second);
-    const kept = (): string[] => readFileSync(`${database()}.erasures`, 'utf8').split('\n');
-    expect(kept()).toContain(`entity ${second}`);
+    const storedIds = (): string[] => readFileSync(`${database()}.erasures`, 'utf8').split('\n');
+    expect(storedIds()).toContain(`entity ${second}`);
     await service.close();
     service = await start();
-    expect(kept()).toContain(`entity ${first}`);
+    expect(storedIds()).toContain(`entity ${first}`);
   });
 
-  it('leaves no counter behind that names it', async () => {
+  it('leaves no counter that names it', async () => {
     const body = { type: SECRET, name: 'a' };
     const { id } = (await ask('POST', 'entities', body)).body;
     await erased(id);

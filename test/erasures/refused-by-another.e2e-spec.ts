@@ -9,16 +9,16 @@ const DAY = 86_400_000;
 const COMMENT = 'Not for Erika Mustermann';
 
 /** An execution that was rejected, and a second request for the same, which that rejection refused. */
-interface Refused {
+interface RefusedRequest {
   readonly rejected: ExecutionResponse;
   readonly refused: ExecutionResponse;
 }
 
-async function refusedByAnother(app: TestApp, { bot, ann }: Company): Promise<Refused> {
-  const asked = { ...order(), parameters: { for: 'Erika Mustermann' } };
-  const rejected = await pending(app, bot, asked);
+async function refusedByAnother(app: TestApp, { bot, ann }: Company): Promise<RefusedRequest> {
+  const request = { ...order(), parameters: { for: 'Erika Mustermann' } };
+  const rejected = await pending(app, bot, request);
   await reject(app, rejected.decisionId, ann, COMMENT);
-  expect((await ask(app, bot, asked)).body.error.reason).toBe('approval_rejected');
+  expect((await ask(app, bot, request)).body.error.reason).toBe('approval_rejected');
   const { data } = (await send(app, 'GET', '/api/v1/executions?outcome=denied&order=desc&limit=1')).body;
   expect(data[0].decisionId).toBe(rejected.decisionId);
   return { rejected, refused: data[0] };

@@ -1,7 +1,7 @@
 import { approve, ask, company, pending, reject, requireApproval } from '../approvals/support';
 import { RetainedContents } from '../../src/evidence/erasures/retained-contents';
 import { LedgerService } from '../../src/ledger/ledger.service';
-import type { Lookup } from '../../src/ledger/lookup';
+import type { Lookup } from '../../src/ledger/kinds/lookup';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { auditOf, createPolicy, propose } from '../support/application/factories';
 import { moveTime, restoreTime } from '../support/database/moved-time';
@@ -36,8 +36,8 @@ describe('RETAIN_CONTENT', () => {
     const granted: Parsed[] = [];
     for (const resourceId of ['orders/5', 'orders/6']) {
       const { id, decisionId } = await pending(app, bot, { resourceId });
-      const given = { approverId: ann.id, grant: { for: 'P10D' } };
-      await send(app, 'POST', `/api/v1/decisions/${decisionId}/approve`, { body: given });
+      const review = { approverId: ann.id, grant: { for: 'P10D' } };
+      await send(app, 'POST', `/api/v1/decisions/${decisionId}/approve`, { body: review });
       await send(app, 'POST', `/api/v1/executions/${id}/cancel`);
       granted.push((await get(`grants?decisionId=${decisionId}`)).data[0]);
     }
@@ -74,12 +74,12 @@ describe('RETAIN_CONTENT', () => {
     const { id } = (await ask(app, bot, { action: 'send' })).body;
     await moveTime(2 * DAY);
     const ledger = app.application.get(LedgerService);
-    const prefetching = ledger.withLookups.bind(ledger);
+    const withLookups = ledger.withLookups.bind(ledger);
     jest.spyOn(ledger, 'withLookups').mockImplementationOnce((...lookups: readonly Lookup[]) => ({
       write: async (caller, command, terms) => {
         const body = { outcome: 'executed', result: { sent: true } };
         expect((await send(app, 'POST', `/api/v1/executions/${id}/result`, { body })).status).toBe(200);
-        return prefetching(...lookups).write(caller, command, terms);
+        return withLookups(...lookups).write(caller, command, terms);
       },
     }));
     await app.application.get(RetainedContents).eraseOld();

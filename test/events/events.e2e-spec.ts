@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { once } from 'node:events';
-import { shutDown } from '../../src/http/shutdown/shutdown';
+import { shutDown } from '../../src/http/server/shutdown';
 import { API_KEY } from '../support/application/api-key';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { EventReader, EVENTS } from '../support/application/event-reader';
@@ -56,7 +56,7 @@ describe('Events', () => {
     const all = await open('?after=0');
     await all.until(last);
     expect(all.ids).toEqual(Array.from({ length: last }, (_, index) => index + 1));
-    // It takes precedence over `after`.
+    // The header takes precedence over `after`.
     const again = await open('?after=0', { 'Last-Event-ID': '290' });
     await again.until(last - 290);
     await createEntity(app);
@@ -95,7 +95,7 @@ describe('Events', () => {
     expect(reader.events.map(({ event }) => event)).toEqual(['entity.deleted', 'agent.resumed']);
   });
 
-  it('of an agent by its name begin with its creation, whatever else is created before', async () => {
+  it('of an agent by its name begin with its creation, after any other creation', async () => {
     const streams = [await open('?agentId=awaited'), await open('?agentId=awaited&after=0&action=agent.*')];
     await createEntity(app);
     await createAgent(app, { name: 'somebody else' });
@@ -180,9 +180,9 @@ describe('Events', () => {
   it('wait for a client that reads history slowly, and drop one that does not read new entries', async () => {
     const { hostname, port } = new URL(app.url);
     const stalled = connect(Number(port), hostname);
-    const answered = once(stalled, 'data');
+    const firstData = once(stalled, 'data');
     stalled.write(`GET ${EVENTS} HTTP/1.1\r\nHost: x\r\nX-API-Key: ${API_KEY}\r\n\r\n`);
-    await answered;
+    await firstData;
     stalled.pause();
     const before = await head();
     const agents = await Promise.all(Array.from({ length: 50 }, (_, index) => createAgent(app, { name: `a${index}` })));
@@ -202,7 +202,7 @@ describe('Events', () => {
     const closed = once(stalled, 'close');
     stalled.resume();
     await closed;
-    // What the operating system had buffered before the connection was closed.
+    // Only bytes arrive that the operating system had buffered before the connection was closed.
     expect(bytes).toBeLessThan(8_000_000);
   });
 

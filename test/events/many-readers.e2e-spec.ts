@@ -28,9 +28,9 @@ describe('Events, to many readers', () => {
   });
 
   function app(index: number): TestApp {
-    const found = apps[index % apps.length];
-    if (found === undefined) throw new Error('No application was started.');
-    return found;
+    const instance = apps[index % apps.length];
+    if (instance === undefined) throw new Error('No application was started.');
+    return instance;
   }
 
   it(`all arrive, once and in order: ${EVENTS} to ${READERS}`, async () => {

@@ -72,6 +72,20 @@ function principalOf(onBehalfOf) {
   return { person: agents.find((agent) => agent.id === id || agent.name === id) };
 }
 
+/**
+ * The parameters as the service sees them: what stands for a secret is equal to nothing, so it need not be computed.
+ * @param {Record<string, any>} parameters
+ */
+function redacted({ token, text, ...others }) {
+  const isSecret = token !== undefined && ![null, true, false, ''].includes(token);
+  const isHash = text?.$sha256 !== undefined;
+  return {
+    ...others,
+    ...(token === undefined ? {} : { token: isSecret ? { $secret: 'a' } : token }),
+    ...(text === undefined ? {} : { text: isHash ? { $hmac: 'a', bytes: text.bytes } : text }),
+  };
+}
+
 /** @type {Record<string, number>} */
 const counts = {};
 const differences = [];
@@ -91,7 +105,8 @@ for (let asked = 0, round = 0; asked < Number(questions); asked += EACH, round +
     const agent =
       request.agent === undefined ? { roles: [], kind: 'machine', ...request.subject } : byId.get(request.agent);
     const principal = principalOf(request.onBehalfOf);
-    const own = evaluate(agent, { ...request, time }, policies, defaultEffect, { principal });
+    const seen = { ...request, parameters: redacted(request.parameters), isRedacted: true, time };
+    const own = evaluate(agent, seen, policies, defaultEffect, { principal });
     const [mine, theirs] = [shape(own), shape(results[index])];
     const outcome = `${own.effect} ${own.reason}`;
     counts[outcome] = (counts[outcome] ?? 0) + 1;

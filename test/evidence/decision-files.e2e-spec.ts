@@ -95,7 +95,7 @@ describe('A decision file', () => {
     const { exitCode, output } = await verify(given.carriedOut);
     expect(exitCode).toBe(0);
     const sentences = [
-      /bot \(agt_\w+, revision 1: active machine with the roles billing\) asked for refund on payment\/orders\/\d+ with the parameters \{"amount":80\}\./,
+      /bot \(agt_\w+, revision 1: active machine with the roles billing\) requested refund on payment\/orders\/\d+ with the parameters \{"amount":80\}\./,
       /Of the 3 policies in force, 1 matches and decides: refunds 1\.0 \(require_approval, priority 0\)\./,
       /So an approval was required: 1 of role:finance and 1 of role:finance or role:security; risk high, to be decided until .*, then good for PT30M\./,
       /ann \(.*\) approved it as role:finance and role:finance or role:security\./,
@@ -105,7 +105,7 @@ describe('A decision file', () => {
       /\nNOTE The review of entry \d+ was sent with the operator’s key, which can name any reviewer\.\n/,
       /With that every group was filled by different reviewers: approved\./,
       /So it was authorized, and the approval was used up\./,
-      /The caller reported what came of it: executed, with the result \{"paid":80\}\./,
+      /The caller reported the result: executed, with the result \{"paid":80\}\./,
       /NOTE A file cannot show that it has all entries/,
       /\nRECOMPUTED: executed as recorded\n$/,
     ];
@@ -129,7 +129,7 @@ describe('A decision file', () => {
       exitCode: 0,
       output: expect.stringMatching(/on behalf of sue \(agt_\w+, revision 1: .*, in the run "run 7"\./),
     });
-    expect(output).toContain('The person on whose behalf it acted was suspended, so no policy was asked.');
+    expect(output).toContain('The person on whose behalf it acted was suspended, so no policy was consulted.');
     const user = { subject: 'user:7', roles: ['vip'] };
     const vip = await createPolicy(app, { name: 'vip', actions: ['send'], priority: 1, onBehalfOf: ['role:vip'] });
     const sent = (await ask(app, people.bot, { action: 'send', parameters: { to: 'x' }, onBehalfOf: user })).body;
@@ -172,7 +172,7 @@ describe('A decision file', () => {
     const { exitCode, output } = await verify(await fileOf(data[0].id));
     expect(exitCode).toBe(0);
     expect(output).toContain(
-      `"${name}" (${agent.id}, revision 1: active machine with the roles "clerk and approver") asked for ` +
+      `"${name}" (${agent.id}, revision 1: active machine with the roles "clerk and approver") requested ` +
         '"pay now" on "payment/a with no parameters." with the parameters',
     );
     expect(output).toContain('1 matches and decides: "all match. So" 1.0 (allow, priority 0).');

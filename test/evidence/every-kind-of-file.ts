@@ -4,7 +4,8 @@ import { ORIGIN } from '../support/application/authenticator';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { addClaim, createAgent, createEntity, createPolicy } from '../support/application/factories';
 import { type Parsed, send } from '../support/application/send';
-import { signAndApprove, signedOf, signer } from '../support/application/signers';
+import { reviewer, signAndApprove, signedOf, signer } from '../support/application/signers';
+import { everyKindOfChange } from './every-kind-of-change';
 import { decisionFileOf } from './verified-file';
 
 const HOUR = 3_600_000;
@@ -20,7 +21,13 @@ export interface EveryKind {
 }
 
 export async function everyKindOfFile(): Promise<EveryKind> {
-  const environment = { PUBLIC_URL: ORIGIN, PERMIT_AUDIENCES: 'bank', MAX_PENDING_APPROVALS: '40' };
+  const environment = {
+    PUBLIC_URL: ORIGIN,
+    PERMIT_AUDIENCES: 'bank',
+    MAX_PENDING_APPROVALS: '40',
+    FOUR_EYES: 'true',
+    CHANGE_APPROVERS: '[{"subjects":["role:board"]}]',
+  };
   const app = await createTestApp({ environment, modules: [ActionsModule] });
   const post = async (path: string, body: object = {}): Promise<Parsed> =>
     (await send(app, 'POST', `/api/v1${path}`, { body })).body;
@@ -57,6 +64,8 @@ export async function everyKindOfFile(): Promise<EveryKind> {
   await createPolicy(app, { name: 'never', effect: 'deny', actions: ['swap'] });
   await createPolicy(app, { name: 'still', actions: ['swap'], priority: 1 });
   await createPolicy(app, { name: 'none', effect: 'deny', actions: ['drop'] });
+  await createAgent(app, { name: 'singer', capabilities: ['*'], team: 'support' });
+  await createPolicy(app, { name: 'of a team', actions: ['hum'], team: 'support' });
   const required = { effect: 'require_approval', actions: ['buy', 'look'] };
   const approval = {
     approvers: [{ subjects: ['role:finance'] }, { subjects: ['role:finance', 'role:security'] }],
@@ -93,6 +102,8 @@ export async function everyKindOfFile(): Promise<EveryKind> {
   const { id: entityId } = await createEntity(app);
   await addClaim(app, entityId, { predicate: 'iban', value: 'A', context: { confidence: 1 } });
   made['by claims'] = await execute('pay', `accounts/${entityId}`, { parameters: { iban: 'A' } });
+  const hum = { action: 'hum', resourceType: 'order', resourceId: 'a', parameters: {} };
+  made['by the policy of a team'] = await post('/agents/singer/execute', hum);
   made['by priority'] = await execute('swap', 'a');
   await execute('drop', 'a');
   made['denied'] = await lastOf('action=drop');
@@ -103,6 +114,7 @@ export async function everyKindOfFile(): Promise<EveryKind> {
 
   const two = await execute('buy', 'big/1');
   await review('approve', two, { approverId: 'sue' });
+  await review('reject', two, { approverId: 'sue' });
   await review('approve', two, { approverId: 'ben', comment: 'Yes.' });
   await review('approve', two, { approverId: 'eve' });
   await post('/agents/eve/suspend', { reason: 'Away.' });
@@ -144,6 +156,42 @@ export async function everyKindOfFile(): Promise<EveryKind> {
   made['by a grant that was revoked'] = await execute('buy', 'small/8', { parameters: { amount: 1 } });
   await post(`/grants/${made['by a grant that was revoked']['grantId']}/revoke`, { reason: 'Enough.' });
 
+  const stood = { approvers: [{ subjects: ['role:away'] }], executeWithin: 'PT30M' };
+  await createPolicy(app, { ...required, name: 'away', resources: ['away/*'], approval: stood });
+  const escalate = { after: 'PT1S', subjects: ['role:security'] };
+  const waits = { approvers: [{ subjects: ['role:away'], escalate }, { subjects: ['role:finance'] }] };
+  await createPolicy(app, { ...required, name: 'escalates', resources: ['late/*'], approval: waits });
+  const ida = await reviewer(app, 'ida', ['away']);
+  const path = `/api/v1/agents/${ida.agent.id}/delegations`;
+  const inDays = (days: number): string => new Date(Date.now() + days * 24 * HOUR).toISOString();
+  const delegate = async (body: object): Promise<Parsed> =>
+    (await send(app, 'POST', path, { key: ida.key, body: { to: 'sue', ...body } })).body;
+  const soon = new Date(Date.now() + 2_000).toISOString();
+  const later = await delegate({ from: soon, until: inDays(3) });
+  const made1 = await delegate({ until: inDays(7) });
+  const inPlace = await execute('buy', 'away/1');
+  await review('approve', inPlace, { approverId: 'sue', delegationId: made1['id'] });
+  await send(app, 'POST', `${path}/${made1['id']}/end`, { key: ida.key });
+  await post(`/executions/${inPlace.id}/resume`);
+  made['approved in the place of another'] = inPlace;
+  const tooLate = await execute('buy', 'late/1');
+  await review('approve', tooLate, { approverId: 'ben' });
+  while (
+    (await send(app, 'GET', `/api/v1/decisions/${tooLate.decisionId}`)).body.approvers[0].escalate.at === undefined
+  )
+    await sleep(50);
+  await review('approve', tooLate, { approverId: 'eve' });
+  await post(`/executions/${tooLate.id}/resume`);
+  made['escalated'] = tooLate;
+  while ((await send(app, 'GET', `${path}/${later['id']}`)).body.status === 'waiting') await sleep(50);
+  const declined = await execute('buy', 'away/2');
+  await review('reject', declined, {
+    approverId: 'sue',
+    delegationId: later['id'],
+    instead: { parameters: { amount: 2 } },
+  });
+  made['rejected in the place of another'] = declined;
+
   const { secret: gateway } = await post('/api-keys', { name: 'gateway', scopes: ['report'] });
   const reported = (id: string, body: object): Promise<unknown> =>
     send(app, 'POST', `/api/v1/executions/${id}/result`, { key: gateway, body });
@@ -168,6 +216,7 @@ export async function everyKindOfFile(): Promise<EveryKind> {
   while ((await send(app, 'GET', `/api/v1/executions/${made['not decided in time']['id']}`)).body.completedAt === null)
     await sleep(50);
   while ((await send(app, 'GET', `/api/v1/executions/${late.id}`)).body.completedAt === null) await sleep(50);
+  Object.assign(made, await everyKindOfChange(app));
   const files: Record<string, string> = {};
   for (const [name, execution] of Object.entries(made)) files[name] = await decisionFileOf(app, execution as never);
   const { publicKey } = (await send(app, 'GET', '/api/v1/provenance/checkpoint')).body;

@@ -55,3 +55,9 @@ export function withProofs(file: Parsed, older: Parsed): Parsed[] {
   const proofs = new Map<number, unknown>(older.entries.map(({ sequence, proof }: Parsed) => [sequence, proof]));
   return file.entries.map((entry: Parsed) => ({ ...entry, proof: proofs.get(entry.sequence) ?? entry.proof }));
 }
+
+/** The state of the agent whose review approved the decision of a file. */
+export function reviewerIn(file: Parsed): Parsed {
+  const { audit } = entryOf(file, 'decision.approved');
+  return file.entries.find(({ subjectId }: Parsed) => subjectId === audit.agentId).state;
+}

@@ -54,6 +54,8 @@ export function sealRules(file: Parsed, entries: readonly Parsed[]): void {
     const { hash, defaultEffect, evaluation, policies } = rules;
     const pairs = policies.map((id: string) => [id, contents.get(id)]);
     rules.hash = canonicalHash({ defaultEffect, evaluation, policies: pairs });
+    for (const { state } of entries)
+      if (state?.change?.rules === hash) state.change = { ...state.change, rules: rules.hash };
     for (const { audit } of entries) {
       if (rules.hash === hash || audit.details.rules !== hash) continue;
       audit.details.rules = rules.hash;

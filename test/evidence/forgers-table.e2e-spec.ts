@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { AGENT } from '../../src/governance/agents/agent.entity';
 import { DECISION } from '../../src/governance/decisions/decision.entity';
+import { DELEGATION } from '../../src/governance/delegations/delegation.entity';
 import { GRANT } from '../../src/governance/decisions/grants/grant.entity';
 import { CLAIM } from '../../src/governance/entities/claim.entity';
 import { EXECUTION } from '../../src/governance/executions/execution.entity';
@@ -19,17 +20,15 @@ import { runProgram } from './run-program';
 
 /** `FORGERS_TABLE=all` tries every value in every file, and otherwise one of each member of each action, a few times. */
 const IN_FULL = process.env['FORGERS_TABLE'] === 'all';
-const KINDS = [AGENT, CLAIM, DECISION, EXECUTION, GRANT, PASSKEY, POLICY, STOP];
+const KINDS = [AGENT, CLAIM, DECISION, DELEGATION, EXECUTION, GRANT, PASSKEY, POLICY, STOP];
 const FORMS = Object.fromEntries(
   KINDS.map(({ subjectType, hashedMembers, laterMembers = {} }) => [
     subjectType,
     { members: hashedMembers, later: Object.keys(laterMembers) },
   ]),
 );
-/** Members of policies that are no content, so that no file has them. */
-const NOT_IN_FILES = ['policy.status', 'policy.warnings', 'policy.createdAt'];
 /** What is decided by: another value counts only where it decides something. All else follows from it. */
-const PREMISES = ['agent', 'claim', 'passkey', 'policy', 'rules', 'stop'];
+const PREMISES = ['agent', 'claim', 'delegation', 'passkey', 'policy', 'rules', 'stop'];
 const MOST_SHOWN = 30;
 const MOST_TIMES = 2;
 /** Milliseconds: in full, tens of thousands of files are verified. */
@@ -67,9 +66,9 @@ describe('A forger with the signing key', () => {
           details.set(action, new Set([...(details.get(action) ?? []), ...Object.keys(audit.details)]));
       }
       const { privateKey } = generateKeyPairSync('ed25519');
-      const attestedFor = ({ path: at, action }: Row): string[] =>
+      const attestedFor = ({ path: at, action, type }: Row): string[] =>
         attested.filter((name) =>
-          [at, `${action} ${at}`].some(
+          [at, `${action} ${at}`, `${type} ${at}`].some(
             (one) => one === name || (/^[.[]/u.test(one.slice(name.length)) && one.startsWith(name)),
           ),
         );
@@ -80,7 +79,7 @@ describe('A forger with the signing key', () => {
         const once = new Set<string>();
         const rows = rowsOf(JSON.parse(text), seen, FORMS, details).filter((row) => {
           if (isPremise(row)) return IN_FULL || !noticed.has(memberOf(row.path));
-          const key = `${row.action} ${row.path} ${row.place.slice(0, 3)}`;
+          const key = `${row.action} ${row.type} ${row.path} ${row.place.slice(0, 3)}`;
           const isNew = !once.has(key) && (times.get(key) ?? 0) < MOST_TIMES;
           if (isNew) times.set(key, (times.get(key) ?? 0) + 1);
           once.add(key);
@@ -100,7 +99,7 @@ describe('A forger with the signing key', () => {
       rmSync(folder, { recursive: true });
       expect(passed.slice(0, MOST_SHOWN)).toEqual([]);
       const members = Object.entries(FORMS).flatMap(([kind, { members: own, later }]) =>
-        [...own, ...later].map((member) => `${kind}.${member}`).filter((member) => !NOT_IN_FILES.includes(member)),
+        [...own, ...later].map((member) => `${kind}.${member}`),
       );
       expect(members.filter((member) => !tried.has(member))).toEqual([]);
       expect(

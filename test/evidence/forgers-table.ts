@@ -7,6 +7,8 @@ export interface Row {
   readonly path: string;
   /** The action of the entry. */
   readonly action: string;
+  /** The type of the decision that the entry is about; empty if it is about none. */
+  readonly type: string;
   /** From which value to which. */
   readonly place: string;
   readonly change: (file: Parsed) => void;
@@ -41,6 +43,7 @@ export function rowsOf(
   const rows: Row[] = [];
   file.entries.forEach((entry: Parsed, index: number) => {
     const { subjectType, subjectId, action, state, audit } = entry;
+    const type: string = subjectType === 'decision' ? state.type : '';
     const { members = [], later = [] } = forms[subjectType] ?? {};
     const isFirst = file.entries.findIndex((other: Parsed) => other.subjectId === subjectId) === index;
     const isOnly = file.entries.filter((other: Parsed) => other.subjectId === subjectId).length === 1;
@@ -52,15 +55,17 @@ export function rowsOf(
         if (isFirst)
           rows.push({
             action,
+            type,
             ...stateRow(other, `every ${here}`, (at) => at.subjectId === subjectId, name, state[name]),
           });
         if (!isOnly)
-          rows.push({ action, ...stateRow(other, `one ${here}`, (_, at) => at === index, name, state[name]) });
+          rows.push({ action, type, ...stateRow(other, `one ${here}`, (_, at) => at === index, name, state[name]) });
       }
     }
     const row = (other: OtherValue, name: string, before: unknown, change: (entry: Parsed) => void): Row => ({
       path: other.path,
       action,
+      type,
       place: `${action} ${name}: ${JSON.stringify(before)} -> ${JSON.stringify(other.value)}`,
       change: ({ entries }) => change(entries[index]),
     });
@@ -87,6 +92,7 @@ export function rowsOf(
         rows.push({
           path: other.path,
           action: '',
+          type: '',
           place: `policy ${policy.name}: ${JSON.stringify(policy[name])} -> ${JSON.stringify(other.value)}`,
           change: ({ policies }) => set(policies[index], name, other.value),
         });
@@ -94,6 +100,7 @@ export function rowsOf(
   rows.push({
     path: 'rules.defaultEffect',
     action: '',
+    type: '',
     place: 'rules',
     change: ({ rules }) => {
       for (const one of rules) one.defaultEffect = one.defaultEffect === 'allow' ? 'deny' : 'allow';
@@ -108,7 +115,7 @@ function stateRow(
   isMeant: (entry: Parsed, index: number) => boolean,
   name: string,
   before: unknown,
-): Omit<Row, 'action'> {
+): Omit<Row, 'action' | 'type'> {
   const change = ({ entries }: Parsed): void => {
     entries.forEach((entry: Parsed, index: number) => {
       if (!isMeant(entry, index) || JSON.stringify(entry.state[name]) !== JSON.stringify(before)) return;

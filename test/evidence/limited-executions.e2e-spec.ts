@@ -13,7 +13,7 @@ describe('The verifier, on executions under limits', () => {
 
   beforeAll(async () => {
     app = await createTestApp({ environment: { RETAIN_AT_LEAST: 'PT0S' } });
-    await createAgent(app, { name: 'bot', capabilities: ['pay', 'book'] });
+    await createAgent(app, { name: 'bot', capabilities: ['pay', 'book', 'call'] });
     const limits = [
       { max: 10, of: '/amount', per: 'day', by: 'agent' },
       { max: 4, per: 'week', by: 'policy' },
@@ -45,9 +45,44 @@ describe('The verifier, on executions under limits', () => {
       outputs.push(output);
     }
     expect(outputs[1]).toMatch(/spend 1\.0, 10 in the day from .*, 0\.1 was used before; 0\.2 was taken\./);
-    expect(outputs[2]).toMatch(/0\.3 was used before; 9\.8 was asked for, so the policy did not match\./);
+    expect(outputs[2]).toMatch(/0\.3 was used before; 9\.8 was requested, so the policy did not match\./);
     expect(outputs[4]).toMatch(/So it was denied: limit_reached\./);
-    expect(outputs[5]).toMatch(/no amount that counts was asked for/);
+    expect(outputs[5]).toMatch(/no amount that counts was requested/);
+  });
+
+  it('recomputes limits in a zone, and takes the digest of equal requests as it is', async () => {
+    await createPolicy(app, {
+      name: 'call',
+      actions: ['call'],
+      limits: [
+        { max: 2, per: 'day', zone: 'Pacific/Kiritimati', by: 'request' },
+        { max: 9, per: 'month', zone: 'america/vancouver', by: 'agent' },
+      ],
+    });
+    const calls = [await execute('call', { to: 'a' }), await execute('call', { to: 'a' })];
+    expect((await execute('call', { to: 'a' })).error.reason).toBe('limit_reached');
+    calls.push((await send(app, 'GET', '/api/v1/executions?action=call&limit=1')).body.data[0]);
+    calls.push(await execute('call', { to: 'b' }));
+    const outputs = [];
+    for (const call of calls) outputs.push(await verifyFile(await decisionFileOf(app, call), publicKey));
+    expect(outputs.map(({ exitCode }) => exitCode)).toEqual([0, 0, 0, 0]);
+    expect(outputs[1]?.output).toMatch(
+      /call 1\.0, 2 of equal requests in the day from \S+T10:00:00\.000Z \(Pacific\/Kiritimati\), 1 was used before; 1 was taken\./,
+    );
+    expect(outputs[1]?.output).toMatch(/9 in the month from \S+T0[78]:00:00\.000Z \(america\/vancouver\)/);
+    expect(outputs[3]?.output).toMatch(/2 of equal requests .*, 0 was used before; 1 was taken\./);
+    expect((await runVerifier(['-'], await exported())).exitCode).toBe(0);
+    for (const change of [
+      ({ used }: Parsed) => (used[0].window = used[0].window.replace('T10', 'T00')),
+      ({ used }: Parsed) => (used[0].key = 'agt_1'),
+      ({ used }: Parsed) => (used[1].key = used[0].key),
+      (details: Parsed) => delete details.zones,
+    ]) {
+      const { text, publicKey: key } = forge(await decisionFileOf(app, calls[0]), (file) => {
+        for (const { action, audit } of file.entries) if (action === 'execution.authorized') change(audit.details);
+      });
+      expect((await verifyFile(text, key)).output).toMatch(/DIFFERS: .*details\.(?:used|zones)/);
+    }
   });
 
   it('finds what no limit allows, and what a limit would have allowed', async () => {

@@ -71,7 +71,7 @@ describe('The verifier, on what conditions looked up', () => {
     const elsewhere = await verifyChanged(refund, (entry) => {
       if (!isOwn(entry, refund) && entry.subjectType === 'execution') entry.state.run = 's';
     });
-    expect(elsewhere).toMatch(/DIFFERS: .*no earlier execution exe_\w+ as the condition \[0\] of refunds asks/);
+    expect(elsewhere).toMatch(/DIFFERS: .*no earlier execution exe_\w+ that the condition \[0\] of refunds looks for/);
     const claimed = await verifyChanged(denied, (entry) => {
       if (isOwn(entry, denied)) entry.audit.details.earlier[0].executionId = refund.id;
     });
@@ -195,7 +195,7 @@ describe('The verifier, on what conditions looked up', () => {
       const forged = await verifyChanged(data[0], (entry) => {
         if (entry.subjectId === read.id) change(entry);
       });
-      expect(forged).toMatch(/DIFFERENCE .*no earlier execution exe_\w+ as the condition \[0\] of recent asks/);
+      expect(forged).toMatch(/DIFFERENCE .*no earlier execution exe_\w+ that the condition \[0\] of recent looks for/);
     }
     // The entry says that there was nothing: the log has it, unless it is too old.
     const { text, publicKey: key } = forge(await decisionFileOf(app, data[0]), (file) => {
@@ -345,6 +345,6 @@ describe('The verifier, on what conditions looked up', () => {
     const log = (await send(app, 'GET', '/api/v1/provenance/export')).text;
     const { output } = await verifyFile(kept, publicKey, log);
     expect(output).toMatch(/\nRECOMPUTED: authorized as recorded\n$/);
-    expect(output).toMatch(/Of ent_\w+ the export has 1 erased claims that the file does not/);
+    expect(output).toMatch(/The export has 1 erased claims about ent_\w+ that the file does not have/);
   });
 });

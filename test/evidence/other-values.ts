@@ -10,9 +10,13 @@ export interface OtherValue {
 }
 
 const MOST_SEEN = 3;
-/** Of members that all records of the scenarios leave out, or have alike. */
+/** Values of members that all records of the scenarios leave out, or have alike, and a value that is tried in any case. */
 const SAMPLES: Readonly<Record<string, unknown>> = {
   'agent.slackId': 'U024BE7LH',
+  'agent.directory': 'd4e7',
+  'agent.team': 'support',
+  'policy.team': 'support',
+  'execution.outcome': 'running',
   'execution.erased': true,
   'decision.erased': true,
   'decision.context': { note: 'x' },
@@ -36,7 +40,8 @@ export class SeenValues {
     const seen = [...(this.values.get(path) ?? [])].filter(([text]) => text !== canonical(value ?? null));
     const step = Math.max(1, Math.floor(seen.length / MOST_SEEN));
     const taken = seen.filter((_, index) => index % step === 0).slice(0, MOST_SEEN);
-    const sample = path in SAMPLES ? [SAMPLES[path]] : [];
+    const isOther = path in SAMPLES && canonical(SAMPLES[path]) !== canonical(value ?? null);
+    const sample = isOther ? [SAMPLES[path]] : [];
     const whole = [...taken.map(([, other]) => other), ...changedScalar(value), ...sample];
     const inside = membersOf(path, value).flatMap(([name, item, key]) =>
       this.others(`${path}${name}`, item).map((other) => ({ ...other, value: withMember(value, key, other.value) })),
@@ -53,7 +58,8 @@ function changedScalar(value: unknown): unknown[] {
   const time = Date.parse(value);
   if (!Number.isNaN(time) && value.endsWith('Z')) return [new Date(time + 1).toISOString()];
   if (/^[0-9a-f]{64}$/u.test(value)) return ['a'.repeat(64)];
-  return [/^\w+_\w{26}$/u.test(value) ? `${value.slice(0, -2)}00` : `${value}x`];
+  const isId = /^\w+_\w{26}$/u.test(value);
+  return [isId ? `${value.slice(0, -2)}${value.endsWith('00') ? '01' : '00'}` : `${value}x`];
 }
 
 /** The part of the path, the member, and its key. */

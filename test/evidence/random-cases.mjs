@@ -47,8 +47,16 @@ const PARAMETERS = [
   '/m~0n',
   '/*',
   '/nested/deep',
+  '/token',
+  '/token/$secret',
+  '/token/deep',
+  '/text/$hmac',
+  '/text/bytes',
 ];
 const SCALARS = [0, -1, 1, 10, 50, 50.5, 1e21, '', 'a', 'ab', '10', 'DE', true, false, null, 'é', 'e\u0301'];
+/** What a principal or a resource can be compared with, too. */
+const COMPOSED = [...SCALARS, 'alice', 'user', 'team', 'agent', '7'].filter((value) => value !== 'e\u0301');
+const PARTS = [{ principal: 'id' }, { principal: 'type' }, { resource: 'last' }];
 const PATHS = [
   ...[
     '/srv/public',
@@ -150,6 +158,98 @@ const TEXTS = [
     'a/b?c',
   ],
 ];
+const DOMAINS = ['acme.example', 'example', 'eu.acme.example', 'xn--bcher-kva.example', 'localhost', 'h', 'a'];
+/** Hosts, and what could be taken for one. */
+const HOSTS = [
+  ...[
+    'acme.example',
+    'ACME.example',
+    'eu.acme.example',
+    'evil-acme.example',
+    'acme.example.',
+    'acme..example',
+    '.acme.example',
+  ],
+  ...[
+    'ann@acme.example',
+    'ann@EU.Acme.Example',
+    'ann@evil-acme.example',
+    'ann@acme.example.evil',
+    'a b@acme.example',
+    '@acme.example',
+  ],
+  ...[
+    '"ann"@acme.example',
+    'ann@evil@acme.example',
+    'ann＠evil.example@acme.example',
+    'ann,bob@acme.example',
+    '<ann@acme.example>',
+  ],
+  ...[
+    'ann@bücher.example',
+    'ann@xn--bcher-kva.example',
+    'ann@BÜCHER.example',
+    'ann@acme。example',
+    'ann@ａcme.example',
+    'ann@acme.example\n',
+  ],
+  ...[
+    'https://acme.example',
+    'https://acme.example/',
+    'https://acme.example/a',
+    'https://acme.example?a=b',
+    'https://acme.example/a?b#c',
+  ],
+  ...[
+    'https://acme.example?@evil',
+    'https://acme.example#\\@evil',
+    'https://evil@acme.example/',
+    'https://acme.example:8443/a',
+    'https://acme.example:443/',
+  ],
+  ...[
+    'https://acme.example/a/../b',
+    'https://acme.example/a//b',
+    'https://acme.example\\@evil/',
+    'custom://acme.example',
+    'custom://ACME.example/a',
+  ],
+  ...[
+    'file:///acme.example',
+    'https://[::1]/',
+    'https://127.0.0.1/',
+    '127.0.0.1',
+    '0x7f.1',
+    '1',
+    'acme.1',
+    'ann@[127.0.0.1]',
+    'acme.example:80',
+    '//acme.example',
+  ],
+  ...[
+    'acme_b.example',
+    '-a.example',
+    'a-.example',
+    `${'a'.repeat(64)}.example`,
+    `${'a.'.repeat(125)}example`,
+    'xn--a.example',
+    'a\u00adcme.example',
+  ],
+  ...[
+    'straße.example',
+    'a%63me.example',
+    'acme.example%00',
+    'acme.example/a',
+    'localhost',
+    'ann@localhost',
+    'http://h',
+    'ann@a',
+    'https://h/a;b',
+  ],
+];
+const DATES = ['2026-11-27', '2026-11-28', '2027-01-01'];
+/** The days around now. */
+const NEAR_DATES = [-1, 0, 1].map((days) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10));
 const ZONES = [
   'UTC',
   'Europe/Berlin',
@@ -223,11 +323,32 @@ export function randomCases(seed) {
   function condition() {
     if (chance(0.12)) {
       const days = chance(0.5) ? { days: distinct(some(() => one(WEEK), 1, 5)) } : {};
-      return { clock: one(ZONES), ...days, op: 'between', value: ends() };
+      const except = chance(0.4) ? { except: distinct(some(() => one([...DATES, ...NEAR_DATES]), 1, 3)) } : {};
+      return { clock: one(ZONES), ...days, ...except, op: 'between', value: ends() };
+    }
+    if (chance(0.2)) {
+      const op = one(['eq', 'eq', 'ne', 'in', 'not_in', 'domain', 'exists']);
+      return { ...one(PARTS), op, value: valueOf(op) };
     }
     const parameter = one(PARAMETERS);
-    const op = one(['eq', 'ne', 'in', 'not_in', 'lt', 'lte', 'gt', 'gte', 'prefix', 'exists', 'within', 'within']);
-    if (op === 'exists' && parameter.includes('*')) return { parameter: '/amount', op, value: chance(0.5) };
+    const op = one([
+      'eq',
+      'ne',
+      'in',
+      'not_in',
+      'lt',
+      'lte',
+      'gt',
+      'gte',
+      'prefix',
+      'exists',
+      'within',
+      'within',
+      'domain',
+      'domain',
+    ]);
+    if (op === 'exists' && parameter.includes('*'))
+      return { parameter: one(['/amount', '/token', '/token/deep']), op, value: chance(0.5) };
     return { parameter, op, value: valueOf(op) };
   }
 
@@ -240,11 +361,13 @@ export function randomCases(seed) {
   /** @param {string} op */
   function valueOf(op) {
     if (op === 'exists') return chance(0.5);
+    if (op === 'domain') return distinct(some(() => one(DOMAINS), 1, 3));
     if (op === 'within') return one(PATHS);
     if (op === 'prefix') return one(['a', 'D', '/srv/', 'https://h/', '1', 'é']);
-    if (op === 'in' || op === 'not_in') return distinct(some(() => one(SCALARS), 1, 4));
+    if (op === 'in' || op === 'not_in') return distinct(some(() => one(COMPOSED), 1, 4));
+    if (['eq', 'ne'].includes(op) && chance(0.2)) return one(PARTS);
     if (chance(0.15)) return { parameter: one(['/due', '/amount', '/nested/deep', '/to']) };
-    return ['eq', 'ne'].includes(op) ? one(SCALARS) : one([0, 1, 10, 50, 50.5, -5, 1e21]);
+    return ['eq', 'ne'].includes(op) ? one(COMPOSED) : one([0, 1, 10, 50, 50.5, -5, 1e21]);
   }
 
   function group() {
@@ -276,7 +399,11 @@ export function randomCases(seed) {
   function principal() {
     if (chance(0.4)) return { subject: `agent:${chance(0.5) ? one(people()).id : one(people()).name}` };
     const roles = distinct(some(() => one(ROLES), 0, 2));
-    return { subject: one(['user:alice', 'user:bob', 'team:x', 'team:büro'.normalize('NFD')]), roles };
+    const subject = one([
+      ...['user:alice', 'user:bob', 'team:x', 'team:büro'.normalize('NFD'), 'user:a', 'user:7', 'user:a:b'],
+      ...['mail:ann@acme.example', 'mail:ann@evil-acme.example'],
+    ]);
+    return { subject, roles };
   }
 
   /** @param {number} index @param {string} version @param {boolean} isHeavy whether it requires many approvals of many requests */
@@ -317,9 +444,11 @@ export function randomCases(seed) {
     return {
       ...member('amount', () => (chance(0.7) ? one([0, 1, 10, 50, 50.5, 51, -5, 1e21]) : value())),
       ...member('due', () => one([0, 10, 50, '10', null, {}])),
-      ...member('to', value),
+      ...member('to', () => (chance(0.6) ? one(HOSTS) : value())),
       ...member('path', () => one(TEXTS)),
-      ...member('tags', () => (chance(0.8) ? some(() => one(SCALARS), 0, 3) : one(['a', {}, { '*': 'a' }, 1]))),
+      ...member('tags', () =>
+        chance(0.8) ? some(() => (chance(0.3) ? one(HOSTS) : one(SCALARS)), 0, 3) : one(['a', {}, { '*': 'a' }, 1]),
+      ),
       ...member('items', () =>
         chance(0.9) ? some(item, 0, 3) : one([{ '*': { path: '/srv/x', amount: 1 } }, 'x', {}]),
       ),
@@ -327,6 +456,8 @@ export function randomCases(seed) {
       ...member('m~n', value),
       ...member('*', value),
       ...member('nested', () => (chance(0.8) ? { deep: value() } : value())),
+      ...(chance(0.3) ? { token: chance(0.3) ? { deep: value() } : value() } : {}),
+      ...(chance(0.3) ? { text: chance(0.8) ? { $sha256: 'ab', bytes: below(60) } : value() } : {}),
     };
   }
 

@@ -25,11 +25,11 @@ function below(most) {
 /** @template Item @param {readonly Item[]} items @returns {Item} */
 const one = (items) => /** @type {Item} */ (items[below(items.length)]);
 
-/** @param {string} method @param {string} path @param {unknown} [body] @returns {Promise<{ status: number, text: string, body: any }>} */
-async function call(method, path, body) {
+/** @param {string} method @param {string} path @param {unknown} [body] @param {string} [key] @returns {Promise<{ status: number, text: string, body: any }>} */
+async function call(method, path, body, key = API_KEY) {
   const answer = await fetch(`${API}/api/v1${path}`, {
     method,
-    headers: { 'X-API-Key': API_KEY, 'Content-Type': 'application/json' },
+    headers: { 'X-API-Key': key, 'Content-Type': 'application/json' },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
   const text = await answer.text();
@@ -48,7 +48,8 @@ async function agents(prefix, count, kind) {
 
 function group() {
   const subjects = [...new Set(Array.from({ length: 1 + below(2) }, () => one(subjectsOfGroups)))];
-  return { subjects, approvals: 1 + below(2), signed: below(6) === 0 };
+  const escalate = { after: 'PT1S', subjects: [one(subjectsOfGroups)] };
+  return { subjects, approvals: 1 + below(2), signed: below(6) === 0, ...(below(3) === 0 && { escalate }) };
 }
 
 /** Of one of a few names, so that a new one takes the place of an older one. */
@@ -90,11 +91,22 @@ async function review() {
     (/** @type {any} */ approver) => approver.able,
   );
   if (able.length > 0 && below(5) > 0) {
-    await call('POST', `/decisions/${id}/approve`, { approverId: one(able).agentId });
+    const { agentId, delegationId } = one(able);
+    await call('POST', `/decisions/${id}/approve`, { approverId: agentId, delegationId });
     return;
   }
   const body = below(4) === 0 ? {} : { approverId: one(below(5) === 0 ? bots : people).id };
   await call('POST', `/decisions/${id}/${below(3) > 0 ? 'approve' : 'reject'}`, body);
+}
+
+/** Somebody lets another person review, or ends that. */
+async function changeDelegation() {
+  const person = one(people);
+  const key = peoplesKeys.get(person.id);
+  const path = `/agents/${person.id}/delegations`;
+  const { data } = (await call('GET', `${path}?status=active`)).body;
+  if (data.length > 1) await call('POST', `${path}/${one(data).id}/end`, undefined, key);
+  else await call('POST', path, { to: one(people).id, until: new Date(Date.now() + 86_400_000).toISOString() }, key);
 }
 
 /** @param {string} outcome @param {string} step @param {unknown} [body] */
@@ -116,6 +128,12 @@ async function ask() {
 
 const bots = await agents('bot', 3, 'machine');
 const people = await agents('person', 8, 'human');
+/** By person. @type {Map<string, string>} */
+const peoplesKeys = new Map();
+for (const { id: agentId } of people) {
+  const { body } = await call('POST', '/api-keys', { name: 'own', scopes: ['review'], agentId });
+  peoplesKeys.set(agentId, body.secret);
+}
 const subjectsOfGroups = [
   '*',
   ...ROLES.map((role) => `role:${role}`),
@@ -129,7 +147,7 @@ const subjectsOfGroups = [
 let version = 0;
 for (let number = 0; number < 4; number += 1) await changePolicy();
 const steps = [
-  ...[ask, ask, ask, review, review, review, review, review, review, review, changeAgent],
+  ...[ask, ask, ask, review, review, review, review, review, review, review, changeAgent, changeDelegation],
   () => (below(2) === 0 ? changePolicy() : review()),
   ...[
     () => goOn('approved', 'resume'),

@@ -1,5 +1,5 @@
 /**
- * Plays random histories, each of an agent, two people and policies of its own, against a running service: it executes under
+ * Plays random histories, each of an agent, three people, who stand in for each other, and policies of its own, against a running service: it executes under
  * limits, asks again, has requests approved with grants or rejected with something else instead, is stopped, and rules and people
  * change. Then answers every request anew from an export. Prints what differs as JSON.
  *
@@ -13,17 +13,18 @@ const SHOWN = 3;
 const [histories, seed] = process.argv.slice(2);
 const { API, API_KEY = '' } = process.env;
 const RESOURCES = ['a/1', 'a/1', 'b/1'];
+const PEOPLE = ['ann', 'ben', 'cem'];
 
 /** What was answered with an execution that was there before. @type {Record<string, any>[]} */
 const repeated = [];
 /** What nothing that is asked may lead to. @type {Record<string, any>[]} */
 const failed = [];
 
-/** @param {string} method @param {string} path @param {unknown} [body] @returns {Promise<{ status: number, body: any }>} */
-async function call(method, path, body) {
+/** @param {string} method @param {string} path @param {unknown} [body] @param {string} [key] @returns {Promise<{ status: number, body: any }>} */
+async function call(method, path, body, key = API_KEY) {
   const answer = await fetch(`${API}/api/v1${path}`, {
     method,
-    headers: { 'X-API-Key': API_KEY, 'Content-Type': 'application/json' },
+    headers: { 'X-API-Key': key, 'Content-Type': 'application/json' },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
   const text = await answer.text();
@@ -34,6 +35,8 @@ async function call(method, path, body) {
 class History {
   /** @type {Record<string, string>} */
   ids = {};
+  /** Of people. @type {Record<string, string>} */
+  keys = {};
   /** @type {string[]} */
   policies = [];
   version = 0;
@@ -61,21 +64,30 @@ class History {
       ['bot', 'machine'],
       ['ann', 'human'],
       ['ben', 'human'],
+      ['cem', 'human'],
     ])
       this.ids[String(name)] = (
-        await call('POST', '/agents', { name: `${name} ${own}`, kind, roles: [`team-${own}`], capabilities: ['*'] })
+        await call('POST', '/agents', {
+          ...{ name: `${name} ${own}`, kind, capabilities: ['*'] },
+          roles: name === 'cem' ? [`late-${own}`] : [`team-${own}`],
+        })
       ).body.id;
+    for (const name of PEOPLE) {
+      const key = { name: `${name} ${own}`, scopes: ['review'], agentId: this.ids[name] };
+      this.keys[name] = (await call('POST', '/api-keys', key)).body.secret;
+    }
     await this.changePolicy();
     await this.changePolicy();
     for (let step = 0; step < STEPS; step += 1) {
-      const next = this.below(16);
+      const next = this.below(18);
       if (next < 6) await this.ask();
       else if (next < 11) await this.review();
       else if (next === 11) await this.goOn();
       else if (next === 12) await this.changePolicy();
       else if (next === 13) await this.changePerson();
       else if (next === 14) await this.stopOrLift();
-      else await this.revoke();
+      else if (next === 15) await this.revoke();
+      else await this.changeDelegation();
     }
     for (const id of this.policies) await call('POST', `/policies/${id}/deactivate`, {});
   }
@@ -104,8 +116,13 @@ class History {
       ...(this.below(2) === 0 && { uses: 1 + this.below(3) }),
       wider: this.below(2) === 0,
     };
+    const escalate = { after: 'PT1S', subjects: [this.one([`role:late-${this.number}`, `agent:ben ${this.number}`])] };
     const approvers = [
-      { subjects: [this.one([`role:team-${this.number}`, `agent:ann ${this.number}`])], approvals: 1 },
+      {
+        subjects: [this.one([`role:team-${this.number}`, `agent:ann ${this.number}`])],
+        approvals: 1 + Number(this.below(5) === 0),
+        ...(this.below(2) === 0 && { escalate }),
+      },
     ];
     if (this.below(4) === 0)
       approvers.push({ subjects: [`role:team-${this.number}`, `agent:ben ${this.number}`], approvals: 1 });
@@ -118,7 +135,7 @@ class History {
         approval: {
           approvers,
           riskLevel: this.one(['low', 'high']),
-          decideWithin: this.one(['P1D', 'P1D', 'PT1S']),
+          decideWithin: this.one(['P1D', 'P1D', 'PT2S']),
           ...(this.below(8) > 0 && { grant }),
         },
       },
@@ -150,16 +167,19 @@ class History {
     const { data } = (await call('GET', `/decisions?status=proposed&proposedBy=${this.ids['bot']}`)).body;
     if (data.length === 0) return;
     const { id, grant, context: _ } = this.one(/** @type {any[]} */ (data));
-    const approverId = this.one([this.ids['ann'], this.ids['ben']]);
+    const approverId = this.one(PEOPLE.map((name) => this.ids[name]));
+    const received = (await call('GET', `/agents/${approverId}/delegations?side=received`)).body.data;
+    const delegation = received.length > 0 && this.below(2) === 0 ? this.one(/** @type {any[]} */ (received)) : null;
+    const place = delegation === null ? {} : { delegationId: delegation.id };
     if (this.below(4) === 0) {
       const instead = this.below(3) > 0 ? { instead: { parameters: { amount: this.one([0.5, 7]) } } } : {};
-      await call('POST', `/decisions/${id}/reject`, { approverId, ...instead });
+      await call('POST', `/decisions/${id}/reject`, { approverId, ...instead, ...place });
       return;
     }
     const resources = this.below(2) === 0 ? { resources: [this.one(['a/*', '*', 'a/1'])] } : {};
     const wider = grant?.wider ? { ...resources, ...(this.below(2) === 0 && { parameters: 'any' }) } : {};
     const given = grant && this.below(6) > 0 ? { grant: { for: grant.for, ...wider } } : {};
-    await call('POST', `/decisions/${id}/approve`, { approverId, ...given });
+    await call('POST', `/decisions/${id}/approve`, { approverId, ...given, ...place });
   }
 
   async goOn() {
@@ -168,11 +188,24 @@ class History {
   }
 
   async changePerson() {
-    const id = this.one([this.ids['ann'], this.ids['ben']]);
+    const id = this.one(PEOPLE.map((name) => this.ids[name]));
     const change = this.below(3);
     if (change === 0)
       await call('PATCH', `/agents/${id}`, { roles: this.below(2) === 0 ? [] : [`team-${this.number}`] });
     else await call('POST', `/agents/${id}/${change === 1 ? 'suspend' : 'resume'}`, {});
+  }
+
+  /** Somebody lets another person review, for a day or for a moment, or ends that. */
+  async changeDelegation() {
+    const name = this.one(PEOPLE);
+    const path = `/agents/${this.ids[name]}/delegations`;
+    const { data } = (await call('GET', `${path}?status=active`)).body;
+    if (data.length > 1 || (data.length > 0 && this.below(3) === 0)) {
+      await call('POST', `${path}/${this.one(/** @type {any[]} */ (data)).id}/end`, undefined, this.keys[name]);
+      return;
+    }
+    const until = new Date(Date.now() + this.one([300, 86_400_000])).toISOString();
+    await call('POST', path, { to: this.ids[this.one(PEOPLE)], until }, this.keys[name]);
   }
 
   async stopOrLift() {

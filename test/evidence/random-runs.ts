@@ -12,7 +12,7 @@ const OUTCOMES = [
 /** What happens in enough random histories. */
 const ANSWERED = [
   ...['authorized null', 'asked null', 'asked again', 'served by a grant'],
-  ...['denied stopped', 'denied approval_rejected'],
+  ...['denied stopped', 'denied approval_rejected', 'in another place'],
 ];
 
 /** `EVIDENCE_SEED` says another one. */

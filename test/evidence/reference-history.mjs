@@ -16,6 +16,7 @@ import { isApproverMetBy } from '../../verifier/evaluation/subjects.mjs';
  */
 
 const ASKED = ['execution.authorized', 'execution.denied', 'execution.approval_requested'];
+const REVIEWED = ['decision.reviewed', 'decision.approved', 'decision.rejected'];
 const DAY = 86_400_000;
 const MOST_TRIED = 20;
 
@@ -34,6 +35,9 @@ export class ReferenceHistory {
   /** @param {Json} entry the next one */
   add({ sequence, action, subjectType, subjectId, timestamp, state }) {
     if (ASKED.includes(action)) this.#expectAnswered({ sequence, action, state, timestamp });
+    if (REVIEWED.includes(action)) this.#expectReviewed({ sequence, action, state, timestamp });
+    if (action === 'decision.escalated') this.#expectEscalated({ sequence, state, timestamp });
+    if (action === 'execution.resumed') this.#expectResumable({ sequence, state, timestamp });
     if (action === 'execution.resumed') this.#take(state, timestamp, this.#verdict(state, timestamp));
     const records = this.#of(subjectType);
     if (state === null) records.delete(subjectId);
@@ -103,9 +107,9 @@ export class ReferenceHistory {
       usesOf(policy, agentId, request).some(
         (use) => !isWithin(policy.limits[use.limit], { ...use, before: this.#before(policy, use) }),
       );
-    const kept = new Set(policies.filter(isKept).map(({ id }) => id));
+    const limitedPolicyIds = new Set(policies.filter(isKept).map(({ id }) => id));
     const isStopped = [...this.#of('stop').values()].some((stop) => isStopping(stop, agent, action));
-    return evaluate(agent, { ...request, kept }, policies, 'deny', { isStopped });
+    return evaluate(agent, { ...request, limitedPolicyIds }, policies, 'deny', { isStopped });
   }
 
   get #policies() {
@@ -171,7 +175,11 @@ export class ReferenceHistory {
 
   /** @param {Json} grant @param {any} approval @param {string} time */
   #holds(grant, approval, time) {
-    const { reviews, type, status } = /** @type {Json} */ (this.#of('decision').get(grant['decisionId']));
+    const { reviews, type, status, approvers } = /** @type {Json} */ (this.#of('decision').get(grant['decisionId']));
+    const groups = approval.approvers.map((/** @type {any} */ group) => {
+      const at = approvers.find((/** @type {any} */ other) => approvalKey(other) === approvalKey(group))?.escalate?.at;
+      return at && group.escalate ? { ...group, escalate: { ...group.escalate, at } } : group;
+    });
     const isRejection = status === 'rejected';
     const isWider = grant['resources'] !== null || grant['parametersHash'] === null;
     const { grant: allowed } = approval;
@@ -187,18 +195,104 @@ export class ReferenceHistory {
     };
     const filled = reviews
       .filter((/** @type {Json} */ { verdict }) => verdict === (isRejection ? 'reject' : 'approve'))
-      .map((/** @type {Json} */ { approverId }) => /** @type {any} */ (this.#of('agent').get(approverId)))
+      .map((/** @type {Json} */ given) => /** @type {any} */ (this.#of('agent').get(this.#placeOf(given))))
       .filter(
         (/** @type {any} */ reviewer) =>
           reviewer.status === 'active' &&
           evaluateReview(reviewer, review, /** @type {any} */ (this.#policies)).effect !== 'deny',
       )
-      .map((/** @type {any} */ reviewer) =>
-        approval.approvers.flatMap((/** @type {any} */ { subjects }, /** @type {number} */ index) =>
-          subjects.some((/** @type {string} */ subject) => isApproverMetBy(subject, reviewer)) ? [index] : [],
-        ),
-      );
+      .map((/** @type {any} */ reviewer) => groupsOf(groups, reviewer));
     return areFilled(approval.approvers, filled);
+  }
+
+  /**
+   * A review as the rules have it, one by one: who reviews, in whose place, and whether that settles the decision.
+   * @param {Json} entry
+   */
+  #expectReviewed({ sequence, action, state, timestamp }) {
+    const before = /** @type {Json} */ (this.#of('decision').get(state.id));
+    const review = state.reviews.at(-1);
+    const { approverId, verdict, delegationId } = review;
+    if (approverId === null) return;
+    const fault = (/** @type {string} */ what) => this.differ('a review', { sequence, what, review });
+    const place = this.#placeOf(review);
+    const people = /** @type {any[]} */ ([...new Set([approverId, place])].map((id) => this.#of('agent').get(id)));
+    if (people.some(({ status }) => status !== 'active')) fault('somebody is suspended');
+    for (const earlier of before['reviews']) {
+      if (earlier.approverId === approverId) fault('one person fills two places');
+      if (this.#placeOf(earlier) === place) fault('a place is filled twice');
+    }
+    if (delegationId !== undefined) {
+      const { to, from, until, status } = /** @type {Json} */ (this.#of('delegation').get(delegationId));
+      if (to !== approverId || status !== 'active' || from > timestamp || until <= timestamp) fault('no delegation');
+      if (approverId === state.proposedBy) fault('in the place of another, of their own');
+      this.counts['in another place'] = (this.counts['in another place'] ?? 0) + 1;
+    }
+    const request = {
+      action: `decision:${verdict}`,
+      resourceType: 'decision',
+      resourceId: `decisions/${state.riskLevel}/${state.type}`,
+      time: new Date(timestamp),
+    };
+    const policies = /** @type {any} */ (this.#policies);
+    if (people.some((person) => evaluateReview(person, request, policies).effect === 'deny'))
+      fault('a policy denies it');
+    const own = /** @type {any} */ (this.#of('agent').get(place));
+    const groups = groupsOf(before['approvers'], own);
+    if (groups.length === 0) fault('no approver');
+    if (JSON.stringify(review.groups) !== JSON.stringify(groups)) fault('other groups');
+    if (groups.length > groupsOf(before['approvers'].map(withoutEscalation), own).length)
+      this.counts['by an escalation'] = (this.counts['by an escalation'] ?? 0) + 1;
+    const approvals = state.reviews.filter((/** @type {Json} */ one) => one['verdict'] === 'approve');
+    const isFilled = canAssign(
+      slotsOf(state.approvers),
+      approvals.map((/** @type {Json} */ one) => one['groups']),
+    );
+    const expected = verdict === 'reject' ? 'rejected' : isFilled ? 'approved' : 'reviewed';
+    if (action !== `decision.${expected}`) fault(`expected ${expected}`);
+  }
+
+  /** @param {Json} entry */
+  #expectEscalated({ sequence, state, timestamp }) {
+    const before = /** @type {Json} */ (this.#of('decision').get(state.id));
+    state.approvers.forEach((/** @type {any} */ { escalate }, /** @type {number} */ index) => {
+      const isNew = escalate?.at !== undefined && before['approvers'][index].escalate.at === undefined;
+      if (!isNew) return;
+      const due = Date.parse(state.createdAt) + milliseconds(escalate.after);
+      const isFull = isFullInEvery(before, index);
+      if (escalate.at !== timestamp || Date.parse(timestamp) < due || isFull)
+        this.differ('an escalation', { sequence, index, escalate, isFull });
+    });
+  }
+
+  /**
+   * An approved action is carried out only if its approvals, of people who could still give them, fill what is required now.
+   * @param {Json} entry
+   */
+  #expectResumable({ sequence, state, timestamp }) {
+    const { effect, approval } = this.#verdict(state, timestamp);
+    if (effect !== 'require_approval' || approval === null) return;
+    const { reviews, approvers } = /** @type {Json} */ (this.#of('decision').get(state.decisionId));
+    const decided = approvers.map(approvalKey);
+    const groups = reviews
+      .filter((/** @type {Json} */ { verdict }) => verdict === 'approve')
+      .flatMap((/** @type {Json} */ review) => {
+        const person = /** @type {any} */ (this.#of('agent').get(this.#placeOf(review)));
+        if (person.status !== 'active') return [];
+        const now = groupsOf(approval.approvers, person);
+        return [
+          approval.approvers.flatMap((/** @type {any} */ group, /** @type {number} */ index) => {
+            const then = decided.indexOf(approvalKey(group));
+            return (then === -1 ? now.includes(index) : review['groups'].includes(then)) ? [index] : [];
+          }),
+        ];
+      });
+    if (!canAssign(slotsOf(approval.approvers), groups)) this.differ('a resume', { sequence, groups, approval });
+  }
+
+  /** @param {Json} review */
+  #placeOf({ approverId, delegationId }) {
+    return delegationId === undefined ? approverId : this.#of('delegation').get(delegationId)?.['agentId'];
   }
 
   /** @param {string} kind @returns {Map<string, Json>} */
@@ -211,5 +305,68 @@ export class ReferenceHistory {
 
 /** @param {any} group */
 function keyOf(group) {
-  return `${approvalKey(group)} ${group.approvals}`;
+  const { after = null, subjects = [] } = group.escalate ?? {};
+  return JSON.stringify([approvalKey(group), group.approvals, after, [...subjects].sort()]);
+}
+
+/** @param {readonly any[]} groups @param {any} agent @returns {number[]} */
+function groupsOf(groups, agent) {
+  return groups.flatMap(({ subjects, escalate }, index) => {
+    const all = escalate?.at === undefined ? subjects : [...subjects, ...escalate.subjects];
+    return all.some((/** @type {string} */ subject) => isApproverMetBy(subject, agent)) ? [index] : [];
+  });
+}
+
+/** @param {any} group */
+function withoutEscalation({ escalate: _escalate, ...group }) {
+  return group;
+}
+
+/** The groups, each as often as it needs an approval. @param {readonly any[]} groups @returns {number[]} */
+function slotsOf(groups) {
+  return groups.flatMap(({ approvals }, index) => Array.from({ length: approvals }, () => index));
+}
+
+/**
+ * Whether each slot can have an approval of its own, by trying all ways.
+ * @param {readonly number[]} slots @param {readonly (readonly number[])[]} approvals @returns {boolean}
+ */
+function canAssign([slot, ...others], approvals) {
+  if (slot === undefined) return true;
+  return approvals.some(
+    (groups, index) =>
+      groups.includes(slot) &&
+      canAssign(
+        others,
+        approvals.filter((_, other) => other !== index),
+      ),
+  );
+}
+
+/**
+ * The most slots that approvals fill, by trying all ways.
+ * @param {readonly number[]} slots @param {readonly (readonly number[])[]} approvals @returns {number}
+ */
+function mostFilled([slot, ...others], approvals) {
+  if (slot === undefined) return 0;
+  const ways = approvals.flatMap((groups, index) =>
+    groups.includes(slot)
+      ? [
+          1 +
+            mostFilled(
+              others,
+              approvals.filter((_, other) => other !== index),
+            ),
+        ]
+      : [],
+  );
+  return Math.max(mostFilled(others, approvals), ...ways);
+}
+
+/** Whether one more approval of the group would add nothing. @param {Json} decision @param {number} index */
+function isFullInEvery({ approvers, reviews }, index) {
+  const approvals = reviews.flatMap((/** @type {Json} */ { verdict, groups }) =>
+    verdict === 'approve' ? [groups] : [],
+  );
+  return mostFilled(slotsOf(approvers), [...approvals, [index]]) === mostFilled(slotsOf(approvers), approvals);
 }

@@ -95,7 +95,7 @@ describe('The verifier, on signed approvals', () => {
     ],
     http: [clientOf((client) => (client.origin = ORIGIN.replace('https', 'http'))), /which is not the service/],
     'another challenge': [clientOf((client) => (client.challenge = 'AAAA')), /the challenge that was signed/],
-    'a registration': [clientOf((client) => (client.type = 'webauthn.create')), /what the browser was asked for/],
+    'a registration': [clientOf((client) => (client.type = 'webauthn.create')), /the operation of the browser/],
     'no JSON': [(signature) => (signature.clientDataJSON = 'AAAA'), /the challenge that was signed/],
     'another host': [dataOf((data) => data.fill(7, 0, 32)), /for which host/],
     'a user who was not verified': [dataOf((data) => (data[32] = 0x01)), /did not verify who touched it/],

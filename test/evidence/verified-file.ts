@@ -5,8 +5,10 @@ import type { TestApp } from '../support/application/create-test-app';
 import { send } from '../support/application/send';
 import { runVerifier, type VerifierRun } from '../support/processes/run-verifier';
 
+/** The decision file of an execution, or of the decision on a change. */
 export async function decisionFileOf(app: TestApp, { id }: { readonly id: string }): Promise<string> {
-  return (await send(app, 'GET', `/api/v1/executions/${id}/evidence`)).text;
+  const records = id.startsWith('dec_') ? 'decisions' : 'executions';
+  return (await send(app, 'GET', `/api/v1/${records}/${id}/evidence`)).text;
 }
 
 /** What the offline verifier says of a decision file. @param log an export to hold it against. */
@@ -21,4 +23,17 @@ export async function verifyFile(text: string, publicKey: string, log?: string):
   } finally {
     rmSync(folder, { recursive: true });
   }
+}
+
+/** The public key of the log, and an export of it. */
+export async function keyAndLog(app: TestApp): Promise<{ publicKey: string; log: string }> {
+  const { publicKey } = (await send(app, 'GET', '/api/v1/provenance/checkpoint')).body;
+  return { publicKey, log: (await send(app, 'GET', '/api/v1/provenance/export')).text };
+}
+
+/** What the verifier says of the decision file of a change, compared with an export. */
+export async function verifyChange(app: TestApp, id: string): Promise<VerifierRun> {
+  const text = await decisionFileOf(app, { id });
+  const { publicKey, log } = await keyAndLog(app);
+  return verifyFile(text, publicKey, log);
 }

@@ -7,7 +7,7 @@ import { auditOf, chainIsValid, createPolicy } from '../support/application/fact
 import { send, type Answer } from '../support/application/send';
 import { stageOf } from '../support/application/stage';
 
-const asked: GuardedAction[] = [];
+const guardedActions: GuardedAction[] = [];
 const refusals: Record<string, () => unknown> = {
   refuse: () => 'The budget of the month is spent.',
   promise: () => Promise.resolve(null),
@@ -26,7 +26,7 @@ class Budget {
   @ActionGuard('budget')
   check(action: GuardedAction): string | null {
     if (action.resourceType !== this.guarded) return null;
-    asked.push(action);
+    guardedActions.push(action);
     const answer = (refusing === null ? null : refusals[refusing]?.()) as string | null;
     Object.assign(action.parameters, { amount: 0 });
     return answer;
@@ -46,7 +46,7 @@ describe('An action guard of an extension', () => {
     return { app, people };
   });
   beforeEach(() => {
-    asked.length = 0;
+    guardedActions.length = 0;
     refusing = null;
   });
   afterEach(() => chainIsValid(stage.app));
@@ -60,7 +60,7 @@ describe('An action guard of an extension', () => {
     const { status, body } = await ask(stage.app, stage.people.bot);
     expect(status).toBe(200);
     expect(body).toMatchObject({ outcome: 'authorized', parameters: { amount: 80 }, policies: [{ name: 'small' }] });
-    expect(asked).toEqual([
+    expect(guardedActions).toEqual([
       {
         ...REFUND,
         parameters: { amount: 0 },
@@ -74,7 +74,7 @@ describe('An action guard of an extension', () => {
     const behalf = { onBehalfOf: { subject: 'user:4711', roles: ['vip'] }, run: 'chat 7' };
     await ask(stage.app, stage.people.bot, behalf);
     await evaluate(stage.app, behalf);
-    expect(asked).toEqual([expect.objectContaining(behalf), expect.objectContaining(behalf)]);
+    expect(guardedActions).toEqual([expect.objectContaining(behalf), expect.objectContaining(behalf)]);
   });
 
   it('refuses what is allowed, by name, on the record, and in evaluate', async () => {
@@ -93,19 +93,19 @@ describe('An action guard of an extension', () => {
     expect((await evaluate(stage.app)).body).toMatchObject({ effect: 'allow', reason: null });
   });
 
-  it('is not asked about what policies deny, and cannot allow it', async () => {
+  it('is not called for an action that policies deny, and cannot allow it', async () => {
     expect((await ask(stage.app, stage.people.bot, { resourceId: 'denied/1' })).body.error.code).toBe('POLICY_DENIED');
     expect((await ask(stage.app, stage.people.ann)).body.error.reason).toBe('capability_missing');
-    expect(asked).toEqual([]);
+    expect(guardedActions).toEqual([]);
   });
 
-  it('refuses before an approval is asked for, at the resume, and for a repeated key', async () => {
+  it('refuses before an approval is requested, at the resume, and for a repeated key', async () => {
     const place = { resourceId: 'large/1' };
     refusing = 'refuse';
     expect((await ask(stage.app, stage.people.bot, place)).body.error.reason).toBe('extension_refused');
     refusing = null;
     const { id, decisionId } = await pending(stage.app, stage.people.bot, place);
-    expect(asked.at(-1)).toMatchObject({ verdict: 'require_approval' });
+    expect(guardedActions.at(-1)).toMatchObject({ verdict: 'require_approval' });
     await approve(stage.app, decisionId, stage.people.ann);
     refusing = 'refuse';
     expect((await resume(stage.app, id)).body.error.reason).toBe('extension_refused');

@@ -5,7 +5,7 @@ import { stageOf } from '../support/application/stage';
 
 type Part = Readonly<Record<string, unknown>>;
 
-const ASKED = { action: { name: 'refund' }, resource: { type: 'order', id: 'o/1' } };
+const ACTION = { action: { name: 'refund' }, resource: { type: 'order', id: 'o/1' } };
 const CONTEXT = { context: { agent: 'shop-bot' } };
 const CUSTOMER = { subject: { type: 'customer', id: '4711' } };
 const OTHER = { subject: { type: 'team', id: 'x' } };
@@ -31,13 +31,13 @@ describe('An AuthZEN question about an agent and its principal', () => {
     return { app, botId, keys };
   });
 
-  function shown({ decision, context }: Answer['body']): unknown[] {
+  function outcomeOf({ decision, context }: Answer['body']): unknown[] {
     return [decision, context.error?.status ?? context.reason];
   }
 
   function post(path: string, body: Part, key?: string): Promise<Answer> {
-    const asked = { ...ASKED, ...CONTEXT, ...body };
-    return send(stage.app, 'POST', `/access/v1/${path}`, { body: asked, ...(key !== undefined && { key }) });
+    const question = { ...ACTION, ...CONTEXT, ...body };
+    return send(stage.app, 'POST', `/access/v1/${path}`, { body: question, ...(key !== undefined && { key }) });
   }
 
   /** The answer, which is the same from either endpoint. */
@@ -46,7 +46,7 @@ describe('An AuthZEN question about an agent and its principal', () => {
     const listed = await post('evaluations', { ...body, evaluations: [{}] }, key);
     expect([single.status, listed.status]).toEqual([200, 200]);
     expect(listed.body.evaluations).toEqual([single.body]);
-    return shown(single.body);
+    return outcomeOf(single.body);
   }
 
   async function refused(body: Part, key: string): Promise<void> {
@@ -126,12 +126,12 @@ describe('An AuthZEN question about an agent and its principal', () => {
       { subject: { type: 'principal', id: 'x' } },
       { context: { agent: 'shop-bot', run: 'r' } },
     ];
-    const found = await post('evaluations', { ...CUSTOMER, evaluations });
+    const answer = await post('evaluations', { ...CUSTOMER, evaluations });
     const unbound = [YES, [false, 'no_policy_allows'], [false, 'agent_unknown'], [false, 'no_policy_allows']];
     const rest = [[false, 400], [false, 400], [false, 'subject_invalid'], YES];
-    expect(found.body.evaluations.map(shown)).toEqual([...unbound, ...rest]);
+    expect(answer.body.evaluations.map(outcomeOf)).toEqual([...unbound, ...rest]);
     const bound = await post('evaluations', { ...CUSTOMER, evaluations }, stage.keys.reading);
     const expected = [...unbound, ...rest].with(1, [false, 'not_this_principal']);
-    expect(bound.body.evaluations.map(shown)).toEqual(expected);
+    expect(bound.body.evaluations.map(outcomeOf)).toEqual(expected);
   });
 });

@@ -15,9 +15,9 @@ describe('Capabilities', () => {
   });
 
   async function canDo(agent: string, action: string): Promise<boolean> {
-    const asked = { action, resourceType: 'document', resourceId: 'a' };
-    const { status } = await send(app, 'POST', `/api/v1/agents/${agent}/execute`, { body: asked });
-    const { body } = await send(app, 'POST', '/api/v1/policies/evaluate', { body: { agent, ...asked } });
+    const request = { action, resourceType: 'document', resourceId: 'a' };
+    const { status } = await send(app, 'POST', `/api/v1/agents/${agent}/execute`, { body: request });
+    const { body } = await send(app, 'POST', '/api/v1/policies/evaluate', { body: { agent, ...request } });
     expect(body.reason).toBe(status === 200 ? null : 'capability_missing');
     return status === 200;
   }
@@ -42,12 +42,12 @@ describe('Capabilities', () => {
       const answer = await send(app, 'POST', '/api/v1/agents', { body });
       expect([answer.status, Object.keys(faults(answer))]).toEqual([400, ['capabilities[0]']]);
     }
-    const named = async (capability: string): Promise<string[]> => {
+    const agentsWith = async (capability: string): Promise<string[]> => {
       const { body } = await send(app, 'GET', `/api/v1/agents?capability=${encodeURIComponent(capability)}`);
       return (body.data as { name: string }[]).map(({ name }) => name);
     };
-    expect(await named('read_*')).toEqual(['reader']);
-    expect(await named('read_file')).toEqual([]);
-    expect(await named('read')).toEqual(['exact']);
+    expect(await agentsWith('read_*')).toEqual(['reader']);
+    expect(await agentsWith('read_file')).toEqual([]);
+    expect(await agentsWith('read')).toEqual(['exact']);
   });
 });

@@ -69,7 +69,7 @@ const request = fc.record({
 });
 
 /** The answer of execute, in the terms of evaluate. */
-interface Done {
+interface ExecuteVerdict {
   readonly effect: string;
   readonly reason: string | null;
   readonly policies: readonly unknown[];
@@ -110,9 +110,9 @@ describe.each(['deny', 'allow'])('With the default effect %s', (POLICY_DEFAULT_E
         ),
       );
       // Each has different parameters, since a repeated request would continue the earlier one.
-      const requests = fc.sample(request, { seed: SEED + round, numRuns: OF_A_ROUND }).map((asked) => {
+      const requests = fc.sample(request, { seed: SEED + round, numRuns: OF_A_ROUND }).map((sample) => {
         number += 1;
-        return { ...asked, parameters: { ...asked.parameters, number } };
+        return { ...sample, parameters: { ...sample.parameters, number } };
       });
       const body = { requests };
       const evaluated = (await send(app, 'POST', '/api/v1/policies/evaluate', { body })).body;
@@ -126,7 +126,7 @@ describe.each(['deny', 'allow'])('With the default effect %s', (POLICY_DEFAULT_E
         const { approval, ...expected } = evaluated.results[index];
         const { parameters } = requests[index] ?? { parameters: { number: 0 } };
         const record = recorded.get(parameters.number);
-        const context = { seed: SEED, made, asked: requests[index] };
+        const context = { seed: SEED, made, request: requests[index] };
         expect({ ...context, answer: doneBy(answer, record.policies) }).toEqual({ ...context, answer: expected });
         expect(
           approval?.approvers.map(({ subjects, approvals }: ApproverGroup) => ({ subjects, approvals })) ?? null,
@@ -158,7 +158,7 @@ interface ApproverGroup {
   readonly approvals: number;
 }
 
-function doneBy({ status, body }: Answer, policies: readonly unknown[]): Done {
+function doneBy({ status, body }: Answer, policies: readonly unknown[]): ExecuteVerdict {
   if (status === 202) return { effect: 'require_approval', reason: 'approval_required', policies };
   return status === 200
     ? { effect: 'allow', reason: null, policies }

@@ -43,17 +43,17 @@ describe('POST /policies/evaluate', () => {
 
   it('answers according to agent, capabilities and policies, and writes nothing', async () => {
     const before = await entries();
-    const asked = async (body: object): Promise<unknown[]> => {
+    const resultOf = async (body: object): Promise<unknown[]> => {
       const { body: answer } = await evaluate({ agent: 'bot', ...READ, ...body });
       return [answer.effect, answer.reason, answer.policies.map(({ name }: { name: string }) => name)];
     };
-    expect(await asked({})).toEqual(['allow', null, ['reads']]);
-    expect(await asked({ agent: bot })).toEqual(['allow', null, ['reads']]);
-    expect(await asked({ agent: 'other' })).toEqual(['deny', 'no_policy_allows', []]);
-    expect(await asked({ action: 'burn' })).toEqual(['deny', 'policy_denied', ['burns']]);
-    expect(await asked({ action: 'fly' })).toEqual(['deny', 'capability_missing', []]);
-    expect((await asked({ action: 'vote' })).slice(0, 2)).toEqual(['deny', 'approval_too_large']);
-    expect((await asked({ action: 'vote' }))[2]).toHaveLength(3);
+    expect(await resultOf({})).toEqual(['allow', null, ['reads']]);
+    expect(await resultOf({ agent: bot })).toEqual(['allow', null, ['reads']]);
+    expect(await resultOf({ agent: 'other' })).toEqual(['deny', 'no_policy_allows', []]);
+    expect(await resultOf({ action: 'burn' })).toEqual(['deny', 'policy_denied', ['burns']]);
+    expect(await resultOf({ action: 'fly' })).toEqual(['deny', 'capability_missing', []]);
+    expect((await resultOf({ action: 'vote' })).slice(0, 2)).toEqual(['deny', 'approval_too_large']);
+    expect((await resultOf({ action: 'vote' }))[2]).toHaveLength(3);
     const { body } = await evaluate({ agent: 'bot', ...READ, action: 'pay' });
     expect(body).toEqual({
       effect: 'require_approval',
@@ -116,7 +116,7 @@ describe('POST /policies/evaluate', () => {
     await policy('weak', { priority: -1 });
     await policy('stopped', { subjects: ['role:red'] });
     await policy('stops', { effect: 'deny' });
-    const named = (list: { policy: { name: string } }[]): string[] => list.map((each) => each.policy.name);
+    const policyNames = (list: { policy: { name: string } }[]): string[] => list.map((each) => each.policy.name);
     const first = await explained({ action: 'paint' });
     expect(first.matched).toMatchObject([
       { policy: { name: 'stops', version: '1.0', effect: 'deny' }, decided: true, lostTo: null },
@@ -145,7 +145,7 @@ describe('POST /policies/evaluate', () => {
       ['if dry', ['conditions']],
     ]);
     const allowed = await explained({ action: 'paint', parameters: { dry: true } });
-    expect([named(allowed.matched).slice(0, 2), allowed.nearest]).toEqual([['if dry', 'stops'], []]);
+    expect([policyNames(allowed.matched).slice(0, 2), allowed.nearest]).toEqual([['if dry', 'stops'], []]);
     expect((await evaluate({ agent: 'bot', ...READ, explain: false })).body).not.toHaveProperty('explanation');
   });
 
@@ -281,7 +281,7 @@ describe('POST /policies/evaluate', () => {
     expect(new Set(body.results.map(({ effect }: { effect: string }) => effect))).toEqual(new Set(['allow']));
   });
 
-  it('finds more agents than one statement reads, small and large, by id and by name, as if each were asked for alone', async () => {
+  it('finds more agents than one statement reads, small and large, by id and by name, as it finds each alone', async () => {
     const many = Array.from({ length: 60 }, (_, at) => `${at}-${'x'.repeat(90)}`);
     const agents = await Promise.all(
       Array.from({ length: 300 }, (_, at) =>
@@ -294,9 +294,9 @@ describe('POST /policies/evaluate', () => {
     );
     const effects = ['allow', 'deny', 'deny', 'deny'];
     const reasons = [null, 'capability_missing', 'no_policy_allows', 'capability_missing'];
-    const asked = [...agents.map(({ id }) => id), ...agents.map(({ name }) => name)];
-    const { body } = await evaluate({ ...READ, requests: asked.map((agent) => ({ agent })) });
-    const expected = asked.map((_, at) => [effects[at % 4], reasons[at % 4]]);
+    const references = [...agents.map(({ id }) => id), ...agents.map(({ name }) => name)];
+    const { body } = await evaluate({ ...READ, requests: references.map((agent) => ({ agent })) });
+    const expected = references.map((_, at) => [effects[at % 4], reasons[at % 4]]);
     expect(body.results.map(({ effect, reason }: { effect: string; reason: string }) => [effect, reason])).toEqual(
       expected,
     );

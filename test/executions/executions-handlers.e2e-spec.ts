@@ -149,7 +149,7 @@ describe('action handlers', () => {
   it('are waited for: a request that waits is answered when they have ended', async () => {
     const { answer, running } = await oneWaiting(app);
     const waiting = send(app, 'GET', `/api/v1/executions/${running.id}?wait=60`);
-    // It was sent before and still waits.
+    // The request was sent before and still waits.
     expect((await read(app, running.id)).outcome).toBe('running');
     release();
     expect((await waiting).body).toMatchObject({ outcome: 'executed', result: 'released' });

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { shutDown } from '../../src/http/shutdown/shutdown';
+import { shutDown } from '../../src/http/server/shutdown';
 import { LedgerService } from '../../src/ledger/ledger.service';
 import { type TestApp } from '../support/application/create-test-app';
 import { auditOf, chainIsValid, createPolicy } from '../support/application/factories';

@@ -49,10 +49,10 @@ describe('Forward auth', () => {
     return { app, bot, ann, key };
   });
 
-  const of = (headers: Headers, path?: string): Promise<WireAnswer> =>
+  const authorize = (headers: Headers, path?: string): Promise<WireAnswer> =>
     ask(stage.app, { 'X-API-Key': stage.key, ...headers }, path);
   const to = (target: string, method = 'GET', path?: string): Promise<WireAnswer> =>
-    of({ 'X-Original-Method': method, 'X-Original-URL': target }, path);
+    authorize({ 'X-Original-Method': method, 'X-Original-URL': target }, path);
   const reasonOf = ({ status, headers }: WireAnswer): unknown[] => [status, headers.get('x-reason') ?? null];
   const executions = async (): Promise<number> =>
     (await send(stage.app, 'GET', '/api/v1/executions?limit=1')).body.total;
@@ -63,10 +63,10 @@ describe('Forward auth', () => {
     const { action, resourceId, parameters } = body;
     return { action, resourceId, parameters };
   }
-  /** Of a request that must be 400, with the field that is at fault. */
+  /** Returns the faulty fields of a request, which must be 400. */
   async function faultOf(headers: Headers): Promise<string[]> {
     const before = await executions();
-    const answer = await of(headers);
+    const answer = await authorize(headers);
     expect([answer.status, answer.headers.get('x-execution-id'), await executions()]).toEqual([400, undefined, before]);
     return Object.keys(faults({ ...answer, headers: new globalThis.Headers() }));
   }
@@ -74,7 +74,7 @@ describe('Forward auth', () => {
   it('is an execution of the method on the URL, in either family of headers', async () => {
     const expected = { action: 'http.get', resourceId: `${HOST}/v1/users`, parameters: {} };
     for (const headers of [NGINX, TRAEFIK]) {
-      const answer = await of(headers);
+      const answer = await authorize(headers);
       expect([answer.text, await executed(answer)]).toEqual(['', expected]);
     }
   });
@@ -100,12 +100,13 @@ describe('Forward auth', () => {
       'X-Forwarded-Uri': rest.slice(start),
     };
     const expected = { action: 'http.delete', resourceId, parameters };
-    for (const answer of [await to(url, 'DELETE'), await of(parts)]) expect(await executed(answer)).toEqual(expected);
+    for (const answer of [await to(url, 'DELETE'), await authorize(parts)])
+      expect(await executed(answer)).toEqual(expected);
   });
 
   it.each(OTHER_PATHS)('refuses the target %j, which could be read as another one', async (target) => {
     const before = await executions();
-    for (const answer of [await to(`${HOST}${target}`), await of({ ...TRAEFIK, 'X-Forwarded-Uri': target })])
+    for (const answer of [await to(`${HOST}${target}`), await authorize({ ...TRAEFIK, 'X-Forwarded-Uri': target })])
       expect(reasonOf(answer)).toEqual([403, 'resource_invalid']);
     expect(await executions()).toBe(before);
   });
@@ -113,7 +114,7 @@ describe('Forward auth', () => {
   it.each(['*', '?a', 'v1/a', '@evil.example/v1/a', ':443:443/v1/a', '.evil.example/v1/a', 'http://evil.example/v1/a'])(
     'does not let the target %j change the host',
     async (target) => {
-      expect(reasonOf(await of({ ...TRAEFIK, 'X-Forwarded-Uri': target }))).toEqual([403, 'resource_invalid']);
+      expect(reasonOf(await authorize({ ...TRAEFIK, 'X-Forwarded-Uri': target }))).toEqual([403, 'resource_invalid']);
       expect(reasonOf(await to(`${HOST}${target}`))).toEqual([
         403,
         expect.stringMatching(/^(?:resource_in|no_policy_)/),
@@ -130,14 +131,14 @@ describe('Forward auth', () => {
     'a..b',
     'a.',
   ])('refuses the host %j', async (host) => {
-    expect(reasonOf(await of({ ...TRAEFIK, 'X-Forwarded-Host': host }))).toEqual([403, 'resource_invalid']);
+    expect(reasonOf(await authorize({ ...TRAEFIK, 'X-Forwarded-Host': host }))).toEqual([403, 'resource_invalid']);
   });
 
   it('has no default port but that of the scheme', async () => {
     for (const host of ['api.example.com:80', 'api.example.com:4430'])
-      expect(reasonOf(await of({ ...TRAEFIK, 'X-Forwarded-Host': host }))).toEqual([403, 'no_policy_allows']);
+      expect(reasonOf(await authorize({ ...TRAEFIK, 'X-Forwarded-Host': host }))).toEqual([403, 'no_policy_allows']);
     for (const host of ['api.example.com:0443', 'api.example.com:'])
-      expect(reasonOf(await of({ ...TRAEFIK, 'X-Forwarded-Host': host }))).toEqual([403, 'resource_invalid']);
+      expect(reasonOf(await authorize({ ...TRAEFIK, 'X-Forwarded-Host': host }))).toEqual([403, 'resource_invalid']);
   });
 
   it('needs one family of headers', async () => {
@@ -208,8 +209,8 @@ describe('Forward auth', () => {
     const racing = await Promise.all(Array.from({ length: 5 }, () => to(`${url}?amount=80`, 'POST')));
     const passed = racing.filter(({ status }) => status === 200);
     expect(passed).toHaveLength(1);
-    const [asked] = (await send(stage.app, 'GET', `/api/v1/executions?decisionId=${String(decisionId)}`)).body.data;
-    expect(passed[0]?.headers.get('x-execution-id')).toBe(asked.id);
+    const [execution] = (await send(stage.app, 'GET', `/api/v1/executions?decisionId=${String(decisionId)}`)).body.data;
+    expect(passed[0]?.headers.get('x-execution-id')).toBe(execution.id);
     const others = new Set(
       racing.filter(({ status }) => status !== 200).map((answer) => answer.headers.get('x-decision-id')),
     );
@@ -244,8 +245,8 @@ describe('Forward auth', () => {
   it('is for callers that are bound to an agent and may execute, and tells gateways why not', async () => {
     const { secret: unbound } = await issueKey(stage.app, { scopes: ['execute'] });
     const { secret: reader, id } = await issueKey(stage.app, { scopes: ['read'], agentId: stage.bot });
-    expect(reasonOf(await of({ ...NGINX, 'X-API-Key': unbound }))).toEqual([403, 'caller_not_bound']);
-    expect(reasonOf(await of({ ...NGINX, 'X-API-Key': reader }))).toEqual([403, 'scope_missing']);
+    expect(reasonOf(await authorize({ ...NGINX, 'X-API-Key': unbound }))).toEqual([403, 'caller_not_bound']);
+    expect(reasonOf(await authorize({ ...NGINX, 'X-API-Key': reader }))).toEqual([403, 'scope_missing']);
     expect(await auditOf(stage.app, id)).toContainEqual(
       expect.objectContaining({
         action: 'access.denied',
@@ -257,9 +258,9 @@ describe('Forward auth', () => {
   it('does not look at Authorization where there is a key, which may be given once', async () => {
     const { key } = stage;
     for (const Authorization of ['Bearer of-the-upstream', `Bearer ${key}`, 'Basic eDp5', ['Bearer a', 'Bearer b']])
-      expect((await of({ ...NGINX, Authorization })).status).toBe(200);
-    expect((await of({ ...NGINX, 'X-API-Key': [key, key] })).status).toBe(401);
-    expect((await of({ ...NGINX, 'X-API-Key': 'wrong', Authorization: `Bearer ${key}` })).status).toBe(401);
+      expect((await authorize({ ...NGINX, Authorization })).status).toBe(200);
+    expect((await authorize({ ...NGINX, 'X-API-Key': [key, key] })).status).toBe(401);
+    expect((await authorize({ ...NGINX, 'X-API-Key': 'wrong', Authorization: `Bearer ${key}` })).status).toBe(401);
     expect((await ask(stage.app, { ...NGINX, Authorization: `Bearer ${key}` })).status).toBe(200);
     expect((await ask(stage.app, { ...NGINX, Authorization: 'Basic eDp5' })).status).toBe(401);
     // Elsewhere two are one too many.

@@ -25,14 +25,14 @@ describe('An observed agent', () => {
   const inDays = (days: number): string => new Date(Date.now() + days * DAY).toISOString();
   const observe = (observeUntil: unknown, agent: string = bot.id, key?: string): Promise<Answer> =>
     send(app, 'PATCH', `/api/v1/agents/${agent}`, { body: { observeUntil }, ...(key !== undefined && { key }) });
-  const asked = (action: string, resourceId: string): object => ({
+  const requestBody = (action: string, resourceId: string): object => ({
     ...{ action, resourceType: 'doc', resourceId },
     parameters: {},
   });
   const execute = (action: string, resourceId: string): Promise<Answer> =>
-    send(app, 'POST', '/api/v1/agents/bot/execute', { body: asked(action, resourceId) });
+    send(app, 'POST', '/api/v1/agents/bot/execute', { body: requestBody(action, resourceId) });
   const evaluate = async (action: string, resourceId: string, more: object = {}): Promise<Parsed> => {
-    const body = { agent: 'bot', ...asked(action, resourceId), ...more };
+    const body = { agent: 'bot', ...requestBody(action, resourceId), ...more };
     return (await send(app, 'POST', '/api/v1/policies/evaluate', { body })).body;
   };
   const authzen = async (name: string, id: string): Promise<Parsed> => {
@@ -51,7 +51,7 @@ describe('An observed agent', () => {
     expect(await evaluate('read', 'open')).toMatchObject({ effect: 'allow', reason: null, observed: true });
     expect(await evaluate('read', 'open', { explain: true })).toMatchObject({ explanation: { bestEffect: 'allow' } });
     expect(await authzen('read', 'open')).toMatchObject({ decision: true, context: { reason: null, observed: true } });
-    const requests = [{ agent: 'bot', ...asked('write', 'open') }];
+    const requests = [{ agent: 'bot', ...requestBody('write', 'open') }];
     const { results } = (await send(app, 'POST', '/api/v1/policies/evaluate', { body: { requests, open: true } })).body;
     expect(results[0].effect).toBe('allow');
   });
@@ -100,7 +100,7 @@ describe('An observed agent', () => {
     const { id } = await createPolicy(app, { name: 'write-once', actions: ['write'], resources: ['once'] });
     const headers = { 'Idempotency-Key': 'once' };
     const repeat = (): Promise<Answer> =>
-      send(app, 'POST', '/api/v1/agents/bot/execute', { body: asked('write', 'once'), headers });
+      send(app, 'POST', '/api/v1/agents/bot/execute', { body: requestBody('write', 'once'), headers });
     const first = (await repeat()).body;
     expect([first.observed, (await repeat()).body.id]).toEqual([undefined, first.id]);
     await send(app, 'POST', `/api/v1/policies/${id}/deactivate`, { body: {} });
@@ -111,7 +111,7 @@ describe('An observed agent', () => {
   it('may no longer, once it ends', async () => {
     const headers = { 'Idempotency-Key': 'observed' };
     const repeat = (): Promise<Answer> =>
-      send(app, 'POST', '/api/v1/agents/bot/execute', { body: asked('read', 'again'), headers });
+      send(app, 'POST', '/api/v1/agents/bot/execute', { body: requestBody('read', 'again'), headers });
     expect((await repeat()).body.observed).toBe(true);
     expect((await observe(null)).body.observeUntil).toBeNull();
     expect((await repeat()).body.error.reason).toBe('no_policy_allows');

@@ -26,8 +26,8 @@ async function claimsOf(app: TestApp, { body }: Answer): Promise<Parsed> {
   const key = keys.find((listed: Parsed) => listed.kid === kid);
   const publicKey = createPublicKey({ key, format: 'jwk' });
   const signed = Buffer.from(`${header}.${claims}`);
-  const by = { key: publicKey, dsaEncoding: 'ieee-p1363' } as const;
-  expect(verify('sha256', signed, by, Buffer.from(signature, 'base64url'))).toBe(true);
+  const keyOptions = { key: publicKey, dsaEncoding: 'ieee-p1363' } as const;
+  expect(verify('sha256', signed, keyOptions, Buffer.from(signature, 'base64url'))).toBe(true);
   return parsed(claims);
 }
 
@@ -81,7 +81,7 @@ describe('A permit', () => {
     expect((await send(stage.app, 'GET', `${EXECUTIONS}/${id}`)).body).not.toHaveProperty('permit');
   });
 
-  it('has percent and colon encoded in its subject, and no actor where the agent acts for nobody', async () => {
+  it('has percent and colon encoded in its subject, and no actor where the agent acts without a principal', async () => {
     const name = 'odd';
     const { id } = await createAgent(stage.app, { name, capabilities: ['a:b%3A'] });
     await createPolicy(stage.app, { name: 'odd', actions: ['a:b%3A'] });
@@ -94,26 +94,26 @@ describe('A permit', () => {
 
   it('is given with a resume, from its time on, and with what a grant authorises', async () => {
     const { app, people } = stage;
-    const asked = await ask(app, people.bot, { ...PERMIT, resourceId: 'orders/resumed' });
-    expect(asked).toMatchObject({ status: 202 });
-    expect(asked.body).not.toHaveProperty('permit');
+    const answer = await ask(app, people.bot, { ...PERMIT, resourceId: 'orders/resumed' });
+    expect(answer).toMatchObject({ status: 202 });
+    expect(answer.body).not.toHaveProperty('permit');
     const body = { approverId: people.ann.id, grant: { for: 'PT1H' } };
-    await send(app, 'POST', `/api/v1/decisions/${asked.body.decisionId}/approve`, { body });
+    await send(app, 'POST', `/api/v1/decisions/${answer.body.decisionId}/approve`, { body });
     const again = await ask(app, people.bot, { ...PERMIT, resourceId: 'orders/resumed' });
     expect(again).toMatchObject({ status: 202, body: { outcome: 'approved' } });
     expect(again.body).not.toHaveProperty('permit');
     await moveTime(60_000);
     const key = { 'Idempotency-Key': 'resumed' };
-    const resumed = await resume(asked.body.id, PERMIT, key);
+    const resumed = await resume(answer.body.id, PERMIT, key);
     const { jti, iat, exp } = await claimsOf(app, resumed);
-    const entry = (await auditOf(app, asked.body.id)).at(-1);
+    const entry = (await auditOf(app, answer.body.id)).at(-1);
     expect(entry).toMatchObject({ action: 'execution.resumed', details: { audience: 'bank' } });
     expect([jti, iat, exp]).toEqual([
-      asked.body.id,
+      answer.body.id,
       Math.floor(Date.parse(entry?.timestamp ?? '') / 1_000),
       Number(iat) + 300,
     ]);
-    const replayed = await resume(asked.body.id, PERMIT, key);
+    const replayed = await resume(answer.body.id, PERMIT, key);
     expect(isReplayed(replayed)).toBe(true);
     expect(await claimsOf(app, replayed)).toEqual(await claimsOf(app, resumed));
     const granted = await ask(app, people.bot, { ...PERMIT, resourceId: 'orders/resumed' });
@@ -134,10 +134,10 @@ describe('A permit', () => {
     const { permit, ...rest } = first.body;
     expect(late.body).toEqual(rest);
     const foreign = await foreignConnection(stage.app);
-    const kept = await foreign.all('SELECT "answer" FROM "idempotency_keys"');
+    const rows = await foreign.all('SELECT "answer" FROM "idempotency_keys"');
     await foreign.close();
-    expect(kept.length).toBeGreaterThan(0);
-    expect(JSON.stringify(kept)).not.toContain('eyJ');
+    expect(rows.length).toBeGreaterThan(0);
+    expect(JSON.stringify(rows)).not.toContain('eyJ');
     expect(typeof permit).toBe('string');
     // The same key for another audience is another request.
     const other = await askFor({ permit: { audience: 'https://vault.example.com' } }, key);
@@ -159,7 +159,7 @@ describe('A permit', () => {
     expect((await send(stage.app, 'GET', `${EXECUTIONS}?limit=1`)).body.total).toBe(before.body.total);
   });
 
-  it('is not given unless it is asked for, and never for what is denied, or observed', async () => {
+  it('is issued only on request, and never for a denied or observed action', async () => {
     const plain = await askFor({});
     expect(plain.body).not.toHaveProperty('permit');
     expect((await auditOf(stage.app, plain.body.id))[0]?.details).not.toHaveProperty('audience');
@@ -245,7 +245,7 @@ describe('The issuer of permits', () => {
       await app.close();
     }
     expect(kids[0]).toBe(kids[1]);
-    const [name = ''] = readdirSync(database.folder).filter((found) => found.endsWith('.permit-key'));
+    const [name = ''] = readdirSync(database.folder).filter((file) => file.endsWith('.permit-key'));
     const secret = Buffer.from(readFileSync(join(database.folder, name), 'utf8').trim(), 'base64');
     expect(secret).toHaveLength(32);
     await database.remove();
@@ -274,7 +274,7 @@ async function allowing(app: TestApp): Promise<Pick<Company, 'bot'>> {
   return { bot: await createAgent(app, { name: 'bot', capabilities: ['send'] }) };
 }
 
-/** Of the private key whose bytes are all this one. */
+/** The public key of the private key whose bytes all have this value. */
 function publicKey(byte: number): { readonly x: string; readonly y: string } {
   const pair = createECDH('prime256v1');
   pair.setPrivateKey(Buffer.alloc(32, byte));

@@ -14,12 +14,12 @@ describe('policySet', () => {
   });
   afterAll(() => app.close());
 
-  async function answered(): Promise<string> {
+  async function currentSet(): Promise<string> {
     return (await send(app, 'POST', '/api/v1/policies/evaluate', { body: { agent: 'bot', ...READ } })).body.policySet;
   }
 
   it('is initially the hash of no policies', async () => {
-    expect(await answered()).toBe(createHash('sha256').update('[]').digest('hex'));
+    expect(await currentSet()).toBe(createHash('sha256').update('[]').digest('hex'));
   });
 
   it('matches GET /policies after each change, and is the same in all entries of a request', async () => {
@@ -31,7 +31,7 @@ describe('policySet', () => {
     sets.push(await policySetOf(app));
     await send(app, 'POST', `/api/v1/policies/${first.id}/deactivate`);
     sets.push(await policySetOf(app));
-    expect(await answered()).toBe(sets.at(-1));
+    expect(await currentSet()).toBe(sets.at(-1));
     expect(new Set(sets).size).toBe(4 - 1);
     const recorded = async (id: string): Promise<unknown[]> =>
       (await auditOf(app, id)).map(({ action, details }) => [action, details?.['policySet']]);

@@ -36,35 +36,35 @@ describe('The trace of a request', () => {
     return send(app, 'POST', '/api/v1/decisions', { body, headers: { traceparent: header } });
   }
 
-  const found = async (list: string, traceId: string): Promise<string[]> =>
+  const idsIn = async (list: string, traceId: string): Promise<string[]> =>
     (await send(app, 'GET', `/api/v1/${list}?traceId=${traceId}`)).body.data.map(({ id }: { id: string }) => id);
 
   it('is kept with the execution and the decision that it makes, which lists find by it', async () => {
     const executed = (await execute(traceparent(TRACE))).body;
-    const asked = (await execute(traceparent(TRACE), { action: 'pay' })).body;
+    const request = (await execute(traceparent(TRACE), { action: 'pay' })).body;
     const proposed = (await propose(traceparent(TRACE))).body;
     const refused = await execute(traceparent(TRACE), { action: 'fly' });
-    expect([executed.traceId, asked.traceId, proposed.traceId]).toEqual([TRACE, TRACE, TRACE]);
+    expect([executed.traceId, request.traceId, proposed.traceId]).toEqual([TRACE, TRACE, TRACE]);
     const elsewhere = (await execute(traceparent(OTHER), { resourceId: 'c' })).body;
 
     const [denied] = (await send(app, 'GET', '/api/v1/executions?action=fly')).body.data;
     expect([refused.status, denied.traceId]).toEqual([403, TRACE]);
-    expect(await found('executions', TRACE)).toEqual([executed.id, asked.id, denied.id]);
-    expect(await found('executions', OTHER)).toEqual([elsewhere.id]);
-    expect(await found('decisions', TRACE)).toEqual([asked.decisionId, proposed.id]);
-    expect(await found('decisions', OTHER)).toEqual([]);
-    const decision = (await send(app, 'GET', `/api/v1/decisions/${asked.decisionId}`)).body;
+    expect(await idsIn('executions', TRACE)).toEqual([executed.id, request.id, denied.id]);
+    expect(await idsIn('executions', OTHER)).toEqual([elsewhere.id]);
+    expect(await idsIn('decisions', TRACE)).toEqual([request.decisionId, proposed.id]);
+    expect(await idsIn('decisions', OTHER)).toEqual([]);
+    const decision = (await send(app, 'GET', `/api/v1/decisions/${request.decisionId}`)).body;
     expect(decision.traceId).toBe(TRACE);
   });
 
   it('stays that of the first request, whichever trace a later one about the same record has', async () => {
-    const asked = (await execute(traceparent(TRACE), { action: 'pay', resourceId: 'later' })).body;
+    const request = (await execute(traceparent(TRACE), { action: 'pay', resourceId: 'later' })).body;
     const again = (await execute(traceparent(OTHER), { action: 'pay', resourceId: 'later' })).body;
-    expect([again.id, again.traceId]).toEqual([asked.id, TRACE]);
+    expect([again.id, again.traceId]).toEqual([request.id, TRACE]);
     const headers = { traceparent: traceparent(OTHER) };
-    const path = `/api/v1/decisions/${asked.decisionId}/approve`;
+    const path = `/api/v1/decisions/${request.decisionId}/approve`;
     const approved = await send(app, 'POST', path, { body: { approverId: 'boss' }, headers });
-    const resumed = await send(app, 'POST', `/api/v1/executions/${asked.id}/resume`, { headers });
+    const resumed = await send(app, 'POST', `/api/v1/executions/${request.id}/resume`, { headers });
     expect([approved.body.traceId, resumed.body.traceId]).toEqual([TRACE, TRACE]);
   });
 

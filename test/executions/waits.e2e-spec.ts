@@ -46,7 +46,7 @@ describe('Requests that wait for a record', () => {
     const ended = Promise.all(waiting).finally(() => over.abort());
     while (!over.signal.aborted) await createEntity(app);
     for (const { status } of await ended) expect(status).toBe(200);
-    // At the beginning and at the end.
+    // Each wait reads at its beginning and at its end.
     expect(reads).toBeGreaterThan(0);
     expect(reads).toBeLessThanOrEqual(2 * WAITING);
   });

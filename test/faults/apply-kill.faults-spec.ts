@@ -10,7 +10,7 @@ import { ROUNDS as ROUNDS_OF_ALL } from './support/rounds';
 
 const ROUNDS = Math.ceil(ROUNDS_OF_ALL / 2);
 const POLICIES = 100;
-const LONGEST_ROUND = 20_000;
+const MAX_ROUND_MS = 20_000;
 const RULES = { effect: 'allow', subjects: ['*'], actions: ['read'] };
 
 describe('kill -9 while a set of policies is applied', () => {
@@ -75,6 +75,6 @@ describe('kill -9 while a set of policies is applied', () => {
         await chainIsValid(program);
       }
     },
-    ROUNDS * LONGEST_ROUND,
+    ROUNDS * MAX_ROUND_MS,
   );
 });

@@ -13,18 +13,18 @@ const WITH_ACTIONS = join(ROOT, 'test', 'support', 'processes', 'program-with-ac
 const ROUNDS = Math.ceil(ROUNDS_OF_ALL / 4);
 const WORKERS = 8;
 /** Milliseconds before a kill, at most. */
-const LONGEST_LOAD = 250;
-const LONGEST_ROUND = 20_000;
+const MAX_LOAD_MS = 250;
+const MAX_ROUND_MS = 20_000;
 
-/** One action that needs an approval, from the view of its client. */
-interface Asked {
+/** Progress of an action that needs an approval, as its client sees it. */
+interface ActionProgress {
   id: string | null;
   decisionId: string | null;
   isApproved: boolean;
   isExecuted: boolean;
 }
 
-function nothingYet(): Asked {
+function nothingYet(): ActionProgress {
   return { id: null, decisionId: null, isApproved: false, isExecuted: false };
 }
 
@@ -55,7 +55,7 @@ describe('kill -9 between request and result', () => {
     });
   }
 
-  /** Null if the process was gone before it answered. */
+  /** Sends a POST; null if the process ended before it answered. */
   const post = async (path: string, body?: object): Promise<Parsed> => {
     const sent: Sent = body === undefined ? {} : { body };
     const answer = await program.send('POST', `/api/v1/${path}`, sent).catch(() => null);
@@ -64,26 +64,26 @@ describe('kill -9 between request and result', () => {
     return answer.status === 503 ? null : answer.body;
   };
 
-  /** Asks, has the request approved and resumes it, as far as it gets before the kill. */
-  async function walk(asked: Asked, random: Random, name: string): Promise<void> {
-    await waitForApproval(asked, random, name);
-    if (!asked.isApproved) return;
-    const resumed = await post(`executions/${asked.id}/resume`);
-    asked.isExecuted = resumed?.outcome === 'executed';
+  /** Requests an action, has it approved and resumes it, as far as possible before the kill. */
+  async function walk(progress: ActionProgress, random: Random, name: string): Promise<void> {
+    await waitForApproval(progress, random, name);
+    if (!progress.isApproved) return;
+    const resumed = await post(`executions/${progress.id}/resume`);
+    progress.isExecuted = resumed?.outcome === 'executed';
   }
 
-  async function waitForApproval(asked: Asked, random: Random, name: string): Promise<void> {
+  async function waitForApproval(progress: ActionProgress, random: Random, name: string): Promise<void> {
     const parameters = { file: effects, before: random.below(20), after: random.below(20) };
     const action = { action: 'write', resourceType: 'file', resourceId: name, parameters };
     const pending = await post('agents/bot/execute', action);
     if (pending === null) return;
     expect(pending.outcome).toBe('pending_approval');
-    Object.assign(asked, { id: pending.id, decisionId: pending.decisionId });
+    Object.assign(progress, { id: pending.id, decisionId: pending.decisionId });
     const approved = await post(`decisions/${pending.decisionId}/approve`, { approverId: 'ann' });
-    asked.isApproved = approved !== null;
+    progress.isApproved = approved !== null;
   }
 
-  /** How often each execution has written its line. */
+  /** Counts the lines that each execution has written. */
   function written(): Map<string, number> {
     const counts = new Map<string, number>();
     const lines = existsSync(effects) ? readFileSync(effects, 'utf8').split('\n') : [];
@@ -103,13 +103,13 @@ describe('kill -9 between request and result', () => {
         let isOver = false;
         const work = async (worker: number): Promise<void> => {
           for (let turn = 0; !isOver; turn += 1) {
-            const asked = nothingYet();
-            all.push(asked);
-            await walk(asked, random, `${round}/${worker}/${turn}`);
+            const progress = nothingYet();
+            all.push(progress);
+            await walk(progress, random, `${round}/${worker}/${turn}`);
           }
         };
         const workers = Array.from({ length: WORKERS }, (_, worker) => work(worker));
-        await sleep(random.below(LONGEST_LOAD));
+        await sleep(random.below(MAX_LOAD_MS));
         isOver = true;
         await program.stop('SIGKILL');
         await Promise.all(workers);
@@ -120,7 +120,7 @@ describe('kill -9 between request and result', () => {
           const { status } = (await program.send('GET', `/api/v1/decisions/${decisionId}`)).body;
           const lines = written().get(id) ?? 0;
           const isGone = ['executed', 'interrupted'].includes(outcome);
-          // What was answered is stored, an approval remains until it is used, and nothing was done without one.
+          // Every answer is stored, an approval remains until it is used, and no action was done without one.
           expect({ isApproved, status }).toEqual({ isApproved, status: isApproved ? 'approved' : expect.any(String) });
           expect(isGone || outcome === (status === 'approved' ? 'approved' : 'pending_approval')).toBe(true);
           if (isExecuted) expect({ outcome, lines }).toEqual({ outcome: 'executed', lines: 1 });
@@ -137,6 +137,6 @@ describe('kill -9 between request and result', () => {
       expect(resumedLater).toBeGreaterThanOrEqual(ROUNDS);
       await chainIsValid(program);
     },
-    ROUNDS * LONGEST_ROUND,
+    ROUNDS * MAX_ROUND_MS,
   );
 });

@@ -42,7 +42,7 @@ function tests(): void {
   async function start(environment: Readonly<Record<string, string>> = {}): Promise<void> {
     const port = await freePort();
     redis = await startRedis(folder, port);
-    const given = {
+    const settings = {
       NODE_ENV: 'production',
       SIGNING_KEY: Buffer.alloc(32, 'balancer').toString('base64'),
       DATABASE_URL: database,
@@ -50,7 +50,7 @@ function tests(): void {
       TRUST_PROXY: '1',
       ...environment,
     };
-    replicas = await Promise.all([1, 2].map(() => startProgram(MAIN, given)));
+    replicas = await Promise.all([1, 2].map(() => startProgram(MAIN, settings)));
     balancer = await startBalancer(
       folder,
       replicas.map(({ url }) => url),
@@ -70,7 +70,7 @@ function tests(): void {
     return (await send(balancer, 'GET', '/api/v1/entities?limit=1')).body.total;
   }
 
-  it('count a client together and by its own address, whatever address it claims', async () => {
+  it('count a client together and by its own address, with any address that it claims', async () => {
     await start({ RATE_LIMIT: '20' });
     const statuses: number[] = [];
     for (let sent = 0; sent < 30; sent += 1) {

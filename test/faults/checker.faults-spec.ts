@@ -42,8 +42,8 @@ describe('The checker', () => {
     const index = history.attempts.findIndex(isIt);
     if (index < 0) throw new Error(`The load has no ${operation} with ${status}.`);
     history.attempts.forEach((attempt, at) => {
-      const kept = at === index ? alter(attempt) : attempt;
-      if (kept !== null) other.attempts.push(kept);
+      const copy = at === index ? alter(attempt) : attempt;
+      if (copy !== null) other.attempts.push(copy);
     });
     return other;
   }
@@ -66,11 +66,11 @@ describe('The checker', () => {
   async function faultsAfter(table: string, change: string): Promise<string[]> {
     await database.run(`CREATE TEMP TABLE kept AS SELECT * FROM ${table}`);
     await database.run(change);
-    const found = await faults();
+    const changeFaults = await faults();
     await database.run(`DELETE FROM ${table}`);
     await database.run(`INSERT INTO ${table} SELECT * FROM kept`);
     await database.run('DROP TABLE kept');
-    return found;
+    return changeFaults;
   }
 
   it('finds no fault in a correct history with operations of every kind', async () => {
@@ -106,7 +106,7 @@ describe('The checker', () => {
     expect(faults(alteredRepetition(alter))).resolves.not.toEqual([]),
   );
 
-  it('finds a write that took effect twice under one key, and one whose lost attempt took effect besides another', async () => {
+  it('finds a write that took effect twice under one key, and one whose lost attempt took effect in addition to another', async () => {
     const isMade = ({ operation, key, answer }: Attempt): boolean =>
       operation === 'createEntity' && key === undefined && answer?.status === 201;
     const twice = history.attempts.filter(isMade).slice(0, 2);
@@ -153,10 +153,10 @@ describe('The checker', () => {
   it('finds entries that could not follow the earlier ones', async () => {
     const snapshot = await takeSnapshot(app.url, database);
     expect(transitionFaults(snapshot)).toEqual([]);
-    const of = (action: string): SnapshotEntry => {
-      const found = snapshot.entries.find(({ audit }) => audit.action === action);
-      if (found === undefined) throw new Error(`The load has left no ${action}.`);
-      return found;
+    const entryOf = (action: string): SnapshotEntry => {
+      const entry = snapshot.entries.find(({ audit }) => audit.action === action);
+      if (entry === undefined) throw new Error(`The load has left no ${action}.`);
+      return entry;
     };
     for (const action of [
       'decision.rejected',
@@ -165,13 +165,13 @@ describe('The checker', () => {
       'entity.created',
       'claim.removed',
     ]) {
-      const entries = [...snapshot.entries, of(action)];
+      const entries = [...snapshot.entries, entryOf(action)];
       expect({ action, count: transitionFaults({ ...snapshot, entries }).length }).not.toEqual({ action, count: 0 });
     }
-    const authorized = of('execution.authorized');
+    const authorized = entryOf('execution.authorized');
     const suspended = {
-      ...of('agent.suspended'),
-      audit: { ...of('agent.suspended').audit, subjectId: authorized.audit.agentId },
+      ...entryOf('agent.suspended'),
+      audit: { ...entryOf('agent.suspended').audit, subjectId: authorized.audit.agentId },
     };
     expect(transitionFaults({ ...snapshot, entries: [suspended, authorized] }).join()).toContain('suspended');
   });

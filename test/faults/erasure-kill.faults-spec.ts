@@ -12,10 +12,10 @@ const WORKERS = 6;
 /** Entries about each entity: more than a piece of an erasure takes, together with those of others. */
 const UPDATES = 30;
 /** Milliseconds before a kill, at most. */
-const LONGEST_LOAD = 1_500;
-const LONGEST_ROUND = 40_000;
+const MAX_LOAD_MS = 1_500;
+const MAX_ROUND_MS = 40_000;
 
-/** An entity from the view of its client: what it holds, and whether its erasure was asked for and answered. */
+/** An entity as its client sees it: its content, and the progress of its erasure. */
 interface Person {
   readonly id: string;
   readonly secret: string;
@@ -40,7 +40,7 @@ describe('kill -9 during erasures under load', () => {
     program = await startProgram(MAIN, { ...database.environment, RATE_LIMIT: '1000000', RETAIN_AT_LEAST: 'PT0S' });
   }
 
-  /** Null if the process was gone before it answered. */
+  /** Sends a request; null if the process ended before it answered. */
   const send = async (method: string, path: string, body: object): Promise<Parsed> => {
     const answer = await program.send(method, `/api/v1/${path}`, { body }).catch(() => null);
     if (answer === null || answer.status === 503) return null;
@@ -82,9 +82,9 @@ describe('kill -9 during erasures under load', () => {
         };
         const workers = Array.from({ length: WORKERS }, (_, worker) => work(worker));
         // However slow the machine is, some are answered in each round.
-        const before = answered(people);
-        while (answered(people) < before + 2) await sleep(5);
-        await sleep(random.below(LONGEST_LOAD));
+        const before = countAnswered(people);
+        while (countAnswered(people) < before + 2) await sleep(5);
+        await sleep(random.below(MAX_LOAD_MS));
         isOver = true;
         await program.stop('SIGKILL');
         await Promise.all(workers);
@@ -94,15 +94,15 @@ describe('kill -9 during erasures under load', () => {
         const rows = await foreign.all<{ subjectId: string }>(
           `SELECT DISTINCT "subjectId" FROM "ledger_entries" WHERE "state" IS NOT NULL AND "subjectType" = 'entity'`,
         );
-        const known = await foreign.all<{ id: string }>('SELECT "id" FROM "entities"');
+        const entities = await foreign.all<{ id: string }>('SELECT "id" FROM "entities"');
         await foreign.close();
         const [inEntries, there] = [
           new Set(rows.map(({ subjectId }) => subjectId)),
-          new Set(known.map(({ id }) => id)),
+          new Set(entities.map(({ id }) => id)),
         ];
         for (const { id, isAsked, isAnswered } of people) {
           const [isInEntries, isThere] = [inEntries.has(id), there.has(id)];
-          // One whose answer was lost is erased as a whole, or not at all.
+          // An entity whose answer was lost is erased as a whole, or not at all.
           const isWhole = isInEntries === isThere;
           const isRight = isAnswered ? !isThere : isAsked || isThere;
           expect({ id, isAsked, isAnswered, isThere, isWhole, isRight }).toMatchObject({
@@ -112,13 +112,13 @@ describe('kill -9 during erasures under load', () => {
         }
         await chainIsValid(program);
       }
-      expect(answered(people)).toBeGreaterThan(ROUNDS);
+      expect(countAnswered(people)).toBeGreaterThan(ROUNDS);
       expect(people.filter(({ isAsked }) => !isAsked).length).toBeGreaterThan(ROUNDS);
     },
-    ROUNDS * LONGEST_ROUND,
+    ROUNDS * MAX_ROUND_MS,
   );
 });
 
-function answered(people: readonly Person[]): number {
+function countAnswered(people: readonly Person[]): number {
   return people.filter(({ isAnswered }) => isAnswered).length;
 }

@@ -18,7 +18,7 @@ import { PolicyTurns } from './support/policy-turns';
 import { ServedDatabase } from './support/served-database';
 import { until, untilHealthy, watch } from './support/watch';
 
-/** Of each replica. */
+/** Clients of each replica. */
 const CLIENTS = 3;
 const SIGNING_KEY = Buffer.alloc(32, 'failover').toString('base64');
 /** Milliseconds. */

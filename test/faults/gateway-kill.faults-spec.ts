@@ -14,10 +14,10 @@ import { randomFor } from './support/random';
 import { ROUNDS } from './support/rounds';
 import { until } from './support/watch';
 
-const LONGEST_ROUND = 60_000;
+const MAX_ROUND_MS = 60_000;
 const WORKERS = 4;
 /** Milliseconds before a kill, at most. */
-const LONGEST_LOAD = 300;
+const MAX_LOAD_MS = 300;
 
 describe('kill -9 of gateways and their service', () => {
   let database: TemporaryDatabase;
@@ -73,7 +73,7 @@ describe('kill -9 of gateways and their service', () => {
           }
         };
         const workers = Array.from({ length: WORKERS }, (_, worker) => work(worker));
-        await sleep(random.below(LONGEST_LOAD));
+        await sleep(random.below(MAX_LOAD_MS));
         const victim = random.below(3);
         if (victim === 2) {
           await service.stop('SIGKILL');
@@ -91,10 +91,10 @@ describe('kill -9 of gateways and their service', () => {
       for (const id of ids) {
         const read = async (): Promise<{ outcome?: string }> =>
           (await service.send('GET', `/api/v1/executions/${id}`)).body;
-        // It exists, so it was authorised; and it was reported.
+        // The execution exists, so it was authorised, and it was reported.
         await until(`${id} is reported`, async () => ['executed', 'failed'].includes(String((await read()).outcome)));
       }
     },
-    ROUNDS * LONGEST_ROUND,
+    ROUNDS * MAX_ROUND_MS,
   );
 });

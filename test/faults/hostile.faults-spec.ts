@@ -20,14 +20,14 @@ const LAST_PRINTED = 4_000;
 /** A client at another address, with the key, that sends one request after another. */
 class OrdinaryClient {
   readonly unexpected: string[] = [];
-  answered = 0;
+  answerCount = 0;
   private readonly agent = new Agent({ keepAlive: true, localAddress: '127.0.0.2', maxSockets: 1 });
 
   constructor(private readonly url: string) {}
 
   async work(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      const name = `ordinary ${this.answered}`;
+      const name = `ordinary ${this.answerCount}`;
       const { id } = JSON.parse(await this.expect(201, 'POST', 'entities', { type: 'ordinary', name })) as {
         id: string;
       };
@@ -39,10 +39,10 @@ class OrdinaryClient {
   }
 
   private async expect(status: number, method: string, path: string, body?: object): Promise<string> {
-    const [answered, content] = await this.send(method, path, body);
-    this.answered += 1;
-    if (answered !== status) this.unexpected.push(`${method} ${path}: ${answered} ${content.slice(0, 200)}`);
-    return answered === status ? content : '{"id":"none"}';
+    const [answerStatus, content] = await this.send(method, path, body);
+    this.answerCount += 1;
+    if (answerStatus !== status) this.unexpected.push(`${method} ${path}: ${answerStatus} ${content.slice(0, 200)}`);
+    return answerStatus === status ? content : '{"id":"none"}';
   }
 
   private send(method: string, path: string, body?: object): Promise<[number, string]> {
@@ -76,7 +76,7 @@ describe.each([AS_STARTED, AS_IMAGE])('Under attack from one address, run as by 
     await database.remove();
   });
 
-  /** How the process ended, if it has; after a failure, with its last output. */
+  /** Describes the end of the process, if it has ended; after a failure, with its last output. */
   function ending(): object {
     const { exitCode, signalCode: signal } = program.process;
     const isInOrder = signal === null && (exitCode ?? 0) === 0;
@@ -102,7 +102,7 @@ describe.each([AS_STARTED, AS_IMAGE])('Under attack from one address, run as by 
       await work;
       expect(ending()).toEqual({ exitCode: null, signal: null });
       expect(ordinary.unexpected).toEqual([]);
-      expect(ordinary.answered).toBeGreaterThan(SECONDS);
+      expect(ordinary.answerCount).toBeGreaterThan(SECONDS);
       const counts = JSON.parse(await carriedOut) as Record<string, number>;
       const kinds = ['resets', 'idle connections', 'slow requests', 'large bodies', 'unread answers'];
       const others = ['exports', 'verifications', 'multiplied questions'];

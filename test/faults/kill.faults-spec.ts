@@ -10,8 +10,8 @@ import { temporaryService } from './support/temporary-service';
 const ROUNDS_OF_A_DATABASE = 20;
 const CLIENTS = 12;
 /** Milliseconds of load before a kill, at most. */
-const LONGEST_LOAD = 700;
-const LONGEST_ROUND = 30_000;
+const MAX_LOAD_MS = 700;
+const MAX_ROUND_MS = 30_000;
 
 describe('kill -9 at random moments', () => {
   let served: ServedDatabase;
@@ -36,7 +36,7 @@ describe('kill -9 at random moments', () => {
       await load.prepare(served.url);
       for (let round = 1; round <= rounds; round += 1) {
         const clients = load.run(served.url, CLIENTS, new AbortController().signal);
-        await sleep(random.below(LONGEST_LOAD));
+        await sleep(random.below(MAX_LOAD_MS));
         await history.keepCheckpoint(served.url);
         await served.stop('SIGKILL');
         await clients;
@@ -47,6 +47,6 @@ describe('kill -9 at random moments', () => {
       expect(history.attempts.filter(({ key, answer }) => key !== undefined && answer === null)).not.toEqual([]);
       expect(history.acknowledged).toBeGreaterThan(rounds);
     },
-    ROUNDS_OF_A_DATABASE * LONGEST_ROUND,
+    ROUNDS_OF_A_DATABASE * MAX_ROUND_MS,
   );
 });

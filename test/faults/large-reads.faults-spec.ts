@@ -36,7 +36,7 @@ describe('Run as by the image, with many records of a megabyte, the service', ()
     const urls: string[] = [];
     for (let index = 0; index < RECORDS; index += 1) urls.push(await create(index));
     const answers = await Promise.all(urls.map(read));
-    // Those that the client is slow to read may be refused: half of the memory for answers is a client's.
+    // Answers that the client reads slowly may be refused: a client may use half of the memory for answers.
     const whole = answers.filter(({ status, bytes }) => status === 200 && bytes > CONTENT.length);
     const refused = answers.filter(({ status }) => status === 503);
     expect(whole.length + refused.length).toBe(RECORDS);

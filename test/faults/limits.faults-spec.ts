@@ -14,7 +14,7 @@ const MAX = 100;
 const CLIENTS = 60;
 const EXECUTE = '/api/v1/agents/bot/execute';
 const BILL = { resourceType: 'bill', resourceId: 'b', parameters: { amount: 1 } };
-/** Of the requests, after how many a replica is killed. */
+/** Numbers of requests after which a replica is killed. */
 const KILLS = [50, 120, 280];
 const WINDOW_END = 250;
 const HOUR = 3_600_000;
@@ -74,8 +74,8 @@ describeWhereReachable(
       replicas[index] = await start();
     }
 
-    /** Sends the request again under its key, to whichever replica, until it is answered. */
-    async function answered(action: string, request: number): Promise<Answer> {
+    /** Repeats the request under its key, at one replica after the other, until one answers. */
+    async function sendUntilAnswered(action: string, request: number): Promise<Answer> {
       const body = { ...BILL, action };
       const headers = { 'Idempotency-Key': `${action}-${request}` };
       for (let attempt = 0; ; attempt += 1) {
@@ -86,7 +86,7 @@ describeWhereReachable(
       }
     }
 
-    /** How many of the requests were allowed, while replicas are killed. */
+    /** Counts the requests that are allowed while replicas are killed. */
     async function race(
       action: string,
       expectRefused: (answer: Answer) => void,
@@ -100,7 +100,7 @@ describeWhereReachable(
         for (let request = next++; request < REQUESTS; request = next++) {
           if (KILLS.includes(request)) kills.push(replaceOne(random));
           await before(request);
-          const answer = await answered(action, request);
+          const answer = await sendUntilAnswered(action, request);
           if (answer.status === 200) allowed.add(answer.body.id);
           else expectRefused(answer);
         }
@@ -154,15 +154,15 @@ describeWhereReachable(
       const action = `refund-${round}`;
       const approval = { approvers: [{ subjects: ['agent:ann'] }], grant: { for: 'PT1H', uses: MAX } };
       await createPolicy(oneOf(0), { name: action, effect: 'require_approval', actions: [action], approval });
-      const { body: asked } = await oneOf(0).send('POST', EXECUTE, { body: { ...BILL, action } });
-      const given = { approverId: 'ann', grant: { for: 'PT1H' } };
-      await oneOf(0).send('POST', `/api/v1/decisions/${asked.decisionId}/approve`, { body: given });
-      await oneOf(0).send('POST', `/api/v1/executions/${asked.id}/resume`);
+      const { body: execution } = await oneOf(0).send('POST', EXECUTE, { body: { ...BILL, action } });
+      const review = { approverId: 'ann', grant: { for: 'PT1H' } };
+      await oneOf(0).send('POST', `/api/v1/decisions/${execution.decisionId}/approve`, { body: review });
+      await oneOf(0).send('POST', `/api/v1/executions/${execution.id}/resume`);
       const served = await race(action, ({ status, body }) =>
         expect([status, body.outcome]).toEqual([202, 'pending_approval']),
       );
       expect(served).toBe(MAX);
-      const { body } = await oneOf(1).send('GET', `/api/v1/grants?decisionId=${asked.decisionId}`);
+      const { body } = await oneOf(1).send('GET', `/api/v1/grants?decisionId=${execution.decisionId}`);
       expect(body.data).toMatchObject([{ uses: MAX, used: MAX, status: 'used_up' }]);
       const path = `/api/v1/executions?grantId=${body.data[0].id}&limit=1`;
       expect((await oneOf(0).send('GET', path)).body.total).toBe(MAX);

@@ -33,7 +33,7 @@ describe('Another process that holds the write lock of the database', () => {
       const clients = [load.run(served.url, CLIENTS, stopped.signal), watch(served.url, history, stopped.signal)];
       await sleep(300);
       await foreign.run('BEGIN IMMEDIATE');
-      // What it wrote and rolls back must not be visible either.
+      // Writes of a transaction that is rolled back must not be visible either.
       if (isWriting) await foreign.run(`UPDATE entities SET name = 'not ours'`);
       const from = performance.now();
       await until('writes are refused', () => (history.statuses(from)[503] ?? 0) > CLIENTS);

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { temporaryDatabase } from '../support/database/temporary-database';
 import { ROOT } from '../support/documents/markdown';
 import { startProgram, type StartedProgram } from '../support/processes/started-program';
-import { MailServer, textOf } from '../mail/mail-server';
+import { MailServer, mailText } from '../mail/mail-server';
 
 const MAIN = join(ROOT, 'dist', 'main.js');
 /** In full with MAILS_IN_FULL=true; a sample otherwise. */
@@ -49,19 +49,19 @@ describe('Mails of a service that is killed while its mail server is down', () =
     await program.stop('SIGKILL');
 
     // Killed once more when the mail is there, and not yet confirmed.
-    const taken = new Promise<void>((resolve) => {
-      server.taken = async () => {
+    const receipt = new Promise<void>((resolve) => {
+      server.beforeConfirmation = async () => {
         resolve();
         await program.stop('SIGKILL');
       };
     });
     program = await start(server.url);
-    await taken;
-    server.taken = () => Promise.resolve();
+    await receipt;
+    server.beforeConfirmation = () => Promise.resolve();
     while (program.process.signalCode === null) await sleep(5);
     program = await start(server.url);
     await server.until(2);
-    const texts = server.received.map((mail) => textOf(mail));
+    const texts = server.received.map((mail) => mailText(mail));
     expect(new Set(server.received.map(({ source }) => /^Message-ID: (.*)$/im.exec(source)?.[1])).size).toBe(1);
     for (const text of texts) {
       expect(text).toMatch(new RegExp(`^${DECISIONS} decisions wait for you\\.`));

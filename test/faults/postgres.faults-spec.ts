@@ -49,7 +49,7 @@ describeWithPostgresCluster('On PostgreSQL', () => {
     stopped = new AbortController();
     clients = Promise.all([load.run(served.url, CLIENTS, stopped.signal), watch(served.url, history, stopped.signal)]);
   });
-  /** It recovers by itself, writes continue, and the ledger agrees with what its clients saw. */
+  /** The service recovers by itself, writes continue, and the ledger agrees with what its clients saw. */
   afterEach(async () => {
     try {
       await untilHealthy(served.url, history, PATIENCE);
@@ -99,7 +99,7 @@ describeWithPostgresCluster('On PostgreSQL', () => {
     'a server that cannot be reached (%s) loses nothing',
     async (fault) => {
       await expectToReport(() => gate[fault]());
-      // What a broken network swallowed does not arrive later.
+      // Packets that a broken network lost do not arrive later.
       gate.cut();
       gate.open();
     },

@@ -18,7 +18,7 @@ const GET = `GET /api/v1/stats HTTP/1.1\r\n${KEY}\r\n`;
 const POST = `POST /api/v1/entities HTTP/1.1\r\n${KEY}Content-Type: application/json\r\n`;
 const CONNECT = 'CONNECT a:1 HTTP/1.1\r\n\r\n';
 
-/** What a client sends, by what happens to its socket afterwards. */
+/** Requests of a client, by the fate of its socket afterwards. */
 const KINDS: Readonly<Record<string, string>> = {
   'a tunnel': CONNECT,
   'a tunnel behind a request': `${GET}${CONNECT}`,
@@ -66,7 +66,7 @@ const MOMENTS: Readonly<Record<string, (client: Socket, sent: string) => Promise
   },
   'at the first byte of the answer': async (client, sent) => {
     client.write(sent);
-    await within(once(client, 'data'));
+    await withTimeout(once(client, 'data'));
   },
   'with the answer unread': async (client, sent) => {
     client.pause().write(sent);
@@ -83,8 +83,8 @@ const MOMENTS: Readonly<Record<string, (client: Socket, sent: string) => Promise
   },
 };
 
-/** Some kinds are not answered for a long time. */
-function within(event: Promise<unknown>): Promise<unknown> {
+/** Waits for the event, 100 ms at most: some kinds of requests are answered late. */
+function withTimeout(event: Promise<unknown>): Promise<unknown> {
   return Promise.race([event, sleep(100)]);
 }
 

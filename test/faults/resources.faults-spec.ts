@@ -60,10 +60,10 @@ describe('The service', () => {
     it.each([
       ['say nothing', ''],
       ['were answered', 'GET /docs HTTP/1.1\r\nHost: x\r\n\r\n'],
-    ])('that %s goes on answering the others', async (_what, said) => {
+    ])('that %s goes on answering the others', async (_what, text) => {
       await served.start();
       await load.prepare(served.url);
-      (await open(IDLE_SOCKETS)).forEach((socket) => socket.writable && socket.resume().write(said));
+      (await open(IDLE_SOCKETS)).forEach((socket) => socket.writable && socket.resume().write(text));
       await expectToServeOthers();
       expect(history.statuses()).not.toHaveProperty('0');
       expect([...history.reads.keys()]).toEqual([200]);

@@ -29,7 +29,7 @@ beforeAll(async () => {
 });
 afterAll(() => original.remove());
 
-/** One line, which names the file. */
+/** Matches one line, which names the file. */
 const clearLine = (path: string, reason: RegExp): unknown =>
   expect.stringMatching(new RegExp(`^The service could not start: .*${path}.*${reason.source}.*\\n$`));
 
@@ -57,7 +57,7 @@ describe('A start', () => {
   });
 
   it('is refused with exit code 75 while another process serves the file, undisturbed', async () => {
-    copyFileSync(original.path, served.path);
+    copyOriginal(served.path);
     await served.start();
     const seen = history.ofCopy();
     const load = new Load('second', seen);
@@ -81,7 +81,7 @@ describe('A start', () => {
     ['its beginning', 0],
     ['its second page', 1],
   ])('is refused with a clear line when %s is overwritten', async (_what, page) => {
-    copyFileSync(original.path, served.path);
+    copyOriginal(served.path);
     overwrite(served.path, page * 4096, Buffer.alloc(4096, 0xa5));
     const end = await served.startOrEnd();
     expect(end).toMatchObject({ exitCode: 1, printed: clearLine(served.path, /damaged/) });
@@ -121,7 +121,7 @@ describe('A start', () => {
    */
   async function expectReported(damage: string, harm: (path: string) => void): Promise<void> {
     served.empty();
-    copyFileSync(original.path, served.path);
+    copyOriginal(served.path);
     harm(served.path);
     const end = await served.startOrEnd();
     if (end !== null) {
@@ -155,7 +155,7 @@ describeWithSmallDisk('A start on a read-only disk', () => {
     ['without one', 'new.db'],
     ['without its folder', 'new/new.db'],
   ])('%s is refused with a clear line', async (_what, name) => {
-    copyFileSync(original.path, join(disk.folder, 'governance.db'));
+    copyOriginal(join(disk.folder, 'governance.db'));
     disk.setReadOnly(true);
     const end = await endOfStart(join(disk.folder, name));
     expect(end).toMatchObject({ exitCode: 1, printed: clearLine(disk.folder, /(written|read-only)/) });
@@ -168,13 +168,18 @@ describeWithSmallDisk('A start on a read-only disk', () => {
 
   it('that only makes the file read-only is refused with a clear line', async () => {
     const path = join(disk.folder, 'governance.db');
-    copyFileSync(original.path, path);
+    copyOriginal(path);
     disk.setFileReadOnly(path, true);
     const end = await endOfStart(path);
     disk.setFileReadOnly(path, false);
     expect(end).toMatchObject({ exitCode: 1, printed: clearLine(path, /cannot be written/) });
   });
 });
+
+/** Copies the database, with the key of its secrets. */
+function copyOriginal(path: string): void {
+  for (const ending of ['', '.secret-key']) copyFileSync(`${original.path}${ending}`, `${path}${ending}`);
+}
 
 /** Starts the program on the file: how it ended; null if it ran, after stopping it. */
 async function endOfStart(path: string): Promise<ProgramEnded | null> {

@@ -14,7 +14,7 @@ const ORDER = { action: 'order', resourceType: 'item', resourceId: 'items/1' };
 describe('A token that was issued for a gateway', () => {
   let app: TestApp;
   let folder: string;
-  /** By their audiences. */
+  /** Tokens, named after their audiences. */
   let forShop: string;
   let forBoth: string;
   let forAll: string;
@@ -123,8 +123,8 @@ describe('A token that was issued for a gateway', () => {
     [SHOP, '[0].gatewayAudiences'],
   ])('is not configured by the gatewayAudiences %j', (gatewayAudiences, at) => {
     const issuer = { issuer: ISSUER, audience: 'governance', jwks: 'keys.json', agents: ['bot'], scopes: ['execute'] };
-    const found = parseTokenIssuers(JSON.stringify([{ ...issuer, gatewayAudiences }]));
-    expect(found).toEqual({ fault: expect.stringMatching(`^${at.replace(/[[\]]/g, '\\$&')} must `) });
+    const result = parseTokenIssuers(JSON.stringify([{ ...issuer, gatewayAudiences }]));
+    expect(result).toEqual({ fault: expect.stringMatching(`^${at.replace(/[[\]]/g, '\\$&')} must `) });
     const same = parseTokenIssuers(JSON.stringify([{ ...issuer, audience: SHOP, gatewayAudiences: [SHOP] }]));
     expect(same).toEqual({ fault: '[0].gatewayAudiences must not have the audience of the service' });
   });

@@ -151,8 +151,8 @@ describe('An action whose outcome is unknown', () => {
     const passed = await resume(other.body.id, { repeats: first.body.id });
     expect(passed.body).toMatchObject({ outcome: 'authorized' });
     expect(await recomputed(other.body.id)).toContain('RECOMPUTED: authorized as recorded');
-    const asked = await ask({ ...body, run: 'three' }, { repeats: first.body.id });
-    expect(asked.body.outcome).toBe('pending_approval');
+    const answer = await ask({ ...body, run: 'three' }, { repeats: first.body.id });
+    expect(answer.body.outcome).toBe('pending_approval');
   });
 
   it('is refused for ten minutes', async () => {

@@ -3,14 +3,22 @@ import { API_KEY } from '../support/application/api-key';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { chainIsValid } from '../support/application/factories';
 import { type Parsed, send } from '../support/application/send';
-import { exchange, expectRefusal, type Expected, invalid, post, summaryOf, wire } from '../support/application/wire';
+import {
+  exchange,
+  expectRefusal,
+  type ExpectedAnswer,
+  invalid,
+  post,
+  summaryOf,
+  wire,
+} from '../support/application/wire';
 
 const PATH = '/api/v1/entities';
 const FINE = '{"type":"a","name":"b"}';
 const LIMIT = 2 ** 20;
 const NO_JSON = invalid('body');
-const NO_TYPE: Expected = { status: 415, code: 'UNSUPPORTED_MEDIA_TYPE' };
-const TOO_LARGE: Expected = { status: 413, code: 'PAYLOAD_TOO_LARGE' };
+const NO_TYPE: ExpectedAnswer = { status: 415, code: 'UNSUPPORTED_MEDIA_TYPE' };
+const TOO_LARGE: ExpectedAnswer = { status: 413, code: 'PAYLOAD_TOO_LARGE' };
 
 const withProperties = (properties: string): string => `{"type":"a","name":"b","properties":${properties}}`;
 const nested = (levels: number): string => `${'{"a":'.repeat(levels - 1)}{}${'}'.repeat(levels - 1)}`;
@@ -37,7 +45,7 @@ describe('A body', () => {
     await app.close();
   });
 
-  it.each<[string, string | Buffer, Expected]>([
+  it.each<[string, string | Buffer, ExpectedAnswer]>([
     ['a byte that is not UTF-8', bytes('{"type":"a","name":"\xff"}'), NO_JSON],
     ['a sequence cut short', bytes('{"type":"a","name":"\xc3"}'), NO_JSON],
     ['an overlong slash', bytes('{"type":"a","name":"\xc0\xaf"}'), NO_JSON],

@@ -4,7 +4,7 @@ import { chainIsValid } from '../support/application/factories';
 import {
   exchange,
   expectRefusal,
-  type Expected,
+  type ExpectedAnswer,
   invalid,
   statistics,
   summaryOf,
@@ -18,7 +18,7 @@ const CHUNKS = `${SIZE}\r\n${BODY}\r\n0\r\n\r\n`;
 const JSON_TYPE = 'Content-Type: application/json';
 const LENGTH = `Content-Length: ${BODY.length}`;
 const CHUNKED = 'Transfer-Encoding: chunked';
-/** What a smuggler hopes that another parser takes for a separate request. */
+/** A text that another parser might take for a separate request. */
 const SMUGGLED = `DELETE ${PATH}/x HTTP/1.1\r\nHost: x\r\nX-API-Key: ${API_KEY}\r\n\r\n`;
 
 const NO_HTTP = invalid('request');
@@ -45,7 +45,7 @@ describe('A request with ambiguous framing is refused and changes nothing', () =
     await app.close();
   });
 
-  it.each<[string, Buffer, Expected]>([
+  it.each<[string, Buffer, ExpectedAnswer]>([
     ['a length, and chunks', upload([LENGTH, CHUNKED], CHUNKS), NO_HTTP],
     ['chunks, and a length', upload([CHUNKED, 'Content-Length: 4'], CHUNKS), NO_HTTP],
     ['a length of 0, and chunks', upload(['Content-Length: 0', CHUNKED], CHUNKS), NO_HTTP],

@@ -32,14 +32,14 @@ describe('A member that the service sets itself', () => {
   }
 
   /** The members an operation's body may have. */
-  function taken({ operation: { requestBody } }: DocumentedOperation): string[] {
+  function bodyMembers({ operation: { requestBody } }: DocumentedOperation): string[] {
     const text = JSON.stringify(requestBody ?? {});
     const [, name = ''] = /"\$ref":"#\/components\/schemas\/(\w+)"/.exec(text) ?? [];
     return Object.keys(schema(name).properties ?? {});
   }
 
   /** Every member of every answer. */
-  function shown(): string[] {
+  function answerMembers(): string[] {
     const responses = Object.keys(document.components?.schemas ?? {}).filter((name) => name.endsWith('Response'));
     return responses.flatMap((name) => Object.keys(schema(name).properties ?? {}));
   }
@@ -49,12 +49,12 @@ describe('A member that the service sets itself', () => {
     const operations = operationsOf(document).filter(
       ({ id, method }) => ['POST', 'PUT', 'PATCH'].includes(method) && !id.startsWith('authzen_'),
     );
-    const members = [...new Set([...shown(), ...INNER])];
+    const members = [...new Set([...answerMembers(), ...INNER])];
     const before = await statistics(app);
     const letIn: string[] = [];
     for (const documented of operations) {
-      const known = taken(documented);
-      const forged = members.filter((name) => !known.includes(name));
+      const ownMembers = bodyMembers(documented);
+      const forged = members.filter((name) => !ownMembers.includes(name));
       for (let first = 0; first < forged.length; first += AT_ONCE) {
         const sent = forged.slice(first, first + AT_ONCE);
         const body = { ...exampleBodies(documented)[0], ...Object.fromEntries(sent.map((name) => [name, 'forged'])) };

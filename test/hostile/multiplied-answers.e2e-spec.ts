@@ -4,7 +4,7 @@ import { faults } from '../support/application/send';
 import { type StartedProgram, startProgram } from '../support/processes/started-program';
 
 /** Little memory, so that what multiplies a request cannot go unnoticed. */
-const LITTLE_MEMORY = { NODE_OPTIONS: '--max-old-space-size=144', RATE_LIMIT: '1000000' };
+const LITTLE_MEMORY = { NODE_OPTIONS: '--max-old-space-size=192', RATE_LIMIT: '1000000' };
 /** With some eighty faults. */
 const FAULTY_POLICY = {
   approval: { approvers: Array(10).fill({}), grant: {} },
@@ -63,9 +63,9 @@ describe('What a small request asks for many times over', () => {
     const name = 'k'.repeat(400_000);
     const body = { name: 'a', version: '1', effect: 'allow', [name]: 1, approval: { [name]: 1, 'a\nb': 1 } };
     const answer = await program.send('POST', '/api/v1/policies', { body });
-    const shown = `${'k'.repeat(100)}…`;
+    const shortName = `${'k'.repeat(100)}…`;
     expect(Object.keys(faults(answer))).toEqual(
-      expect.arrayContaining([shown, `approval.${shown}`, 'approval["a\\nb"]']),
+      expect.arrayContaining([shortName, `approval.${shortName}`, 'approval["a\\nb"]']),
     );
     expect(JSON.stringify(answer.body).length).toBeLessThan(10_000);
   });
@@ -118,15 +118,15 @@ describe('What a small request asks for many times over', () => {
     expect((await program.send('POST', '/api/v1/policies/apply', { body })).status).toBe(200);
     const { data } = (await program.send('GET', '/api/v1/provenance?order=desc&limit=1')).body;
     const question = { subject: {}, ...READ, asOf: data[0].sequence };
-    const asked = Array.from({ length: 40 }, () =>
+    const requests = Array.from({ length: 40 }, () =>
       program.send('POST', '/api/v1/policies/evaluate', { body: question }),
     );
-    const answers = await Promise.all(asked);
-    const [answered, refused] = [200, 503].map((status) => answers.filter((answer) => answer.status === status));
-    expect((answered?.length ?? 0) + (refused?.length ?? 0)).toBe(40);
-    expect(answered).not.toEqual([]);
+    const answers = await Promise.all(requests);
+    const [successes, refused] = [200, 503].map((status) => answers.filter((answer) => answer.status === status));
+    expect((successes?.length ?? 0) + (refused?.length ?? 0)).toBe(40);
+    expect(successes).not.toEqual([]);
     expect(refused).not.toEqual([]);
-    for (const { body: answer } of answered ?? [])
+    for (const { body: answer } of successes ?? [])
       expect(answer.policies).toEqual([expect.objectContaining({ name: 'large' })]);
     for (const { headers } of refused ?? []) expect(headers.get('retry-after')).toBe('5');
   });

@@ -8,7 +8,7 @@ const ALL = { effect: 'allow', subjects: ['*'], actions: ['*'], resources: ['*']
 /** Encoded as many times as the length of a resource allows. */
 const DEEP = '25'.repeat(240);
 
-const asked = (members: object): string =>
+const requestText = (members: object): string =>
   JSON.stringify({ action: 'read', resourceType: 'doc', resourceId: 'secret/a', ...members });
 
 describe('A resource that a policy denies', () => {
@@ -37,7 +37,7 @@ describe('A resource that a policy denies', () => {
       'vault/a%20b',
     ],
   ])('is denied: %s', async (id) => {
-    const answer = await send(app, 'POST', EXECUTE, { body: JSON.parse(asked({ resourceId: id })) });
+    const answer = await send(app, 'POST', EXECUTE, { body: JSON.parse(requestText({ resourceId: id })) });
     expect(answer).toMatchObject({ status: 403, body: { error: { code: 'POLICY_DENIED' } } });
   });
 
@@ -54,7 +54,7 @@ describe('A resource that a policy denies', () => {
     ...['secret/%00', 'secret/a%0d%0a', 'secret/%C2%85', 'secret//a', 'x/../secret/a', './secret/a'],
   ]; // prettier-ignore
   it.each(SPELLINGS)('is 400 in another spelling: %s', async (spelling) => {
-    await expectRefusal(app, post(EXECUTE, asked({ resourceId: spelling })), invalid('resourceId'));
+    await expectRefusal(app, post(EXECUTE, requestText({ resourceId: spelling })), invalid('resourceId'));
     const policy = { ...ALL, name: 'another spelling', version: '1', resources: ['x', spelling, `${spelling}/*`] };
     await expectRefusal(app, post('/api/v1/policies', JSON.stringify(policy)), invalid('resources[1]', 'resources[2]'));
   });
@@ -63,15 +63,15 @@ describe('A resource that a policy denies', () => {
     ...['%73ecret', '%2573ecret', 'secret%2Fa', 'secret%C0%AFa', '%ff', '%2e%2e'],
     ...['secret\\a', 'secret ', '\u200bsecret', '\uff0e\uff0e', 'secret\uff0fa', 'secret%20'],
   ])('is 400 by its type in another spelling: %s', async (resourceType) => {
-    await expectRefusal(app, post(EXECUTE, asked({ resourceType, resourceId: 'a' })), invalid('resourceType'));
+    await expectRefusal(app, post(EXECUTE, requestText({ resourceType, resourceId: 'a' })), invalid('resourceType'));
     const policy = { ...ALL, name: 'another spelling', version: '1', resourceTypes: [resourceType] };
     await expectRefusal(app, post('/api/v1/policies', JSON.stringify(policy)), invalid('resourceTypes[0]'));
   });
 
   it('is refused with a message that says what would be right', async () => {
-    const answer = await send(app, 'POST', EXECUTE, { body: JSON.parse(asked({ resourceId: 'secret%2Fa' })) });
+    const answer = await send(app, 'POST', EXECUTE, { body: JSON.parse(requestText({ resourceId: 'secret%2Fa' })) });
     expect(answer.body.error.message).toContain('resourceId must not percent-encode "/"');
-    const other = await send(app, 'POST', EXECUTE, { body: JSON.parse(asked({ resourceId: '%73ecret/a' })) });
+    const other = await send(app, 'POST', EXECUTE, { body: JSON.parse(requestText({ resourceId: '%73ecret/a' })) });
     expect(other.body.error.message).toContain('resourceId must have A-Z, a-z, 0-9');
   });
 
@@ -91,7 +91,7 @@ describe('A resource that a policy denies', () => {
     `%${DEEP}`,
     '%'.repeat(500),
   ])('is another one, which may be named: %s', async (resourceId) => {
-    const answer = await send(app, 'POST', EXECUTE, { body: JSON.parse(asked({ resourceId })) });
+    const answer = await send(app, 'POST', EXECUTE, { body: JSON.parse(requestText({ resourceId })) });
     expect(answer).toMatchObject({ status: 200, body: { resourceId, outcome: 'authorized' } });
     await createPolicy(app, { ...ALL, subjects: ['nobody'], resources: [resourceId] });
   });

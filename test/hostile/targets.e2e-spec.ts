@@ -1,12 +1,12 @@
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { chainIsValid, createAgent } from '../support/application/factories';
-import { exchange, expectRefusal, type Expected, invalid, summaryOf, wire } from '../support/application/wire';
+import { exchange, expectRefusal, type ExpectedAnswer, invalid, summaryOf, wire } from '../support/application/wire';
 
-const NOT_FOUND: Expected = { status: 404, code: 'NOT_FOUND' };
-const NOT_ALLOWED: Expected = { status: 405, code: 'METHOD_NOT_ALLOWED' };
+const NOT_FOUND: ExpectedAnswer = { status: 404, code: 'NOT_FOUND' };
+const NOT_ALLOWED: ExpectedAnswer = { status: 405, code: 'METHOD_NOT_ALLOWED' };
 const NO_HTTP = invalid('request');
-const TOO_LARGE: Expected = { status: 431, code: 'HEADERS_TOO_LARGE' };
-const KEYLESS: Expected = { status: 401, code: 'UNAUTHORIZED' };
+const TOO_LARGE: ExpectedAnswer = { status: 431, code: 'HEADERS_TOO_LARGE' };
+const KEYLESS: ExpectedAnswer = { status: 401, code: 'UNAUTHORIZED' };
 
 const to = (target: string): Buffer => wire(`GET ${target} HTTP/1.1`);
 const keylessTo = (target: string): Buffer =>
@@ -25,7 +25,7 @@ describe('A target', () => {
     await app.close();
   });
 
-  it.each<[string, Expected]>([
+  it.each<[string, ExpectedAnswer]>([
     ['/api/v1/entities/%', invalid('path')],
     ['/api/v1/entities/%f', invalid('path')],
     ['/api/v1/entities/%gg', invalid('path')],
@@ -128,7 +128,7 @@ describe('A target', () => {
     '*',
     '/api/v1/%',
     '//x/docs',
-  ])('tells nobody without a key more than that: %s', async (target) => {
+  ])('says no more to a client without a key: %s', async (target) => {
     const answer = await expectRefusal(app, keylessTo(target), KEYLESS);
     expect(answer.headers.get('x-ratelimit-remaining')).toMatch(/^\d+$/);
   });
@@ -142,7 +142,7 @@ describe('A method', () => {
   });
   afterAll(() => app.close());
 
-  it.each<[string, string, Expected]>([
+  it.each<[string, string, ExpectedAnswer]>([
     ['TRACE', '/api/v1/stats', NOT_ALLOWED],
     ['TRACE', '/nothing', NOT_FOUND],
     ['OPTIONS', '/api/v1/stats', NOT_ALLOWED],

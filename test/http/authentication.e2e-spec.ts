@@ -75,8 +75,8 @@ describe('Authentication', () => {
     ['X-API-Key', (id: string) => ({ 'X-API-Key': `secret-${id}-end` })],
     ['Authorization', (id: string) => ({ Authorization: `Bearer secret-${id}-end` })],
   ])('keeps no eight characters of what stands in %s as the id of the request', async (_header, headers) => {
-    const idOf = async (asked: string): Promise<string | null> => {
-      const sent = { key: null, headers: { ...headers('0123456789'), 'X-Request-Id': asked } };
+    const idOf = async (requestId: string): Promise<string | null> => {
+      const sent = { key: null, headers: { ...headers('0123456789'), 'X-Request-Id': requestId } };
       return (await send(app, 'GET', '/api/v1/samples', sent)).headers.get('x-request-id');
     };
     expect(await idOf('x.1234567.x')).toBe('x.1234567.x');

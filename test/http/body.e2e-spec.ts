@@ -6,7 +6,7 @@ import { SampleModule } from './sample.module';
 import { type Answer, faults, send, sendRaw } from '../support/application/send';
 
 const LIMIT = 2000;
-const LEAST = { name: 'a', value: 'b' };
+const SMALLEST_BODY = { name: 'a', value: 'b' };
 
 describe('A body', () => {
   let app: TestApp;
@@ -21,8 +21,8 @@ describe('A body', () => {
   }
 
   function ofLength(length: number): string {
-    const rest = JSON.stringify({ ...LEAST, properties: { a: '' } }).length;
-    return JSON.stringify({ ...LEAST, properties: { a: 'x'.repeat(length - rest) } });
+    const rest = JSON.stringify({ ...SMALLEST_BODY, properties: { a: '' } }).length;
+    return JSON.stringify({ ...SMALLEST_BODY, properties: { a: 'x'.repeat(length - rest) } });
   }
 
   it('may have BODY_LIMIT bytes and not one more', async () => {
@@ -49,7 +49,7 @@ describe('A body', () => {
     'application/json;charset="UTF-8"',
     'application/json; profile="x"',
   ])('is taken as %s', async (type) => {
-    expect((await post(JSON.stringify(LEAST), { 'Content-Type': type })).status).toBe(201);
+    expect((await post(JSON.stringify(SMALLEST_BODY), { 'Content-Type': type })).status).toBe(201);
   });
 
   it.each([
@@ -74,7 +74,7 @@ describe('A body', () => {
   });
 
   it('may say that it is not encoded', async () => {
-    expect((await post(JSON.stringify(LEAST), { 'Content-Encoding': 'identity' })).status).toBe(201);
+    expect((await post(JSON.stringify(SMALLEST_BODY), { 'Content-Encoding': 'identity' })).status).toBe(201);
   });
 
   it('is refused by its length before its type', async () => {
@@ -112,10 +112,10 @@ describe('A body', () => {
   });
 
   it('may begin with a byte order mark', async () => {
-    expect((await post(`\uFEFF${JSON.stringify(LEAST)}`)).status).toBe(201);
+    expect((await post(`\uFEFF${JSON.stringify(SMALLEST_BODY)}`)).status).toBe(201);
   });
 
-  it('that is empty counts as absent, whatever its type', async () => {
+  it('that is empty counts as absent, with any type', async () => {
     const headers = { 'Content-Type': 'text/plain' };
     expect((await send(app, 'POST', '/api/v1/samples/1/act', { headers })).status).toBe(200);
     const chunked =

@@ -112,7 +112,7 @@ describe('Cross-origin requests', () => {
       expect(answer.headers.get('access-control-allow-origin')).toBe(ORIGIN);
       expect(answer.headers.get('access-control-allow-methods')).toBe('GET,POST,PUT,PATCH,DELETE');
       expect(answer.headers.get('access-control-allow-headers')).toBe(
-        'Content-Type,X-API-Key,Authorization,If-Match,If-None-Match,Idempotency-Key,X-Request-Id,Last-Event-ID,traceparent',
+        'Content-Type,X-API-Key,Authorization,If-Match,If-None-Match,Idempotency-Key,X-Request-Id,Last-Event-ID,traceparent,Change,Break-Glass',
       );
       expect(answer.headers.get('x-ratelimit-remaining')).toMatch(/^\d+$/);
     }

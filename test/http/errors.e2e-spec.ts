@@ -121,26 +121,26 @@ describe('A request id', () => {
   });
   afterAll(() => app.close());
 
-  async function idFor(asked: string): Promise<string | null> {
-    const answer = await send(app, 'GET', '/api/v1/failures/conflict', { headers: { 'X-Request-Id': asked } });
+  async function idFor(requestId: string): Promise<string | null> {
+    const answer = await send(app, 'GET', '/api/v1/failures/conflict', { headers: { 'X-Request-Id': requestId } });
     expect(answer.body.error.requestId).toBe(answer.headers.get('x-request-id'));
     return answer.headers.get('x-request-id');
   }
 
-  it.each([API_KEY, `a.${API_KEY}`])('is not the key: %s', async (asked) => {
-    expect(await idFor(asked)).toMatch(/^[0-9a-f-]{36}$/);
+  it.each([API_KEY, `a.${API_KEY}`])('is not the key: %s', async (requestId) => {
+    expect(await idFor(requestId)).toMatch(/^[0-9a-f-]{36}$/);
   });
 
-  it.each(['a', 'A-Z_0.9', 'x'.repeat(128)])('is the one the client gave: %s', async (asked) => {
-    expect(await idFor(asked)).toBe(asked);
+  it.each(['a', 'A-Z_0.9', 'x'.repeat(128)])('is the one the client gave: %s', async (requestId) => {
+    expect(await idFor(requestId)).toBe(requestId);
   });
 
   it.each(['', ' ', 'a b', 'x'.repeat(129), 'a,b', 'é', '<script>', 'a/b'])(
     'is generated if the one sent is unusable: %j',
-    async (asked) => {
-      const id = await idFor(asked);
+    async (requestId) => {
+      const id = await idFor(requestId);
       expect(id).toMatch(/^[A-Za-z0-9._-]{1,128}$/);
-      expect(id).not.toBe(asked);
+      expect(id).not.toBe(requestId);
     },
   );
 });

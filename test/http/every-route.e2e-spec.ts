@@ -60,7 +60,7 @@ describe('Every route', () => {
     }
   });
 
-  /** Those that take JSON. */
+  /** The routes that take JSON. */
   function routesWithBody(): Route[] {
     return routes.filter(({ method, path }) => METHODS_WITH_BODY.includes(method) && path !== TAKES_FORM);
   }

@@ -56,7 +56,7 @@ describe('A list', () => {
     }
   });
 
-  it('gives nobody a cursor by which to try API keys quickly', async () => {
+  it('gives no client a cursor by which to try API keys quickly', async () => {
     const { nextCursor } = (await list('')).body as { nextCursor: string };
     const bytes = Buffer.from(nextCursor, 'base64url');
     const hmac = (key: string | Buffer, text: string | Buffer): Buffer =>

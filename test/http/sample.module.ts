@@ -1,7 +1,7 @@
 import { Body, Controller, Delete, Get, HttpCode, Module, Param, Patch, Post, Put, Query } from '@nestjs/common';
 import { Public, RateLimitBucket, Revisioned, ApiErrors } from '../../src/http/request/routes';
 import { Caller } from '../../src/http/input/caller.decorator';
-import { IfMatch, type Precondition } from '../../src/http/conditional/precondition';
+import { IfMatch, type Precondition } from '../../src/http/request/precondition';
 import { ListQuery } from '../../src/http/lists/list.query';
 import { type ListResponse, Lists } from '../../src/http/lists/lists';
 import {

@@ -1,7 +1,7 @@
 import { Controller, Get, Module } from '@nestjs/common';
 import type { Application } from 'express';
 import { AnyScope, Public, RequiresScope } from '../../src/http/request/routes';
-import { type Scope, SCOPES } from '../../src/ledger/caller';
+import { type Scope, SCOPES } from '../../src/ledger/kinds/caller';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { createAgent, issueKey } from '../support/application/factories';
 import { SampleModule } from './sample.module';
@@ -47,7 +47,12 @@ class MostlyClosedController {
 @Module({ controllers: [MostlyPublicController, MostlyClosedController] })
 class MarkedModule {}
 
-/** Which scopes allow which routes. A route that is missing here must not exist. */
+/** Scopes with which only whoever proposed a change may use the route. */
+const OF_PROPOSERS: Readonly<Record<string, readonly string[]>> = {
+  'GET /api/v1/decisions/:id': ['policies', 'agents'],
+  'POST /api/v1/decisions/:id/cancel': ['review', 'policies', 'agents'],
+};
+/** The scopes that allow each route. A route that is missing here must not exist. */
 const TABLE: Readonly<Record<string, readonly Scope[] | 'any' | 'public'>> = {
   'POST /api/v1/integrations/slack': 'public',
   'PUT /api/v1/agents/:id/email': 'any',
@@ -67,12 +72,19 @@ const TABLE: Readonly<Record<string, readonly Scope[] | 'any' | 'public'>> = {
   'PATCH /api/v1/agents/:id': ['agents'],
   'POST /api/v1/agents/:id/suspend': ['agents'],
   'POST /api/v1/agents/:id/resume': ['agents'],
+  'GET /api/v1/agents/:id/access': ['read'],
+  'POST /api/v1/agents/:id/access/review': ['review'],
+  'GET /api/v1/access-reviews': ['read'],
   'POST /api/v1/agents/:id/execute': ['execute'],
   'GET /api/v1/agents/:id/passkeys': 'any',
   'GET /api/v1/agents/:id/passkeys/:passkeyId': 'any',
   'POST /api/v1/agents/:id/passkeys': ['review'],
   'POST /api/v1/agents/:id/passkeys/options': ['review'],
   'POST /api/v1/agents/:id/passkeys/:passkeyId/remove': ['review'],
+  'GET /api/v1/agents/:id/delegations': ['read', 'review'],
+  'GET /api/v1/agents/:id/delegations/:delegationId': ['read', 'review'],
+  'POST /api/v1/agents/:id/delegations': ['review'],
+  'POST /api/v1/agents/:id/delegations/:delegationId/end': ['review', 'admin'],
   'GET /api/v1/grants': 'any',
   'GET /api/v1/grants/:id': 'any',
   'POST /api/v1/grants/:id/revoke': ['review'],
@@ -104,6 +116,8 @@ const TABLE: Readonly<Record<string, readonly Scope[] | 'any' | 'public'>> = {
   'POST /api/v1/decisions': ['propose'],
   'GET /api/v1/decisions/:id': ['read', 'propose', 'review'],
   'GET /api/v1/decisions/:id/approvers': ['read', 'review'],
+  'GET /api/v1/decisions/:id/change': ['review'],
+  'GET /api/v1/decisions/:id/evidence': ['audit'],
   'POST /api/v1/decisions/approve': ['review'],
   'POST /api/v1/decisions/:id/approve': ['review'],
   'POST /api/v1/decisions/:id/reject': ['review'],
@@ -113,6 +127,24 @@ const TABLE: Readonly<Record<string, readonly Scope[] | 'any' | 'public'>> = {
   'GET /api/v1/api-keys/:id': ['admin'],
   'POST /api/v1/api-keys/:id/revoke': ['admin'],
   'GET /api/v1/me': 'any',
+  'GET /api/v1/directory/groups': ['admin'],
+  'GET /scim/v2/Users': ['directory'],
+  'POST /scim/v2/Users': ['directory'],
+  'GET /scim/v2/Groups': ['directory'],
+  'POST /scim/v2/Groups': ['directory'],
+  'GET /scim/v2/Users/:id': ['directory'],
+  'PUT /scim/v2/Users/:id': ['directory'],
+  'PATCH /scim/v2/Users/:id': ['directory'],
+  'DELETE /scim/v2/Users/:id': ['directory'],
+  'GET /scim/v2/Groups/:id': ['directory'],
+  'PUT /scim/v2/Groups/:id': ['directory'],
+  'PATCH /scim/v2/Groups/:id': ['directory'],
+  'DELETE /scim/v2/Groups/:id': ['directory'],
+  'GET /scim/v2/ServiceProviderConfig': ['directory'],
+  'GET /scim/v2/ResourceTypes': ['directory'],
+  'GET /scim/v2/ResourceTypes/:id': ['directory'],
+  'GET /scim/v2/Schemas': ['directory'],
+  'GET /scim/v2/Schemas/:id': ['directory'],
   'GET /api/v1/audit': ['audit'],
   'GET /api/v1/events': ['audit', 'report'],
   'GET /api/v1/webhooks': ['admin'],
@@ -156,10 +188,10 @@ const TABLE: Readonly<Record<string, readonly Scope[] | 'any' | 'public'>> = {
 const OF_AGENTS: ReadonlySet<string> = new Set(['GET /api/v1/grants', 'GET /api/v1/grants/:id']);
 const OF_ALL_AGENTS: readonly Scope[] = ['read', 'review', 'admin'];
 
-/** These scopes are not enough for keys that are bound to no person. */
+/** Routes for which scopes are not enough: they need a key that is bound to a person. */
 const FOR_PEOPLE: ReadonlySet<string> = new Set(['POST /api/v1/stops']);
 
-/** Keys that are bound to none may not, whatever their scopes. */
+/** Routes that need a key that is bound to an agent, with any scopes. */
 const FOR_BOUND: ReadonlySet<string> = new Set(['GET /forward-auth']);
 
 const THIRD_PARTY = /\/(samples|mostly-)/;
@@ -172,7 +204,7 @@ function routesOf(app: TestApp): string[] {
     Object.keys(route?.methods ?? {}).map((method) => `${method.toUpperCase()} ${route?.path ?? ''}`),
   );
   return routes.filter(
-    (route) => / \/(api|access|forward-auth|\.well-known|metrics)/.test(route) && !THIRD_PARTY.test(route),
+    (route) => / \/(api|access|scim|forward-auth|\.well-known|metrics)/.test(route) && !THIRD_PARTY.test(route),
   );
 }
 
@@ -186,7 +218,7 @@ describe('Scopes', () => {
     const agent = await createAgent(app, { name: 'bot' });
     for (const scope of SCOPES) {
       keys.set(scope, (await issueKey(app, { scopes: [scope] })).secret);
-      if (scope === 'admin' || scope === 'report') continue;
+      if (['admin', 'report', 'directory'].includes(scope)) continue;
       keys.set(`${scope}, bound`, (await issueKey(app, { scopes: [scope], agentId: agent.id })).secret);
     }
   });
@@ -199,15 +231,16 @@ describe('Scopes', () => {
   }
 
   it('are listed here for every route', () => {
-    const known = Object.keys(TABLE).filter((route) => !THIRD_PARTY.test(route));
-    expect(routesOf(app).sort()).toEqual(known.sort());
+    const routes = Object.keys(TABLE).filter((route) => !THIRD_PARTY.test(route));
+    expect(routesOf(app).sort()).toEqual(routes.sort());
   });
 
   it.each(Object.entries(TABLE))('%s needs %j', async (route, scopes) => {
     const passed: string[] = [];
     for (const [name, key] of keys) {
       const { status, body } = await ask(route, key);
-      if (status === 403) expect(body.error.reason).toMatch(/^(?:scope_missing|caller_not_bound)$/);
+      if (status === 403)
+        expect(body.error?.reason ?? body.detail).toMatch(/^(?:scope_missing|caller_not_bound)$|lacks the scope/);
       else passed.push(name);
     }
     const expected = [...keys.keys()].filter((name) => {
@@ -215,7 +248,8 @@ describe('Scopes', () => {
       if (OF_AGENTS.has(route) && !name.includes('bound')) return OF_ALL_AGENTS.includes(scope);
       if (FOR_BOUND.has(route) && !name.includes('bound')) return false;
       if (scope === 'report' && scopes === 'any') return route === 'GET /api/v1/me';
-      if (typeof scopes === 'string' || scope === 'admin') return true;
+      if (scope === 'directory' && scopes === 'any') return false;
+      if (typeof scopes === 'string' || (scope === 'admin' && !scopes.includes('directory'))) return true;
       return scopes.includes(scope) && !FOR_PEOPLE.has(route);
     });
     expect(passed).toEqual(expected);
@@ -229,7 +263,7 @@ describe('Scopes', () => {
         @Public()
         @RequiresScope('admin')
         route(): void {
-          // It is never called.
+          // This method is never called.
         }
       }
       return Twice;
@@ -272,7 +306,8 @@ describe('Scopes', () => {
       const [method = '', path = ''] = route.split(' ');
       const operation = paths[path.replace(/:(\w+)/g, '{$1}')]?.[method.toLowerCase()];
       if (operation === undefined) continue;
-      const line = typeof scopes === 'string' ? 'any' : scopes.map((scope) => `\`${scope}\``).join(' or ');
+      const documented = typeof scopes === 'string' ? scopes : [...scopes, ...(OF_PROPOSERS[route] ?? [])];
+      const line = typeof documented === 'string' ? 'any' : documented.map((scope) => `\`${scope}\``).join(' or ');
       const expected =
         scopes === 'public' ? expect.not.stringContaining('Scope:') : expect.stringMatching(`Scope: ${line}\\.$`);
       expect([route, operation.description ?? '']).toEqual([route, expected]);

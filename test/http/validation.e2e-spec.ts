@@ -2,7 +2,7 @@ import { createTestApp, type TestApp } from '../support/application/create-test-
 import { SampleModule } from './sample.module';
 import { type Answer, faults, send } from '../support/application/send';
 
-const LEAST = { name: 'a', value: 'b' };
+const SMALLEST_BODY = { name: 'a', value: 'b' };
 
 describe('A member of a body', () => {
   let app: TestApp;
@@ -32,7 +32,7 @@ describe('A member of a body', () => {
     [{ expiresAt: '2026-11-20T06:18:03Z' }],
     [{ properties: {} }],
   ])('is taken: %j', async (members) => {
-    const answer = await post({ ...LEAST, ...members });
+    const answer = await post({ ...SMALLEST_BODY, ...members });
     expect(answer.status).toBe(201);
     const [[name, value]] = Object.entries(members) as [[string, unknown]];
     if (name !== 'expiresAt') expect(answer.body.body[name]).toEqual(value);
@@ -68,23 +68,23 @@ describe('A member of a body', () => {
     [{ expiresAt: '2026-11-20' }, 'expiresAt', 'must be an RFC 3339 time with a zone, such as 2026-11-20T06:18:03Z'],
     [{ expiresAt: 5 }, 'expiresAt', 'must be an RFC 3339 time with a zone, such as 2026-11-20T06:18:03Z'],
   ])('is refused: %j', async (members, field, message) => {
-    const answer = await post({ ...LEAST, ...members });
+    const answer = await post({ ...SMALLEST_BODY, ...members });
     expect(answer.status).toBe(400);
     expect(faults(answer)).toEqual({ [field]: message });
   });
 
   it('that is optional may be null, which counts as absent', async () => {
     const nulls = { description: null, properties: null, tags: null, level: null, priority: null, expiresAt: null };
-    const answer = await post({ ...LEAST, ...nulls });
+    const answer = await post({ ...SMALLEST_BODY, ...nulls });
     expect(answer.status).toBe(201);
-    expect(answer.body.body).toEqual(LEAST);
+    expect(answer.body.body).toEqual(SMALLEST_BODY);
   });
 
   it.each(['nmae', 'Name', 'constructor', 'prototype', 'toString', 'hasOwnProperty', 'id', ''])(
     'that is unknown is refused whatever its value: %j',
     async (name) => {
       for (const value of [1, null, 'x', {}, []]) {
-        const answer = await post({ ...LEAST, [name]: value });
+        const answer = await post({ ...SMALLEST_BODY, [name]: value });
         expect(answer.status).toBe(400);
         expect(Object.keys(faults(answer))).toEqual([name]);
       }

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import type { SqlConnection } from '../../src/ledger/database/sql-connection';
 import { CounterReader } from '../../src/ledger/reading/counter-reader';
-import type { LedgerTransaction } from '../../src/ledger/ledger-transaction';
+import type { LedgerTransaction } from '../../src/ledger/commands/ledger-transaction';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { chainIsValid } from '../support/application/factories';
 import { foreignConnection } from '../support/database/foreign-connection';
@@ -47,7 +47,7 @@ describe('Commands in batches', () => {
     await app.close();
   });
 
-  it('do and see what they would if run one after another, whatever they do', async () => {
+  it('have the effects and results of running one after another', async () => {
     await fc.assert(
       fc.asyncProperty(turns, async (batches) => {
         let model: Model = await removeAll();
@@ -67,7 +67,7 @@ describe('Commands in batches', () => {
     await chainIsValid(app);
   });
 
-  /** What the command read; null if it failed. */
+  /** Runs a command and returns what it read; null if it failed. */
   function resultOf(steps: readonly Step[]): Promise<unknown[] | null> {
     return notes
       .write(async (transaction) => {
@@ -91,14 +91,14 @@ describe('Commands in batches', () => {
 
   async function expectStored(model: Model): Promise<void> {
     const stored = await foreign.all<Note>('SELECT * FROM notes ORDER BY slug');
-    const shown = [...model].sort().map(([name, members]) => ({ slug: name, ...members }));
-    expect(stored.map(({ slug: name, topic: about, text }) => ({ slug: name, topic: about, text }))).toEqual(shown);
-    const topics = shown.map(({ topic: about }) => about);
+    const modelRows = [...model].sort().map(([name, members]) => ({ slug: name, ...members }));
+    expect(stored.map(({ slug: name, topic: about, text }) => ({ slug: name, topic: about, text }))).toEqual(modelRows);
+    const topics = modelRows.map(({ topic: about }) => about);
     const counters = await app.application
       .get(CounterReader, { strict: false })
       .read(['notes', 'notes:topic:red', 'notes:topic:blue']);
     const countOf = (name: string): number => topics.filter((about) => about === name).length;
-    expect(counters.records).toEqual([shown.length, countOf('red'), countOf('blue')]);
+    expect(counters.records).toEqual([modelRows.length, countOf('red'), countOf('blue')]);
   }
 });
 

@@ -3,11 +3,11 @@ import { conflict } from '../../src/core/errors/domain-error';
 import type { JsonObject } from '../../src/core/json/json-value';
 import { CLAIM } from '../../src/governance/entities/claim.entity';
 import { ENTITY } from '../../src/governance/entities/governed-entity.entity';
-import { SYSTEM_CALLER } from '../../src/ledger/caller';
+import { SYSTEM_CALLER } from '../../src/ledger/kinds/caller';
 import { CounterReader } from '../../src/ledger/reading/counter-reader';
 import type { LedgerWriter } from '../../src/ledger/ledger.service';
-import { byId, byKey, type Lookup } from '../../src/ledger/lookup';
-import { Refusal, type LedgerTransaction } from '../../src/ledger/ledger-transaction';
+import { byId, byKey, type Lookup } from '../../src/ledger/kinds/lookup';
+import { Refusal, type LedgerTransaction } from '../../src/ledger/commands/ledger-transaction';
 import type { SqlConnection } from '../../src/ledger/database/sql-connection';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { addClaim, auditOf, chainIsValid, createEntity } from '../support/application/factories';
@@ -62,7 +62,7 @@ describe('Commands in one batch', () => {
     return (await foreign.all<{ action: string }>(sql, [sequence])).map(({ action }) => action);
   }
 
-  async function found(transaction: LedgerTransaction, slug: string): Promise<Note> {
+  async function requireNote(transaction: LedgerTransaction, slug: string): Promise<Note> {
     const note = await transaction.findBy(NOTE, { slug });
     if (note === undefined) throw new Error(`There is no note ${slug}.`);
     return note;
@@ -73,13 +73,13 @@ describe('Commands in one batch', () => {
     const [added, read] = await Promise.all([
       notes.add(slug, { text: 'first' }),
       notes.write(async (transaction) => {
-        const note = await found(transaction, slug);
+        const note = await requireNote(transaction, slug);
         expect(await transaction.find(NOTE, note.id)).toEqual(note);
         expect(await notes.reader.find(NOTE, note.id)).toBeUndefined();
         return transaction.update(NOTE, { ...note, text: 'second' }, CHANGED);
       }),
       notes.write(async (transaction) => {
-        const note = await found(transaction, slug);
+        const note = await requireNote(transaction, slug);
         expect(note.text).toBe('second');
         transaction.update(NOTE, { ...note, text: 'third', topic: 'other' }, CHANGED);
       }),
@@ -88,47 +88,49 @@ describe('Commands in one batch', () => {
     expect(await notes.reader.findBy(NOTE, { slug })).toEqual({ ...added, text: 'third', topic: 'other' });
   });
 
-  it('whose lookups were announced find what they would find otherwise', async () => {
+  it('whose lookups were announced find the same rows as without', async () => {
     const [slug, missing] = [newSlug(), newSlug()];
-    const known = await notes.add(newSlug());
-    const prefetching = (...lookups: Lookup[]): LedgerWriter => notes.ledger.withLookups(...lookups);
+    const existingNote = await notes.add(newSlug());
+    const withLookups = (...lookups: Lookup[]): LedgerWriter => notes.ledger.withLookups(...lookups);
     const [added, seen, none, changed, seenChanged, afterFlush] = await Promise.all([
       notes.add(slug),
-      prefetching(byKey(NOTE, 'slug', slug)).write(SYSTEM_CALLER, (transaction) => found(transaction, slug)),
-      prefetching(byKey(NOTE, 'slug', missing)).write(SYSTEM_CALLER, (transaction) =>
+      withLookups(byKey(NOTE, 'slug', slug)).write(SYSTEM_CALLER, (transaction) => requireNote(transaction, slug)),
+      withLookups(byKey(NOTE, 'slug', missing)).write(SYSTEM_CALLER, (transaction) =>
         transaction.findBy(NOTE, { slug: missing }),
       ),
-      prefetching(byKey(NOTE, 'slug', known.slug)).write(SYSTEM_CALLER, async (transaction) =>
-        transaction.update(NOTE, { ...(await found(transaction, known.slug)), text: 'changed' }, CHANGED),
+      withLookups(byKey(NOTE, 'slug', existingNote.slug)).write(SYSTEM_CALLER, async (transaction) =>
+        transaction.update(NOTE, { ...(await requireNote(transaction, existingNote.slug)), text: 'changed' }, CHANGED),
       ),
-      prefetching(byId(NOTE, known.id)).write(SYSTEM_CALLER, (transaction) => transaction.find(NOTE, known.id)),
-      prefetching(byId(NOTE, known.id)).write(SYSTEM_CALLER, async (transaction) => {
+      withLookups(byId(NOTE, existingNote.id)).write(SYSTEM_CALLER, (transaction) =>
+        transaction.find(NOTE, existingNote.id),
+      ),
+      withLookups(byId(NOTE, existingNote.id)).write(SYSTEM_CALLER, async (transaction) => {
         await transaction.findAll(NOTE, { topic: 'none' });
-        return transaction.find(NOTE, known.id);
+        return transaction.find(NOTE, existingNote.id);
       }),
     ]);
     expect(seen).toEqual(added);
     expect(none).toBeUndefined();
-    expect(changed).toEqual({ ...known, text: 'changed' });
+    expect(changed).toEqual({ ...existingNote, text: 'changed' });
     expect([seenChanged, afterFlush]).toEqual([changed, changed]);
   });
 
   it('find what earlier ones wrote while that is sent to the database for another of their reads', async () => {
-    const known = await notes.add(newSlug());
-    const [changed, found] = await Promise.all([
+    const existingNote = await notes.add(newSlug());
+    const [changed, reads] = await Promise.all([
       notes.write(async (transaction) => {
-        const note = await transaction.find(NOTE, known.id);
-        return transaction.update(NOTE, { ...known, ...note, text: 'changed' }, CHANGED);
+        const note = await transaction.find(NOTE, existingNote.id);
+        return transaction.update(NOTE, { ...existingNote, ...note, text: 'changed' }, CHANGED);
       }),
       notes.write((transaction) =>
         Promise.all([
           transaction.findAll(NOTE, { topic: 'none' }),
-          transaction.find(NOTE, known.id),
-          transaction.findBy(NOTE, { slug: known.slug }),
+          transaction.find(NOTE, existingNote.id),
+          transaction.findBy(NOTE, { slug: existingNote.slug }),
         ]),
       ),
     ]);
-    expect(found).toEqual([[], changed, changed]);
+    expect(reads).toEqual([[], changed, changed]);
   });
 
   it('are answered once they are on disk, and are then visible to everybody', async () => {
@@ -144,13 +146,13 @@ describe('Commands in one batch', () => {
       notes.add(first),
       notes.write(async (transaction) => {
         addNote(transaction, bad);
-        const neighbour = await found(transaction, first);
+        const neighbour = await requireNote(transaction, first);
         transaction.update(NOTE, { ...neighbour, text: 'spoilt' }, CHANGED);
         throw conflict('This command changes its mind.');
       }),
       notes.write(async (transaction) => {
         expect(await transaction.findBy(NOTE, { slug: bad })).toBeUndefined();
-        expect((await found(transaction, first)).text).toBe('');
+        expect((await requireNote(transaction, first)).text).toBe('');
         return addNote(transaction, last);
       }),
     ]);
@@ -161,12 +163,12 @@ describe('Commands in one batch', () => {
   });
 
   it('that violate a constraint fail alone, however many there are', async () => {
-    const taken = newSlug();
-    await notes.add(taken);
+    const takenSlug = newSlug();
+    await notes.add(takenSlug);
     const before = notes.ledger.head.sequence;
     const isBad = (index: number): boolean => index % 7 === 3;
     const results = await Promise.allSettled(
-      Array.from({ length: 60 }, (_unused, index) => notes.add(isBad(index) ? taken : newSlug())),
+      Array.from({ length: 60 }, (_unused, index) => notes.add(isBad(index) ? takenSlug : newSlug())),
     );
     expect(results.map(({ status }) => status)).toEqual(
       results.map((_result, index) => (isBad(index) ? 'rejected' : 'fulfilled')),
@@ -226,7 +228,7 @@ describe('Commands in one batch', () => {
   it('that are refused keep their entry and change nothing, and the caller gets the error', async () => {
     const { id, slug } = await notes.add(newSlug());
     const refusal = notes.write(async (transaction) => {
-      transaction.record(NOTE, await found(transaction, slug), { action: 'note.denied', outcome: 'denied' });
+      transaction.record(NOTE, await requireNote(transaction, slug), { action: 'note.denied', outcome: 'denied' });
       return new Refusal(conflict('Not now.'));
     });
     await expect(refusal).rejects.toMatchObject({ code: 'CONFLICT', message: 'Not now.' });
@@ -238,7 +240,7 @@ describe('Commands in one batch', () => {
     const before = notes.ledger.head.sequence;
     await Promise.all([
       notes.add(slug),
-      notes.write(async (transaction) => transaction.remove(NOTE, await found(transaction, slug), REMOVED)),
+      notes.write(async (transaction) => transaction.remove(NOTE, await requireNote(transaction, slug), REMOVED)),
       notes.write(async (transaction) => expect(await transaction.findBy(NOTE, { slug })).toBeUndefined()),
     ]);
     expect(await entriesSince(before)).toEqual(['note.added', 'note.removed']);
@@ -249,10 +251,10 @@ describe('Commands in one batch', () => {
     const slug = newSlug();
     const first = await notes.add(slug);
     const [, , third] = await Promise.all([
-      notes.write(async (transaction) => transaction.remove(NOTE, await found(transaction, slug), REMOVED)),
+      notes.write(async (transaction) => transaction.remove(NOTE, await requireNote(transaction, slug), REMOVED)),
       notes.add(slug, { text: 'second' }),
       notes.write(async (transaction) => {
-        const second = await found(transaction, slug);
+        const second = await requireNote(transaction, slug);
         transaction.remove(NOTE, second, REMOVED);
         expect(await transaction.findBy(NOTE, { slug })).toBeUndefined();
         expect(await transaction.find(NOTE, second.id)).toBeUndefined();
@@ -280,7 +282,7 @@ describe('Commands in one batch', () => {
   it("that remove a record's dependent rows leave none visible to later commands", async () => {
     const { id: entityId } = await createEntity(app);
     const claim = await addClaim(app, entityId);
-    const [removed, found, others] = await Promise.all([
+    const [removed, claimLeft, others] = await Promise.all([
       notes.write(async (transaction) => {
         const entity = await transaction.find(ENTITY, entityId);
         const count = await transaction.removeWithOwner(CLAIM, entityId);
@@ -290,7 +292,7 @@ describe('Commands in one batch', () => {
       notes.write(async (transaction) => transaction.find(CLAIM, claim.id)),
       notes.write(async (transaction) => transaction.removeWithOwner(CLAIM, entityId)),
     ]);
-    expect([removed, found, others]).toEqual([1, undefined, 0]);
+    expect([removed, claimLeft, others]).toEqual([1, undefined, 0]);
   });
 
   it("that remove a record's dependent rows and then fail leave them all", async () => {
@@ -317,7 +319,7 @@ describe('Commands in one batch', () => {
       }),
       notes.write(async (transaction) => {
         seen.push('next');
-        const { id } = await found(transaction, slug);
+        const { id } = await requireNote(transaction, slug);
         expect(await notes.reader.find(NOTE, id)).toBeDefined();
       }),
     ]);
@@ -355,7 +357,7 @@ describe('Commands in one batch', () => {
     const { slug } = await notes.add(newSlug());
     for (const again of ['update', 'remove'] as const) {
       const twice = notes.write(async (transaction) => {
-        const note = await found(transaction, slug);
+        const note = await requireNote(transaction, slug);
         transaction.remove(NOTE, note, REMOVED);
         transaction[again](NOTE, note, CHANGED);
       });

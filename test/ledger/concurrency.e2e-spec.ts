@@ -18,11 +18,11 @@ describe('Writes at once', () => {
     await app.close();
   });
 
-  const together = <Value>(count: number, make: (index: number) => Promise<Value>): Promise<Value[]> =>
+  const runTogether = <Value>(count: number, make: (index: number) => Promise<Value>): Promise<Value[]> =>
     Promise.all(Array.from({ length: count }, (_unused, index) => make(index)));
 
   it('are all stored: none of 500 is lost, and the chain is unbroken', async () => {
-    const created = await together(500, (index) => createEntity(app, { name: `entity ${index}` }));
+    const created = await runTogether(500, (index) => createEntity(app, { name: `entity ${index}` }));
     const { data, total } = (await send(app, 'GET', '/api/v1/entities?limit=1000')).body;
     expect(total).toBe(500);
     expect(new Set(data.map(({ id }: { id: string }) => id))).toEqual(new Set(created.map(({ id }) => id)));
@@ -34,7 +34,9 @@ describe('Writes at once', () => {
   });
 
   it('assign a name once: of 50 creations of an agent with one name one is 201, the rest 409', async () => {
-    const answers = await together(50, () => send(app, 'POST', '/api/v1/agents', { body: { name: 'the only one' } }));
+    const answers = await runTogether(50, () =>
+      send(app, 'POST', '/api/v1/agents', { body: { name: 'the only one' } }),
+    );
     const statuses = answers.map(({ status }) => status);
     expect(statuses.filter((status) => status === 201)).toHaveLength(1);
     expect(statuses.filter((status) => status === 409)).toHaveLength(49);
@@ -43,7 +45,7 @@ describe('Writes at once', () => {
   });
 
   it('are immediately visible to the client that got the answer', async () => {
-    await together(100, async (index) => {
+    await runTogether(100, async (index) => {
       const { id } = await createEntity(app, { type: `type ${index}` });
       expect((await send(app, 'GET', `/api/v1/entities/${id}`)).status).toBe(200);
       expect((await send(app, 'GET', `/api/v1/entities?type=type%20${index}`)).body.total).toBe(1);
@@ -54,17 +56,17 @@ describe('Writes at once', () => {
 
   it('to one record are serialised: every revision occurs once', async () => {
     const { id } = await createEntity(app);
-    const answers = await together(60, (index) =>
+    const answers = await runTogether(60, (index) =>
       send(app, 'PUT', `/api/v1/entities/${id}`, { body: { name: `name ${index}` } }),
     );
     const revisions = answers.map(({ body }) => Number(body.revision));
     expect(revisions.sort((a, b) => a - b)).toEqual(answers.map((_answer, index) => index + 2));
   });
 
-  it('of claims and the removal of their entity leave no claim behind', async () => {
+  it('of claims and the removal of their entity leave no claim', async () => {
     const { id } = await createEntity(app);
     await addClaim(app, id);
-    const answers = await together(40, (index) =>
+    const answers = await runTogether(40, (index) =>
       index === 20
         ? send(app, 'DELETE', `/api/v1/entities/${id}`)
         : send(app, 'POST', `/api/v1/entities/${id}/claims`, { body: { predicate: 'p', value: index } }),
@@ -78,7 +80,7 @@ describe('Writes at once', () => {
   });
 
   it('that a rule refuses leave no trace among others that succeed', async () => {
-    const answers = await together(60, (index) => {
+    const answers = await runTogether(60, (index) => {
       if (index % 3 === 0) return createAgent(app, { name: `agent ${index}` }).then(() => 201);
       const path = index % 3 === 1 ? '/api/v1/entities/none' : '/api/v1/entities/none/claims/none';
       return send(app, index % 3 === 1 ? 'PUT' : 'DELETE', path, { body: { name: 'x' } }).then(({ status }) => status);
@@ -89,7 +91,7 @@ describe('Writes at once', () => {
 
   it('are counted in totals that always agree with their page', async () => {
     const written = new AbortController();
-    const writing = together(200, (index) => createEntity(app, { type: index % 2 === 0 ? 'even' : 'odd' })).finally(
+    const writing = runTogether(200, (index) => createEntity(app, { type: index % 2 === 0 ? 'even' : 'odd' })).finally(
       () => written.abort(),
     );
     while (!written.signal.aborted) {
@@ -178,7 +180,22 @@ describe('Migrations', () => {
   it('create the tables that the classes declare, including those of extensions', async () => {
     const dataSource = app.application.get(DataSource);
     expect(dataSource.entityMetadatas.map(({ tableName }) => tableName).sort()).toEqual([
-      ...['agents', 'api_keys', 'claims', 'decisions', 'entities', 'erasures', 'executions', 'grants'],
+      ...[
+        'agents',
+        'api_keys',
+        'change_marks',
+        'change_requests',
+        'claims',
+        'decisions',
+        'delegations',
+        'directory_groups',
+        'directory_members',
+        'directory_users',
+        'entities',
+        'erasures',
+        'executions',
+        'grants',
+      ],
       ...[
         'idempotency_keys',
         'ledger_counters',
@@ -196,6 +213,7 @@ describe('Migrations', () => {
         'policies',
         'process_leases',
         'restorations',
+        'secret_key_proofs',
         'stops',
       ],
       ...['webhook_leases', 'webhook_standings', 'webhooks'],

@@ -16,6 +16,7 @@ const BATCH = 18 * MEBIBYTE;
 
 type All = (this: SqlConnection, sql: string, parameters?: readonly SqlValue[]) => Promise<SqlRow[]>;
 type Run = (this: SqlConnection, sql: string, parameters?: readonly SqlValue[]) => Promise<void>;
+type Commit = (this: SqlConnection) => Promise<void>;
 
 /** Characters that one batch read from the database. */
 interface ReadBatch {
@@ -54,23 +55,31 @@ describe('What a batch reads of large records', () => {
     const all: All = Reflect.get(Connection.prototype, 'all');
     const open = new Map<SqlConnection, ReadBatch>();
     const run: Run = Reflect.get(Connection.prototype, 'run');
+    const commit: Commit = Reflect.get(Connection.prototype, 'commit');
     const reading: All = async function (this: SqlConnection, sql, parameters) {
       const rows = await all.call(this, sql, parameters);
       const batch = open.get(this);
       if (batch !== undefined) batch.read += rows.reduce((sum, row) => sum + lengthOf(row), 0);
       return rows;
     };
-    const running: Run = async function (this: SqlConnection, sql, parameters) {
-      if (sql.startsWith('BEGIN')) open.set(this, { read: 0 });
-      await run.call(this, sql, parameters);
-      const batch = open.get(this);
-      if ((sql !== 'COMMIT' && sql !== 'ROLLBACK') || batch === undefined) return;
-      open.delete(this);
+    const ended = async (connection: SqlConnection): Promise<void> => {
+      const batch = open.get(connection);
+      if (batch === undefined) return;
+      open.delete(connection);
       batches.push(batch);
       const next = afterFirst;
       afterFirst = null;
       await next?.();
     };
+    const running: Run = async function (this: SqlConnection, sql, parameters) {
+      if (sql.startsWith('BEGIN')) open.set(this, { read: 0 });
+      await run.call(this, sql, parameters);
+      if (sql === 'ROLLBACK') await ended(this);
+    };
+    jest.spyOn(Connection.prototype, 'commit').mockImplementation(async function (this: SqlConnection) {
+      await commit.call(this);
+      await ended(this);
+    });
     jest.spyOn(Connection.prototype, 'all').mockImplementation(reading);
     jest.spyOn(Connection.prototype, 'run').mockImplementation(running);
   }
@@ -135,13 +144,13 @@ describe('What a batch reads of large records', () => {
         createAgent(app, { name, kind: name === 'bot' ? 'machine' : 'human', capabilities: ['refund'] }),
       ),
     );
-    const asked = {
+    const request = {
       action: 'refund',
       resourceType: 'payment',
       resourceId: 'large',
       parameters: { text: 'x'.repeat(LARGE) },
     };
-    const ask = (): Promise<Answer> => send(app, 'POST', `/api/v1/agents/${bot?.id}/execute`, { body: asked });
+    const ask = (): Promise<Answer> => send(app, 'POST', `/api/v1/agents/${bot?.id}/execute`, { body: request });
     const made: Answer[] = [];
     for (const [version, { id }] of people.entries()) {
       const approval = { approvers: [{ subjects: [id] }] };

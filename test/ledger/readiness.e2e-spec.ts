@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PostgresConnection } from '../../src/ledger/database/postgres/postgres-connection';
 import { SqliteConnection } from '../../src/ledger/database/sqlite/sqlite-connection';
-import type { SqlConnection, SqlValue } from '../../src/ledger/database/sql-connection';
+import type { SqlConnection } from '../../src/ledger/database/sql-connection';
 import { TimeSlice } from '../../src/core/concurrency/time-slice';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { onPostgres } from '../support/database/database-kind';
@@ -18,7 +18,7 @@ const PATIENCE = 60_000;
 const COLUMNS = ['sequence', 'hash', 'timestamp', 'lastUlid', 'effectSequence', 'frontier', 'schemaVersion'];
 const ZEROS = '0'.repeat(64);
 
-type Run = (this: SqlConnection, sql: string, parameters?: readonly SqlValue[]) => Promise<void>;
+type Commit = (this: SqlConnection) => Promise<void>;
 
 describe('The service is ready if a write would succeed', () => {
   let app: TestApp;
@@ -99,7 +99,7 @@ describe('The service is ready if a write would succeed', () => {
     },
   );
 
-  it('even if a single faulty command fails, which delays nobody', async () => {
+  it('even if a single faulty command fails, which delays no other', async () => {
     await notes.add('taken');
     await expect(notes.add('taken')).rejects.toThrow();
     expect(await probe('ready')).toBe(200);
@@ -119,7 +119,7 @@ describe('The service is ready if a write would succeed', () => {
     expect(await probe('ready')).toBe(200);
   });
 
-  it('even if a command works without end, which is abandoned before those behind it time out', async () => {
+  it('even if a command works without end, which is abandoned before later commands time out', async () => {
     let turns = 0;
     const endless = notes.write(async (transaction) => {
       for (; ; turns += 1) {
@@ -159,14 +159,13 @@ describe('The service is ready if a write would succeed', () => {
 
   it('but not while a COMMIT hangs, which is not interrupted and finally succeeds', async () => {
     const Connection = onPostgres ? PostgresConnection : SqliteConnection;
-    const run: Run = Reflect.get(Connection.prototype, 'run');
+    const commit: Commit = Reflect.get(Connection.prototype, 'commit');
     let release = (): void => undefined;
     const held = new Promise<void>((resolve) => (release = resolve));
-    const slow: Run = async function (this: SqlConnection, sql, parameters) {
-      await run.call(this, sql, parameters);
-      if (sql === 'COMMIT') await held;
-    };
-    jest.spyOn(Connection.prototype, 'run').mockImplementation(slow);
+    jest.spyOn(Connection.prototype, 'commit').mockImplementation(async function (this: SqlConnection) {
+      await commit.call(this);
+      await held;
+    });
     const waiting = post();
     await sleep(500);
     expect(await probe('ready')).toBe(200);

@@ -31,7 +31,7 @@ describe('Connections that read', () => {
     expect(await notes.repository.find()).toMatchObject([{ slug: 'there', text: '' }]);
   });
 
-  it('of the service cannot write either, whatever the statement', async () => {
+  it('of the service cannot write either, by any statement', async () => {
     const database = app.application.get(Database);
     for (const connection of [database.points, database.lists, database.chain]) {
       if (!onPostgres) await connection.all('PRAGMA query_only = OFF');

@@ -23,10 +23,10 @@ const WITH_ACTIONS = join(ROOT, 'test', 'support', 'processes', 'program-with-ac
  */
 const APART = ['policySets_apply', 'erasures_create', 'grants_revoke'];
 const CASES = everyPost().filter(({ operation }) => !APART.includes(operation));
-/** These take no key, since answers with a secret are not stored. */
+/** Routes that take no key, since answers with a secret are not stored. */
 const WITHOUT_KEY = ['api-keys', 'webhooks'];
-/** How many of the concurrent requests are answered before each kill. */
-const ANSWERED = [0, 8];
+/** Numbers of concurrent requests that are answered before each kill. */
+const ANSWER_COUNTS = [0, 8];
 
 const HANG = action('hang', 'interrupted');
 
@@ -44,7 +44,7 @@ describe('The built program, killed while clients repeat unanswered requests', (
   let program: StartedProgram;
   let ids: Ids;
   let attempts = 0;
-  /** What came of an execution that was running at the first kill. */
+  /** Settles with the answer to an execution that was running at the first kill. */
   let unanswered: Promise<unknown>;
   const unrepeated = new Set<string>();
   const exchanges: Exchange[] = [];
@@ -53,11 +53,11 @@ describe('The built program, killed while clients repeat unanswered requests', (
     database = await temporaryDatabase();
     await start();
     ids = await prepareEveryPost(making('ground'));
-    // It is not repeated before its own test.
+    // This request is not repeated before its own test.
     unrepeated.add('interrupted');
     unanswered = post('agents/bot/execute', HANG, 'interrupted').catch(() => 'unanswered');
     while ((await hanging('running')).body.total === 0) await sleep(10);
-    for (const [number, answered] of ANSWERED.entries()) await round(number, answered);
+    for (const [number, answerCount] of ANSWER_COUNTS.entries()) await round(number, answerCount);
   });
   afterAll(async () => {
     await program.stop('SIGKILL');
@@ -113,16 +113,16 @@ describe('The built program, killed while clients repeat unanswered requests', (
   }
 
   /** Sends one of each kind at once, and kills the program once some are answered. */
-  async function round(number: number, answered: number): Promise<void> {
+  async function round(number: number, answerCount: number): Promise<void> {
     const requests = await Promise.all(
       CASES.map(async ({ operation, request }, index) => {
         const word = `word-${number}-${index}`;
         return { operation, word, request: await request(making(word), word, ids) };
       }),
     );
-    const known = exchanges.length;
+    const earlierCount = exchanges.length;
     const sent = requests.map(({ operation, word, request: [path, body] }) => insist(operation, path, body, word));
-    while (exchanges.length < known + answered) await sleep(1);
+    while (exchanges.length < earlierCount + answerCount) await sleep(1);
     await program.stop('SIGKILL');
     await start();
     await Promise.all(sent);
@@ -153,7 +153,7 @@ describe('The built program, killed while clients repeat unanswered requests', (
     const effects = await effectsByWord(program);
     for (const { operation } of CASES) {
       const those = exchanges.filter((exchange) => exchange.operation === operation);
-      expect([operation, those.length]).toEqual([operation, ANSWERED.length]);
+      expect([operation, those.length]).toEqual([operation, ANSWER_COUNTS.length]);
       const statuses = operation.endsWith('refused') ? [403] : [200, 201];
       const others = those.filter(
         ({ answer }) => !statuses.includes(answer.status) && !isInterrupted(operation, answer),
@@ -175,7 +175,7 @@ describe('The built program, killed while clients repeat unanswered requests', (
   });
 });
 
-/** Whether a kill came while a test event was on its way to its endpoint: nobody knows whether it arrived. */
+/** True if a kill came while a test event was on its way, so that its arrival is unknown. */
 function isInterrupted(operation: string, { status, text }: Answer): boolean {
   return operation === 'webhooks_test' && status === 409 && text.includes('was interrupted');
 }

@@ -186,8 +186,8 @@ describeOnSqlite('While the database cannot accept a write', () => {
         const options = { body: ENTITY, headers };
         expect(await send(app, 'POST', '/api/v1/entities', options)).toMatchObject(UNAVAILABLE);
         await expectHealed();
-        const { status, body, headers: answered } = await send(app, 'POST', '/api/v1/entities', options);
-        expect([status, answered.get('idempotent-replayed')]).toEqual([201, null]);
+        const { status, body, headers: responseHeaders } = await send(app, 'POST', '/api/v1/entities', options);
+        expect([status, responseHeaders.get('idempotent-replayed')]).toEqual([201, null]);
         expect((await send(app, 'GET', `/api/v1/entities/${body.id}`)).body).toEqual(body);
         await chainIsValid(app);
       },
@@ -211,7 +211,7 @@ describeOnSqlite('While the database cannot accept a write', () => {
       expect(exit).toHaveBeenCalledWith(74);
     });
 
-    it('a storage error at COMMIT ends the process, and nobody is answered', async () => {
+    it('a storage error at COMMIT ends the process, and no request is answered', async () => {
       const exit = jest.spyOn(process, 'exit').mockImplementation(() => {
         throw new Error('exit');
       });

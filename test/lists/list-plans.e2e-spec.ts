@@ -41,8 +41,10 @@ describeOnSqlite('The plan of', () => {
     const statements = await listStatements(app, async () => {
       expect((await read(path)).body).toMatchObject({ total: expect.any(Number) });
     });
-    expect(statements).toHaveLength(1);
-    const [[sql, parameters] = ['', []]] = statements;
+    // The service looks for executions that no gateway reports, whenever it does.
+    const requested = statements.filter(([statement]) => !statement.includes('"via" IS NOT NULL'));
+    expect(requested).toHaveLength(1);
+    const [[sql, parameters] = ['', []]] = requested;
     // On the connection of the lists it would fix the snapshot that later statements see.
     return planner.all<Step>(`EXPLAIN QUERY PLAN ${sql}`, parameters);
   }
@@ -51,7 +53,10 @@ describeOnSqlite('The plan of', () => {
     for (const order of ['asc', 'desc']) {
       const steps = await planOf(`${path}?order=${order}&limit=2&${query}`);
       const isFiltered = names !== 'no filter' || path.includes('claims');
-      expect(steps.filter((step) => isUnbounded(step, steps, isFiltered)).map(({ detail }) => detail)).toEqual([]);
+      const unbounded = steps.filter((step) => isUnbounded(step, steps, isFiltered)).map(({ detail }) => detail);
+      // What the agents of a team did is found by agent, and the first of it are picked out.
+      const isByTeam = names.split(' and ').includes('team') && ['executions', 'decisions'].includes(path);
+      expect(unbounded.filter((detail) => !(isByTeam && detail === 'USE TEMP B-TREE FOR ORDER BY'))).toEqual([]);
       const selective = SELECTIVE.find((name) => names.split(' and ').includes(name));
       if (selective === undefined) continue;
       for (const { detail } of steps.filter(({ detail }) => detail.startsWith('SEARCH ledger_entries'))) {
@@ -94,6 +99,6 @@ function isUnbounded({ parent, detail }: Step, steps: readonly Step[], isFiltere
   if (detail.startsWith('USE TEMP B-TREE')) {
     return !steps.some((other) => other.parent === parent && other.detail.startsWith('SCAN page'));
   }
-  if (!detail.startsWith('SCAN') || /^SCAN (counted|page|chunk|CONSTANT ROW)/.test(detail)) return false;
+  if (!detail.startsWith('SCAN') || /^SCAN (counted|page|written|chunk|CONSTANT ROW)/.test(detail)) return false;
   return isFiltered || !detail.includes('USING');
 }

@@ -2,18 +2,18 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SMTPServer } from 'smtp-server';
 
-/** A mail as its reader gets it. */
-export interface Received {
+/** A mail as it arrives. */
+export interface ReceivedMail {
   readonly to: readonly string[];
   readonly source: string;
 }
 
 /** A mail server that keeps what it takes, unless it refuses. */
 export class MailServer {
-  readonly received: Received[] = [];
+  readonly received: ReceivedMail[] = [];
   refuses: (address: string) => boolean = () => false;
-  /** Before it confirms a mail that it has taken. */
-  taken: () => Promise<unknown> = () => Promise.resolve();
+  /** Runs before the server confirms a mail that it has accepted. */
+  beforeConfirmation: () => Promise<unknown> = () => Promise.resolve();
 
   private constructor(private readonly server: SMTPServer) {}
 
@@ -33,7 +33,7 @@ export class MailServer {
         stream.on('end', () => {
           const to = session.envelope.rcptTo.map(({ address }) => address);
           mails[0]?.received.push({ to, source: Buffer.concat(chunks).toString() });
-          void mails[0]?.taken().then(() => done());
+          void mails[0]?.beforeConfirmation().then(() => done());
         });
       },
     });
@@ -58,7 +58,7 @@ export class MailServer {
 }
 
 /** The text of a mail, decoded as a mail program does. */
-export function textOf({ source }: Received): string {
+export function mailText({ source }: ReceivedMail): string {
   const [head = '', ...body] = source.split('\r\n\r\n');
   const text = body.join('\n\n').replaceAll('\r\n', '\n');
   if (/content-transfer-encoding: base64/i.test(head)) return Buffer.from(text, 'base64').toString();

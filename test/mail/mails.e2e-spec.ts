@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { MailDispatcher } from '../../src/evidence/mail/mail-dispatcher';
-import { DeliveryProgressStore } from '../../src/evidence/webhooks/delivery/delivery-position-store';
 import { WebhookBodies } from '../../src/evidence/webhooks/messages/webhook-bodies';
 import { AgentEmails } from '../../src/governance/agents/agent-emails';
 import { DatabaseFault } from '../../src/ledger/database/database-fault';
@@ -11,7 +10,7 @@ import { createTestApp, type TestApp } from '../support/application/create-test-
 import { auditOf, chainIsValid, createAgent, issueKey, propose } from '../support/application/factories';
 import { type Answer, faults, send } from '../support/application/send';
 import { temporaryDatabase } from '../support/database/temporary-database';
-import { MailServer, textOf } from './mail-server';
+import { MailServer, mailText } from './mail-server';
 
 const SETTINGS = {
   MAIL_FROM: 'governance@example.com',
@@ -55,8 +54,8 @@ describe('Mails', () => {
     expect(mail?.to).toEqual(['ann@example.com']);
     expect(mail?.source).toMatch(/^From: governance@example.com$/m);
     expect(mail?.source).toMatch(/^Subject: A decision waits for you$/m);
-    const text = textOf(mail ?? { to: [], source: '' });
-    for (const said of [
+    const text = mailText(mail ?? { to: [], source: '' });
+    for (const line of [
       'Agent: bot',
       'Action: refund',
       'On: payment/mail/1',
@@ -64,16 +63,38 @@ describe('Mails', () => {
       '"amount": 80',
       'https: //evil.example WWW. evil.example \\u202etxet',
     ])
-      expect(text).toContain(said);
+      expect(text).toContain(line);
     expect(text).toMatch(/Until: \w+day, \d+ \w+ \d{4}, \d\d:\d\d in Berlin \((?:.* )?\d\d:\d\d UTC\)/);
     expect(text).toContain(`https://governance.example.com/console/decisions/${decisionId}`);
-    // At most one a minute: what follows waits.
+    // At most one mail is sent in a minute; later ones wait.
     await pending(app, people.bot, { resourceId: 'mail/2' });
     await put('ben', 'ben@example.com');
     await pending(app, people.bot, { resourceId: 'mail/3' });
     await server.until(2);
     expect(server.received.map(({ to }) => to)).toEqual([['ann@example.com'], ['ben@example.com']]);
-    expect(textOf(server.received[1] ?? { to: [], source: '' })).toContain('mail/3');
+    expect(mailText(server.received[1] ?? { to: [], source: '' })).toContain('mail/3');
+  });
+
+  it('go to whom a decision escalates, and to whoever reviews in the place of another', async () => {
+    const own = await MailServer.start();
+    const other = await createTestApp({ environment: { ...SETTINGS, SMTP_URL: own.url } });
+    const { bot, ann, eve } = await company(other);
+    const { secret: key } = await issueKey(other, { agentId: ann.id, scopes: ['review'] });
+    for (const { name } of [ann, eve]) await put(name, `${name}@example.com`, undefined, other);
+    const escalate = { after: 'PT2S', subjects: ['role:security'] };
+    await propose(other, bot.id, { title: 'Late', approvers: [{ subjects: ['role:finance'], escalate }] });
+    await own.until(2);
+    expect(own.received.map(({ to }) => to)).toEqual([['ann@example.com'], ['eve@example.com']]);
+    const pat = await createAgent(other, { name: 'pat', kind: 'human' });
+    await put('pat', 'pat@example.com', undefined, other);
+    const until = new Date(Date.now() + 86_400_000).toISOString();
+    await send(other, 'POST', `/api/v1/agents/${ann.id}/delegations`, { key, body: { to: pat.id, until } });
+    await propose(other, bot.id, { title: 'In her place', approvers: [{ subjects: ['role:finance'] }] });
+    await own.until(3);
+    expect(own.received[2]?.to).toEqual(['pat@example.com']);
+    expect(mailText(own.received[2] ?? { to: [], source: '' })).toContain('In her place');
+    await other.close();
+    await own.close();
   });
 
   it('go to addresses that only the person and admins see', async () => {
@@ -115,7 +136,7 @@ describe('Mails', () => {
     const database = await temporaryDatabase();
     const late = await MailServer.start();
     const environment = { ...SETTINGS, ...database.environment, SMTP_URL: 'smtp://127.0.0.1:1' };
-    // Nobody is there to take mails.
+    // No server accepts mails.
     const first = await createTestApp({ environment });
     await createAgent(first, { name: 'bot' });
     await createAgent(first, { name: 'ann', kind: 'human' });
@@ -127,14 +148,14 @@ describe('Mails', () => {
     await first.close();
     const second = await createTestApp({ environment: { ...environment, SMTP_URL: late.url } });
     await late.until(1);
-    const text = textOf(late.received[0] ?? { to: [], source: '' });
+    const text = mailText(late.received[0] ?? { to: [], source: '' });
     expect(text).toMatch(/^22 decisions wait for you\./);
     expect(text).not.toContain('change 0!');
     expect([1, 20].filter((index) => !text.includes(`change ${index}!`))).toEqual([]);
     expect(text).not.toContain('change 21!');
     expect(text).toContain('And 2 more: https://governance.example.com/console');
     await second.close();
-    // What was told once is not told again.
+    // A decision that was mailed once is not mailed again.
     const third = await createTestApp({ environment: { ...environment, SMTP_URL: late.url } });
     await createAgent(third, { name: 'ben', kind: 'human' });
     await put('ben', 'ben@example.com', undefined, third);
@@ -151,7 +172,7 @@ describe('Mails', () => {
     const late = await MailServer.start();
     const environment = { ...SETTINGS, ...database.environment, SMTP_URL: late.url };
     let confirm = (): void => undefined;
-    late.taken = () => new Promise<void>((resolve) => (confirm = resolve));
+    late.beforeConfirmation = () => new Promise<void>((resolve) => (confirm = resolve));
     const first = await createTestApp({ environment });
     await createAgent(first, { name: 'bot' });
     await createAgent(first, { name: 'ann', kind: 'human' });
@@ -166,7 +187,7 @@ describe('Mails', () => {
       return destroyed;
     });
     await first.close();
-    late.taken = () => Promise.resolve();
+    late.beforeConfirmation = () => Promise.resolve();
     const second = await createTestApp({ environment });
     await createAgent(second, { name: 'ben', kind: 'human' });
     await put('ben', 'ben@example.com', undefined, second);
@@ -185,9 +206,9 @@ describe('Mails', () => {
     const ann = await createAgent(other, { name: 'ann', kind: 'human' });
     await put('ann', 'ann@example.com', undefined, other);
     const bodies = other.application.get(WebhookBodies);
-    const ofWaiting = bodies.ofWaiting.bind(bodies);
+    const ofWaiting = bodies.messagesForWaiting.bind(bodies);
     const settled = new Promise<void>((resolve) => {
-      jest.spyOn(bodies, 'ofWaiting').mockImplementationOnce(async (id, escape) => {
+      jest.spyOn(bodies, 'messagesForWaiting').mockImplementationOnce(async (id, escape) => {
         await approve(other, id, ann);
         resolve();
         return ofWaiting(id, escape);
@@ -197,7 +218,7 @@ describe('Mails', () => {
     await settled;
     await propose(other, 'bot', { title: 'still waiting' });
     await late.until(1);
-    const text = textOf(late.received[0] ?? { to: [], source: '' });
+    const text = mailText(late.received[0] ?? { to: [], source: '' });
     expect(text).toMatch(/^A decision waits for you\.\n\n1\. [^]*still waiting/);
     expect(text).not.toContain('more');
     await other.close();
@@ -214,17 +235,12 @@ describe('Mails', () => {
     }
     let confirm = (): void => undefined;
     const confirmed = new Promise<void>((resolve) => (confirm = resolve));
-    late.taken = () => (late.received.at(-1)?.to[0] === 'ben@example.com' ? confirmed : Promise.resolve());
-    const store = other.application.get(DeliveryProgressStore);
-    const run = store.run.bind(store);
-    const spy = jest.spyOn(store, 'run').mockImplementation((sql, parameters) => {
-      if (!sql.includes('mail_recipients')) return run(sql, parameters);
-      spy.mockRestore();
-      throw new DatabaseFault('unavailable', 'CONNECTION', 'Connection terminated unexpectedly');
-    });
+    late.beforeConfirmation = () => (late.received.at(-1)?.to[0] === 'ben@example.com' ? confirmed : Promise.resolve());
+    const emails = other.application.get(AgentEmails);
+    const fault = new DatabaseFault('unavailable', 'CONNECTION', 'Connection terminated unexpectedly');
+    jest.spyOn(emails, 'move').mockRejectedValueOnce(fault);
     await propose(other, 'bot', { title: 'waits for both' });
     await late.until(2);
-    const emails = other.application.get(AgentEmails);
     const isWritten = async (): Promise<boolean> =>
       (await emails.all()).some(({ email, mailedAt }) => email === 'ann@example.com' && mailedAt !== null);
     for (let looks = 0; looks < 200 && !(await isWritten()); looks += 1) await sleep(50);

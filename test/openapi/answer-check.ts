@@ -34,7 +34,7 @@ export class AnswerCheck {
   faults({ id, operation }: DocumentedOperation, answer: Answer, absent: readonly string[] = []): string[] {
     const response = documentedResponse(this.document, operation, answer.status);
     if (response === undefined) return [`${id} answered an undocumented ${answer.status}: ${answer.text}`];
-    this.seen.add(named(id, answer.status, answer.body?.error?.code));
+    this.seen.add(caseName(id, answer.status, answer.body?.error?.code));
     return [...this.bodyFaults(response, answer), ...this.headerFaults(response, answer, absent)].map(
       (fault) => `${id} ${answer.status}: ${fault}`,
     );
@@ -45,7 +45,7 @@ export class AnswerCheck {
     const documented = Object.keys(operation.responses).flatMap((status) => {
       const examples = documentedResponse(this.document, operation, status)?.content?.['application/json']?.examples;
       const codes = Object.keys(examples ?? {});
-      return codes.length === 0 ? [named(id, status)] : codes.map((code) => named(id, status, code));
+      return codes.length === 0 ? [caseName(id, status)] : codes.map((code) => caseName(id, status, code));
     });
     return documented.filter((answer) => !this.seen.has(answer));
   }
@@ -67,17 +67,17 @@ export class AnswerCheck {
     const last = lines.pop();
     const faults = last === '' ? [] : [`a last line without an end: ${last}`];
     return lines.reduce(
-      (found, line) =>
-        validate(JSON.parse(line)) ? found : [...found, `${this.ajv.errorsText(validate.errors)} in ${line}`],
+      (lineFaults, line) =>
+        validate(JSON.parse(line)) ? lineFaults : [...lineFaults, `${this.ajv.errorsText(validate.errors)} in ${line}`],
       faults,
     );
   }
 
   private validator(schema: SchemaObject | ReferenceObject): ValidateFunction {
     const text = JSON.stringify(closed(schema)).replaceAll('"#/components', `"${DOCUMENT}#/components`);
-    const known = this.validators.get(text) ?? this.ajv.compile(JSON.parse(text) as object);
-    this.validators.set(text, known);
-    return known;
+    const validator = this.validators.get(text) ?? this.ajv.compile(JSON.parse(text) as object);
+    this.validators.set(text, validator);
+    return validator;
   }
 
   private headerFaults({ headers = {} }: ResponseObject, answer: Answer, absent: readonly string[]): string[] {
@@ -113,7 +113,7 @@ function isOptional(name: string): boolean {
   return ['Accept-Encoding', 'Idempotent-Replayed', 'Retry-After', ...ofExecutions].includes(name);
 }
 
-function named(id: string, status: number | string, code?: string): string {
+function caseName(id: string, status: number | string, code?: string): string {
   return [id, status, ...(code === undefined ? [] : [code])].join(' ');
 }
 

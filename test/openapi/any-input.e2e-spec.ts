@@ -130,7 +130,7 @@ describe('Whatever a client sends', () => {
   it('many of the requests are valid, and many are not', () => {
     const rows = operationsOf(document).map(({ id }) => [id, [...(statuses.get(id) ?? [])]] as const);
     const all = rows.flatMap(([, seen]) => seen);
-    // How many depends on the seed.
+    // The number depends on the seed.
     const many = REQUESTS / 8;
     expect(count(all, (status) => status < 300)).toBeGreaterThan(many);
     expect(count(all, (status) => status >= 400)).toBeGreaterThan(many);
@@ -151,9 +151,9 @@ function count(seen: readonly (readonly [number, number])[], among: (status: num
 /** Free-form members that were not returned as they were sent. */
 function contentFaults({ method, body }: SentRequest, answer: Answer): string[] {
   if (method !== 'POST' || answer.status !== 201 || body === undefined) return [];
-  const given = parsed(body.toString().replace(/^\uFEFF/, '')) as Readonly<Record<string, unknown>>;
-  const names = ['properties', 'context', 'parameters'].filter((name) => (given[name] ?? null) !== null);
-  const changed = names.filter((name) => sorted(given[name]) !== sorted(answer.body[name]));
+  const requestMembers = parsed(body.toString().replace(/^\uFEFF/, '')) as Readonly<Record<string, unknown>>;
+  const names = ['properties', 'context', 'parameters'].filter((name) => (requestMembers[name] ?? null) !== null);
+  const changed = names.filter((name) => sorted(requestMembers[name]) !== sorted(answer.body[name]));
   return changed.map((name) => `${name} came back as ${JSON.stringify(answer.body[name])}`);
 }
 

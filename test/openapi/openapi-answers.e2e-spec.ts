@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { OpenAPIObject } from '@nestjs/swagger';
-import { ShutdownGuard } from '../../src/http/shutdown/shutdown';
+import { ShutdownGuard } from '../../src/http/server/shutdown';
 import { LedgerService } from '../../src/ledger/ledger.service';
 import { AnswerCheck } from './answer-check';
 import {
@@ -79,9 +79,9 @@ describe('Answers match the document', () => {
   }
 
   function operation(id: string): DocumentedOperation {
-    const found = operations.find((documented) => documented.id === id);
-    if (found === undefined) throw new Error(`There is no operation ${id}.`);
-    return found;
+    const match = operations.find((documented) => documented.id === id);
+    if (match === undefined) throw new Error(`There is no operation ${id}.`);
+    return match;
   }
 
   /** Ids of the first records, which exist to the end: the examples delete others. */
@@ -94,7 +94,7 @@ describe('Answers match the document', () => {
     for (const documented of operations) {
       for (const body of exampleBodies(documented)) {
         const answer = await call(documented, body === undefined ? {} : { body: session.sentBody(body) });
-        session.answered(app.url + documented.path, answer.status, answer.body);
+        session.receive(app.url + documented.path, answer.status, answer.body);
         faults.push(...check.faults(documented, answer));
       }
     }
@@ -207,10 +207,10 @@ describe('Answers match the document', () => {
       ...(await execute('invoices/closed/2019')),
       ...(await review('approve', first)),
     ];
-    const asked = await call(operation('execute_action'), {
+    const answer = await call(operation('execute_action'), {
       body: { action: 'write-off', resourceType: 'document', resourceId: 'invoices/2026/0099' },
     });
-    await send(app, 'POST', `/api/v1/decisions/${asked.body.decisionId}/approve`, { body: { approverId: second } });
+    await send(app, 'POST', `/api/v1/decisions/${answer.body.decisionId}/approve`, { body: { approverId: second } });
     await call(operation('policies_create'), {
       body: {
         name: 'no-99',
@@ -222,7 +222,7 @@ describe('Answers match the document', () => {
         priority: 10,
       },
     });
-    const resumed = await call(operation('approvals_resume'), {}, `/api/v1/executions/${asked.body.id}/resume`);
+    const resumed = await call(operation('approvals_resume'), {}, `/api/v1/executions/${answer.body.id}/resume`);
     faults.push(...check.faults(operation('approvals_resume'), resumed));
     await call(operation('policies_create'), {
       body: {
@@ -276,7 +276,7 @@ describe('Answers match the document', () => {
 
   it('when there are too many requests', async () => {
     const limited = await createTestApp({ environment: { RATE_LIMIT: '1' } });
-    // One request for each bucket.
+    // Each request uses up one bucket.
     await Promise.all([
       ...['/api/v1/health', '/'].map((path) => send(limited, 'GET', path)),
       send(limited, 'POST', '/api/v1/stops'),
@@ -288,7 +288,8 @@ describe('Answers match the document', () => {
 
   it('when the maximum number of policies is in force', async () => {
     const bounded = await createTestApp({ environment: { MAX_POLICIES: '1' } });
-    const [example = {}] = exampleBodies(operation('policies_create'));
+    // A team has a tenth of the bound: none.
+    const [{ team: _team, ...example } = {}] = exampleBodies(operation('policies_create')) as Record<string, unknown>[];
     const create = (name: string): Promise<Answer> =>
       send(bounded, 'POST', '/api/v1/policies', { body: { ...example, name } });
     const path = `/api/v1/policies/${(await create('first')).body.id as string}`;
@@ -327,7 +328,7 @@ describe('Answers match the document', () => {
     expect(check.faults(operation('erasures_get'), read)).toEqual([]);
   });
 
-  it('when what is asked for was erased, or was not there yet', async () => {
+  it('when the requested record was erased, or did not exist yet', async () => {
     const erasing = await createTestApp({ environment: { RETAIN_AT_LEAST: 'PT0S' } });
     const agent = await createAgent(erasing, { name: 'bot', capabilities: ['*'] });
     await createPolicy(erasing, { effect: 'allow', resources: ['customers/*'] });
@@ -372,19 +373,19 @@ describe('Answers match the document', () => {
   });
 
   it('when a reviewer has rejected the action', async () => {
-    const asking = await createTestApp();
-    await createAgent(asking, { name: 'bot', capabilities: ['*'] });
-    await createAgent(asking, { name: 'Ann', kind: 'human', capabilities: [] });
-    await createPolicy(asking, { effect: 'require_approval' });
+    const ownApp = await createTestApp();
+    await createAgent(ownApp, { name: 'bot', capabilities: ['*'] });
+    await createAgent(ownApp, { name: 'Ann', kind: 'human', capabilities: [] });
+    await createPolicy(ownApp, { effect: 'require_approval' });
     const execute = (): Promise<Answer> => {
       const body = { action: 'look', resourceType: 'record', resourceId: 'customers/1' };
-      return send(asking, 'POST', '/api/v1/agents/bot/execute', { body });
+      return send(ownApp, 'POST', '/api/v1/agents/bot/execute', { body });
     };
     const { decisionId } = (await execute()).body;
     const body = { approverId: 'Ann', comment: 'Not these.', instead: { parameters: { last: 10 } } };
-    await send(asking, 'POST', `/api/v1/decisions/${decisionId}/reject`, { body });
+    await send(ownApp, 'POST', `/api/v1/decisions/${decisionId}/reject`, { body });
     const refused = await execute();
-    await asking.close();
+    await ownApp.close();
     expect(refused.body.error).toMatchObject({ reason: 'approval_rejected', rejection: { comment: 'Not these.' } });
     expect(check.faults(operation('execute_action'), refused)).toEqual([]);
   });
@@ -412,45 +413,45 @@ describe('Answers match the document', () => {
 
   it('when its URL is known', async () => {
     const environment = { PUBLIC_URL: 'https://governance.example.com', PERMIT_AUDIENCES: 'bank' };
-    const known = await createTestApp({ environment });
+    const ownApp = await createTestApp({ environment });
     const documents = [
       ['authzen_discovery', 'authzen-configuration'],
       ['permits_discovery', 'openid-configuration'],
       ['permits_keys', 'jwks.json'],
     ] as const;
     for (const [id, name] of documents) {
-      const answer = await send(known, 'GET', `/.well-known/${name}`);
+      const answer = await send(ownApp, 'GET', `/.well-known/${name}`);
       expect(answer.status).toBe(200);
       expect(check.faults(operation(id), answer)).toEqual([]);
     }
-    await known.close();
+    await ownApp.close();
   });
 
   it('when a gateway asks', async () => {
-    const asked = await createTestApp({ environment: { TRUST_PROXY: '127.0.0.1', MAX_PENDING_APPROVALS: '1' } });
-    const { id: agentId } = await createAgent(asked, { name: 'bot', capabilities: ['*'] });
-    const { secret: key } = await issueKey(asked, { agentId, scopes: ['execute'] });
+    const ownApp = await createTestApp({ environment: { TRUST_PROXY: '127.0.0.1', MAX_PENDING_APPROVALS: '1' } });
+    const { id: agentId } = await createAgent(ownApp, { name: 'bot', capabilities: ['*'] });
+    const { secret: key } = await issueKey(ownApp, { agentId, scopes: ['execute'] });
     for (const effect of ['allow', 'deny', 'require_approval'])
-      await createPolicy(asked, { effect, resources: [`https://h/${effect}/*`] });
+      await createPolicy(ownApp, { effect, resources: [`https://h/${effect}/*`] });
     const answers: Answer[] = [];
     const paths = ['allow/1', 'deny/1', 'require_approval/1', 'require_approval/2'].map((path) => `https://h/${path}`);
     for (const url of [...paths, '/allow/1']) {
       const headers = { 'X-Original-Method': 'GET', 'X-Original-URL': url };
-      answers.push(await send(asked, 'GET', '/forward-auth', { key, headers }));
+      answers.push(await send(ownApp, 'GET', '/forward-auth', { key, headers }));
     }
-    await asked.close();
+    await ownApp.close();
     expect(answers.map(({ status }) => status)).toEqual([200, 403, 403, 409, 400]);
     expect(answers.flatMap((answer) => check.faults(operation('forwardAuth_ask'), answer))).toEqual([]);
   });
 
   it('when a person registers a passkey, and removes it', async () => {
-    const known = await createTestApp({ environment: { PUBLIC_URL: ORIGIN } });
+    const ownApp = await createTestApp({ environment: { PUBLIC_URL: ORIGIN } });
     const [person, bot] = [
-      await createAgent(known, { name: 'ann', kind: 'human' }),
-      await createAgent(known, { name: 'bot' }),
+      await createAgent(ownApp, { name: 'ann', kind: 'human' }),
+      await createAgent(ownApp, { name: 'bot' }),
     ];
-    const { secret: key } = await issueKey(known, { agentId: person.id, scopes: ['review'] });
-    const { secret: botKey } = await issueKey(known, { agentId: bot.id, scopes: ['review'] });
+    const { secret: key } = await issueKey(ownApp, { agentId: person.id, scopes: ['review'] });
+    const { secret: botKey } = await issueKey(ownApp, { agentId: bot.id, scopes: ['review'] });
     const device = new SoftwareAuthenticator();
     const path = `/api/v1/agents/${person.id}/passkeys`;
     const faults: string[] = [];
@@ -460,26 +461,80 @@ describe('Answers match the document', () => {
       faults.push(...check.faults(operation(id), answer));
       return answer;
     };
-    const { body: options } = await noted('passkeys_options', 200, send(known, 'POST', `${path}/options`, { key }));
+    const { body: options } = await noted('passkeys_options', 200, send(ownApp, 'POST', `${path}/options`, { key }));
     const body = { credential: device.create(options['challenge']), name: 'Phone' };
-    const { body: made } = await noted('passkeys_register', 201, send(known, 'POST', path, { key, body }));
-    await noted('passkeys_register', 409, send(known, 'POST', path, { key, body }));
+    const { body: made } = await noted('passkeys_register', 201, send(ownApp, 'POST', path, { key, body }));
+    await noted('passkeys_register', 409, send(ownApp, 'POST', path, { key, body }));
     const ofBot = `/api/v1/agents/${bot.id}/passkeys`;
-    await noted('passkeys_options', 409, send(known, 'POST', `${ofBot}/options`, { key: botKey }));
-    await noted('passkeys_list', 409, send(known, 'GET', ofBot));
-    await noted('passkeys_get', 200, send(known, 'GET', `${path}/${made.id}`));
-    await noted('passkeys_get', 409, send(known, 'GET', `${ofBot}/${made.id}`));
-    await noted('passkeys_remove', 409, send(known, 'POST', `${ofBot}/${made.id}/remove`));
-    await noted('passkeys_remove', 200, send(known, 'POST', `${path}/${made.id}/remove`));
-    await known.close();
+    await noted('passkeys_options', 409, send(ownApp, 'POST', `${ofBot}/options`, { key: botKey }));
+    await noted('passkeys_list', 409, send(ownApp, 'GET', ofBot));
+    await noted('passkeys_get', 200, send(ownApp, 'GET', `${path}/${made.id}`));
+    await noted('passkeys_get', 409, send(ownApp, 'GET', `${ofBot}/${made.id}`));
+    await noted('passkeys_remove', 409, send(ownApp, 'POST', `${ofBot}/${made.id}/remove`));
+    await noted('passkeys_remove', 200, send(ownApp, 'POST', `${path}/${made.id}/remove`));
+    await ownApp.close();
     expect(faults).toEqual([]);
+  });
+
+  it('when a person delegates, and ends that', async () => {
+    const ownApp = await createTestApp();
+    const [person, bot] = [
+      await createAgent(ownApp, { name: 'ann', kind: 'human' }),
+      await createAgent(ownApp, { name: 'bot' }),
+    ];
+    await createAgent(ownApp, { name: 'ben', kind: 'human' });
+    const { secret: key } = await issueKey(ownApp, { agentId: person.id, scopes: ['review'] });
+    const [path, ofBot] = [person, bot].map(({ id }) => `/api/v1/agents/${id}/delegations`) as [string, string];
+    const faults: string[] = [];
+    const noted = async (id: string, status: number, answering: Promise<Answer>): Promise<Answer> => {
+      const answer = await answering;
+      expect({ id, status: answer.status }).toEqual({ id, status });
+      faults.push(...check.faults(operation(id), answer));
+      return answer;
+    };
+    const body = { to: 'ben', until: new Date(Date.now() + 86_400_000).toISOString() };
+    const { body: made } = await noted('delegations_create', 201, send(ownApp, 'POST', path, { key, body }));
+    for (let more = 0; more < 4; more += 1) await send(ownApp, 'POST', path, { key, body });
+    await noted('delegations_create', 409, send(ownApp, 'POST', path, { key, body }));
+    await noted('delegations_list', 200, send(ownApp, 'GET', path));
+    await noted('delegations_list', 409, send(ownApp, 'GET', ofBot));
+    await noted('delegations_get', 200, send(ownApp, 'GET', `${path}/${made.id}`));
+    await noted('delegations_get', 409, send(ownApp, 'GET', `${ofBot}/${made.id}`));
+    await noted('delegations_end', 409, send(ownApp, 'POST', `${ofBot}/${made.id}/end`));
+    await noted('delegations_end', 200, send(ownApp, 'POST', `${path}/${made.id}/end`, { key }));
+    await ownApp.close();
+    expect(faults).toEqual([]);
+  });
+
+  it('when a person reviews what an agent may do', async () => {
+    const ownApp = await createTestApp();
+    const person = await createAgent(ownApp, { name: 'ann', kind: 'human' });
+    await createAgent(ownApp, { name: 'bot', capabilities: ['pay'] });
+    await createPolicy(ownApp, { actions: ['pay'] });
+    const { secret: key } = await issueKey(ownApp, { agentId: person.id, scopes: ['review'] });
+    const access = await send(ownApp, 'GET', '/api/v1/agents/bot/access?since=2020-01-01');
+    const { rules, revision } = access.body as { rules: string; revision: number };
+    const path = '/api/v1/agents/bot/access/review';
+    const reviews = [revision, revision + 1].map((reviewed) => ({ rules, revision: reviewed }));
+    const answers = [];
+    for (const body of reviews) answers.push(await send(ownApp, 'POST', path, { key, body }));
+    const unreviewed = await send(ownApp, 'GET', '/api/v1/access-reviews');
+    await ownApp.close();
+    expect([...answers, access].map(({ status }) => status)).toEqual([200, 409, 200]);
+    expect([access.body.allowed.length > 0, access.body.changes.length > 0]).toEqual([true, true]);
+    expect(unreviewed.body.data).toHaveLength(1);
+    expect([
+      ...check.faults(operation('access_get'), access),
+      ...check.faults(operation('access_unreviewed'), unreviewed),
+      ...answers.flatMap((answer) => check.faults(operation('access_review'), answer)),
+    ]).toEqual([]);
   });
 
   it('when an execution was decided in version 1, or is erased', async () => {
     const other = await createTestApp();
     await createAgent(other, { name: 'bot' });
-    const asked = { action: 'fly', resourceType: 'sky', resourceId: 'x' };
-    await send(other, 'POST', '/api/v1/agents/bot/execute', { body: asked });
+    const request = { action: 'fly', resourceType: 'sky', resourceId: 'x' };
+    await send(other, 'POST', '/api/v1/agents/bot/execute', { body: request });
     const { data } = (await send(other, 'GET', '/api/v1/executions')).body;
     const path = `/api/v1/executions/${data[0].id as string}/evidence`;
     const foreign = await foreignConnection(other);
@@ -502,6 +557,14 @@ describe('Answers match the document', () => {
   });
 
   it('and every documented answer of every operation was seen', () => {
-    expect(operations.flatMap((documented) => check.unseen(documented))).toEqual([]);
+    // Answers about changes that wait for a second person are checked in changes/held-routes and evidence/change-files.
+    const conflicts = /^(?:agents_(?:set|remove)Email|apiKeys_issue|webhooks_(?:update|remove|rotateSecret)) 409/;
+    const ofChanges = (answer: string): boolean =>
+      answer.startsWith('decisions_change ') ||
+      /^decisionFiles_getOfChange (?:200|410)/u.test(answer) ||
+      conflicts.test(answer) ||
+      (answer.endsWith(' 202') && !answer.startsWith('execute_action'));
+    const unseen = operations.flatMap((documented) => check.unseen(documented));
+    expect(unseen.filter((answer) => !ofChanges(answer))).toEqual([]);
   });
 });

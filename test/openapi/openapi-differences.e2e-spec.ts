@@ -21,6 +21,10 @@ describe('openapi.json, for a client of 0.1.0', () => {
       'answer 200.status may now be cancelled': DECISIONS,
       'answer 200.data[].status may now be cancelled': ['GET /api/v1/decisions'],
       'answer 201.status may now be cancelled': ['POST /api/v1/decisions'],
+      // Keys that are bound to no person propose changes.
+      'answer 200.proposedBy was string and is string | null': DECISIONS,
+      'answer 200.data[].proposedBy was string and is string | null': ['GET /api/v1/decisions'],
+      'answer 201.proposedBy was string and is string | null': ['POST /api/v1/decisions'],
       // A verification also notices what took the place of a table.
       'answer 200.firstInvalidDerived[].data may now be sum, table': ['POST /api/v1/provenance/verify'],
       // On a verification the key was never needed; there it means nothing now.
@@ -29,7 +33,7 @@ describe('openapi.json, for a client of 0.1.0', () => {
       // Callers may use a token of an issuer.
       'answer 200.audit.actor.type may now be token, slack': ['GET /api/v1/provenance/{sequence}'],
       'answer 200.data[].actor.type may now be token, slack': ['GET /api/v1/audit'],
-      // Of an entry that is erased.
+      // An erased entry has null as its details.
       'answer 200.audit.details was object and is object | null': ['GET /api/v1/provenance/{sequence}'],
       'answer 200.data[].details was object and is object | null': ['GET /api/v1/audit'],
     });
@@ -78,11 +82,11 @@ describe('the comparison of two documents', () => {
 type Properties = Record<string, SchemaObject>;
 
 /** A document with one operation that accepts and returns an object with these members. */
-function documentOf(sent: Properties, answered: Properties = {}, required = ['name']): OpenAPIObject {
+function documentOf(sent: Properties, responseMembers: Properties = {}, required = ['name']): OpenAPIObject {
   const content = (properties: Properties) => ({
     'application/json': { schema: { type: 'object', properties, required } },
   });
-  const responses = { 200: { description: 'It.', content: content(answered) } };
+  const responses = { 200: { description: 'It.', content: content(responseMembers) } };
   const post = { requestBody: { content: content(sent) }, responses };
   return { openapi: '3.0.3', info: { title: 'Sizes', version: '1' }, paths: { '/sizes': { post } } };
 }

@@ -6,13 +6,13 @@ const JSON_TYPE = 'application/json';
 const DEEPEST = 12;
 
 type Side = 'request' | 'answer';
-/** How a document describes one value: a parameter, or a member of a body. */
-interface Described {
+/** Description of one value in a document: of a parameter, or a member of a body. */
+interface ValueDescription {
   readonly isRequired: boolean;
   readonly types: readonly string[];
   readonly values: readonly string[];
 }
-type Members = ReadonlyMap<string, Described>;
+type Members = ReadonlyMap<string, ValueDescription>;
 type Schema = SchemaObject | ReferenceObject;
 
 /**
@@ -20,24 +20,24 @@ type Schema = SchemaObject | ReferenceObject;
  * operations. Additions (operations, optional members of requests, members of answers) break nothing.
  */
 export function differences(released: OpenAPIObject, current: OpenAPIObject): Record<string, string[]> {
-  const now = new Map(operationsOf(current).map((operation) => [nameOf(operation), operation]));
-  const found: Record<string, string[]> = {};
+  const now = new Map(operationsOf(current).map((operation) => [routeName(operation), operation]));
+  const operationsByLine: Record<string, string[]> = {};
   for (const operation of operationsOf(released)) {
-    const today = now.get(nameOf(operation));
+    const today = now.get(routeName(operation));
     const lines = today === undefined ? ['is gone'] : changesOf([released, operation], [current, today]);
-    for (const line of lines) (found[line] ??= []).push(nameOf(operation));
+    for (const line of lines) (operationsByLine[line] ??= []).push(routeName(operation));
   }
-  return found;
+  return operationsByLine;
 }
 
-type Documented = readonly [document: OpenAPIObject, operation: DocumentedOperation];
+type OperationIn = readonly [document: OpenAPIObject, operation: DocumentedOperation];
 
-function changesOf(before: Documented, after: Documented): string[] {
+function changesOf(before: OperationIn, after: OperationIn): string[] {
   const sent = changed(sentMembers(...before), sentMembers(...after), 'request');
   return [...sent, ...changed(answeredMembers(...before), answeredMembers(...after), 'answer')];
 }
 
-function nameOf({ method, path }: DocumentedOperation): string {
+function routeName({ method, path }: DocumentedOperation): string {
   return `${method} ${path}`;
 }
 
@@ -62,7 +62,7 @@ function parentOf(name: string): string {
 /**
  * A request must not require more than before, and an answer must not contain values that it could not contain before.
  */
-function describeChange(before: Described, after: Described, side: Side): string[] {
+function describeChange(before: ValueDescription, after: ValueDescription, side: Side): string[] {
   const [narrow, wide] = side === 'request' ? [before, after] : [after, before];
   const lines = [];
   if (narrow.isRequired !== wide.isRequired && wide.isRequired)
@@ -76,7 +76,7 @@ function describeChange(before: Described, after: Described, side: Side): string
 }
 
 function sentMembers(document: OpenAPIObject, { operation }: DocumentedOperation): Members {
-  const members = new Map<string, Described>();
+  const members = new Map<string, ValueDescription>();
   for (const parameter of (operation.parameters ?? []) as ParameterObject[]) {
     const described = describe(document, parameter.schema ?? {}, parameter.required === true);
     members.set(`${parameter.in} ${parameter.name}`, described);
@@ -88,7 +88,7 @@ function sentMembers(document: OpenAPIObject, { operation }: DocumentedOperation
 }
 
 function answeredMembers(document: OpenAPIObject, { operation }: DocumentedOperation): Members {
-  const members = new Map<string, Described>();
+  const members = new Map<string, ValueDescription>();
   for (const status of Object.keys(operation.responses)) {
     const response = documentedResponse(document, operation, status);
     members.set(status, { isRequired: false, types: [], values: [] });
@@ -101,7 +101,7 @@ function answeredMembers(document: OpenAPIObject, { operation }: DocumentedOpera
 
 interface Collection {
   readonly document: OpenAPIObject;
-  readonly members: Map<string, Described>;
+  readonly members: Map<string, ValueDescription>;
 }
 
 /** Adds the value at `path`, and the values inside it. */
@@ -116,7 +116,7 @@ function collect(collection: Collection, path: string, schema: Schema, isRequire
   }
 }
 
-function describe(document: OpenAPIObject, schema: Schema, isRequired: boolean): Described {
+function describe(document: OpenAPIObject, schema: Schema, isRequired: boolean): ValueDescription {
   const parts = partsOf(document, schema);
   const types = parts.flatMap(({ type, nullable }) => [type ?? 'any', ...(nullable === true ? ['null'] : [])].flat());
   const values = parts.flatMap((part) => part.enum ?? []) as unknown[];
@@ -126,8 +126,8 @@ function describe(document: OpenAPIObject, schema: Schema, isRequired: boolean):
 /** A schema without references: itself, or the alternatives or parts that it is made of. */
 function partsOf(document: OpenAPIObject, schema: Schema): SchemaObject[] {
   if ('$ref' in schema) {
-    const named = document.components?.schemas?.[schema.$ref.split('/').at(-1) ?? ''];
-    return named === undefined ? [] : partsOf(document, named);
+    const target = document.components?.schemas?.[schema.$ref.split('/').at(-1) ?? ''];
+    return target === undefined ? [] : partsOf(document, target);
   }
   const inner = [...(schema.allOf ?? []), ...(schema.oneOf ?? []), ...(schema.anyOf ?? [])];
   if (inner.length === 0) return [schema];

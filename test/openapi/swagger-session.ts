@@ -20,18 +20,18 @@ export class SwaggerSession {
 
   /** `script` is the content of `/docs/start.js`. */
   constructor(script: string) {
-    let given: UiOptions | undefined;
+    let uiOptions: UiOptions | undefined;
     const stored = new Map<string, string>();
     const browser = {
-      SwaggerUIBundle: (options: UiOptions) => (given = options),
+      SwaggerUIBundle: (options: UiOptions) => (uiOptions = options),
       sessionStorage: {
         getItem: (key: string) => stored.get(key) ?? null,
         setItem: (key: string, value: string) => stored.set(key, value),
       },
     };
     runInContext(script, createContext(browser));
-    if (given === undefined) throw new Error('The script did not start Swagger UI.');
-    this.options = given;
+    if (uiOptions === undefined) throw new Error('The script did not start Swagger UI.');
+    this.options = uiOptions;
   }
 
   /** The text, such as a path or a body, as the page sends it. */
@@ -44,7 +44,7 @@ export class SwaggerSession {
     return JSON.parse(this.options.requestInterceptor({ url: '/', body: JSON.stringify(body) }).body ?? 'null');
   }
 
-  answered(url: string, status: number, body: unknown): void {
+  receive(url: string, status: number, body: unknown): void {
     this.options.responseInterceptor({ url, status, body });
   }
 }

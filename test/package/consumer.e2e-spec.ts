@@ -4,7 +4,7 @@ import { dirname, join, relative } from 'node:path';
 import { Database } from 'sqlite3';
 import { codeBlocks, filesBelow, readDocument, ROOT, section } from '../support/documents/markdown';
 import { run } from '../support/processes/shell';
-import { ProgramEnded, startProgram, type StartedProgram } from '../support/processes/started-program';
+import { ProgramEnded, startCommand, startProgram, type StartedProgram } from '../support/processes/started-program';
 import { temporaryDatabase, type TemporaryDatabase } from '../support/database/temporary-database';
 
 const PAGE = readDocument('docs/extending.md');
@@ -44,7 +44,8 @@ async function install(folder: string): Promise<void> {
   });
   const [{ filename, version }] = JSON.parse(packed.output) as [{ filename: string; version: string }];
   const manifest = readFileSync(join(ROOT, 'package.json'), 'utf8');
-  const { dependencies, devDependencies, overrides } = JSON.parse(manifest) as {
+  const { bin, dependencies, devDependencies, overrides } = JSON.parse(manifest) as {
+    bin: object;
     dependencies: object;
     devDependencies: Record<string, string>;
     overrides: object;
@@ -55,13 +56,13 @@ async function install(folder: string): Promise<void> {
   const tools = /^node_modules\/(?:@types\/|undici-types$|typescript-7$|@typescript\/)/;
   const locked = Object.entries(packages)
     .filter(([path, { dev }]) => path !== '' && (dev !== true || tools.test(path)))
-    .map(([path, found]) => [path, { ...found, dev: false }]);
+    .map(([path, entry]) => [path, { ...entry, dev: false }]);
   const compiling = Object.fromEntries(
     ['@types/express', '@types/node', 'typescript-7'].map((name) => [name, devDependencies[name]]),
   );
-  const wanted = { [PACKAGE]: `file:${filename}`, ...compiling };
-  const root = { name: 'incidents', version: '1.0.0', dependencies: wanted, overrides };
-  const ours = { version, resolved: `file:${filename}`, dependencies, hasInstallScript: true };
+  const ownDependencies = { [PACKAGE]: `file:${filename}`, ...compiling };
+  const root = { name: 'incidents', version: '1.0.0', dependencies: ownDependencies, overrides };
+  const ours = { version, resolved: `file:${filename}`, bin, dependencies, hasInstallScript: true };
   const lockfile = {
     ...root,
     lockfileVersion: 3,
@@ -72,7 +73,7 @@ async function install(folder: string): Promise<void> {
   const flags = ['--prefer-offline', '--ignore-scripts', '--no-audit', '--no-fund'];
   const installed = await run('npm', ['install', ...flags], { folder });
   if (installed.exitCode !== 0) throw new Error(installed.errors);
-  // What the install script of the driver would build again.
+  // The install script of the driver would build this folder again.
   const driver = join('node_modules', 'sqlite3', 'build');
   if (existsSync(join(ROOT, driver))) cpSync(join(ROOT, driver), join(folder, driver), { recursive: true });
   const checked = await run(process.execPath, [join('node_modules', PACKAGE, 'scripts', 'ensure-sqlite3.mjs')], {
@@ -185,6 +186,43 @@ describe('A project that depends on the package', () => {
     service = await start();
     expect((await verify()).body).toMatchObject({ valid: false });
     await service.stop();
+  });
+
+  describe('by the program of the package', () => {
+    const program = (): string => join(folder, 'node_modules', '.bin', 'agent-governance');
+    // Otherwise the programs would look for the temporary database of a test.
+    const environment = { NODE_ENV: 'production' };
+
+    it('runs the service in an empty folder, with a heap of its own and until a signal', async () => {
+      const empty = mkdtempSync(join(tmpdir(), 'governance-empty-'));
+      const started = await startCommand(program(), ['start'], empty, environment);
+      expect((await started.send('GET', '/api/v1/health')).status).toBe(200);
+      expect(existsSync(join(empty, 'data', 'governance.db'))).toBe(true);
+      expect(await started.stop()).toBe(0);
+      await expect(started.send('GET', '/api/v1/health')).rejects.toThrow();
+      const backup = await run(program(), ['backup', 'copy.db'], { folder: empty, environment });
+      expect(backup).toMatchObject({ exitCode: 0, output: expect.stringContaining('\nVALID\n') });
+      const verified = await run(program(), ['verify', 'copy.db'], { folder: empty, environment });
+      expect(verified).toMatchObject({ exitCode: 0, output: expect.stringContaining('VALID') });
+      expect(await run(program(), ['compact'], { folder: empty, environment })).toMatchObject({ exitCode: 0 });
+      rmSync(empty, { recursive: true });
+    });
+
+    it.each([
+      [
+        'an unknown command',
+        ['frobnicate'],
+        2,
+        /^There is no command frobnicate\.\n\nUsage: agent-governance <command>/,
+      ],
+      ['a word after start', ['start', 'now'], 2, /^start takes no words/],
+      ['a move without a target', ['move'], 2, /^Usage: agent-governance move --to /],
+    ])('explains %s', async (_what, words, exitCode, errors) => {
+      expect(await run(program(), words, { folder })).toMatchObject({
+        exitCode,
+        errors: expect.stringMatching(errors),
+      });
+    });
   });
 
   it('does not start with two copies of a dependency that it shares with the service, and names both', async () => {

@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-const MODULE = join(__dirname, '..', '..', 'clients', 'cli', 'copied-sources.mjs');
+const ROOT = join(__dirname, '..', '..');
+const MODULE = join(ROOT, 'clients', 'cli', 'copied-sources.mjs');
 const PRINT = `const { copies } = await import(process.argv[1]); process.stdout.write(JSON.stringify(copies()));`;
 
 interface Copy {
@@ -17,5 +18,14 @@ describe('The rules that gov shares with the service', () => {
 
   it.each(copies)('are the same in the copy that the build of gov makes: $path', ({ path, text }) => {
     expect(readFileSync(path, 'utf8')).toBe(text);
+  });
+});
+
+describe('The reasons of evaluations in the clients', () => {
+  it('are those of the API document (`npm run openapi` brings them up to date)', () => {
+    // Throws if the exit code is not 0.
+    expect(() =>
+      execFileSync(process.execPath, [join(ROOT, 'scripts', 'write-client-reasons.mjs'), '--check']),
+    ).not.toThrow();
   });
 });

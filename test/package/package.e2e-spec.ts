@@ -7,7 +7,7 @@ import { run } from '../support/processes/shell';
 /** The packed files, by the folder or file at the top level. */
 const PACKED = ['CHANGELOG.md', 'LICENSE', 'README.md', 'dist', 'package.json', 'scripts', 'verifier'];
 
-interface Versioned {
+interface VersionedPackage {
   readonly version: string;
 }
 
@@ -27,15 +27,18 @@ describeOnSqlite('The package', () => {
   });
 
   it('contains what its manifest names: entry points with their types, and the files of its scripts', () => {
-    const { exports, scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+    const { exports, scripts, bin } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
       exports: Record<string, string | Record<string, string>>;
       scripts: Record<string, string>;
+      bin: Record<string, string>;
     };
     const entries = Object.values(exports).flatMap((entry) =>
       typeof entry === 'string' ? entry : Object.values(entry),
     );
-    const ran = ['postinstall', 'prebackup', 'backup', 'verify'].map((name) => scripts[name]?.replace('node ', ''));
-    expect(packed).toEqual(expect.arrayContaining([...entries.map((path) => path.replace('./', '')), ...ran]));
+    const ran = ['postinstall', 'prebackup', 'backup', 'verify'].map((name) => scripts[name]?.split(' ')[1]);
+    expect(packed).toEqual(
+      expect.arrayContaining([...entries.map((path) => path.replace('./', '')), ...ran, ...Object.values(bin)]),
+    );
     const migrations = packed.filter((path) => path.endsWith('.migration.js'));
     expect(migrations).toContain('dist/ledger/schema/first-release.migration.js');
   });
@@ -43,9 +46,9 @@ describeOnSqlite('The package', () => {
   it('has one version, as its API document and its clients have', () => {
     const packages = ['.', ...['typescript', 'frameworks', 'cli'].map((name) => `clients/${name}`)];
     const versions = packages.map(
-      (folder) => (JSON.parse(readDocument(`${folder}/package.json`)) as Versioned).version,
+      (folder) => (JSON.parse(readDocument(`${folder}/package.json`)) as VersionedPackage).version,
     );
-    const { info } = JSON.parse(readDocument('openapi.json')) as { readonly info: Versioned };
+    const { info } = JSON.parse(readDocument('openapi.json')) as { readonly info: VersionedPackage };
     const python = /^version = "(.*)"$/m.exec(readDocument('clients/python/pyproject.toml'))?.[1];
     expect(new Set([...versions, info.version, python])).toEqual(new Set([versions[0]]));
   });

@@ -32,9 +32,9 @@ describeOnSqlite('The scripts of package.json', () => {
 
   it('run only Node, npm and programs of the dependencies', () => {
     const programs = [...new Set(commands.map((command) => command.split(' ')[0] ?? ''))];
-    const known = (program: string): boolean =>
+    const isRunnable = (program: string): boolean =>
       program === 'node' || program === 'npm' || existsSync(join(ROOT, 'node_modules', '.bin', program));
-    expect(programs.filter((program) => !known(program))).toEqual([]);
+    expect(programs.filter((program) => !isRunnable(program))).toEqual([]);
   });
 
   it('say before they compile the driver that they do, and compile one that does not load', async () => {

@@ -42,15 +42,16 @@ describe('Conditions on claims', () => {
     await app.close();
   });
 
-  const asked = (action: string, more: object = {}): object => {
+  const requestBody = (action: string, more: object = {}): object => {
     return { action, resourceType: 'account', resourceId: `accounts/${entityId}`, parameters: { iban: IBAN }, ...more };
   };
   const claim = (value: string | number, confidence?: unknown, predicate = 'iban'): Promise<{ readonly id: string }> =>
     addClaim(app, entityId, { predicate, value, context: confidence === undefined ? {} : { confidence } });
   const execute = (action: string, more: object = {}): Promise<Answer> =>
-    send(app, 'POST', '/api/v1/agents/bot/execute', { body: asked(action, more) });
+    send(app, 'POST', '/api/v1/agents/bot/execute', { body: requestBody(action, more) });
   const evaluate = async (action: string, more: object = {}): Promise<Parsed> =>
-    (await send(app, 'POST', '/api/v1/policies/evaluate', { body: { agent: 'bot', ...asked(action, more) } })).body;
+    (await send(app, 'POST', '/api/v1/policies/evaluate', { body: { agent: 'bot', ...requestBody(action, more) } }))
+      .body;
   /** True, false or unknown: an allow needs true, a deny only lets through what is false. */
   const truth = async (more: object = {}): Promise<string> => {
     const answers: boolean[] = [];
@@ -64,7 +65,7 @@ describe('Conditions on claims', () => {
     return pays === true ? 'true' : closes === true ? 'false' : 'unknown';
   };
 
-  it('pay only into an account we are 90 % sure of, and nobody contradicts', async () => {
+  it('pay only into an account with a confidence of 90 %, without a contradiction', async () => {
     expect(await truth()).toBe('false');
     await claim(IBAN, 0.89);
     expect(await truth()).toBe('false');
@@ -131,7 +132,7 @@ describe('Conditions on claims', () => {
   it('are unknown where a second segment has the form of an id; the entries are filed under the last one', async () => {
     await claim(IBAN, 1);
     const other = (await createEntity(app)).id;
-    for (const [resourceId, named, expected] of [
+    for (const [resourceId, expectedId, expected] of [
       [`a/${entityId}/b`, entityId, 'true'],
       [`${entityId}/ent_none`, entityId, 'true'],
       [`${other}/${entityId}/ent_none`, entityId, 'unknown'],
@@ -143,7 +144,7 @@ describe('Conditions on claims', () => {
         await send(app, 'GET', `/api/v1/executions?resourceId=${encodeURIComponent(String(resourceId))}`)
       ).body;
       const entries = (await send(app, 'GET', `/api/v1/audit?subjectId=${data[0].id}`)).body.data;
-      expect(entries[0].entityId).toBe(named);
+      expect(entries[0].entityId).toBe(expectedId);
     }
   });
 
@@ -175,7 +176,7 @@ describe('Conditions on claims', () => {
     expect(await Promise.all(past)).toEqual(['allow', 'deny']);
   });
 
-  it('are asked at a resume, named in the details, and read as it was', async () => {
+  it('are read at a resume, named in the details, and evaluated as of an entry', async () => {
     const { body: pending } = await (async () => {
       expect((await execute('ask')).status).toBe(202);
       return execute('ask');

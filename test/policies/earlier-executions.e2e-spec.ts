@@ -7,7 +7,7 @@ import { onPostgres } from '../support/database/database-kind';
 import { foreignConnection } from '../support/database/foreign-connection';
 import { nodesOf, planIn } from '../support/database/postgres-plan';
 
-const LOOKED_UP = { earlier: 'look-up', resource: 'same', op: 'exists', value: true };
+const LOOK_UP_CONDITION = { earlier: 'look-up', resource: 'same', op: 'exists', value: true };
 
 describe('Conditions on the run', () => {
   let app: TestApp;
@@ -19,7 +19,7 @@ describe('Conditions on the run', () => {
     for (const name of ['bot', 'other'])
       await createAgent(app, { name, capabilities: ['look-up', 'refund', 'web.*', 'send', 'pay', 'close'] });
     await createPolicy(app, { name: 'look', actions: ['look-up', 'web.*'] });
-    await createPolicy(app, { name: 'refunds', actions: ['refund'], conditions: [LOOKED_UP] });
+    await createPolicy(app, { name: 'refunds', actions: ['refund'], conditions: [LOOK_UP_CONDITION] });
     await createPolicy(app, { name: 'sends', actions: ['send'] });
     const fromOutside = { earlier: 'web.*', op: 'exists', value: true };
     const rules = { name: 'nothing leaves', actions: ['send'], effect: 'deny', conditions: [fromOutside] };
@@ -45,21 +45,21 @@ describe('Conditions on the run', () => {
     await app.close();
   });
 
-  const asked = (action: string, resourceId: string, more: object = {}): object => {
+  const requestBody = (action: string, resourceId: string, more: object = {}): object => {
     return { action, resourceType: 'order', resourceId, run, ...more };
   };
   const execute = (action: string, resourceId: string, more: object = {}, headers = {}): Promise<Answer> =>
-    send(app, 'POST', '/api/v1/agents/bot/execute', { body: asked(action, resourceId, more), headers });
+    send(app, 'POST', '/api/v1/agents/bot/execute', { body: requestBody(action, resourceId, more), headers });
   const evaluate = async (body: object): Promise<Parsed> =>
     (await send(app, 'POST', '/api/v1/policies/evaluate', { body: { agent: 'bot', ...body } })).body;
-  /** What both say. */
+  /** Returns the effect, which must be the same for evaluate and execute. */
   const effect = async (action: string, resourceId: string, more: object = {}): Promise<string> => {
-    const { effect: said } = await evaluate(asked(action, resourceId, more));
+    const { effect: verdict } = await evaluate(requestBody(action, resourceId, more));
     const { status, body } = await execute(action, resourceId, more);
-    expect({ said, status, reason: body.error?.reason }).toMatchObject({
-      status: { allow: 200, deny: 403 }[String(said)],
+    expect({ verdict, status, reason: body.error?.reason }).toMatchObject({
+      status: { allow: 200, deny: 403 }[String(verdict)],
     });
-    return said;
+    return verdict;
   };
 
   it('refund only after look-up', async () => {
@@ -69,13 +69,13 @@ describe('Conditions on the run', () => {
     expect(await effect('refund', '/o/1')).toBe('allow');
     expect(await effect('refund', 'o/1', { resourceType: 'invoice' })).toBe('deny');
     expect(await effect('refund', 'o/1', { run: `${run}-b` })).toBe('deny');
-    // Without a run nothing is known.
+    // Without a run, no earlier execution is known.
     expect(await effect('refund', 'o/1', { run: null })).toBe('deny');
-    const other = await send(app, 'POST', '/api/v1/agents/other/execute', { body: asked('refund', 'o/1') });
+    const other = await send(app, 'POST', '/api/v1/agents/other/execute', { body: requestBody('refund', 'o/1') });
     expect(other.body.error.reason).toBe('no_policy_allows');
   });
 
-  it('compare resources in normal form C, whatever form they were sent in', async () => {
+  it('compare resources in normal form C, sent in any form', async () => {
     expect(await effect('look-up', 'cafe\u0301/\u212a')).toBe('allow');
     expect(await effect('refund', 'caf\u00e9/K')).toBe('allow');
   });
@@ -94,7 +94,7 @@ describe('Conditions on the run', () => {
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
   });
 
-  it('are asked at a resume, and a replay is not earlier than itself', async () => {
+  it('are evaluated at a resume, and a replay is not earlier than itself', async () => {
     const headers = { 'Idempotency-Key': run };
     const once = await execute('close', 'a', {}, headers);
     expect(await execute('close', 'a', {}, headers)).toMatchObject({ status: 200, body: { id: once.body.id } });
@@ -118,23 +118,23 @@ describe('Conditions on the run', () => {
     clock.mockRestore();
     const { data } = (await send(app, 'GET', `/api/v1/provenance?subjectId=${first.id}`)).body;
     const asOf: number = data[0].sequence;
-    expect((await evaluate(asked('refund', 'o/6', { asOf }))).effect).toBe('allow');
-    expect((await evaluate(asked('refund', 'o/7', { asOf }))).effect).toBe('deny');
-    expect((await evaluate(asked('refund', 'o/7', { asOf: asOf + 1 }))).effect).toBe('allow');
+    expect((await evaluate(requestBody('refund', 'o/6', { asOf }))).effect).toBe('allow');
+    expect((await evaluate(requestBody('refund', 'o/7', { asOf }))).effect).toBe('deny');
+    expect((await evaluate(requestBody('refund', 'o/7', { asOf: asOf + 1 }))).effect).toBe('allow');
   });
 
   it('name what was found in the details, and are read as it was', async () => {
     const sequenceOf = async (id: string): Promise<number> =>
       (await send(app, 'GET', `/api/v1/provenance?subjectId=${id}`)).body.data.at(-1).sequence;
-    const looked = (await execute('look-up', 'o/5')).body;
+    const lookUp = (await execute('look-up', 'o/5')).body;
     const { body: refund } = await execute('refund', 'o/5');
     const { data } = (await send(app, 'GET', `/api/v1/provenance?subjectId=${refund.id}`)).body;
     const entry = (await send(app, 'GET', `/api/v1/provenance/${data[0].sequence}`)).body;
     const policyId = refund.policies[0].id;
-    expect(entry.audit.details.earlier).toEqual([{ policyId, condition: 0, executionId: looked.id }]);
-    const at = await sequenceOf(looked.id);
-    expect((await evaluate(asked('refund', 'o/5', { asOf: at }))).effect).toBe('allow');
-    expect((await evaluate(asked('refund', 'o/5', { asOf: at - 1 }))).effect).toBe('deny');
+    expect(entry.audit.details.earlier).toEqual([{ policyId, condition: 0, executionId: lookUp.id }]);
+    const at = await sequenceOf(lookUp.id);
+    expect((await evaluate(requestBody('refund', 'o/5', { asOf: at }))).effect).toBe('allow');
+    expect((await evaluate(requestBody('refund', 'o/5', { asOf: at - 1 }))).effect).toBe('deny');
     // What came first is replayed as it came: refunds that followed a look-up on the same order, and look-ups.
     const planned = {
       name: 'refunds',
@@ -152,11 +152,11 @@ describe('Conditions on the run', () => {
     expect(changes).toHaveLength(2);
   });
 
-  it('can be asked about in a list, and are best in an open question', async () => {
+  it('can be evaluated in a list, and have the best outcome in an open question', async () => {
     await execute('look-up', 'a');
     const requests = ['a', 'b'].map((resourceId) => ({ resourceId }));
-    const { results } = await evaluate({ ...asked('refund', 'x'), resourceId: undefined, requests });
-    expect(results.map(({ effect: said }: Parsed) => said)).toEqual(['allow', 'deny']);
+    const { results } = await evaluate({ ...requestBody('refund', 'x'), resourceId: undefined, requests });
+    expect(results.map(({ effect: verdict }: Parsed) => verdict)).toEqual(['allow', 'deny']);
     const resource = { type: 'order', id: 'a' };
     const authzen = async (context: object): Promise<Answer> =>
       send(app, 'POST', '/access/v1/evaluation', {
@@ -164,8 +164,8 @@ describe('Conditions on the run', () => {
       });
     expect((await authzen({ run })).body.decision).toBe(true);
     expect((await authzen({})).body.decision).toBe(false);
-    const open = await evaluate({ ...asked('refund', 'x'), resourceId: undefined, requests, open: true });
-    expect(open.results.map(({ effect: said }: Parsed) => said)).toEqual(['allow', 'allow']);
+    const open = await evaluate({ ...requestBody('refund', 'x'), resourceId: undefined, requests, open: true });
+    expect(open.results.map(({ effect: verdict }: Parsed) => verdict)).toEqual(['allow', 'allow']);
   });
 
   it.each<[fault: string, condition: object]>([
@@ -177,7 +177,7 @@ describe('Conditions on the run', () => {
     ['days', { days: ['mon'] }],
   ])('are refused at %s', async (fault, condition) => {
     const body = { name: run, version: '1', effect: 'deny', subjects: ['*'], actions: ['*'], resources: ['*'] };
-    const conditions = [{ ...LOOKED_UP, ...condition }];
+    const conditions = [{ ...LOOK_UP_CONDITION, ...condition }];
     const answer = await send(app, 'POST', '/api/v1/policies', { body: { ...body, conditions } });
     expect(answer.status).toBe(400);
     expect(Object.keys(faults(answer))).toEqual([`conditions[0].${fault}`]);
@@ -185,7 +185,7 @@ describe('Conditions on the run', () => {
 });
 
 describe('Looking for an earlier execution', () => {
-  it('uses an index of those in runs, as far as what is asked for goes', async () => {
+  it('uses an index of executions in runs, as far as the request goes', async () => {
     const app = await createTestApp();
     const { points } = app.application.get(Database);
     const statements: [sql: string, parameters: readonly SqlValue[]][] = [];
@@ -195,7 +195,7 @@ describe('Looking for an earlier execution', () => {
       return all(sql, parameters);
     });
     await createAgent(app, { name: 'bot', capabilities: ['refund'] });
-    await createPolicy(app, { conditions: [LOOKED_UP] });
+    await createPolicy(app, { conditions: [LOOK_UP_CONDITION] });
     const question = { agent: 'bot', action: 'refund', resourceType: 'order', resourceId: 'o', run: 'r' };
     for (const asOf of [undefined, 2])
       await send(app, 'POST', '/api/v1/policies/evaluate', { body: { ...question, asOf } });

@@ -119,9 +119,9 @@ describe('The facts of a request', () => {
     const ask = (count: number): Promise<Answer> =>
       send(app, 'POST', list.path, { body: list.body(questions(kind, count)) });
     const most = BOUND / PER_QUESTION;
-    const [answered, read] = await statementsOf(() => ask(most));
-    expect(answered.status).toBe(200);
-    expect(answered.body[list.answers]).toHaveLength(most);
+    const [answer, read] = await statementsOf(() => ask(most));
+    expect(answer.status).toBe(200);
+    expect(answer.body[list.answers]).toHaveLength(most);
     expect(read).toHaveLength(1);
     jest.restoreAllMocks();
     const [refused, unread] = await statementsOf(() => ask(most + 1));
@@ -134,20 +134,20 @@ describe('The facts of a request', () => {
   });
 
   it.each(Object.keys(KINDS))('are counted up to the bound only, however long the list is (%s)', async (kind) => {
-    const asks = jest.spyOn(PolicyEvaluator.prototype, 'factQueries');
+    const factQueries = jest.spyOn(PolicyEvaluator.prototype, 'factQueries');
     const refused = await send(app, 'POST', '/api/v1/policies/evaluate', {
       body: questionsBody(questions(kind, 1_000)),
     });
     expect(refused.status).toBe(400);
-    expect(asks).toHaveBeenCalledTimes(BOUND / PER_QUESTION + 1);
-    asks.mockRestore();
+    expect(factQueries).toHaveBeenCalledTimes(BOUND / PER_QUESTION + 1);
+    factQueries.mockRestore();
   });
 
   it.each(Object.keys(KINDS))('are not looked up for open questions (%s)', async (kind) => {
     const body = { ...questionsBody(questions(kind, 1_000)), open: true };
-    const [answered, read] = await statementsOf(() => send(app, 'POST', '/api/v1/policies/evaluate', { body }));
-    expect(answered.status).toBe(200);
-    expect(answered.body.results[999]).toMatchObject({ effect: 'allow' });
+    const [answer, read] = await statementsOf(() => send(app, 'POST', '/api/v1/policies/evaluate', { body }));
+    expect(answer.status).toBe(200);
+    expect(answer.body.results[999]).toMatchObject({ effect: 'allow' });
     expect(read).toEqual([]);
   });
 });
@@ -183,11 +183,11 @@ describe('The facts in force', () => {
     expect(applied.status).toBe(200);
 
     const { id } = await createEntity(app);
-    const asked = { ...question, run: 'r', resourceId: `accounts/${id}` };
-    const executed = await send(app, 'POST', '/api/v1/agents/bot/execute', { body: asked });
+    const request = { ...question, run: 'r', resourceId: `accounts/${id}` };
+    const executed = await send(app, 'POST', '/api/v1/agents/bot/execute', { body: request });
     expect(executed).toMatchObject({ status: 200, body: { outcome: 'authorized' } });
     const evaluated = await send(app, 'POST', '/api/v1/policies/evaluate', {
-      body: { agent: 'bot', ...asked, explain: true },
+      body: { agent: 'bot', ...request, explain: true },
     });
     expect(evaluated).toMatchObject({ status: 200, body: { effect: 'allow' } });
 
@@ -206,7 +206,7 @@ describe('The facts in force', () => {
       expect(refused).toMatchObject({ status: 409, body: { error: { message } } });
   }, 60_000);
 
-  /** Of a policy that was in force before others took its place. */
+  /** Activates a policy that was in force before others took its place. */
   async function activation(more: object): Promise<Answer> {
     const rest = (await send(app, 'GET', '/api/v1/policies?name=rest')).body.data[0];
     await send(app, 'POST', `/api/v1/policies/${rest.id}/deactivate`);

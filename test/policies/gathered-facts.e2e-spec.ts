@@ -1,6 +1,6 @@
 import { ClaimsService } from '../../src/governance/entities/entities.service';
 import { ExecuteService } from '../../src/governance/execute/execute.service';
-import { SYSTEM_CALLER } from '../../src/ledger/caller';
+import { SYSTEM_CALLER } from '../../src/ledger/kinds/caller';
 import { PostgresConnection } from '../../src/ledger/database/postgres/postgres-connection';
 import { SqliteConnection } from '../../src/ledger/database/sqlite/sqlite-connection';
 import type { SqlConnection, SqlValue } from '../../src/ledger/database/sql-connection';
@@ -13,7 +13,10 @@ const IBAN = 'DE02';
 const SURE = { predicate: 'iban', value: IBAN, context: { confidence: 0.95 } };
 
 /** Commands passed to the ledger in one iteration of the event loop share a batch. */
-describe('What the commands of a batch ask besides their requests', () => {
+/** More than lie between a command and the queue. */
+const MICROTASKS = 100;
+
+describe('The queries of a batch for the facts of its commands', () => {
   const stage = stageOf(async () => {
     const app = await createTestApp();
     await createAgent(app, { name: 'bot', capabilities: ['look-up', 'refund', 'pay', 'spend'] });
@@ -33,7 +36,7 @@ describe('What the commands of a batch ask besides their requests', () => {
 
   async function execute(action: string, resourceId: string, run?: string): Promise<string> {
     const service = stage.app.application.get(ExecuteService, { strict: false });
-    const asked = {
+    const request = {
       action,
       resourceType: 'order',
       resourceId,
@@ -41,7 +44,7 @@ describe('What the commands of a batch ask besides their requests', () => {
       ...(run !== undefined && { run }),
     };
     try {
-      return (await service.execute(SYSTEM_CALLER, 'bot', asked)).execution.outcome;
+      return (await service.execute(SYSTEM_CALLER, 'bot', request)).execution.outcome;
     } catch {
       return 'denied';
     }
@@ -53,15 +56,15 @@ describe('What the commands of a batch ask besides their requests', () => {
   async function statementsOf(act: () => Promise<unknown>): Promise<string[]> {
     const Connection = onPostgres ? PostgresConnection : SqliteConnection;
     const all: SqlConnection['all'] = Reflect.get(Connection.prototype, 'all');
-    const asked: string[] = [];
+    const queries: string[] = [];
     const watching = function (this: SqlConnection, sql: string, parameters?: readonly SqlValue[]): Promise<unknown[]> {
       const about = /WHERE "(run|actionHash)" =|LEFT JOIN "(claims)" AS claim|JOIN "(ledger_sums)"/.exec(sql);
-      if (about !== null) asked.push(about.slice(1).join(''));
+      if (about !== null) queries.push(about.slice(1).join(''));
       return all.call(this, sql, parameters);
     };
     jest.spyOn(Connection.prototype, 'all').mockImplementation(watching);
     await act();
-    return asked;
+    return queries;
   }
 
   it('is read by one statement of each kind', async () => {
@@ -81,26 +84,18 @@ describe('What the commands of a batch ask besides their requests', () => {
 
   it('is read again where an earlier command has changed it', async () => {
     const { id } = await createEntity(stage.app);
-    const payment = (): Promise<string> => execute('pay', `accounts/${id}`);
     const { id: second } = await createEntity(stage.app);
     await addClaim(stage.app, second, SURE);
-    const other = { ...SURE, value: 'DE03' };
-    const answers = await Promise.all([
-      ...[execute('refund', 'o/1', 'e'), execute('look-up', 'o/1', 'e'), execute('refund', 'o/1', 'e')],
-      ...[
-        payment(),
-        claims()
-          .add(SYSTEM_CALLER, id, SURE)
-          .then(() => 'claimed'),
-        payment(),
-      ],
-      ...[
-        execute('pay', `accounts/${second}`),
-        claims()
-          .add(SYSTEM_CALLER, second, other)
-          .then(() => 'claimed'),
-      ],
-      execute('pay', `accounts/${second}`),
+    const pay = (entity: string) => (): Promise<string> => execute('pay', `accounts/${entity}`);
+    const claim = (entity: string, value: typeof SURE) => async (): Promise<string> => {
+      await claims().add(SYSTEM_CALLER, entity, value);
+      return 'claimed';
+    };
+    const refund = (): Promise<string> => execute('refund', 'o/1', 'e');
+    const answers = await queuedInOrder([
+      ...[refund, () => execute('look-up', 'o/1', 'e'), refund],
+      ...[pay(id), claim(id, SURE), pay(id)],
+      ...[pay(second), claim(second, { ...SURE, value: 'DE03' }), pay(second)],
     ]);
     expect(answers).toEqual([
       ...['denied', 'authorized', 'authorized'],
@@ -109,3 +104,13 @@ describe('What the commands of a batch ask besides their requests', () => {
     ]);
   });
 });
+
+/** Starts each when the one before is in the queue of the ledger: until there, a command takes microtasks only. */
+async function queuedInOrder(commands: readonly (() => Promise<string>)[]): Promise<string[]> {
+  const answers: Promise<string>[] = [];
+  for (const command of commands) {
+    answers.push(command());
+    for (let microtask = 0; microtask < MICROTASKS; microtask += 1) await Promise.resolve();
+  }
+  return Promise.all(answers);
+}

@@ -25,11 +25,11 @@ import { planned, Random, randomPolicies, rules } from '../support/oracles/rando
 const SETS = 4;
 /** For each set, before and after it is applied. */
 const REQUESTS = 3_000;
-const MOST_IN_A_LIST = 1_000;
-const MOST_REGIONS = 1_000;
-const MOST_CONDITIONAL = 8;
+const MAX_LIST_LENGTH = 1_000;
+const MAX_REGIONS = 1_000;
+const MAX_CONDITIONAL = 8;
 
-interface HeldPlan {
+interface PlanOutcome {
   readonly complete: boolean;
   readonly reason: string | null;
   readonly effects: readonly Effect[];
@@ -37,7 +37,7 @@ interface HeldPlan {
   readonly missing: number;
 }
 
-/** What a plan says of a request is what `evaluate` answers before and after the plan is applied. */
+/** The effects of a plan must be those of `evaluate` before and after the plan is applied. */
 describe('A plan', () => {
   let app: TestApp;
   let agents: readonly AgentSubject[];
@@ -78,8 +78,8 @@ describe('A plan', () => {
 
   async function evaluated(requests: readonly AgentRequest[]): Promise<PlannedVerdict[]> {
     const verdicts: PlannedVerdict[] = [];
-    for (let start = 0; start < requests.length; start += MOST_IN_A_LIST) {
-      const questions = requests.slice(start, start + MOST_IN_A_LIST).map(questionOf);
+    for (let start = 0; start < requests.length; start += MAX_LIST_LENGTH) {
+      const questions = requests.slice(start, start + MAX_LIST_LENGTH).map(questionOf);
       const { results } = await post('evaluate', { requests: questions });
       verdicts.push(...results.map(verdictOf));
     }
@@ -87,15 +87,18 @@ describe('A plan', () => {
   }
 
   /** Applies the target, and holds the regions of its plan against what requests are answered before and after. */
-  async function expectTrue(policies: readonly PlannedPolicy[], requests: readonly AgentRequest[]): Promise<HeldPlan> {
+  async function expectTrue(
+    policies: readonly PlannedPolicy[],
+    requests: readonly AgentRequest[],
+  ): Promise<PlanOutcome> {
     await apply(inForce(policies, 'isBefore'));
     const target = inForce(policies, 'isAfter');
-    const found = await plan(target);
+    const result = await plan(target);
     const before = await evaluated(requests);
-    await post('apply', { ...target, base: found.base });
+    await post('apply', { ...target, base: result.base });
     const after = await evaluated(requests);
     const letting = lettingOf(policies);
-    const effects: readonly Effect[] = found.effects;
+    const effects: readonly Effect[] = result.effects;
     const faults = requests.flatMap((request, index) => {
       const [from, to] = [before[index], after[index]];
       if (from === undefined || to === undefined) throw new Error('A request has no answer.');
@@ -104,7 +107,7 @@ describe('A plan', () => {
     const missing = faults.filter((fault) => fault.startsWith('missing'));
     expect(faults.filter((fault) => !missing.includes(fault)).slice(0, 3)).toEqual([]);
     expect((await plan(target)).effects).toEqual([]);
-    return { complete: found.complete, reason: found.reason, effects, missing: missing.length };
+    return { complete: result.complete, reason: result.reason, effects, missing: missing.length };
   }
 
   it('tells exactly which requests are answered differently once it is applied', async () => {
@@ -133,14 +136,14 @@ describe('A plan', () => {
   });
 
   it('has up to 1,000 regions, and is incomplete beyond, but true', async () => {
-    const requests = Array.from({ length: MOST_REGIONS + 2 }, (_, index) => requestApart(index));
-    const full = await expectTrue(apart(MOST_REGIONS), requests);
-    expect(full).toMatchObject({ complete: true, reason: null, missing: 0, effects: { length: MOST_REGIONS } });
+    const requests = Array.from({ length: MAX_REGIONS + 2 }, (_, index) => requestApart(index));
+    const full = await expectTrue(apart(MAX_REGIONS), requests);
+    expect(full).toMatchObject({ complete: true, reason: null, missing: 0, effects: { length: MAX_REGIONS } });
     await apply({ policies: [], prune: true });
-    const more = apart(MOST_REGIONS + 2).map((policy) => ({ ...policy, version: '2' }));
+    const more = apart(MAX_REGIONS + 2).map((policy) => ({ ...policy, version: '2' }));
     expect(await expectTrue(more, requests)).toMatchObject({
       ...{ complete: false, reason: 'More than 1000 regions change.', missing: 2 },
-      effects: { length: MOST_REGIONS },
+      effects: { length: MAX_REGIONS },
     });
   });
 
@@ -151,17 +154,17 @@ describe('A plan', () => {
         return planned({ ...rules('allow'), name: `on ${index}`, version, actions: ['read'], conditions }, 'after');
       });
     // Requests with each parameter alone, all of them, and none.
-    const all = Array.from({ length: MOST_CONDITIONAL + 1 }, (_, index) => `p${index}`);
+    const all = Array.from({ length: MAX_CONDITIONAL + 1 }, (_, index) => `p${index}`);
     const sets = [[], all, ...all.map((name) => [name])];
     const requests = sets.map((names) => ({
       ...requestApart(0),
       action: 'read',
       parameters: Object.fromEntries(names.map((name) => [name, 1])),
     }));
-    const full = await expectTrue(allowing(MOST_CONDITIONAL, '1'), requests);
+    const full = await expectTrue(allowing(MAX_CONDITIONAL, '1'), requests);
     expect(full).toMatchObject({ complete: true, reason: null, missing: 0 });
     await apply({ policies: [], prune: true });
-    const more = await expectTrue(allowing(MOST_CONDITIONAL + 1, '2'), requests);
+    const more = await expectTrue(allowing(MAX_CONDITIONAL + 1, '2'), requests);
     expect(more).toMatchObject({
       ...{ complete: false, reason: 'More than 8 policies with conditions meet in one place.' },
     });
@@ -178,8 +181,8 @@ function bodyOf(policy: PlannedPolicy): object {
 
 function questionOf({ subject, action, resourceType, resourceId, parameters }: AgentRequest): object {
   const { agentId, kind } = subject;
-  const asked = { action, resourceType, resourceId, parameters };
-  return agentId.startsWith('other:') ? { ...asked, subject: { kind } } : { ...asked, agent: agentId };
+  const request = { action, resourceType, resourceId, parameters };
+  return agentId.startsWith('other:') ? { ...request, subject: { kind } } : { ...request, agent: agentId };
 }
 
 function verdictOf({ effect, reason, approval }: Parsed): PlannedVerdict {

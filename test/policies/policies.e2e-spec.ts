@@ -26,6 +26,7 @@ describe('policies', () => {
         onBehalfOf: null,
         limits: [],
         approval: null,
+        team: null,
         status: 'active',
         warnings: [],
         createdAt: expect.stringMatching(/Z$/),

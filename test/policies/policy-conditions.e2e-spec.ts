@@ -68,10 +68,29 @@ describe('Policies with conditions', () => {
       resources: ['file'],
       conditions: [path, { ...path, op: 'prefix', value: 'srv/' }, { ...path, op: 'prefix', value: 'srv' }],
     });
-    expect(warnings).toEqual([expect.stringMatching(/^conditions\[1\] does not check a path.*"within"/)]);
+    expect(warnings).toEqual([
+      expect.stringMatching(/^conditions\[1\] does not check a path.*"within"/),
+      expect.stringMatching(/^conditions\[2\] checks only how \/path begins.*"within"/),
+    ]);
   });
 
-  it('look at the clock: of the request, or of the time asked about', async () => {
+  it.each([...['command', 'cmd', 'path', 'file', 'url', 'uri', 'host', 'email', 'to', 'address', 'sql', 'CMD']])(
+    'warn of a prefix of /%s',
+    async (name) => {
+      const warned = async (parameter: string): Promise<string> =>
+        (
+          await createPolicy(app, { resources: ['p'], conditions: [{ parameter, op: 'prefix', value: 'a' }] })
+        ).warnings.join();
+      expect(await warned(`/x/${name}`)).toMatch(
+        /^conditions\[0\] checks only how \/x\/.* begins: .*"(?:in|within|domain)"/,
+      );
+      expect(await warned(`/${name}/*`)).toMatch(/checks only how/);
+      expect(await warned(`/${name}/x`)).toBe('');
+      expect(await warned(`/x${name}`)).toBe('');
+    },
+  );
+
+  it('look at the clock: at the time of the request, or at the time in `asOf`', async () => {
     const now = new Date(Date.now() - 60_000);
     const at = (hours: number): string => new Date(now.getTime() + hours * 3_600_000).toISOString().slice(11, 16);
     await createPolicy(app, {
@@ -83,12 +102,12 @@ describe('Policies with conditions', () => {
       conditions: [{ clock: 'UTC', op: 'between', value: [at(1), at(2)] }],
     });
     expect(await execute('night', {})).toBe(403);
-    const asked = { action: 'pay', resourceType: 'invoice', resourceId: 'office', parameters: {} };
-    const executed = await send(app, 'POST', '/api/v1/agents/payer/execute', { body: asked });
+    const request = { action: 'pay', resourceType: 'invoice', resourceId: 'office', parameters: {} };
+    const executed = await send(app, 'POST', '/api/v1/agents/payer/execute', { body: request });
     expect(executed.status).toBe(200);
     const { body } = await send(app, 'GET', `/api/v1/provenance?subjectId=${executed.body.id}`);
     const evaluate = async (asOf: number | string): Promise<unknown> => {
-      const question = { ...asked, agent: 'payer', asOf };
+      const question = { ...request, agent: 'payer', asOf };
       return (await send(app, 'POST', '/api/v1/policies/evaluate', { body: question })).body.effect;
     };
     expect(await evaluate(body.data[0].sequence)).toBe('allow');
@@ -109,6 +128,11 @@ describe('Policies with conditions', () => {
       { parameter: '/files/*', op: 'within', value: 'https://h' },
       { parameter: '/paid', op: 'lte', value: { parameter: '/due' } },
       { clock: 'Europe/Berlin', days: ['mon', 'fri'], op: 'between', value: ['08:00', '24:00'] },
+      { clock: 'Europe/Berlin', except: ['2026-12-25', '2027-01-01'], op: 'between', value: ['08:00', '24:00'] },
+      { parameter: '/to/*', op: 'domain', value: ['acme.example'] },
+      { principal: 'id', op: 'eq', value: { resource: 'last' } },
+      { resource: 'last', op: 'ne', value: { principal: 'type' } },
+      { parameter: '/customer', op: 'eq', value: { principal: 'id' } },
     ];
     const sealed = async (id: string): Promise<object> => {
       const { body } = await send(app, 'GET', `/api/v1/provenance?subjectId=${id}`);
@@ -118,6 +142,12 @@ describe('Policies with conditions', () => {
     expect(body.conditions).toEqual(conditions);
     expect(await sealed(body.id)).toMatchObject({ conditions });
     expect(await sealed((await create([])).body.id)).not.toHaveProperty('conditions');
+    const [span] = conditions.filter(({ op }) => op === 'between');
+    const empty = await create([
+      { ...span, except: [] },
+      { ...span, except: null },
+    ]);
+    expect(await sealed(empty.body.id)).toMatchObject({ conditions: [span, span] });
   });
 
   it.each(['deny', 'require_approval'])(
@@ -138,7 +168,68 @@ describe('Policies with conditions', () => {
     },
   );
 
+  it('compare the principal, the resource and hosts', async () => {
+    const own = { principal: 'id', op: 'eq', value: { resource: 'last' } };
+    const inside = { parameter: '/to/*', op: 'domain', value: ['acme.example'] };
+    const actions = ['send'];
+    await createPolicy(app, { name: 'own mails', actions, resources: ['customers/*'], conditions: [own, inside] });
+    const sends = async (resourceId: string, subject: string | null, to: unknown): Promise<number> => {
+      const onBehalfOf = subject === null ? null : { subject };
+      const body = { action: 'send', resourceType: 'customer', resourceId, parameters: { to }, onBehalfOf };
+      return (await send(app, 'POST', '/api/v1/agents/payer/execute', { body })).status;
+    };
+    expect(await sends('customers/4711', 'customer:4711', ['ann@acme.example', 'bob@eu.acme.example'])).toBe(200);
+    for (const to of [['ann@acme.example', 'bob@evil-acme.example'], [], 'ann@acme.example', ['ann@acme.example.']])
+      expect(await sends('customers/4711', 'customer:4711', to)).toBe(403);
+    expect(await sends('customers/4712', 'customer:4711', ['ann@acme.example'])).toBe(403);
+    expect(await sends('customers/4711', null, ['ann@acme.example'])).toBe(403);
+    // Without a principal the condition is unknown, so a deny applies.
+    const foreign = { principal: 'type', op: 'ne', value: 'staff' };
+    await createPolicy(app, { actions, resources: ['vault/*'] });
+    await createPolicy(app, { effect: 'deny', actions, resources: ['vault/*'], conditions: [foreign] });
+    expect(await sends('vault/1', 'staff:ann', [])).toBe(200);
+    for (const subject of ['customer:4711', null]) expect(await sends('vault/1', subject, [])).toBe(403);
+  });
+
   const FAULTY: [unknown, string][] = [
+    ...[
+      'evil',
+      5,
+      [],
+      ['ACME.example'],
+      ['bücher.example'],
+      ['127.0.0.1'],
+      ['acme.example.'],
+      ['*.acme.example'],
+      [5],
+    ].map((value): [unknown, string] => [
+      [{ parameter: '/a', op: 'domain', value }],
+      `conditions[0].value${Array.isArray(value) && value.length > 0 ? '[0]' : ''}`,
+    ]),
+    [[{ parameter: '/a', op: 'domain', value: Array.from({ length: 51 }, () => 'a.example') }], 'conditions[0].value'],
+    [[{ principal: 'name', op: 'eq', value: 'a' }], 'conditions[0].principal'],
+    [[{ principal: 'id', op: 'prefix', value: 'a' }], 'conditions[0].op'],
+    [[{ principal: 'id', op: 'eq', value: 'cafe\u0301' }], 'conditions[0].value'],
+    [[{ principal: 'id', op: 'in', value: ['cafe\u0301'] }], 'conditions[0].value'],
+    [[{ principal: 'id', op: 'eq', value: { principal: 'roles' } }], 'conditions[0].value.principal'],
+    [[{ principal: 'id', resource: 'last', op: 'eq', value: 'a' }], 'conditions[0].resource'],
+    [[{ resource: 'same', op: 'eq', value: 'a' }], 'conditions[0].resource'],
+    [[{ resource: 'last', op: 'eq', value: { resource: 'first' } }], 'conditions[0].value.resource'],
+    [[{ resource: 'last', op: 'eq', value: { resource: 'last', parameter: '/a' } }], 'conditions[0].value.parameter'],
+    [[{ parameter: '/a', op: 'lt', value: { principal: 'id', parameter: '/b' } }], 'conditions[0].value.principal'],
+    [[{ parameter: '/a', op: 'eq', except: ['2026-12-25'], value: 1 }], 'conditions[0].except'],
+    ...['2026-02-30', '2026-1-1', '25.12.2026', '2026-12-25T00:00:00Z', 5].map((date): [unknown, string] => [
+      [{ clock: 'UTC', op: 'between', value: ['08:00', '09:00'], except: ['2026-12-24', date] }],
+      'conditions[0].except[1]',
+    ]),
+    [
+      [{ clock: 'UTC', op: 'between', value: ['08:00', '09:00'], except: ['2026-12-25', '2026-12-25'] }],
+      'conditions[0].except[1]',
+    ],
+    [
+      [{ clock: 'UTC', op: 'between', value: ['08:00', '09:00'], except: Array.from({ length: 401 }, () => 'a') }],
+      'conditions[0].except',
+    ],
     [{}, 'conditions'],
     [Array.from({ length: 21 }, () => ({ parameter: '/a', op: 'eq', value: 1 })), 'conditions'],
     [['/a'], 'conditions[0]'],

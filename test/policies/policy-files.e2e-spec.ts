@@ -17,7 +17,7 @@ const FILES = NAMES.map((name) => JSON.parse(readFileSync(join(FOLDER, name), 'u
 const policies = FILES.flatMap((file) => file.policies ?? []);
 const tests = FILES.flatMap((file) => file.tests ?? []);
 
-const isPolicyFile = new Ajv({ strict: false, formats: { 'date-time': true } }).compile(
+const isPolicyFile = new Ajv({ strict: false, formats: { 'date-time': true, date: true } }).compile(
   JSON.parse(readDocument('policies.schema.json')) as object,
 );
 

@@ -74,8 +74,8 @@ describe('Policies in force', () => {
       const lists = { subjects: texts('s'), actions: texts('a'), resources: texts('r'), resourceTypes: texts('t') };
       return { ...RULES, ...lists, name: `large ${index}`, version: '1' };
     });
-    const set = (action: string, wanted: object[], more: object = {}): Promise<Answer> =>
-      send(app, 'POST', `${POLICIES}/${action}`, { body: { policies: wanted, ...more } });
+    const set = (action: string, policySet: object[], more: object = {}): Promise<Answer> =>
+      send(app, 'POST', `${POLICIES}/${action}`, { body: { policies: policySet, ...more } });
     const small = { ...RULES, name: 'small', version: '1' };
     const approval = { approvers: [{ subjects: texts('role:') }] };
     const approved = { ...small, effect: 'require_approval', approval };

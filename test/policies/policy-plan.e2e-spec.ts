@@ -133,10 +133,10 @@ describe('A set of policies', () => {
       expect(answer.status).toBe(400);
       expect(Object.keys(faults(answer))).toEqual(['policies[1].actions']);
     }
-    const asked = { action: 'read', resourceType: 'a', resourceId: 'a', expect: 'deny' };
+    const request = { action: 'read', resourceType: 'a', resourceId: 'a', expect: 'deny' };
     const tests = [
-      { ...asked, subject: {} },
-      { ...asked, agent: 'nobody' },
+      { ...request, subject: {} },
+      { ...request, agent: 'nobody' },
     ];
     expect(Object.keys(faults(await post('/plan', { policies: changed, tests })))).toEqual([
       'policies[1].actions',
@@ -206,7 +206,7 @@ describe('A set of policies', () => {
       expect.stringMatching(/^two \(version 1\): No active agent/),
     ]);
     await applied(policies);
-    expect((await inForce()).flatMap(({ warnings: kept }) => kept)).toHaveLength(2);
+    expect((await inForce()).flatMap(({ warnings: policyWarnings }) => policyWarnings)).toHaveLength(2);
     expect((await plan(policies)).warnings).toEqual([]);
   });
 
@@ -315,7 +315,7 @@ it('A set of policies that cannot be compared in time has an incomplete plan tha
   expect(body.reason).toBe('The plan took longer than PLAN_TIMEOUT allows (1 ms).');
   expect(body.changes).toHaveLength(500);
   expect(body.effects.length).toBeLessThan(500);
-  // It can still be applied.
+  // The plan can still be applied.
   const apply = await send(app, 'POST', '/api/v1/policies/apply', { body: { base: body.base, policies } });
   expect(apply.body.changes).toHaveLength(500);
   await app.close();

@@ -87,13 +87,13 @@ describe('A plan with replay', () => {
     await send(app, 'POST', `/api/v1/agents/${bot.id}/resume`);
     const pending = { ...MAY_READ, name: 'ask', effect: 'require_approval', resources: ['b'], priority: 2 };
     await createPolicy(app, pending);
-    const asked = await execute('b');
+    const execution = await execute('b');
     const { body } = await send(app, 'POST', '/api/v1/policies/plan', {
       body: { policies: [MAY_READ], prune: true, replay: {} },
     });
     expect(body.replay).toMatchObject({ executions: 2, changed: 1 });
     expect(body.replay.examples).toMatchObject([
-      { executionId: asked.id, recorded: 'pending_approval', was: 'require_approval', now: 'allow' },
+      { executionId: execution.id, recorded: 'pending_approval', was: 'require_approval', now: 'allow' },
     ]);
   });
 
@@ -150,9 +150,9 @@ describe('A plan with replay', () => {
 describe('A replay that takes long', () => {
   /** Milliseconds that appear to pass whenever the service looks at its clock. */
   const STEP = 200;
-  const LONGEST = 30_000;
+  const MAX_REPLAY_MS = 30_000;
   const EXECUTIONS = 160;
-  const MOST_EXAMPLES = 100;
+  const MAX_EXAMPLES = 100;
 
   it('ends after 30 seconds, with the newest executions, and says so', async () => {
     const app = await createTestApp();
@@ -164,7 +164,7 @@ describe('A replay that takes long', () => {
       last = (await execute({ action: 'read', resourceType: 'doc', resourceId: `${index}` })).body;
     const body = { policies: [{ ...CLOSED, resources: ['*'] }], replay: {} };
     const plan = async (): Promise<Parsed> => (await send(app, 'POST', '/api/v1/policies/plan', { body })).body.replay;
-    const whole = { executions: EXECUTIONS, changed: EXECUTIONS, cut: false, examples: { length: MOST_EXAMPLES } };
+    const whole = { executions: EXECUTIONS, changed: EXECUTIONS, cut: false, examples: { length: MAX_EXAMPLES } };
     expect(await plan()).toMatchObject(whole);
     const now = performance.now.bind(performance);
     let passed = 0;
@@ -173,8 +173,8 @@ describe('A replay that takes long', () => {
     clock.mockRestore();
     expect(cut).toBe(true);
     expect(executions).toBeGreaterThan(0);
-    expect(executions).toBeLessThanOrEqual(LONGEST / STEP);
-    expect([changed, examples.length]).toEqual([executions, Math.min(executions, MOST_EXAMPLES)]);
+    expect(executions).toBeLessThanOrEqual(MAX_REPLAY_MS / STEP);
+    expect([changed, examples.length]).toEqual([executions, Math.min(executions, MAX_EXAMPLES)]);
     expect(examples[0].executionId).toBe(last.id);
     await app.close();
   });

@@ -18,7 +18,7 @@ interface PolicyStage {
   readonly stage: { readonly app: TestApp };
   create(this: void, body: Record<string, unknown>): Promise<Answer>;
   read(this: void, id: string): Promise<PolicyResponse>;
-  /** Creates a version that concerns nobody. */
+  /** Creates a version that matches no agent. */
   version(this: void, name: string, label: string): Promise<PolicyResponse>;
 }
 

@@ -53,6 +53,70 @@ describe('Tests of a planned set', () => {
     expect((await send(app, 'GET', '/api/v1/policies')).body.data).toEqual([]);
   });
 
+  it('say what was done before, and what was used', async () => {
+    const rules = { version: '1', effect: 'allow', subjects: ['role:reader'], resources: ['*'] };
+    const policies = [
+      {
+        ...{ ...rules, name: 'refund', actions: ['refund'] },
+        conditions: [{ earlier: 'look-*', resource: 'same', op: 'exists', value: true }],
+      },
+      {
+        ...{ ...rules, name: 'leaves', effect: 'deny', subjects: ['*'], actions: ['send'], priority: 1 },
+        conditions: [{ earlier: 'fetch', within: 'PT4H', op: 'exists', value: true }],
+      },
+      { ...rules, name: 'send', actions: ['send'] },
+      {
+        ...{ ...rules, name: 'spend', actions: ['pay'] },
+        limits: [
+          { max: 100, of: '/amount', per: 'day', zone: 'Europe/Berlin', by: 'agent' },
+          { max: 2, per: 'hour', by: 'request' },
+        ],
+      },
+    ];
+    const [refund, mail, pay] = ['refund', 'send', 'pay'].map((action) => ({
+      ...{ subject: { roles: ['reader'] }, action, resourceType: 'order', resourceId: 'orders/7' },
+    }));
+    const paid = { ...pay, parameters: { amount: 30 } };
+    const results = await tested(policies, [
+      { ...refund, run: 'a', earlier: [{ action: 'look-up' }], expect: 'allow', by: 'refund' },
+      { ...refund, run: 'a', earlier: [{ action: 'look-up', resourceId: '/orders/7' }], expect: 'allow' },
+      { ...refund, run: 'a', earlier: [{ action: 'look-up', resourceId: 'orders/8' }], expect: 'deny' },
+      { ...refund, run: 'a', earlier: [{ action: 'look-up', resourceType: 'doc' }], expect: 'deny' },
+      { ...refund, run: 'a', earlier: [{ action: 'see' }, { action: 'look-up' }], expect: 'allow' },
+      { ...refund, run: 'a', earlier: [], expect: 'deny' },
+      // Without a run, or without earlier actions, nothing is known.
+      { ...refund, earlier: [{ action: 'look-up' }], expect: 'deny' },
+      { ...refund, run: 'a', expect: 'deny' },
+      { ...mail, earlier: [], expect: 'allow', by: 'send' },
+      { ...mail, earlier: [{ action: 'fetch', resourceType: 'page', resourceId: 'p' }], expect: 'deny', by: 'leaves' },
+      { ...mail, run: null, earlier: null, used: null, expect: 'deny', by: 'leaves' },
+      { ...paid, used: [{ policy: 'spend', limit: 0, amount: 70 }], expect: 'allow', by: 'spend' },
+      { ...paid, used: [{ policy: 'spend', limit: 0, amount: 70.01 }], expect: 'deny' },
+      {
+        ...{ ...paid, expect: 'deny' },
+        used: [40, 30.5].map((amount) => ({ policy: 'spend', limit: 0, amount })),
+      },
+      { ...paid, used: [{ policy: 'spend', limit: 1, amount: 1 }], expect: 'allow' },
+      { ...paid, used: [{ policy: 'spend', limit: 1, amount: 2 }], expect: 'deny' },
+    ]);
+    expect(results).toEqual({ passed: 16, failed: [] });
+  });
+
+  it.each([
+    [{ used: [{ policy: 'nobody', limit: 0, amount: 1 }] }, 'tests[0].used[0].policy'],
+    [{ used: [{ policy: 'may-read', limit: 0, amount: 1 }] }, 'tests[0].used[0].limit'],
+    [{ used: [{ policy: 'may-read', limit: 5, amount: 1 }] }, 'tests[0].used[0].limit'],
+    [{ used: [{ policy: 'may-read', limit: 0, amount: -1 }] }, 'tests[0].used[0].amount'],
+    [{ used: [{ policy: 'may-read', limit: 0, amount: '1' }] }, 'tests[0].used[0].amount'],
+    [{ earlier: [{ resourceType: 'doc' }] }, 'tests[0].earlier[0].action'],
+    [{ earlier: [{ action: 'a', resourceId: 'a/../b' }] }, 'tests[0].earlier[0].resourceId'],
+    [{ earlier: { action: 'a' } }, 'tests[0].earlier'],
+    [{ run: 5 }, 'tests[0].run'],
+  ])('are refused with %j', async (more, field) => {
+    const answer = await plan([MAY_READ], [{ ...READ, ...ANYBODY, expect: 'deny', ...more }]);
+    expect([answer.status, Object.keys(faults(answer))]).toEqual([400, [field]]);
+  });
+
   it('that fail show the answer, and which policies decided', async () => {
     const { id } = await createPolicy(app, MAY_READ);
     const reader = { ...READ, subject: { roles: ['reader'] } };
@@ -85,19 +149,19 @@ describe('Tests of a planned set', () => {
   it('that expect more name the policies that lack one part for it', async () => {
     const payment = { ...MAY_READ, name: 'pay', actions: ['pay'], resources: ['docs/*'], resourceTypes: ['doc'] };
     const small = { ...payment, conditions: [{ parameter: '/amount', op: 'lte', value: 10 }] };
-    const asked = { ...{ action: 'pay', resourceType: 'doc', resourceId: 'docs/1' }, subject: { roles: ['reader'] } };
+    const payTest = { ...{ action: 'pay', resourceType: 'doc', resourceId: 'docs/1' }, subject: { roles: ['reader'] } };
     const amount = { parameters: { amount: 5 } };
     const results = await tested(
       [small],
       [
-        { ...asked, ...amount, subject: {}, expect: 'allow' },
-        { ...asked, ...amount, action: 'spend', expect: 'allow' },
-        { ...asked, ...amount, resourceId: 'files/1', expect: 'allow' },
-        { ...asked, ...amount, resourceType: 'file', expect: 'allow' },
-        { ...asked, parameters: { amount: 11 }, expect: 'allow' },
-        { ...asked, expect: 'require_approval' },
-        { ...asked, resourceId: 'files/1', expect: 'allow' },
-        { ...asked, ...amount, expect: 'deny' },
+        { ...payTest, ...amount, subject: {}, expect: 'allow' },
+        { ...payTest, ...amount, action: 'spend', expect: 'allow' },
+        { ...payTest, ...amount, resourceId: 'files/1', expect: 'allow' },
+        { ...payTest, ...amount, resourceType: 'file', expect: 'allow' },
+        { ...payTest, parameters: { amount: 11 }, expect: 'allow' },
+        { ...payTest, expect: 'require_approval' },
+        { ...payTest, resourceId: 'files/1', expect: 'allow' },
+        { ...payTest, ...amount, expect: 'deny' },
       ],
     );
     const policy = { id: null, name: 'pay', version: '1', effect: 'allow' };
@@ -123,14 +187,14 @@ describe('Tests of a planned set', () => {
 
   it('evaluate a registered agent with its capabilities and status', async () => {
     const bot = await createAgent(app, { name: 'bot', roles: ['reader'], capabilities: ['read'] });
-    const asked = { ...READ, agent: 'bot', expect: 'allow', by: 'may-read' };
+    const readTest = { ...READ, agent: 'bot', expect: 'allow', by: 'may-read' };
     const everything = { ...MAY_READ, actions: ['*'] };
-    expect(await tested([everything], [asked, { ...asked, agent: bot.id, action: 'write' }])).toEqual({
+    expect(await tested([everything], [readTest, { ...readTest, agent: bot.id, action: 'write' }])).toEqual({
       passed: 1,
       failed: [{ index: 1, expect: 'allow', effect: 'deny', reason: 'capability_missing', policies: [] }],
     });
     await send(app, 'POST', `/api/v1/agents/${bot.id}/suspend`);
-    expect((await tested([everything], [asked])).failed[0].reason).toBe('agent_suspended');
+    expect((await tested([everything], [readTest])).failed[0].reason).toBe('agent_suspended');
   });
 
   it('recognise a policy that decides together with more than ten others', async () => {

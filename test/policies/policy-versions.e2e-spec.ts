@@ -10,9 +10,9 @@ describe('policies', () => {
     it('can each be used once', async () => {
       const name = newName();
       await version(name, '1.0');
-      const taken = await create({ ...RULES, name, version: '1.0' });
-      expect(taken).toMatchObject({ status: 409, body: { error: { code: 'CONFLICT' } } });
-      expect(taken.body.error.message).toContain('differs in: subjects');
+      const duplicate = await create({ ...RULES, name, version: '1.0' });
+      expect(duplicate).toMatchObject({ status: 409, body: { error: { code: 'CONFLICT' } } });
+      expect(duplicate.body.error.message).toContain('differs in: subjects');
       expect((await create({ ...RULES, name, version: '1.0.0' })).status).toBe(201);
       expect((await create({ ...RULES, name: newName(), version: '1.0' })).status).toBe(201);
     });
@@ -48,7 +48,7 @@ describe('policies', () => {
       expect(await entries()).toBe(before);
     });
 
-    it('have the same content whatever the sign of a zero, which is not stored', async () => {
+    it('have the same content with either sign of a zero, which is not stored', async () => {
       const name = newName();
       const policy = {
         ...RULES,

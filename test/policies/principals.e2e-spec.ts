@@ -5,7 +5,7 @@ import { stageOf } from '../support/application/stage';
 
 type Members = Readonly<Record<string, unknown>>;
 
-const ASKED = { action: 'pay', resourceType: 'invoice', resourceId: 'a' };
+const ACTION = { action: 'pay', resourceType: 'invoice', resourceId: 'a' };
 const LISTS = { subjects: ['*'], actions: ['*'], resources: ['*'] };
 
 describe('Policies about principals', () => {
@@ -26,9 +26,9 @@ describe('Policies about principals', () => {
   }
 
   async function effectFor(onBehalfOf?: Members): Promise<string> {
-    const asked = { ...ASKED, ...(onBehalfOf !== undefined && { onBehalfOf }) };
-    const { effect } = (await post('policies/evaluate', { agent: 'bot', ...asked })).body;
-    const executed = await post('agents/bot/execute', asked);
+    const request = { ...ACTION, ...(onBehalfOf !== undefined && { onBehalfOf }) };
+    const { effect } = (await post('policies/evaluate', { agent: 'bot', ...request })).body;
+    const executed = await post('agents/bot/execute', request);
     expect(executed.status).toBe({ allow: 200, require_approval: 202, deny: 403 }[effect as 'allow']);
     return effect;
   }
@@ -49,22 +49,22 @@ describe('Policies about principals', () => {
     ],
   ])('an allow on behalf of %j needs a principal that it meets', async (onBehalfOf, effects) => {
     await createPolicy(stage.app, { onBehalfOf });
-    const found = [];
-    for (const principal of [undefined, ANN, USER, AUDITOR]) found.push(await effectFor(principal));
-    expect(found).toEqual(effects);
+    const results = [];
+    for (const principal of [undefined, ANN, USER, AUDITOR]) results.push(await effectFor(principal));
+    expect(results).toEqual(effects);
   });
 
-  it.each(['deny', 'require_approval'])('a %s is not evaded by naming nobody', async (effect) => {
+  it.each(['deny', 'require_approval'])('a %s is not evaded by naming no principal', async (effect) => {
     await createPolicy(stage.app);
     await createPolicy(stage.app, { effect, onBehalfOf: ['user:*'] });
-    const found = [];
-    for (const principal of [undefined, ANN, USER]) found.push(await effectFor(principal));
-    expect(found).toEqual([effect, 'allow', effect]);
+    const results = [];
+    for (const principal of [undefined, ANN, USER]) results.push(await effectFor(principal));
+    expect(results).toEqual([effect, 'allow', effect]);
   });
 
   it('a refusal says that a principal is missing, if one would help', async () => {
     const message = async (more: Members = {}): Promise<string> =>
-      (await post('agents/bot/execute', { ...ASKED, ...more })).body.error.message;
+      (await post('agents/bot/execute', { ...ACTION, ...more })).body.error.message;
     await createPolicy(stage.app, { name: 'for users', version: '3', actions: ['pay'], onBehalfOf: ['user:x'] });
     const missing = 'The policy "for users" (version 3) may allow it on behalf of a principal: onBehalfOf is missing.';
     expect(await message()).toBe(`No policy in force allows this. ${missing}`);
@@ -79,11 +79,11 @@ describe('Policies about principals', () => {
 
   it('an answer names what a policy lacks', async () => {
     const { id } = await createPolicy(stage.app, { onBehalfOf: ['user:x'] });
-    const asked = { agent: 'bot', ...ASKED, explain: true };
-    const { explanation } = (await post('policies/evaluate', asked)).body;
+    const question = { agent: 'bot', ...ACTION, explain: true };
+    const { explanation } = (await post('policies/evaluate', question)).body;
     expect(explanation.nearest).toMatchObject([{ policy: { id }, missing: ['onBehalfOf'] }]);
     expect(explanation.bestEffect).toBe('deny');
-    const open = { agent: 'bot', open: true, requests: [ASKED, { ...ASKED, onBehalfOf: USER }] };
+    const open = { agent: 'bot', open: true, requests: [ACTION, { ...ACTION, onBehalfOf: USER }] };
     const { results } = (await post('policies/evaluate', open)).body;
     expect(results.map(({ effect }: { effect: string }) => effect)).toEqual(['deny', 'allow']);
   });
@@ -121,8 +121,8 @@ describe('Policies about principals', () => {
     const deny = { name: 'deny', version: '1', effect: 'deny', ...LISTS, priority: 5, onBehalfOf: ['user:*'] };
     const allow = { name: 'allow', version: '1', effect: 'allow', ...LISTS };
     const tests = [
-      { agent: 'bot', ...ASKED, expect: 'deny' },
-      { agent: 'bot', ...ASKED, onBehalfOf: ANN, expect: 'allow', by: 'allow' },
+      { agent: 'bot', ...ACTION, expect: 'deny' },
+      { agent: 'bot', ...ACTION, onBehalfOf: ANN, expect: 'allow', by: 'allow' },
     ];
     const { body } = await post('policies/plan', { policies: [deny, allow], tests });
     // A test does nothing on anybody's behalf, so whoever may plan may ask it.
@@ -141,19 +141,19 @@ describe('Policies about principals', () => {
 
   it('a limit of what is allowed on behalf of somebody is exact', async () => {
     await createPolicy(stage.app, { onBehalfOf: ['user:*'], limits: [{ max: 2, per: 'day', by: 'policy' }] });
-    const found = [];
-    for (let turn = 0; turn < 3; turn += 1) found.push(await effectFor(USER));
-    expect(found).toEqual(['allow', 'allow', 'deny']);
-    const refused = await post('agents/bot/execute', { ...ASKED, onBehalfOf: USER });
+    const results = [];
+    for (let turn = 0; turn < 3; turn += 1) results.push(await effectFor(USER));
+    expect(results).toEqual(['allow', 'allow', 'deny']);
+    const refused = await post('agents/bot/execute', { ...ACTION, onBehalfOf: USER });
     expect(refused.body.error.reason).toBe('limit_reached');
-    expect((await post('agents/bot/execute', ASKED)).body.error.reason).toBe('no_policy_allows');
+    expect((await post('agents/bot/execute', ACTION)).body.error.reason).toBe('no_policy_allows');
   });
 
   it('a replay evaluates for the principal of then', async () => {
     await createPolicy(stage.app);
     const from = new Date().toISOString();
-    await post('agents/bot/execute', { ...ASKED, onBehalfOf: ANN });
-    const { id } = (await post('agents/bot/execute', { ...ASKED, onBehalfOf: USER })).body;
+    await post('agents/bot/execute', { ...ACTION, onBehalfOf: ANN });
+    const { id } = (await post('agents/bot/execute', { ...ACTION, onBehalfOf: USER })).body;
     const policies = [{ name: 'persons', version: '1', effect: 'allow', ...LISTS, onBehalfOf: ['role:finance'] }];
     const { replay } = (await post('policies/plan', { policies, prune: true, replay: { from } })).body;
     expect(replay).toMatchObject({

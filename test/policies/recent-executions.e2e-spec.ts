@@ -23,8 +23,8 @@ describe('Conditions on what an agent did within a time', () => {
     const lookedUp = { earlier: 'look-up', within: 'P7D', resource: 'same', op: 'exists', value: true };
     await createPolicy(app, { name: 'refunds', actions: ['refund'], conditions: [lookedUp] });
     const approval = { riskLevel: 'low', approvers: [{ subjects: ['*'] }], decideWithin: 'P2D', executeWithin: 'P2D' };
-    const asked = { actions: ['fetch-secret'], effect: 'require_approval', approval };
-    await createPolicy(app, { name: 'secrets', ...asked });
+    const rules = { actions: ['fetch-secret'], effect: 'require_approval', approval };
+    await createPolicy(app, { name: 'secrets', ...rules });
     await createAgent(app, { name: 'ann', kind: 'human' });
   });
   beforeEach(async () => {
@@ -41,18 +41,21 @@ describe('Conditions on what an agent did within a time', () => {
     await app.close();
   });
 
-  const asked = (action: string, resourceId: string, more: object = {}): object => {
+  const requestBody = (action: string, resourceId: string, more: object = {}): object => {
     return { action, resourceType: 'order', resourceId, ...more };
   };
   const execute = (action: string, resourceId = 'o', more: object = {}): Promise<Answer> =>
-    send(app, 'POST', `/api/v1/agents/${agent}/execute`, { body: asked(action, resourceId, more) });
+    send(app, 'POST', `/api/v1/agents/${agent}/execute`, { body: requestBody(action, resourceId, more) });
   const evaluate = async (action: string, resourceId = 'o', more: object = {}): Promise<string> =>
-    (await send(app, 'POST', '/api/v1/policies/evaluate', { body: { agent, ...asked(action, resourceId, more) } })).body
-      .effect;
+    (
+      await send(app, 'POST', '/api/v1/policies/evaluate', {
+        body: { agent, ...requestBody(action, resourceId, more) },
+      })
+    ).body.effect;
   const effect = async (action: string, resourceId = 'o', more: object = {}): Promise<string> => {
-    const said = await evaluate(action, resourceId, more);
-    expect((await execute(action, resourceId, more)).status).toBe(said === 'allow' ? 200 : 403);
-    return said;
+    const verdict = await evaluate(action, resourceId, more);
+    expect((await execute(action, resourceId, more)).status).toBe(verdict === 'allow' ? 200 : 403);
+    return verdict;
   };
 
   it.each<[inWhich: string, fetching: object, sending: object]>([
@@ -66,7 +69,7 @@ describe('Conditions on what an agent did within a time', () => {
     expect(await effect('send', 'o', sending)).toBe('deny');
   });
 
-  it('look at the same resource, whatever its form', async () => {
+  it('look at the same resource, in any form', async () => {
     expect(await effect('refund', 'caf\u00e9')).toBe('deny');
     await execute('look-up', '/cafe\u0301');
     expect(await effect('refund', 'caf\u00e9')).toBe('allow');
@@ -140,7 +143,7 @@ describe('Conditions on what an agent did within a time', () => {
       .mockImplementation((sql, parameters = []) => all(sql.replaceAll('1000', '2'), parameters));
     const asOf: number = (await send(app, 'GET', '/api/v1/provenance?order=desc&limit=1')).body.data[0].sequence;
     for (const name of ['fetch-a', 'fetch-b', 'fetch-c']) await execute(name);
-    const question = { ...asked('send', 'o'), agent };
+    const question = { ...requestBody('send', 'o'), agent };
     expect(await send(app, 'POST', '/api/v1/policies/evaluate', { body: question })).toMatchObject({
       status: 200,
       body: { effect: 'deny' },

@@ -3,6 +3,9 @@ import { createTestApp, type TestApp } from '../support/application/create-test-
 import { actionsOf, auditOf, chainIsValid, createAgent, createPolicy } from '../support/application/factories';
 import { type Answer, faults, send } from '../support/application/send';
 import { foreignConnection } from '../support/database/foreign-connection';
+import { ZONES_VERSION } from '../../src/core/values/time-zone';
+import { PassedSums } from '../../src/governance/policies/limits/passed-sums';
+import { Database } from '../../src/ledger/database/database';
 import { temporaryDatabase } from '../support/database/temporary-database';
 import { moveTime, restoreTime } from '../support/database/moved-time';
 
@@ -109,14 +112,14 @@ describe('Policies with limits', () => {
     await createPolicy(app, { ...SPEND, subjects, priority: 10, limits: [DAILY] });
     await createPolicy(app, { ...SPEND, subjects, effect: 'require_approval' });
     expect((await pay(name, 900)).status).toBe(200);
-    const asked = await pay(name, 200);
-    expect(asked.status).toBe(202);
-    expect((await firstEntry(asked.body.id)).details).toMatchObject({ limited: [{ before: '900', amount: '200' }] });
+    const answer = await pay(name, 200);
+    expect(answer.status).toBe(202);
+    expect((await firstEntry(answer.body.id)).details).toMatchObject({ limited: [{ before: '900', amount: '200' }] });
     const ann = (await send(app, 'GET', '/api/v1/agents/ann')).body.id;
-    await send(app, 'POST', `/api/v1/decisions/${asked.body.decisionId}/approve`, { body: { approverId: ann } });
-    const resumed = await send(app, 'POST', `/api/v1/executions/${asked.body.id}/resume`);
+    await send(app, 'POST', `/api/v1/decisions/${answer.body.decisionId}/approve`, { body: { approverId: ann } });
+    const resumed = await send(app, 'POST', `/api/v1/executions/${answer.body.id}/resume`);
     expect(resumed.body.outcome).toBe('authorized');
-    // What goes by an approval does not count.
+    // An approved execution does not count.
     expect((await lastOf(id)).details).not.toHaveProperty('used');
     expect((await pay(name, 100)).status).toBe(200);
   });
@@ -126,11 +129,11 @@ describe('Policies with limits', () => {
     const subjects = ['role:waiting'];
     const require = { ...SPEND, subjects, effect: 'require_approval' };
     await createPolicy(app, require);
-    const asked = await pay(name, 7);
-    expect(asked.status).toBe(202);
+    const answer = await pay(name, 7);
+    expect(answer.status).toBe(202);
     const limited = await createPolicy(app, { ...SPEND, subjects, priority: 10, limits: [DAILY] });
     expect((await pay(name, 7)).body.outcome).toBe('authorized');
-    const [execution, decision] = [asked.body.id, asked.body.decisionId];
+    const [execution, decision] = [answer.body.id, answer.body.decisionId];
     expect(await actionsOf(app, execution)).toEqual(['execution.approval_requested', 'execution.cancelled']);
     expect(await actionsOf(app, decision)).toEqual(['decision.proposed', 'decision.cancelled']);
     // Approved, but not taken up.
@@ -245,8 +248,10 @@ describe('Policies with limits', () => {
     const nearest = over.explanation.nearest.map((near: { policy: { id: string } }) => near.policy.id);
     expect(nearest).not.toContain(policy.id);
     const { id: policyId, version } = policy;
-    const of = { policy: { id: policyId, name: policy.name, version }, limit: 0, max: '1000', used: '900' };
-    expect(over.explanation.limits).toEqual([{ ...of, asked: '100.5', resetsAt: expect.stringMatching(/T00:00:00/) }]);
+    const limitUse = { policy: { id: policyId, name: policy.name, version }, limit: 0, max: '1000', used: '900' };
+    expect(over.explanation.limits).toEqual([
+      { ...limitUse, asked: '100.5', resetsAt: expect.stringMatching(/T00:00:00/) },
+    ]);
     expect((await evaluate({})).explanation.limits).toMatchObject([{ asked: null }]);
     // As the ledger was, no limit counts as reached.
     const head = (await lastOf(id)).sequence;
@@ -256,12 +261,12 @@ describe('Policies with limits', () => {
       body: { ...question, parameters: { amount: 2_000 }, open: true, requests: [{}] },
     });
     expect(open.body.results[0].effect).toBe('allow');
-    const asked = {
+    const evaluation = {
       subject: { type: 'agent', id: name },
       action: { name: 'pay', properties: { amount: 101 } },
       resource: { type: 'invoice', id: 'i' },
     };
-    const decided = await send(app, 'POST', '/access/v1/evaluation', { body: asked });
+    const decided = await send(app, 'POST', '/access/v1/evaluation', { body: evaluation });
     expect(decided.body).toMatchObject({ decision: false, context: { reason: 'approval_required' } });
     // Subjects that are no registered agents are not matched.
     const subject = { roles: ['asking'] };
@@ -333,9 +338,8 @@ describe('Policies with limits', () => {
     await createAgent(first, { name: 'bot', capabilities: ['pay'] });
     await createPolicy(first, { actions: ['pay'], limits: [{ ...DAILY, max: 10 }] });
     const request = { action: 'pay', resourceType: 'invoice', resourceId: 'i', parameters: { amount: 6 } };
-    const asking = (one: TestApp): Promise<Answer> =>
-      send(one, 'POST', '/api/v1/agents/bot/execute', { body: request });
-    expect((await asking(first)).status).toBe(200);
+    const payAt = (one: TestApp): Promise<Answer> => send(one, 'POST', '/api/v1/agents/bot/execute', { body: request });
+    expect((await payAt(first)).status).toBe(200);
     const foreign = await foreignConnection(first);
     await foreign.run(`UPDATE "ledger_sums" SET "value" = '1'`);
     const { body } = await send(first, 'POST', '/api/v1/provenance/verify', { body: { state: true } });
@@ -345,30 +349,34 @@ describe('Policies with limits', () => {
     await first.close();
     const second = await createTestApp({ environment: database.environment });
     await chainIsValid(second);
-    expect((await asking(second)).body.error.reason).toBe('limit_reached');
+    expect((await payAt(second)).body.error.reason).toBe('limit_reached');
     await second.close();
     await database.remove();
   });
 
   it('name the field that is wrong', async () => {
-    const found = async (limits: unknown, more = {}): Promise<unknown> => {
+    const limitFaults = async (limits: unknown, more = {}): Promise<unknown> => {
       const rules = { name: `wrong ${Math.random()}`, version: '1', effect: 'allow', ...SPEND, limits, ...more };
       return faults(await send(app, 'POST', '/api/v1/policies', { body: rules }));
     };
     for (const max of [-1, '5', 1e21, 1234567890123456, null])
-      expect(await found([{ ...DAILY, max }])).toMatchObject({ 'limits[0].max': expect.any(String) });
-    expect(await found([{ ...DAILY, of: 'amount' }])).toMatchObject({ 'limits[0].of': expect.stringContaining('"/"') });
-    expect(await found([{ ...DAILY, of: '/items/*' }])).toMatchObject({ 'limits[0].of': expect.any(String) });
-    expect(await found([{ ...DAILY, per: 'year', by: 'role' }])).toMatchObject({
+      expect(await limitFaults([{ ...DAILY, max }])).toMatchObject({ 'limits[0].max': expect.any(String) });
+    expect(await limitFaults([{ ...DAILY, of: 'amount' }])).toMatchObject({
+      'limits[0].of': expect.stringContaining('"/"'),
+    });
+    expect(await limitFaults([{ ...DAILY, of: '/items/*' }])).toMatchObject({ 'limits[0].of': expect.any(String) });
+    expect(await limitFaults([{ ...DAILY, per: 'year', by: 'role' }])).toMatchObject({
       'limits[0].per': expect.stringContaining('hour, day, week, month'),
       'limits[0].by': expect.stringContaining('agent, policy'),
     });
-    expect(await found([DAILY, { ...DAILY, max: 1 }])).toMatchObject({
+    expect(await limitFaults([DAILY, { ...DAILY, max: 1 }])).toMatchObject({
       'limits[1]': expect.stringContaining('limits[0]'),
     });
-    expect(await found(Array.from({ length: 6 }, () => DAILY))).toMatchObject({ limits: expect.stringContaining('5') });
-    expect(await found([DAILY], { effect: 'deny' })).toMatchObject({ limits: expect.stringContaining('allow') });
-    expect(await found([{ ...DAILY, extra: 1 }])).toMatchObject({ 'limits[0].extra': expect.any(String) });
+    expect(await limitFaults(Array.from({ length: 6 }, () => DAILY))).toMatchObject({
+      limits: expect.stringContaining('5'),
+    });
+    expect(await limitFaults([DAILY], { effect: 'deny' })).toMatchObject({ limits: expect.stringContaining('allow') });
+    expect(await limitFaults([{ ...DAILY, extra: 1 }])).toMatchObject({ 'limits[0].extra': expect.any(String) });
   });
 
   it('are at most 100 in force', async () => {
@@ -382,5 +390,84 @@ describe('Policies with limits', () => {
     const next = await send(crowded, 'POST', '/api/v1/policies', { body: { ...body, ...rules(0), version: '2' } });
     expect(next.status).toBe(201);
     await crowded.close();
+  });
+
+  it('count equal requests of an agent, without a warning, and forget them once the window is over', async () => {
+    const { id, name } = await buyer('loop');
+    const other = await buyer('loop');
+    const limits = [{ max: 2, per: 'hour', by: 'request' }];
+    const policy = await createPolicy(app, { ...SPEND, subjects: ['role:loop'], limits });
+    expect((await pay(name, 1)).status).toBe(200);
+    const question = {
+      agent: name,
+      action: 'pay',
+      resourceType: 'invoice',
+      resourceId: 'i',
+      parameters: { amount: 1 },
+    };
+    const answer = async (): Promise<unknown> =>
+      (await send(app, 'POST', '/api/v1/policies/evaluate', { body: question })).body.effect;
+    expect(await answer()).toBe('allow');
+    expect((await pay(name, 1)).status).toBe(200);
+    expect(await answer()).toBe('deny');
+    const refused = await pay(name, 1);
+    expect(refused.body.error).toMatchObject({ code: 'PERMISSION_DENIED', reason: 'limit_reached' });
+    expect([(await pay(name, 2)).status, (await pay(other.name, 1)).status]).toEqual([200, 200]);
+    expect(await actionsOf(app, policy.id)).not.toContain('policy.limit_warned');
+    const usage = (await send(app, 'GET', `/api/v1/policies/${policy.id}/usage`)).body;
+    expect(usage.total).toBe(3);
+    expect(usage.data[0]).toMatchObject({ limit: 0, used: '2', max: '2', key: expect.stringMatching(/^[\w-]{43}$/) });
+    expect((await lastOf(id)).details).not.toHaveProperty('zones');
+
+    const rows = (): Promise<unknown[]> =>
+      app.application.get(Database).points.all(`SELECT "key" FROM "ledger_sums" WHERE "sum" LIKE '%"request"%'`);
+    const passed = app.application.get(PassedSums);
+    await passed.removePassed();
+    expect(await rows()).toHaveLength(3);
+    await moveTime(3 * 86_400_000);
+    expect((await pay(name, 1)).status).toBe(200);
+    await passed.removePassed();
+    expect(await rows()).toHaveLength(1);
+    await chainIsValid(app);
+    // Sums that are left over have no effect, and their absence is no fault.
+    await moveTime(4 * 86_400_000);
+    expect((await pay(name, 1)).status).toBe(200);
+    await chainIsValid(app);
+  });
+
+  it('begin their windows in a zone, which the entry names', async () => {
+    const { name } = await buyer('zone');
+    const limits = [
+      { max: 10, of: '/amount', per: 'day', by: 'agent', zone: 'Pacific/Kiritimati' },
+      { max: 20, of: '/amount', per: 'day', by: 'agent', zone: 'utc' },
+    ];
+    const policy = await createPolicy(app, { ...SPEND, subjects: ['role:zone'], limits });
+    const [zoned, plain] = limits;
+    expect(policy.limits).toEqual([zoned, { ...plain, zone: undefined }]);
+    const paid = await pay(name, 4);
+    expect((await firstEntry(paid.body.id)).details).toMatchObject({
+      zones: ZONES_VERSION,
+      used: [
+        { window: expect.stringMatching(/T10:00:00\.000Z$/) },
+        { window: expect.stringMatching(/T00:00:00\.000Z$/) },
+      ],
+    });
+    const usage = (await send(app, 'GET', `/api/v1/policies/${policy.id}/usage`)).body.data;
+    expect(usage).toEqual([
+      { limit: 0, key: expect.any(String), used: '4', max: '10', resetsAt: expect.stringMatching(/T10:00:00\.000Z$/) },
+      { limit: 1, key: expect.any(String), used: '4', max: '20', resetsAt: expect.stringMatching(/T00:00:00\.000Z$/) },
+    ]);
+    expect((await pay(name, 7)).body.error.reason).toBe('limit_reached');
+  });
+
+  it.each<[limit: object, member: string, message: RegExp]>([
+    [{ per: 'day', by: 'agent', zone: 'Europe/Atlantis' }, 'zone', /IANA time zone/],
+    [{ per: 'day', by: 'agent', zone: '+02:00' }, 'zone', /IANA time zone/],
+    [{ per: 'hour', by: 'agent', zone: 'Europe/Berlin' }, 'zone', /not allowed per hour/],
+    [{ per: 'hour', by: 'request', of: '/amount' }, 'of', /not allowed by request/],
+  ])('are refused: %j', async (limit, member, message) => {
+    const body = { ...SPEND, name: 'p', version: '1', effect: 'allow', limits: [{ max: 1, ...limit }] };
+    const answer = await send(app, 'POST', '/api/v1/policies', { body });
+    expect([answer.status, faults(answer)]).toEqual([400, { [`limits[0].${member}`]: expect.stringMatching(message) }]);
   });
 });

@@ -56,7 +56,7 @@ describe('A clock that is wrong', () => {
     expect(await post()).toMatchObject(UNAVAILABLE);
     expect([await probe(''), await probe('/ready'), await probe('/live')]).toEqual([503, 503, 200]);
     expect((await send(app, 'GET', `/api/v1/entities/${entity.id}`)).body).toEqual(entity);
-    // Nobody can tell which of the two was right.
+    // Neither clock is known to be right.
     await restoreTime();
     expect(await post()).toMatchObject(UNAVAILABLE);
     expect(await probe('/ready')).toBe(503);
@@ -129,7 +129,7 @@ describe('A clock that is wrong', () => {
       return createdAt;
     }
 
-    /** What the program would print. */
+    /** Returns what the program would print. */
     async function refusal(environment: Record<string, string> = {}): Promise<string> {
       const { exitCode, message } = startFailure(await start(environment).catch((error: unknown) => error));
       expect(exitCode).toBe(65);

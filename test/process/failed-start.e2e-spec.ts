@@ -8,6 +8,7 @@ import {
 } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createApp } from '../../src/create-app';
+import { postgresSettings } from '../../src/program/testing/test-api-key';
 import { Database } from '../../src/ledger/database/database';
 import { LedgerService } from '../../src/ledger/ledger.service';
 import { createTestApp } from '../support/application/create-test-app';
@@ -76,7 +77,7 @@ describe('A start that fails', () => {
 
   beforeAll(async () => {
     database = await temporaryDatabase();
-    environment = { API_KEY, LOG_LEVEL: 'error', ...database.environment };
+    environment = { API_KEY, LOG_LEVEL: 'error', ...postgresSettings(database.environment), ...database.environment };
     await starts();
   });
   afterAll(() => database.remove());
@@ -86,7 +87,7 @@ describe('A start that fails', () => {
     await app.close();
   }
 
-  /** Of the service, on the server. */
+  /** Sessions of the service on the server. */
   async function sessions(): Promise<unknown[]> {
     if (!onPostgres) return [];
     const ofService = `datname = current_database() AND application_name = 'agent-governance'`;

@@ -1,5 +1,5 @@
 import { Database } from '../../src/ledger/database/database';
-import { ShutdownGuard } from '../../src/http/shutdown/shutdown';
+import { ShutdownGuard } from '../../src/http/server/shutdown';
 import { LedgerService } from '../../src/ledger/ledger.service';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { type Answer, send } from '../support/application/send';

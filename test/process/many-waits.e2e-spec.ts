@@ -16,15 +16,15 @@ describeOnSqlite('Many requests that wait', () => {
   });
   afterAll(() => program.stop('SIGKILL'));
 
-  /** One more than may wait: it is answered at once, so all others have arrived when the first answer does. */
+  /** Sends one request more than may wait. That one is answered at once, so all others have arrived by then. */
   async function waitingFor(seconds: number): Promise<Promise<Answer>[]> {
     const { id } = await createAgent(program, { name: `bot that waits ${seconds}`, capabilities: ['refund'] });
     const approval = { approvers: [{ subjects: ['role:finance'] }] };
     await createPolicy(program, { effect: 'require_approval', actions: ['refund'], approval });
     const body = { action: 'refund', resourceType: 'order', resourceId: 'orders/1' };
-    const asked = await program.send('POST', `/api/v1/agents/${id}/execute`, { body });
+    const answer = await program.send('POST', `/api/v1/agents/${id}/execute`, { body });
     return Array.from({ length: WAITING + 1 }, () =>
-      program.send('GET', `/api/v1/executions/${asked.body.id}?wait=${seconds}`),
+      program.send('GET', `/api/v1/executions/${answer.body.id}?wait=${seconds}`),
     );
   }
 

@@ -37,9 +37,9 @@ describe('The metrics', () => {
     ['alerts.yml', /expr: '(.+)'/g, 15],
     ['grafana-dashboard.json', /"expr": "(.+)"/g, 20],
   ])('that deploy/%s asks for exist', async (file, expressions, count) => {
-    const found = [...readFileSync(join(ROOT, 'deploy', file), 'utf8').matchAll(expressions)];
-    expect(found).toHaveLength(count);
-    const names = found.flatMap(([, text = '']) => text.match(/\b(?:governance|http|nodejs|process)_\w+/g) ?? []);
+    const matches = [...readFileSync(join(ROOT, 'deploy', file), 'utf8').matchAll(expressions)];
+    expect(matches).toHaveLength(count);
+    const names = matches.flatMap(([, text = '']) => text.match(/\b(?:governance|http|nodejs|process)_\w+/g) ?? []);
     const text = await metrics();
     const types = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)];
     const offered = types.flatMap(([, name = '', type]) =>
@@ -52,9 +52,9 @@ describe('The metrics', () => {
     const lines = (await metrics()).split('\n').filter((line) => line !== '');
     const sample = /^[a-z]\w*(\{\w+="[^"]*"(,\w+="[^"]*")*\})? (-?[\d.e+-]+|Nan|\+Inf)$/;
     expect(lines.filter((line) => !line.startsWith('# ') && !sample.test(line))).toEqual([]);
-    const named = lines.flatMap((line) => /^# TYPE (\S+) /.exec(line)?.[1] ?? []);
-    expect(named).toEqual([...new Set(named)]);
-    expect(named).toEqual(
+    const metricNames = lines.flatMap((line) => /^# TYPE (\S+) /.exec(line)?.[1] ?? []);
+    expect(metricNames).toEqual([...new Set(metricNames)]);
+    expect(metricNames).toEqual(
       expect.arrayContaining([
         'process_cpu_seconds_total',
         'nodejs_eventloop_lag_p99_seconds',
@@ -178,8 +178,8 @@ describe('The metrics on a port of their own', () => {
   });
 
   it('prevent the start if the port is taken', async () => {
-    const taken = new URL(url).port;
-    const second = createTestApp({ environment: { METRICS_PORT: taken, HOST: '127.0.0.1' } });
-    await expect(second).rejects.toThrow(`The metrics cannot be served on METRICS_PORT ${taken}`);
+    const port = new URL(url).port;
+    const second = createTestApp({ environment: { METRICS_PORT: port, HOST: '127.0.0.1' } });
+    await expect(second).rejects.toThrow(`The metrics cannot be served on METRICS_PORT ${port}`);
   });
 });

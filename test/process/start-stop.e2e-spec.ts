@@ -13,28 +13,28 @@ import { temporaryDatabase, type TemporaryDatabase } from '../support/database/t
 const MAIN = join(ROOT, 'dist', 'main.js');
 const CLIENTS = 8;
 /** Milliseconds: five times what is promised. */
-const LONGEST_STOP = 5 * 10_000;
+const MAX_STOP_MS = 5 * 10_000;
 
-/** What one client saw: the ids in its answers, which must be stored, and how its last request ended. */
+/** The view of one client: the ids in its answers, which must be stored, and the end of its last request. */
 interface ClientReport {
-  readonly kept: readonly string[];
+  readonly ids: readonly string[];
   /** A status, or the code of the error in place of an answer. */
   readonly ending: number | string;
 }
 
 /** Creates entities one after another on one connection until the service refuses. */
 async function createUntilRefused(program: StartedProgram, onKept = (): void => undefined): Promise<ClientReport> {
-  const kept: string[] = [];
+  const ids: string[] = [];
   try {
     for (;;) {
-      const body = { type: 'service', name: `Entity ${kept.length}` };
+      const body = { type: 'service', name: `Entity ${ids.length}` };
       const answer = await program.send('POST', '/api/v1/entities', { body });
-      if (answer.status !== 201) return { kept, ending: answer.status };
-      kept.push(answer.body.id);
+      if (answer.status !== 201) return { ids, ending: answer.status };
+      ids.push(answer.body.id);
       onKept();
     }
   } catch (error) {
-    return { kept, ending: connectionFault(error) };
+    return { ids, ending: connectionFault(error) };
   }
 }
 
@@ -65,8 +65,8 @@ describe('The built program, asked to stop,', () => {
     await sleep(20);
     expect(await program.stop('SIGTERM')).toBe(0);
     await Promise.all(clients);
-    const said = program.printed().match(/The service (?:listens|has stopped)|SIG[A-Z]+: [a-z ]+/g);
-    expect(said).toEqual([
+    const messages = program.printed().match(/The service (?:listens|has stopped)|SIG[A-Z]+: [a-z ]+/g);
+    expect(messages).toEqual([
       'The service listens',
       'SIGINT: what has been received is answered',
       'The service has stopped',
@@ -80,10 +80,10 @@ describe('The built program, asked to stop,', () => {
     while (acknowledged < 10 * CLIENTS) await sleep(20);
     const began = Date.now();
     expect(await program.stop()).toBe(0);
-    expect(Date.now() - began).toBeLessThan(LONGEST_STOP);
+    expect(Date.now() - began).toBeLessThan(MAX_STOP_MS);
 
     const reports = await Promise.all(clients);
-    const kept = reports.flatMap((report) => report.kept);
+    const ids = reports.flatMap((report) => report.ids);
     // A client gets the refusal, or finds its kept connection closed or nobody listening: what it then sent was not
     // received, as the counts below show.
     const endings = reports.map(({ ending }) => ending);
@@ -91,11 +91,11 @@ describe('The built program, asked to stop,', () => {
 
     const restarted = await createTestApp({ environment: database.environment });
     const { body: stats } = await send(restarted, 'GET', '/api/v1/stats');
-    expect(stats).toMatchObject({ entities: kept.length, provenanceEntries: kept.length });
-    const found = await Promise.all(kept.slice(-50).map((id) => send(restarted, 'GET', `/api/v1/entities/${id}`)));
-    expect(found.filter(({ status }) => status !== 200)).toEqual([]);
+    expect(stats).toMatchObject({ entities: ids.length, provenanceEntries: ids.length });
+    const answers = await Promise.all(ids.slice(-50).map((id) => send(restarted, 'GET', `/api/v1/entities/${id}`)));
+    expect(answers.filter(({ status }) => status !== 200)).toEqual([]);
     const { body: verification } = await send(restarted, 'POST', '/api/v1/provenance/verify');
-    expect(verification).toMatchObject({ valid: true, entriesVerified: kept.length });
+    expect(verification).toMatchObject({ valid: true, entriesVerified: ids.length });
     await restarted.close();
   });
 });
@@ -172,7 +172,7 @@ describe('The built program, asked to stop during many long requests,', () => {
     await sleep(delay);
     const began = Date.now();
     expect(await program.stop()).toBe(0);
-    expect(Date.now() - began).toBeLessThan(LONGEST_STOP);
+    expect(Date.now() - began).toBeLessThan(MAX_STOP_MS);
     await Promise.all(clients);
     expect(program.printed()).not.toContain('"level":"fatal"');
   });

@@ -58,7 +58,7 @@ describe('agents', () => {
       expect((await patch('3', 'd')).status).toBe(400);
     });
 
-    it('of another revision is refused as such, whatever else is wrong with it', async () => {
+    it('of another revision is refused as such before its other faults', async () => {
       const person = await createAgent(stage.app, { name: newName(), kind: 'human' });
       const machine = await createAgent(stage.app, { name: newName() });
       const other = await createAgent(stage.app, { name: newName(), kind: 'human' });

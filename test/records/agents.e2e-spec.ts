@@ -19,6 +19,8 @@ describe('agents', () => {
         status: 'active',
         observeUntil: null,
         slackId: null,
+        directory: null,
+        team: null,
         createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
         updatedAt: created.body.createdAt,
         revision: 1,
@@ -140,10 +142,16 @@ describe('agents', () => {
         return (await send(stage.app, 'GET', `/api/v1/provenance/${body.data[0].sequence}`)).body.state;
       };
       // Members that were added later are left out while they have their default.
-      const { observeUntil, slackId, ...shown } = person;
-      expect([observeUntil, slackId, await sealed(person.id)]).toEqual([null, null, shown]);
-      const { kind, observeUntil: until, slackId: inSlack, ...form } = machine;
-      expect([kind, until, inSlack]).toEqual(['machine', null, null]);
+      const { observeUntil, slackId, directory, team, ...members } = person;
+      expect([observeUntil, slackId, directory, team, await sealed(person.id)]).toEqual([
+        null,
+        null,
+        null,
+        null,
+        members,
+      ]);
+      const { kind, observeUntil: until, slackId: inSlack, directory: from, team: ofMachine, ...form } = machine;
+      expect([kind, until, inSlack, from, ofMachine]).toEqual(['machine', null, null, null, null]);
       expect(await sealed(machine.id)).toEqual(form);
     });
 
@@ -186,27 +194,27 @@ describe('agents', () => {
     it('are counted after normalisation wherever an agent is named', async () => {
       const name = '각'.repeat(200).normalize('NFD');
       const { id } = await createAgent(stage.app, { name });
-      const asked = { action: 'look', resourceType: 'a', resourceId: 'b' };
+      const request = { action: 'look', resourceType: 'a', resourceId: 'b' };
       const naming: [path: string, body: object][] = [
         ['api-keys', { name: 'x', scopes: ['read'], agentId: name }],
         ['webhooks', { url: 'https://hooks.example.com/x', actions: ['*'], agentId: name }],
         ['decisions', { type: 'x', title: 'x', riskLevel: 'low', proposedBy: name }],
-        ['policies/evaluate', { agent: name, ...asked }],
-        ['policies/evaluate', { requests: [{ agent: name }, { subject: { name } }], ...asked }],
-        ['policies/evaluate', { subject: { name }, ...asked }],
-        ['policies/plan', { policies: [], tests: [{ agent: name, ...asked, expect: 'deny' }] }],
+        ['policies/evaluate', { agent: name, ...request }],
+        ['policies/evaluate', { requests: [{ agent: name }, { subject: { name } }], ...request }],
+        ['policies/evaluate', { subject: { name }, ...request }],
+        ['policies/plan', { policies: [], tests: [{ agent: name, ...request, expect: 'deny' }] }],
       ];
       for (const [path, body] of naming) {
         const { status, body: answer } = await send(stage.app, 'POST', `/api/v1/${path}`, { body });
         expect([path, Math.floor(status / 100), answer.error?.message]).toEqual([path, 2, undefined]);
       }
       for (const list of ['api-keys?agentId', 'decisions?proposedBy', 'audit?agentId', 'provenance?agentId']) {
-        const found = await send(stage.app, 'GET', `/api/v1/${list}=${encodeURIComponent(name)}`);
-        expect([list, found.body.total]).toEqual([
+        const answer = await send(stage.app, 'GET', `/api/v1/${list}=${encodeURIComponent(name)}`);
+        expect([list, answer.body.total]).toEqual([
           list,
           (await send(stage.app, 'GET', `/api/v1/${list}=${id}`)).body.total,
         ]);
-        expect(found.body.total).toBeGreaterThan(0);
+        expect(answer.body.total).toBeGreaterThan(0);
       }
     });
 

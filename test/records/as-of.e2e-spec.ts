@@ -122,7 +122,7 @@ describe('asOf', () => {
     send(app, 'GET', `/api/v1/${path}`, key === undefined ? {} : { key });
   const head = async (): Promise<number> => (await get('stats')).body.provenanceEntries;
 
-  /** Those of the entries that are followed by one with a later time. */
+  /** Maps sequences to times, for entries that are followed by an entry with a later time. */
   async function timesOf(after: number): Promise<ReadonlyMap<number, string>> {
     const { data } = (await get(`provenance?after=${after}&limit=1000&order=asc`)).body;
     const entries = data as { sequence: number; timestamp: string }[];
@@ -138,10 +138,10 @@ describe('asOf', () => {
     const step = fc.tuple(fc.constantFrom(...STEPS), fc.nat(100));
     const steps = fc.array(step, { minLength: 25, maxLength: 25 });
     await fc.assert(
-      fc.asyncProperty(steps, async (taken) => {
+      fc.asyncProperty(steps, async (walk) => {
         const start = await head();
         const history = new History(app, people, refusedKey);
-        for (const [what, pick] of taken) await history.take(what, pick);
+        for (const [what, pick] of walk) await history.take(what, pick);
         const times = await timesOf(start);
         for (const { sequence, path, answer } of history.sights) {
           const time = times.get(sequence);
@@ -277,7 +277,7 @@ describe('asOf', () => {
     }
   });
 
-  it('evaluates as of an entry by no later request, whatever id its client gave it', async () => {
+  it('evaluates as of an entry by no later request, with any id that its client gave it', async () => {
     const { id } = await createAgent(app, { name: 'switched', capabilities: ['look'] });
     const [headers, before, changes] = [{ 'X-Request-Id': 'the-same' }, await head(), 60];
     await Promise.all(

@@ -131,11 +131,11 @@ describe('Claims', () => {
 
   it('can be removed with 204, and their history stays', async () => {
     const removed = await addClaim(app, entityId);
-    const kept = await addClaim(app, entityId);
+    const otherClaim = await addClaim(app, entityId);
     expect(await send(app, 'DELETE', `${claims()}/${removed.id}`)).toMatchObject({ status: 204, text: '' });
     expect((await send(app, 'GET', `${claims()}/${removed.id}`)).status).toBe(404);
     expect((await send(app, 'DELETE', `${claims()}/${removed.id}`)).status).toBe(404);
-    expect((await send(app, 'GET', claims())).body).toEqual({ data: [kept], total: 1 });
+    expect((await send(app, 'GET', claims())).body).toEqual({ data: [otherClaim], total: 1 });
     expect((await auditOf(app, removed.id)).map(({ action }) => action)).toEqual(['claim.added', 'claim.removed']);
   });
 

@@ -155,7 +155,7 @@ describe('Entities', () => {
     });
   });
 
-  it.each(UNKNOWN_IDS)('answers 404 for an id that names nothing, whatever its form: %s', async (id) => {
+  it.each(UNKNOWN_IDS)('answers 404 for an id that names nothing, in any form: %s', async (id) => {
     const answers = [
       await get(id),
       await get(id, { headers: { 'If-None-Match': '*' } }),
@@ -202,7 +202,7 @@ describe('Entities', () => {
       });
     });
 
-    it('ignores createdAt, updatedAt and revision, whatever they are', async () => {
+    it('ignores createdAt, updatedAt and revision, with any values', async () => {
       const entity = await createEntity(app);
       const answer = await put(entity.id, { name: 'x', createdAt: 7, updatedAt: { a: [] }, revision: 'many' });
       expect(answer).toMatchObject({ status: 200, body: { createdAt: entity.createdAt, revision: 2 } });
@@ -299,7 +299,7 @@ describe('Entities', () => {
       const { id } = await createEntity(app);
       const other = await createEntity(app);
       const claims = [await addClaim(app, id), await addClaim(app, id), await addClaim(app, id)];
-      const kept = await addClaim(app, other.id);
+      const otherClaim = await addClaim(app, other.id);
       const before: Record<string, number> = (await send(app, 'GET', '/api/v1/stats')).body;
       await remove(id);
       const after: Record<string, number> = (await send(app, 'GET', '/api/v1/stats')).body;
@@ -314,7 +314,7 @@ describe('Entities', () => {
       });
       expect((await auditOf(app, id)).at(-1)).toMatchObject({ action: 'entity.deleted', details: { claims: 3 } });
       for (const claim of claims) expect((await get(`${id}/claims/${claim.id}`)).status).toBe(404);
-      expect((await get(`${other.id}/claims/${kept.id}`)).body).toEqual(kept);
+      expect((await get(`${other.id}/claims/${otherClaim.id}`)).body).toEqual(otherClaim);
     });
 
     it('leaves its history', async () => {

@@ -4,7 +4,7 @@ import { foreignConnection } from '../support/database/foreign-connection';
 import { moveTime, restoreTime } from '../support/database/moved-time';
 import { isReplayed } from '../support/application/send';
 import { temporaryDatabase } from '../support/database/temporary-database';
-import { answered, DOCUMENT, KeyedRequests } from './keyed-requests';
+import { responseParts, DOCUMENT, KeyedRequests } from './keyed-requests';
 
 const DAY = 24 * 60 * 60 * 1000;
 
@@ -22,10 +22,10 @@ describe('A POST with an Idempotency-Key, over time', () => {
     const first = await requests.post('entities', body, 'restart');
     const refused = await requests.post('agents/bot/execute', { action: 'unknown', ...DOCUMENT }, 'restart');
     await requests.restart();
-    expect(answered(await requests.post('entities', body, 'restart'))).toEqual(answered(first));
-    expect(answered(await requests.post('agents/bot/execute', { action: 'unknown', ...DOCUMENT }, 'restart'))).toEqual(
-      answered(refused),
-    );
+    expect(responseParts(await requests.post('entities', body, 'restart'))).toEqual(responseParts(first));
+    expect(
+      responseParts(await requests.post('agents/bot/execute', { action: 'unknown', ...DOCUMENT }, 'restart')),
+    ).toEqual(responseParts(refused));
   });
 
   it('that names a future time has its answer replayed after that time has passed', async () => {
@@ -36,7 +36,7 @@ describe('A POST with an Idempotency-Key, over time', () => {
     const first = await requests.post('decisions', body, key);
     expect(first.status).toBe(201);
     while (Date.now() <= Date.parse(expiresAt)) await setTimeout(50);
-    expect(answered(await requests.post('decisions', body, key))).toEqual(answered(first));
+    expect(responseParts(await requests.post('decisions', body, key))).toEqual(responseParts(first));
     expect(await requests.post('decisions', body, requests.newKey())).toMatchObject({ status: 400 });
     // Its expiry is an entry, which must not fall into the days that other tests move ahead: the ledger would stay there.
     while ((await requests.get(`decisions/${first.body.id}`)).status === 'proposed') await setTimeout(50);
@@ -61,7 +61,7 @@ describe('A POST with an Idempotency-Key, over time', () => {
       const body = { type: 'day', name: 'x' };
       const first = await requests.post('entities', body, 'day');
       await moveTime(DAY - 60_000);
-      expect(answered(await requests.post('entities', body, 'day'))).toEqual(answered(first));
+      expect(responseParts(await requests.post('entities', body, 'day'))).toEqual(responseParts(first));
       await restoreTime();
       await Promise.all(Array.from({ length: 40 }, () => requests.post('entities', body, requests.newKey())));
       expect(await keptKeys()).toBeGreaterThan(40);
@@ -77,7 +77,7 @@ describe('A POST with an Idempotency-Key, over time', () => {
       const body = { type: 'back', name: 'x' };
       const before = await requests.post('entities', body, 'back');
       await moveTime(-10 * DAY);
-      expect(answered(await requests.post('entities', body, 'back'))).toEqual(answered(before));
+      expect(responseParts(await requests.post('entities', body, 'back'))).toEqual(responseParts(before));
       expect(isReplayed(await requests.post('entities', { ...body, name: 'y' }, 'behind'))).toBe(false);
       await restoreTime();
       await moveTime(3 * DAY);
@@ -86,7 +86,7 @@ describe('A POST with an Idempotency-Key, over time', () => {
       expect(ahead.body.id).not.toBe(before.body.id);
       // The ledger has reached that day, and does not go back.
       await restoreTime();
-      expect(answered(await requests.post('entities', body, 'back'))).toEqual(answered(ahead));
+      expect(responseParts(await requests.post('entities', body, 'back'))).toEqual(responseParts(ahead));
       expect(isReplayed(await requests.post('entities', { ...body, name: 'y' }, 'behind'))).toBe(false);
     });
 

@@ -9,7 +9,7 @@ import {
 import { foreignConnection } from '../support/database/foreign-connection';
 import { isReplayed, send, type Parsed } from '../support/application/send';
 import { temporaryDatabase } from '../support/database/temporary-database';
-import { answered, DOCUMENT, KeyedRequests, PREVIOUS_KEY } from './keyed-requests';
+import { responseParts, DOCUMENT, KeyedRequests, PREVIOUS_KEY } from './keyed-requests';
 import { StepsController } from './steps.module';
 
 const WITHOUT_KEY: ReadonlySet<string> = new Set([
@@ -73,8 +73,8 @@ describe('A POST with an Idempotency-Key', () => {
       ],
       ['a rejection', 200, async () => [`decisions/${await proposal()}/reject`, { reason: 'x' }]],
       ['a cancelled decision', 200, async () => [`decisions/${await proposal()}/cancel`, { reason: 'x' }]],
-      ['a request for approval', 202, async () => ['agents/bot/execute', asking()]],
-      ['a cancelled request', 200, async () => [`executions/${(await asked()).id}/cancel`, { reason: 'x' }]],
+      ['a request for approval', 202, async () => ['agents/bot/execute', newRequest()]],
+      ['a cancelled request', 200, async () => [`executions/${(await requestApproval()).id}/cancel`, { reason: 'x' }]],
       ['a resume', 200, async () => [`executions/${await approvedExecution()}/resume`]],
       [
         'a result',
@@ -102,16 +102,16 @@ describe('A POST with an Idempotency-Key', () => {
       return (await propose(requests.app, await requests.newAgent())).id;
     }
 
-    function asking(): object {
+    function newRequest(): object {
       return { action: 'ask', resourceType: 'word', resourceId: requests.newKey() };
     }
 
-    async function asked(): Promise<Parsed> {
-      return (await requests.post('agents/bot/execute', asking())).body;
+    async function requestApproval(): Promise<Parsed> {
+      return (await requests.post('agents/bot/execute', newRequest())).body;
     }
 
     async function approvedExecution(): Promise<string> {
-      const { id, decisionId } = await asked();
+      const { id, decisionId } = await requestApproval();
       await requests.post(`decisions/${decisionId}/approve`, { approverId: await requests.newAgent() });
       return id;
     }
@@ -174,17 +174,19 @@ describe('A POST with an Idempotency-Key', () => {
     const claim = { predicate: 'a', value: 1 };
     const first = await requests.post(`entities/${id}/claims`, claim, 'gone');
     await send(requests.app, 'DELETE', `/api/v1/entities/${id}`);
-    expect(answered(await requests.post(`entities/${id}/claims`, claim, 'gone'))).toEqual(answered(first));
+    expect(responseParts(await requests.post(`entities/${id}/claims`, claim, 'gone'))).toEqual(responseParts(first));
     expect((await requests.post(`entities/${id}/claims`, claim, requests.newKey())).status).toBe(404);
 
     const { id: agent } = await createAgent(requests.app, { name: requests.newKey() });
     const suspended = await requests.post(`agents/${agent}/suspend`, {}, 'on-leave');
     await requests.post(`agents/${agent}/resume`, {});
-    expect(answered(await requests.post(`agents/${agent}/suspend`, {}, 'on-leave'))).toEqual(answered(suspended));
+    expect(responseParts(await requests.post(`agents/${agent}/suspend`, {}, 'on-leave'))).toEqual(
+      responseParts(suspended),
+    );
     expect(await requests.get(`agents/${agent}`)).toMatchObject({ status: 'active', revision: 3 });
   });
 
-  it('with another body is a conflict, whatever has happened to the record, and changes nothing', async () => {
+  it('with another body is a conflict, and changes nothing', async () => {
     const key = requests.newKey();
     const first = await requests.post('agents', { name: key }, key);
     const before = await requests.entries();
@@ -194,7 +196,7 @@ describe('A POST with an Idempotency-Key', () => {
       expect(isReplayed(answer)).toBe(false);
     }
     expect(await requests.entries()).toBe(before);
-    expect(answered(await requests.post('agents', { name: key }, key))).toEqual(answered(first));
+    expect(responseParts(await requests.post('agents', { name: key }, key))).toEqual(responseParts(first));
   });
 
   it('with another body is validated first, and is a conflict before the record is looked up', async () => {
@@ -217,7 +219,7 @@ describe('A POST with an Idempotency-Key', () => {
       ' {"properties": {"y": [1, 2e0], "x": 1}, "name": "Zo\\u00eb", "type": "a"}\n',
       'spelling',
     );
-    expect(answered(again)).toEqual(answered(first));
+    expect(responseParts(again)).toEqual(responseParts(first));
     const { id } = await createAgent(requests.app, { name: requests.newKey() });
     await requests.post(`agents/${id}/suspend`, undefined, 'empty');
     expect(isReplayed(await requests.post(`agents/${id}/suspend`, {}, 'empty'))).toBe(true);
@@ -244,7 +246,7 @@ describe('A POST with an Idempotency-Key', () => {
       key: PREVIOUS_KEY,
       headers: { 'Idempotency-Key': key },
     });
-    expect(answered(again)).toEqual(answered(first));
+    expect(responseParts(again)).toEqual(responseParts(first));
     expect(isReplayed(again)).toBe(true);
     const other = { ...body, name: 'y' };
     const conflict = await send(requests.app, 'POST', path, {
@@ -286,7 +288,7 @@ describe('A POST with an Idempotency-Key', () => {
     const answers = await Promise.all(
       Array.from({ length: 40 }, () => requests.post('entities', { type: 'race', name: key }, key)),
     );
-    expect(new Set(answers.map((answer) => JSON.stringify(answered(answer)))).size).toBe(1);
+    expect(new Set(answers.map((answer) => JSON.stringify(responseParts(answer)))).size).toBe(1);
     expect(answers.filter((answer) => !isReplayed(answer))).toHaveLength(1);
     expect((await requests.get('entities?type=race')).total).toBe(1);
     expect(await requests.entries()).toBe(before + 1);

@@ -1,7 +1,7 @@
 import { chainIsValid, createAgent, createPolicy } from '../support/application/factories';
 import { isReplayed, send, type Answer, type Parsed } from '../support/application/send';
 import { temporaryDatabase } from '../support/database/temporary-database';
-import { answered, DOCUMENT, KeyedRequests } from './keyed-requests';
+import { responseParts, DOCUMENT, KeyedRequests } from './keyed-requests';
 import { contexts, release } from './steps.module';
 
 describe('An execution under an Idempotency-Key', () => {
@@ -47,7 +47,7 @@ describe('An execution under an Idempotency-Key', () => {
 
       await requests.post(`agents/${id}/resume`, {});
       const again = await requests.post(path, body, key);
-      expect(answered(again)).toEqual(answered(first));
+      expect(responseParts(again)).toEqual(responseParts(first));
       expect(isReplayed(again)).toBe(true);
 
       await send(requests.app, 'PATCH', `/api/v1/agents/${id}`, { body: { capabilities: ['unmatched'] } });
@@ -61,7 +61,7 @@ describe('An execution under an Idempotency-Key', () => {
       await requests.restart();
       expect(await requests.post(path, body, key)).toMatchObject(DENIED);
       await requests.post(`policies/${deny.id}/deactivate`, {});
-      expect(answered(await requests.post(path, body, key))).toEqual(answered(first));
+      expect(responseParts(await requests.post(path, body, key))).toEqual(responseParts(first));
     });
 
     it('is refused to all repetitions after a change of policies, and to none before it, even in the same batch', async () => {
@@ -80,11 +80,11 @@ describe('An execution under an Idempotency-Key', () => {
       );
       expect(answers.filter(({ status }) => status === 403)).toHaveLength(refused.length);
       for (const answer of answers.filter(({ status, body }) => status === 200 && body.outcome === 'authorized'))
-        expect(answered(answer)).toEqual(answered(first));
+        expect(responseParts(answer)).toEqual(responseParts(first));
       expect(await ask()).toMatchObject(SUSPENDED);
     });
 
-    it('differs from one that ran, whose first answer is replayed whatever the policies say now', async () => {
+    it('differs from one that ran, whose first answer is replayed even if the policies have changed', async () => {
       const name = requests.newKey();
       const { id } = await createAgent(requests.app, { name, capabilities: ['note'] });
       const ask = (): Promise<Answer> => requests.post(`agents/${name}/execute`, { action: 'note', ...DOCUMENT }, name);
@@ -92,7 +92,7 @@ describe('An execution under an Idempotency-Key', () => {
       expect(first).toMatchObject({ status: 200, body: { outcome: 'executed' } });
       await requests.post(`agents/${id}/suspend`, {});
       const before = await requests.entries();
-      expect(answered(await ask())).toEqual(answered(first));
+      expect(responseParts(await ask())).toEqual(responseParts(first));
       expect(await requests.entries()).toBe(before);
     });
   });
@@ -115,7 +115,7 @@ describe('An execution under an Idempotency-Key', () => {
     const answer = await first;
     expect(answer.body).toMatchObject({ id: running[0].id, outcome: 'executed', result: { waited: true } });
     for (const other of await Promise.all(others)) {
-      expect(answered(other)).toEqual(answered(answer));
+      expect(responseParts(other)).toEqual(responseParts(answer));
       expect(isReplayed(other)).toBe(true);
     }
     expect(contexts).toHaveLength(ran + 1);

@@ -7,10 +7,10 @@ import { StepsModule } from './steps.module';
 export const PREVIOUS_KEY = 'a-previous-key-for-tests-that-is-long';
 export const DOCUMENT = { resourceType: 'document', resourceId: 'docs/a' };
 
-/** Everything that must be the same in both answers. */
-export function answered({ status, headers, text }: Answer): object {
-  const kept = ['location', 'etag', 'content-type'].map((name) => headers.get(name));
-  return { status, text, kept };
+/** Parts of an answer that its repetition must repeat. */
+export function responseParts({ status, headers, text }: Answer): object {
+  const headerValues = ['location', 'etag', 'content-type'].map((name) => headers.get(name));
+  return { status, text, headerValues };
 }
 
 /** An application to which requests are sent under idempotency keys. */
@@ -84,7 +84,7 @@ export class KeyedRequests {
     expect(isReplayed(first)).toBe(false);
     const before = await this.entries();
     const second = await this.post(path, body, key);
-    expect(answered(second)).toEqual(answered(first));
+    expect(responseParts(second)).toEqual(responseParts(first));
     expect(isReplayed(second)).toBe(true);
     expect(second.headers.get('x-request-id')).not.toBe(first.headers.get('x-request-id'));
     expect(await this.entries()).toBe(before);

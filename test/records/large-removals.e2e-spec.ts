@@ -3,7 +3,7 @@ import { Configuration } from '../../src/core/config/configuration';
 import type { SqlConnection } from '../../src/ledger/database/sql-connection';
 import { CLAIM } from '../../src/governance/entities/claim.entity';
 import { ENTITY } from '../../src/governance/entities/governed-entity.entity';
-import { SYSTEM_CALLER } from '../../src/ledger/caller';
+import { SYSTEM_CALLER } from '../../src/ledger/kinds/caller';
 import { LedgerService } from '../../src/ledger/ledger.service';
 import { Leftovers } from '../../src/ledger/writing/leftovers';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
@@ -45,8 +45,8 @@ describe('Removing an entity with many claims', () => {
       await transaction.find(ENTITY, owner);
       for (let count = 0; count < COMMAND; count += 1) {
         const id = transaction.newId(CLAIM);
-        const said = { predicate: 'size', predicateKey: 'size', value: count, context: {} };
-        const claim = { id, entityId: owner, ...said, createdAt: transaction.now };
+        const statement = { predicate: 'size', predicateKey: 'size', value: count, context: {} };
+        const claim = { id, entityId: owner, ...statement, createdAt: transaction.now };
         transaction.insert(CLAIM, claim, { action: 'claim.added', entityId: owner });
       }
     });

@@ -28,7 +28,7 @@ describe('Statistics', () => {
     return body;
   }
 
-  /** What the kinds of further modules add, none of whose records these tests create. */
+  /** Counters of further modules, whose records these tests do not create. */
   function ofModules(): object {
     const kinds = [...app.application.get(RecordCatalog, { strict: false }).all].map(({ kind }) => kind);
     const counters = kinds.flatMap(({ isInStatistics, counter }) => (isInStatistics === true ? counter : []));

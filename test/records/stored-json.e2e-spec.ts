@@ -13,14 +13,14 @@ const CONTENT = {
 const LONG_TEXT = 'x'.repeat(5_000);
 
 /** A place for long content: how to create a record with it, the path of the record, and its table and column. */
-interface Place {
+interface ContentPlace {
   readonly name: string;
   readonly make: (app: TestApp) => Promise<string>;
   readonly member: string;
   readonly table: string;
 }
 
-const PLACES: readonly Place[] = [
+const PLACES: readonly ContentPlace[] = [
   {
     name: 'the properties of an entity',
     make: async (app) => `entities/${(await createEntity(app, { properties: CONTENT })).id}`,
@@ -93,7 +93,7 @@ describe.each(PLACES)('$name', ({ make, member, table }) => {
     expect(headers.get('content-type')).toBe('application/json; charset=utf-8');
     expect(text).toBe(JSON.stringify(body));
     const page = await send(app, 'GET', list());
-    // What a reviewer said is no part of the record.
+    // The comment of a reviewer is no part of the record.
     const { rejection: _, ...record } = body;
     expect(page.body).toEqual({ data: [record], total: 1 });
     expect(page.text).toBe(`{"data":[${text.replace(',"rejection":null', '')}],"total":1}`);
@@ -101,9 +101,9 @@ describe.each(PLACES)('$name', ({ make, member, table }) => {
   });
 
   it('has the same headers in an answer to HEAD, and no body', async () => {
-    for (const asked of [path, list()]) {
-      const { text } = await send(app, 'GET', asked);
-      const head = await send(app, 'HEAD', asked);
+    for (const route of [path, list()]) {
+      const { text } = await send(app, 'GET', route);
+      const head = await send(app, 'HEAD', route);
       expect([head.status, head.text]).toEqual([200, '']);
       expect(head.headers.get('content-length')).toBe(String(Buffer.byteLength(text)));
     }
@@ -114,8 +114,8 @@ describe.each(PLACES)('$name', ({ make, member, table }) => {
     async (end) => {
       const stored = await storedText();
       await put(end === '' ? stored.slice(0, -1) : stored + end);
-      for (const asked of [path, list()]) {
-        const { status, body } = await send(app, 'GET', asked);
+      for (const route of [path, list()]) {
+        const { status, body } = await send(app, 'GET', route);
         expect([status, body.error.code]).toEqual([500, 'INTERNAL_ERROR']);
       }
       await put(stored);

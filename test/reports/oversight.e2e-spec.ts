@@ -49,7 +49,7 @@ describe('A report on a period', () => {
     await app.close();
   });
 
-  /** At so many hours before now. */
+  /** Acts at a time so many hours before now. */
   async function hoursAgo<Result>(hours: number, act: () => Promise<Result>): Promise<Result> {
     await moveTime(-hours * HOUR);
     return act();
@@ -67,12 +67,12 @@ describe('A report on a period', () => {
 
   async function isRecomputed(from: number, to: number, bucket: string): Promise<void> {
     const iso = (hours: number): string => new Date(Date.now() - hours * HOUR).toISOString();
-    const asked = { from: iso(from), to: iso(to), bucket };
-    const answer = await send(app, 'GET', `${REPORT}?${new URLSearchParams(asked).toString()}`);
+    const period = { from: iso(from), to: iso(to), bucket };
+    const answer = await send(app, 'GET', `${REPORT}?${new URLSearchParams(period).toString()}`);
     expect(answer.status).toBe(200);
     const { chain, ...report } = answer.body;
     const exported = await send(app, 'GET', '/api/v1/provenance/export');
-    expect(report).toEqual(recomputedReport(exported.text, chain.size, asked));
+    expect(report).toEqual(recomputedReport(exported.text, chain.size, period));
     expect(chain.checkpoint).toContain(`\n${chain.size as number}\n`);
   }
 
@@ -97,10 +97,10 @@ describe('A report on a period', () => {
     });
     await hoursAgo(99.9, () => approve(app, waiting.decisionId, ben));
     await hoursAgo(60, async () => {
-      const asked = await pending(app, bot, order());
-      await approve(app, asked.decisionId, ann);
-      await resume(app, asked.id);
-      await send(app, 'POST', `${EXECUTIONS}/${asked.id}/result`, { body: { outcome: 'executed' } });
+      const request = await pending(app, bot, order());
+      await approve(app, request.decisionId, ann);
+      await resume(app, request.id);
+      await send(app, 'POST', `${EXECUTIONS}/${request.id}/result`, { body: { outcome: 'executed' } });
       await reject(app, (await pending(app, bot, order())).decisionId, ben);
       await reject(app, (await pending(app, bot, order())).decisionId);
       await send(app, 'POST', `${EXECUTIONS}/${(await pending(app, bot, order())).id}/cancel`);
@@ -108,10 +108,10 @@ describe('A report on a period', () => {
       await pending(app, bot, order());
     });
     await hoursAgo(40, async () => {
-      const { body: asked } = await execute('bot', 'send', 'once/1');
+      const { body: request } = await execute('bot', 'send', 'once/1');
       const body = { approverId: ann.id, grant: { for: 'P1D', uses: 3 } };
-      await send(app, 'POST', `${DECISIONS}/${asked.decisionId as string}/approve`, { body });
-      await resume(app, asked.id);
+      await send(app, 'POST', `${DECISIONS}/${request.decisionId as string}/approve`, { body });
+      await resume(app, request.id);
       for (const served of [await execute('bot', 'send', 'once/1'), await execute('bot', 'send', 'once/1')])
         expect(served.status).toBe(200);
     });
@@ -165,7 +165,7 @@ describe('A report on a period', () => {
     await allAreRecomputed();
   });
 
-  it('is about the last 30 days, by day, unless asked otherwise', async () => {
+  it('is about the last 30 days, by day, unless the query says otherwise', async () => {
     const { body } = await send(app, 'GET', REPORT);
     expect(Date.parse(body.to) - Date.parse(body.from)).toBe(30 * 24 * HOUR);
     expect(body.requests).toHaveLength(31);

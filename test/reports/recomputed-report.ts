@@ -1,5 +1,5 @@
 /** The report as a stranger computes it from an export: in one go, with nothing of the service's. */
-export function recomputedReport(exported: string, size: number, { from, to, bucket }: Asked): object {
+export function recomputedReport(exported: string, size: number, { from, to, bucket }: ReportQuery): object {
   const entries = exported
     .trim()
     .split('\n')
@@ -51,6 +51,8 @@ export function recomputedReport(exported: string, size: number, { from, to, buc
   );
   const ended = (status: string): number => decisions.filter((each) => each.status === status).length;
   const deciding = executions.flatMap(({ policies }) => policies.map(({ id, name, version }) => [id, name, version]));
+  const changes = decisions.filter(({ type, change }) => type === 'change' && change !== undefined);
+  const emergencies = decisions.filter(({ type, change }) => type === 'change_review' && change !== undefined);
   const decidingIds = new Set(deciding.map(([id]) => id));
   return {
     from,
@@ -61,7 +63,7 @@ export function recomputedReport(exported: string, size: number, { from, to, buc
       const own = executions.filter((each) => each.agentId === agentId);
       const [allowed, refused] = [having(own, 'allowed'), having(own, 'denied')];
       return {
-        ...{ agentId, name: names.get(agentId), allowed, denied: refused },
+        ...{ agentId, name: names.get(agentId), team: null, allowed, denied: refused },
         approvals: having(own, 'approval_requested'),
       };
     }),
@@ -84,6 +86,14 @@ export function recomputedReport(exported: string, size: number, { from, to, buc
         };
       }),
     },
+    changes: {
+      proposed: changes.length,
+      approved: changes.filter(({ status }) => status === 'approved').length,
+      rejected: changes.filter(({ status }) => status === 'rejected').length,
+      made: changes.filter(({ change }) => change?.madeAt !== undefined).length,
+      breakGlass: emergencies.length,
+      unreviewed: emergencies.filter(({ status }) => status === 'proposed').length,
+    },
     policies: counted(deciding.map((policy) => JSON.stringify(policy))).map(([policy, decided]) => {
       const [id, name, version] = JSON.parse(policy) as string[];
       return { policy: { id, name, version }, decided };
@@ -101,7 +111,7 @@ export function recomputedReport(exported: string, size: number, { from, to, buc
 }
 
 /** Buckets in UTC, by the calendar. */
-function startsOf({ from, to, bucket }: Asked): string[] {
+function startsOf({ from, to, bucket }: ReportQuery): string[] {
   const start = new Date(from);
   start.setUTCMinutes(0, 0, 0);
   if (bucket !== 'hour') start.setUTCHours(0);
@@ -115,14 +125,14 @@ function startsOf({ from, to, bucket }: Asked): string[] {
   return starts;
 }
 
-/** How often each, the most frequent first, and equal ones in order. */
+/** Counts the values, the most frequent first, and equal counts in the order of the values. */
 function counted<Value extends string | null>(values: readonly Value[]): [Value, number][] {
   const counts = new Map<Value, number>();
   for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
   return [...counts].sort(([left, few], [right, many]) => many - few || ((left ?? '') < (right ?? '') ? -1 : 1));
 }
 
-export interface Asked {
+export interface ReportQuery {
   readonly from: string;
   readonly to: string;
   readonly bucket: string;
@@ -147,6 +157,8 @@ interface State {
   readonly outcome: string;
   readonly reason: string;
   readonly decisionId: string | null;
+  readonly type?: string;
+  readonly change?: { readonly madeAt?: string };
   readonly observed?: boolean;
   readonly grantId?: string | null;
   readonly policies: readonly { readonly id: string; readonly name: string; readonly version: string }[];

@@ -55,24 +55,24 @@ describe('The list of stops', () => {
   });
 
   it('is waited for with a copy of the list', async () => {
-    const asked = (wait: string, tag: string): Promise<Answer> =>
+    const getStops = (wait: string, tag: string): Promise<Answer> =>
       send(app, 'GET', `${STOPS}?status=active${wait}`, { headers: { 'If-None-Match': tag } });
     const empty = await send(app, 'GET', `${STOPS}?status=active`);
     const tag = String(empty.headers.get('etag'));
     expect(tag).toMatch(/^"[0-9a-f]{32}"$/);
-    expect(await asked('', tag)).toMatchObject({ status: 304, text: '' });
-    expect((await asked('&wait=1', tag)).status).toBe(304);
-    expect((await asked('&wait=60', '"other"')).status).toBe(200);
+    expect(await getStops('', tag)).toMatchObject({ status: 304, text: '' });
+    expect((await getStops('&wait=1', tag)).status).toBe(304);
+    expect((await getStops('&wait=60', '"other"')).status).toBe(200);
     expect((await send(app, 'GET', `${STOPS}?wait=60`)).status).toBe(200);
-    expect((await asked('&wait=61', tag)).status).toBe(400);
-    const waiting = asked('&wait=60', tag);
-    // What else is written does not answer it.
+    expect((await getStops('&wait=61', tag)).status).toBe(400);
+    const waiting = getStops('&wait=60', tag);
+    // Other writes do not answer the wait.
     await execute(app);
     const made = await stop(app);
     const changed = await waiting;
     expect(changed).toMatchObject({ status: 200, body: { data: [{ id: made.id }], total: 1 } });
     expect(changed.headers.get('etag')).not.toBe(tag);
-    const lifting = asked('&wait=60', String(changed.headers.get('etag')));
+    const lifting = getStops('&wait=60', String(changed.headers.get('etag')));
     await lift(app, made);
     expect((await lifting).headers.get('etag')).toBe(tag);
   });
@@ -80,16 +80,16 @@ describe('The list of stops', () => {
   it('holds up no other list while it is waited for', async () => {
     const empty = await send(app, 'GET', `${STOPS}?status=active`);
     const headers = { 'If-None-Match': String(empty.headers.get('etag')) };
-    let answered = 0;
+    let answerCount = 0;
     const waiting = Array.from({ length: 5 }, async () => {
       const { status } = await send(app, 'GET', `${STOPS}?status=active&wait=60`, { headers });
-      answered += 1;
+      answerCount += 1;
       return status;
     });
-    const waits = app.application.get(Gates).of('waits');
+    const waits = app.application.get(Gates).get('waits');
     while (waits.held < waiting.length) await sleep(20);
     for (const list of ['agents', 'stops', 'audit']) await send(app, 'GET', `/api/v1/${list}`);
-    expect(answered).toBe(0);
+    expect(answerCount).toBe(0);
     await stop(app);
     expect(await Promise.all(waiting)).toEqual([200, 200, 200, 200, 200]);
   });

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { STOP } from '../../src/governance/stops/stop.entity';
-import { SYSTEM_CALLER } from '../../src/ledger/caller';
+import { SYSTEM_CALLER } from '../../src/ledger/kinds/caller';
 import { LedgerService } from '../../src/ledger/ledger.service';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import {
@@ -57,14 +57,14 @@ describe('A stop', () => {
       ],
     ])('covers %s', async (_what, scope, expected) => {
       await stop(app, scope);
-      const asked = [
+      const questions = [
         ['read', 'bot'],
         ['write', 'bot'],
         ['read', 'other'],
         ['write', 'other'],
       ] as const;
       const verdicts = [];
-      for (const [action, agent] of asked) verdicts.push(await verdict(app, action, agent));
+      for (const [action, agent] of questions) verdicts.push(await verdict(app, action, agent));
       expect(verdicts).toEqual(expected);
     });
 

@@ -20,17 +20,17 @@ interface Member {
 }
 
 export async function createCompany(app: TestApp): Promise<Company> {
-  const of = async (name: string, agent: object, scopes: readonly string[]): Promise<Member> => {
+  const createMember = async (name: string, agent: object, scopes: readonly string[]): Promise<Member> => {
     const { id } = await createAgent(app, { name, capabilities: ['*'], ...agent });
     return { id, key: (await issueKey(app, { agentId: id, scopes })).secret };
   };
   await createPolicy(app, { name: 'open' });
   const human = { kind: 'human' };
   return {
-    bot: await of('bot', { roles: ['worker'] }, ['execute']),
-    other: await of('other', { roles: ['clerk'] }, ['execute', 'review']),
-    ann: await of('ann', human, ['review']),
-    ben: await of('ben', human, ['review']),
+    bot: await createMember('bot', { roles: ['worker'] }, ['execute']),
+    other: await createMember('other', { roles: ['clerk'] }, ['execute', 'review']),
+    ann: await createMember('ann', human, ['review']),
+    ben: await createMember('ben', human, ['review']),
   };
 }
 

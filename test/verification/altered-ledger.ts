@@ -16,21 +16,21 @@ export async function rewriteHistory(
 ): Promise<void> {
   const entries = await foreign.all<StoredEntry>(`SELECT ${COLUMNS} FROM ledger_entries ORDER BY sequence`);
   let previousHash = GENESIS_HASH;
-  const kept: StoredEntry[] = [];
+  const newEntries: StoredEntry[] = [];
   for (const entry of entries.flatMap((one) => alter(one) ?? [])) {
-    const sealed = sealedAnew({ ...entry, sequence: kept.length + 1 }, previousHash);
-    kept.push(sealed);
+    const sealed = sealedAnew({ ...entry, sequence: newEntries.length + 1 }, previousHash);
+    newEntries.push(sealed);
     previousHash = sealed.hash;
   }
   await foreign.run('DELETE FROM ledger_entries');
-  for (const entry of kept)
+  for (const entry of newEntries)
     await insert(
       foreign,
       'ledger_entries',
       ENTRY_COLUMNS.map(({ name }) => [name, entry[name]]),
     );
-  await foreign.run('UPDATE ledger_head SET sequence = $1, hash = $2', [kept.length, previousHash]);
-  await buildTree(foreign, kept);
+  await foreign.run('UPDATE ledger_head SET sequence = $1, hash = $2', [newEntries.length, previousHash]);
+  await buildTree(foreign, newEntries);
 }
 
 /** `seal` lets given members override those it computes, so the previous hashes must be removed. */

@@ -89,9 +89,9 @@ describe('The audit trail', () => {
       const values = [...new Set(entries.map((entry) => entry[member]))].filter((value) => value !== null);
       expect(values.length).toBeGreaterThan(0);
       for (const value of values) {
-        const found = entries.filter((entry) => entry[member] === value);
+        const matches = entries.filter((entry) => entry[member] === value);
         const { body } = await send(app, 'GET', `${AUDIT}?order=asc&limit=1000&${member}=${encodeURIComponent(value)}`);
-        expect(body).toEqual({ data: found, total: found.length });
+        expect(body).toEqual({ data: matches, total: matches.length });
       }
     });
 
@@ -99,9 +99,9 @@ describe('The audit trail', () => {
       const actors = [...new Set(entries.map(({ actor }) => actor.id))];
       expect(actors).toEqual(expect.arrayContaining(['env', 'service']));
       for (const id of actors) {
-        const found = entries.filter(({ actor }) => actor.id === id);
+        const matches = entries.filter(({ actor }) => actor.id === id);
         const { body } = await send(app, 'GET', `${AUDIT}?order=asc&limit=1000&actorId=${id}`);
-        expect(body).toEqual({ data: found, total: found.length });
+        expect(body).toEqual({ data: matches, total: matches.length });
       }
     });
 
@@ -119,8 +119,8 @@ describe('The audit trail', () => {
 
     it('all of them together', async () => {
       const { agentId } = entries.find(({ action }) => action === 'execution.denied') ?? {};
-      const found = await list(`agentId=${agentId}&outcome=denied&action=execution.denied&order=asc`);
-      expect(found).toEqual(entries.filter(({ action }) => action === 'execution.denied'));
+      const matches = await list(`agentId=${agentId}&outcome=denied&action=execution.denied&order=asc`);
+      expect(matches).toEqual(entries.filter(({ action }) => action === 'execution.denied'));
     });
   });
 
@@ -137,18 +137,18 @@ describe('The audit trail', () => {
       entries = await list('order=asc&limit=1000');
     });
 
-    const within = (from: string, to = '9'): string[] =>
+    const idsBetween = (from: string, to = '9'): string[] =>
       entries.filter(({ timestamp }) => timestamp >= from && timestamp <= to).map(({ id }) => id);
-    const found = async (query: string): Promise<string[]> =>
+    const idsFor = async (query: string): Promise<string[]> =>
       (await list(`${query}&order=asc&limit=1000`)).map(({ id }) => id);
 
     it('are both inclusive', async () => {
       const [first = '', second = '', third = ''] = times;
-      expect(await found(`from=${second}`)).toEqual(within(second));
-      expect(await found(`to=${second}`)).toEqual(within('', second));
-      expect(await found(`from=${first}&to=${second}`)).toEqual(within(first, second));
-      expect(await found(`from=${third}&to=${third}`)).toEqual(within(third, third));
-      expect(within(third, third).length).toBeGreaterThan(0);
+      expect(await idsFor(`from=${second}`)).toEqual(idsBetween(second));
+      expect(await idsFor(`to=${second}`)).toEqual(idsBetween('', second));
+      expect(await idsFor(`from=${first}&to=${second}`)).toEqual(idsBetween(first, second));
+      expect(await idsFor(`from=${third}&to=${third}`)).toEqual(idsBetween(third, third));
+      expect(idsBetween(third, third).length).toBeGreaterThan(0);
     });
 
     it('accept any offset, lower case, and fractions of any length, of which three digits count', async () => {
@@ -161,16 +161,16 @@ describe('The audit trail', () => {
         second.replace('Z', '999999Z'),
         second.toLowerCase(),
       ];
-      for (const time of sameTime) expect(await found(`from=${time}&to=${time}`)).toEqual(within(second, second));
+      for (const time of sameTime) expect(await idsFor(`from=${time}&to=${time}`)).toEqual(idsBetween(second, second));
     });
 
     it('interpret a date alone as midnight UTC', async () => {
       const today = new Date().toISOString().slice(0, 10);
       const tomorrow = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10);
       const midnight = `${today}T00:00:00.000Z`;
-      expect(await found(`from=${today}`)).toEqual(within(midnight));
-      expect(await found(`to=${today}`)).toEqual(within('', midnight));
-      expect(await found(`from=2020-02-29&to=${tomorrow}`)).toEqual(entries.map(({ id }) => id));
+      expect(await idsFor(`from=${today}`)).toEqual(idsBetween(midnight));
+      expect(await idsFor(`to=${today}`)).toEqual(idsBetween('', midnight));
+      expect(await idsFor(`from=2020-02-29&to=${tomorrow}`)).toEqual(entries.map(({ id }) => id));
     });
 
     it.each([

@@ -6,7 +6,7 @@ import { withOtherState } from './altered-ledger';
 
 export const PROVENANCE = '/api/v1/provenance';
 export const LENGTH = 300;
-/** What somebody who rewrites history alters. */
+/** Tables that an attacker who rewrites history alters. */
 export const TABLES = ['ledger_entries', 'ledger_head', 'ledger_tree_nodes'];
 
 export async function fill(app: TestApp, length = LENGTH): Promise<void> {
@@ -29,6 +29,6 @@ export function only(length: number): (entry: StoredEntry) => StoredEntry | null
   return (entry) => (entry.sequence <= length ? entry : null);
 }
 
-export function otherwise(sequence: number): (entry: StoredEntry) => StoredEntry {
+export function withForgery(sequence: number): (entry: StoredEntry) => StoredEntry {
   return (entry) => (entry.sequence === sequence ? withOtherState({ ...entry, reason: 'forged' }) : entry);
 }

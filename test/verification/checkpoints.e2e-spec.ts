@@ -32,13 +32,13 @@ describe('Checkpoints', () => {
   }
 
   async function entryHashes(): Promise<string[]> {
-    const found: string[] = [];
+    const allHashes: string[] = [];
     for (let more = true; more;) {
-      const { data } = (await get(`?limit=1000&after=${found.length}`)).body;
-      found.push(...data.map(({ hash }: Parsed) => hash));
+      const { data } = (await get(`?limit=1000&after=${allHashes.length}`)).body;
+      allHashes.push(...data.map(({ hash }: Parsed) => hash));
       more = data.length === 1000;
     }
-    return found;
+    return allHashes;
   }
 
   it('are signed over the tree of all entries', async () => {

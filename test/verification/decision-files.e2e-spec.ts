@@ -44,8 +44,8 @@ async function checkedFile(app: TestApp, id: string): Promise<Parsed> {
   }
   const sequences: number[] = file.entries.map(({ sequence }: Parsed) => sequence);
   expect(sequences).toEqual([...new Set(sequences)].sort((one, other) => one - other));
-  const named = file.entries.flatMap(({ audit }: Parsed) => audit.details.rules ?? []);
-  expect(file.rules.map(({ hash }: Parsed) => hash)).toEqual([...new Set(named)]);
+  const hashes = file.entries.flatMap(({ audit }: Parsed) => audit.details.rules ?? []);
+  expect(file.rules.map(({ hash }: Parsed) => hash)).toEqual([...new Set(hashes)]);
   const contents = new Map<string, Parsed>(file.policies.map((policy: Parsed) => [policy.id, policy]));
   for (const { hash, defaultEffect, evaluation, policies } of file.rules) {
     expect(evaluation).toBe(3);
@@ -61,7 +61,7 @@ async function checkedFile(app: TestApp, id: string): Promise<Parsed> {
   return file;
 }
 
-/** What the entries of a file are about, in order. */
+/** Returns the actions of the entries of a file, in order. */
 function actionsIn(file: Parsed): string[] {
   return file.entries.map(({ action }: Parsed) => action);
 }
@@ -207,7 +207,7 @@ describe('The decision file', () => {
         });
     });
     await Promise.all(racing);
-    // Those before may all have been decided in one commit, before any of the policies.
+    // Earlier requests may all have been decided in one commit, before any of the policies.
     await ask(app, people.bot, { ...place, action: 'send' });
     const { data } = (await send(app, 'GET', `${EXECUTIONS}?resourceId=${place.resourceId}`)).body;
     expect(data).toHaveLength(racing.length + 1);

@@ -65,7 +65,7 @@ describe('Counters, list items and the head, verified in chunks,', () => {
     return body;
   }
 
-  it('are found sound if nobody interfered', async () => {
+  it('are sound if no row was altered', async () => {
     await chainIsValid(app);
   });
 
@@ -99,7 +99,7 @@ describe('Counters, list items and the head, verified in chunks,', () => {
     expect({ valid, invalidRecords }).toEqual({ valid: false, invalidRecords: 0 });
     expect(firstInvalidDerived).toContainEqual({ data, name });
     // An uncounted list item also contradicts its counter.
-    expect(firstInvalidDerived.filter((found: Parsed) => found.data !== 'counter' || data === 'counter')).toHaveLength(
+    expect(firstInvalidDerived.filter((fault: Parsed) => fault.data !== 'counter' || data === 'counter')).toHaveLength(
       1,
     );
     await chainIsValid(app);

@@ -10,7 +10,7 @@ const { openHasher } = createRequire(__filename)(
 ) as typeof hashers;
 
 describe('The thread that checks the chain', () => {
-  it('fails what it is asked after it has ended, instead of leaving it unanswered', async () => {
+  it('fails calls after its end, instead of leaving them unanswered', async () => {
     const order = {
       previous: CHAIN_START,
       head: CHAIN_START,

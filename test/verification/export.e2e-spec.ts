@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { shutDown } from '../../src/http/shutdown/shutdown';
+import { shutDown } from '../../src/http/server/shutdown';
 import type { SqlConnection } from '../../src/ledger/database/sql-connection';
 import { ActionsModule } from '../support/application/actions.module';
 import { API_KEY } from '../support/application/api-key';
@@ -64,7 +64,7 @@ describe('The export', () => {
     const exported = await lines();
     expect(exported).toHaveLength(length);
     for (const [index, line] of exported.entries()) {
-      // One entry of each action, and a sample of the others.
+      // The loop tries one entry of each action, and a sample of the others.
       if (index > 60 && index % 40 !== 0) continue;
       expect(line).toEqual((await send(app, 'GET', `/api/v1/provenance/${index + 1}`)).body);
     }
@@ -171,7 +171,7 @@ describe('The export', () => {
         await expectBroken();
       });
 
-      it('reports it if the export starts behind that place', async () => {
+      it('reports it if the export starts after that place', async () => {
         const { status, body } = await send(app, 'GET', `${EXPORT}?after=${length}`);
         expect([status, body?.error?.code]).toEqual(sequence > 0n ? [500, 'INTERNAL_ERROR'] : [200, undefined]);
       });
@@ -241,7 +241,7 @@ describe('An export of long entries to a client that does not read', () => {
     return statusCode;
   }
 
-  /** It takes a moment until the service notices that a client has left. */
+  /** Waits until an export can start: the service notices a moment later that a client has left. */
   async function untilExported(): Promise<void> {
     while ((await send(app, 'HEAD', EXPORT)).status === 503) await sleep(10);
     expect((await send(app, 'GET', `${EXPORT}?after=19`)).text.split('\n')).toHaveLength(3);

@@ -1,7 +1,7 @@
 import { Injectable, Module, type OnModuleDestroy } from '@nestjs/common';
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { shutDown } from '../../src/http/shutdown/shutdown';
+import { shutDown } from '../../src/http/server/shutdown';
 import type { StoredEntry } from '../../src/ledger/chain/stored-entry';
 import { startFailure } from '../../src/program/start/start-failure';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
@@ -9,7 +9,7 @@ import { send } from '../support/application/send';
 import { foreignConnection } from '../support/database/foreign-connection';
 import { temporaryDatabase, type TemporaryDatabase } from '../support/database/temporary-database';
 import { rewriteHistory } from './altered-ledger';
-import { fill, keep, only, otherwise, PROVENANCE, TABLES, verify } from './checkpointed-log';
+import { fill, keep, only, withForgery, PROVENANCE, TABLES, verify } from './checkpointed-log';
 
 describe('The last checkpoint is kept outside the database', () => {
   let database: TemporaryDatabase;
@@ -34,8 +34,8 @@ describe('The last checkpoint is kept outside the database', () => {
     app = null;
   }
 
-  function kept(ending: string): string {
-    const [name = ''] = readdirSync(database.folder).filter((found) => found.endsWith(ending));
+  function filePath(ending: string): string {
+    const [name = ''] = readdirSync(database.folder).filter((file) => file.endsWith(ending));
     return join(database.folder, name);
   }
 
@@ -43,11 +43,11 @@ describe('The last checkpoint is kept outside the database', () => {
   async function alterStopped(alter: (entry: StoredEntry) => StoredEntry | null): Promise<void> {
     const running = await start();
     const foreign = await foreignConnection(running);
-    const checkpoint = readFileSync(kept('.checkpoint'));
+    const checkpoint = readFileSync(filePath('.checkpoint'));
     await rewriteHistory(foreign, alter);
     await foreign.close();
     await stop();
-    writeFileSync(kept('.checkpoint'), checkpoint);
+    writeFileSync(filePath('.checkpoint'), checkpoint);
   }
 
   /** A start that must fail: what the program would print. */
@@ -61,8 +61,8 @@ describe('The last checkpoint is kept outside the database', () => {
     const first = await start();
     await fill(first, 3);
     const before = (await send(first, 'GET', `${PROVENANCE}/checkpoint`)).body;
-    expect(readFileSync(kept('.checkpoint'), 'utf8')).toBe(before.checkpoint);
-    expect(statSync(kept('.signing-key')).mode & 0o777).toBe(0o600);
+    expect(readFileSync(filePath('.checkpoint'), 'utf8')).toBe(before.checkpoint);
+    expect(statSync(filePath('.signing-key')).mode & 0o777).toBe(0o600);
     await stop();
     const second = await start();
     expect((await send(second, 'GET', `${PROVENANCE}/checkpoint`)).body).toEqual(before);
@@ -71,17 +71,17 @@ describe('The last checkpoint is kept outside the database', () => {
   it('also at a stop', async () => {
     await fill(await start(), 3);
     await stop();
-    expect(readFileSync(kept('.checkpoint'), 'utf8').split('\n')[1]).toBe('3');
+    expect(readFileSync(filePath('.checkpoint'), 'utf8').split('\n')[1]).toBe('3');
   });
 
   it('also where another part fails to end', async () => {
     @Injectable()
-    class Failing implements OnModuleDestroy {
+    class FailingService implements OnModuleDestroy {
       onModuleDestroy(): never {
         throw new Error('It cannot end.');
       }
     }
-    @Module({ providers: [Failing] })
+    @Module({ providers: [FailingService] })
     class FailingModule {}
     const lines: string[] = [];
     const environment = { ...database.environment };
@@ -89,7 +89,7 @@ describe('The last checkpoint is kept outside the database', () => {
     const running = await createTestApp({ environment, modules: [FailingModule], logStream });
     await fill(running, 3);
     await shutDown(running.application);
-    expect(readFileSync(kept('.checkpoint'), 'utf8').split('\n')[1]).toBe('3');
+    expect(readFileSync(filePath('.checkpoint'), 'utf8').split('\n')[1]).toBe('3');
     expect(lines.filter((line) => line.includes('It cannot end.'))).not.toEqual([]);
     expect((await start()).url).not.toBe('');
   });
@@ -113,7 +113,7 @@ describe('The last checkpoint is kept outside the database', () => {
 
   it.each<[what: string, alter: (entry: StoredEntry) => StoredEntry | null, why: RegExp]>([
     ['is older', only(3), /ends at entry 3, before the checkpoint's 5/],
-    ['was rewritten', otherwise(2), /first 5 entries are different or were altered/],
+    ['was rewritten', withForgery(2), /first 5 entries are different or were altered/],
     ['is empty', only(0), /ends at entry 0, before the checkpoint's 5/],
   ])(
     'so a database that %s does not start unless that is accepted, and that is recorded',
@@ -126,7 +126,7 @@ describe('The last checkpoint is kept outside the database', () => {
       expect(message.trimEnd()).not.toContain('\n');
       const name = /ACCEPT_RESTORED_DATABASE=(5:[0-9a-f]{16})/.exec(message)?.[1] ?? '';
       await refusal({ ACCEPT_RESTORED_DATABASE: name.replace('5:', '4:') });
-      const givenUp = readFileSync(kept('.checkpoint'), 'utf8');
+      const givenUp = readFileSync(filePath('.checkpoint'), 'utf8');
 
       const accepted = await start({ ACCEPT_RESTORED_DATABASE: name });
       const [entry] = (await send(accepted, 'GET', '/api/v1/audit?action=ledger.restored')).body.data;
@@ -151,7 +151,7 @@ describe('The last checkpoint is kept outside the database', () => {
   it('and a start is refused while it cannot be read', async () => {
     await fill(await start(), 2);
     await stop();
-    writeFileSync(kept('.checkpoint'), 'x');
+    writeFileSync(filePath('.checkpoint'), 'x');
     expect(await refusal()).toMatch(/checkpoint kept in .* cannot be read: it must have an empty line/);
   });
 
@@ -163,7 +163,7 @@ describe('The last checkpoint is kept outside the database', () => {
     await keep(running);
     const foreign = await foreignConnection(running);
     for (const table of TABLES) await foreign.run(`CREATE TEMP TABLE ${table}_before AS SELECT * FROM ${table}`);
-    await rewriteHistory(foreign, otherwise(2));
+    await rewriteHistory(foreign, withForgery(2));
     expect((await send(running, 'GET', `${PROVENANCE}/checkpoint`)).status).toBe(500);
     expect(await write()).toBe(503);
     for (const table of TABLES) {
@@ -183,7 +183,7 @@ describe('The last checkpoint is kept outside the database', () => {
     expect((await send(running, 'GET', '/metrics')).text).toMatch(/^governance_checkpoint_contradicted 0$/m);
     expect([await probe(''), await probe('/ready'), await probe('/live')]).toEqual([200, 200, 200]);
     const foreign = await foreignConnection(running);
-    await rewriteHistory(foreign, otherwise(2));
+    await rewriteHistory(foreign, withForgery(2));
     await foreign.close();
     expect((await send(running, 'GET', `${PROVENANCE}/checkpoint`)).status).toBe(500);
     const refused = await send(running, 'POST', '/api/v1/entities', { body: { type: 'service', name: 'x' } });
@@ -196,6 +196,6 @@ describe('The last checkpoint is kept outside the database', () => {
     expect((await send(running, 'GET', '/metrics')).text).toMatch(/^governance_checkpoint_contradicted 1$/m);
     expect((await send(running, 'GET', '/metrics')).text).toMatch(/^governance_checkpoint_size 3$/m);
     await stop();
-    expect(readFileSync(kept('.checkpoint'), 'utf8')).toBe(before);
+    expect(readFileSync(filePath('.checkpoint'), 'utf8')).toBe(before);
   });
 });

@@ -97,8 +97,8 @@ describe('Provenance', () => {
       delete record.delivery;
       delete record.rejection;
       const hasSecret = subjectType === 'api_key' || subjectType === 'webhook';
-      const shown = { ...record, ...(hasSecret && { secretHash: (state as Parsed)?.secretHash }) };
-      expect(status === 404 ? null : withoutUnset(shown)).toEqual(state);
+      const publicState = { ...record, ...(hasSecret && { secretHash: (state as Parsed)?.secretHash }) };
+      expect(status === 404 ? null : withoutUnset(publicState)).toEqual(state);
     }
   });
 
@@ -159,8 +159,8 @@ describe('Provenance', () => {
 
     it('from and to, both inclusive', async () => {
       const [from, to] = [entries[5]?.timestamp ?? '', entries.at(-5)?.timestamp ?? ''];
-      const within = entries.filter(({ timestamp }) => timestamp >= from && timestamp <= to);
-      expect(await list(`limit=1000&from=${from}&to=${to}`)).toEqual(within);
+      const entriesBetween = entries.filter(({ timestamp }) => timestamp >= from && timestamp <= to);
+      expect(await list(`limit=1000&from=${from}&to=${to}`)).toEqual(entriesBetween);
       expect(faults(await send(app, 'GET', `${PROVENANCE}?from=${to}&to=${from}`))).toEqual({
         'query.from': 'must not be later than to',
       });

@@ -76,7 +76,7 @@ export function canonical(value: unknown): string {
 function faultsOf(proof: Proof, listed: object, previousHash: string, sequence: number): string[] {
   const { audit: _audit, state: _state, salts: _salts, ...entry } = proof;
   const expectedHashes = hashesOf(proof);
-  const agreements: [what: string, found: unknown, expected: unknown][] = [
+  const agreements: [what: string, actual: unknown, expected: unknown][] = [
     ['sequence', proof.sequence, sequence],
     ['previousHash', proof.previousHash, previousHash],
     ['detailsHash', proof.detailsHash, expectedHashes.detailsHash],
@@ -85,7 +85,7 @@ function faultsOf(proof: Proof, listed: object, previousHash: string, sequence: 
     ['hash', proof.hash, expectedHashes.hash],
     ['the list', canonicalHash(listed), canonicalHash(entry)],
   ];
-  return agreements.flatMap(([what, found, expected]) =>
-    found === expected ? [] : [`${what} of ${sequence}: ${String(found)} instead of ${String(expected)}`],
+  return agreements.flatMap(([what, actual, expected]) =>
+    actual === expected ? [] : [`${what} of ${sequence}: ${String(actual)} instead of ${String(expected)}`],
   );
 }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { SqlConnection } from '../../src/ledger/database/sql-connection';
 import type { StoredEntry } from '../../src/ledger/chain/stored-entry';
 import { rewriteHistory } from './altered-ledger';
-import { fill, keep, LENGTH, only, otherwise, PROVENANCE, TABLES, verify } from './checkpointed-log';
+import { fill, keep, LENGTH, only, withForgery, PROVENANCE, TABLES, verify } from './checkpointed-log';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { itOnSqlite } from '../support/database/database-kind';
 import { createEntity } from '../support/application/factories';
@@ -13,7 +13,7 @@ import { faults, send } from '../support/application/send';
 /** Bytes of a cosignature with ML-DSA-44 (https://c2sp.org/tlog-cosignature): key id, time and signature. */
 const COSIGNATURE_BYTES = 4 + 8 + 2420;
 
-function without(sequence: number): (entry: StoredEntry) => StoredEntry | null {
+function withoutEntry(sequence: number): (entry: StoredEntry) => StoredEntry | null {
   return (entry) => (entry.sequence === sequence ? null : entry);
 }
 
@@ -53,11 +53,11 @@ describe('Given a checkpoint that a client kept, verification', () => {
   });
 
   it.each<[what: string, alter: (entry: StoredEntry) => StoredEntry | null]>([
-    ['rewritten at its first entry', otherwise(1)],
-    ['rewritten in its middle', otherwise(150)],
-    ['rewritten at its last entry', otherwise(LENGTH)],
-    ['without its first entry', without(1)],
-    ['without one of its middle', without(150)],
+    ['rewritten at its first entry', withForgery(1)],
+    ['rewritten in its middle', withForgery(150)],
+    ['rewritten at its last entry', withForgery(LENGTH)],
+    ['without its first entry', withoutEntry(1)],
+    ['without one of its middle', withoutEntry(150)],
     ['cut at its end', only(LENGTH - 1)],
     ['empty', only(0)],
   ])('finds a history that is %s, although chain, head and tree are sound', async (_what, alter) => {
@@ -75,7 +75,7 @@ describe('Given a checkpoint that a client kept, verification', () => {
 
   it('never gets a signed checkpoint of such a history, as none that contradicts an earlier one is signed', async () => {
     await keep(app);
-    for (const alter of [otherwise(1), without(150), only(LENGTH - 1)]) {
+    for (const alter of [withForgery(1), withoutEntry(150), only(LENGTH - 1)]) {
       await rewriteHistory(foreign, alter);
       expect(await send(app, 'GET', `${PROVENANCE}/checkpoint`)).toMatchObject({
         status: 500,
@@ -115,7 +115,7 @@ describe('Given a checkpoint that a client kept, verification', () => {
       'SELECT frontier FROM ledger_head',
     );
     const [{ hash } = { hash: '' }] = await foreign.all<{ hash: string }>('SELECT hash FROM ledger_tree_nodes');
-    await rewriteHistory(foreign, otherwise(150));
+    await rewriteHistory(foreign, withForgery(150));
     await foreign.run('UPDATE ledger_head SET frontier = $1', [frontier]);
     await foreign.run('UPDATE ledger_tree_nodes SET hash = $1', [hash]);
     expect(await verify(app)).toMatchObject({

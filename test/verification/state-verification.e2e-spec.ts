@@ -52,7 +52,7 @@ describe('Verification of the records', () => {
     for (const table of [...all].reverse()) await foreign.run(`DELETE FROM ${table}`);
     for (const table of all) await foreign.run(`INSERT INTO ${table} SELECT * FROM before_${table}`);
     await foreign.run('COMMIT');
-    expect(await found()).toMatchObject({ valid: true, ...NOTHING });
+    expect(await verification()).toMatchObject({ valid: true, ...NOTHING });
   });
   afterAll(async () => {
     await foreign.close();
@@ -63,7 +63,7 @@ describe('Verification of the records', () => {
     return send(app, 'POST', VERIFY, { body });
   }
 
-  async function found(): Promise<Answer['body']> {
+  async function verification(): Promise<Answer['body']> {
     const { status, body } = await verify();
     expect(status).toBe(200);
     return body;
@@ -74,10 +74,10 @@ describe('Verification of the records', () => {
     return row ?? {};
   }
 
-  it('finds nothing if nobody interfered, and counts what it checked', async () => {
+  it('finds no fault if no row was altered, and counts what it checked', async () => {
     let records = 0;
     for (const table of TABLES) records += (await foreign.all(`SELECT "id" FROM ${table}`)).length;
-    expect(await found()).toMatchObject({ valid: true, recordsVerified: records, ...NOTHING });
+    expect(await verification()).toMatchObject({ valid: true, recordsVerified: records, ...NOTHING });
   });
 
   it('is omitted unless it is requested', async () => {
@@ -94,7 +94,7 @@ describe('Verification of the records', () => {
     for (const [column, value] of Object.entries(row).filter(([name]) => name !== 'id')) {
       for (const altered of alterations(table, column, value)) {
         await foreign.run(`UPDATE ${table} SET "${column}" = $1 WHERE "id" = $2`, [altered, row['id'] ?? null]);
-        const { valid, firstInvalidRecords } = await found();
+        const { valid, firstInvalidRecords } = await verification();
         expect({ column, altered, valid, firstInvalidRecords }).toEqual({
           ...{ column, altered, valid: false },
           firstInvalidRecords: [{ subjectType, subjectId: row['id'], fault: 'changed' }],
@@ -111,7 +111,7 @@ describe('Verification of the records', () => {
     if (table === 'entities') await foreign.run(`INSERT INTO before_entities SELECT * FROM entities`);
     await refreshBookkeeping();
     await foreign.run(`UPDATE ${table} SET "id" = 'x' WHERE "id" = $1`, [id ?? null]);
-    expect(await found()).toMatchObject({
+    expect(await verification()).toMatchObject({
       valid: false,
       invalidRecords: 2,
       firstInvalidRecords: [
@@ -123,7 +123,7 @@ describe('Verification of the records', () => {
 
   it('reports a missing record, but not its claims as well', async () => {
     await foreign.run('DELETE FROM claims WHERE "id" = $1', [claimId]);
-    expect(await found()).toMatchObject({
+    expect(await verification()).toMatchObject({
       invalidRecords: 1,
       firstInvalidRecords: [{ subjectType: 'claim', subjectId: claimId, fault: 'missing' }],
       firstInvalidDerived: [{ data: 'counter', name: 'claims' }],
@@ -135,7 +135,7 @@ describe('Verification of the records', () => {
     const claim = await addClaim(app, id);
     await send(app, 'DELETE', `/api/v1/entities/${id}`);
     await refreshBookkeeping();
-    expect(await found()).toMatchObject({ valid: true, ...NOTHING });
+    expect(await verification()).toMatchObject({ valid: true, ...NOTHING });
     const [last] = await foreign.all<{ sequence: number }>(
       'SELECT "sequence" FROM ledger_entries WHERE "subjectId" = $1',
       [claim.id],
@@ -150,7 +150,9 @@ describe('Verification of the records', () => {
       `INSERT INTO claims ("id", "createdSequence", "entityId", "predicate", "predicateKey", "value", "context", "createdAt") VALUES ($1, $2, $3, $4, $4, $5, '{}', $6)`,
       [claim.id, last?.sequence ?? null, id, claim.predicate, JSON.stringify(claim.value), claim.createdAt],
     );
-    expect((await found()).firstInvalidRecords).toEqual([{ subjectType: 'entity', subjectId: id, fault: 'added' }]);
+    expect((await verification()).firstInvalidRecords).toEqual([
+      { subjectType: 'entity', subjectId: id, fault: 'added' },
+    ]);
   });
 
   it('names at most ten, and counts all', async () => {
@@ -159,7 +161,7 @@ describe('Verification of the records', () => {
     await foreign.run('INSERT INTO before_notes SELECT * FROM notes');
     await refreshBookkeeping();
     await foreign.run(`UPDATE notes SET "text" = 'altered'`);
-    const { invalidRecords, firstInvalidRecords } = await found();
+    const { invalidRecords, firstInvalidRecords } = await verification();
     expect(invalidRecords).toBe(13);
     expect(firstInvalidRecords).toHaveLength(10);
   });
@@ -175,7 +177,7 @@ describe('Verification of the records', () => {
       `INSERT INTO ledger_list_items ("item", "createdSequence", "recordId") VALUES ('agents:roles:new', ${createdSequence}, '${recordId}')`,
     ]) {
       await foreign.run(change);
-      const body = await found();
+      const body = await verification();
       expect({ change, ...body }).toMatchObject(stray);
       expect(body.firstInvalidDerived).toContainEqual({ data: 'listItems', name: recordId });
       await foreign.run('DELETE FROM ledger_list_items');
@@ -184,13 +186,16 @@ describe('Verification of the records', () => {
     await foreign.run(
       `INSERT INTO ledger_list_items ("item", "createdSequence", "recordId") VALUES ('x', 1, 'nobody')`,
     );
-    expect(await found()).toMatchObject({ ...stray, firstInvalidDerived: [{ data: 'listItems', name: 'nobody' }] });
+    expect(await verification()).toMatchObject({
+      ...stray,
+      firstInvalidDerived: [{ data: 'listItems', name: 'nobody' }],
+    });
   });
 
   it('finds a list item without a record at a sequence that is rounded', async () => {
     for (const sequence of [-(2n ** 63n), 2n ** 53n + 1n, 2n ** 63n - 1n]) {
       await foreign.run(`INSERT INTO ledger_list_items VALUES ('x', ${sequence}, 'nobody')`);
-      expect(await found()).toMatchObject({
+      expect(await verification()).toMatchObject({
         valid: false,
         firstInvalidDerived: [{ data: 'listItems', name: 'nobody' }],
       });
@@ -204,7 +209,7 @@ describe('Verification of the records', () => {
       await foreign.run(
         `UPDATE ledger_list_items SET "${column}" = ${bytes} WHERE rowid = (SELECT min(rowid) FROM ledger_list_items)`,
       );
-      const { valid, firstInvalidDerived } = await found();
+      const { valid, firstInvalidDerived } = await verification();
       expect(valid).toBe(false);
       expect(firstInvalidDerived).toContainEqual({ data: 'listItems', name: recordId });
       await foreign.run('DELETE FROM ledger_list_items');
@@ -217,7 +222,7 @@ describe('Verification of the records', () => {
     const columns = await foreign.all<{ name: string }>(`SELECT "name" FROM pragma_table_info('${table}')`);
     for (const { name } of columns) {
       await foreign.run(`UPDATE ${table} SET "${name}" = x'ff00' WHERE rowid = (SELECT min(rowid) FROM ${table})`);
-      const { valid } = await found();
+      const { valid } = await verification();
       expect({ name, valid }).toEqual({ name, valid: false });
       await foreign.run(`DELETE FROM ${table}`);
       await foreign.run(`INSERT INTO ${table} SELECT * FROM before_${table}`);
@@ -227,11 +232,11 @@ describe('Verification of the records', () => {
   it('finds every wrong counter, and a missing one', async () => {
     const counters = await foreign.all<{ name: string }>('SELECT "name" FROM ledger_counters');
     await foreign.run('UPDATE ledger_counters SET "value" = "value" + 1');
-    expect(await found()).toMatchObject({ valid: false, invalidRecords: 0, invalidDerived: counters.length });
+    expect(await verification()).toMatchObject({ valid: false, invalidRecords: 0, invalidDerived: counters.length });
     await foreign.run('UPDATE ledger_counters SET "value" = "value" - 1');
     for (const name of ['claims', 'agents:roles:clerk', 'entities:type:service', 'ledger_entries:outcome:denied']) {
       await foreign.run('UPDATE ledger_counters SET "value" = "value" - 1 WHERE "name" = $1', [name]);
-      const { invalidDerived, firstInvalidDerived } = await found();
+      const { invalidDerived, firstInvalidDerived } = await verification();
       expect({ invalidDerived, firstInvalidDerived }).toEqual({
         invalidDerived: 1,
         firstInvalidDerived: [{ data: 'counter', name }],
@@ -239,7 +244,7 @@ describe('Verification of the records', () => {
       await foreign.run('UPDATE ledger_counters SET "value" = "value" + 1 WHERE "name" = $1', [name]);
     }
     await foreign.run(`DELETE FROM ledger_counters WHERE "name" = 'agents'`);
-    expect((await found()).firstInvalidDerived).toEqual([{ data: 'counter', name: 'agents' }]);
+    expect((await verification()).firstInvalidDerived).toEqual([{ data: 'counter', name: 'agents' }]);
   });
 
   it.each(['', 'unheard-of', 'unheard-of:type:service', 'entities:unheard-of:x', 'entities:', 'ledger_entries'])(
@@ -248,7 +253,7 @@ describe('Verification of the records', () => {
       for (const value of [0, 7]) {
         await foreign.run('INSERT INTO ledger_counters ("name", "value") VALUES ($1, $2)', [name, value]);
         const firstInvalidDerived = [{ data: 'counter', name }];
-        expect(await found()).toMatchObject({ valid: false, invalidDerived: 1, firstInvalidDerived });
+        expect(await verification()).toMatchObject({ valid: false, invalidDerived: 1, firstInvalidDerived });
         await foreign.run('DELETE FROM ledger_counters WHERE "name" = $1', [name]);
       }
     },
@@ -258,14 +263,14 @@ describe('Verification of the records', () => {
     for (let made = 0; made < 12; made += 1) {
       await foreign.run('INSERT INTO ledger_counters ("name", "value") VALUES ($1, 1)', [`unheard-of:${made}`]);
     }
-    const { invalidDerived, firstInvalidDerived } = await found();
+    const { invalidDerived, firstInvalidDerived } = await verification();
     expect(invalidDerived).toBe(12);
     expect(firstInvalidDerived).toHaveLength(10);
   });
 
   itOnSqlite('finds a counter whose name is bytes', async () => {
     await foreign.run(`INSERT INTO ledger_counters ("name", "value") VALUES (CAST('entities' AS BLOB), 0)`);
-    expect(await found()).toMatchObject({ valid: false, invalidDerived: 1 });
+    expect(await verification()).toMatchObject({ valid: false, invalidDerived: 1 });
   });
 
   it.each(['entities', 'agents', 'decisions'])('finds an item of an unknown list, of one of the %s', async (table) => {
@@ -275,7 +280,7 @@ describe('Verification of the records', () => {
         ...[item, createdSequence ?? null, id ?? null],
       ]);
       const firstInvalidDerived = [{ data: 'listItems', name: id }];
-      expect(await found()).toMatchObject({ valid: false, invalidDerived: 1, firstInvalidDerived });
+      expect(await verification()).toMatchObject({ valid: false, invalidDerived: 1, firstInvalidDerived });
       await foreign.run(`DELETE FROM ledger_list_items WHERE "item" = $1`, [item]);
     }
   });
@@ -289,7 +294,7 @@ describe('Verification of the records', () => {
     ['schemaVersion', `"schemaVersion" = 1`],
   ])('finds a wrong %s of the head record', async (name, change) => {
     await foreign.run(`UPDATE ledger_head SET ${change}`);
-    expect(await found()).toMatchObject({ valid: false, firstInvalidDerived: [{ data: 'head', name }] });
+    expect(await verification()).toMatchObject({ valid: false, firstInvalidDerived: [{ data: 'head', name }] });
   });
 
   it('finds a second head record', async () => {
@@ -297,10 +302,10 @@ describe('Verification of the records', () => {
       `INSERT INTO ledger_head ("id", "sequence", "hash", "timestamp", "lastUlid", "effectSequence") ` +
         `SELECT 2, "sequence", "hash", "timestamp", "lastUlid", "effectSequence" FROM ledger_head`,
     );
-    expect(await found()).toMatchObject({ valid: false, firstInvalidDerived: [{ data: 'head', name: 'id' }] });
+    expect(await verification()).toMatchObject({ valid: false, firstInvalidDerived: [{ data: 'head', name: 'id' }] });
   });
 
-  /** What was written through the service since then is what should be there. */
+  /** Takes the rows that the service has written since then as the sound ones. */
   async function refreshBookkeeping(): Promise<void> {
     for (const table of ['ledger_list_items', 'ledger_counters', 'ledger_head']) {
       await foreign.run(`DELETE FROM before_${table}`);

@@ -35,26 +35,26 @@ describe('The kept checkpoint of several processes', () => {
   }
 
   it('never goes back, whichever process writes last', async () => {
-    const kept = new StoredCheckpoint(files);
+    const store = new StoredCheckpoint(files);
     for (let round = 1; round <= 20; round += 1) {
       const sizes = [4, 1, 3, 2].map((size) => round * 10 + size);
       await Promise.all(sizes.map((size) => new StoredCheckpoint(files).keep(issued(size))));
-      expect(kept.read()?.size).toBe(round * 10 + 4);
+      expect(store.read()?.size).toBe(round * 10 + 4);
     }
   });
 
   it('can still be replaced after a process died while replacing it', async () => {
-    const kept = new StoredCheckpoint(files);
-    await kept.keep(issued(1));
+    const store = new StoredCheckpoint(files);
+    await store.keep(issued(1));
     const program =
       `const { lockedFile } = require('${COMPILED}/ledger/database/sqlite/sqlite-file.js');` +
       `lockedFile(process.argv[1], 0).then(() => { console.log('held'); setInterval(() => {}, 1000) });`;
     const holder = spawn(process.execPath, ['-e', program, files.lock], { stdio: ['ignore', 'pipe', 'inherit'] });
     await once(holder.stdout, 'data');
-    const keeping = kept.keep(issued(2));
-    expect(kept.read()?.size).toBe(1);
+    const keeping = store.keep(issued(2));
+    expect(store.read()?.size).toBe(1);
     holder.kill('SIGKILL');
     await keeping;
-    expect(kept.read()?.size).toBe(2);
+    expect(store.read()?.size).toBe(2);
   });
 });

@@ -85,10 +85,10 @@ describeOnSqlite('Tampering with the whole history, the service stopped', () => 
   );
 
   async function seenOffline(path: string): Promise<string[]> {
-    const kept = join(folder, 'kept-checkpoint');
-    writeFileSync(kept, checkpoint);
-    const words = [[path], [path, '--checkpoint', kept]];
-    const [alone, withKept] = await Promise.all(words.map((given) => runVerifier(given)));
+    const checkpointPath = join(folder, 'kept-checkpoint');
+    writeFileSync(checkpointPath, checkpoint);
+    const words = [[path], [path, '--checkpoint', checkpointPath]];
+    const [alone, withKept] = await Promise.all(words.map((args) => runVerifier(args)));
     expect([0, 1]).toEqual(expect.arrayContaining([alone?.exitCode, withKept?.exitCode]));
     return [
       ...(alone?.exitCode === 1 ? ['offline verifier'] : []),
@@ -117,7 +117,7 @@ describeOnSqlite('Tampering with the whole history, the service stopped', () => 
     return seen;
   }
 
-  /** Null if it does not start. If it does, the caller closes it, or this function if it was only a check. */
+  /** The started service; null if it does not start. Its caller closes it, or else the next call. */
   let running: TestApp | null = null;
   async function started(): Promise<TestApp | null> {
     await running?.close();

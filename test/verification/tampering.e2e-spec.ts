@@ -71,9 +71,9 @@ describe('Verification finds', () => {
       for (const altered of column === 'erased' ? [sequence + 1] : alterations(value)) {
         await change(sequence, column, altered);
         const { valid, firstInvalid, brokenLinks, invalidHashes } = await verify();
-        const found = { column, altered, valid, isAtTheEntry: firstInvalid === sequence };
+        const outcome = { column, altered, valid, isAtTheEntry: firstInvalid === sequence };
         // An entry with a changed sequence is reported at the place of its successor.
-        expect(found).toEqual({ column, altered, valid: false, isAtTheEntry: column !== 'sequence' });
+        expect(outcome).toEqual({ column, altered, valid: false, isAtTheEntry: column !== 'sequence' });
         expect(brokenLinks + invalidHashes).toBeGreaterThan(0);
         await restore();
       }
@@ -159,9 +159,9 @@ describe('Verification finds', () => {
 
   it.each([2n ** 53n, 2n ** 53n + 1n, 2n ** 63n - 1n])('that an entry was put in at %s', async (sequence) => {
     await putIn(sequence);
-    const found = { ...plain(untouched), valid: false, brokenLinks: 1, firstInvalid: LENGTH + 1 };
-    expect(await verify()).toEqual(found);
-    expect(await verify(MIDDLE)).toEqual({ ...found, entriesVerified: LENGTH - MIDDLE + 1, tree: null });
+    const result = { ...plain(untouched), valid: false, brokenLinks: 1, firstInvalid: LENGTH + 1 };
+    expect(await verify()).toEqual(result);
+    expect(await verify(MIDDLE)).toEqual({ ...result, entriesVerified: LENGTH - MIDDLE + 1, tree: null });
     await putIn(1000);
     expect(await verify()).toMatchObject({ valid: false, brokenLinks: 3, firstInvalid: 1000 });
   });

@@ -6,7 +6,7 @@ import { Column, Entity, Index, PrimaryColumn, Table, type MigrationInterface, t
 import { governedColumns, textColumn } from '../../src/ledger/database/columns';
 import { Database } from '../../src/ledger/database/database';
 import { LedgerModule } from '../../src/ledger/ledger.module';
-import type { RecordKind } from '../../src/ledger/record-kind';
+import type { RecordKind } from '../../src/ledger/kinds/record-kind';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { NOTE, Notes, NotesModule, type Note } from '../support/application/notes.module';
 import { describeOnSqlite } from '../support/database/database-kind';

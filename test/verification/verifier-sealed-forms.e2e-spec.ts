@@ -70,26 +70,26 @@ function sealedEntry(
   const [subjectType, subjectId] = subject;
   const [ip, reason, requestId] = ['127.0.0.1', 'why', `request-${sequence}`];
   const shared = { sequence, timestamp: TIME, action, subjectType, subjectId };
-  const kept = {
+  const auditMembers = {
     ...{ ...shared, id: `aud_${sequence}`, actor: { type: 'api_key', id: 'env' }, agentId: null },
     ...{ entityId: entityId ?? null, outcome: 'success' },
   };
   const salts = v === 1 ? null : { details: salt(sequence, 'd'), state: state === null ? null : salt(sequence, 's') };
   const detailsHash = salts === null ? null : canonicalHash({ details, ip, reason, requestId, salt: salts.details });
-  const audit = { ...kept, details, ip, reason, requestId };
+  const audit = { ...auditMembers, details, ip, reason, requestId };
   const salted = salts === null || state === null ? state : { salt: salts.state, state };
   const members = {
-    ...{ ...shared, v, id: `prv_${sequence}`, auditId: kept.id, previousHash },
-    auditHash: canonicalHash(salts === null ? audit : { ...kept, detailsHash }),
+    ...{ ...shared, v, id: `prv_${sequence}`, auditId: auditMembers.id, previousHash },
+    auditHash: canonicalHash(salts === null ? audit : { ...auditMembers, detailsHash }),
     stateHash: salted === null ? null : canonicalHash(salted),
   };
   return { ...members, hash: canonicalHash(members), detailsHash, audit, state, salts };
 }
 
-function erased(entry: JsonObject, by: number): JsonObject {
+function erased(entry: JsonObject, erasureSequence: number): JsonObject {
   const audit = { ...(entry['audit'] as JsonObject), details: null, ip: null, reason: null, requestId: null };
   const salts = entry['salts'] === null ? null : { details: null, state: null };
-  return { ...entry, audit, state: null, salts, erased: by };
+  return { ...entry, audit, state: null, salts, erased: erasureSequence };
 }
 
 function salt(sequence: number, what: string): string {
@@ -117,8 +117,8 @@ describe('The offline verifier on sealed forms of both versions', () => {
   }
 
   /** The history with one entry changed. */
-  function changed(sequence: number, change: (entry: JsonObject) => JsonObject, of = HISTORY): JsonObject[] {
-    return sealed(of).map((entry) => (entry['sequence'] === sequence ? change(entry) : entry));
+  function changed(sequence: number, change: (entry: JsonObject) => JsonObject, history = HISTORY): JsonObject[] {
+    return sealed(history).map((entry) => (entry['sequence'] === sequence ? change(entry) : entry));
   }
 
   it('verifies a chain that holds both', async () => {
@@ -158,7 +158,7 @@ describe('The offline verifier on sealed forms of both versions', () => {
     [
       'contents erased by an entry about something else',
       changed(3, (entry) => erased(entry, 7), UNTOUCHED),
-      'entry 7: is named by others as the one that erased their record, which it is not',
+      'entry 7: is named by other entries as the one that erased their record, but did not erase it',
     ],
     [
       'contents erased by an earlier entry',
@@ -173,7 +173,7 @@ describe('The offline verifier on sealed forms of both versions', () => {
     [
       'two records erased by one entry',
       changed(4, (entry) => erased(entry, 6)),
-      'entry 4: erased is 6, which others name for another record',
+      'entry 4: erased is 6, which other entries name for another record',
     ],
     [
       'contents that are there although their erasure is complete',
@@ -193,12 +193,12 @@ describe('The offline verifier on sealed forms of both versions', () => {
     [
       'an altered actor of an erased entry',
       changed(3, (entry) => ({ ...entry, audit: { ...(entry['audit'] as JsonObject), outcome: 'denied' } })),
-      'entry 3: auditHash is not that of audit',
+      'entry 3: auditHash does not match audit',
     ],
     [
       'another salt',
       changed(4, (entry) => ({ ...entry, salts: { details: salt(1, 'x'), state: salt(4, 's') } })),
-      'entry 4: detailsHash is not that of the details',
+      'entry 4: detailsHash does not match the details',
     ],
     [
       'a salt of another length',
@@ -218,7 +218,7 @@ describe('The offline verifier on sealed forms of both versions', () => {
     [
       'another detailsHash',
       changed(4, (entry) => ({ ...entry, detailsHash: 'f'.repeat(64) })),
-      'entry 4: auditHash is not that of audit',
+      'entry 4: auditHash does not match audit',
     ],
   ])('finds %s', async (_, entries, fault) => {
     expect(await faultsOf(entries)).toContain(fault);
@@ -234,8 +234,8 @@ describeOnSqlite('The offline verifier after an erasure', () => {
     await addClaim(app, id);
     await createPolicy(app);
     const { name } = await createAgent(app, { name: 'bot', capabilities: ['send'] });
-    const asked = { action: 'send', resourceType: 'mail', resourceId: 'a', parameters: { to: 'ada@example.com' } };
-    const execution = (await send(app, 'POST', `/api/v1/agents/${name}/execute`, { body: asked })).body;
+    const request = { action: 'send', resourceType: 'mail', resourceId: 'a', parameters: { to: 'ada@example.com' } };
+    const execution = (await send(app, 'POST', `/api/v1/agents/${name}/execute`, { body: request })).body;
     await send(app, 'POST', `/api/v1/executions/${execution.id}/result`, {
       body: { outcome: 'executed', result: 'sent' },
     });
@@ -250,7 +250,7 @@ describeOnSqlite('The offline verifier after an erasure', () => {
     const database = await runVerifier([location, '--json']);
     const exported = (await send(app, 'GET', '/api/v1/provenance/export')).text;
     const fromExport = await runVerifier(['-', '--json'], exported);
-    // Of the entity its creation and deletion, of its claim one, of the execution two.
+    // Two entries are about the entity, one about its claim, and two about the execution.
     for (const { exitCode, output } of [database, fromExport])
       expect([exitCode, JSON.parse(output)]).toMatchObject([0, { valid: true, erased: 5 }]);
   });

@@ -34,7 +34,7 @@ whenPresent('The verifier’s trees and signatures (../shared/vectors/tessera-lo
       .filter((name) => name.startsWith('checkpoint.'))
       .map((name) => readFileSync(join(folder, name), 'utf8'));
     expect(notes.length).toBeGreaterThan(10);
-    const found = run(
+    const results = run(
       `const { MerkleTree } = await load('merkle-tree');
        const { parseCheckpoint, parseVerifierKey, isSigned } = await load('checkpoint');
        const leaves = 'one two three four five six seven eit nain ten ileven twelf threeten fourten fivten'.split(' ');
@@ -47,6 +47,6 @@ whenPresent('The verifier’s trees and signatures (../shared/vectors/tessera-lo
          return [tree.root.equals(checkpoint.root), await isSigned(checkpoint, [key]), await isSigned(altered, [key])];
        }))))`,
     );
-    expect(found).toEqual(notes.map(() => [true, true, false]));
+    expect(results).toEqual(notes.map(() => [true, true, false]));
   });
 });

@@ -65,7 +65,7 @@ describe('The offline verifier', () => {
     return exported.replaceAll(before, after);
   }
 
-  function without(sequence: number): string {
+  function exportWithout(sequence: number): string {
     return exportOf(entries.filter((entry) => entry.sequence !== sequence));
   }
 
@@ -180,8 +180,8 @@ describe('The offline verifier', () => {
   });
 
   it.each<[what: string, text: () => string, fault: RegExp]>([
-    ['the first entry removed', () => without(1), /entry 2: does not follow entry 0/],
-    ['an entry removed', () => without(7), /entry 8: does not follow entry 6/],
+    ['the first entry removed', () => exportWithout(1), /entry 2: does not follow entry 0/],
+    ['an entry removed', () => exportWithout(7), /entry 8: does not follow entry 6/],
     ['entries in another order', () => exportOf([entries[1], entries[0], ...entries.slice(2)]), /does not follow/],
     [
       'an entry twice',
@@ -224,7 +224,7 @@ describe('The offline verifier', () => {
     ['an end that is none', () => exportOf([...entries, { end: null }]), /and nothing else/],
     [
       'an end before the last entry',
-      () => exportOf(entries.flatMap((entry) => (entry.sequence === 9 ? [entry, endOf(entries)] : [entry]))),
+      () => exportOf(entries.flatMap((entry) => (entry.sequence === 9 ? [entry, endLine(entries)] : [entry]))),
       /says that the chain ends at/,
     ],
     ['an empty line', () => exported.replace('\n', '\n\n'), /not JSON/],
@@ -264,7 +264,7 @@ describe('The offline verifier', () => {
   });
 
   it('finds a truncated end through the head, or through a checkpoint', async () => {
-    const cut = without(entries.length);
+    const cut = exportWithout(entries.length);
     expect(await faultsOf(cut)).toEqual([]);
     expect(await faultsOf(cut, '--head', head)).toEqual([expect.stringMatching(/^head:/)]);
     expect(await faultsOf(cut, '--checkpoint', file('kept', noteOf(entries)))).toEqual([
@@ -295,15 +295,22 @@ describe('The offline verifier', () => {
     });
 
     it('finds a history that was rewritten with all its hashes', async () => {
-      const kept = ['--checkpoint', file('kept', noteOf(entries.slice(0, 20), privateKey)), '--public-key', key];
+      const checkpointOptions = [
+        '--checkpoint',
+        file('kept', noteOf(entries.slice(0, 20), privateKey)),
+        '--public-key',
+        key,
+      ];
       const rewrite = (index: number): Proof[] =>
         rechained(
           entries.map((entry, place) => (place === index ? { ...entry, audit: { ...entry.audit, ip: 'x' } } : entry)),
         );
       expect(await faultsOf(exportOf(rewrite(3)))).toEqual([]);
-      expect(await faultsOf(exportOf(rewrite(3)), ...kept)).toEqual([expect.stringMatching(/another history/)]);
+      expect(await faultsOf(exportOf(rewrite(3)), ...checkpointOptions)).toEqual([
+        expect.stringMatching(/another history/),
+      ]);
       // Later entries are not covered by the checkpoint.
-      expect(await faultsOf(exportOf(rewrite(20)), ...kept)).toEqual([]);
+      expect(await faultsOf(exportOf(rewrite(20)), ...checkpointOptions)).toEqual([]);
     });
 
     it('finds a signature by another key, or over another text', async () => {
@@ -336,9 +343,9 @@ describe('The offline verifier', () => {
         expect(output).not.toMatch(/^VALID/m);
       }
     }
-    const named = await runVerifier([`/nowhere/${forged}`]);
-    expect([named.exitCode, named.output]).toEqual([2, '']);
-    expect(named.errors.trimEnd()).not.toMatch(/[\p{C}\u2028]/u);
+    const result = await runVerifier([`/nowhere/${forged}`]);
+    expect([result.exitCode, result.output]).toEqual([2, '']);
+    expect(result.errors.trimEnd()).not.toMatch(/[\p{C}\u2028]/u);
   });
 
   it.each(['--help', '-h'])('describes itself by %s', async (word) => {
@@ -361,14 +368,14 @@ describe('The offline verifier', () => {
 
 /** An export of the given entries, or the last part of an export of all entries. */
 function exportOf(entries: readonly (object | undefined)[], all = entries): string {
-  return linesOf([...entries, endOf(all as readonly Proof[])]);
+  return linesOf([...entries, endLine(all as readonly Proof[])]);
 }
 
 function linesOf(lines: readonly (object | undefined)[]): string {
   return lines.map((line) => `${JSON.stringify(line)}\n`).join('');
 }
 
-function endOf(entries: readonly Proof[]): object {
+function endLine(entries: readonly Proof[]): object {
   const { sequence = 0, hash = '0'.repeat(64) } = entries.at(-1) ?? {};
   return { end: { sequence, hash } };
 }

@@ -2,16 +2,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { createAgent } from '../support/application/factories';
 import { send } from '../support/application/send';
-import { type Answering, WebhookEndpoint } from '../support/application/webhook-endpoint';
+import { type DeliveryHandler, WebhookEndpoint } from '../support/application/webhook-endpoint';
 import { describeOnSqlite } from '../support/database/database-kind';
 import { foreignConnection } from '../support/database/foreign-connection';
 import { temporaryDatabase } from '../support/database/temporary-database';
 
 const WEBHOOKS = '/api/v1/webhooks';
 const DELIVERING = { WEBHOOK_ALLOW_HTTP: 'true', WEBHOOK_ALLOW_PRIVATE: 'true' };
-/** What an attempt may take, in milliseconds, and how much of its answer is read, in bytes. */
-const LONGEST_ATTEMPT = 15_000;
-const MOST_READ = 64 * 1024;
+/** Milliseconds that an attempt may take, and bytes of its answer that are read. */
+const MAX_ATTEMPT_MS = 15_000;
+const MAX_READ_BYTES = 64 * 1024;
 const A_DAY = 24 * 3_600_000;
 
 describeOnSqlite('An attempt to deliver', () => {
@@ -26,7 +26,7 @@ describeOnSqlite('An attempt to deliver', () => {
   afterEach(() => Promise.all(endpoints.splice(0).map((endpoint) => endpoint.close())));
   afterAll(() => app.close());
 
-  async function endpoint(answering: Answering): Promise<WebhookEndpoint> {
+  async function endpoint(answering: DeliveryHandler): Promise<WebhookEndpoint> {
     const started = await WebhookEndpoint.start(answering);
     endpoints.push(started);
     return started;
@@ -38,15 +38,15 @@ describeOnSqlite('An attempt to deliver', () => {
     return { path: `${WEBHOOKS}/${body.id}`, secret: body.secret };
   }
 
-  /** One attempt, at an endpoint that answers so. */
-  async function attemptAt(answering: Answering): Promise<{ status: number | null; durationMs: number }> {
+  /** Makes one attempt at an endpoint with this handler. */
+  async function attemptAt(answering: DeliveryHandler): Promise<{ status: number | null; durationMs: number }> {
     const { path } = await webhookTo((await endpoint(answering)).url);
     return (await send(app, 'POST', `${path}/test`)).body;
   }
 
   /** An answer with this many bytes, which does not end. */
   const unended =
-    (bytes: number): Answering =>
+    (bytes: number): DeliveryHandler =>
     (response) =>
       void response.writeHead(200).write(Buffer.alloc(bytes));
 
@@ -54,19 +54,19 @@ describeOnSqlite('An attempt to deliver', () => {
     const limits = jest.spyOn(AbortSignal, 'timeout');
     const [silent, short, long] = await Promise.all([
       attemptAt(() => undefined),
-      attemptAt(unended(MOST_READ)),
-      attemptAt(unended(MOST_READ + 1)),
+      attemptAt(unended(MAX_READ_BYTES)),
+      attemptAt(unended(MAX_READ_BYTES + 1)),
     ]);
     expect([silent.status, short.status, long.status]).toEqual([null, 200, 200]);
     for (const { durationMs } of [silent, short]) {
       // Timers may come a moment early; how late they come depends on the machine.
-      expect(durationMs).toBeGreaterThan(LONGEST_ATTEMPT - 100);
+      expect(durationMs).toBeGreaterThan(MAX_ATTEMPT_MS - 100);
     }
-    expect(limits.mock.calls.filter(([limit]) => limit >= LONGEST_ATTEMPT / 2)).toEqual(
-      Array.from({ length: 3 }, () => [LONGEST_ATTEMPT]),
+    expect(limits.mock.calls.filter(([limit]) => limit >= MAX_ATTEMPT_MS / 2)).toEqual(
+      Array.from({ length: 3 }, () => [MAX_ATTEMPT_MS]),
     );
     limits.mockRestore();
-    expect(long.durationMs).toBeLessThan(LONGEST_ATTEMPT);
+    expect(long.durationMs).toBeLessThan(MAX_ATTEMPT_MS);
   });
 
   it('whose place can never be written holds up its endpoint with a word in the log, not in silence', async () => {

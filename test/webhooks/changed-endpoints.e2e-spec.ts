@@ -4,7 +4,7 @@ import { LedgerService } from '../../src/ledger/ledger.service';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { auditOf, createAgent, createEntity } from '../support/application/factories';
 import { type Answer, type Parsed, send } from '../support/application/send';
-import { type Answering, WebhookEndpoint } from '../support/application/webhook-endpoint';
+import { type DeliveryHandler, WebhookEndpoint } from '../support/application/webhook-endpoint';
 import { foreignConnection } from '../support/database/foreign-connection';
 import { temporaryDatabase, type TemporaryDatabase } from '../support/database/temporary-database';
 
@@ -12,10 +12,10 @@ const WEBHOOKS = '/api/v1/webhooks';
 const DELIVERING = { WEBHOOK_ALLOW_HTTP: 'true', WEBHOOK_ALLOW_PRIVATE: 'true', RATE_LIMIT: '1000000' };
 const FOUR_DAYS = 4 * 24 * 3_600_000;
 
-const confirmed: Answering = (response) => response.writeHead(204).end();
+const confirmed: DeliveryHandler = (response) => response.writeHead(204).end();
 /** Longer than a test may take. */
-const later: Answering = (response) => response.writeHead(503, { 'Retry-After': '3000' }).end();
-const secondTime: Answering = (response, _received, index) => response.writeHead(index === 0 ? 503 : 204).end();
+const later: DeliveryHandler = (response) => response.writeHead(503, { 'Retry-After': '3000' }).end();
+const secondTime: DeliveryHandler = (response, _received, index) => response.writeHead(index === 0 ? 503 : 204).end();
 
 describe('The failures of an endpoint', () => {
   let database: TemporaryDatabase;
@@ -45,7 +45,7 @@ describe('The failures of an endpoint', () => {
     app = await createTestApp({ environment: { ...DELIVERING, ...database.environment } });
   }
 
-  async function endpoint(answering: Answering): Promise<WebhookEndpoint> {
+  async function endpoint(answering: DeliveryHandler): Promise<WebhookEndpoint> {
     const started = await WebhookEndpoint.start(answering);
     endpoints.push(started);
     return started;

@@ -2,7 +2,7 @@ import { LedgerService } from '../../src/ledger/ledger.service';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { createAgent, createEntity } from '../support/application/factories';
 import { send, type Answer } from '../support/application/send';
-import { type Answering, WebhookEndpoint } from '../support/application/webhook-endpoint';
+import { type DeliveryHandler, WebhookEndpoint } from '../support/application/webhook-endpoint';
 import { temporaryDatabase, type TemporaryDatabase } from '../support/database/temporary-database';
 
 const WEBHOOKS = '/api/v1/webhooks';
@@ -11,9 +11,9 @@ const DELIVERING = { WEBHOOK_ALLOW_HTTP: 'true', WEBHOOK_ALLOW_PRIVATE: 'true', 
 const MANY = 300;
 const AT_ONCE = 50;
 
-const confirmed: Answering = (response) => response.writeHead(204).end();
+const confirmed: DeliveryHandler = (response) => response.writeHead(204).end();
 /** Longer than a test may take. */
-const later: Answering = (response) => response.writeHead(503, { 'Retry-After': '3000' }).end();
+const later: DeliveryHandler = (response) => response.writeHead(503, { 'Retry-After': '3000' }).end();
 
 describe('Each entry is chosen by the filter in force when it was written', () => {
   let database: TemporaryDatabase;
@@ -125,7 +125,7 @@ describe('Each entry is chosen by the filter in force when it was written', () =
     expect(await untilNew(agent)).toEqual([first, first, second, head()]);
   });
 
-  it('of an agent, too, and however many are behind', async () => {
+  it('of an agent, too, with any number of entries to deliver', async () => {
     endpoint.answering = later;
     await create(['entity.*']);
     const before = head();

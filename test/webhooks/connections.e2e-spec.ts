@@ -126,7 +126,7 @@ describeOnSqlite('Connections to the endpoints of webhooks', () => {
     await program.send('DELETE', path);
   });
 
-  (hasOpenssl ? it : it.skip)('are not made where nobody vouches for the certificate', async () => {
+  (hasOpenssl ? it : it.skip)('are not made where the certificate is not trusted', async () => {
     server = secureServer('stranger');
     let requests = 0;
     server.on('request', () => (requests += 1));

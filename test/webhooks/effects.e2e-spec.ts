@@ -4,14 +4,14 @@ import { LedgerService } from '../../src/ledger/ledger.service';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { createEntity, issueKey } from '../support/application/factories';
 import { isReplayed, send, type Answer, type Parsed } from '../support/application/send';
-import { type Answering, WebhookEndpoint } from '../support/application/webhook-endpoint';
+import { type DeliveryHandler, WebhookEndpoint } from '../support/application/webhook-endpoint';
 
 const WEBHOOKS = '/api/v1/webhooks';
 const DELIVERING = { WEBHOOK_ALLOW_HTTP: 'true', WEBHOOK_ALLOW_PRIVATE: 'true', RATE_LIMIT: '1000000' };
 /** Milliseconds in which the head of a request is read. */
 const HEAD_READ = 300;
 
-const waiting: Answering = (response) => response.writeHead(503, { 'Retry-After': '3000' }).end();
+const waiting: DeliveryHandler = (response) => response.writeHead(503, { 'Retry-After': '3000' }).end();
 
 describe('What a caller has a webhook do', () => {
   let app: TestApp;
@@ -27,7 +27,7 @@ describe('What a caller has a webhook do', () => {
   });
   afterAll(() => app.close());
 
-  async function endpoint(answering?: Answering): Promise<WebhookEndpoint> {
+  async function endpoint(answering?: DeliveryHandler): Promise<WebhookEndpoint> {
     const started = await WebhookEndpoint.start(answering);
     endpoints.push(started);
     return started;
@@ -90,7 +90,7 @@ describe('What a caller has a webhook do', () => {
       await until(path, ({ lastStatus }) => lastStatus === 204);
       expect(await whileRevoked(`${path}/replay`, '{"after":0}')).toBe(401);
       await createEntity(app);
-      // What was replayed would come first.
+      // Replayed entries would come first.
       await until(path, ({ sequence }) => sequence === head());
       expect(target.sequences).toHaveLength(2);
     });
@@ -128,8 +128,8 @@ describe('What a caller has a webhook do', () => {
       const first = head();
       await target.until(1);
       await until(path, ({ lastStatus }) => lastStatus === 204);
-      const asked = [head(), 0].map((after) => keyed(`${path}/replay`, 'replay', { after }));
-      const statuses = (await Promise.all(asked)).map(({ status }) => status);
+      const requests = [head(), 0].map((after) => keyed(`${path}/replay`, 'replay', { after }));
+      const statuses = (await Promise.all(requests)).map(({ status }) => status);
       expect([...statuses].sort()).toEqual([200, 409]);
       const isOfHead = statuses[0] === 200;
       await createEntity(app);

@@ -45,9 +45,9 @@ describe('Webhooks to many endpoints, one dead and one slow, from a service that
   }
 
   function endpoint(index: number): WebhookEndpoint {
-    const found = endpoints[index];
-    if (found === undefined) throw new Error(`There is no endpoint ${index}.`);
-    return found;
+    const match = endpoints[index];
+    if (match === undefined) throw new Error(`There is no endpoint ${index}.`);
+    return match;
   }
   const dead = (): WebhookEndpoint => endpoint(0);
   const slow = (): WebhookEndpoint => endpoint(1);
@@ -97,7 +97,7 @@ describe('Webhooks to many endpoints, one dead and one slow, from a service that
       const repeated = quick.map(({ sequences }) => sequences.length - all.length);
       process.stdout.write(`none lost; repeated after ${KILLS} kills: ${Math.max(...repeated)} at most, by endpoint\n`);
     }
-    // It lags without delaying the others, and what it has received has no gap.
+    // The slow endpoint lags without delaying the others, and its deliveries have no gap.
     const behind = [...new Set(slow().sequences)];
     expect(behind).toEqual(all.slice(0, behind.length));
     expect(behind.length).toBeGreaterThan(0);

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { approve, company, type Company, pending, reject, requireApproval } from '../approvals/support';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { auditOf, chainIsValid, createAgent, propose } from '../support/application/factories';
@@ -52,7 +53,7 @@ describe('Messages of webhooks', () => {
     return { endpoint, webhook: created.body };
   }
 
-  /** What arrives of what is done; of the format. */
+  /** Returns the messages of a format that arrive about an action. */
   async function delivered(
     format: 'slack' | 'teams' | 'ocsf',
     body: object,
@@ -114,8 +115,8 @@ describe('Messages of webhooks', () => {
       format,
       {},
       async () => {
-        const asked = await pending(app, people.bot, { resourceId: `${format}/1`, parameters: { amount: 80 } });
-        id = String(asked.decisionId);
+        const request = await pending(app, people.bot, { resourceId: `${format}/1`, parameters: { amount: 80 } });
+        id = String(request.decisionId);
         await approve(app, id, people.ann);
         const other = await pending(app, people.bot, { resourceId: `${format}/2` });
         await reject(app, other.decisionId, people.ben, 'no');
@@ -123,8 +124,8 @@ describe('Messages of webhooks', () => {
       4,
     );
     const [proposed = '', approved = '', , rejected = ''] = bodies.map((body) => JSON.stringify(body));
-    for (const said of ['bot', 'refund', `payment/${format}/1`, 'high', '\\"amount\\": 80', '1 of role:finance'])
-      expect(proposed).toContain(said);
+    for (const text of ['bot', 'refund', `payment/${format}/1`, 'high', '\\"amount\\": 80', '1 of role:finance'])
+      expect(proposed).toContain(text);
     expect(proposed).toContain(`${PUBLIC_URL}/console/decisions/${id}`);
     expect(proposed).not.toContain('cut');
     expect(approved).toContain('A decision was approved');
@@ -142,16 +143,21 @@ describe('Messages of webhooks', () => {
     expect(JSON.stringify(body)).not.toContain('2030-07-01T');
   });
 
-  it.each(['slack', 'teams'] as const)('tell %s no more than a reference, if no more is meant', async (format) => {
-    const [body] = await delivered(format, { detail: 'reference' }, async () => {
-      await pending(app, people.bot, { resourceId: `${format}/mine`, parameters: { iban: 'DE02' }, run: 'case-7' });
-    });
-    const said = JSON.stringify(body);
-    expect(
-      ['bot', 'refund', 'high', 'Until', `${PUBLIC_URL}/console/decisions/dec_`].filter((each) => !said.includes(each)),
-    ).toEqual([]);
-    expect(['DE02', 'mine', 'case-7', 'iban'].filter((each) => said.includes(each))).toEqual([]);
-  });
+  it.each(['slack', 'teams'] as const)(
+    'tell %s no more than a reference, if the webhook sets that detail',
+    async (format) => {
+      const [body] = await delivered(format, { detail: 'reference' }, async () => {
+        await pending(app, people.bot, { resourceId: `${format}/mine`, parameters: { iban: 'DE02' }, run: 'case-7' });
+      });
+      const text = JSON.stringify(body);
+      expect(
+        ['bot', 'refund', 'high', 'Until', `${PUBLIC_URL}/console/decisions/dec_`].filter(
+          (each) => !text.includes(each),
+        ),
+      ).toEqual([]);
+      expect(['DE02', 'mine', 'case-7', 'iban'].filter((each) => text.includes(each))).toEqual([]);
+    },
+  );
 
   it('take the texts of records for nothing but text', async () => {
     const act = async (): Promise<unknown> =>
@@ -166,10 +172,10 @@ describe('Messages of webhooks', () => {
     expect(ours?.text).toMatch(
       /^<https:\/\/governance\.example\.com\/console\/decisions\/dec_\w+\|Open it in the console>$/,
     );
-    const said = JSON.stringify({ ...slack, blocks: (slack.blocks as Parsed[]).slice(0, -1) });
-    expect(said).not.toMatch(/[<>\u202e]|:"mrkdwn"|"emoji":true/);
-    expect(said).toContain('&lt;!channel&gt; &lt;@U1&gt;');
-    expect(said).toContain('&amp;amp; \\\\u202e');
+    const text = JSON.stringify({ ...slack, blocks: (slack.blocks as Parsed[]).slice(0, -1) });
+    expect(text).not.toMatch(/[<>\u202e]|:"mrkdwn"|"emoji":true/);
+    expect(text).toContain('&lt;!channel&gt; &lt;@U1&gt;');
+    expect(text).toContain('&amp;amp; \\\\u202e');
     const [teams = {}] = await delivered('teams', {}, act);
     const { body }: Parsed = teams.attachments[0].content;
     const marked = (body as Parsed[]).filter(({ type }) => type === 'TextBlock').map((block) => String(block.text));
@@ -183,10 +189,10 @@ describe('Messages of webhooks', () => {
       const [body] = await delivered(format, {}, async () => {
         await pending(app, people.bot, { resourceId: `cut/${format}`, parameters });
       });
-      const said = JSON.stringify(body);
-      expect(said).toContain('Read all of it before you decide');
-      expect(said.length).toBeLessThan(12_000);
-      expect(said).not.toMatch(/\\ud83d|&amp[^;]/);
+      const text = JSON.stringify(body);
+      expect(text).toContain('Read all of it before you decide');
+      expect(text.length).toBeLessThan(12_000);
+      expect(text).not.toMatch(/\\ud83d|&amp[^;]/);
     }
     const [short] = await delivered(format, {}, () =>
       propose(app, people.bot.id, { title: 't'.repeat(500), context: {} }),
@@ -204,8 +210,8 @@ describe('Messages of webhooks', () => {
       async () => {
         const body = { type: 'deploy', title: 'x', proposedBy: agent.id, riskLevel: 'low' };
         expect((await send(app, 'POST', '/api/v1/decisions', { body })).status).toBe(403);
-        const asked = await pending(app, people.bot, { resourceId: 'refused/1' });
-        expect((await approve(app, asked.decisionId, people.eve)).status).toBe(403);
+        const request = await pending(app, people.bot, { resourceId: 'refused/1' });
+        expect((await approve(app, request.decisionId, people.eve)).status).toBe(403);
       },
       2,
     );
@@ -222,8 +228,8 @@ describe('Messages of webhooks', () => {
         await send(app, 'POST', '/api/v1/agents/seen/execute', {
           body: { action: 'a', resourceType: 'b', resourceId: 'c' },
         });
-        const asked = await pending(app, people.bot, { resourceId: 'siem/1' });
-        await approve(app, asked.decisionId, people.ann);
+        const request = await pending(app, people.bot, { resourceId: 'siem/1' });
+        await approve(app, request.decisionId, people.ann);
       },
       6,
     );
@@ -238,6 +244,20 @@ describe('Messages of webhooks', () => {
     expect(bodies[1]).toMatchObject({ severity_id: 3, actor: { user: { uid: 'env', type: 'api_key' } } });
   });
 
+  it.each(['event', 'ocsf'] as const)('hold, as %s, all that a checkpoint is computed from', async (format) => {
+    const { endpoint, webhook } = await listening({ format, actions: ['*'] });
+    await send(app, 'POST', `${WEBHOOKS}/${webhook.id}/replay`, { body: { after: 0 } });
+    const { body: checkpoint } = await send(app, 'GET', '/api/v1/provenance/checkpoint');
+    await endpoint.until(Number(checkpoint.size));
+    const hashes = endpoint.received.map(({ body }) => (format === 'event' ? body.data : body.unmapped));
+    expect(merkleRoot(hashes.map(({ hash }) => Buffer.from(String(hash), 'hex'))).toString('hex')).toBe(
+      checkpoint.rootHash,
+    );
+    const { body: entry } = await send(app, 'GET', '/api/v1/provenance/2');
+    const { auditHash, hash, previousHash } = entry;
+    expect(hashes[1]).toMatchObject({ auditHash, hash, previousHash });
+  });
+
   it('are tried in their format', async () => {
     for (const format of ['slack', 'teams', 'ocsf'] as const) {
       const { endpoint, webhook } = await listening({ format });
@@ -247,7 +267,7 @@ describe('Messages of webhooks', () => {
     }
   });
 
-  it('have no link while nobody knows at which URL the service is reached, and their test says why', async () => {
+  it('have no link while the URL of the service is unknown, and their test says why', async () => {
     const other = await createTestApp({ environment: { ...DELIVERING, PUBLIC_URL: '' } });
     const endpoint = await WebhookEndpoint.start();
     endpoints.push(endpoint);
@@ -264,3 +284,16 @@ describe('Messages of webhooks', () => {
     await other.close();
   });
 });
+
+/** The root of RFC 6962, section 2.1, over leaves of at least one, as somebody who keeps the messages computes it. */
+function merkleRoot(leaves: readonly Buffer[]): Buffer {
+  const [only] = leaves;
+  if (leaves.length === 1 && only !== undefined) return sha256(Buffer.of(0), only);
+  let left = 1;
+  while (left * 2 < leaves.length) left *= 2;
+  return sha256(Buffer.of(1), merkleRoot(leaves.slice(0, left)), merkleRoot(leaves.slice(left)));
+}
+
+function sha256(...parts: readonly Buffer[]): Buffer {
+  return createHash('sha256').update(Buffer.concat(parts)).digest();
+}

@@ -16,13 +16,13 @@ const SILENT = ['one', 'two', 'three', 'four', 'five'].map((name) => `${name}.si
 const MANY_SILENT = Array.from({ length: 9 }, (_unused, index) => `${index}.silent.example`);
 /** The system takes two seconds to find out that a name server is silent. */
 const RESOLVER = `nameserver ${NAME_SERVER}\nsearch corp.example\noptions timeout:2 attempts:1\n`;
-/** Together they would take longer than one attempt lasts, if each asked for itself. */
+/** Number of test events whose look-ups would together take longer than an attempt. */
 const TESTS = 9;
 const PATIENCE = 100_000;
 const LISTED =
   '127.0.0.1 localhost\n127.0.0.1 listed.example # as the operator wants it\n' +
   '93.184.215.14 two.example\n127.0.0.1 two.example\n';
-const KNOWN = {
+const ADDRESSES = {
   'hooks.example': ['127.0.0.1'],
   'hooks.corp.example': ['127.0.0.1'],
   'listed.example': ['93.184.215.14'],
@@ -43,12 +43,14 @@ describeOnSqlite('The names of endpoints', () => {
     folder = mkdtempSync(join(tmpdir(), 'webhook-lookups-'));
     writeFileSync(join(folder, 'hosts'), LISTED);
     target = await WebhookEndpoint.start();
-    names = canMount ? await NameServer.start({ known: KNOWN, isSilent: (name) => name.includes('silent') }) : null;
+    names = canMount
+      ? await NameServer.start({ addresses: ADDRESSES, isSilent: (name) => name.includes('silent') })
+      : null;
     if (names === null)
       process.stdout.write('SKIPPED: look-ups of names need unshare, and the right to listen at 53.\n');
     else await start({ WEBHOOK_ALLOW_PRIVATE: 'true' });
   });
-  beforeEach(() => names?.asked.splice(0));
+  beforeEach(() => names?.queries.splice(0));
   afterAll(async () => {
     if (names !== null) await stop();
     await names?.close();
@@ -89,11 +91,11 @@ describeOnSqlite('The names of endpoints', () => {
     expect(await statusAt('nowhere.example')).toBeNull();
   });
 
-  it('are asked for once, however many attempts wait for the answer', async () => {
+  it('are looked up once, with any number of attempts that wait for the answer', async () => {
     if (names === null) return;
     const silent = await webhookAt('silent.example', 'none');
     const tests = Array.from({ length: TESTS }, () => program.send('POST', `${silent}/test`));
-    while (!names.asked.includes('silent.example')) await sleep(20);
+    while (!names.queries.includes('silent.example')) await sleep(20);
     expect(await statusAt('hooks.example')).toBe(204);
     expect((await Promise.all(tests)).map(({ body }) => body.status)).toEqual(tests.map(() => null));
   });

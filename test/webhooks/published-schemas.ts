@@ -168,7 +168,7 @@ const OCSF = object(
 const ajv = new Ajv({ strict: true, strictTypes: false, strictRequired: false, allErrors: true });
 const CHECKS = { slack: ajv.compile(SLACK), teams: ajv.compile(TEAMS), ocsf: ajv.compile(OCSF) };
 
-/** What is wrong with a delivery of a format; empty if nothing is. */
+/** Returns the faults of a delivery of a format; empty if it has none. */
 export function schemaFaults(format: keyof typeof CHECKS, body: unknown): readonly string[] {
   const check = CHECKS[format];
   return check(body) ? [] : (check.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`);

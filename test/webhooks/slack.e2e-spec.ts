@@ -6,7 +6,7 @@ import { approve, company, type Company, DECISIONS, pending, requireApproval } f
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { auditOf, chainIsValid, createAgent, propose } from '../support/application/factories';
 import { type Answer, faults, type Parsed, send, sendRaw } from '../support/application/send';
-import { type Received, WebhookEndpoint } from '../support/application/webhook-endpoint';
+import { type Delivery, WebhookEndpoint } from '../support/application/webhook-endpoint';
 import { temporaryDatabase } from '../support/database/temporary-database';
 import { schemaFaults } from './published-schemas';
 
@@ -19,7 +19,7 @@ const ENVIRONMENT = {
   ...{ PUBLIC_URL: 'https://governance.example.com', SLACK_SIGNING_SECRET: SECRET },
 };
 
-interface Signed {
+interface SignatureOptions {
   readonly at?: number;
   readonly secret?: string;
   readonly version?: string;
@@ -30,8 +30,8 @@ describe('Slack', () => {
   let app: TestApp;
   let people: Company;
   let endpoint: WebhookEndpoint;
-  /** What Slack was told, by the URL. */
-  const told: { readonly url: string; readonly replies: readonly Parsed[] }[] = [];
+  /** The messages that Slack received, each with its URL. */
+  const sentReplies: { readonly url: string; readonly replies: readonly Parsed[] }[] = [];
   const listeners = new Set<() => void>();
 
   beforeAll(async () => {
@@ -40,16 +40,16 @@ describe('Slack', () => {
     await requireApproval(app, { riskLevel: 'high' });
     for (const [name, slackId] of Object.entries({ ann: 'T1/ANN', ben: 'T1/BEN', eve: 'T1/EVE' }))
       expect((await isInSlack(name, slackId)).body.slackId).toBe(slackId);
-    // The network ends here: nobody answers for Slack.
+    // The network ends here: no server answers for Slack.
     jest.spyOn(app.application.get(SlackReplies), 'send').mockImplementation(async (url, replies) => {
-      told.push({ url, replies });
+      sentReplies.push({ url, replies });
       listeners.forEach((listener) => listener());
     });
     endpoint = await WebhookEndpoint.start();
     const body = { url: endpoint.url, actions: ['decision.proposed'], format: 'slack', buttons: true };
     expect((await send(app, 'POST', WEBHOOKS, { body })).body.buttons).toBe(true);
   });
-  beforeEach(() => void told.splice(0));
+  beforeEach(() => void sentReplies.splice(0));
   afterAll(async () => {
     await chainIsValid(app);
     const { body } = await send(app, 'POST', '/api/v1/provenance/verify', { body: { state: true } });
@@ -65,7 +65,7 @@ describe('Slack', () => {
   /** Sends a body as Slack does; returns the status. */
   async function post(
     body: string,
-    { at = Date.now(), secret = SECRET, version = 'v0', to = app }: Signed = {},
+    { at = Date.now(), secret = SECRET, version = 'v0', to = app }: SignatureOptions = {},
   ): Promise<number> {
     const timestamp = String(Math.floor(at / 1000));
     const signature = createHmac('sha256', secret).update(`v0:${timestamp}:${body}`).digest('hex');
@@ -80,9 +80,9 @@ describe('Slack', () => {
     return answer.status;
   }
 
-  /** Resolves when Slack was told this many outcomes. */
+  /** Resolves when Slack has received this many outcomes. */
   async function outcomes(count: number): Promise<void> {
-    while (told.length < count) {
+    while (sentReplies.length < count) {
       await new Promise<void>((resolve) => {
         listeners.add(resolve);
       });
@@ -106,11 +106,11 @@ describe('Slack', () => {
   }
 
   async function click(user: string, action: string, decisionId: unknown, more: Parsed = {}): Promise<Parsed[]> {
-    told.splice(0);
+    sentReplies.splice(0);
     expect(await post(formOf(clicked(user, action, decisionId, more)))).toBe(200);
     await outcomes(1);
-    expect(told.map(({ url }) => url)).toEqual([REPLY_TO]);
-    const replies = told.flatMap((each) => [...each.replies]);
+    expect(sentReplies.map(({ url }) => url)).toEqual([REPLY_TO]);
+    const replies = sentReplies.flatMap((each) => [...each.replies]);
     for (const { replace_original, response_type, ...message } of replies)
       expect([replace_original, response_type, schemaFaults('slack', message)]).toEqual(
         response_type === undefined ? [true, undefined, []] : [false, 'ephemeral', []],
@@ -118,12 +118,12 @@ describe('Slack', () => {
     return replies;
   }
 
-  /** What was written into the input. */
+  /** An input with this text, as Slack sends it. */
   function commented(value: string): Parsed {
     return { state: { values: { comment: { comment: { type: 'plain_text_input', value } } } } };
   }
 
-  async function asked(resourceId: string, parameters: object = { amount: 80 }): Promise<string> {
+  async function requestDecision(resourceId: string, parameters: object = { amount: 80 }): Promise<string> {
     return String((await pending(app, people.bot, { resourceId, parameters })).decisionId);
   }
 
@@ -138,7 +138,7 @@ describe('Slack', () => {
   }
 
   it('has messages whose buttons approve', async () => {
-    const id = await asked('slack/1');
+    const id = await requestDecision('slack/1');
     await endpoint.until(1);
     const message = endpoint.received.at(-1)?.body;
     expect(schemaFaults('slack', message)).toEqual([]);
@@ -169,9 +169,9 @@ describe('Slack', () => {
         return stop();
       });
     });
-    jest.spyOn(reviews, 'review').mockImplementation(async (...given) => {
+    jest.spyOn(reviews, 'review').mockImplementation(async (...args) => {
       await stopping;
-      return review(...given);
+      return review(...args);
     });
     const request = fetch;
     const replies = jest.spyOn(globalThis, 'fetch').mockImplementation((url, init) => {
@@ -190,7 +190,7 @@ describe('Slack', () => {
   });
 
   it('tells who clicks when the decision fails, and still answers', async () => {
-    const id = await asked('slack/9');
+    const id = await requestDecision('slack/9');
     const reviews = jest.spyOn(app.application.get(DecisionReviewsService), 'review');
     reviews.mockRejectedValueOnce(unavailable('The database cannot be reached now.'));
     const [reply] = await click('ANN', 'approve', id);
@@ -200,7 +200,7 @@ describe('Slack', () => {
   });
 
   it('refuses clicks while too many are under way', async () => {
-    const id = await asked('slack/10');
+    const id = await requestDecision('slack/10');
     const held: (() => void)[] = [];
     const reviews = jest.spyOn(app.application.get(DecisionReviewsService), 'review');
     reviews.mockImplementation(() => new Promise((_resolve, reject) => held.push(() => reject(conflict('Held.')))));
@@ -217,7 +217,7 @@ describe('Slack', () => {
   });
 
   it('asks for a comment before it rejects', async () => {
-    const id = await asked('slack/2');
+    const id = await requestDecision('slack/2');
     const [form = {}] = await click('BEN', 'reject', id);
     expect(buttonsOf(form)).toEqual(['approve', 'reject_with_comment']);
     expect((form.blocks as Parsed[]).some(({ type }) => type === 'input')).toBe(true);
@@ -225,13 +225,13 @@ describe('Slack', () => {
     const [reply] = await click('BEN', 'reject_with_comment', id, commented(' Too <much> '));
     expect(JSON.stringify(reply)).toContain('A decision was rejected');
     expect((await decision(id)).reviews).toMatchObject([{ verdict: 'reject', comment: 'Too <much>' }]);
-    const silent = await asked('slack/3');
+    const silent = await requestDecision('slack/3');
     await click('BEN', 'reject_with_comment', silent, { state: { values: {} } });
     expect((await decision(silent)).reviews).toMatchObject([{ verdict: 'reject', comment: null }]);
   });
 
   it('tells who clicks later that it is settled, and shows what came of it', async () => {
-    const id = await asked('slack/4');
+    const id = await requestDecision('slack/4');
     await approve(app, id, people.ben);
     for (const action of ['approve', 'reject', 'reject_with_comment']) {
       const [message, words] = await click('ANN', action, id);
@@ -243,16 +243,16 @@ describe('Slack', () => {
   });
 
   it('lets the first of two clicks at once decide', async () => {
-    const id = await asked('slack/5');
+    const id = await requestDecision('slack/5');
     const bodies = ['ANN', 'BEN', 'ANN'].map((user) => formOf(clicked(user, 'approve', id)));
     expect(await Promise.all(bodies.map((body) => post(body)))).toEqual([200, 200, 200]);
     await outcomes(3);
     expect((await decision(id)).reviews).toHaveLength(1);
-    expect(told.map(({ replies }) => replies.length).sort()).toEqual([1, 2, 2]);
+    expect(sentReplies.map(({ replies }) => replies.length).sort()).toEqual([1, 2, 2]);
   });
 
   it('decides nothing for somebody who is not known, or may not', async () => {
-    const id = await asked('slack/6');
+    const id = await requestDecision('slack/6');
     const [stranger, ...others] = await click('EVIL', 'approve', id);
     expect(others).toEqual([]);
     expect(JSON.stringify(stranger)).toContain('Nobody here has the Slack id T1/EVIL');
@@ -279,7 +279,7 @@ describe('Slack', () => {
   });
 
   it('takes requests of these five minutes that it has signed', async () => {
-    const id = await asked('slack/7');
+    const id = await requestDecision('slack/7');
     const body = formOf(clicked('ANN', 'approve', id));
     expect(await post(body, { at: Date.now() - 3_600_000 })).toBe(401);
     expect(await post(body, { at: Date.now() - 310_000 })).toBe(401);
@@ -325,17 +325,17 @@ describe('Slack', () => {
         clicked(text, 'approve', 'x'),
       ])
         expect([payload, await post(formOf(payload))]).toEqual([payload, 400]);
-    expect(told).toEqual([]);
+    expect(sentReplies).toEqual([]);
   });
 
   it('takes a comment of as many characters as a reviewer may write elsewhere', async () => {
-    const id = await asked('slack/8');
+    const id = await requestDecision('slack/8');
     const comment = '😀'.repeat(2_000);
     await click('ANN', 'reject_with_comment', id, commented(comment));
     expect((await decision(id)).reviews).toMatchObject([{ comment }]);
   });
 
-  it('tells nobody but Slack what came of a click', async () => {
+  it('tells only Slack the outcome of a click', async () => {
     const urls = [
       endpoint.url,
       'https://hooks.slack.com.evil.example/x',
@@ -346,16 +346,16 @@ describe('Slack', () => {
       7,
     ];
     for (const [index, url] of urls.entries()) {
-      const id = await asked(`elsewhere/${index}`);
+      const id = await requestDecision(`elsewhere/${index}`);
       expect(await post(formOf(clicked('ANN', 'approve', id, { response_url: url })))).toBe(200);
       expect((await send(app, 'GET', `${DECISIONS}/${id}?wait=30`)).body.status).toBe('approved');
     }
-    expect(told).toEqual([]);
+    expect(sentReplies).toEqual([]);
   });
 
   it('has no buttons on a message that is cut', async () => {
-    await asked('cut/1', { text: 'x'.repeat(10_000) });
-    const ofIt = (): Received | undefined => endpoint.received.find(({ text }) => text.includes('cut/1'));
+    await requestDecision('cut/1', { text: 'x'.repeat(10_000) });
+    const ofIt = (): Delivery | undefined => endpoint.received.find(({ text }) => text.includes('cut/1'));
     while (ofIt() === undefined) await endpoint.until(endpoint.sequences.length + 1);
     expect(buttonsOf(ofIt()?.body)).toEqual([]);
     expect(ofIt()?.text).toContain('Read all of it before you decide');
@@ -367,8 +367,8 @@ describe('Slack', () => {
   ])('shows %j in a message, which has no buttons then', async (hidden) => {
     const text = `pay${hidden}once`;
     const { id } = await propose(app, people.bot.id, { title: 'What is hidden', description: text });
-    const execution = hidden.includes('\n') ? null : await asked('hidden/1', { text });
-    const ofIt = (decisionId: string): Received | undefined =>
+    const execution = hidden.includes('\n') ? null : await requestDecision('hidden/1', { text });
+    const ofIt = (decisionId: string): Delivery | undefined =>
       endpoint.received.find((received) => received.text.includes(decisionId));
     for (const decisionId of [id, ...(execution === null ? [] : [execution])]) {
       while (ofIt(decisionId) === undefined) await endpoint.until(endpoint.sequences.length + 1);
@@ -384,7 +384,7 @@ describe('Slack', () => {
   it('has no buttons where the name of the agent hides something', async () => {
     const { id: agentId } = await createAgent(app, { name: 'b\u3164ot' });
     const { id } = await propose(app, agentId, { title: 'By whom?' });
-    const ofIt = (): Received | undefined => endpoint.received.find(({ text }) => text.includes(id));
+    const ofIt = (): Delivery | undefined => endpoint.received.find(({ text }) => text.includes(id));
     while (ofIt() === undefined) await endpoint.until(endpoint.sequences.length + 1);
     expect(buttonsOf(ofIt()?.body)).toEqual([]);
     expect(JSON.stringify(ofIt()?.body)).toContain('b\\\\u3164ot');
@@ -398,7 +398,7 @@ describe('Slack', () => {
     expect((await isInSlack('ben', 'T1/BEN')).body.revision).toBe((await isInSlack('ben', 'T1/BEN')).body.revision);
   });
 
-  it('has buttons where they are meant and can work', async () => {
+  it('has buttons only in its own format, with all details and a signing secret', async () => {
     const create = (body: object, at = app): Promise<Answer> =>
       send(at, 'POST', WEBHOOKS, {
         body: { url: endpoint.url, actions: ['decision.proposed'], buttons: true, ...body },

@@ -6,8 +6,14 @@ import { createTestApp, type TestApp } from '../support/application/create-test-
 import { auditOf, chainIsValid, createAgent, createEntity } from '../support/application/factories';
 import { faults, type Parsed, send, type Answer } from '../support/application/send';
 import { temporaryDatabase } from '../support/database/temporary-database';
-import { signatureBy, WebhookEndpoint, type Answering } from '../support/application/webhook-endpoint';
+import { signatureBy, WebhookEndpoint, type DeliveryHandler } from '../support/application/webhook-endpoint';
 
+/** The seal of an entry, which only its delivery has. */
+const HASHES = {
+  auditHash: expect.stringMatching(/^[0-9a-f]{64}$/),
+  hash: expect.stringMatching(/^[0-9a-f]{64}$/),
+  previousHash: expect.stringMatching(/^[0-9a-f]{64}$/),
+};
 const WEBHOOKS = '/api/v1/webhooks';
 const DELIVERING = { WEBHOOK_ALLOW_HTTP: 'true', WEBHOOK_ALLOW_PRIVATE: 'true', RATE_LIMIT: '1000000' };
 
@@ -30,7 +36,7 @@ describe('Webhooks', () => {
     await app.close();
   });
 
-  async function endpoint(answering?: Answering): Promise<WebhookEndpoint> {
+  async function endpoint(answering?: DeliveryHandler): Promise<WebhookEndpoint> {
     const started = await WebhookEndpoint.start(answering);
     endpoints.push(started);
     return started;
@@ -80,6 +86,7 @@ describe('Webhooks', () => {
       format: 'event',
       detail: 'full',
       buttons: false,
+      approvers: [],
       actions: ['entity.*', 'agent.created'],
       agentId: agent.id,
       description: 'x',
@@ -88,12 +95,12 @@ describe('Webhooks', () => {
       updatedAt: created.body.createdAt,
       secret: expect.stringMatching(/^whsec_[A-Za-z0-9+/]{43}=$/),
     });
-    const shown = { ...created.body };
-    delete shown.secret;
-    const found = (await send(app, 'GET', path(created))).body;
+    const webhook = { ...created.body };
+    delete webhook.secret;
+    const current = (await send(app, 'GET', path(created))).body;
     const delivery = { sequence: head(), lastAttemptAt: null, lastStatus: null, nextAttemptAt: null };
-    expect(found).toEqual({ ...shown, delivery });
-    expect((await send(app, 'GET', WEBHOOKS)).body).toEqual({ data: [shown], total: 1 });
+    expect(current).toEqual({ ...webhook, delivery });
+    expect((await send(app, 'GET', WEBHOOKS)).body).toEqual({ data: [webhook], total: 1 });
     const [entry] = await auditOf(app, created.body.id);
     expect(entry).toMatchObject({ action: 'webhook.created', subjectType: 'webhook', outcome: 'success' });
     const sealed = (await send(app, 'GET', `/api/v1/provenance/${entry?.sequence}`)).text;
@@ -129,8 +136,8 @@ describe('Webhooks', () => {
       // Together with the other faults.
       const body = { url, actions: [] };
       const changed = faults(await send(strict, 'PATCH', `${WEBHOOKS}/whk_1`, { body }));
-      for (const found of [await refused(body), changed])
-        expect([url, Object.keys(found).sort()]).toEqual([url, ['actions', 'url']]);
+      for (const fieldFaults of [await refused(body), changed])
+        expect([url, Object.keys(fieldFaults).sort()]).toEqual([url, ['actions', 'url']]);
     }
     const longest = `http://127.0.0.1/${'a'.repeat(2_048 - 'http://127.0.0.1/'.length)}`;
     expect(faults(await create({ url: `${longest}a` }))).toEqual({ url: 'must have 1 to 2048 characters' });
@@ -165,7 +172,7 @@ describe('Webhooks', () => {
     const { data } = (await send(app, 'GET', '/api/v1/audit?limit=50&order=desc')).body;
     for (const [index, received] of target.received.entries()) {
       const entry = data[49 - index];
-      expect(received.body).toEqual({ type: entry.action, timestamp: entry.timestamp, data: entry });
+      expect(received.body).toEqual({ type: entry.action, timestamp: entry.timestamp, data: { ...entry, ...HASHES } });
       expect(received.id).toBe(entry.id);
       expect(received.signature).toBe(signatureBy(created.body.secret, received));
     }

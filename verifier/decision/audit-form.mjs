@@ -1,7 +1,10 @@
+import { isErased } from '../entry-check.mjs';
 import { entityIn } from '../evaluation/resources.mjs';
+import { isEmergencyProposal, isMaking } from './changes.mjs';
+import { MADE_ACTIONS } from './made-requests.mjs';
 
 /**
- * What the service writes about each action besides its details, as docs/api-decisions.md#audit says: the outcome, who asked for it,
+ * The members except its details that the service writes about each action, by docs/api-decisions.md#audit: the outcome, the requester,
  * and the agent and the entity that it is filed under. Nobody decides by these, but people search the trail by them.
  *
  * @typedef {import('./read-file.mjs').Json} Json
@@ -26,12 +29,12 @@ const SERVICE_ID = 'service';
 /** @param {Json} state */
 const own = (state) => state['id'];
 /** @param {Json} state */
-const acting = (state) => state['agentId'];
+const actingAgentId = (state) => state['agentId'];
 /** @param {Json} state */
-const proposing = (state) => state['proposedBy'];
+const proposerId = (state) => state['proposedBy'];
 
 /** @param {Json} state of an execution */
-const executing = ({ action, resourceType, resourceId, decisionId, policies }) => ({
+const executionDetails = ({ action, resourceType, resourceId, decisionId, policies }) => ({
   action,
   resourceType,
   resourceId,
@@ -39,33 +42,42 @@ const executing = ({ action, resourceType, resourceId, decisionId, policies }) =
   ...(decisionId !== null && { decisionId }),
 });
 /** @param {Json} state of a decision */
-const counting = ({ reviews, requiredApprovals }) => ({
+const countDetails = ({ reviews, requiredApprovals }) => ({
   approvals: reviews.filter((/** @type {Json} */ { verdict }) => verdict === 'approve').length,
   requiredApprovals,
 });
 /** @param {Json} state of a decision */
-const reviewing = (state) => ({ ...counting(state), verdict: state['reviews'].at(-1)?.verdict });
+const reviewDetails = (state) => ({ ...countDetails(state), verdict: state['reviews'].at(-1)?.verdict });
 /** @param {Json} state of a grant */
-const ending = ({ decisionId }) => ({ decisionId });
+const endDetails = ({ decisionId }) => ({ decisionId });
 
 /** Details that name what an execution was decided by: they are recomputed with it. */
 const BASIS = [
   ...['policySet', 'rules', 'agentRevision', 'principalRevision', 'grantId', 'stopId', 'audience', 'observed'],
   ...['used', 'limited', 'earlier', 'claims', 'zones', 'approvers', 'repeats'],
 ];
-const REVIEW_BASIS = ['rules', 'approverRevision'];
-const DECIDED = { details: executing, basis: BASIS };
+const REVIEW_BASIS = ['rules', 'approverRevision', 'delegator'];
+const DECIDED = { details: executionDetails, basis: BASIS };
 /** A refused resume changes no execution: the policies that decided it are recomputed with it. */
-const DENIED = { ...DECIDED, details: (/** @type {Json} */ state) => ({ ...executing(state), policies: undefined }) };
-const SETTLED = { details: executing };
-const REVIEWED = { details: reviewing, basis: REVIEW_BASIS, times: ['updatedAt'] };
+const DENIED = {
+  ...DECIDED,
+  details: (/** @type {Json} */ state) => ({ ...executionDetails(state), policies: undefined }),
+};
+const SETTLED = { details: executionDetails };
+const REVIEWED = { details: reviewDetails, basis: REVIEW_BASIS, times: ['updatedAt'] };
 /** @param {string} verdict */
-const refused = (verdict) => ({
+const refusalForm = (verdict) => ({
   outcomes: ['denied'],
   details: () => ({ verdict }),
   basis: ['policies'],
   reason: true,
 });
+
+/** Details of what may need a second person: which decision approved it, or that it was an emergency. */
+const OF_CHANGES = ['changeId', 'breakGlass'];
+/** Details that name the entries which a change has made. */
+const RANGE = ['firstSequence', 'lastSequence'];
+const POLICY = { agentId: () => null, details: policyDetails, basis: ['policySet'] };
 
 /** By action; unless it says otherwise, a caller was successful. @type {Readonly<Record<string, Form>>} */
 const FORMS = {
@@ -73,20 +85,25 @@ const FORMS = {
   'agent.updated': { agentId: own, times: ['updatedAt'], basis: ['fields'] },
   'agent.suspended': { agentId: own, times: ['updatedAt'], state: { status: 'suspended' }, reason: true },
   'agent.resumed': { agentId: own, times: ['updatedAt'], state: { status: 'active' }, reason: true },
+  'agent.access_reviewed': {
+    agentId: own,
+    details: ({ revision }) => ({ revision }),
+    basis: ['rules', 'reviewedBy'],
+  },
   'decision.proposal_denied': { outcomes: ['denied'], agentId: own, basis: ['riskLevel'], reason: true },
-  'execution.authorized': { agentId: acting, ...DECIDED },
-  'execution.denied': { outcomes: ['denied'], agentId: acting, ...DECIDED, reason: true },
-  'execution.approval_requested': { agentId: acting, ...DECIDED },
-  'execution.approved': { agentId: acting, ...SETTLED, basis: ['reviewerId'] },
-  'execution.rejected': { agentId: acting, ...SETTLED, basis: ['reviewerId'] },
-  'execution.expired': { actors: SERVICE, agentId: acting, ...SETTLED },
-  'execution.cancelled': { agentId: acting, ...SETTLED, reason: true },
-  'execution.resumed': { agentId: acting, ...DECIDED },
-  'execution.resume_denied': { outcomes: ['denied'], agentId: acting, ...DENIED, reason: true },
-  'execution.completed': { outcomes: ['success', 'failed'], agentId: acting, ...SETTLED, reason: true },
-  'execution.interrupted': { outcomes: ['failed'], actors: SERVICE, agentId: acting, ...SETTLED },
+  'execution.authorized': { agentId: actingAgentId, ...DECIDED },
+  'execution.denied': { outcomes: ['denied'], agentId: actingAgentId, ...DECIDED, reason: true },
+  'execution.approval_requested': { agentId: actingAgentId, ...DECIDED },
+  'execution.approved': { agentId: actingAgentId, ...SETTLED, basis: ['reviewerId'] },
+  'execution.rejected': { agentId: actingAgentId, ...SETTLED, basis: ['reviewerId'] },
+  'execution.expired': { actors: SERVICE, agentId: actingAgentId, ...SETTLED },
+  'execution.cancelled': { agentId: actingAgentId, ...SETTLED, reason: true },
+  'execution.resumed': { agentId: actingAgentId, ...DECIDED },
+  'execution.resume_denied': { outcomes: ['denied'], agentId: actingAgentId, ...DENIED, reason: true },
+  'execution.completed': { outcomes: ['success', 'failed'], agentId: actingAgentId, ...SETTLED, reason: true },
+  'execution.interrupted': { outcomes: ['failed'], actors: SERVICE, agentId: actingAgentId, ...SETTLED },
   'decision.proposed': {
-    agentId: proposing,
+    agentId: proposerId,
     times: ['createdAt', 'updatedAt'],
     details: ({ riskLevel, requiredApprovals }) => ({ riskLevel, requiredApprovals }),
   },
@@ -97,21 +114,53 @@ const FORMS = {
     actors: SERVICE,
     agentId: () => null,
     times: ['updatedAt'],
-    details: (state) => ({ ...counting(state), expiresAt: state['expiresAt'] }),
+    details: (state) => ({ ...countDetails(state), expiresAt: state['expiresAt'] }),
   },
-  'decision.cancelled': { agentId: proposing, times: ['updatedAt'], details: counting, reason: true },
-  'decision.approval_denied': refused('approve'),
-  'decision.rejection_denied': refused('reject'),
+  'decision.escalated': {
+    actors: SERVICE,
+    agentId: () => null,
+    times: ['updatedAt'],
+    details: countDetails,
+    basis: ['groups'],
+  },
+  'decision.cancelled': { agentId: proposerId, times: ['updatedAt'], details: countDetails, reason: true },
+  'decision.approval_denied': refusalForm('approve'),
+  'decision.rejection_denied': refusalForm('reject'),
+  'decision.change_made': { agentId: proposerId, times: ['updatedAt'] },
+  'policy.created': { ...POLICY, times: ['createdAt'], state: { status: 'active' } },
+  'policy.superseded': { ...POLICY, basis: ['policySet', 'supersededBy'], state: { status: 'superseded' } },
+  'policy.activated': { ...POLICY, state: { status: 'active' } },
+  'policy.deactivated': { ...POLICY, state: { status: 'inactive' } },
+  'api_key.created': {
+    agentId: actingAgentId,
+    times: ['createdAt'],
+    details: ({ scopes, expiresAt, team }) => ({ scopes, expiresAt, ...(team !== undefined && { team }) }),
+    state: { status: 'active', revokedAt: null },
+  },
+  'webhook.created': {
+    agentId: () => null,
+    times: ['createdAt', 'updatedAt'],
+    details: ({ actions }) => ({ actions }),
+    state: { status: 'active' },
+  },
+  'webhook.updated': { agentId: () => null, times: ['updatedAt'], basis: ['fields'] },
+  'webhook.deleted': { agentId: () => null },
+  'passkey.removed': {},
+  'erasure.begun': { agentId: () => null, times: ['createdAt'] },
   'claim.added': { agentId: () => null, times: ['createdAt'] },
   'grant.created': {
-    agentId: acting,
+    agentId: actingAgentId,
     times: ['createdAt'],
     details: ({ decisionId, until, uses }) => ({ decisionId, until, uses }),
   },
-  'grant.used_up': { agentId: acting, details: ending },
-  'grant.expired': { actors: SERVICE, agentId: acting, details: ending },
-  'grant.revoked': { agentId: acting, details: ending, reason: true },
-  'passkey.registered': { actors: ['api_key', 'token'], agentId: acting, times: ['createdAt'] },
+  'grant.used_up': { agentId: actingAgentId, details: endDetails },
+  'grant.expired': { actors: SERVICE, agentId: actingAgentId, details: endDetails },
+  'grant.revoked': { agentId: actingAgentId, details: endDetails, reason: true },
+  'delegation.created': { actors: ['api_key', 'token'], agentId: actingAgentId, times: ['createdAt'] },
+  'delegation.started': { actors: SERVICE, agentId: actingAgentId },
+  'delegation.ended': { agentId: actingAgentId, times: ['endedAt'] },
+  'delegation.expired': { actors: SERVICE, agentId: actingAgentId, times: ['endedAt'] },
+  'passkey.registered': { actors: ['api_key', 'token'], agentId: actingAgentId, times: ['createdAt'] },
   'stop.created': { times: ['createdAt'], state: { status: 'active', liftedAt: null } },
   'stop.lifted': { times: ['liftedAt'], state: { status: 'lifted' }, reason: true },
 };
@@ -121,13 +170,17 @@ const FORMS = {
  * @param {History} history
  * @param {Report} report
  */
-export function expectAuditForm({ sequence, timestamp, subjectType, subjectId, state, audit }, history, report) {
+export function expectAuditForm(entry, history, report) {
+  const { sequence, timestamp, subjectType, subjectId, state, audit } = entry;
   const form = Object.hasOwn(FORMS, audit.action) ? FORMS[audit.action] : undefined;
-  if (form === undefined) return;
+  if (form === undefined || isErased(entry)) return;
   for (const name of form.times ?? []) report.expect(name, state[name], timestamp, sequence);
   for (const [name, value] of Object.entries(form.state ?? {})) report.expect(name, state[name], value, sequence);
-  if (form.reason === undefined) report.expect('the reason of the entry', audit.reason, null, sequence);
-  expectDetails(audit.details, form, state, sequence, report);
+  const isHeld = MADE_ACTIONS.includes(audit.action) || isEmergencyProposal(entry);
+  const isEmergency = isHeld && audit.details.breakGlass === true;
+  if (form.reason === undefined && !isEmergency) report.expect('the reason of the entry', audit.reason, null, sequence);
+  const basis = [...(form.basis ?? []), ...(isHeld ? OF_CHANGES : []), ...(isMaking(entry) ? RANGE : [])];
+  expectDetails(audit.details, { ...form, basis }, state, sequence, report);
   const { outcomes = ['success'], actors = CALLERS, agentId } = form;
   const { actor, outcome } = audit;
   if (!outcomes.includes(outcome)) differ('outcome', outcome);
@@ -155,12 +208,12 @@ export function expectAuditForm({ sequence, timestamp, subjectType, subjectId, s
  * @param {Report} report
  */
 function expectDetails(details, { details: detailsOf, basis = [] }, state, sequence, report) {
-  const expected = detailsOf?.(state) ?? {};
-  for (const [name, value] of Object.entries(expected))
+  const expectedDetails = detailsOf?.(state) ?? {};
+  for (const [name, value] of Object.entries(expectedDetails))
     if (value !== undefined) report.expect(`details.${name}`, details[name], value, sequence);
-  const missing = Object.keys(expected).find((name) => !Object.hasOwn(details, name));
-  if (missing !== undefined) report.differ(`details.${missing} is missing`, sequence);
-  const unknown = Object.keys(details).find((name) => !Object.hasOwn(expected, name) && !basis.includes(name));
+  const missingName = Object.keys(expectedDetails).find((name) => !Object.hasOwn(details, name));
+  if (missingName !== undefined) report.differ(`details.${missingName} is missing`, sequence);
+  const unknown = Object.keys(details).find((name) => !Object.hasOwn(expectedDetails, name) && !basis.includes(name));
   if (unknown !== undefined) report.differ(`details.${unknown} is not known to this verifier`, sequence);
 }
 
@@ -177,6 +230,11 @@ function entitiesOf(subjectType, subjectId, { entries }) {
   if (subjectType !== 'execution' || first === undefined) return [null];
   const { entityId } = first['audit'];
   return [entityId === null ? null : entityIn(String(first['state'].resourceId))];
+}
+
+/** @param {Json} state of a policy */
+function policyDetails({ id, name, version }) {
+  return { policies: [{ id, name, version }] };
 }
 
 /** @param {unknown} value */

@@ -4,14 +4,13 @@ import { plainForm } from '../evaluation/spelling.mjs';
 import { rejectionEnd } from './requests.mjs';
 
 /**
- * The rejections of what agents asked for, as the entries of a log so far have them: api-decisions.md, "Approval before execution"
- * and "Grants".
+ * The rejected requests of agents in the entries of a log so far: api-decisions.md, "Approval before execution" and "Grants".
  *
  * @typedef {import('./read-file.mjs').Json} Json
  */
 
 /** The newest rejections that are compared with what a wide grant lets through. */
-const MOST_COMPARED = 100;
+const MAX_COMPARED = 100;
 const DAY = 86_400_000;
 
 export class BindingRejections {
@@ -19,7 +18,7 @@ export class BindingRejections {
   #decisions = new Map();
   /** The rejected executions, in order. @type {Json[]} */
   #executions = [];
-  /** When requests were rejected of which the log no longer shows what they were for. @type {number[]} */
+  /** Times, in milliseconds, of rejections whose requests have been erased. @type {number[]} */
   #erasedTimes = [];
 
   /** @param {ReadonlySet<unknown>} agentIds whose requests count */
@@ -40,31 +39,31 @@ export class BindingRejections {
   }
 
   /**
-   * The decision that rejected exactly this, and still binds.
-   * @param {Json} asked the state of an execution
+   * Finds the decision that rejected exactly this request, and still binds.
+   * @param {Json} request the state of an execution
    * @param {string} timestamp
    * @returns {Json | undefined}
    */
-  of({ actionHash }, timestamp) {
+  findExact({ actionHash }, timestamp) {
     return [...this.#decisions.values()].find(
       (decision) => decision['actionHash'] === actionHash && timestamp < rejectionEnd(decision),
     );
   }
 
   /**
-   * The decision that rejected the same action on the same resource in any spelling, and still binds: a grant for more than was asked
-   * for serves neither.
-   * @param {Json} asked the state of an execution
+   * Finds the decision that rejected the same action on the same resource in any spelling, and still binds. A grant that covers more
+   * than one request cannot override it.
+   * @param {Json} request the state of an execution
    * @param {string} timestamp
    * @returns {Json | undefined}
    */
-  ofAnySpelling(asked, timestamp) {
-    const place = plainForm(withoutSlash(asked['resourceId']));
-    const alike = this.#executions.filter((execution) => isAlike(execution, asked)).slice(-MOST_COMPARED);
+  findAnySpelling(request, timestamp) {
+    const place = plainForm(withoutSlash(request['resourceId']));
+    const alike = this.#executions.filter((execution) => isAlike(execution, request)).slice(-MAX_COMPARED);
     const same = alike.filter(
       (execution) =>
         plainForm(withoutSlash(execution['resourceId'])) === place &&
-        execution['actionHash'] === hashAs(asked, execution),
+        execution['actionHash'] === hashAs(request, execution),
     );
     return same
       .map(({ decisionId }) => this.#decisions.get(decisionId))
@@ -72,7 +71,7 @@ export class BindingRejections {
   }
 
   /**
-   * How many rejections could bind of which the log no longer shows what they were for.
+   * Counts the erased rejections that could bind: the log no longer shows what they rejected.
    * @param {string} timestamp
    */
   erasedAt(timestamp) {
@@ -82,18 +81,18 @@ export class BindingRejections {
 
 /**
  * @param {Json} execution
- * @param {Json} asked
+ * @param {Json} request
  */
-function isAlike(execution, asked) {
+function isAlike(execution, request) {
   return (
-    ['agentId', 'action', 'resourceType'].every((name) => execution[name] === asked[name]) &&
-    execution['onBehalfOf']?.subject === asked['onBehalfOf']?.subject
+    ['agentId', 'action', 'resourceType'].every((name) => execution[name] === request[name]) &&
+    execution['onBehalfOf']?.subject === request['onBehalfOf']?.subject
   );
 }
 
 /**
- * The hash that a request would have in the spelling, and with the roles of the principal, of another one.
- * @param {Json} asked
+ * Hashes a request with the resource's spelling and the principal of another request.
+ * @param {Json} request
  * @param {Json} other
  */
 function hashAs({ agentId, action, resourceType, parameters }, { resourceId, onBehalfOf }) {

@@ -1,19 +1,20 @@
 import { hexOf } from '../bytes.mjs';
 import { Findings } from '../findings.mjs';
 import { ZONES } from '../evaluation/zone-data.mjs';
-import { AgainstLog } from './log-check.mjs';
+import { LogCheck } from './log-check.mjs';
 import { readDecisionFile } from './read-file.mjs';
 import { recompute } from './recompute.mjs';
 import { checkSeals } from './seals.mjs';
-import { madeSignatures } from './signatures.mjs';
+import { findValidSignatures } from './signatures.mjs';
 
 /**
- * Everything about a decision file, for the command line and for a page alike.
+ * The result of checking a decision file, for the command line and for a page.
  *
  * @typedef {object} Result
  * @property {boolean} recomputed
- * @property {string | null} executionId
- * @property {string | null} undecided the version of the IANA database that it takes, if this verifier has another
+ * @property {string | null} executionId null for a change
+ * @property {string | null} decisionId of a change; null for an execution
+ * @property {string | null} undecided the version of the IANA database that the file needs, if this verifier has another
  * @property {string | null} outcome of its last entry
  * @property {{ origin: string, size: number, rootHash: string } | null} checkpoint
  * @property {{ hash: string, defaultEffect: string, policies: number }[]} rules
@@ -22,16 +23,16 @@ import { madeSignatures } from './signatures.mjs';
  * @property {import('./report.mjs').Difference[]} gaps what the file lacks, so that it cannot be recomputed whole
  * @property {number} faults of the file itself: with any of them nothing was computed
  * @property {import('../findings.mjs').Finding[]} firstFaults
- * @property {string[]} notes what to keep in mind, and what no file shows
+ * @property {string[]} notes limits of the check, and facts that no file shows
  *
- * @typedef {(log: AgainstLog, size: number, findings: Findings) => Promise<void>} FeedLog
+ * @typedef {(log: LogCheck, size: number, findings: Findings) => Promise<void>} FeedLog
  */
 
 const ONLY_THE_OPERATOR = 'That the operator’s clock was right rests on the operator’s word.';
 /** Entries after the checkpoint. */
-const MOST_NAMED = 10;
+const MAX_NAMED = 10;
 const NOT_SHOWN = [
-  'A file cannot show that it has all entries of the execution and its decision, or that nothing follows its checkpoint.',
+  'A file cannot show that it has all entries of what it is about and of its decision, or that nothing follows its checkpoint.',
   'A file cannot show that agents are in their newest revision, or that no policy is missing. An export of all entries can.',
   ONLY_THE_OPERATOR,
 ];
@@ -48,22 +49,23 @@ export async function checkDecisionFile(text, keys, feedLog) {
   const file = readDecisionFile(text, findings);
   const checkpoint = file && (await checkSeals(file, keys, findings));
   if (file === undefined || checkpoint === undefined || findings.count > 0) return resultOf(findings);
-  const undecided = foreignZones(file);
-  if (undecided !== undefined) return resultOf(findings, { executionId: file.executionId, undecided });
-  const { outcome, report, history } = recompute(file, await madeSignatures(file.entries));
+  const subject = { executionId: file.executionId ?? null, decisionId: file.decisionId ?? null };
+  const foreignVersion = foreignZones(file);
+  if (foreignVersion !== undefined) return resultOf(findings, { ...subject, undecided: foreignVersion });
+  const { outcome, report, history } = recompute(file, await findValidSignatures(file.entries));
   const notes = [...NOT_SHOWN];
   if (feedLog !== undefined) {
-    const log = new AgainstLog(file, history, checkpoint.size);
+    const log = new LogCheck(file, history, checkpoint.size);
     await feedLog(log, checkpoint.size, findings);
     report.differences.push(...log.differences);
-    const found = [...laterThan(checkpoint.size, log.later), ...unknownContents(log)];
-    notes.splice(0, notes.length, ...found, ONLY_THE_OPERATOR);
+    const logNotes = [...laterThan(checkpoint.size, log.later), ...unknownContents(log)];
+    notes.splice(0, notes.length, ...logNotes, ONLY_THE_OPERATOR);
   }
   for (const note of [...report.notes, ...notes]) findings.note(note);
   const { origin, size, root } = checkpoint;
   return resultOf(findings, {
     recomputed: findings.count === 0 && report.differences.length === 0 && report.gaps.length === 0,
-    executionId: file.executionId,
+    ...subject,
     outcome,
     steps: report.steps,
     differences: report.differences,
@@ -74,13 +76,13 @@ export async function checkDecisionFile(text, keys, feedLog) {
 }
 
 /**
- * What a clock of another database says cannot be decided again.
+ * Finds a version of the IANA database other than this verifier's: conditions on its clock cannot be recomputed.
  * @param {import('./read-file.mjs').DecisionFile} file
  * @returns {string | undefined} the version that an entry names
  */
 function foreignZones({ entries, policies }) {
-  const named = entries.flatMap(({ audit }) => audit?.details?.zones ?? []);
-  const foreign = named.find((version) => version !== ZONES.version);
+  const versions = entries.flatMap(({ audit }) => audit?.details?.zones ?? []);
+  const foreign = versions.find((version) => version !== ZONES.version);
   if (foreign !== undefined) return String(foreign);
   const hasClock = policies.some(({ conditions = [] }) => conditions.some(({ clock }) => clock !== undefined));
   return ZONES.zones.length === 0 && hasClock ? 'of the verifier are missing' : undefined;
@@ -88,32 +90,32 @@ function foreignZones({ entries, policies }) {
 
 /**
  * @param {number} size
- * @param {AgainstLog['later']} later
+ * @param {LogCheck['later']} later
  */
 function laterThan(size, later) {
-  const erased = later.find(({ action }) => action.endsWith('.erased'));
-  const named = later.slice(0, MOST_NAMED).map(({ sequence, action }) => `${sequence} ${action}`);
-  const others = later.length > MOST_NAMED ? ', …' : '';
+  const erasure = later.find(({ action }) => action.endsWith('.erased'));
+  const entryNames = later.slice(0, MAX_NAMED).map(({ sequence, action }) => `${sequence} ${action}`);
+  const ellipsis = later.length > MAX_NAMED ? ', …' : '';
   return [
     ...(later.length === 0
       ? []
       : [
-          `After the ${size} entries of the checkpoint the export has more about this decision: ${named.join(', ')}${others}.`,
+          `After the ${size} entries of the checkpoint the export has more about this decision: ${entryNames.join(', ')}${ellipsis}.`,
         ]),
-    ...(erased === undefined
+    ...(erasure === undefined
       ? []
-      : [`Its contents were erased by entry ${erased.sequence}: this file holds what was to be forgotten.`]),
+      : [`Its contents were erased by entry ${erasure.sequence}: this file holds what was to be forgotten.`]),
   ];
 }
 
-/** @param {AgainstLog} log */
+/** @param {LogCheck} log */
 function unknownContents({ erasedClaims, erasedUses, erasedEarlier, erasedRejections, targets }) {
-  const of = [...targets].join(', ');
+  const entityNames = [...targets].join(', ');
   return [
     ...(erasedClaims === 0
       ? []
       : [
-          `Of ${of} the export has ${erasedClaims} erased claims that the file does not: what they were cannot be checked.`,
+          `The export has ${erasedClaims} erased claims about ${entityNames} that the file does not have: what they were cannot be checked.`,
         ]),
     ...(erasedUses === 0
       ? []
@@ -128,20 +130,21 @@ function unknownContents({ erasedClaims, erasedUses, erasedEarlier, erasedReject
     ...(erasedRejections === 0
       ? []
       : [
-          `The export has ${erasedRejections} erased rejections of what the agent asked for: whether one of them held cannot be checked.`,
+          `The export has ${erasedRejections} erased rejections of what the agent requested: whether one of them held cannot be checked.`,
         ]),
   ];
 }
 
 /**
  * @param {Findings} findings
- * @param {Partial<Result>} [computed]
+ * @param {Partial<Result>} [members]
  * @returns {Result}
  */
-function resultOf({ count, first, notes }, computed = {}) {
+function resultOf({ count, first, notes }, members = {}) {
   return {
     recomputed: false,
     executionId: null,
+    decisionId: null,
     undecided: null,
     outcome: null,
     checkpoint: null,
@@ -149,7 +152,7 @@ function resultOf({ count, first, notes }, computed = {}) {
     steps: [],
     differences: [],
     gaps: [],
-    ...computed,
+    ...members,
     faults: count,
     firstFaults: first,
     notes,

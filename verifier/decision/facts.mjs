@@ -1,5 +1,5 @@
 import { matchesAction } from '../evaluation/actions.mjs';
-import { isBeforePolicies, matching } from '../evaluation/evaluate.mjs';
+import { isBeforePolicies, matchingPolicies } from '../evaluation/evaluate.mjs';
 import { isSupported, scalarAt } from '../evaluation/conditions.mjs';
 import { ZONES } from '../evaluation/zone-data.mjs';
 import { milliseconds } from '../evaluation/requirement.mjs';
@@ -21,8 +21,8 @@ import { claimedEntityIn, withoutSlash } from '../evaluation/resources.mjs';
  * @typedef {{ policyId: string, condition: number, executionId: string | null }} Earlier
  */
 
-/** What counts as known of an entity: docs/policies.md, "What is known of the target". */
-const MOST_CLAIMS = 100;
+/** Bounds of the claims about an entity that count: docs/policies.md, "What is known of the target". */
+const MAX_CLAIMS = 100;
 const MAX_VALUE_BYTES = 1_000;
 const MAX_CONTEXT_BYTES = 65_536;
 
@@ -31,14 +31,14 @@ const MAX_CONTEXT_BYTES = 65_536;
  * @param {Rules} rules in force
  * @param {History} history
  * @param {Report} report
- * @returns {NonNullable<Request['known']>}
+ * @returns {NonNullable<Request['truthOfFact']>}
  */
-export function found(entry, { policies, evaluation }, history, report) {
-  const known = new Map([
-    ...foundEarlier(entry, policies, history, report),
-    ...foundClaims(entry, { policies, evaluation }, history, report),
+export function recomputeFacts(entry, { policies, evaluation }, history, report) {
+  const truths = new Map([
+    ...recomputeEarlier(entry, policies, history, report),
+    ...recomputeClaims(entry, { policies, evaluation }, history, report),
   ]);
-  return (policyId, index) => known.get(`${policyId} ${index}`);
+  return (policyId, index) => truths.get(`${policyId} ${index}`);
 }
 
 /**
@@ -48,9 +48,9 @@ export function found(entry, { policies, evaluation }, history, report) {
  * @param {Report} report
  * @returns {Map<string, Truth>}
  */
-function foundEarlier({ state, audit, sequence, timestamp }, policies, history, report) {
+function recomputeEarlier({ state, audit, sequence, timestamp }, policies, history, report) {
   /** @type {Map<string, Truth>} */
-  const known = new Map();
+  const truths = new Map();
   for (const { policyId, condition: index, executionId } of earlierIn(audit.details)) {
     const policy = policies.find(({ id }) => id === policyId);
     const condition = policy?.conditions?.[index];
@@ -62,18 +62,18 @@ function foundEarlier({ state, audit, sequence, timestamp }, policies, history, 
     const isFound = earlier !== undefined && isEarlier(condition, earlier, { state, timestamp });
     if (executionId !== null && !isFound)
       report.differ(
-        `the file has no earlier execution ${executionId} as the condition [${index}] of ${policy.name} asks`,
+        `the file has no earlier execution ${executionId} that the condition [${index}] of ${policy.name} looks for`,
       );
-    known.set(`${policyId} ${index}`, (executionId !== null) === condition.value);
-    const asked = `the condition [${index}] of ${policy.name} ${policy.version}`;
+    truths.set(`${policyId} ${index}`, (executionId !== null) === condition.value);
+    const conditionText = `the condition [${index}] of ${policy.name} ${policy.version}`;
     const reach = reachText(condition);
     report.say(
       executionId === null
-        ? `By the word of the entry, ${asked} found no earlier ${condition.earlier} ${reach}; a file alone does not show that.`
-        : `For ${asked}, ${executionId} had been authorized before ${reach}.`,
+        ? `By the word of the entry, ${conditionText} found no earlier ${condition.earlier} ${reach}; a file alone does not show that.`
+        : `For ${conditionText}, ${executionId} had been authorized before ${reach}.`,
     );
   }
-  return known;
+  return truths;
 }
 
 /**
@@ -83,9 +83,9 @@ function foundEarlier({ state, audit, sequence, timestamp }, policies, history, 
  * @param {Report} report
  * @returns {Map<string, Truth>}
  */
-function foundClaims({ state, audit, sequence }, { policies, evaluation }, history, report) {
+function recomputeClaims({ state, audit, sequence }, { policies, evaluation }, history, report) {
   /** @type {Map<string, Truth>} */
-  const known = new Map();
+  const truths = new Map();
   for (const { policyId, condition: index, entityId, ids } of claimsIn(audit.details)) {
     const policy = policies.find(({ id }) => id === policyId);
     const condition = policy?.conditions?.[index];
@@ -100,43 +100,44 @@ function foundClaims({ state, audit, sequence }, { policies, evaluation }, histo
     const claims = (ids ?? []).map((id) => history.claim(id, sequence));
     if (!claims.every((claim) => claim !== undefined && isClaimOf(condition, claim, entityId)))
       report.differ(
-        `the file has not the claims of ${entityId} that the condition [${index}] of ${policy.name} looked at`,
+        `the file lacks claims about ${entityId} that the condition [${index}] of ${policy.name} looked at`,
       );
-    const counting = claims.flatMap((claim) => (claim === undefined ? [] : [weighed(claim)]));
-    const value = scalarAt(state['parameters'], condition.parameter ?? '');
-    const truth = ids === null ? undefined : isSupported(condition, value, counting);
-    known.set(`${policyId} ${index}`, truth);
+    const weightedClaims = claims.flatMap((claim) => (claim === undefined ? [] : [withConfidence(claim)]));
+    const value = scalarAt(state['parameters'], condition.parameter ?? '', evaluation >= 3);
+    const truth = ids === null ? undefined : isSupported(condition, value, weightedClaims);
+    truths.set(`${policyId} ${index}`, truth);
     report.say(
       `For the condition [${index}] of ${policy.name} ${policy.version}, ${ids === null ? 'nothing was known' : `${ids.length} claims were known`} ` +
         `of ${entityId}, so it is ${truth ?? 'unknown'}; a file alone does not show that there was no other.`,
     );
   }
-  return known;
+  return truths;
 }
 
 /**
- * Whether an execution is one that the condition asks for.
+ * True if an execution is one that the condition looks for.
  * @param {Condition} condition
- * @param {Json} authorizing the entry that authorised it
- * @param {Json} asking the entry that asks
+ * @param {Json} authorization the entry that authorised it
+ * @param {Json} entry the entry whose conditions are evaluated
  */
-export function isEarlier({ earlier: pattern = '', within, resource }, authorizing, asking) {
-  const [earlier, asked] = [authorizing['state'], asking['state']];
+export function isEarlier({ earlier: pattern = '', within, resource }, authorization, entry) {
+  const [earlier, execution] = [authorization['state'], entry['state']];
   const isSame =
-    earlier['resourceType'] === asked['resourceType'] && pathOf(earlier['resourceId']) === pathOf(asked['resourceId']);
+    earlier['resourceType'] === execution['resourceType'] &&
+    pathOf(earlier['resourceId']) === pathOf(execution['resourceId']);
   const isInReach = within
-    ? isInTime({ within }, authorizing['timestamp'], asking['timestamp'])
-    : asked['run'] !== undefined && earlier['run'] === asked['run'];
+    ? isInTime({ within }, authorization['timestamp'], entry['timestamp'])
+    : execution['run'] !== undefined && earlier['run'] === execution['run'];
   return (
     isInReach &&
-    earlier['agentId'] === asked['agentId'] &&
+    earlier['agentId'] === execution['agentId'] &&
     matchesAction(pattern, earlier['action']) &&
     (resource !== 'same' || isSame)
   );
 }
 
 /**
- * True if a condition that looks back for a time looks back so far.
+ * True if the condition has no time limit, or the earlier time lies within it.
  * @param {Pick<Condition, 'within'>} condition
  * @param {string} earlier
  * @param {string} now
@@ -160,11 +161,11 @@ export function isClaimOf({ claim: predicate = '' }, claim, entityId) {
 }
 
 /**
- * True if so much is claimed that nothing counts as known.
+ * True if there are too many claims, or a claim is too long, so that no claim counts.
  * @param {readonly Json[]} claims of one predicate, their states
  */
 export function isTooMuchClaimed(claims) {
-  return claims.length > MOST_CLAIMS || claims.some(({ value, context }) => isTooLong(value, context));
+  return claims.length > MAX_CLAIMS || claims.some(({ value, context }) => isTooLong(value, context));
 }
 
 /**
@@ -181,7 +182,7 @@ function bytesOf(value) {
 }
 
 /** @param {Json} claim */
-function weighed({ value, context }) {
+function withConfidence({ value, context }) {
   return { value, confidence: typeof context.confidence === 'number' ? context.confidence : 0 };
 }
 
@@ -191,43 +192,48 @@ function pathOf(resourceId) {
 }
 
 /**
- * Everything that could have decided has to have been looked at.
+ * Compares the recorded facts with those that could have decided: the entry must name all of them.
  * @param {Json} entry
  * @param {Request} request
  * @param {Agent} agent
  * @param {{ verdict: Verdict, policies: readonly Policy[], evaluation: number }} decided
  * @param {Report} report
  */
-export function expectLooked({ state, audit }, request, agent, { verdict, policies, evaluation }, report) {
+export function expectFacts({ state, audit }, request, agent, { verdict, policies, evaluation }, report) {
   const highest = verdict.policies[0]?.priority ?? -Infinity;
-  const isUnasked = isBeforePolicies(verdict);
-  const open = { ...request, kept: new Set(), known: () => /** @type {const} */ (true) };
-  const asking = isUnasked ? [] : matching(agent, open, policies).filter(({ priority }) => priority >= highest);
-  const expected = asking.flatMap(({ id, conditions = [] }) =>
+  const isBeforeMatching = isBeforePolicies(verdict);
+  const open = { ...request, limitedPolicyIds: new Set(), truthOfFact: () => /** @type {const} */ (true) };
+  const matches = isBeforeMatching
+    ? []
+    : matchingPolicies(agent, open, policies).filter(({ priority }) => priority >= highest);
+  const expected = matches.flatMap(({ id, conditions = [] }) =>
     conditions.flatMap(({ earlier, within }, condition) =>
       earlier === undefined || (!within && state['run'] === undefined) ? [] : [{ policyId: id, condition }],
     ),
   );
-  const named = earlierIn(audit.details).map(({ policyId, condition }) => ({ policyId, condition }));
-  report.expect('details.earlier', named, expected);
+  const recordedEarlier = earlierIn(audit.details).map(({ policyId, condition }) => ({ policyId, condition }));
+  report.expect('details.earlier', recordedEarlier, expected);
   const entityId = claimedEntityIn(state['resourceId'], evaluation);
-  const aboutIt = asking.flatMap(({ id, conditions = [] }) =>
+  const aboutIt = matches.flatMap(({ id, conditions = [] }) =>
     conditions.flatMap(({ claim, parameter = '' }, condition) =>
-      claim === undefined || entityId === undefined || scalarAt(state['parameters'], parameter) === undefined
+      claim === undefined ||
+      entityId === undefined ||
+      scalarAt(state['parameters'], parameter, evaluation >= 3) === undefined
         ? []
         : [{ policyId: id, condition, entityId }],
     ),
   );
-  const looked = claimsIn(audit.details).map(({ policyId, condition, entityId: of }) => ({
+  const recordedClaims = claimsIn(audit.details).map(({ policyId, condition, entityId: claimedEntityId }) => ({
     policyId,
     condition,
-    entityId: of,
+    entityId: claimedEntityId,
   }));
-  report.expect('details.claims', looked, aboutIt);
+  report.expect('details.claims', recordedClaims, aboutIt);
 }
 
 /**
- * From the third version of the rules on, an entry names the database of time zones where a clock could have decided.
+ * Compares the recorded version of the time zones: from the third version of the rules on, an entry names it if a clock could have
+ * decided.
  * @param {Json} entry
  * @param {Request} request
  * @param {Agent} agent
@@ -236,13 +242,17 @@ export function expectLooked({ state, audit }, request, agent, { verdict, polici
  */
 export function expectZones({ audit }, request, agent, { verdict, policies, evaluation }, report) {
   const highest = verdict.policies[0]?.priority ?? -Infinity;
-  const clocked = policies.filter(
-    ({ priority, conditions = [] }) => priority >= highest && conditions.some(({ clock }) => clock !== undefined),
+  const clockPolicies = policies.filter(
+    ({ priority, conditions = [], limits = [] }) =>
+      priority >= highest &&
+      (conditions.some(({ clock }) => clock !== undefined) || limits.some(({ zone }) => zone !== undefined)),
   );
-  const open = clocked.map((policy) => ({ ...policy, conditions: [] }));
-  const isAsked =
-    evaluation >= 3 && !isBeforePolicies(verdict) && matching(agent, { ...request, kept: new Set() }, open).length > 0;
-  report.expect('details.zones', audit.details.zones ?? null, isAsked ? ZONES.version : null);
+  const open = clockPolicies.map((policy) => ({ ...policy, conditions: [] }));
+  const needsClock =
+    evaluation >= 3 &&
+    !isBeforePolicies(verdict) &&
+    matchingPolicies(agent, { ...request, limitedPolicyIds: new Set() }, open).length > 0;
+  report.expect('details.zones', audit.details.zones ?? null, needsClock ? ZONES.version : null);
 }
 
 /**

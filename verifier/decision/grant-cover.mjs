@@ -4,12 +4,12 @@ import { areFilled } from '../evaluation/matching.mjs';
 import { milliseconds } from '../evaluation/requirement.mjs';
 import { matchesResource } from '../evaluation/resources.mjs';
 import { isFewer, times } from './grant-terms.mjs';
-import { described, required } from './narration.mjs';
-import { asAgent, groupsFilled } from './reviewer.mjs';
-import { reviewed } from './review.mjs';
+import { agentText, requirementText } from './narration.mjs';
+import { asAgent, groupsFilled, placeOf, withEscalationsOf } from './reviewer.mjs';
+import { reviewedResource } from './review.mjs';
 
 /**
- * Whether a grant could authorise what it did: for this, and as its reviewers could give it that day.
+ * Checks whether a grant could authorise its execution: it must cover it, and its reviewers must have been able to give it that day.
  *
  * @typedef {import('./read-file.mjs').Json} Json
  * @typedef {import('./history.mjs').History} History
@@ -26,7 +26,7 @@ import { reviewed } from './review.mjs';
  * @param {Verdict} verdict of the policies
  * @param {History} history
  * @param {Report} report
- * @returns {boolean} whether it names a grant
+ * @returns {boolean} true if the entry names a grant
  */
 export function recomputeGranted(entry, verdict, history, report) {
   const { state, audit, sequence } = entry;
@@ -34,8 +34,8 @@ export function recomputeGranted(entry, verdict, history, report) {
   if (state.grantId === undefined) return false;
   report.expect('the effect', 'require_approval', verdict.effect);
   /** @type {any} */
-  const found = history.stateBefore(history.entriesAbout('grant', state.grantId), sequence);
-  const grant = /** @type {Grant | undefined} */ (found);
+  const grantState = history.stateBefore(history.entriesAbout('grant', state.grantId), sequence);
+  const grant = /** @type {Grant | undefined} */ (grantState);
   const decision = grant && history.stateBefore(history.entriesAbout('decision', grant.decisionId), sequence);
   if (grant === undefined || decision === undefined) {
     report.lack(`the file has no entry of the grant ${state.grantId} and its decision before it`);
@@ -57,9 +57,9 @@ function expectFor({ state, timestamp }, grant, report) {
     report.expect(`the ${name} that the grant is for`, grant[/** @type {'action'} */ (name)], state[name]);
   report.expect('on whose behalf the grant is', grant.onBehalfOf, state.onBehalfOf?.subject ?? null);
   const { resourceType, resourceId } = state;
-  const meant = { effect: 'allow', resources: [...(grant.resources ?? [])], resourceTypes: [resourceType] };
+  const pattern = { effect: 'allow', resources: [...(grant.resources ?? [])], resourceTypes: [resourceType] };
   const isMet =
-    grant.resources === null ? grant.resourceId === resourceId : matchesResource(meant, { resourceType, resourceId });
+    grant.resources === null ? grant.resourceId === resourceId : matchesResource(pattern, { resourceType, resourceId });
   if (!isMet) report.differ('the grant is not for this resource');
   if (grant.parametersHash !== null)
     report.expect('the parameters of the grant', grant.parametersHash, hashOf(state.parameters));
@@ -68,7 +68,7 @@ function expectFor({ state, timestamp }, grant, report) {
 }
 
 /**
- * Its reviewers, as they were when it served, have to meet what was required then.
+ * Checks that the reviewers of the grant, as they were when it served, met what was required then.
  * @param {Json} entry
  * @param {{ grant: Grant, decision: Json, approval: Verdict['approval'] }} given
  * @param {History} history
@@ -80,19 +80,20 @@ function expectToday({ audit, sequence, timestamp }, { grant, decision, approval
   const isRejection = decision['status'] === 'rejected';
   if (!isRejection && !isAllowedToday(grant, approval.grant, timestamp))
     report.differ('the policies then in force allowed no such grant');
-  const asked = { action: 'decision:approve', ...reviewed(decision), time: new Date(timestamp) };
+  const request = { action: 'decision:approve', ...reviewedResource(decision), time: new Date(timestamp) };
   const revisions = new Map(
-    (audit.details.approvers ?? []).map((/** @type {Json} */ one) => [one['agentId'], one['revision']]),
+    (audit.details.approvers ?? []).map((/** @type {Json} */ approver) => [approver['agentId'], approver['revision']]),
   );
   const verdict = isRejection ? 'reject' : 'approve';
-  const giving = decision['reviews'].filter((/** @type {Json} */ review) => review['verdict'] === verdict);
+  const grantingReviews = decision['reviews'].filter((/** @type {Json} */ review) => review['verdict'] === verdict);
   report.expect(
     'whose reviews counted',
     [...revisions.keys()],
-    giving.map((/** @type {Json} */ { approverId }) => approverId),
+    grantingReviews.map((/** @type {Json} */ review) => placeOf(review, history)),
   );
-  const filled = giving.map((/** @type {Json} */ review) => {
-    const { approverId } = review;
+  const groups = withEscalationsOf(approval.approvers, decision['approvers'] ?? []);
+  const filledGroups = grantingReviews.map((/** @type {Json} */ review) => {
+    const approverId = placeOf(review, history);
     const reviewer = history.agent(approverId, revisions.get(approverId), sequence);
     if (reviewer === undefined) {
       report.lack(
@@ -100,29 +101,29 @@ function expectToday({ audit, sequence, timestamp }, { grant, decision, approval
       );
       return [];
     }
-    const isDenied = evaluateReview(asAgent(/** @type {any} */ (reviewer)), asked, rules.policies).effect === 'deny';
+    const isDenied = evaluateReview(asAgent(/** @type {any} */ (reviewer)), request, rules.policies).effect === 'deny';
     const counts = reviewer['status'] === 'active' && !isDenied;
-    report.say(`${described(reviewer)} ${counts ? 'gave it' : 'gave it, and did not count any more'}.`);
-    return counts ? groupsFilled(approval.approvers, reviewer, review, history.made) : [];
+    report.say(`${agentText(reviewer)} ${counts ? 'gave it' : 'gave it, and did not count any more'}.`);
+    return counts ? groupsFilled(groups, reviewer, review, history.validSignatures) : [];
   });
-  if (!areFilled(approval.approvers, filled)) report.differ('its reviewers could not approve this any more');
-  else report.say(`What was required then, ${required(approval.approvers)}, they could still approve.`);
+  if (!areFilled(approval.approvers, filledGroups)) report.differ('its reviewers could not approve this any more');
+  else report.say(`What was required then, ${requirementText(approval.approvers)}, they could still approve.`);
 }
 
 /**
  * @param {Grant} grant
- * @param {Allowance | undefined} allowed
+ * @param {Allowance | undefined} allowance
  * @param {string} timestamp
  */
-function isAllowedToday({ createdAt, uses, resources, parametersHash }, allowed, timestamp) {
-  if (allowed === undefined) return false;
-  const isOld = Date.parse(timestamp) - Date.parse(createdAt) > milliseconds(allowed.for);
+function isAllowedToday({ createdAt, uses, resources, parametersHash }, allowance, timestamp) {
+  if (allowance === undefined) return false;
+  const isOld = Date.parse(timestamp) - Date.parse(createdAt) > milliseconds(allowance.for);
   const isWider = resources !== null || parametersHash === null;
-  return !isOld && isFewer(uses, allowed.uses) && (allowed.wider || !isWider);
+  return !isOld && isFewer(uses, allowance.uses) && (allowance.wider || !isWider);
 }
 
 /** @param {Grant} grant */
 function extent({ action, resourceType, resourceId, resources, parametersHash, uses }) {
-  const where = resources === null ? resourceId : resources.join(', ');
-  return `${action} on ${resourceType} ${JSON.stringify(where)} with ${parametersHash === null ? 'any' : 'these'} parameters, ${times(uses)}`;
+  const resourceText = resources === null ? resourceId : resources.join(', ');
+  return `${action} on ${resourceType} ${JSON.stringify(resourceText)} with ${parametersHash === null ? 'any' : 'these'} parameters, ${times(uses)}`;
 }

@@ -1,7 +1,7 @@
 import { milliseconds } from '../evaluation/requirement.mjs';
 
 /**
- * What a grant is good for, and how long.
+ * The terms of a grant: what it covers, and for how long.
  *
  * @typedef {import('./read-file.mjs').Json} Json
  * @typedef {import('../evaluation/requirement.mjs').Allowance} Allowance
@@ -9,14 +9,14 @@ import { milliseconds } from '../evaluation/requirement.mjs';
 
 /**
  * @param {Json} given by a reviewer
- * @param {Allowance} allowed
+ * @param {Allowance} allowance
  */
-export function isWithin({ for: length, uses, resources, parameters }, allowed) {
+export function isWithinAllowance({ for: length, uses, resources, parameters }, allowance) {
   const isWider = resources !== null || parameters === 'any';
   return (
-    milliseconds(length) <= milliseconds(allowed.for) &&
-    isFewer(uses ?? allowed.uses, allowed.uses) &&
-    (allowed.wider || !isWider)
+    milliseconds(length) <= milliseconds(allowance.for) &&
+    isFewer(uses ?? allowance.uses, allowance.uses) &&
+    (allowance.wider || !isWider)
   );
 }
 
@@ -29,9 +29,9 @@ export function isFewer(uses, most) {
 }
 
 /** @param {Json} given by a reviewer */
-export function givenText({ for: length, uses, resources, parameters }) {
-  const what = resources === null ? 'the same resource' : `the resources ${JSON.stringify(resources)}`;
-  return `for ${length}, ${times(uses)}, ${what} and ${parameters === 'any' ? 'any' : 'the same'} parameters`;
+export function termsText({ for: length, uses, resources, parameters }) {
+  const resourceText = resources === null ? 'the same resource' : `the resources ${JSON.stringify(resources)}`;
+  return `for ${length}, ${times(uses)}, ${resourceText} and ${parameters === 'any' ? 'any' : 'the same'} parameters`;
 }
 
 /** @param {number | null} uses */
@@ -40,7 +40,7 @@ export function times(uses) {
 }
 
 /**
- * With defaults, resources as a set.
+ * Returns the terms with defaults and sorted resources, so that equal terms are equal as JSON.
  * @param {Json} given
  * @param {number | null} most
  */

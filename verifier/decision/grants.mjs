@@ -1,18 +1,18 @@
 import { hashOf } from '../canonical-json.mjs';
-import { evaluateReview } from '../evaluation/evaluate.mjs';
 import { approvalsOf } from '../evaluation/requirement.mjs';
 import { matchesResource } from '../evaluation/resources.mjs';
-import { after, comparable, givenText } from './grant-terms.mjs';
-import { asAgent, groupsFilled } from './reviewer.mjs';
-import { reviewed } from './review.mjs';
+import { after, comparable, termsText } from './grant-terms.mjs';
+import { denialOf } from './delegations.mjs';
+import { groupsFilled } from './reviewer.mjs';
+import { reviewedResource } from './review.mjs';
 
 /**
- * How grants are made and end.
+ * Recomputes how grants were made and how they ended.
  *
  * @typedef {import('./read-file.mjs').Json} Json
  * @typedef {import('./history.mjs').History} History
  * @typedef {import('./report.mjs').Report} Report
- * @typedef {{ entry: Json, decision: Json, asked: Json, history: History }} Made `asked`: the execution that its decision is about
+ * @typedef {{ entry: Json, decision: Json, execution: Json, history: History }} GrantCreation `execution`: the one that its decision is about
  */
 
 const ENDED = { 'grant.used_up': 'used_up', 'grant.expired': 'expired', 'grant.revoked': 'revoked' };
@@ -40,28 +40,31 @@ export function recomputeGrant(entry, history, report) {
   report.expect('the status of the grant', state.status, 'active');
   report.expect('the time of the grant', state.createdAt, decision['resolvedAt']);
   report.expect('the time of the grant', state.createdAt, timestamp);
-  const asked = history.stateBefore(history.entriesAbout('execution', decision['executionId'] ?? null), sequence);
-  if (asked === undefined)
+  const execution = history.stateBefore(history.entriesAbout('execution', decision['executionId'] ?? null), sequence);
+  if (execution === undefined)
     return report.leaveOpen(`the file has no entry of the execution ${decision['executionId']} before it`);
   for (const name of ['agentId', 'action', 'resourceType', 'resourceId'])
-    report.expect(`the ${name} of the grant`, state[name], asked[name]);
-  report.expect('on whose behalf the grant is', state.onBehalfOf, asked['onBehalfOf']?.subject ?? null);
-  report.expect('the action of its decision', decision['actionHash'], asked['actionHash']);
-  const made = { entry, decision, asked, history };
-  if (decision['status'] === 'rejected') expectGivenInstead(made, report);
-  else expectGivenAlike(made, report);
+    report.expect(`the ${name} of the grant`, state[name], execution[name]);
+  report.expect('on whose behalf the grant is', state.onBehalfOf, execution['onBehalfOf']?.subject ?? null);
+  report.expect('the action of its decision', decision['actionHash'], execution['actionHash']);
+  const creation = { entry, decision, execution, history };
+  if (decision['status'] === 'rejected') expectInsteadTerms(creation, report);
+  else expectEqualTerms(creation, report);
   report.say(`With that the grant ${subjectId} was made.`);
 }
 
 /**
- * What a single reviewer would approve in place of what was asked for, who could have approved it.
- * @param {Made} made
+ * Checks a grant that a single reviewer gave for other parameters than the request had: the reviewer must have been able to approve.
+ * @param {GrantCreation} made
  * @param {Report} report
  */
-function expectGivenInstead({ entry: { state, subjectId, sequence, timestamp }, decision, asked, history }, report) {
+function expectInsteadTerms(
+  { entry: { state, subjectId, sequence, timestamp }, decision, execution, history },
+  report,
+) {
   const { reviews, executeWithin, approvers = [], proposedBy } = decision;
-  report.expect('the grant that the rejection gave instead', asked['instead']?.grantId, subjectId);
-  report.expect('the parameters of the grant', state.parametersHash, hashOf(asked['instead']?.parameters ?? null));
+  report.expect('the grant that the rejection gave instead', execution['instead']?.grantId, subjectId);
+  report.expect('the parameters of the grant', state.parametersHash, hashOf(execution['instead']?.parameters ?? null));
   report.expect('the uses of the grant', state.uses, 1);
   report.expect('the resources of the grant', state.resources, null);
   report.expect('the end of the grant', state.until, after(state.createdAt, executeWithin));
@@ -70,30 +73,34 @@ function expectGivenInstead({ entry: { state, subjectId, sequence, timestamp }, 
   const rejection = history
     .entriesAbout('decision', state.decisionId)
     .findLast((entry) => entry['sequence'] < sequence);
-  const { approverRevision, rules: hash } = rejection?.['audit'].details ?? {};
+  const { approverRevision, delegator, rules: hash } = rejection?.['audit'].details ?? {};
   const reviewer = history.agent(approverId, approverRevision, Number(rejection?.['sequence']));
+  const place =
+    delegator === undefined
+      ? reviewer
+      : history.agent(delegator.agentId, delegator.revision, Number(rejection?.['sequence']));
   const rules = history.rules(hash);
-  if (reviewer === undefined || rules === undefined)
+  if (reviewer === undefined || place === undefined || rules === undefined)
     return report.lack('the file does not have the reviewer who rejected, and the rules of then');
-  const review = { action: 'decision:approve', ...reviewed(decision), time: new Date(timestamp) };
-  const said = evaluateReview(asAgent(/** @type {any} */ (reviewer)), review, rules.policies);
-  const filled = groupsFilled(approvers, reviewer, {}, history.made);
-  if (approverId === proposedBy || filled.length === 0 || said.effect === 'deny')
+  const review = { action: 'decision:approve', ...reviewedResource(decision), time: new Date(timestamp) };
+  const denial = denialOf([place, reviewer], review, rules.policies);
+  const filledGroups = groupsFilled(approvers, place, {}, history.validSignatures);
+  if (place['id'] === proposedBy || filledGroups.length === 0 || denial !== undefined)
     report.differ('the reviewer who rejected could not have approved');
 }
 
 /**
- * What all reviewers gave alike.
- * @param {Made} made
+ * Checks that all reviewers gave the same grant.
+ * @param {GrantCreation} made
  * @param {Report} report
  */
-function expectGivenAlike({ entry: { state }, decision, asked }, report) {
-  const { reviews, grant: allowed } = decision;
+function expectEqualTerms({ entry: { state }, decision, execution }, report) {
+  const { reviews, grant: allowance } = decision;
   report.expect('the status of its decision', decision['status'], 'approved');
   const [first] = reviews;
-  const most = allowed?.uses ?? null;
+  const most = allowance?.uses ?? null;
   const texts = new Set(
-    reviews.map((/** @type {Json} */ { grant: given }) => JSON.stringify(given && comparable(given, most))),
+    reviews.map((/** @type {Json} */ { grant: terms }) => JSON.stringify(terms && comparable(terms, most))),
   );
   if (first?.grant === undefined || texts.size !== 1)
     return report.differ('its reviewers did not all give the same grant');
@@ -104,10 +111,10 @@ function expectGivenAlike({ entry: { state }, decision, asked }, report) {
   report.expect(
     'the parameters of the grant',
     state.parametersHash,
-    parameters === 'any' ? null : hashOf(asked['parameters']),
+    parameters === 'any' ? null : hashOf(execution['parameters']),
   );
-  const { resourceType, resourceId } = asked;
-  const meant = { effect: 'allow', resources: [...(resources ?? [])], resourceTypes: [resourceType] };
-  if (resources !== null && !matchesResource(meant, { resourceType, resourceId }))
-    report.differ(`the grant, ${givenText(first.grant)}, does not cover what was asked for`);
+  const { resourceType, resourceId } = execution;
+  const pattern = { effect: 'allow', resources: [...(resources ?? [])], resourceTypes: [resourceType] };
+  if (resources !== null && !matchesResource(pattern, { resourceType, resourceId }))
+    report.differ(`the grant, ${termsText(first.grant)}, does not cover the request`);
 }

@@ -1,7 +1,9 @@
+import { isMaking } from './changes.mjs';
+
 export const AUTHORISING = ['execution.authorized', 'execution.resumed'];
 
 /**
- * The entries of a decision file by what they are about.
+ * The entries of a decision file, by their subjects.
  *
  * @typedef {import('./read-file.mjs').DecisionFile} DecisionFile
  * @typedef {import('./read-file.mjs').Json} Json
@@ -12,35 +14,55 @@ export class History {
   #rules = new Map();
   /** By kind and id. @type {Map<string, Json[]>} */
   #bySubject = new Map();
-  /** The executions, decisions and grants that the decision rests on, by kind and id. @type {Set<string>} */
-  #reached = new Set();
-  /** Entries of agents, claims and passkeys that were asked for. @type {Set<Json>} */
-  #named = new Set();
-  /** Which stops were asked for. @type {Set<string>} */
+  /** The executions, decisions, grants and delegations that the decision rests on, by kind and id. @type {Set<string>} */
+  #reachedSubjects = new Set();
+  /** The entries of agents, claims and passkeys that have been looked up. @type {Set<Json>} */
+  #requestedEntries = new Set();
+  /** The entries that the change has made. @type {ReadonlySet<Json>} */
+  #made;
+  /** The ids of stops that have been looked up. @type {Set<string>} */
   #stops = new Set();
-  /** Which agents were asked for, at which revision, before which entry. @type {{ id: string, revision: unknown, before: number }[]} */
-  namedAgents = [];
-  /** Which passkeys signed for which reviewer, before which entry. @type {{ id: string, reviewerId: string, before: number }[]} */
-  namedPasskeys = [];
+  /** The agents that have been looked up, with revision and upper sequence. @type {{ id: string, revision: unknown, before: number }[]} */
+  requestedAgents = [];
+  /** The passkeys that have been looked up, with reviewer and upper sequence. @type {{ id: string, reviewerId: string, before: number }[]} */
+  requestedPasskeys = [];
 
   /**
    * @param {DecisionFile} file
-   * @param {ReadonlySet<string>} made the signatures that the keys of their passkeys made
+   * @param {ReadonlySet<string>} validSignatures the signatures that the keys of their passkeys made
    */
-  constructor({ executionId, entries, rules, policies }, made) {
+  constructor({ entries, rules, policies, ...subject }, validSignatures) {
+    const { executionId = null, decisionId = null } = /** @type {Readonly<Record<string, string>>} */ (subject);
     this.entries = entries;
-    this.made = made;
+    this.validSignatures = validSignatures;
+    /** The execution that the file is about; null for a change. */
     this.executionId = executionId;
+    /** The decision on the change that the file is about; null for an execution. */
+    this.changeId = decisionId;
     for (const entry of entries) {
-      const name = nameOf(entry['subjectType'], entry['subjectId']);
-      const about = this.#bySubject.get(name);
-      if (about === undefined) this.#bySubject.set(name, [entry]);
-      else about.push(entry);
+      const name = subjectKey(entry['subjectType'], entry['subjectId']);
+      const subjectEntries = this.#bySubject.get(name);
+      if (subjectEntries === undefined) this.#bySubject.set(name, [entry]);
+      else subjectEntries.push(entry);
     }
-    this.ofExecution = this.entriesAbout('execution', executionId);
-    /** Of the decision that it waited for, or whose rejection kept it from being asked again. @type {string | null} */
-    this.decisionId = this.ofExecution.at(-1)?.['state']?.decisionId ?? null;
-    this.#reach('execution', executionId);
+    /** The entries about the execution or, in the file of a change, about its decision. */
+    this.ofSubject =
+      decisionId === null ? this.entriesAbout('execution', executionId) : this.entriesAbout('decision', decisionId);
+    /**
+     * The id of the decision that it waited for, whose rejection blocked the request, or that is about the change.
+     * @type {string | null}
+     */
+    this.decisionId = decisionId ?? this.ofSubject.at(-1)?.['state']?.decisionId ?? null;
+    /** The entry that names those which the change has made. @type {Json | undefined} */
+    this.makingEntry = decisionId === null ? undefined : this.ofSubject.find(isMaking);
+    const { firstSequence, lastSequence } = this.makingEntry?.['audit'].details ?? {};
+    /** The entries that the change has made. */
+    this.madeEntries = entries.filter(
+      ({ sequence, subjectId }) => sequence >= firstSequence && sequence <= lastSequence && subjectId !== decisionId,
+    );
+    this.#made = new Set(this.madeEntries);
+    if (decisionId === null) this.#reach('execution', String(executionId));
+    else this.#reach('decision', decisionId);
     const byId = new Map(policies.map((policy) => [policy.id, policy]));
     for (const { hash, defaultEffect, evaluation, policies: ids } of rules) {
       // Sorted as the service sorts them: the identifiers of older policies come first.
@@ -55,35 +77,43 @@ export class History {
    * @param {string} id
    */
   #reach(type, id) {
-    const found = [[type, id]];
-    for (const [kind = '', subject = ''] of found) {
-      const name = nameOf(kind, subject);
-      if (this.#reached.has(name)) continue;
-      this.#reached.add(name);
+    const subjects = [[type, id]];
+    for (const [kind = '', subject = ''] of subjects) {
+      const name = subjectKey(kind, subject);
+      if (this.#reachedSubjects.has(name)) continue;
+      this.#reachedSubjects.add(name);
       for (const { state, audit } of this.entriesAbout(kind, subject))
-        found.push(...referencesIn(kind, state, audit.details));
+        subjects.push(...referencesIn(kind, state ?? {}, audit.details ?? {}));
     }
   }
 
   /**
-   * The entries about a subject.
+   * Returns the entries about a subject.
    * @param {string} type
    * @param {string | null} id
    */
   entriesAbout(type, id) {
-    return this.#bySubject.get(nameOf(type, id)) ?? [];
+    return this.#bySubject.get(subjectKey(type, id)) ?? [];
   }
 
   /**
-   * Whether the decision rests on the record of an entry, which is then recomputed like the execution itself.
+   * True if the decision rests on the record of an entry, which is then recomputed like the execution itself.
    * @param {Json} entry
    */
   isReached({ subjectType, subjectId }) {
-    return this.#reached.has(nameOf(subjectType, subjectId));
+    return this.#reachedSubjects.has(subjectKey(subjectType, subjectId));
   }
 
   /**
-   * Whether an entry is of the execution or of its decision.
+   * True if the change that the file is about has made an entry.
+   * @param {Json} entry
+   */
+  isMade(entry) {
+    return this.#made.has(entry);
+  }
+
+  /**
+   * True if an entry is about the execution or its decision.
    * @param {Json} entry
    */
   isOwn({ subjectType, subjectId }) {
@@ -91,7 +121,7 @@ export class History {
       (subjectType === 'execution' && subjectId === this.executionId) ||
       (subjectType === 'decision' &&
         subjectId === this.decisionId &&
-        this.ofExecution[0]?.['action'] !== 'execution.denied')
+        this.ofSubject[0]?.['action'] !== 'execution.denied')
     );
   }
 
@@ -101,23 +131,34 @@ export class History {
   }
 
   /**
-   * An agent as the last entry about it before a sequence left it.
+   * Returns the state of an agent by the last entry about it before a sequence.
    * @param {string} id
    * @param {unknown} revision that this entry has to have
    * @param {number} before
    * @returns {Json | undefined}
    */
   agent(id, revision, before) {
-    const found = this.entriesAbout('agent', id).findLast(
+    const agentEntry = this.entriesAbout('agent', id).findLast(
       (entry) => entry['sequence'] < before && entry['state']?.revision === revision,
     );
-    this.namedAgents.push({ id, revision, before });
-    if (found !== undefined) this.#named.add(found);
-    return found?.['state'];
+    this.requestedAgents.push({ id, revision, before });
+    if (agentEntry !== undefined) this.#requestedEntries.add(agentEntry);
+    return agentEntry?.['state'];
   }
 
   /**
-   * The first entry that authorised an execution.
+   * Returns the state of an agent by the last entry about it before a sequence, whichever revision that has.
+   * @param {string} id
+   * @param {number} before
+   * @returns {Json | undefined}
+   */
+  agentBefore(id, before) {
+    const state = this.stateBefore(this.entriesAbout('agent', id), before);
+    return state === undefined ? undefined : this.agent(id, state['revision'], before);
+  }
+
+  /**
+   * Returns the first entry that authorised an execution.
    * @param {string} id
    * @param {number} before
    * @returns {Json | undefined}
@@ -129,37 +170,37 @@ export class History {
   }
 
   /**
-   * A claim as it was added.
+   * Returns the state of a claim when it was added.
    * @param {string} id
    * @param {number} before
    * @returns {Json | undefined}
    */
   claim(id, before) {
-    const found = this.entriesAbout('claim', id).find(
+    const claimEntry = this.entriesAbout('claim', id).find(
       (entry) => entry['action'] === 'claim.added' && entry['sequence'] < before,
     );
-    if (found !== undefined) this.#named.add(found);
-    return found?.['state'];
+    if (claimEntry !== undefined) this.#requestedEntries.add(claimEntry);
+    return claimEntry?.['state'];
   }
 
   /**
-   * The entry that registered a passkey.
+   * Returns the entry that registered a passkey.
    * @param {string} id
    * @param {number} before
    * @param {string} reviewerId who signed with it
    * @returns {Json | undefined}
    */
   passkey(id, before, reviewerId) {
-    const found = this.entriesAbout('passkey', id).find(
+    const passkeyEntry = this.entriesAbout('passkey', id).find(
       (entry) => entry['action'] === 'passkey.registered' && entry['sequence'] < before,
     );
-    this.namedPasskeys.push({ id, reviewerId, before });
-    if (found !== undefined) this.#named.add(found);
-    return found;
+    this.requestedPasskeys.push({ id, reviewerId, before });
+    if (passkeyEntry !== undefined) this.#requestedEntries.add(passkeyEntry);
+    return passkeyEntry;
   }
 
   /**
-   * A stop as its last entry before a sequence left it.
+   * Returns the state of a stop by its last entry before a sequence.
    * @param {string} id
    * @param {number} before
    * @returns {Json | undefined}
@@ -170,7 +211,7 @@ export class History {
   }
 
   /**
-   * A subject as its last entry before a sequence left it.
+   * Returns the state of a subject by its last entry before a sequence.
    * @param {readonly Json[]} entries of one subject
    * @param {number} before
    * @returns {Json | undefined}
@@ -184,38 +225,42 @@ export class History {
     return this.entries.filter(
       (entry) =>
         !this.isReached(entry) &&
-        !this.#named.has(entry) &&
+        !this.isMade(entry) &&
+        !this.#requestedEntries.has(entry) &&
         !(entry['subjectType'] === 'stop' && this.#stops.has(entry['subjectId'])),
     );
   }
 }
 
 /**
- * The executions, decisions and grants that a record, or the details of an entry about it, names.
+ * Finds the executions, decisions, grants and delegations that a record, or the details of an entry about it, names.
  * @param {string} kind
  * @param {Json} state
  * @param {Json} details
  * @returns {string[][]} each a kind and an id
  */
-function referencesIn(kind, { decisionId, executionId, grantId, instead }, { earlier = [], repeats }) {
-  const named = {
+function referencesIn(kind, { decisionId, executionId, grantId, instead, reviews = [] }, { earlier = [], repeats }) {
+  const references = {
     execution: [
       ['decision', decisionId],
       ['grant', grantId],
       ['grant', instead?.grantId],
       ['execution', repeats],
-      ...(Array.isArray(earlier) ? earlier : []).map((one) => ['execution', one.executionId]),
+      ...(Array.isArray(earlier) ? earlier : []).map((execution) => ['execution', execution.executionId]),
     ],
-    decision: [['execution', executionId]],
+    decision: [
+      ['execution', executionId],
+      ...(Array.isArray(reviews) ? reviews : []).map((review) => ['delegation', review?.delegationId]),
+    ],
     grant: [['decision', decisionId]],
   };
-  return (named[/** @type {'grant'} */ (kind)] ?? []).filter(([, id]) => typeof id === 'string');
+  return (references[/** @type {'grant'} */ (kind)] ?? []).filter(([, id]) => typeof id === 'string');
 }
 
 /**
  * @param {string} type
  * @param {string | null} id
  */
-function nameOf(type, id) {
+function subjectKey(type, id) {
   return `${type} ${id}`;
 }

@@ -1,9 +1,9 @@
-import { isBeforePolicies, matching } from '../evaluation/evaluate.mjs';
+import { isBeforePolicies, matchingPolicies } from '../evaluation/evaluate.mjs';
 import { UNKNOWN } from './repeating.mjs';
-import { isAmount, isWithin, usesOf } from '../evaluation/limits.mjs';
+import { isAmount, isWithin, OF_REQUEST, usesOf } from '../evaluation/limits.mjs';
 
 /**
- * What was used of limits, and which of them kept policies from matching.
+ * The recorded uses of limits, and the policies that a full limit kept from matching.
  *
  * @typedef {import('./read-file.mjs').Json} Json
  * @typedef {import('./report.mjs').Report} Report
@@ -11,41 +11,48 @@ import { isAmount, isWithin, usesOf } from '../evaluation/limits.mjs';
  * @typedef {import('../evaluation/evaluate.mjs').Request} Request
  * @typedef {import('../evaluation/evaluate.mjs').Agent} Agent
  * @typedef {import('../evaluation/limits.mjs').Use} Use
- * @typedef {{ verdict: import('../evaluation/evaluate.mjs').Verdict, policies: readonly Policy[] }} Decided by these policies in force
+ * @typedef {{ verdict: import('../evaluation/evaluate.mjs').Verdict, policies: readonly Policy[] }} VerdictWithPolicies by these policies in force
  */
+
+/** HMAC-SHA256 in base64url. */
+const DIGEST = /^[\w-]{43}$/u;
 
 /**
  * @param {Json} details
  * @returns {ReadonlySet<string>} the ids of policies that a limit kept from matching
  */
-export function keptByLimits({ limited = [] }) {
+export function limitedPolicyIds({ limited = [] }) {
   return new Set((Array.isArray(limited) ? limited : []).map(({ policyId }) => String(policyId)));
 }
 
 /**
- * What was used before is the word of the entry; everything else follows from the request and the policies.
+ * Recomputes the uses. Only the entry vouches for what was used before; the request and the policies give everything else.
  * @param {Pick<Json, 'state' | 'audit'>} entry
  * @param {Request} request
  * @param {Agent} agent
- * @param {Decided} decided
+ * @param {VerdictWithPolicies} decided
  * @param {Report} report
  */
 export function recomputeUses({ state, audit }, request, agent, { verdict, policies }, report) {
   const { used = [], limited = [] } = audit.details;
-  const isUnasked = isBeforePolicies(verdict) || audit.reason === 'extension_refused';
+  const isBeforeMatching = isBeforePolicies(verdict) || audit.reason === 'extension_refused';
   const isTaken = verdict.effect === 'allow' && audit.reason !== UNKNOWN;
-  const deciding = isUnasked || !isTaken ? [] : verdict.policies;
-  const expected = deciding.flatMap((policy) => usesOf(policy, state.agentId, request)).map(sorted);
-  report.expect('details.used', withoutBefore(used), expected);
+  const decidingPolicies = isBeforeMatching || !isTaken ? [] : verdict.policies;
+  const expected = decidingPolicies.flatMap((policy) => usesOf(policy, state.agentId, request)).map(withSortedMembers);
+  report.expect('details.used', withoutBefore(used, policies), expected);
   const highest = verdict.policies[0]?.priority ?? -Infinity;
-  const couldMatch = isUnasked ? [] : matching(agent, { ...request, kept: new Set() }, policies);
-  const asked = couldMatch
+  const couldMatch = isBeforeMatching
+    ? []
+    : matchingPolicies(agent, { ...request, limitedPolicyIds: new Set() }, policies);
+  const possibleUses = couldMatch
     .filter(({ priority }) => priority >= highest)
     .flatMap((policy) => usesOf(policy, state.agentId, request));
-  const named = withoutBefore(limited);
+  const limitedUses = withoutBefore(limited, policies);
   const isNamed = (/** @type {object} */ use) =>
-    named.some((one) => JSON.stringify(one) === JSON.stringify(sorted(/** @type {Use} */ (use))));
-  report.expect('details.limited', named, asked.filter(isNamed).map(sorted));
+    limitedUses.some(
+      (limitedUse) => JSON.stringify(limitedUse) === JSON.stringify(withSortedMembers(/** @type {Use} */ (use))),
+    );
+  report.expect('details.limited', limitedUses, possibleUses.filter(isNamed).map(withSortedMembers));
   for (const use of /** @type {Use[]} */ ([...used, ...limited])) {
     const policy = policies.find(({ id }) => id === use.policyId);
     const limit = policy?.limits?.[use.limit];
@@ -68,29 +75,36 @@ export function recomputeUses({ state, audit }, request, agent, { verdict, polic
 
 /**
  * @param {Policy} policy
- * @param {{ max: number, per: string }} limit
+ * @param {import('../evaluation/limits.mjs').Limit} limit
  * @param {Use} use
  * @param {boolean} isTaken
  */
-function sentence({ name, version }, { max, per }, { limit, window, before, amount }, isTaken) {
-  const of = `the limit [${limit}] of ${name} ${version}, ${max} in the ${per} from ${window}`;
-  const asked =
-    amount === null ? 'no amount that counts was asked for' : `${amount} was ${isTaken ? 'taken' : 'asked for'}`;
-  return `Of ${of}, ${before} was used before; ${asked}${isTaken ? '.' : ', so the policy did not match.'}`;
+function sentence({ name, version }, { max, per, by, zone = 'UTC' }, { limit, window, before, amount }, isTaken) {
+  const equal = by === 'request' ? ' of equal requests' : '';
+  const limitText = `the limit [${limit}] of ${name} ${version}, ${max}${equal} in the ${per} from ${window} (${zone})`;
+  const amountText =
+    amount === null ? 'no amount that counts was requested' : `${amount} was ${isTaken ? 'taken' : 'requested'}`;
+  return `Of ${limitText}, ${before} was used before; ${amountText}${isTaken ? '.' : ', so the policy did not match.'}`;
 }
 
-/** @param {unknown} uses */
-function withoutBefore(uses) {
+/**
+ * Without what was used before, and with the digests of requests made equal: only the service can compute them.
+ * @param {unknown} uses
+ * @param {readonly Policy[]} policies in force
+ */
+function withoutBefore(uses, policies) {
   return (Array.isArray(uses) ? uses : []).map((use) => {
-    const { before: _, ...rest } = /** @type {Use} */ (use);
-    return sorted(rest);
+    const { before: _, ...content } = /** @type {Use} */ (use);
+    const limit = policies.find(({ id }) => id === content.policyId)?.limits?.[content.limit];
+    const isOfRequest = limit?.by === 'request' && DIGEST.test(String(content.key));
+    return withSortedMembers(isOfRequest ? { ...content, key: OF_REQUEST } : content);
   });
 }
 
 /**
- * With its members in one order.
+ * Returns the use with its members in a fixed order.
  * @param {Omit<Use, 'before'>} use
  */
-function sorted({ policyId, limit, window, key, amount }) {
+function withSortedMembers({ policyId, limit, window, key, amount }) {
   return { policyId, limit, window, key, amount };
 }

@@ -3,6 +3,7 @@ import { isErased } from '../entry-check.mjs';
 import { entityIn } from '../evaluation/resources.mjs';
 import { isStopping } from '../evaluation/stops.mjs';
 import { BindingRejections } from './binding-rejections.mjs';
+import { ChangeLog } from './change-log.mjs';
 import { AUTHORISING } from './history.mjs';
 import { claimsIn, earlierIn, isClaimOf, isEarlier, isInTime, isTooMuchClaimed, reachText } from './facts.mjs';
 import { PasskeyRegistry } from './passkey-registry.mjs';
@@ -12,14 +13,14 @@ import { asAgent } from './reviewer.mjs';
 const ENDED_KEY = ['api_key.revoked', 'api_key.expired'];
 
 /**
- * Holds a decision file against all entries of the log, given one after another: what no file shows by itself.
+ * Compares a decision file with all entries of the log, which are added one after another, to find what no file shows by itself.
  *
  * @typedef {import('./read-file.mjs').Json} Json
  * @typedef {import('./read-file.mjs').DecisionFile} DecisionFile
  * @typedef {import('./history.mjs').History} History
  * @typedef {import('./report.mjs').Difference} Difference
  */
-export class AgainstLog {
+export class LogCheck {
   /** @type {Difference[]} */
   differences = [];
   /** Entries about the execution and its decision after the checkpoint. @type {{ sequence: number, action: string }[]} */
@@ -35,13 +36,13 @@ export class AgainstLog {
   /** Policies in force so far. @type {Set<string>} */
   #inForce = new Set();
   /** The entries so far that authorized something in the runs, or for the agents where policies look back. @type {Json[]} */
-  #authorizing = [];
+  #authorizations = [];
   /** Those of the agents of which the log does not show any more what was authorized. @type {Json[]} */
-  #erasedAuthorizing = [];
+  #erasedAuthorizations = [];
   /** The claims of the entities so far. @type {Map<string, Json>} */
   #claims = new Map();
   /** The entities that exist so far. @type {Set<string>} */
-  #existing = new Set();
+  #entityIds = new Set();
   /** The entities that have claims which neither the log nor the file shows any more. @type {Set<string>} */
   #erasedOf = new Set();
   /** Stops that are active so far. @type {Map<string, Json>} */
@@ -52,9 +53,11 @@ export class AgainstLog {
   /** The grants on which the decision rests, each with what was used of it so far. @type {Map<string, { uses: number | null, used: number }>} */
   #grants = new Map();
   /** The decisions that have given a grant so far. @type {Set<string>} */
-  #granting = new Set();
+  #grantDecisionIds = new Set();
   /** @type {BindingRejections} */
   #rejections;
+  /** @type {ChangeLog} */
+  #changes;
   /** The agents to which API keys in force are bound, by key. @type {Map<string, string | null>} */
   #keys = new Map();
 
@@ -66,6 +69,7 @@ export class AgainstLog {
   constructor(file, history, size) {
     this.size = size;
     this.history = history;
+    this.#changes = new ChangeLog(history);
     const states = (/** @type {string} */ kind) =>
       file.entries.flatMap(({ subjectType, state }) => (subjectType === kind ? [state] : []));
     const executions = states('execution');
@@ -77,10 +81,10 @@ export class AgainstLog {
     this.policies = new Map(file.policies.map((policy) => [policy.id, policy]));
     this.looksBack = file.policies.some(({ conditions = [] }) => conditions.some(({ within }) => Boolean(within)));
     this.rules = new Map(file.rules.map((rules) => [rules.hash, rules]));
-    this.named = history.namedAgents;
-    this.passkeys = history.namedPasskeys;
+    this.requestedAgents = history.requestedAgents;
+    this.passkeys = history.requestedPasskeys;
     this.names = new Set([
-      ...this.named.map(({ id }) => id),
+      ...this.requestedAgents.map(({ id }) => id),
       ...states('decision').map(({ proposedBy }) => proposedBy),
     ]);
   }
@@ -89,10 +93,12 @@ export class AgainstLog {
   add(entry) {
     const { sequence, subjectType, subjectId, hash, action } = entry;
     const own = this.entries.get(sequence);
-    // What was erased since is still in the file.
+    // Contents that were erased since are still in the file.
     const state = isErased(entry) ? own?.['state'] : entry['state'];
     if (own !== undefined && own['hash'] !== hash) this.#differ(sequence, 'the log has another entry here');
-    if (own !== undefined) this.#expectNewest(own);
+    if (own !== undefined && !isErased(own)) this.#expectNewest(own);
+    const otherFaults = own === undefined ? this.#changes.faultsOfOther(entry, sequence <= this.size) : [];
+    for (const fault of otherFaults) this.#differ(sequence, fault);
     if (
       own === undefined &&
       this.history.isReached(entry) &&
@@ -103,13 +109,13 @@ export class AgainstLog {
     }
     if (subjectType === 'agent' && this.names.has(subjectId) && state) this.#agents.set(subjectId, state);
     if (AUTHORISING.includes(action) && state && this.#mayBeEarlier(state))
-      this.#authorizing.push({
+      this.#authorizations.push({
         subjectId,
         timestamp: entry['timestamp'],
         state: { ...state, parameters: null, result: null },
       });
     if (AUTHORISING.includes(action) && !state && this.agentIds.has(entry['audit'].agentId))
-      this.#erasedAuthorizing.push({ agentId: entry['audit'].agentId, timestamp: entry['timestamp'] });
+      this.#erasedAuthorizations.push({ agentId: entry['audit'].agentId, timestamp: entry['timestamp'] });
     if (action === 'claim.added' && isErased(entry) && !own && this.targets.has(entry['audit'].entityId)) {
       this.erasedClaims += 1;
       this.#erasedOf.add(entry['audit'].entityId);
@@ -117,8 +123,8 @@ export class AgainstLog {
     if (subjectType === 'claim' && this.targets.has(state?.entityId)) this.#claims.set(subjectId, state);
     else if (subjectType === 'claim') this.#claims.delete(subjectId);
     if (subjectType === 'entity' && !state) this.#forgetClaims(subjectId);
-    if (action === 'entity.created' && this.targets.has(subjectId)) this.#existing.add(subjectId);
-    if (action === 'entity.deleted') this.#existing.delete(subjectId);
+    if (action === 'entity.created' && this.targets.has(subjectId)) this.#entityIds.add(subjectId);
+    if (action === 'entity.deleted') this.#entityIds.delete(subjectId);
     if (subjectType === 'passkey') this.#passkeys.add(action, subjectId, state);
     if (subjectType === 'policy' && state) this.#notePolicy(sequence, state);
     if (subjectType === 'stop' && state?.status === 'active') this.#stops.set(subjectId, state);
@@ -126,6 +132,7 @@ export class AgainstLog {
     if (action === 'api_key.created' && state) this.#keys.set(subjectId, state.agentId);
     if (ENDED_KEY.includes(action)) this.#keys.delete(subjectId);
     this.#rejections.add(entry, state);
+    this.#changes.add(entry, state);
     if (subjectType === 'grant' && state) this.#noteGrant(entry, state);
     if (action === 'execution.authorized') this.#noteUse(sequence, state);
   }
@@ -136,16 +143,16 @@ export class AgainstLog {
   }
 
   /**
-   * A decision gives one grant, and what is said to be used up has been used.
+   * Checks that a decision gave one grant only, and that a grant recorded as used up has been used.
    * @param {Json} entry
    * @param {Json} state
    */
   #noteGrant({ sequence, action, subjectId }, { decisionId, uses }) {
     const grant = this.#grants.get(subjectId);
     if (action === 'grant.created') {
-      if (this.history.entriesAbout('decision', decisionId).length > 0 && this.#granting.has(decisionId))
+      if (this.history.entriesAbout('decision', decisionId).length > 0 && this.#grantDecisionIds.has(decisionId))
         this.#differ(sequence, `the decision ${decisionId} had given a grant before`);
-      this.#granting.add(decisionId);
+      this.#grantDecisionIds.add(decisionId);
       if (this.history.entriesAbout('grant', subjectId).length > 0) this.#grants.set(subjectId, { uses, used: 0 });
     } else if (action === 'grant.used_up' && grant !== undefined && grant.used !== uses && this.erasedUses === 0)
       this.#differ(sequence, `the grant ${subjectId} was used ${grant.used} times, of ${uses}`);
@@ -168,8 +175,11 @@ export class AgainstLog {
   }
 
   /** @param {Json} entry of the file, before it took place */
-  #expectNewest({ sequence, timestamp, audit, state }) {
-    for (const { id, revision } of this.named.filter(({ before }) => before === sequence)) {
+  #expectNewest(entry) {
+    const { sequence, timestamp, audit, state } = entry;
+    for (const fault of this.#changes.faultsBefore(entry, { keys: this.#keys, inForce: this.#inForce }))
+      this.#differ(sequence, fault);
+    for (const { id, revision } of this.requestedAgents.filter(({ before }) => before === sequence)) {
       const newest = this.#agents.get(id)?.['revision'];
       if (newest !== revision)
         this.#differ(sequence, `the agent ${id} was at revision ${newest}, not ${String(revision)}`);
@@ -187,10 +197,10 @@ export class AgainstLog {
     this.#expectNotStopped({ sequence, audit, state });
     this.#expectNotRejected({ sequence, audit, state, timestamp });
     this.#expectOwnKey({ sequence, audit, state });
-    this.#expectAllLooked({ sequence, timestamp, audit, state });
+    this.#expectAllFacts({ sequence, timestamp, audit, state });
     const proposer = this.#agents.get(state?.proposedBy);
     if (audit.details.verdict === 'approve' && proposer?.['status'] === 'suspended')
-      this.#differ(sequence, 'it was approved while the agent that asked for it was suspended');
+      this.#differ(sequence, 'it was approved while the agent that requested it was suspended');
   }
 
   /** @param {Json} state of an execution */
@@ -202,16 +212,16 @@ export class AgainstLog {
   #expectNotStopped({ sequence, audit, state }) {
     const agent = this.#agents.get(state?.agentId);
     if (agent === undefined || audit.details.agentRevision === undefined) return;
-    const covering = [...this.#stops.values()].filter((stop) => isStopping(stop, asAgent(agent), state.action));
+    const coveringStops = [...this.#stops.values()].filter((stop) => isStopping(stop, asAgent(agent), state.action));
     const isRefused = ['stopped', 'agent_suspended'].includes(audit.reason);
-    if (covering.length > 0 && !isRefused)
-      this.#differ(sequence, `the stop ${covering[0]?.['id']} covered it, and it was not refused`);
+    if (coveringStops.length > 0 && !isRefused)
+      this.#differ(sequence, `the stop ${coveringStops[0]?.['id']} covered it, and it was not refused`);
     if (audit.details.stopId !== undefined && !this.#stops.has(audit.details.stopId))
       this.#differ(sequence, `the stop ${audit.details.stopId} was not active`);
   }
 
   /**
-   * What was rejected is neither asked for again nor granted while that holds, whoever has to approve it by then.
+   * Checks that a rejected action was neither requested again nor granted while the rejection held, whoever has to approve it by then.
    * @param {Json} entry of the file, before it took place
    */
   #expectNotRejected({ sequence, audit, state, timestamp }) {
@@ -219,16 +229,19 @@ export class AgainstLog {
     if (!isGranted && audit.action !== 'execution.approval_requested') return;
     const grant = isGranted ? this.history.entriesAbout('grant', state.grantId)[0]?.['state'] : undefined;
     const isWide = grant !== undefined && (grant['resources'] !== null || grant['parametersHash'] === null);
-    const exact = this.#rejections.of(state, timestamp);
-    const spelled = isWide ? this.#rejections.ofAnySpelling(state, timestamp) : undefined;
+    const exact = this.#rejections.findExact(state, timestamp);
+    const otherSpelling = isWide ? this.#rejections.findAnySpelling(state, timestamp) : undefined;
     if (exact !== undefined) this.#differ(sequence, `the rejection of the same action by ${exact['id']} held`);
-    else if (spelled !== undefined)
-      this.#differ(sequence, `the rejection by ${spelled['id']} held, which keeps out every spelling of the resource`);
+    else if (otherSpelling !== undefined)
+      this.#differ(
+        sequence,
+        `the rejection by ${otherSpelling['id']} held, which keeps out every spelling of the resource`,
+      );
     this.erasedRejections = Math.max(this.erasedRejections, this.#rejections.erasedAt(timestamp));
   }
 
   /**
-   * Nobody but the person registers a passkey.
+   * Checks that the person registered the passkey, and nobody else.
    * @param {Json} entry of the file, before it took place
    */
   #expectOwnKey({ sequence, audit, state }) {
@@ -241,35 +254,37 @@ export class AgainstLog {
   }
 
   /** @param {Json} entry of the file, before it took place */
-  #expectAllLooked({ sequence, timestamp, audit, state }) {
+  #expectAllFacts({ sequence, timestamp, audit, state }) {
     for (const { policyId, condition, executionId } of earlierIn(audit.details)) {
-      const asking = this.policies.get(policyId)?.conditions?.[condition];
-      if (executionId !== null || asking === undefined) continue;
-      const earlier = this.#authorizing.find(
-        (one) => one['subjectId'] !== state.id && isEarlier(asking, one, { state, timestamp }),
+      const rule = this.policies.get(policyId)?.conditions?.[condition];
+      if (executionId !== null || rule === undefined) continue;
+      const earlier = this.#authorizations.find(
+        (authorization) =>
+          authorization['subjectId'] !== state.id && isEarlier(rule, authorization, { state, timestamp }),
       );
       if (earlier !== undefined)
-        this.#differ(sequence, `${earlier['subjectId']} had been authorized before ${reachText(asking)}`);
-      const erased = this.#erasedAuthorizing.filter(
-        (one) => one['agentId'] === state.agentId && isInTime(asking, one['timestamp'], timestamp),
+        this.#differ(sequence, `${earlier['subjectId']} had been authorized before ${reachText(rule)}`);
+      const erasedAuthorizations = this.#erasedAuthorizations.filter(
+        (authorization) =>
+          authorization['agentId'] === state.agentId && isInTime(rule, authorization['timestamp'], timestamp),
       );
-      this.erasedEarlier = Math.max(this.erasedEarlier, erased.length);
+      this.erasedEarlier = Math.max(this.erasedEarlier, erasedAuthorizations.length);
     }
     for (const { policyId, condition, entityId, ids } of claimsIn(audit.details)) {
-      const asking = this.policies.get(policyId)?.conditions?.[condition];
-      if (asking !== undefined) this.#expectAllClaims({ sequence, entityId, ids }, asking);
+      const rule = this.policies.get(policyId)?.conditions?.[condition];
+      if (rule !== undefined) this.#expectAllClaims({ sequence, entityId, ids }, rule);
     }
   }
 
   /**
-   * Nothing is known of an entity that does not exist, or of which too much is claimed; otherwise every claim counts.
+   * Checks that the file has every claim about an entity. None counts if the entity does not exist, or has too many claims.
    * @param {{ sequence: number, entityId: string, ids: readonly string[] | null }} looked
-   * @param {import('../evaluation/conditions.mjs').Condition} asking
+   * @param {import('../evaluation/conditions.mjs').Condition} rule
    */
-  #expectAllClaims({ sequence, entityId, ids }, asking) {
-    const all = [...this.#claims].filter(([, claim]) => isClaimOf(asking, claim, entityId));
-    const isKnown = this.#existing.has(entityId) && !isTooMuchClaimed(all.map(([, claim]) => claim));
-    const had = `${entityId} ${this.#existing.has(entityId) ? `had ${all.length} such claims` : 'did not exist'}`;
+  #expectAllClaims({ sequence, entityId, ids }, rule) {
+    const all = [...this.#claims].filter(([, claim]) => isClaimOf(rule, claim, entityId));
+    const isKnown = this.#entityIds.has(entityId) && !isTooMuchClaimed(all.map(([, claim]) => claim));
+    const had = `${entityId} ${this.#entityIds.has(entityId) ? `had ${all.length} such claims` : 'did not exist'}`;
     if (ids === null) {
       if (isKnown && !this.#erasedOf.has(entityId)) this.#differ(sequence, `${had}, and none was said to be known`);
     } else if (!isKnown) this.#differ(sequence, `${had}, so nothing was known, and ${ids.length} were looked at`);

@@ -1,6 +1,6 @@
 /**
- * The passkeys of a log as its entries so far leave them. A decision file shows one registration of a passkey; only the log shows
- * that there is no other, and no removal.
+ * The passkeys by the entries of a log so far. A decision file shows one registration of a passkey; only the log shows
+ * that there is no second one, and no removal.
  *
  * @typedef {import('./read-file.mjs').Json} Json
  */

@@ -1,6 +1,6 @@
 import { amountText } from '../evaluation/limits.mjs';
 import { canonicalJson } from '../canonical-json.mjs';
-import { isObject, memberFaults } from '../entry-check.mjs';
+import { isErased, isObject, memberFaults } from '../entry-check.mjs';
 import { KINDS, SEALED } from '../hashed-forms.mjs';
 import { milliseconds } from '../evaluation/requirement.mjs';
 import { parseStrictly } from '../strict-json.mjs';
@@ -13,7 +13,8 @@ import { parseStrictly } from '../strict-json.mjs';
  * @typedef {{ hash: string, defaultEffect: string, evaluation: number, policies: string[] }} Rules
  * @typedef {import('../evaluation/evaluate.mjs').Policy} Policy
  * @typedef {object} DecisionFile
- * @property {string} executionId
+ * @property {string} [executionId] absent in the file of a change
+ * @property {string} [decisionId] the decision on the change; absent in the file of an execution
  * @property {string} checkpoint
  * @property {Json[]} entries
  * @property {Rules[]} rules
@@ -24,17 +25,22 @@ const FORMAT = 'agent-governance-evidence/1';
 /** Raised by the service when the rules of evaluation change. What earlier rules knew, later ones decide alike. */
 const EVALUATIONS = [1, 2, 3];
 /** Far above what any decision needs; more is not taken into memory. */
-const MOST_BYTES = 64 * 2 ** 20;
-const MOST_VALUES = 4_000_000;
-const MOST_LEVELS = 100;
+const MAX_BYTES = 64 * 2 ** 20;
+const MAX_VALUES = 4_000_000;
+const MAX_LEVELS = 100;
 
 const ENTRY = [...SEALED, 'hash', 'detailsHash', 'audit', 'state', 'salts', 'proof'];
 const RULES = ['defaultEffect', 'evaluation', 'hash', 'policies'];
 const NOT_CONTENT = ['status', 'warnings', 'createdAt'];
 const CONTENT = (KINDS['policy']?.members ?? []).filter((name) => !NOT_CONTENT.includes(name));
 const APPROVAL = ['approvers', 'decideWithin', 'executeWithin', 'riskLevel'];
-const CONDITION = ['parameter', 'clock', 'days', 'earlier', 'within', 'resource', 'claim', 'op', 'value'];
-const LIMIT = ['max', 'of', 'per', 'by'];
+const CONDITION = [
+  ...['parameter', 'principal', 'clock', 'days', 'except', 'earlier', 'within', 'resource', 'claim', 'op', 'value'],
+];
+/** The operators for the principal and the resource. */
+const OF_IDENTITY = ['eq', 'ne', 'in', 'not_in', 'domain', 'exists'];
+const LIMIT = ['max', 'of', 'per', 'by', 'zone'];
+const SCOPES = ['agent', 'policy', 'request'];
 const PERIODS = ['hour', 'day', 'week', 'month'];
 const OPERATORS = [
   'eq',
@@ -47,11 +53,15 @@ const OPERATORS = [
   'gte',
   'prefix',
   'within',
+  'domain',
   'exists',
   'between',
   'supports',
 ];
 const EFFECTS = ['allow', 'deny', 'require_approval'];
+const REMOVING = ['entity.deleted', 'entity.erased', 'passkey.removed', 'webhook.deleted'];
+/** Kinds of records whose contents are erased. */
+const ERASED = ['claim', 'entity', 'execution', 'grant'];
 const HASH = /^[0-9a-f]{64}$/;
 
 /** A file of which nothing can be said but why. */
@@ -62,7 +72,7 @@ export class UnreadableFile extends Error {}
  * @throws {UnreadableFile}
  */
 export function requireSize(bytes) {
-  if (bytes > MOST_BYTES) throw new UnreadableFile(`it has ${bytes} bytes; a decision file has ${MOST_BYTES} at most`);
+  if (bytes > MAX_BYTES) throw new UnreadableFile(`it has ${bytes} bytes; a decision file has ${MAX_BYTES} at most`);
 }
 
 /**
@@ -86,7 +96,7 @@ export function textIn(bytes) {
  */
 export function readDecisionFile(text, findings) {
   requireBounded(text);
-  const file = parsed(text);
+  const file = parseFile(text);
   if (!isObject(file) || file['format'] === undefined) throw new UnreadableFile('it is not a decision file');
   if (file['format'] !== FORMAT)
     throw new UnreadableFile(`its format is ${JSON.stringify(file['format'])}; this verifier knows ${FORMAT}`);
@@ -97,7 +107,7 @@ export function readDecisionFile(text, findings) {
 }
 
 /** @param {string} text */
-function parsed(text) {
+function parseFile(text) {
   try {
     return /** @type {unknown} */ (JSON.parse(text));
   } catch (error) {
@@ -108,7 +118,7 @@ function parsed(text) {
 }
 
 /**
- * Before anything is made of it: JSON of few bytes can need much memory.
+ * Refuses JSON that is too deep or has too many values, before it is parsed: few bytes of JSON can need much memory.
  * @param {string} text
  */
 function requireBounded(text) {
@@ -119,8 +129,8 @@ function requireBounded(text) {
     else if (character === ',') values += 1;
     else if (character === '[' || character === '{') [values, levels] = [values + 1, levels + 1];
     else if (character === ']' || character === '}') levels -= 1;
-    if (levels > MOST_LEVELS) throw new UnreadableFile(`it is deeper than ${MOST_LEVELS} levels`);
-    if (values > MOST_VALUES) throw new UnreadableFile(`it holds more than ${MOST_VALUES} values`);
+    if (levels > MAX_LEVELS) throw new UnreadableFile(`it is deeper than ${MAX_LEVELS} levels`);
+    if (values > MAX_VALUES) throw new UnreadableFile(`it holds more than ${MAX_VALUES} values`);
   }
 }
 
@@ -157,19 +167,20 @@ function spellingFaults(file, text) {
     if (error instanceof SyntaxError) return [error.message];
     throw error;
   }
-  let at = 0;
-  while (at < text.length && text[at] === canonical[at]) at += 1;
-  return [`it is not spelled as RFC 8785 says, from character ${at + 1} on`];
+  let position = 0;
+  while (position < text.length && text[position] === canonical[position]) position += 1;
+  return [`it is not spelled as RFC 8785 says, from character ${position + 1} on`];
 }
 
 /** @param {Readonly<Record<string, unknown>>} file */
 function shapeFaults(file) {
-  const { executionId, checkpoint, entries, rules, policies } = file;
+  const { checkpoint, entries, rules, policies } = file;
+  const subject = Object.hasOwn(file, 'decisionId') ? 'decisionId' : 'executionId';
   return [
-    ...memberFaults('it', file, ['checkpoint', 'entries', 'executionId', 'format', 'policies', 'rules']),
-    ...(typeof executionId === 'string' ? [] : ['executionId is not a text']),
+    ...memberFaults('it', file, ['checkpoint', 'entries', 'format', 'policies', 'rules', subject]),
+    ...(typeof file[subject] === 'string' ? [] : [`${subject} is not a text`]),
     ...(typeof checkpoint === 'string' ? [] : ['checkpoint is not a text']),
-    ...listFaults('entries', entries, entryShapeFaults),
+    ...listFaults('entries', entries, (entry) => entryShapeFaults(entry, subject === 'decisionId')),
     ...listFaults('rules', rules, rulesShapeFaults),
     ...listFaults('policies', policies, policyShapeFaults),
     ...orderFaults('entries', entries, 'sequence'),
@@ -185,25 +196,51 @@ function shapeFaults(file) {
  */
 function listFaults(name, list, faultsOf) {
   if (!Array.isArray(list)) return [`${name} is not a list`];
-  // One is enough: a list can have millions of others.
-  const at = list.findIndex((item) => !isObject(item) || faultsOf(item).length > 0);
-  if (at === -1) return [];
-  const item = /** @type {unknown} */ (list[at]);
-  return (isObject(item) ? faultsOf(item) : ['is not an object']).map((fault) => `${name}[${at}] ${fault}`);
+  // The first faulty item is enough: a list can have millions of them.
+  const index = list.findIndex((item) => !isObject(item) || faultsOf(item).length > 0);
+  if (index === -1) return [];
+  const item = /** @type {unknown} */ (list[index]);
+  return (isObject(item) ? faultsOf(item) : ['is not an object']).map((fault) => `${name}[${index}] ${fault}`);
+}
+
+/**
+ * @param {Json} entry
+ * @param {boolean} isOfChange true in the file of a change, which may have made entries that were erased since
+ */
+function entryShapeFaults(entry, isOfChange) {
+  const { audit, state } = entry;
+  const mayBeErased = isOfChange && (ERASED.includes(entry['subjectType']) || !isBuiltIn(entry));
+  if (isErased(entry) && !mayBeErased) return ['was erased, so nothing can be recomputed from it'];
+  if (isErased(entry)) return [...memberFaults('', entry, [...ENTRY, 'erased']), ...placeFaults(entry)];
+  return [
+    ...memberFaults('', entry, ENTRY),
+    ...placeFaults(entry),
+    ...(isObject(audit) && isObject(audit['details']) ? [] : ['has no details']),
+    ...(isObject(state) || (state === null && mayBeRemoved(entry)) ? [] : ['has no state']),
+  ];
 }
 
 /** @param {Json} entry */
-function entryShapeFaults(entry) {
-  if (Object.hasOwn(entry, 'erased')) return ['was erased, so nothing can be recomputed from it'];
-  const { sequence, timestamp, audit, state, proof } = entry;
+function placeFaults({ sequence, timestamp, audit, proof }) {
   return [
-    ...memberFaults('', entry, ENTRY),
     ...(Number.isSafeInteger(sequence) && sequence > 0 ? [] : ['has no sequence']),
     ...(isTime(timestamp) ? [] : ['has no timestamp']),
-    ...(isObject(audit) && isObject(audit['details']) ? [] : ['has no details']),
-    ...(isObject(state) ? [] : ['has no state']),
+    ...(isObject(audit) ? [] : ['has no audit entry']),
     ...(isListOf(proof, (hash) => HASH.test(String(hash))) ? [] : ['has no proof']),
   ];
+}
+
+/**
+ * True if the record of an entry may be gone after it: a change may remove records.
+ * @param {Json} entry
+ */
+function mayBeRemoved(entry) {
+  return REMOVING.includes(entry['action']) || !isBuiltIn(entry);
+}
+
+/** @param {Json} entry */
+function isBuiltIn({ subjectType }) {
+  return Object.hasOwn(KINDS, String(subjectType));
 }
 
 /** @param {unknown} text */
@@ -227,8 +264,10 @@ function rulesShapeFaults({ defaultEffect, evaluation, policies, ...others }) {
 
 /** @param {Json} policy */
 function policyShapeFaults(policy) {
-  const { effect, priority, conditions = [], limits = [], onBehalfOf = [], approval = null } = policy;
-  const added = ['conditions', 'limits', 'onBehalfOf', 'approval'].filter((name) => Object.hasOwn(policy, name));
+  const { effect, priority, conditions = [], limits = [], onBehalfOf = [], approval = null, team = null } = policy;
+  const added = ['conditions', 'limits', 'onBehalfOf', 'approval', 'team'].filter((name) =>
+    Object.hasOwn(policy, name),
+  );
   const isFull = ['subjects', 'actions', 'resources', 'resourceTypes'].every((name) => isListOf(policy[name], isText));
   return [
     ...memberFaults('', policy, [...CONTENT, ...added]),
@@ -239,6 +278,7 @@ function policyShapeFaults(policy) {
       ? []
       : ['has a limit that this verifier does not know']),
     ...(isListOf(onBehalfOf, isText) ? [] : ['has no list of principals']),
+    ...(team === null || isText(team) ? [] : ['has a team that is no text']),
     ...((effect === 'require_approval') === isApproval(approval) ? [] : ['has not the approval of its effect']),
   ];
 }
@@ -246,18 +286,18 @@ function policyShapeFaults(policy) {
 /** @param {unknown} limit */
 function isLimit(limit) {
   if (!isObject(limit) || !Object.keys(limit).every((name) => LIMIT.includes(name))) return false;
-  const { max, of = '/', per, by } = limit;
-  return (
-    amountText(max) !== null && isText(of) && PERIODS.includes(String(per)) && ['agent', 'policy'].includes(String(by))
-  );
+  const { max, of = '/', per, by, zone = 'UTC' } = limit;
+  const isKnown = PERIODS.includes(String(per)) && SCOPES.includes(String(by));
+  return amountText(max) !== null && isText(of) && isText(zone) && isKnown;
 }
 
 /** @param {unknown} condition */
 function isCondition(condition) {
   if (!isObject(condition) || !Object.keys(condition).every((name) => CONDITION.includes(name))) return false;
-  const { parameter, clock, days = [], earlier, within = null, resource = null, claim, op, value } = condition;
-  if (!OPERATORS.includes(String(op)) || !isListOf(days, isText)) return false;
-  if (claim !== undefined) return isText(claim) && op === 'supports' && isText(parameter) && typeof value === 'number';
+  const { clock, days = [], except = [], earlier, within = null, resource = null, claim, op, value } = condition;
+  if (!OPERATORS.includes(String(op)) || !isListOf(days, isText) || !isListOf(except, isText)) return false;
+  if (claim !== undefined)
+    return isText(claim) && op === 'supports' && isText(condition['parameter']) && typeof value === 'number';
   if (earlier !== undefined)
     return (
       isText(earlier) &&
@@ -268,7 +308,19 @@ function isCondition(condition) {
     );
   if (op === 'between') return isText(clock) && isListOf(value, isText);
   if (['in', 'not_in'].includes(String(op)) && !Array.isArray(value)) return false;
-  return isText(parameter);
+  if (op === 'domain' && !isListOf(value, isText)) return false;
+  if (isObject(value) && !isReference(value)) return false;
+  return isReference(condition) && (isText(condition['parameter']) || OF_IDENTITY.includes(String(op)));
+}
+
+/**
+ * Whether it names one part of a request: a parameter, or a part of the principal or the resource.
+ * @param {Json} reference
+ */
+function isReference({ parameter, principal, resource }) {
+  const isPart = [isText(parameter), principal === 'id' || principal === 'type', resource === 'last'];
+  const members = [parameter, principal, resource].filter((one) => one !== undefined);
+  return members.length === 1 && isPart.includes(true);
 }
 
 /** @param {unknown} approval */
@@ -295,23 +347,31 @@ function isAllowance(allowance) {
 
 /** @param {Json} group */
 function isGroup(group) {
-  const { subjects, approvals, signed } = group;
+  const { subjects, approvals, signed = true, escalate = null, ...others } = group;
   return (
-    Object.keys(group).sort().join() === (signed === true ? 'approvals,signed,subjects' : 'approvals,subjects') &&
+    Object.keys(others).length === 0 &&
     isListOf(subjects, isText) &&
-    Number.isInteger(approvals)
+    Number.isInteger(approvals) &&
+    signed === true &&
+    (Object.hasOwn(group, 'escalate') ? isEscalation(escalate) : true)
   );
+}
+
+/** @param {unknown} escalation of a policy: without the time at which it took effect */
+function isEscalation(escalation) {
+  if (!isObject(escalation) || Object.keys(escalation).sort().join() !== 'after,subjects') return false;
+  return isDuration(escalation['after']) && isListOf(escalation['subjects'], isText);
 }
 
 /**
  * @param {string} name
  * @param {unknown} list
- * @param {string} by
+ * @param {string} keyOf
  */
-function orderFaults(name, list, by) {
+function orderFaults(name, list, keyOf) {
   if (!Array.isArray(list)) return [];
-  const isBehind = list.some((item, index) => index > 0 && !(list[index - 1]?.[by] < item?.[by]));
-  return isBehind ? [`${name} are not in the order of their ${by}, each once`] : [];
+  const isBehind = list.some((item, index) => index > 0 && !(list[index - 1]?.[keyOf] < item?.[keyOf]));
+  return isBehind ? [`${name} are not in the order of their ${keyOf}, each once`] : [];
 }
 
 /** @param {unknown} value */

@@ -1,16 +1,19 @@
+import { isErased } from '../entry-check.mjs';
 import { KINDS } from '../hashed-forms.mjs';
-import { recomputeAsked } from './requests.mjs';
+import { recomputeRequest } from './requests.mjs';
 import { attestedIn } from './attested.mjs';
 import { expectAuditForm } from './audit-form.mjs';
+import { outcomeOfChange, recomputeMade, recomputeMaking } from './changes.mjs';
 import { History } from './history.mjs';
 import { Report } from './report.mjs';
 import { recomputeResume } from './resume.mjs';
+import { DELEGATING, recomputeDelegation } from './delegations.mjs';
 import { GRANTING, recomputeGrant } from './grants.mjs';
 import { recomputeReview } from './review.mjs';
 import { recomputeSettling, SETTLING } from './settlement.mjs';
 
 /**
- * Decides again what a decision file records, entry by entry. The seals are to be checked before.
+ * Recomputes the decisions that a file records, entry by entry. Its seals must have been checked.
  *
  * @typedef {import('./read-file.mjs').Json} Json
  * @typedef {(entry: Json, history: History, report: Report) => void} Recompute
@@ -18,11 +21,13 @@ import { recomputeSettling, SETTLING } from './settlement.mjs';
 
 /** @type {ReadonlyMap<string, Recompute>} */
 const BY_ACTION = new Map([
-  ...['execution.authorized', 'execution.denied', 'execution.approval_requested'].map(with_(recomputeAsked)),
+  ...['execution.authorized', 'execution.denied', 'execution.approval_requested'].map(with_(recomputeRequest)),
   ...['decision.reviewed', 'decision.approved', 'decision.rejected'].map(with_(recomputeReview)),
   ...['execution.resumed', 'execution.resume_denied'].map(with_(recomputeResume)),
+  ...['decision.change_made'].map(with_(recomputeMaking)),
   ...SETTLING.map(with_(recomputeSettling)),
   ...GRANTING.map(with_(recomputeGrant)),
+  ...DELEGATING.map(with_(recomputeDelegation)),
 ]);
 
 /** What an entry may change of its subject; everything else stays as it was. @type {Readonly<Record<string, string[]>>} */
@@ -39,9 +44,14 @@ const CHANGED = {
   'decision.rejected': ['reviews', 'updatedAt', 'status', 'resolvedAt'],
   'decision.expired': ['updatedAt', 'status', 'resolvedAt'],
   'decision.cancelled': ['updatedAt', 'status', 'resolvedAt'],
+  'decision.escalated': ['updatedAt', 'approvers'],
+  'decision.change_made': ['updatedAt', 'change'],
   'grant.used_up': ['status'],
   'grant.expired': ['status'],
   'grant.revoked': ['status'],
+  'delegation.started': ['status'],
+  'delegation.ended': ['status', 'endedAt'],
+  'delegation.expired': ['status', 'endedAt'],
   'stop.lifted': ['status', 'liftedAt'],
 };
 const BEGINNINGS = [
@@ -50,23 +60,29 @@ const BEGINNINGS = [
   'execution.approval_requested',
   'decision.proposed',
   'grant.created',
+  'delegation.created',
   'stop.created',
 ];
 
 /**
  * @param {import('./read-file.mjs').DecisionFile} file
- * @param {ReadonlySet<string>} made the signatures that the keys of their passkeys made
+ * @param {ReadonlySet<string>} validSignatures the signatures that the keys of their passkeys made
  * @returns {{ outcome: string, report: Report, history: History }}
  */
-export function recompute(file, made) {
-  const [history, report] = [new History(file, made), new Report()];
-  if (history.ofExecution.length === 0) report.differ(`the file has no entry of the execution ${file.executionId}`);
+export function recompute(file, validSignatures) {
+  const [history, report] = [new History(file, validSignatures), new Report()];
+  if (history.ofSubject.length === 0)
+    report.differ(`the file has no entry of ${file.executionId ?? file.decisionId}, which it is about`);
+  if (history.changeId !== null && history.ofSubject.some(({ state }) => state.change === undefined))
+    report.differ(`the decision ${history.changeId} is about no change`);
   expectForwardTime(file.entries, report);
   for (const entry of file.entries) {
-    expectKnown(entry, report);
+    expectKnown(entry, history, report);
     expectAuditForm(entry, history, report);
-    if (entry['subjectType'] === 'stop') expectUnchanged(entry, history, report);
-    if (!history.isReached(entry)) continue;
+    if (history.isMade(entry)) recomputeMade(entry, history, report);
+    else if (isErased(entry)) report.differ(`the entry ${entry['sequence']} was erased`);
+    else if (entry['subjectType'] === 'stop') expectUnchanged(entry, history, report);
+    if (!history.isReached(entry) || isErased(entry)) continue;
     report.begin(entry, history.isOwn(entry));
     const { action } = entry['audit'];
     const recomputeOne = BY_ACTION.get(action);
@@ -76,7 +92,8 @@ export function recompute(file, made) {
   report.note(`Only attested by the log, not recomputed: ${attestedIn(file.entries).join(', ')}.`);
   for (const { sequence, action, subjectId } of history.strangers)
     report.differ(`${action} of ${subjectId} is nothing that this decision rests on`, sequence);
-  return { outcome: String(history.ofExecution.at(-1)?.['state']?.outcome), report, history };
+  const last = history.ofSubject.at(-1)?.['state'] ?? {};
+  return { outcome: String(history.changeId === null ? last.outcome : outcomeOfChange(last)), report, history };
 }
 
 /** @param {Recompute} recomputeOne */
@@ -85,16 +102,20 @@ function with_(recomputeOne) {
 }
 
 /**
- * A member that this verifier does not know could have decided something.
+ * A member that this verifier does not know could have decided something. A change may make records of modules, and erase others.
  * @param {Json} entry
+ * @param {History} history
  * @param {Report} report
  */
-function expectKnown({ sequence, subjectType, state }, report) {
+function expectKnown(entry, history, report) {
+  const { sequence, subjectType, state } = entry;
+  if (state === null || (history.isMade(entry) && KINDS[subjectType] === undefined)) return;
   const { members = [], later = {} } = KINDS[subjectType] ?? {};
   const unknown = Object.keys(state).find((name) => !members.includes(name) && !Object.hasOwn(later, name));
   if (unknown !== undefined)
     report.differ(`the ${subjectType} has a member ${unknown} that this verifier does not know`, sequence);
-  if (state.erased !== undefined) report.differ(`the ${subjectType} says that it was erased, and is here`, sequence);
+  if (state.erased !== undefined && !history.isMade(entry))
+    report.differ(`the ${subjectType} says that it was erased, and is here`, sequence);
 }
 
 /**

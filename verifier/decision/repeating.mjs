@@ -1,5 +1,5 @@
 /**
- * What a gateway asks for again although nobody knows whether it took effect before.
+ * Requests that a gateway repeats although nobody knows whether they took effect before.
  *
  * @typedef {import('./read-file.mjs').Json} Json
  * @typedef {import('./history.mjs').History} History
@@ -15,7 +15,7 @@ const REFUSED_FOR = 600_000;
 /**
  * Checks the execution that an entry repeats: the same action, whose outcome became unknown less than ten minutes before.
  * @param {Json} entry of an execution
- * @param {boolean} mayRepeat true unless the entry shows that no gateway asked
+ * @param {boolean} mayRepeat true unless the entry shows that no gateway sent the request
  * @param {History} history
  * @param {Report} report
  */
@@ -32,11 +32,11 @@ export function expectRepeated({ state, audit, sequence, timestamp }, mayRepeat,
   if (before === undefined) return report.lack(`the file has no entry of the execution ${repeats} before it`);
   report.expect('the outcome that is repeated', [before['outcome'], before['reason']], ['failed', UNKNOWN]);
   report.expect('the action that is repeated', before['actionHash'], state.actionHash);
-  if (!mayRepeat) report.differ('details.repeats is given, and no gateway asked');
-  const passed = Date.parse(timestamp) - Date.parse(String(before['completedAt']));
-  if (!(passed < REFUSED_FOR)) report.differ(`the outcome of ${repeats} does not count any more at ${timestamp}`);
+  if (!mayRepeat) report.differ('details.repeats is given, and no gateway sent the request');
+  const elapsed = Date.parse(timestamp) - Date.parse(String(before['completedAt']));
+  if (!(elapsed < REFUSED_FOR)) report.differ(`the outcome of ${repeats} does not count any more at ${timestamp}`);
   report.say(
     `Whether the same action took effect as ${repeats} was not known since ${before['completedAt']}` +
-      `${isRefused ? '' : '; the caller asked for it again, knowing that'}.`,
+      `${isRefused ? '' : '; the caller requested it again, knowing that'}.`,
   );
 }

@@ -1,7 +1,7 @@
 import { canonicalJson } from '../canonical-json.mjs';
 
 /**
- * What a recomputation says, step by step, and where it differs from what is recorded.
+ * The steps of a recomputation in words, and its differences from the record.
  *
  * @typedef {{ sequence: number, timestamp: string, action: string, sentences: string[] }} Step
  * @typedef {{ sequence: number, difference: string }} Difference
@@ -50,8 +50,8 @@ export class Report {
   }
 
   /**
-   * Something that is needed is not in the file: it always was in files about the execution itself, and not in those that earlier
-   * versions made about what it rests on.
+   * Adds a gap: something that the recomputation needs is not in the file. Files always had it about the execution itself, but in files
+   * of earlier versions it may be missing about the records that the execution rests on.
    * @param {string} gap
    */
   lack(gap) {
@@ -65,24 +65,24 @@ export class Report {
   }
 
   /**
-   * @param {string} what
+   * @param {string} label
    * @param {unknown} recorded
    * @param {unknown} computed
    * @param {number} [sequence] as for `differ`
    * @returns {boolean} whether they are equal
    */
-  expect(what, recorded, computed, sequence) {
+  expect(label, recorded, computed, sequence) {
     const isEqual = canonicalJson(recorded ?? null) === canonicalJson(computed ?? null);
     if (!isEqual)
-      this.differ(`${what} is recorded as ${short(recorded)}, and computed as ${short(computed)}`, sequence);
+      this.differ(`${label} is recorded as ${short(recorded)}, and computed as ${short(computed)}`, sequence);
     return isEqual;
   }
 }
 
-const LONGEST = 300;
+const MAX_TEXT_LENGTH = 300;
 
 /** @param {unknown} value */
 export function short(value) {
   const text = canonicalJson(value ?? null);
-  return text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text;
+  return text.length > MAX_TEXT_LENGTH ? `${text.slice(0, MAX_TEXT_LENGTH)}…` : text;
 }

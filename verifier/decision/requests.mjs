@@ -1,16 +1,16 @@
 import { hashOf } from '../canonical-json.mjs';
-import { evaluate, matching } from '../evaluation/evaluate.mjs';
+import { evaluate, matchingPolicies } from '../evaluation/evaluate.mjs';
 import { approvalsOf, milliseconds } from '../evaluation/requirement.mjs';
 import { isStopping } from '../evaluation/stops.mjs';
 import { recomputeGranted } from './grant-cover.mjs';
-import { keptByLimits, recomputeUses } from './limits.mjs';
-import { expectLooked, expectZones, found } from './facts.mjs';
-import { described, listed, named, reasons, request, required, stopped } from './narration.mjs';
+import { limitedPolicyIds, recomputeUses } from './limits.mjs';
+import { expectFacts, expectZones, recomputeFacts } from './facts.mjs';
+import { agentText, listText, quoted, verdictSentences, requestText, requirementText, stopText } from './narration.mjs';
 import { expectRepeated, UNKNOWN } from './repeating.mjs';
 import { asAgent } from './reviewer.mjs';
 
 /**
- * What an execution was asked for, and what the policies in force said.
+ * Recomputes the request of an execution, and what the policies in force said.
  *
  * @typedef {import('./read-file.mjs').Json} Json
  * @typedef {import('./history.mjs').History} History
@@ -28,15 +28,15 @@ const TITLE = 500;
  * @param {History} history
  * @param {Report} report
  */
-export function recomputeAsked(entry, history, report) {
+export function recomputeRequest(entry, history, report) {
   const { state, audit, timestamp } = entry;
   const { agentId, action, resourceType, resourceId, parameters, onBehalfOf } = state;
   const principal = onBehalfOf === undefined ? {} : { onBehalfOf };
-  const asked = { agentId, action, resourceType, resourceId, parameters, ...principal };
+  const hashedRequest = { agentId, action, resourceType, resourceId, parameters, ...principal };
   report.expect('createdAt', state.createdAt, timestamp);
-  report.expect('actionHash', state.actionHash, hashOf(asked));
+  report.expect('actionHash', state.actionHash, hashOf(hashedRequest));
   expectBeginning(entry, report);
-  const verdict = recomputeVerdict(entry, history, report, `asked for ${request(state)}`);
+  const verdict = recomputeVerdict(entry, history, report, `requested ${requestText(state)}`);
   if (verdict === undefined) return;
   expectRepeated(entry, state.via !== undefined, history, report);
   if (audit.action === 'execution.authorized') {
@@ -57,7 +57,7 @@ export function recomputeAsked(entry, history, report) {
 }
 
 /**
- * What an execution begins with: nothing has come of it yet.
+ * Checks the members that an execution begins with, before it has a result.
  * @param {Json} entry
  * @param {Report} report
  */
@@ -78,14 +78,14 @@ function expectBeginning({ state, audit, timestamp }, report) {
 }
 
 /**
- * Evaluates anew, for the agent as it was, by the rules that the entry names.
+ * Evaluates the request again for the agent as it was, by the rules that the entry names.
  * @param {Json} entry
  * @param {History} history
  * @param {Report} report
- * @param {string} asked what the agent did, after its name
+ * @param {string} actionText the predicate of the sentence that begins with the agent
  * @returns {Verdict | undefined} undefined where the file lacks what it needs
  */
-export function recomputeVerdict({ state, audit, sequence, timestamp }, history, report, asked) {
+export function recomputeVerdict({ state, audit, sequence, timestamp }, history, report, actionText) {
   const { details } = audit;
   const agent = history.agent(state.agentId, details.agentRevision, sequence);
   const rules = history.rules(details.rules);
@@ -99,49 +99,60 @@ export function recomputeVerdict({ state, audit, sequence, timestamp }, history,
   }
   const principal = principalOf(state, details.principalRevision, sequence, { history, report });
   if (principal === undefined) return undefined;
-  const behalf = principal === null ? '' : `, on behalf of ${principal.said}`;
+  const behalf = principal === null ? '' : `, on behalf of ${principal.text}`;
   const run = state.run === undefined ? '' : `, in the run ${JSON.stringify(state.run)}`;
-  report.say(`${described(agent)} ${asked}${behalf}${run}.`);
+  report.say(`${agentText(agent)} ${actionText}${behalf}${run}.`);
   report.expect('the agent’s name', state.agentName, agent['name']);
   report.expect('policySet', details.policySet, hashOf(rules.policies.map(({ id }) => id)));
   const { action, resourceType, resourceId, parameters } = state;
-  const kept = keptByLimits(details);
-  const known = found({ state, audit, sequence, timestamp }, rules, history, report);
-  const given = { action, resourceType, resourceId, parameters, time: new Date(timestamp), kept, known, principal };
-  // A resume that is repeated is refused where policies allowed it at first, and only the observation would do so now.
+  const limitedIds = limitedPolicyIds(details);
+  const truthOfFact = recomputeFacts({ state, audit, sequence, timestamp }, rules, history, report);
+  const request = {
+    action,
+    resourceType,
+    resourceId,
+    parameters,
+    isRedacted: rules.evaluation >= 3,
+    time: new Date(timestamp),
+    limitedPolicyIds: limitedIds,
+    truthOfFact,
+    principal,
+  };
+  // A repeated resume is refused if policies allowed it at first, and only the observation would allow it now.
   const isRepeated = audit.action === 'execution.resume_denied' && audit.reason === 'no_policy_allows';
   const asker = asAgent(isRepeated ? { ...agent, observeUntil: undefined } : agent);
   const { stopId } = details;
   const stop = stopId === undefined ? undefined : history.stop(stopId, sequence);
   const isStopped = stop !== undefined && isStopping(stop, asker, action);
-  const verdict = evaluate(asker, given, rules.policies, rules.defaultEffect, { isStopped, principal });
+  const verdict = evaluate(asker, request, rules.policies, rules.defaultEffect, { isStopped, principal });
   if (stopId !== undefined && stop === undefined)
     report.differ(`the file has no entry of the stop ${stopId} before it`);
   else if (stopId !== undefined && verdict.reason !== 'stopped')
     report.differ(`the stop ${stopId} does not decide this`);
-  if (stop !== undefined && verdict.reason === 'stopped') report.say(stopped(stop));
-  expectLooked({ state, audit }, given, asker, { verdict, ...rules }, report);
-  expectZones({ audit }, given, asker, { verdict, ...rules }, report);
-  recomputeUses({ state, audit }, given, asker, { verdict, policies: rules.policies }, report);
-  for (const sentence of reasons(verdict, matching(asker, given, rules.policies), rules)) report.say(sentence);
+  if (stop !== undefined && verdict.reason === 'stopped') report.say(stopText(stop));
+  expectFacts({ state, audit }, request, asker, { verdict, ...rules }, report);
+  expectZones({ audit }, request, asker, { verdict, ...rules }, report);
+  recomputeUses({ state, audit }, request, asker, { verdict, policies: rules.policies }, report);
+  for (const sentence of verdictSentences(verdict, matchingPolicies(asker, request, rules.policies), rules))
+    report.say(sentence);
   const isObserved = verdict.isObserved === true && audit.reason !== 'extension_refused';
   report.expect('details.observed', details.observed ?? false, isObserved);
-  const deciding = shownPolicies(verdict, audit.reason);
+  const recordedPolicies = policiesToRecord(verdict, audit.reason);
   report.expect(
     'the deciding policies',
     details.policies,
-    deciding.map(({ id, name, version }) => ({ id, name, version })),
+    recordedPolicies.map(({ id, name, version }) => ({ id, name, version })),
   );
   return verdict;
 }
 
 /**
- * On whose behalf the agent acted; a registered person as it was.
+ * Finds the principal on whose behalf the agent acted; a registered person has the state of that time.
  * @param {Json} state of an execution
  * @param {unknown} revision of the person
  * @param {number} sequence of the entry
  * @param {{ history: History, report: Report }} found
- * @returns {Principal & { said: string } | null | undefined} undefined where the file lacks the person
+ * @returns {Principal & { text: string } | null | undefined} undefined where the file lacks the person
  */
 function principalOf({ onBehalfOf }, revision, sequence, { history, report }) {
   const { subject = null, roles = [] } = onBehalfOf ?? {};
@@ -149,8 +160,8 @@ function principalOf({ onBehalfOf }, revision, sequence, { history, report }) {
   if (!isPerson && revision !== undefined) report.differ('details.principalRevision is given, and there is no person');
   if (subject === null) return null;
   if (!isPerson) {
-    const as = roles.length === 0 ? 'no roles' : `the roles ${listed(roles)}`;
-    return { subject, roles, said: `${subject} with ${as}` };
+    const as = roles.length === 0 ? 'no roles' : `the roles ${listText(roles)}`;
+    return { subject, roles, text: `${subject} with ${as}` };
   }
   const person = history.agent(subject.slice('agent:'.length), revision, sequence);
   if (person === undefined) {
@@ -158,15 +169,15 @@ function principalOf({ onBehalfOf }, revision, sequence, { history, report }) {
     return undefined;
   }
   report.expect('the kind of the person', person['kind'], 'human');
-  return { person: asAgent(/** @type {any} */ (person)), said: described(person) };
+  return { person: asAgent(/** @type {any} */ (person)), text: agentText(person) };
 }
 
 /**
- * Those that are recorded; none where a module of the operator refused what the policies let through.
+ * Selects the policies that an entry records: none if a module of the operator refused what the policies allowed.
  * @param {Verdict} verdict
  * @param {unknown} reason
  */
-function shownPolicies({ policies }, reason) {
+function policiesToRecord({ policies }, reason) {
   return reason === 'extension_refused' ? [] : policies.slice(0, SHOWN_POLICIES);
 }
 
@@ -176,11 +187,11 @@ function shownPolicies({ policies }, reason) {
  * @param {Report} report
  */
 export function expectPolicies({ state: { policies }, audit }, verdict, report) {
-  const deciding = shownPolicies(verdict, audit.reason);
+  const recordedPolicies = policiesToRecord(verdict, audit.reason);
   report.expect(
     'the policies of the execution',
     policies,
-    deciding.map(({ id, name, version, effect }) => ({ id, name, version, effect })),
+    recordedPolicies.map(({ id, name, version, effect }) => ({ id, name, version, effect })),
   );
 }
 
@@ -212,12 +223,12 @@ function recomputeDenied(entry, verdict, history, report) {
     expectRejection(entry, history, report);
   } else {
     report.expect('the reason', audit.reason, verdict.reason);
-    report.say(`So it was denied: ${named(audit.reason)}.`);
+    report.say(`So it was denied: ${quoted(audit.reason)}.`);
   }
 }
 
 /**
- * A rejection of the same action holds until its decision would have expired, a day at most.
+ * Checks the rejection that blocked the request. A rejection holds until its decision would have expired, a day at most.
  * @param {Json} entry
  * @param {History} history
  * @param {Report} report
@@ -233,7 +244,7 @@ function expectRejection({ state, sequence, timestamp }, history, report) {
 }
 
 /**
- * ISO 8601: until when a rejection holds.
+ * Returns the end of a rejection as ISO 8601; empty if the decision has no valid times.
  * @param {Json} decision
  */
 export function rejectionEnd({ expiresAt, resolvedAt }) {
@@ -242,7 +253,7 @@ export function rejectionEnd({ expiresAt, resolvedAt }) {
 }
 
 /**
- * The decision that was proposed in the same commit has to require what the policies do.
+ * Checks that the decision, proposed in the same commit, requires what the policies require.
  * @param {Json} entry
  * @param {Verdict} verdict
  * @param {History} history
@@ -279,10 +290,12 @@ function recomputeRequirement(entry, verdict, history, report) {
     executeWithin: approval.executeWithin,
     requiredApprovals: approvalsOf(approval.approvers),
     grant: approval.grant,
+    change: undefined,
+    actor: undefined,
   };
   for (const [name, value] of Object.entries(expected)) report.expect(`the decision’s ${name}`, decision[name], value);
   report.say(
-    `So an approval was required: ${required(approval.approvers)}; risk ${approval.riskLevel}, ` +
+    `So an approval was required: ${requirementText(approval.approvers)}; risk ${approval.riskLevel}, ` +
       `to be decided until ${expiresAt}, then good for ${approval.executeWithin}.`,
   );
 }

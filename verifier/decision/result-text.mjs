@@ -1,7 +1,7 @@
-import { shown } from '../printable-text.mjs';
+import { printableText } from '../printable-text.mjs';
 
 /**
- * What came of a recomputation, in words.
+ * The result of a recomputation as text.
  *
  * @typedef {import('./check.mjs').Result} Result
  */
@@ -9,13 +9,14 @@ import { shown } from '../printable-text.mjs';
 const SHOWN = 20;
 
 /**
- * For a terminal; the last line is the verdict.
+ * Returns the text for a terminal; its last line is the verdict.
  * @param {Result} result
  */
 export function textOf(result) {
-  const { executionId, checkpoint, rules, steps, notes } = result;
+  const { executionId, decisionId, checkpoint, rules, steps, notes } = result;
   const lines = [
     ...(executionId === null ? [] : [`execution    ${executionId}`]),
+    ...(decisionId === null ? [] : [`change       ${decisionId}`]),
     ...(checkpoint === null
       ? []
       : [`checkpoint   ${checkpoint.size} entries of ${checkpoint.origin}, root ${checkpoint.rootHash}`]),
@@ -30,20 +31,20 @@ export function textOf(result) {
     ...notes.map((note) => `NOTE ${note}`),
     verdictOf(result),
   ];
-  return `${lines.map(shown).join('\n')}\n`;
+  return `${lines.map(printableText).join('\n')}\n`;
 }
 
 /**
- * What is wrong with the file, and where it differs from what was computed: the first of them.
+ * Lists the first faults of the file, and the first differences from what was computed.
  * @param {Result} result
  */
 export function wrongs({ faults, firstFaults, differences, gaps }) {
   return [
     ...firstFaults.map(({ layer, place, fault }) => `FAULT ${layer}: ${place}: ${fault}`),
     ...(faults > firstFaults.length ? [`… and ${faults - firstFaults.length} more`] : []),
-    ...differences.slice(0, SHOWN).map((one) => `DIFFERENCE ${placed(one)}`),
+    ...differences.slice(0, SHOWN).map((difference) => `DIFFERENCE ${differenceText(difference)}`),
     ...(differences.length > SHOWN ? [`… and ${differences.length - SHOWN} more`] : []),
-    ...gaps.slice(0, SHOWN).map((one) => `MISSING ${placed(one)}`),
+    ...gaps.slice(0, SHOWN).map((gap) => `MISSING ${differenceText(gap)}`),
     ...(gaps.length > SHOWN ? [`… and ${gaps.length - SHOWN} more`] : []),
   ];
 }
@@ -52,11 +53,11 @@ export function wrongs({ faults, firstFaults, differences, gaps }) {
 export function verdictOf({ recomputed, undecided, outcome, faults, differences: [first], gaps: [gap] }) {
   if (faults > 0) return `INVALID: ${faults} ${faults === 1 ? 'fault' : 'faults'}`;
   if (undecided !== null) return `UNDECIDED: zones ${undecided}`;
-  if (first !== undefined) return `DIFFERS: ${placed(first)}`;
-  return recomputed || gap === undefined ? `RECOMPUTED: ${outcome} as recorded` : `UNDECIDED: ${placed(gap)}`;
+  if (first !== undefined) return `DIFFERS: ${differenceText(first)}`;
+  return recomputed || gap === undefined ? `RECOMPUTED: ${outcome} as recorded` : `UNDECIDED: ${differenceText(gap)}`;
 }
 
 /** @param {import('./report.mjs').Difference} difference */
-function placed({ sequence, difference }) {
+function differenceText({ sequence, difference }) {
   return sequence === 0 ? difference : `entry ${sequence}: ${difference}`;
 }

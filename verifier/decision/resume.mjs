@@ -1,13 +1,13 @@
 import { areFilled } from '../evaluation/matching.mjs';
 import { approvalKey } from '../evaluation/requirement.mjs';
 import { expectAuthorized, expectPolicies, recomputeVerdict } from './requests.mjs';
-import { described, named, required } from './narration.mjs';
+import { agentText, quoted, requirementText } from './narration.mjs';
 import { expectRepeated, UNKNOWN } from './repeating.mjs';
-import { groupsFilled } from './reviewer.mjs';
+import { groupsFilled, placeOf } from './reviewer.mjs';
 import { approvalsIn } from './review.mjs';
 
 /**
- * Whether an approval could be taken up when it was.
+ * Checks whether an approved execution could be resumed when it was.
  *
  * @typedef {import('./read-file.mjs').Json} Json
  * @typedef {import('./history.mjs').History} History
@@ -44,11 +44,12 @@ export function recomputeResume(entry, history, report) {
   if (audit.reason === UNKNOWN && reason === null)
     return report.say('So it was refused: it may have taken effect already. The approval stayed as it was.');
   report.expect('the reason', audit.reason, reason);
-  report.say(`So it was refused: ${named(audit.reason)}. The approval stayed as it was.`);
+  report.say(`So it was refused: ${quoted(audit.reason)}. The approval stayed as it was.`);
 }
 
 /**
- * A group that the decision had is filled by who could fill it then, any other one by what the reviewers are now.
+ * True if the approvals fill the groups: a group that the decision had by the recorded reviews, a new one by the reviewers' present
+ * state.
  * @param {readonly Group[]} groups
  * @param {Json} entry
  * @param {History} history
@@ -60,8 +61,8 @@ function isFilledBy(groups, { audit, state, sequence }, history, report) {
     report.lack('the file has no entry of the decision');
     return undefined;
   }
-  report.say(`Still required: ${required(groups)}.`);
-  const kept = (decision['approvers'] ?? []).map(approvalKey);
+  report.say(`Still required: ${requirementText(groups)}.`);
+  const approvalKeys = (decision['approvers'] ?? []).map(approvalKey);
   const revisions = new Map(
     (audit.details.approvers ?? []).map((/** @type {Json} */ { agentId, revision }) => [agentId, revision]),
   );
@@ -69,10 +70,11 @@ function isFilledBy(groups, { audit, state, sequence }, history, report) {
   report.expect(
     'details.approvers',
     [...revisions.keys()],
-    approvals.map(({ approverId }) => approverId),
+    approvals.map((review) => placeOf(review, history)),
   );
   const reviewers = approvals.map((review) => {
-    const { approverId, groups: filled } = review;
+    const { groups: filledGroups } = review;
+    const approverId = placeOf(review, history);
     const reviewer = history.agent(approverId, revisions.get(approverId), sequence);
     if (reviewer === undefined) {
       report.lack(
@@ -81,13 +83,13 @@ function isFilledBy(groups, { audit, state, sequence }, history, report) {
       return [];
     }
     if (reviewer['status'] !== 'active') {
-      report.say(`The approval of ${described(reviewer)} does not count.`);
+      report.say(`The approval of ${agentText(reviewer)} does not count.`);
       return [];
     }
-    const now = groupsFilled(groups, reviewer, review, history.made);
+    const now = groupsFilled(groups, reviewer, review, history.validSignatures);
     return groups.flatMap((group, index) => {
-      const place = kept.indexOf(approvalKey(group));
-      return (place === -1 ? now.includes(index) : filled.includes(place)) ? [index] : [];
+      const place = approvalKeys.indexOf(approvalKey(group));
+      return (place === -1 ? now.includes(index) : filledGroups.includes(place)) ? [index] : [];
     });
   });
   return areFilled(groups, reviewers);

@@ -1,12 +1,14 @@
-import { evaluateReview } from '../evaluation/evaluate.mjs';
 import { areFilled } from '../evaluation/matching.mjs';
-import { givenText, isWithin } from './grant-terms.mjs';
-import { alternatives, described, listed, named, OPERATOR, sender } from './narration.mjs';
-import { asAgent, groupsFilled, groupsMet } from './reviewer.mjs';
+import { termsText, isWithinAllowance } from './grant-terms.mjs';
+import { alternativesText, agentText, listText, quoted, OPERATOR, senderText } from './narration.mjs';
+import { expectMayDecide, isEmergency } from './changes.mjs';
+import { denialOf, placeOfReview } from './delegations.mjs';
+import { escalatingGroups } from './escalations.mjs';
+import { groupsFilled, groupsMet, placeOf } from './reviewer.mjs';
 import { recomputeSignature } from './signatures.mjs';
 
 /**
- * Who approved or rejected a decision, as what, and whether that settled it.
+ * Recomputes reviews: who approved or rejected a decision, for which groups, and whether that settled it.
  *
  * @typedef {import('./read-file.mjs').Json} Json
  * @typedef {import('./history.mjs').History} History
@@ -29,6 +31,8 @@ export function recomputeReview(entry, history, report) {
   report.expect('the time of the review', review.createdAt, timestamp);
   report.expect('the reviewer', audit.agentId, review.approverId);
   report.expect('details.verdict', audit.details.verdict, review.verdict);
+  const late = escalatingGroups(before, timestamp);
+  if (late.length > 0) report.differ(`the groups ${late.join(', ')} had to escalate before this review`);
   recomputeReviewer(entry, review, history, report);
   recomputeSettled(entry, review, report);
 }
@@ -43,7 +47,7 @@ function recomputeReviewer(entry, review, history, report) {
   const { state, audit, sequence, timestamp } = entry;
   const { approverId, verdict } = review;
   const words = review['comment'] === null ? '' : `, with the words ${JSON.stringify(review['comment'])}`;
-  const members = ['approverId', 'comment', 'createdAt', 'grant', 'groups', 'signature', 'verdict'];
+  const members = ['approverId', 'comment', 'createdAt', 'delegationId', 'grant', 'groups', 'signature', 'verdict'];
   const unknown = Object.keys(review).find((name) => !members.includes(name));
   if (unknown !== undefined) report.differ(`the review has a member ${unknown} that this verifier does not know`);
   if (!['approve', 'reject'].includes(verdict)) report.differ(`the verdict ${JSON.stringify(verdict)} is not known`);
@@ -51,38 +55,54 @@ function recomputeReviewer(entry, review, history, report) {
     report.expect('details.approverRevision', audit.details.approverRevision, null);
     report.expect('the verdict of a review without a reviewer', verdict, 'reject');
     report.expect('the groups of a review without a reviewer', review['groups'] ?? [], []);
-    return report.say(`The holder of ${sender(audit.actor)} rejected it${words}.`);
+    report.expect('the delegation of a review without a reviewer', review['delegationId'], undefined);
+    report.expect('details.delegator', audit.details.delegator, undefined);
+    expectMayDecide(entry, review, [], report);
+    return report.say(`The holder of ${senderText(audit.actor)} rejected it${words}.`);
   }
   const reviewer = history.agent(approverId, audit.details.approverRevision, sequence);
   if (reviewer === undefined)
     return report.lack(
       `the file has no entry of the agent ${approverId} at revision ${audit.details.approverRevision}`,
     );
-  const met = groupsMet(state.approvers ?? [], reviewer);
-  const groups = verdict === 'approve' ? groupsFilled(state.approvers ?? [], reviewer, review, history.made) : met;
-  const isProposer = approverId === state.proposedBy;
+  const place = placeOfReview(entry, review, reviewer, history, report);
+  if (place === undefined) return undefined;
+  const met = groupsMet(state.approvers ?? [], place);
+  const groups =
+    verdict === 'approve' ? groupsFilled(state.approvers ?? [], place, review, history.validSignatures) : met;
+  const isProposer = place['id'] === state.proposedBy;
   if (isProposer && verdict === 'approve' && state.executionId !== undefined)
     report.differ('the agent approved its own execution');
-  if (state.reviews.slice(0, -1).some((/** @type {Json} */ other) => other['approverId'] === approverId))
-    report.differ(`${approverId} reviewed it twice`);
+  const earlier = /** @type {Json[]} */ (state.reviews.slice(0, -1));
+  if (earlier.some((one) => one['approverId'] === approverId)) report.differ(`${approverId} reviewed it twice`);
+  if (earlier.some((one) => placeOf(one, history) === place['id']))
+    report.differ(`it was reviewed twice in the place of ${place['id']}`);
   report.expect('the status of the reviewer', reviewer['status'], 'active');
+  expectMayDecide(entry, review, place === reviewer ? [place] : [place, reviewer], report);
   if (state.approvers !== undefined) {
     report.expect('the groups of the review', review['groups'], groups);
-    // Whoever asked may take it back.
-    if (met.length === 0 && !(isProposer && verdict === 'reject'))
-      report.differ(`${approverId} is in none of the groups that the decision names`);
+    // The requester may withdraw the request.
+    if (met.length === 0 && !(isProposer && verdict === 'reject' && !isEmergency(state)))
+      report.differ(`${place['id']} is in none of the groups that the decision names`);
     else if (groups.length < met.length && groups.length === 0)
       report.differ(`${approverId} gave no signature, which each of its groups needs`);
   }
-  const as = groups.map((group) => alternatives(state.approvers[group].subjects));
+  const as = groups.map((group) => alternativesText(state.approvers[group].subjects));
   report.say(
-    `${described(reviewer)} ${verdict === 'approve' ? 'approved' : 'rejected'} it${as.length === 0 ? '' : ` as ${listed(as)}`}${words}. It was sent with ${sender(audit.actor)}.`,
+    `${agentText(reviewer)} ${verdict === 'approve' ? 'approved' : 'rejected'} it${as.length === 0 ? '' : ` as ${listText(as)}`}${words}. It was sent with ${senderText(audit.actor)}.`,
   );
-  if (review['grant'] !== undefined) expectGiven(state, review, report);
+  if (review['grant'] !== undefined) expectGrantTerms(state, review, report);
   if (review['signature'] !== undefined) recomputeSignature(entry, review, history, report);
   if (audit.actor.id === OPERATOR)
     report.note(`The review of entry ${sequence} was sent with the operator’s key, which can name any reviewer.`);
-  expectAllowed({ state, audit, timestamp }, reviewer, verdict, history, report);
+  expectAllowed(
+    { state, audit, timestamp },
+    place === reviewer ? [place] : [place, reviewer],
+    verdict,
+    history,
+    report,
+  );
+  return undefined;
 }
 
 /**
@@ -90,36 +110,37 @@ function recomputeReviewer(entry, review, history, report) {
  * @param {Json} review that gives more than this action
  * @param {Report} report
  */
-function expectGiven({ grant: allowed }, { verdict, grant }, report) {
-  report.say(`With it came a grant: ${givenText(grant)}.`);
+function expectGrantTerms({ grant: allowance }, { verdict, grant }, report) {
+  report.say(`With it came a grant: ${termsText(grant)}.`);
   if (verdict !== 'approve') report.differ('a rejection gives no grant');
-  if (allowed === undefined || !isWithin(grant, allowed)) report.differ('the decision does not allow such a grant');
+  if (allowance === undefined || !isWithinAllowance(grant, allowance))
+    report.differ('the decision does not allow such a grant');
 }
 
 /**
  * @param {{ state: Json, audit: Json, timestamp: string }} entry
- * @param {Json} reviewer
+ * @param {readonly Json[]} reviewers the reviewer and, by a delegation, the person in whose place it was
  * @param {string} verdict
  * @param {History} history
  * @param {Report} report
  */
-function expectAllowed({ state, audit, timestamp }, reviewer, verdict, history, report) {
+function expectAllowed({ state, audit, timestamp }, reviewers, verdict, history, report) {
   const rules = history.rules(audit['details'].rules);
   if (rules === undefined) return report.lack('the file does not have the rules that were in force');
-  const asked = { action: `decision:${verdict}`, ...reviewed(state), time: new Date(timestamp) };
-  const said = evaluateReview(asAgent(/** @type {any} */ (reviewer)), asked, rules.policies);
-  if (said.effect === 'deny') report.differ(`the policy ${named(said.policies[0]?.name)} denies this review`);
+  const request = { action: `decision:${verdict}`, ...reviewedResource(state), time: new Date(timestamp) };
+  const denial = denialOf(reviewers, request, rules.policies);
+  if (denial !== undefined) report.differ(`the policy ${quoted(denial.policies[0]?.name)} denies this review`);
   else
     report.say(
-      `None of the ${rules.policies.length} policies in force denies ${asked.action} on ${named(asked.resourceId)}.`,
+      `None of the ${rules.policies.length} policies in force denies ${request.action} on ${quoted(request.resourceId)}.`,
     );
 }
 
 /**
- * The resource that a policy names to deny reviews of a decision.
+ * Returns the resource that a policy names to deny reviews of a decision.
  * @param {Readonly<Record<string, any>>} decision
  */
-export function reviewed({ riskLevel, type }) {
+export function reviewedResource({ riskLevel, type }) {
   const segment = ['.', '..'].includes(type) ? '_' : type.replaceAll('/', '_');
   return { resourceType: 'decision', resourceId: `decisions/${riskLevel}/${segment}` };
 }
@@ -130,20 +151,20 @@ export function reviewed({ riskLevel, type }) {
  * @param {Report} report
  */
 function recomputeSettled({ state, audit, timestamp }, review, report) {
-  const approving = approvalsIn(state);
+  const approvals = approvalsIn(state);
   const isFull =
     state.approvers === undefined
-      ? approving.length >= state.requiredApprovals
+      ? approvals.length >= state.requiredApprovals
       : areFilled(
           state.approvers,
-          approving.map(({ groups }) => groups ?? []),
+          approvals.map(({ groups }) => groups ?? []),
         );
   const status = review['verdict'] === 'reject' ? 'rejected' : isFull ? 'approved' : 'proposed';
   report.expect('the status', state.status, status);
   report.expect('the action', audit.action, `decision.${status === 'proposed' ? 'reviewed' : status}`);
   report.expect('resolvedAt', state.resolvedAt, status === 'proposed' ? null : timestamp);
   if (status === 'proposed')
-    report.say(`Not every group was filled by then: ${approving.length} of ${state.requiredApprovals} approvals.`);
+    report.say(`Not every group was filled by then: ${approvals.length} of ${state.requiredApprovals} approvals.`);
   else
     report.say(
       status === 'approved'

@@ -5,7 +5,7 @@ import { entryFaults } from '../entry-check.mjs';
 import { rootOf } from './inclusion.mjs';
 
 /**
- * Whether a decision file is what the log has: signature, hashes, proofs, and rules against the policies' contents.
+ * Checks that a decision file has what the log has: its signature, hashes, proofs, and rules with the contents of policies.
  *
  * @typedef {import('./read-file.mjs').DecisionFile} DecisionFile
  * @typedef {import('../findings.mjs').Findings} Findings
@@ -64,7 +64,7 @@ function readCheckpoint({ checkpoint }, findings) {
 async function checkSignatures(checkpoint, keys, findings) {
   if (!(await isSigned(checkpoint, keys)))
     findings.add('checkpoint', 'the checkpoint', 'is not signed by the public key');
-  // What no key covers could be changed unnoticed.
+  // A signature without a key could be changed unnoticed.
   const unknown = checkpoint.signatures.find((signature) => keyOf(signature, keys) === undefined);
   if (unknown !== undefined)
     findings.add('checkpoint', 'the checkpoint', `has a signature by ${unknown.name}, whose public key was not given`);
@@ -76,24 +76,36 @@ async function checkSignatures(checkpoint, keys, findings) {
  */
 function checkRules({ executionId, entries, rules, policies }, findings) {
   const hashes = new Map(policies.map((policy) => [policy.id, hashOf(policy)]));
-  const needed = new Set(entries.map(({ audit }) => audit.details.rules).filter((hash) => hash !== undefined));
-  const [given, used] = [new Set(), new Set()];
+  const requiredHashes = new Set(entries.flatMap(rulesIn));
+  const [seenHashes, usedPolicyIds] = [new Set(), new Set()];
   for (const { hash, defaultEffect, evaluation, policies: ids } of rules) {
     const place = `rules ${hash}`;
-    const missing = ids.find((id) => !hashes.has(id));
-    if (missing !== undefined) findings.add('file', place, `the policy ${missing} is not in the file`);
+    const missingId = ids.find((id) => !hashes.has(id));
+    if (missingId !== undefined) findings.add('file', place, `the policy ${missingId} is not in the file`);
     const pairs = ids.map((id) => [id, hashes.get(id) ?? '']);
     if (hash !== hashOf({ defaultEffect, evaluation, policies: pairs }))
       findings.add('file', place, 'are not these policies with these contents and this default effect');
-    if (!needed.has(hash)) findings.add('file', place, 'are not those of any entry');
-    if (given.has(hash)) findings.add('file', place, 'are there twice');
-    given.add(hash);
-    for (const id of ids) used.add(id);
+    if (!requiredHashes.has(hash)) findings.add('file', place, 'belong to no entry');
+    if (seenHashes.has(hash)) findings.add('file', place, 'are there twice');
+    seenHashes.add(hash);
+    for (const id of ids) usedPolicyIds.add(id);
   }
-  // In files of earlier versions those of earlier executions are missing: what rests on them is left open.
+  // In files of earlier versions the rules of earlier executions are missing: what rests on them is left open.
   const own = entries.filter(({ subjectType, subjectId }) => subjectType !== 'execution' || subjectId === executionId);
-  for (const { audit } of own)
-    if (needed.delete(audit.details.rules) && !given.has(audit.details.rules))
-      findings.add('file', `rules ${String(audit.details.rules)}`, 'are not in the file');
-  for (const { id } of policies) if (!used.has(id)) findings.add('file', `policy ${id}`, 'is in none of the rules');
+  for (const hash of own.flatMap(rulesIn))
+    if (requiredHashes.delete(hash) && !seenHashes.has(hash))
+      findings.add('file', `rules ${String(hash)}`, 'are not in the file');
+  for (const { id } of policies)
+    if (!usedPolicyIds.has(id)) findings.add('file', `policy ${id}`, 'is in none of the rules');
+}
+
+/**
+ * Returns the hashes of the rules that an entry names: those that decided, and those for which a change was proposed. By those that a
+ * person looked at nothing was decided.
+ * @param {import('./read-file.mjs').Json} entry
+ * @returns {unknown[]}
+ */
+function rulesIn({ audit, state }) {
+  const deciding = audit.action === 'agent.access_reviewed' ? undefined : audit.details?.rules;
+  return [deciding, state?.change?.rules].filter((hash) => hash !== undefined);
 }

@@ -1,18 +1,20 @@
 import { canonicalJson } from '../canonical-json.mjs';
+import { isEmergency, recomputeProposal } from './changes.mjs';
 import { milliseconds } from '../evaluation/requirement.mjs';
-import { named, sender } from './narration.mjs';
+import { escalatingGroups, withEscalation } from './escalations.mjs';
+import { alternativesText, listText, quoted, senderText } from './narration.mjs';
 import { short } from './report.mjs';
 
 /**
- * What became of an execution and its decision besides reviews and resumes, and every clock.
+ * Recomputes how executions and their decisions ended or changed, except by reviews and resumes, and checks every deadline.
  *
  * @typedef {import('./read-file.mjs').Json} Json
  * @typedef {import('./history.mjs').History} History
  * @typedef {import('./report.mjs').Report} Report
- * @typedef {{ entry: Json, before: Json | undefined, decision: Json | undefined, history: History, report: Report }} Settled
+ * @typedef {{ entry: Json, before: Json | undefined, decision: Json | undefined, history: History, report: Report }} SettlementCheck
  */
 
-/** @type {Readonly<Record<string, (settled: Settled) => void>>} */
+/** @type {Readonly<Record<string, (settled: SettlementCheck) => void>>} */
 const SETTLED = {
   'execution.approved': executionApproved,
   'execution.rejected': (settled) => executionEnded(settled, 'rejected'),
@@ -23,8 +25,9 @@ const SETTLED = {
   'decision.proposed': decisionProposed,
   'decision.expired': decisionExpired,
   'decision.cancelled': decisionCancelled,
-  'decision.approval_denied': refused,
-  'decision.rejection_denied': refused,
+  'decision.escalated': decisionEscalated,
+  'decision.approval_denied': reviewRefused,
+  'decision.rejection_denied': reviewRefused,
 };
 
 export const SETTLING = Object.keys(SETTLED);
@@ -43,21 +46,23 @@ export function recomputeSettling(entry, history, report) {
 }
 
 /**
- * What it requires is recomputed with the execution that was asked for.
- * @param {Settled} settled
+ * Checks a proposed decision. Its requirement is recomputed with the request of its execution.
+ * @param {SettlementCheck} settled
  */
-function decisionProposed({ entry: { subjectId, state, sequence }, history, report }) {
-  report.say(`The decision ${subjectId} was proposed in the same commit.`);
+function decisionProposed({ entry, history, report }) {
+  const { subjectId, state, sequence } = entry;
   report.expect('the status', [state.status, state.reviews, state.resolvedAt], ['proposed', [], null]);
-  const [asked] = history.entriesAbout('execution', state.executionId ?? null);
-  if (asked === undefined)
+  if (state.change !== undefined) return recomputeProposal(entry, history, report);
+  report.say(`The decision ${subjectId} was proposed in the same commit.`);
+  const [request] = history.entriesAbout('execution', state.executionId ?? null);
+  if (request === undefined)
     return report.leaveOpen(`the file has no entry of the execution ${state.executionId} that ${subjectId} is about`);
-  report.expect('the decision of its execution', asked['state'].decisionId, subjectId);
-  report.expect('what its execution asked for', asked['action'], 'execution.approval_requested');
-  if (asked['sequence'] < sequence) report.differ('its execution was asked for before');
+  report.expect('the decision of its execution', request['state'].decisionId, subjectId);
+  report.expect('the action of its first entry', request['action'], 'execution.approval_requested');
+  if (request['sequence'] < sequence) report.differ('its execution was requested before');
 }
 
-/** @param {Settled} settled */
+/** @param {SettlementCheck} settled */
 function executionApproved({ entry: { state, audit, timestamp }, before, decision, report }) {
   report.expect('the outcome before', before?.['outcome'], 'pending_approval');
   report.expect('the outcome', state.outcome, 'approved');
@@ -70,7 +75,7 @@ function executionApproved({ entry: { state, audit, timestamp }, before, decisio
 }
 
 /**
- * @param {Settled} settled
+ * @param {SettlementCheck} settled
  * @param {string} outcome
  */
 function executionEnded({ entry: { state, timestamp, audit }, before, decision, history, report }, outcome) {
@@ -91,14 +96,14 @@ function executionEnded({ entry: { state, timestamp, audit }, before, decision, 
   if (Object.keys(state.instead).sort().join() !== 'grantId,parameters')
     report.differ('what would be approved instead has not its parameters and a grant');
   if (canonicalJson(parameters) === canonicalJson(state.parameters))
-    report.differ('what would be approved instead is what was asked for');
+    report.differ('what would be approved instead is what was requested');
   if (grantId !== null && history.entriesAbout('grant', grantId).length === 0)
     report.leaveOpen(`the file has no entry of the grant ${grantId}`);
-  const how = grantId === null ? 'it has to be asked for' : `the grant ${grantId} is for that, once`;
-  report.say(`The parameters ${short(parameters)} would be approved instead: ${how}.`);
+  const sequel = grantId === null ? 'it has to be requested' : `the grant ${grantId} is for that, once`;
+  report.say(`The parameters ${short(parameters)} would be approved instead: ${sequel}.`);
 }
 
-/** @param {Settled} settled */
+/** @param {SettlementCheck} settled */
 function executionExpired(settled) {
   const { entry, before, report } = settled;
   const until = before?.['approvedUntil'];
@@ -107,34 +112,34 @@ function executionExpired(settled) {
   executionEnded(settled, 'expired');
 }
 
-/** @param {Settled} settled */
+/** @param {SettlementCheck} settled */
 function executionCompleted({ entry: { state, timestamp, audit }, before, report }) {
   if (!['authorized', 'running'].includes(before?.['outcome']))
     report.expect('the outcome before', before?.['outcome'], 'authorized');
   report.expect('the outcome', state.outcome, audit.outcome === 'success' ? 'executed' : 'failed');
   if (audit.outcome === 'success')
     report.expect('the reason and what failed', [audit.reason, state.failureReason], [null, null]);
-  // What a handler gives as a code is in the entry alone.
+  // Only the entry has the code that a handler gave.
   const reason = before?.['outcome'] === 'running' ? before['reason'] : (audit.reason ?? undefined);
   report.expect('the reason of the execution', state.reason, reason);
   report.expect('completedAt', state.completedAt, timestamp);
-  const told =
-    before?.['outcome'] === 'running'
-      ? 'A handler of the service carried it out'
-      : 'The caller reported what came of it';
-  report.say(`${told}: ${state.outcome}${state.result === null ? '' : `, with the result ${short(state.result)}`}.`);
+  const beginning =
+    before?.['outcome'] === 'running' ? 'A handler of the service carried it out' : 'The caller reported the result';
+  report.say(
+    `${beginning}: ${state.outcome}${state.result === null ? '' : `, with the result ${short(state.result)}`}.`,
+  );
   if (state.failureReason !== null) report.say(`It failed: ${JSON.stringify(state.failureReason)}.`);
 }
 
-/** @param {Settled} settled */
+/** @param {SettlementCheck} settled */
 function executionInterrupted({ entry: { state, timestamp }, before, report }) {
   report.expect('the outcome before', before?.['outcome'], 'running');
   report.expect('the outcome', state.outcome, 'interrupted');
   report.expect('completedAt', state.completedAt, timestamp);
-  report.say('The service stopped while a handler ran: nobody knows what came of it.');
+  report.say('The service stopped while a handler ran: nobody knows the result.');
 }
 
-/** @param {Settled} settled */
+/** @param {SettlementCheck} settled */
 function decisionExpired({ entry: { state, timestamp }, before, report }) {
   expectUnresolved(before, report);
   report.expect('the status', [state.status, state.resolvedAt], ['expired', timestamp]);
@@ -143,19 +148,33 @@ function decisionExpired({ entry: { state, timestamp }, before, report }) {
   report.say(`Nobody settled the decision until ${state.expiresAt}: expired.`);
 }
 
-/** @param {Settled} settled */
+/** @param {SettlementCheck} settled */
+function decisionEscalated({ entry: { state, audit, timestamp }, before, report }) {
+  expectUnresolved(before, report);
+  if (before === undefined) return;
+  const groups = escalatingGroups(before, timestamp);
+  if (groups.length === 0 || timestamp >= String(before['expiresAt'] ?? '~'))
+    report.differ(`no group of the decision escalated at ${timestamp}`);
+  report.expect('details.groups', audit.details.groups, groups);
+  report.expect('the approvers', state.approvers, withEscalation(before, groups, timestamp));
+  const people = groups.map((index) => alternativesText(before['approvers'][index].escalate.subjects));
+  report.say(`It was not decided in time, so ${listText(people)} could approve it as well.`);
+}
+
+/** @param {SettlementCheck} settled */
 function decisionCancelled({ entry: { state, timestamp, audit }, before, report }) {
   expectUnresolved(before, report);
+  if (isEmergency(state)) report.differ('nobody cancels the review of an emergency');
   report.expect('the status', [state.status, state.resolvedAt], ['cancelled', timestamp]);
   report.say(
     `The decision was cancelled${audit.reason === null ? '' : `, for the reason ${JSON.stringify(audit.reason)}`}.`,
   );
 }
 
-/** @param {Settled} settled */
-function refused({ entry: { audit }, report }) {
+/** @param {SettlementCheck} settled */
+function reviewRefused({ entry: { audit }, report }) {
   report.say(
-    `A review by ${audit.agentId ?? 'nobody named'}, sent with ${sender(audit.actor)}, was refused: ${named(audit.reason)}. It changed nothing.`,
+    `A review by ${audit.agentId ?? 'nobody named'}, sent with ${senderText(audit.actor)}, was refused: ${quoted(audit.reason)}. It changed nothing.`,
   );
 }
 

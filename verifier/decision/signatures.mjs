@@ -1,11 +1,11 @@
 import { base64UrlOf, bytesOfBase64Url, hexOf } from '../bytes.mjs';
 import { canonicalJson } from '../canonical-json.mjs';
 import { hasSignedBytes, sha256, sha256Hex } from '../primitives.mjs';
-import { named, OPERATOR, sender } from './narration.mjs';
+import { quoted, OPERATOR, senderText } from './narration.mjs';
 
 /**
- * What the devices of reviewers signed: assertions of WebAuthn (https://www.w3.org/TR/webauthn-3/#sctn-verifying-assertion),
- * as far as they say who approved what.
+ * Checks the signatures of reviewers' devices: assertions of WebAuthn (https://www.w3.org/TR/webauthn-3/#sctn-verifying-assertion),
+ * as far as they show who approved what.
  *
  * @typedef {import('./read-file.mjs').Json} Json
  * @typedef {import('./history.mjs').History} History
@@ -15,14 +15,14 @@ import { named, OPERATOR, sender } from './narration.mjs';
 const MEMBERS = ['authenticatorData', 'clientDataJSON', 'passkeyId', 'signature'];
 /** Flags of authenticator data: somebody touched the device, and it knew who. */
 const PRESENT_AND_VERIFIED = 0x05;
-const [HASH_BYTES, LEAST_BYTES] = [32, 37];
+const [HASH_BYTES, MIN_BYTES] = [32, 37];
 
 /**
- * The signatures in a file that the keys of their passkeys made, whatever they are about: only this has to be waited for.
+ * Finds the signatures in a file that match the keys of their passkeys, for any content: only this check is asynchronous.
  * @param {readonly Json[]} entries
  * @returns {Promise<ReadonlySet<string>>} each in its canonical form
  */
-export async function madeSignatures(entries) {
+export async function findValidSignatures(entries) {
   const keys = new Map(
     entries.flatMap(({ action, subjectId, state }) =>
       action === 'passkey.registered' ? [[subjectId, bytesIn(state?.publicKey)]] : [],
@@ -32,17 +32,18 @@ export async function madeSignatures(entries) {
   const signatures = new Map();
   for (const { subjectType, state } of entries) {
     if (subjectType !== 'decision') continue;
-    for (const { signature } of state.reviews) if (signature) signatures.set(canonicalJson(signature), signature);
+    for (const { signature } of state?.reviews ?? [])
+      if (signature) signatures.set(canonicalJson(signature), signature);
   }
   /** @type {Set<string>} */
-  const made = new Set();
+  const valid = new Set();
   for (const [text, { passkeyId, authenticatorData, clientDataJSON, signature }] of signatures) {
     const [key, data, client] = [keys.get(passkeyId), bytesIn(authenticatorData), bytesIn(clientDataJSON)];
     const bytes = bytesIn(signature);
     if (key === undefined || data === undefined || client === undefined || bytes === undefined) continue;
-    if (await hasSignedBytes(key, Uint8Array.of(...data, ...sha256(client)), bytes)) made.add(text);
+    if (await hasSignedBytes(key, Uint8Array.of(...data, ...sha256(client)), bytes)) valid.add(text);
   }
-  return made;
+  return valid;
 }
 
 /**
@@ -51,7 +52,8 @@ export async function madeSignatures(entries) {
  * @param {History} history
  * @param {Report} report
  */
-export function recomputeSignature({ state, sequence }, { approverId, verdict, grant, signature }, history, report) {
+export function recomputeSignature({ state, sequence }, review, history, report) {
+  const { approverId, verdict, signature } = review;
   if (verdict !== 'approve' || Object.keys(signature).sort().join() !== MEMBERS.join())
     return report.differ('the review has a signature that this verifier does not know');
   const registration = history.passkey(signature.passkeyId, sequence, approverId);
@@ -60,37 +62,61 @@ export function recomputeSignature({ state, sequence }, { approverId, verdict, g
   const { state: passkey, audit, timestamp } = registration;
   report.expect('whose passkey signed', passkey.agentId, approverId);
   if (audit.actor.id === OPERATOR)
-    report.differ(`the passkey was registered with ${sender(audit.actor)}; only a key of the person registers one`);
+    report.differ(`the passkey was registered with ${senderText(audit.actor)}; only a key of the person registers one`);
   if (timestamp >= state.createdAt)
-    report.note(`The passkey ${signature.passkeyId} was registered at ${timestamp}, after the decision was asked for.`);
-  if (!history.made.has(canonicalJson(signature))) report.differ('the key of the passkey did not make this signature');
+    report.note(`The passkey ${signature.passkeyId} was registered at ${timestamp}, after the decision was requested.`);
+  if (!history.validSignatures.has(canonicalJson(signature)))
+    report.differ('the key of the passkey did not make this signature');
   const client = clientIn(signature);
-  const challenge = base64UrlOf(sha256(canonicalJson(signedOf(state, approverId, grant))));
-  report.expect('what the browser was asked for', client['type'], 'webauthn.get');
+  const challenge = base64UrlOf(sha256(canonicalJson(signedOf(state, review))));
+  report.expect('the operation of the browser', client['type'], 'webauthn.get');
   report.expect('the challenge that was signed', client['challenge'], challenge);
   if (!isOriginOf(client['origin'], passkey.rpId))
     report.differ(`it was signed on ${JSON.stringify(client['origin'])}, which is not the service at ${passkey.rpId}`);
   const data = bytesIn(signature.authenticatorData) ?? new Uint8Array();
   report.expect('for which host it was signed', hexOf(data.subarray(0, HASH_BYTES)), sha256Hex(passkey.rpId));
-  const flags = data.length < LEAST_BYTES ? 0 : Number(data[HASH_BYTES]);
+  const flags = data.length < MIN_BYTES ? 0 : Number(data[HASH_BYTES]);
   if ((flags & PRESENT_AND_VERIFIED) !== PRESENT_AND_VERIFIED)
     report.differ('the device did not verify who touched it');
   report.say(
-    `The device with the passkey ${named(passkey.name)} (${signature.passkeyId}) verified its user and signed exactly this approval, on ${named(client['origin'])}. ` +
-      `That passkey was registered for ${approverId} at ${timestamp}, with ${sender(audit.actor)}.`,
+    `The device with the passkey ${quoted(passkey.name)} (${signature.passkeyId}) verified its user and signed exactly this approval, on ${quoted(client['origin'])}. ` +
+      `That passkey was registered for ${approverId} at ${timestamp}, with ${senderText(audit.actor)}.`,
   );
 }
 
 /**
- * What a device is asked to sign for an approval.
+ * Returns the members whose hash is the challenge that a device signs for an approval.
  * @param {Json} decision
- * @param {string} agentId of the reviewer
- * @param {Json} [grant]
+ * @param {Json} review
  */
-function signedOf({ id: decisionId, executionId, actionHash, title, description, context, riskLevel }, agentId, grant) {
+function signedOf(
+  { id: decisionId, executionId, actionHash, title, description, context, riskLevel, change },
+  { approverId: agentId, grant, delegationId },
+) {
   const verdict = 'approve';
-  if (executionId === undefined) return { agentId, context, decisionId, description, riskLevel, title, verdict };
-  return { actionHash, agentId, decisionId, verdict, ...(grant && { grant }) };
+  const place = delegationId === undefined ? {} : { delegationId };
+  if (executionId === undefined)
+    return {
+      agentId,
+      context,
+      decisionId,
+      description,
+      riskLevel,
+      title,
+      verdict,
+      ...(change && { change: signedChange(change) }),
+      ...place,
+    };
+  return { actionHash, agentId, decisionId, verdict, ...(grant && { grant }), ...place };
+}
+
+/**
+ * Returns a change as it is signed: when it was made is not part of what is approved.
+ * @param {Json} change
+ * @returns {Json}
+ */
+function signedChange({ madeAt: _madeAt, ...change }) {
+  return change;
 }
 
 /**

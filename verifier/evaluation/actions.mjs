@@ -9,7 +9,7 @@ export function matchesAction(pattern, action) {
 }
 
 /**
- * Nothing is capable of an action that is not spelled as a name may be.
+ * True if a capability covers the action. None covers an action that is not spelled as a name may be.
  * @param {readonly string[]} capabilities read as the actions of policies
  * @param {string} action
  */

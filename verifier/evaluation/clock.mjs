@@ -4,7 +4,7 @@ import { ZONES } from './zone-data.mjs';
  * The clock of a time zone, by the IANA database that the verifier ships.
  *
  * @typedef {{ until: number, seconds: number }} Period milliseconds of its end, and seconds ahead of UTC
- * @typedef {{ zone: string, days?: readonly string[] | undefined, from: string, to: string }} Span
+ * @typedef {{ zone: string, days?: readonly string[] | undefined, except?: readonly string[] | undefined, from: string, to: string }} Span
  */
 
 const DAY = 24 * 60;
@@ -16,19 +16,30 @@ const DIGITS = '0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWX';
 const zones = new Map();
 
 /**
- * Whether a time lies in a span of the day, its end excluded. A span over midnight belongs to the day it begins on.
+ * True if a time lies in a span of the day, its end excluded. A span over midnight belongs to the day on which it begins.
  * @param {Date} time
  * @param {Span} span
  * @returns {boolean | undefined} undefined if the database has no such zone
  */
-export function isBetween(time, { zone, days, from, to }) {
+export function isBetween(time, { zone, days, except = [], from, to }) {
   const reading = readingIn(zone, time);
   if (reading === undefined) return undefined;
-  const { day, minute } = reading;
+  const { day, minute, date } = reading;
   const [begin, end] = [minuteOf(from), minuteOf(to)];
-  const isOn = (/** @type {number} */ weekday) => days === undefined || days.includes(String(DAYS[weekday]));
-  if (begin < end) return minute >= begin && minute < end && isOn(day);
-  return (minute >= begin && isOn(day)) || (minute < end && isOn((day + 6) % 7));
+  const isOn = (/** @type {number} */ weekday, /** @type {string} */ on) =>
+    !except.includes(on) && (days === undefined || days.includes(String(DAYS[weekday])));
+  if (begin < end) return minute >= begin && minute < end && isOn(day, date);
+  return (minute >= begin && isOn(day, date)) || (minute < end && isOn((day + 6) % 7, dayBefore(date)));
+}
+
+/** @param {string} date */
+function dayBefore(date) {
+  return dateOf(new Date(Date.parse(date) - DAY * 60_000));
+}
+
+/** @param {Date} time */
+function dateOf(time) {
+  return time.toISOString().slice(0, 10);
 }
 
 /** @param {string} text `HH:MM`, also `24:00` */
@@ -40,7 +51,7 @@ function minuteOf(text) {
 /**
  * @param {string} zone
  * @param {Date} time
- * @returns {{ day: number, minute: number } | undefined} the day of the week, 0 for Sunday, and the minute of the day;
+ * @returns {{ day: number, minute: number, date: string } | undefined} the day of the week, 0 for Sunday, the minute of the day, and the date;
  *   undefined if the database has no such zone
  */
 export function readingIn(zone, time) {
@@ -48,7 +59,24 @@ export function readingIn(zone, time) {
   if (periods === undefined) return undefined;
   const { seconds } = periods.find(({ until }) => time.getTime() < until) ?? { seconds: 0 };
   const local = new Date(time.getTime() + seconds * 1000);
-  return { day: local.getUTCDay(), minute: local.getUTCHours() * 60 + local.getUTCMinutes() };
+  const minute = local.getUTCHours() * 60 + local.getUTCMinutes();
+  return { day: local.getUTCDay(), minute, date: dateOf(local) };
+}
+
+/**
+ * The first instant at which the clock of a zone shows a midnight, or a later time.
+ * @param {string} zone
+ * @param {Date} midnight as if it were in UTC
+ * @returns {Date | undefined} undefined if the database has no such zone
+ */
+export function beginningOf(zone, midnight) {
+  let start = -Infinity;
+  for (const { until, seconds } of periodsOf(zone) ?? []) {
+    const ahead = seconds * 1000;
+    if (until + ahead > midnight.getTime()) return new Date(Math.max(start, midnight.getTime() - ahead));
+    start = until;
+  }
+  return undefined;
 }
 
 /**
@@ -57,11 +85,11 @@ export function readingIn(zone, time) {
  */
 function periodsOf(zone) {
   const name = zone.toLowerCase();
-  const read = zones.get(name);
-  if (read !== undefined) return read;
-  const named = (/** @type {string} */ text) => text.toLowerCase().split('|');
-  const [main = name] = ZONES.links.map(named).find(([, other]) => other === name) ?? [];
-  const text = ZONES.zones.find((one) => named(one)[0] === main);
+  const cachedZone = zones.get(name);
+  if (cachedZone !== undefined) return cachedZone;
+  const namesIn = (/** @type {string} */ text) => text.toLowerCase().split('|');
+  const [main = name] = ZONES.links.map(namesIn).find(([, alias]) => alias === name) ?? [];
+  const text = ZONES.zones.find((zone) => namesIn(zone)[0] === main);
   if (text === undefined) return undefined;
   const [, , offsets = '', order = '', untils = ''] = text.split('|');
   const seconds = offsets.split(' ').map((offset) => -Math.round(sexagesimal(offset) * 60));
@@ -77,7 +105,7 @@ function periodsOf(zone) {
 }
 
 /**
- * A number such as `-2m.s`: minutes to the base 60, with digits from 0 to X.
+ * Reads a number such as `-2m.s`: minutes to the base 60, with digits from 0 to X.
  * @param {string} text
  */
 function sexagesimal(text) {

@@ -1,56 +1,79 @@
 import { isBetween } from './clock.mjs';
+import { isInDomain } from './hosts.mjs';
+import { principalParts } from './principals.mjs';
+import { withoutSlash } from './resources.mjs';
 import { isUnmistakable, plainForm } from './spelling.mjs';
 
 /**
- * What conditions say of a request: true, false, or undefined for unknown. docs/policies.md, Conditions.
+ * The truth of conditions for a request: true, false, or undefined for unknown. docs/policies.md, Conditions.
  *
  * @typedef {Readonly<Record<string, unknown>>} JsonObject
- * @typedef {{ parameters: JsonObject, time: Date }} Asked
+ * @typedef {{ parameters: JsonObject, time: Date, resourceId: string, principal?: import('./principals.mjs').Principal | null, isRedacted?: boolean }} ConditionInput
  * @typedef {true | false | undefined} Truth
- * @typedef {Readonly<{ parameter?: string, clock?: string, days?: readonly string[], earlier?: string, within?: string | null, resource?: string | null, claim?: string, op: string, value: unknown }>} Condition
+ * @typedef {Readonly<{ parameter?: string, principal?: string, clock?: string, days?: readonly string[], except?: readonly string[], earlier?: string, within?: string | null, resource?: string | null, claim?: string, op: string, value: unknown }>} Condition
  */
 
-/** Stands for a value that is not there. */
+/** Stands for an absent value. */
 const NOTHING = Symbol('nothing');
+/** Stands for what lies below a replaced secret: it may have been there or not. */
+const HIDDEN = Symbol('hidden');
 
 /**
  * @param {readonly Condition[]} conditions
- * @param {Asked} asked
- * @param {(index: number) => Truth} known what was found for those that ask more than the request
- * @returns {Truth} of all together
+ * @param {ConditionInput} input
+ * @param {(index: number) => Truth} truthOf the truth of a condition that needs facts
+ * @returns {Truth} true if all conditions are true
  */
-export function areTrue(conditions, asked, known) {
-  return allOf(conditions.map((one, index) => (isAsking(one) ? known(index) : isTrue(one, asked))));
+export function areTrue(conditions, input, truthOf) {
+  return allOf(
+    conditions.map((condition, index) => (needsFacts(condition) ? truthOf(index) : isTrue(condition, input))),
+  );
 }
 
 /**
  * @param {Condition} condition
- * @param {Asked} asked
+ * @param {ConditionInput} input
  * @returns {Truth}
  */
-export function isTrue(condition, asked) {
-  const { parameter, clock, days, op, value } = condition;
+export function isTrue(condition, input) {
+  const { clock, days, except, op, value } = condition;
   if (clock !== undefined) {
     const [from = '', to = ''] = /** @type {string[]} */ (value);
-    return isBetween(asked.time, { zone: clock, days, from, to });
+    return isBetween(input.time, { zone: clock, days, except, from, to });
   }
-  const found = valuesAt(asked.parameters, parameter ?? '');
-  if (op === 'exists') return (found.values[0] !== NOTHING) === value;
-  const other = isReference(value) ? single(valuesAt(asked.parameters, value.parameter)) : value;
-  const truths = found.values.map((given) => compare(op, given, other));
-  return found.isList ? ofEach(truths) : truths[0];
+  const operand = operandOf(condition, input);
+  if (op === 'exists') return operand.values[0] === HIDDEN ? undefined : (operand.values[0] !== NOTHING) === value;
+  const expected = isReference(value) ? single(operandOf(value, input)) : value;
+  const truths = operand.values.map((operandValue) => compare(op, operandValue, expected));
+  return operand.isList ? ofEach(truths) : truths[0];
 }
 
 /**
- * Whether it asks more than the request.
+ * The part of a request that a reference names.
+ * @param {{ parameter?: string, principal?: string }} reference to a parameter, to the principal, or else to the resource
+ * @param {ConditionInput} input
+ * @returns {{ isList: boolean, values: unknown[] }}
+ */
+function operandOf({ parameter, principal }, input) {
+  if (parameter !== undefined) return valuesAt(input.parameters, parameter, input.isRedacted === true);
+  if (principal === undefined) {
+    const segments = withoutSlash(input.resourceId).split('/');
+    return { isList: false, values: [segments.at(-1)?.normalize()] };
+  }
+  const parts = input.principal ? principalParts(input.principal) : undefined;
+  return { isList: false, values: [parts === undefined ? NOTHING : principal === 'id' ? parts.id : parts.type] };
+}
+
+/**
+ * True if the condition needs facts in addition to the request.
  * @param {Condition} condition
  */
-function isAsking({ earlier, claim }) {
+function needsFacts({ earlier, claim }) {
   return earlier !== undefined || claim !== undefined;
 }
 
 /**
- * What is claimed supports a value if a claim with it is sure enough, and none with another value is as sure.
+ * True if a claim with the value is sure enough, and no claim with another value is as sure.
  * @param {Condition} condition
  * @param {unknown} value
  * @param {readonly { value: unknown, confidence: number }[]} claims
@@ -61,18 +84,19 @@ export function isSupported({ value: least }, value, claims) {
 }
 
 /**
- * The value that a pointer names.
+ * Returns the value that a pointer names.
  * @param {Readonly<Record<string, unknown>>} parameters
  * @param {string} pointer
+ * @param {boolean} isRedacted whether secrets were replaced
  * @returns {unknown} undefined unless it is a scalar
  */
-export function scalarAt(parameters, pointer) {
-  const value = single(valuesAt(parameters, pointer));
+export function scalarAt(parameters, pointer, isRedacted) {
+  const value = single(valuesAt(parameters, pointer, isRedacted));
   return isScalar(value) ? value : undefined;
 }
 
 /**
- * False where one is false; true where all are.
+ * Returns false if a truth is false, and true if all are true.
  * @param {readonly Truth[]} truths
  * @returns {Truth}
  */
@@ -82,7 +106,7 @@ function allOf(truths) {
 }
 
 /**
- * Of the items of a list: what holds of all of them.
+ * Returns the truth that all items of a list share; otherwise undefined.
  * @param {readonly Truth[]} truths
  * @returns {Truth}
  */
@@ -93,25 +117,29 @@ function ofEach(truths) {
 
 /**
  * @param {unknown} value
- * @returns {value is { parameter: string }}
+ * @returns {value is { parameter?: string, principal?: string }}
  */
 function isReference(value) {
-  return typeof value === 'object' && value !== null && 'parameter' in value;
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /**
- * What a JSON Pointer (RFC 6901) names; a `*` names each item of a list.
+ * Returns the values that a JSON Pointer (RFC 6901) names; a `*` names each item of a list.
  * @param {unknown} document
  * @param {string} pointer
+ * @param {boolean} isRedacted whether secrets were replaced
  * @returns {{ isList: boolean, values: unknown[] }}
  */
-function valuesAt(document, pointer) {
+function valuesAt(document, pointer, isRedacted) {
   let isList = false;
   /** @type {unknown[]} */
   let values = [document];
   for (const token of pointer.split('/').slice(1)) {
     if (token === '*' && !isList && Array.isArray(values[0])) [isList, values] = [true, values[0]];
-    else values = values.map((value) => memberOf(value, token.replaceAll('~1', '/').replaceAll('~0', '~')));
+    else {
+      const name = token.replaceAll('~1', '/').replaceAll('~0', '~');
+      values = values.map((value) => (isRedacted ? redactedMember(value, name) : undefined) ?? memberOf(value, name));
+    }
   }
   return { isList, values };
 }
@@ -128,6 +156,20 @@ function memberOf(value, name) {
   return Object.hasOwn(value, name) ? /** @type {JsonObject} */ (value)[name] : NOTHING;
 }
 
+/**
+ * Returns what conditions see in place of a member that the service has written; undefined for other members.
+ * @param {unknown} value
+ * @param {string} name
+ */
+function redactedMember(value, name) {
+  if (value === HIDDEN) return HIDDEN;
+  if (typeof value !== 'object' || value === null) return undefined;
+  const members = Object.keys(value).sort().join();
+  if (members === '$secret' && typeof (/** @type {JsonObject} */ (value)['$secret']) === 'string') return HIDDEN;
+  // The member is there, and compares with nothing.
+  return name === '$hmac' && members === '$hmac,bytes' ? {} : undefined;
+}
+
 /** @param {{ isList: boolean, values: unknown[] }} found */
 function single({ isList, values }) {
   return isList ? NOTHING : values[0];
@@ -135,27 +177,29 @@ function single({ isList, values }) {
 
 /**
  * @param {string} op
- * @param {unknown} given
+ * @param {unknown} operand
  * @param {unknown} value
  * @returns {Truth}
  */
-function compare(op, given, value) {
-  if (!isScalar(given)) return undefined;
+function compare(op, operand, value) {
+  if (!isScalar(operand)) return undefined;
   switch (op) {
     case 'eq':
-      return isEqual(given, value);
+      return isEqual(operand, value);
     case 'ne':
-      return not(isEqual(given, value));
+      return not(isEqual(operand, value));
     case 'in':
-      return isAmong(given, /** @type {unknown[]} */ (value));
+      return isAmong(operand, /** @type {unknown[]} */ (value));
     case 'not_in':
-      return not(isAmong(given, /** @type {unknown[]} */ (value)));
+      return not(isAmong(operand, /** @type {unknown[]} */ (value)));
     case 'prefix':
-      return typeof given === 'string' ? given.startsWith(String(value)) : undefined;
+      return typeof operand === 'string' ? operand.startsWith(String(value)) : undefined;
+    case 'domain':
+      return typeof operand === 'string' ? isInDomain(operand, /** @type {string[]} */ (value)) : undefined;
     case 'within':
-      return typeof given === 'string' ? isWithin(given, String(value)) : undefined;
+      return typeof operand === 'string' ? isWithin(operand, String(value)) : undefined;
     default:
-      return typeof given === 'number' && typeof value === 'number' ? isOrdered(op, given, value) : undefined;
+      return typeof operand === 'number' && typeof value === 'number' ? isOrdered(op, operand, value) : undefined;
   }
 }
 
@@ -173,48 +217,48 @@ function not(truth) {
 }
 
 /**
- * Null compares with every type, other values with their own.
- * @param {unknown} given
+ * True if the values are equal; undefined if they cannot be compared. Null compares with every type, other values with their own.
+ * @param {unknown} operand
  * @param {unknown} value
  * @returns {Truth}
  */
-function isEqual(given, value) {
+function isEqual(operand, value) {
   if (!isScalar(value)) return undefined;
-  if (given === null || value === null || typeof given === typeof value) return given === value;
+  if (operand === null || value === null || typeof operand === typeof value) return operand === value;
   return undefined;
 }
 
 /**
- * @param {unknown} given
+ * @param {unknown} operand
  * @param {readonly unknown[]} values
  * @returns {Truth}
  */
-function isAmong(given, values) {
-  if (values.includes(given)) return true;
-  const isComparable = given === null || values.some((value) => value !== null && typeof value === typeof given);
+function isAmong(operand, values) {
+  if (values.includes(operand)) return true;
+  const isComparable = operand === null || values.some((value) => value !== null && typeof value === typeof operand);
   return isComparable ? false : undefined;
 }
 
 /**
  * @param {string} op
- * @param {number} given
+ * @param {number} operand
  * @param {number} value
  * @returns {Truth}
  */
-function isOrdered(op, given, value) {
-  if (op === 'lt') return given < value;
-  if (op === 'lte') return given <= value;
-  if (op === 'gt') return given > value;
-  return op === 'gte' ? given >= value : undefined;
+function isOrdered(op, operand, value) {
+  if (op === 'lt') return operand < value;
+  if (op === 'lte') return operand <= value;
+  if (op === 'gt') return operand > value;
+  return op === 'gte' ? operand >= value : undefined;
 }
 
 /**
- * @param {string} given
+ * @param {string} operand
  * @param {string} value a path or URL; of a host alone without a path
  * @returns {Truth} unknown also where it lies there only once both are decoded
  */
-function isWithin(given, value) {
-  const text = given.normalize();
+function isWithin(operand, value) {
+  const text = operand.normalize();
   if (!isUnmistakable(text)) return undefined;
   if (isAtOrBelow(text, value.normalize())) return true;
   return isAtOrBelow(plainForm(text), plainForm(value)) ? undefined : false;

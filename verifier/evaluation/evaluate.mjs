@@ -1,12 +1,12 @@
 import { matchesAction, isCapable } from './actions.mjs';
 import { areTrue } from './conditions.mjs';
-import { combined, isTooLarge, withPrincipal } from './requirement.mjs';
+import { combineRequirements, isTooLarge, withPrincipal } from './requirement.mjs';
 import { matchesResource } from './resources.mjs';
 import { isOnBehalf } from './principals.mjs';
 import { isMetBy } from './subjects.mjs';
 
 /**
- * How policies decide: docs/policies.md. Written from that page alone, apart from the service's own evaluator.
+ * Evaluates policies by docs/policies.md. Written from that page alone, independently of the service's own evaluator.
  *
  * @typedef {import('./subjects.mjs').Agent} Agent
  * @typedef {import('./conditions.mjs').Condition} Condition
@@ -26,15 +26,17 @@ import { isMetBy } from './subjects.mjs';
  * @property {readonly import('./limits.mjs').Limit[]} [limits]
  * @property {readonly string[]} [onBehalfOf]
  * @property {Requirement | null} [approval]
+ * @property {string | null} [team] to whose agents alone it applies
  *
  * @typedef {object} Request
  * @property {string} action
  * @property {string} resourceType
  * @property {string} resourceId
  * @property {Readonly<Record<string, unknown>>} parameters
+ * @property {boolean} [isRedacted] whether its secrets were replaced
  * @property {Date} time
- * @property {ReadonlySet<string>} [kept] the ids of policies that a limit keeps from matching
- * @property {(policyId: string, condition: number) => import('./conditions.mjs').Truth} [known] of conditions that ask more than the request
+ * @property {ReadonlySet<string>} [limitedPolicyIds] ids of policies that a full limit keeps from matching
+ * @property {(policyId: string, condition: number) => import('./conditions.mjs').Truth} [truthOfFact] the truth of a condition that needs facts
  * @property {Principal | null} [principal] on whose behalf it is
  *
  * @typedef {object} Verdict
@@ -55,16 +57,21 @@ import { isMetBy } from './subjects.mjs';
  * @returns {Verdict}
  */
 export function evaluate(agent, request, policies, defaultEffect, { isStopped = false, principal = null } = {}) {
-  if (agent.status === 'suspended') return denied('agent_suspended');
-  if (isStopped) return denied('stopped');
-  if (principal?.person?.status === 'suspended') return denied('principal_suspended');
+  if (agent.status === 'suspended') return denial('agent_suspended');
+  if (isStopped) return denial('stopped');
+  if (principal?.person?.status === 'suspended') return denial('principal_suspended');
   if (agent.capabilities !== undefined && !isCapable(agent.capabilities, request.action))
-    return denied('capability_missing');
-  const asked = { ...request, principal };
-  const isLimited = matching(agent, { ...asked, kept: NONE }, policies).some(({ id }) => request.kept?.has(id));
-  const decided = verdictOf(matching(agent, asked, policies), isLimited ? 'limit_reached' : defaultEffect);
-  const approval = decided.approval && withPrincipal(decided.approval, principal?.person?.id);
-  const verdict = { ...decided, approval };
+    return denial('capability_missing');
+  const requestWithPrincipal = { ...request, principal };
+  const isLimited = matchingPolicies(agent, { ...requestWithPrincipal, limitedPolicyIds: NONE }, policies).some(
+    ({ id }) => request.limitedPolicyIds?.has(id),
+  );
+  const policyVerdict = verdictOf(
+    matchingPolicies(agent, requestWithPrincipal, policies),
+    isLimited ? 'limit_reached' : defaultEffect,
+  );
+  const approval = policyVerdict.approval && withPrincipal(policyVerdict.approval, principal?.person?.id);
+  const verdict = { ...policyVerdict, approval };
   const isObserved = agent.observeUntil !== undefined && request.time < new Date(agent.observeUntil);
   if (verdict.reason !== 'no_policy_allows' || !isObserved) return verdict;
   return { effect: 'allow', reason: null, policies: [], approval: null, isObserved };
@@ -76,7 +83,7 @@ const NONE = new Set();
 const BEFORE_POLICIES = ['agent_suspended', 'stopped', 'principal_suspended', 'capability_missing'];
 
 /**
- * Whether it was refused whatever the policies say.
+ * True if the request was refused before any policy was consulted.
  * @param {Verdict} verdict
  */
 export function isBeforePolicies({ reason }) {
@@ -84,19 +91,19 @@ export function isBeforePolicies({ reason }) {
 }
 
 /**
- * Whether policies let an agent review a decision: only those that deny count, and none with conditions or limits, since a
- * review has no parameters.
+ * Checks whether policies let an agent review a decision. Only policies that deny count, and none with conditions or limits, since
+ * a review has no parameters.
  * @param {Agent} reviewer
  * @param {Omit<Request, 'parameters'>} review
  * @param {readonly Policy[]} policies in force, the oldest first
  * @returns {Verdict}
  */
 export function evaluateReview(reviewer, review, policies) {
-  const counting = policies.filter(
+  const denyingPolicies = policies.filter(
     ({ effect, conditions = [], limits = [] }) =>
       effect !== 'require_approval' && conditions.length === 0 && limits.length === 0,
   );
-  return verdictOf(matching(reviewer, { ...review, parameters: {} }, counting), 'allow');
+  return verdictOf(matchingPolicies(reviewer, { ...review, parameters: {} }, denyingPolicies), 'allow');
 }
 
 /**
@@ -104,7 +111,7 @@ export function evaluateReview(reviewer, review, policies) {
  * @param {Request} request
  * @param {readonly Policy[]} policies
  */
-export function matching(agent, request, policies) {
+export function matchingPolicies(agent, request, policies) {
   return policies.filter((policy) => isMatching(policy, agent, request));
 }
 
@@ -114,32 +121,33 @@ export function matching(agent, request, policies) {
  * @param {Request} request
  */
 function isMatching(policy, agent, request) {
-  if (request.kept?.has(policy.id)) return false;
+  if (request.limitedPolicyIds?.has(policy.id)) return false;
   if (!policy.actions.some((pattern) => matchesAction(pattern, request.action))) return false;
+  if ((policy.team ?? null) !== null && policy.team !== agent.team) return false;
   if (!policy.subjects.some((pattern) => isMetBy(pattern, agent))) return false;
   if (!matchesResource(policy, request)) return false;
   if (!isOnBehalf(policy, request.principal ?? null)) return false;
-  const truth = areTrue(policy.conditions ?? [], request, (index) => request.known?.(policy.id, index));
-  // What is left out must not evade a rule.
+  const truth = areTrue(policy.conditions ?? [], request, (index) => request.truthOfFact?.(policy.id, index));
+  // An absent value must not evade a rule.
   return policy.effect === 'allow' ? truth === true : truth !== false;
 }
 
 /**
- * @param {readonly Policy[]} matched
- * @param {string} otherwise the default effect, or `limit_reached` where a limit kept a policy from matching
+ * @param {readonly Policy[]} matches
+ * @param {string} fallback the default effect, or `limit_reached` where a limit kept a policy from matching
  * @returns {Verdict}
  */
-function verdictOf(matched, otherwise) {
-  const highest = matched.reduce((most, { priority }) => Math.max(most, priority), -Infinity);
-  const counting = matched.filter(({ priority }) => priority === highest);
-  const of = (/** @type {string} */ effect) => counting.filter((policy) => policy.effect === effect);
-  const [denying, requiring, allowing] = [of('deny'), of('require_approval'), of('allow')];
-  if (denying.length > 0) return denied('policy_denied', denying);
+function verdictOf(matches, fallback) {
+  const highest = matches.reduce((most, { priority }) => Math.max(most, priority), -Infinity);
+  const highestMatches = matches.filter(({ priority }) => priority === highest);
+  const withEffect = (/** @type {string} */ effect) => highestMatches.filter((policy) => policy.effect === effect);
+  const [denying, requiring, allowing] = [withEffect('deny'), withEffect('require_approval'), withEffect('allow')];
+  if (denying.length > 0) return denial('policy_denied', denying);
   if (requiring.length > 0) return requirementOf(requiring);
-  if (allowing.length > 0 || otherwise === 'allow') {
+  if (allowing.length > 0 || fallback === 'allow') {
     return { effect: 'allow', reason: null, policies: allowing, approval: null };
   }
-  return denied(otherwise === 'limit_reached' ? otherwise : 'no_policy_allows');
+  return denial(fallback === 'limit_reached' ? fallback : 'no_policy_allows');
 }
 
 /**
@@ -147,8 +155,8 @@ function verdictOf(matched, otherwise) {
  * @returns {Verdict}
  */
 function requirementOf(policies) {
-  const approval = combined(policies.flatMap((policy) => policy.approval ?? []));
-  if (isTooLarge(approval)) return denied('approval_too_large', policies);
+  const approval = combineRequirements(policies.flatMap((policy) => policy.approval ?? []));
+  if (isTooLarge(approval)) return denial('approval_too_large', policies);
   return { effect: 'require_approval', reason: 'approval_required', policies, approval };
 }
 
@@ -157,6 +165,6 @@ function requirementOf(policies) {
  * @param {readonly Policy[]} [policies]
  * @returns {Verdict}
  */
-function denied(reason, policies = []) {
+function denial(reason, policies = []) {
   return { effect: 'deny', reason, policies, approval: null };
 }

@@ -1,31 +1,35 @@
+import { beginningOf, readingIn } from './clock.mjs';
+
 /**
- * What limits count: docs/policies.md, Limits. Amounts are exact: whole numbers of the smallest part that one can have.
+ * The sums of limits: docs/policies.md, Limits. Amounts are exact: whole numbers of the smallest unit that an amount can have.
  *
- * @typedef {{ max: number, of?: string, per: string, by: string }} Limit
+ * @typedef {{ max: number, of?: string, per: string, by: string, zone?: string }} Limit
  * @typedef {{ id: string, name: string, limits?: readonly Limit[] }} LimitedPolicy
  * @typedef {object} Use as details of entries say it
  * @property {string} policyId
  * @property {number} limit its index
  * @property {string} window its start
- * @property {string | null} key the agent, or null for all
+ * @property {string | null} key the agent, or null for all, or a digest of the request that only the service can compute
  * @property {string} before
  * @property {string | null} amount
  */
 
+/** Stands for the digest of a request. */
+export const OF_REQUEST = 'request';
 const PLAIN = /^\d+(?:\.\d+)?$/u;
-const MOST_DIGITS = 15;
+const MAX_DIGITS = 15;
 const HOUR = 3_600_000;
 const DAYS_FROM_MONDAY = [6, 0, 1, 2, 3, 4, 5];
 
 /**
- * The number as text, where it is one that counts.
+ * Returns an amount as text; null if it does not count.
  * @param {unknown} value
  * @returns {string | null}
  */
 export function amountText(value) {
   if (typeof value !== 'number') return null;
   const text = `${value}`;
-  return PLAIN.test(text) && text.replace('.', '').length <= MOST_DIGITS ? text : null;
+  return PLAIN.test(text) && text.replace('.', '').length <= MAX_DIGITS ? text : null;
 }
 
 /**
@@ -42,43 +46,69 @@ export function isAmount(text) {
  */
 export function unitsOf(text) {
   const [whole = '0', fraction = ''] = text.split('.');
-  return BigInt(whole + fraction.padEnd(MOST_DIGITS, '0'));
+  return BigInt(whole + fraction.padEnd(MAX_DIGITS, '0'));
 }
 
 /** @param {bigint} units */
 export function textOf(units) {
-  const digits = `${units}`.padStart(MOST_DIGITS + 1, '0');
-  return `${digits.slice(0, -MOST_DIGITS)}.${digits.slice(-MOST_DIGITS)}`.replace(/\.?0+$/u, '');
+  const digits = `${units}`.padStart(MAX_DIGITS + 1, '0');
+  return `${digits.slice(0, -MAX_DIGITS)}.${digits.slice(-MAX_DIGITS)}`.replace(/\.?0+$/u, '');
 }
 
 /**
- * The start of the window in which a time lies, in UTC.
+ * Returns the start of the window that contains a time.
+ * @param {Pick<Limit, 'per' | 'zone'>} limit
+ * @param {Date} time
+ * @returns {string | null} null if the database has no such zone
+ */
+export function windowStart({ per, zone }, time) {
+  if (zone !== undefined) return zonedStart(per, zone, time);
+  const start = startOfPeriod(per, time);
+  return new Date(per === 'hour' ? start.getTime() + time.getUTCHours() * HOUR : start.getTime()).toISOString();
+}
+
+/**
+ * Midnight of the first day of the period of a date.
  * @param {string} per
+ * @param {Date} date
+ * @param {number} [after] how many periods later
+ */
+function startOfPeriod(per, date, after = 0) {
+  const [year, month, day] = [date.getUTCFullYear(), date.getUTCMonth(), date.getUTCDate()];
+  if (per === 'month') return new Date(Date.UTC(year, month + after, 1));
+  if (per !== 'week') return new Date(Date.UTC(year, month, day + after));
+  return new Date(Date.UTC(year, month, day - (DAYS_FROM_MONDAY[date.getUTCDay()] ?? 0) + 7 * after));
+}
+
+/**
+ * The latest of the periods whose first day has begun: when clocks go back over midnight, the day before is shown once more.
+ * @param {string} per
+ * @param {string} zone
  * @param {Date} time
  */
-export function windowStart(per, time) {
-  const [year, month, day] = [time.getUTCFullYear(), time.getUTCMonth(), time.getUTCDate()];
-  if (per === 'month') return new Date(Date.UTC(year, month, 1)).toISOString();
-  if (per === 'week')
-    return new Date(Date.UTC(year, month, day - (DAYS_FROM_MONDAY[time.getUTCDay()] ?? 0))).toISOString();
-  const midnight = Date.UTC(year, month, day);
-  return new Date(per === 'day' ? midnight : midnight + time.getUTCHours() * HOUR).toISOString();
+function zonedStart(per, zone, time) {
+  const reading = readingIn(zone, time);
+  if (reading === undefined) return null;
+  const begun = [0, 1, 2]
+    .map((after) => beginningOf(zone, startOfPeriod(per, new Date(reading.date), after)))
+    .filter((start) => start !== undefined && start <= time);
+  return begun.at(-1)?.toISOString() ?? null;
 }
 
 /**
- * What a request asks of each limit of a policy, without what was used before.
+ * Returns the uses that a request makes of the limits of a policy, without earlier uses.
  * @param {LimitedPolicy} policy
  * @param {string} agentId
  * @param {{ parameters: Readonly<Record<string, unknown>>, time: Date }} request
  * @returns {Omit<Use, 'before'>[]}
  */
 export function usesOf({ id, limits = [] }, agentId, { parameters, time }) {
-  return limits.map(({ of, per, by }, limit) => ({
+  return limits.map(({ of, per, by, zone }, limit) => ({
     policyId: id,
     limit,
-    window: windowStart(per, time),
-    key: by === 'agent' ? agentId : null,
-    amount: of === undefined ? '1' : amountText(named(parameters, of)),
+    window: windowStart({ per, ...(zone === undefined ? {} : { zone }) }, time) ?? '',
+    key: by === 'policy' ? null : by === 'agent' ? agentId : OF_REQUEST,
+    amount: of === undefined ? '1' : amountText(pointerValue(parameters, of)),
   }));
 }
 
@@ -91,12 +121,12 @@ export function isWithin({ max }, { before, amount }) {
 }
 
 /**
- * What a JSON Pointer names.
+ * Returns the value that a JSON Pointer names.
  * @param {unknown} value
  * @param {string} pointer
  * @returns {unknown}
  */
-function named(value, pointer) {
+function pointerValue(value, pointer) {
   for (const token of pointer.split('/').slice(1)) {
     const name = token.replaceAll('~1', '/').replaceAll('~0', '~');
     const isThere =

@@ -1,28 +1,35 @@
 /**
- * Whether every group can be filled with different reviewers: nobody counts twice.
+ * True if every group can be filled with different reviewers: nobody counts twice.
  * @param {readonly { approvals: number }[]} groups
  * @param {readonly (readonly number[])[]} reviewers the groups that each of them may fill, by index
  */
 export function areFilled(groups, reviewers) {
+  return filledCount(groups, reviewers) === groups.reduce((sum, { approvals }) => sum + approvals, 0);
+}
+
+/**
+ * Returns the most approvals that can be counted when each reviewer counts for one group.
+ * @param {readonly { approvals: number }[]} groups
+ * @param {readonly (readonly number[])[]} reviewers the groups that each of them may fill, by index
+ */
+export function filledCount(groups, reviewers) {
   const places = groups.flatMap(({ approvals }, group) => Array.from({ length: approvals }, () => group));
   /** Who holds each place. @type {Map<number, number>} */
   const holders = new Map();
-  return (
-    reviewers.reduce((filled, _, reviewer) => filled + Number(takesPlace(reviewer, new Set())), 0) === places.length
-  );
+  return reviewers.reduce((filled, _, reviewer) => filled + Number(takesPlace(reviewer, new Set())), 0);
 
   /**
-   * An augmenting path: who holds a place may move to another one.
+   * Looks for an augmenting path: a reviewer who holds a place may move to another place.
    * @param {number} reviewer
-   * @param {Set<number>} tried
+   * @param {Set<number>} triedPlaces
    * @returns {boolean}
    */
-  function takesPlace(reviewer, tried) {
+  function takesPlace(reviewer, triedPlaces) {
     for (const [place, group] of places.entries()) {
-      if (tried.has(place) || reviewers[reviewer]?.includes(group) !== true) continue;
-      tried.add(place);
+      if (triedPlaces.has(place) || reviewers[reviewer]?.includes(group) !== true) continue;
+      triedPlaces.add(place);
       const holder = holders.get(place);
-      if (holder !== undefined && !takesPlace(holder, tried)) continue;
+      if (holder !== undefined && !takesPlace(holder, triedPlaces)) continue;
       holders.set(place, reviewer);
       return true;
     }

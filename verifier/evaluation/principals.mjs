@@ -1,7 +1,7 @@
 import { isMetBy } from './subjects.mjs';
 
 /**
- * On whose behalf an agent acts: docs/policies.md, "On whose behalf".
+ * Matches the principal on whose behalf an agent acts: docs/policies.md, "On whose behalf".
  *
  * @typedef {import('./subjects.mjs').Agent} Agent
  * @typedef {object} Principal either a registered person or another subject
@@ -11,7 +11,7 @@ import { isMetBy } from './subjects.mjs';
  */
 
 /**
- * An allow needs a principal that one of its patterns meets; a rule that forbids is not evaded by naming none.
+ * True if the principal matches. A policy that allows needs a matching principal; one that forbids also matches a request without any.
  * @param {{ effect: string, onBehalfOf?: readonly string[] | null }} policy
  * @param {Principal | null} principal
  */
@@ -19,6 +19,17 @@ export function isOnBehalf({ effect, onBehalfOf }, principal) {
   if (onBehalfOf === undefined || onBehalfOf === null || onBehalfOf.length === 0) return true;
   if (principal === null) return effect !== 'allow';
   return onBehalfOf.some((pattern) => isPrincipalMet(pattern, principal));
+}
+
+/**
+ * The type and the id of a principal, in normal form C; a registered person has the type `agent`.
+ * @param {Principal} principal
+ * @returns {{ type: string, id: string }}
+ */
+export function principalParts({ person, subject = '' }) {
+  if (person !== undefined) return { type: 'agent', id: person.id ?? '' };
+  const colon = subject.indexOf(':');
+  return { type: subject.slice(0, colon).normalize(), id: subject.slice(colon + 1).normalize() };
 }
 
 /**

@@ -1,14 +1,16 @@
 /**
- * What several policies that require an approval require together: docs/policies.md.
+ * Combines the requirements of several policies: docs/policies.md.
  *
- * @typedef {{ subjects: readonly string[], approvals: number, signed?: true }} Group `signed`: only signed reviews fill it
+ * @typedef {{ after: string, subjects: readonly string[], at?: string }} Escalation who may fill a group as well, from `at` on
+ * @typedef {{ subjects: readonly string[], approvals: number, signed?: true, escalate?: Escalation }} Group `signed`: only signed reviews
+ * fill it
  * @typedef {{ for: string, uses: number | null, wider: boolean }} Allowance the most that approvers may give at once
  * @typedef {{ riskLevel: string, approvers: readonly Group[], decideWithin: string, executeWithin: string, grant?: Allowance }} Requirement
  */
 
 const RISKS = ['low', 'medium', 'high', 'critical'];
-const MOST_GROUPS = 50;
-const MOST_APPROVALS = 200;
+const MAX_GROUPS = 50;
+const MAX_APPROVALS = 200;
 const DURATION = /^P(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?$/u;
 const SECONDS = [604_800, 86_400, 3_600, 60, 1];
 
@@ -16,50 +18,54 @@ const SECONDS = [604_800, 86_400, 3_600, 60, 1];
  * @param {readonly Requirement[]} requirements the oldest policy's first; at least one
  * @returns {Requirement}
  */
-export function combined(requirements) {
+export function combineRequirements(requirements) {
   const grant = leastAllowance(requirements.map((requirement) => requirement.grant));
   return {
-    riskLevel: requirements.reduce((highest, { riskLevel }) => higher(highest, riskLevel), 'low'),
-    approvers: merged(requirements.flatMap(({ approvers }) => approvers)),
-    decideWithin: requirements.map(({ decideWithin }) => decideWithin).reduce(shorter),
-    executeWithin: requirements.map(({ executeWithin }) => executeWithin).reduce(shorter),
+    riskLevel: requirements.reduce((highest, { riskLevel }) => higherRisk(highest, riskLevel), 'low'),
+    approvers: mergeGroups(requirements.flatMap(({ approvers }) => approvers)),
+    decideWithin: requirements.map(({ decideWithin }) => decideWithin).reduce(shorterDuration),
+    executeWithin: requirements.map(({ executeWithin }) => executeWithin).reduce(shorterDuration),
     ...(grant && { grant }),
   };
 }
 
 /**
- * What all of them allow.
+ * Returns the most that all of them allow.
  * @param {readonly (Allowance | undefined)[]} allowances
  * @returns {Allowance | undefined}
  */
 function leastAllowance(allowances) {
-  return allowances.reduce((one, other) => {
-    if (one === undefined || other === undefined) return undefined;
-    const uses = [one.uses, other.uses].filter((number) => number !== null);
+  return allowances.reduce((left, right) => {
+    if (left === undefined || right === undefined) return undefined;
+    const uses = [left.uses, right.uses].filter((number) => number !== null);
     return {
-      for: shorter(one.for, other.for),
+      for: shorterDuration(left.for, right.for),
       uses: uses.length === 0 ? null : Math.min(...uses),
-      wider: one.wider && other.wider,
+      wider: left.wider && right.wider,
     };
   });
 }
 
 /**
- * `principal` is the registered person on whose behalf the agent acts.
+ * Replaces the subject `principal` by the registered person on whose behalf the agent acts.
  * @param {Requirement} requirement
  * @param {string | undefined} personId undefined where there is none
  * @returns {Requirement}
  */
 export function withPrincipal(requirement, personId) {
   if (personId === undefined) return requirement;
-  const named = (/** @type {string} */ subject) => (subject === 'principal' ? `agent:${personId}` : subject);
-  const groups = requirement.approvers.map((group) => ({ ...group, subjects: group.subjects.map(named) }));
-  return { ...requirement, approvers: merged(groups) };
+  const withPersonId = (/** @type {string} */ subject) => (subject === 'principal' ? `agent:${personId}` : subject);
+  const groups = requirement.approvers.map(({ escalate, ...group }) => ({
+    ...group,
+    subjects: group.subjects.map(withPersonId),
+    ...(escalate && { escalate: { ...escalate, subjects: escalate.subjects.map(withPersonId) } }),
+  }));
+  return { ...requirement, approvers: mergeGroups(groups) };
 }
 
 /** @param {Requirement} requirement */
 export function isTooLarge({ approvers }) {
-  return approvers.length > MOST_GROUPS || approvalsOf(approvers) > MOST_APPROVALS;
+  return approvers.length > MAX_GROUPS || approvalsOf(approvers) > MAX_APPROVALS;
 }
 
 /** @param {readonly Group[]} groups */
@@ -68,22 +74,42 @@ export function approvalsOf(groups) {
 }
 
 /**
- * A group with the subjects of an earlier one becomes part of it; the larger number counts, and so does that one is signed.
+ * Merges groups with equal subjects: the larger number of approvals counts, the result is signed if one of them is, and escalates if
+ * all of them do.
  * @param {readonly Group[]} groups
  */
-function merged(groups) {
+function mergeGroups(groups) {
   /** @type {Map<string, Group>} */
   const bySubjects = new Map();
   for (const group of groups) {
     const key = subjectsKey(group);
-    const { subjects, approvals, signed = group.signed } = bySubjects.get(key) ?? group;
-    bySubjects.set(key, { subjects, approvals: Math.max(approvals, group.approvals), ...(signed && { signed }) });
+    const { subjects, approvals, signed = group.signed, escalate } = bySubjects.get(key) ?? group;
+    const escalation = mergeEscalations(escalate, group.escalate);
+    bySubjects.set(key, {
+      subjects,
+      approvals: Math.max(approvals, group.approvals),
+      ...(signed && { signed }),
+      ...(escalation && { escalate: escalation }),
+    });
   }
   return [...bySubjects.values()];
 }
 
 /**
- * Equal for groups whose subjects are equal as sets.
+ * Returns an escalation as both allow it: the later one, to the people whom both name.
+ * @param {Escalation | undefined} one
+ * @param {Escalation | undefined} other
+ * @returns {Escalation | undefined}
+ */
+function mergeEscalations(one, other) {
+  if (one === undefined || other === undefined) return undefined;
+  const subjects = one.subjects.filter((subject) => other.subjects.includes(subject));
+  const after = milliseconds(other.after) > milliseconds(one.after) ? other.after : one.after;
+  return subjects.length === 0 ? undefined : { after, subjects };
+}
+
+/**
+ * Returns a key that is equal for groups whose subjects are equal as sets.
  * @param {Pick<Group, 'subjects'>} group
  */
 export function subjectsKey({ subjects }) {
@@ -91,7 +117,7 @@ export function subjectsKey({ subjects }) {
 }
 
 /**
- * Equal for groups that ask the same of the same people, in whatever number.
+ * Returns a key that is equal for groups with the same subjects and the same need of signatures, in any number.
  * @param {Pick<Group, 'subjects' | 'signed'>} group
  */
 export function approvalKey(group) {
@@ -99,19 +125,19 @@ export function approvalKey(group) {
 }
 
 /**
- * @param {string} one
- * @param {string} other
+ * @param {string} left
+ * @param {string} right
  */
-function higher(one, other) {
-  return RISKS.indexOf(other) > RISKS.indexOf(one) ? other : one;
+function higherRisk(left, right) {
+  return RISKS.indexOf(right) > RISKS.indexOf(left) ? right : left;
 }
 
 /**
- * @param {string} one
- * @param {string} other
+ * @param {string} left
+ * @param {string} right
  */
-function shorter(one, other) {
-  return milliseconds(other) < milliseconds(one) ? other : one;
+function shorterDuration(left, right) {
+  return milliseconds(right) < milliseconds(left) ? right : left;
 }
 
 /**

@@ -1,7 +1,7 @@
 import { isUrl, plainForm } from './spelling.mjs';
 
 /**
- * Which resources a policy names: docs/policies.md, Resources.
+ * Matches the resources that a policy names: docs/policies.md, Resources.
  *
  * @typedef {{ resourceType: string, resourceId: string }} Resource
  * @typedef {{ effect: string, resources: readonly string[], resourceTypes: readonly string[] }} ResourceRule
@@ -14,8 +14,8 @@ import { isUrl, plainForm } from './spelling.mjs';
 export function matchesResource({ effect, resources, resourceTypes }, { resourceType, resourceId }) {
   if (resourceTypes.length > 0 && !resourceTypes.includes(resourceType)) return false;
   const isAllow = effect === 'allow';
-  // A deny means the resource, however it is spelled; an allow means this spelling.
-  const form = isAllow ? composed : plainForm;
+  // A policy that denies means the resource in any spelling; one that allows means this spelling.
+  const form = isAllow ? normalized : plainForm;
   const id = form(withoutSlash(resourceId));
   const isBehindType =
     !isUrl(id) && (!isAllow || !withoutSlash(resourceId).includes('/') || resourceTypes.includes(resourceType));
@@ -40,7 +40,7 @@ function isOneMet(pattern, names) {
 const ENTITY_ID = /^ent_[0-7][0-9A-HJKMNP-TV-Z]{25}$/u;
 
 /**
- * The entity that a resource names: its last segment that has the form of an entity's id.
+ * Returns the entity that a resource names: its last segment that has the form of an entity's id.
  * @param {string} resourceId
  * @returns {string | undefined}
  */
@@ -49,7 +49,7 @@ export function entityIn(resourceId) {
 }
 
 /**
- * The entity whose claims count. Since the third version of the rules, a resource that names an entity twice names none.
+ * Returns the entity whose claims count. Since the third version of the rules, a resource with several such segments names none.
  * @param {string} resourceId
  * @param {number} evaluation
  * @returns {string | undefined}
@@ -65,6 +65,6 @@ export function withoutSlash(text) {
 }
 
 /** @param {string} text */
-function composed(text) {
+function normalized(text) {
   return text.normalize();
 }

@@ -1,5 +1,5 @@
 /**
- * How a path or a URL may be spelled: docs/policies.md, Spelling. A spelling that another program could read as
+ * The spellings of a path or a URL: docs/policies.md, Spelling. A spelling that another program could read as
  * another path says nothing about what it names.
  */
 
@@ -12,7 +12,7 @@ const UNSEEN = /[\p{Cc}\p{Cf}]/u;
 /** Characters that have one spelling only, which is the bare one. The Kelvin sign counts as a K. */
 const UNRESERVED = /[A-Za-z0-9\-._~\u212a]/u;
 const CUTS_PATH = /[?#;]/u;
-const MOST_SEGMENTS = 64;
+const MAX_SEGMENTS = 64;
 
 /** @param {string} text */
 export function isUrl(text) {
@@ -20,7 +20,7 @@ export function isUrl(text) {
 }
 
 /**
- * A text without its percent-encoding, however often it is encoded, composed as in Unicode normal form C.
+ * Removes percent-encoding, also if it is encoded several times, and composes the text to Unicode normal form C.
  * @param {string} text
  */
 export function plainForm(text) {
@@ -47,13 +47,13 @@ function decodedRun(run) {
 }
 
 /**
- * Whether a text can be read as one path or URL only.
+ * True if a text can be read as one path or URL only.
  * @param {string} text a `resourceId`
  */
 export function isUnmistakable(text) {
-  const composed = text.normalize();
-  if (isUrl(composed)) return isCanonicalUrl(composed);
-  return isPath(composed.startsWith('/') ? composed.slice(1) : composed);
+  const normalized = text.normalize();
+  if (isUrl(normalized)) return isCanonicalUrl(normalized);
+  return isPath(normalized.startsWith('/') ? normalized.slice(1) : normalized);
 }
 
 /** @param {string} text */
@@ -89,7 +89,7 @@ function isPath(path, isOfUrl = false) {
   for (let form = path; form !== before; [before, form] = [form, decodedOnce(form)]) {
     if (!isSoundForm(form, hasSlash, isOfUrl) || !encodesSoundly(form)) return false;
   }
-  return path.split('/').length <= MOST_SEGMENTS;
+  return path.split('/').length <= MAX_SEGMENTS;
 }
 
 /**

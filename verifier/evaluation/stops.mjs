@@ -1,7 +1,7 @@
 import { matchesAction } from './actions.mjs';
 
 /**
- * What a stop covers: docs/api-decisions.md, "Stops".
+ * Checks what a stop covers: docs/api-decisions.md, "Stops".
  *
  * @typedef {object} Stop
  * @property {string | null} agentId

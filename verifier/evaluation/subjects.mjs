@@ -1,11 +1,12 @@
 /**
- * Whom the patterns of policies and of approvers meet: docs/policies.md, Subjects.
+ * Matches the patterns of policies and of approvers: docs/policies.md, Subjects.
  *
  * @typedef {object} Agent
  * @property {string} [id] absent of an agent that nobody has registered
  * @property {string} [name]
  * @property {string} kind `machine` or `human`
  * @property {readonly string[]} roles
+ * @property {string | null} [team]
  */
 
 const PREFIXED = /^([^:]+):(.+)$/su;
@@ -23,17 +24,17 @@ export function isMetBy(pattern, agent) {
   if (prefix === 'agent') return rest === '*' || isNamed(rest, agent);
   if (prefix === 'kind') return rest === agent.kind;
   if (prefix === 'role') return hasRole(rest, agent);
-  // Any other type is of subjects that are no agents.
+  // Other types have subjects that are not agents.
   return false;
 }
 
 /**
- * Among approvers, whatever does not name a machine means people.
+ * True if an approver matches. Among approvers, a pattern that does not name a machine means people.
  * @param {string} pattern
  * @param {Agent} agent
  */
 export function isApproverMetBy(pattern, agent) {
-  // Where it is of no registered person, it stays, and nobody meets it.
+  // It stays if the principal is not a registered person; then nobody matches it.
   if (pattern === 'principal') return false;
   const meansPeople = pattern === '*' || pattern === 'agent:*' || pattern.startsWith('role:');
   return isMetBy(pattern, agent) && (!meansPeople || agent.kind === 'human');
@@ -57,7 +58,7 @@ function hasRole(role, { roles }) {
 }
 
 /**
- * Whether a role or a capability is spelled as one may be. Others, stored by earlier versions, match nothing.
+ * True if a role or a capability has a valid spelling. Others, stored by earlier versions, match nothing.
  * @param {string} text
  */
 export function isName(text) {

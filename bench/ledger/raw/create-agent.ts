@@ -15,8 +15,8 @@ const COUNTERS = { agents: 1, 'agents:status:active': 1, ...Object.fromEntries(I
 export function createAgent(name: string): RawCommand {
   return {
     reads: [['SELECT * FROM agents WHERE name = $1', [name]]],
-    change: (ledger, [taken]) => {
-      if (taken !== undefined) throw new Error('The name is taken.');
+    change: (ledger, [existing]) => {
+      if (existing !== undefined) throw new Error('The name is taken.');
       const { now, sequence } = ledger;
       const id = `agt_${ledger.newUlid()}`;
       const capabilities = canonicalize(AGENT.capabilities);

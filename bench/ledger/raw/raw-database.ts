@@ -10,6 +10,6 @@ export interface RawDatabase {
   /** Starts a transaction that holds the right to write; returns the head row. */
   begin(): Promise<Row | undefined>;
   /** Runs statements in their order, without waiting between them where the driver can do so. */
-  together(statements: readonly RawStatement[]): Promise<Row[][]>;
+  runTogether(statements: readonly RawStatement[]): Promise<Row[][]>;
   close(): Promise<void>;
 }

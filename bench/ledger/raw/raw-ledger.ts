@@ -20,11 +20,11 @@ export interface RawChange {
   readonly values: readonly Value[];
   readonly entry: RawEntry;
   readonly counters: Readonly<Record<string, number>>;
-  /** What the row's JSON lists hold, each under the name of its list. */
+  /** The items of the row's JSON lists, each under the name of its list. */
   readonly items?: readonly string[];
 }
 
-/** One command: what it reads, and what it makes of that. */
+/** One command: its statements that read, and the function that turns their rows into a change. */
 export interface RawCommand {
   readonly reads: readonly RawStatement[];
   change(ledger: RawLedger, rows: readonly (Row | undefined)[]): RawChange;
@@ -105,22 +105,22 @@ export class RawLedger {
     const ids: string[] = [];
     const tree = TreeFrontier.parse(String(head?.['frontier'])) ?? TreeFrontier.empty();
     const nodes: TreeNode[] = [];
-    const read = await this.database.together(commands.flatMap(({ reads }) => reads));
+    const results = await this.database.runTogether(commands.flatMap(({ reads }) => reads));
     let next = 0;
     for (const command of commands) {
-      const found = command.reads.map((_, index) => read[next + index]?.[0]);
+      const rowsOfCommand = command.reads.map((_, index) => results[next + index]?.[0]);
       next += command.reads.length;
       this.sequence += 1;
-      const change = command.change(this, found);
+      const change = command.change(this, rowsOfCommand);
       rows.push(change.values);
-      entries.push(this.sealed(change.entry));
+      entries.push(this.seal(change.entry));
       tree.append(leafHash(this.hash), nodes);
       for (const item of change.items ?? []) items.push([item, this.sequence, change.entry.subjectId]);
       count(counters, change.counters);
       count(counters, countersOf(change.entry));
       ids.push(change.entry.subjectId);
     }
-    await this.database.together([
+    await this.database.runTogether([
       [writeRows, [JSON.stringify(rows)]],
       ...(items.length > 0 ? [[INSERT_ITEMS, [JSON.stringify(items)]] as const] : []),
       [INSERT_ENTRIES, [JSON.stringify(entries)]],
@@ -134,7 +134,7 @@ export class RawLedger {
     return ids;
   }
 
-  private sealed({ action, agentId, entityId, subjectType, subjectId, details, state }: RawEntry): Value[] {
+  private seal({ action, agentId, entityId, subjectType, subjectId, details, state }: RawEntry): Value[] {
     const { sequence, now, hash: previousHash } = this;
     const ulid = this.newUlid();
     const subject = `"subjectId":"${subjectId}","subjectType":"${subjectType}","timestamp":"${now}"`;

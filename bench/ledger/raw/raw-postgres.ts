@@ -14,18 +14,18 @@ export class RawPostgres implements RawDatabase {
   }
 
   async begin(): Promise<Row | undefined> {
-    const [, heads] = await this.together([
+    const [, heads] = await this.runTogether([
       ['BEGIN', []],
       ['SELECT * FROM ledger_head WHERE id = 1 FOR UPDATE', []],
     ]);
     return heads?.[0];
   }
 
-  async together(statements: readonly RawStatement[]): Promise<Row[][]> {
+  async runTogether(statements: readonly RawStatement[]): Promise<Row[][]> {
     const results = await Promise.all(
       statements.map(([sql, values]): Promise<QueryResult<Row>> => {
         const text = sql.replace(ROWS, 'jsonb_array_elements($1::jsonb) AS item(value)');
-        return this.client.query<Row>({ name: this.nameOf(text), text, values: [...values] });
+        return this.client.query<Row>({ name: this.statementName(text), text, values: [...values] });
       }),
     );
     return results.map(({ rows }) => rows);
@@ -35,7 +35,7 @@ export class RawPostgres implements RawDatabase {
     return this.client.end();
   }
 
-  private nameOf(sql: string): string {
+  private statementName(sql: string): string {
     let name = this.names.get(sql);
     if (name === undefined) {
       name = `statement ${this.names.size}`;

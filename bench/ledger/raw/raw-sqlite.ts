@@ -8,7 +8,9 @@ export class RawSqlite implements RawDatabase {
 
   static async open(path: string): Promise<RawSqlite> {
     const handle = await new Promise<Database>((resolve, reject) => {
-      const opened = new Database(path, OPEN_READWRITE, (error) => (error === null ? resolve(opened) : reject(error)));
+      const database = new Database(path, OPEN_READWRITE, (error) =>
+        error === null ? resolve(database) : reject(error),
+      );
     });
     const database = new RawSqlite(handle);
     for (const setting of ['journal_mode=WAL', 'synchronous=FULL', 'foreign_keys=ON', 'cache_size=-65536']) {
@@ -22,7 +24,7 @@ export class RawSqlite implements RawDatabase {
     return (await this.all('SELECT * FROM ledger_head WHERE id = 1'))[0];
   }
 
-  async together(statements: readonly RawStatement[]): Promise<Row[][]> {
+  async runTogether(statements: readonly RawStatement[]): Promise<Row[][]> {
     const results: Row[][] = [];
     for (const [sql, parameters] of statements) results.push(await this.all(sql, parameters));
     return results;

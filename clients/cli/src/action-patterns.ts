@@ -1,6 +1,6 @@
-/** Whether two actions, or patterns of actions, have one in common. */
-export function overlap(one: string, other: string): boolean {
-  const matches = (pattern: string, action: string): boolean =>
-    pattern === action || (pattern.endsWith('*') && action.startsWith(pattern.slice(0, -1)));
-  return matches(one, other) || matches(other, one);
+import { matchesAction } from './service-rules/action-pattern.js';
+
+/** True if two actions, or patterns of actions, have an action in common. */
+export function overlap(left: string, right: string): boolean {
+  return matchesAction(left, right) || matchesAction(right, left);
 }

@@ -1,11 +1,11 @@
 import type { GovernanceClient } from '../../typescript/src/index.js';
 
-/** By id. What is not in it is shown by its id. */
+/** Names by id. A record without a name here is shown by its id. */
 export type AgentNames = ReadonlyMap<string, string>;
 
-/** Beyond so many, reading all agents takes fewer requests than asking for each. */
-const MOST_SINGLE = 3;
-const LONGEST_PAGE = 1_000;
+/** Maximum number of agents that are read one by one: beyond it, reading all takes fewer requests. */
+const MAX_SINGLE = 3;
+const MAX_PAGE_SIZE = 1_000;
 const AGENT_ID = /^agt_[0-9A-Z]{26}$/;
 const KEY_ID = /^key_[0-9A-Z]{26}$/;
 
@@ -25,16 +25,16 @@ export function withName(id: string, names: AgentNames): string {
 
 /** The names of agents, for a key with the scope `read`. */
 export async function agentNames(governance: GovernanceClient, ids: readonly (string | null)[]): Promise<AgentNames> {
-  const wanted = new Set(ids.filter((id) => id !== null));
+  const distinctIds = new Set(ids.filter((id) => id !== null));
   const names = new Map<string, string>();
-  if (wanted.size <= MOST_SINGLE) {
-    const found = [...wanted].map((id) => governance.get('/api/v1/agents/{id}', { path: { id }, query: {} }));
-    for (const { id, name } of await Promise.all(found)) names.set(id, name);
+  if (distinctIds.size <= MAX_SINGLE) {
+    const lookups = [...distinctIds].map((id) => governance.get('/api/v1/agents/{id}', { path: { id }, query: {} }));
+    for (const { id, name } of await Promise.all(lookups)) names.set(id, name);
     return names;
   }
-  for await (const { id, name } of governance.pages('/api/v1/agents', { query: { limit: LONGEST_PAGE } })) {
-    if (wanted.delete(id)) names.set(id, name);
-    if (wanted.size === 0) break;
+  for await (const { id, name } of governance.pages('/api/v1/agents', { query: { limit: MAX_PAGE_SIZE } })) {
+    if (distinctIds.delete(id)) names.set(id, name);
+    if (distinctIds.size === 0) break;
   }
   return names;
 }
@@ -47,6 +47,6 @@ export async function keyName(governance: GovernanceClient, id: string): Promise
 
 /** The names of the newest keys, for a key with the scope `admin`. */
 export async function keyNames(governance: GovernanceClient): Promise<AgentNames> {
-  const { data } = await governance.get('/api/v1/api-keys', { query: { order: 'desc', limit: LONGEST_PAGE } });
+  const { data } = await governance.get('/api/v1/api-keys', { query: { order: 'desc', limit: MAX_PAGE_SIZE } });
   return new Map(data.map(({ id, name }) => [id, name]));
 }

@@ -1,6 +1,6 @@
 import { closeSync, openSync, readSync, writeSync } from 'node:fs';
 
-/** What was altered in a file, as the text around it was and is. */
+/** An alteration of a file: the text around it, before and after. */
 export interface Alteration {
   /** Number of its line, from 1. */
   readonly line: number;
@@ -8,33 +8,33 @@ export interface Alteration {
   readonly is: string;
 }
 
-/** How far into the file to look for a place. */
+/** Bytes at the start of the file in which a place is looked for. */
 const WINDOW = 4 * 1024 * 1024;
-/** What somebody with an interest would alter, best first; each is followed by a digit. */
+/** Texts that come before a digit that somebody would want to alter, the best first. */
 const PLACES = ['"amount":', '"timestamp":"'];
 
 /** Alters one digit of an export of the chain: an amount, or else a time. Null if it has no entry. */
 export function alterOneByte(file: string): Alteration | null {
   const descriptor = openSync(file, 'r+');
   try {
-    const beginning = Buffer.alloc(WINDOW);
-    const content = beginning.subarray(0, readSync(descriptor, beginning, 0, WINDOW, 0));
-    const found = PLACES.map((place) => ({ place, at: content.lastIndexOf(place) })).find(({ at }) => at >= 0);
-    if (found === undefined) return null;
-    const position = found.at + found.place.length;
+    const header = Buffer.alloc(WINDOW);
+    const content = header.subarray(0, readSync(descriptor, header, 0, WINDOW, 0));
+    const match = PLACES.map((place) => ({ place, at: content.lastIndexOf(place) })).find(({ at }) => at >= 0);
+    if (match === undefined) return null;
+    const position = match.at + match.place.length;
     const digit = String.fromCharCode(content[position] ?? 0);
-    const other = digit === '9' ? '1' : '9';
-    writeSync(descriptor, other, position);
-    const before = content.toString('utf8', found.at, position);
-    const after = rest(content, position + 1);
+    const newDigit = digit === '9' ? '1' : '9';
+    writeSync(descriptor, newDigit, position);
+    const before = content.toString('utf8', match.at, position);
+    const after = textFrom(content, position + 1);
     const line = content.subarray(0, position).toString('latin1').split('\n').length;
-    return { line, was: `${before}${digit}${after}`, is: `${before}${other}${after}` };
+    return { line, was: `${before}${digit}${after}`, is: `${before}${newDigit}${after}` };
   } finally {
     closeSync(descriptor);
   }
 }
 
-/** Up to the end of the value. */
-function rest(content: Buffer, from: number): string {
+/** Returns the text from an offset to the end of its value. */
+function textFrom(content: Buffer, from: number): string {
   return /^[^,}]*/.exec(content.toString('utf8', from, from + 40))?.[0] ?? '';
 }

@@ -1,19 +1,19 @@
 import type { Execution } from '../../typescript/src/index.js';
 
-/** As many requests as may wait for one agent by default: of more, the oldest is forgotten. */
+/** Maximum number of remembered executions, as many as may wait for one agent by default; the oldest is forgotten first. */
 const MAX_PROMISES = 100;
 
 /** The calls that wait for one execution. */
 interface WaitingCalls {
   count: number;
-  /** Else somebody else waits for it, whom this process may not know. */
+  /** True if one of the calls created the request; otherwise another process may also wait for it. */
   hasOpened: boolean;
 }
 
 /** One call that waits for an execution. */
 export interface ApprovalWait {
   readonly execution: Execution;
-  /** True if it is this call that has asked for the approval. */
+  /** True if this call has created the request for approval. */
   readonly isFirst: boolean;
   /** Fires when the client has gone. */
   readonly signal: AbortSignal;
@@ -24,7 +24,7 @@ export interface ApprovalWait {
 
 /**
  * The calls of this process that wait for approvals. The last call for an execution that is cancelled withdraws it, if one of
- * them has opened it: nobody waits any longer, so nobody should be asked to approve it.
+ * them has created it: nobody waits for the approval any longer, so reviewers should not see it.
  */
 export class ApprovalWaits {
   private readonly calls = new Map<string, WaitingCalls>();
@@ -50,9 +50,9 @@ export class ApprovalWaits {
     }
   }
 
-  /** Its client has had the answer that its call goes through once it is approved, so it is not withdrawn. */
+  /** Keeps the request for approval: the client was told that its call succeeds once it is approved. */
   promise(id: string): void {
-    // A client need not call again, so they must not add up.
+    // A client need not call again, so the set must have a bound.
     this.promises.delete(id);
     this.promises.add(id);
     const [oldest] = this.promises;

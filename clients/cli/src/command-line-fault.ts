@@ -6,7 +6,7 @@ const SIMILAR = /\(Did you mean (.*)\?\)$/;
 const QUOTED_OPTION = /'(.*?)'/s;
 
 /**
- * A sentence about a wrong command line, and where the right one is described.
+ * Returns a sentence about a wrong command line, and the command that describes the right one.
  * @param words the command line without the program.
  */
 export function commandLineFault(
@@ -37,12 +37,12 @@ export function commandLineFault(
   }
 }
 
-/** The command that the words name, and the first word after it that is no option. */
+/** Finds the command that the words name, and the first word after it that is not an option. */
 function findCommand(program: Command, words: readonly string[]): { command: Command; next: string | undefined } {
   let command = program;
   for (const word of words) {
     if (word.startsWith('-')) continue;
-    const child = command.commands.find((one) => one.name() === word);
+    const child = command.commands.find((subcommand) => subcommand.name() === word);
     if (child === undefined) return { command, next: word };
     command = child;
   }
@@ -56,10 +56,10 @@ function commandPath(command: Command): string {
 function unknownCommandText(command: Command, word: string, similar: string | undefined): string {
   const path = commandPath(command);
   const names = command.commands.map((child) => child.name());
-  const meant = similar === undefined ? meantText(word, names) : similarText(similar);
+  const suggestion = similar === undefined ? meantText(word, names) : similarText(similar);
   const record = word === 'show' ? ' One record by its id: gov show <id>.' : '';
   const listed = command.parent === null ? '' : ` It has ${names.join(', ')}.`;
-  return `${path} has no command "${word}".${meant}${record}${listed} More: ${path} --help`;
+  return `${path} has no command "${word}".${suggestion}${record}${listed} More: ${path} --help`;
 }
 
 function similarText(similar: string | undefined): string {

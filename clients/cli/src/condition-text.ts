@@ -11,7 +11,7 @@ type Rules = Partial<
   >
 >;
 
-/** Such as "refunds 1 would change this to allow if its actions matched". */
+/** Returns a sentence, for example "refunds 1 would change this to allow if its actions matched". */
 export function nearText(
   { name, version, effect }: Pick<Schemas['CreatePolicyRequest'], 'name' | 'version' | 'effect'>,
   missing: readonly Part[],
@@ -20,9 +20,9 @@ export function nearText(
   return `${name} ${version} would change this to ${effect} if its ${parts} matched`;
 }
 
-/** What a policy has in the part that keeps it from matching; of conditions, those that fail. */
-export function missingLines(part: Part, rules: Rules, parameters: unknown): string[] {
-  if (part === 'conditions') return failingConditions(rules.conditions ?? [], parameters);
+/** Returns the contents of the part that keeps a policy from matching; of conditions, those that fail. */
+export function missingLines(part: Part, rules: Rules, input: ConditionInput): string[] {
+  if (part === 'conditions') return failingConditions(rules.conditions ?? [], input);
   const lists = {
     subject: 'subjects',
     action: 'actions',
@@ -33,94 +33,127 @@ export function missingLines(part: Part, rules: Rules, parameters: unknown): str
   return [(rules[lists[part]] ?? []).join(', ')];
 }
 
-/** Conditions that do not hold, or that only the service can judge, each with the value that it saw. */
-function failingConditions(conditions: readonly Condition[], parameters: unknown): string[] {
-  return conditions.filter((condition) => !holds(condition, parameters)).map((one) => textOf(one, parameters));
+/** Returns the conditions that fail, or that only the service can evaluate, each with the value that it saw. */
+function failingConditions(conditions: readonly Condition[], input: ConditionInput): string[] {
+  return conditions
+    .filter((condition) => !holds(condition, input.parameters))
+    .map((condition) => textOf(condition, input));
 }
 
-/** The parts of a question that conditions see. */
+/** The parts of a request that conditions read. */
 export interface ConditionInput {
   readonly parameters?: Readonly<Record<string, unknown>>;
   readonly run?: string;
+  readonly resourceId?: string;
+  readonly onBehalfOf?: { readonly subject: string };
 }
 
-/** All conditions of a policy that matched, each with the value that it saw: what is unknown lets one match that restricts. */
-export function matchedConditions(conditions: readonly Condition[], { parameters, run }: ConditionInput): string[] {
+/** Returns all conditions of a policy that matched, each with its value: an unknown value lets a restricting policy match. */
+export function matchedConditions(conditions: readonly Condition[], input: ConditionInput): string[] {
   return conditions.map((condition) => {
-    const isUnknown = condition.earlier !== undefined && !condition.within && run === undefined;
-    return `${textOf(condition, parameters)}${isUnknown ? ': no run is given (--run), so this is unknown' : ''}`;
+    const isUnknown = condition.earlier !== undefined && !condition.within && input.run === undefined;
+    return `${textOf(condition, input)}${isUnknown ? ': no run is given (--run), so this is unknown' : ''}`;
   });
 }
 
-function textOf(
-  { parameter, clock, days, earlier, within, resource, claim, op, value }: Condition,
-  parameters: unknown,
-): string {
-  const wanted = `${op} ${shownJson(value)}`;
+function textOf(condition: Condition, input: ConditionInput): string {
+  const { parameter, clock, days, except, earlier, within, resource, claim, op, value } = condition;
+  const { parameters } = input;
+  const expectation = `${op} ${shownJson(value)}`;
   if (earlier !== undefined)
     return `that there was${value === true ? '' : ' no'} ${earlier}${resource === 'same' ? ' on the same resource' : ''} before ${within ? `within ${within}` : 'in the run'}`;
   if (claim !== undefined)
     return `that claims of ${claim} support ${String(parameter)} with at least ${shownJson(value)}: it is ${shownValue(valueAt(parameters, String(parameter)))}`;
-  if (parameter === undefined) return `the time in ${String(clock)} ${wanted}${days ? ` on ${days.join(', ')}` : ''}`;
-  const found = valueAt(parameters, parameter);
-  const other = isReference(value)
-    ? `, and ${value.parameter} is ${shownValue(valueAt(parameters, value.parameter))}`
-    : '';
-  // Of each of several values.
-  if (parameter.includes('*')) return `${parameter} ${wanted}${other}`;
-  const isUnknown = !isScalar(found) && op !== 'exists';
-  return `${parameter} ${wanted}: it is ${shownValue(found)}${isUnknown ? ', so this is unknown' : ''}${other}`;
+  if (clock !== undefined) {
+    const when = `${days ? ` on ${days.join(', ')}` : ''}${except ? ` except ${except.join(', ')}` : ''}`;
+    return `the time in ${clock} ${expectation}${when}`;
+  }
+  const comparedText = isReference(value) ? `, and ${referenceName(value)} is ${seenText(value, input)}` : '';
+  const name = referenceName(condition);
+  // The parameter names several values, and the condition covers each.
+  if (parameter?.includes('*') === true) return `${name} ${expectation}${comparedText}`;
+  const isUnknown = parameter !== undefined && !isScalar(valueAt(parameters, parameter)) && op !== 'exists';
+  return `${name} ${expectation}: it is ${seenText(condition, input)}${isUnknown ? ', so this is unknown' : ''}${comparedText}`;
+}
+
+/** A part of a request. */
+type Reference = Pick<Condition, 'parameter' | 'principal' | 'resource'>;
+
+function referenceName({ parameter, principal }: Reference): string {
+  if (parameter !== undefined) return parameter;
+  return principal === undefined ? 'the last segment of the resource' : `the ${principal} of the principal`;
+}
+
+/** The value that the service sees in a question; the id of a registered person it alone knows. */
+function seenText({ parameter, principal }: Reference, { parameters, resourceId, onBehalfOf }: ConditionInput): string {
+  if (parameter !== undefined) return shownValue(valueAt(parameters, parameter));
+  if (principal === undefined) return shownValue(resourceId?.split('/').at(-1)?.normalize('NFC'));
+  if (onBehalfOf === undefined) return 'missing';
+  const [type = '', id = ''] = onBehalfOf.subject.normalize('NFC').split(/:(.*)/s);
+  if (principal === 'type') return shownJson(type);
+  return type === 'agent' ? `that of ${shownJson(id)}` : shownJson(id);
 }
 
 function shownValue(value: unknown): string {
   return value === undefined ? 'missing' : shownJson(value);
 }
 
-/** Whether it surely holds. */
+/** True if the condition is certainly true. */
 function holds({ parameter, op, value }: Condition, parameters: unknown): boolean {
   if (parameter === undefined) return false;
-  const found = valueAt(parameters, parameter);
-  if (op === 'exists') return !parameter.includes('*') && (found !== undefined) === value;
-  const wanted = isReference(value) ? valueAt(parameters, value.parameter) : value;
-  if (typeof found === 'number' && typeof wanted === 'number') {
-    if (op === 'lt') return found < wanted;
-    if (op === 'lte') return found <= wanted;
-    if (op === 'gt') return found > wanted;
-    if (op === 'gte') return found >= wanted;
+  const parameterValue = valueAt(parameters, parameter);
+  if (op === 'exists') return !parameter.includes('*') && (parameterValue !== undefined) === value;
+  if (op === 'domain' || (isReference(value) && value.parameter === undefined)) return false;
+  const expectedValue = isReference(value) ? valueAt(parameters, String(value.parameter)) : value;
+  if (typeof parameterValue === 'number' && typeof expectedValue === 'number') {
+    if (op === 'lt') return parameterValue < expectedValue;
+    if (op === 'lte') return parameterValue <= expectedValue;
+    if (op === 'gt') return parameterValue > expectedValue;
+    if (op === 'gte') return parameterValue >= expectedValue;
   }
-  if (!isScalar(found)) return false;
-  if (op === 'eq') return found === wanted;
+  if (!isScalar(parameterValue)) return false;
+  if (op === 'eq') return parameterValue === expectedValue;
   if (op === 'ne')
-    return isScalar(wanted) && found !== wanted && (found === null || wanted === null || isSameType(found, wanted));
-  if (op === 'in') return Array.isArray(wanted) && wanted.includes(found);
+    return (
+      isScalar(expectedValue) &&
+      parameterValue !== expectedValue &&
+      (parameterValue === null || expectedValue === null || isSameType(parameterValue, expectedValue))
+    );
+  if (op === 'in') return Array.isArray(expectedValue) && expectedValue.includes(parameterValue);
   if (op === 'not_in')
     return (
-      Array.isArray(wanted) &&
-      !wanted.includes(found) &&
-      (found === null || wanted.some((one) => isSameType(found, one)))
+      Array.isArray(expectedValue) &&
+      !expectedValue.includes(parameterValue) &&
+      (parameterValue === null || expectedValue.some((item) => isSameType(parameterValue, item)))
     );
-  return op === 'prefix' && typeof found === 'string' && typeof wanted === 'string' && found.startsWith(wanted);
+  return (
+    op === 'prefix' &&
+    typeof parameterValue === 'string' &&
+    typeof expectedValue === 'string' &&
+    parameterValue.startsWith(expectedValue)
+  );
 }
 
 function isScalar(value: unknown): boolean {
   return value === null || ['string', 'number', 'boolean'].includes(typeof value);
 }
 
-/** Of two scalars; null is of a type of its own. */
-function isSameType(one: unknown, other: unknown): boolean {
-  return typeof one === typeof other && (one === null) === (other === null);
+/** True if two scalars have the same type; null is a type of its own. */
+function isSameType(left: unknown, right: unknown): boolean {
+  return typeof left === typeof right && (left === null) === (right === null);
 }
 
-function isReference(value: unknown): value is { readonly parameter: string } {
-  return typeof value === 'object' && value !== null && 'parameter' in value && typeof value.parameter === 'string';
+function isReference(value: unknown): value is Reference {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** What a JSON Pointer names; undefined if it names nothing, as what a list has besides its items. */
+/** Returns the value that a JSON Pointer names; undefined if there is none, for example for the length of a list. */
 function valueAt(value: unknown, pointer: string): unknown {
   const names = pointer.split('/').slice(1);
-  return names.reduce<unknown>((of, name) => {
+  return names.reduce<unknown>((current, name) => {
     const member = name.replaceAll('~1', '/').replaceAll('~0', '~');
-    if (typeof of !== 'object' || of === null || (Array.isArray(of) && member === 'length')) return undefined;
-    return Object.hasOwn(of, member) ? Reflect.get(of, member) : undefined;
+    if (typeof current !== 'object' || current === null || (Array.isArray(current) && member === 'length'))
+      return undefined;
+    return Object.hasOwn(current, member) ? Reflect.get(current, member) : undefined;
   }, value);
 }

@@ -5,8 +5,8 @@ type Stop = Pick<Schemas['StopResponse'], 'agentId' | 'role' | 'actions'>;
 type Agent = Pick<Schemas['AgentResponse'], 'id' | 'roles'>;
 
 /**
- * Whether a stop covers an action of an agent.
- * @param agent null where it is not known: whoever a stop is for may then be this one
+ * True if a stop covers an action of an agent.
+ * @param agent null if it is not known: any stop may then be about this agent
  */
 export function isCovering({ agentId, role, actions }: Stop, agent: Agent | null, action: string): boolean {
   const isMeant =

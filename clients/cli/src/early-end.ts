@@ -1,4 +1,4 @@
-/** What ends a command early, and the exit code that shells expect then. */
+/** Signals that end a command early, each with the exit code that shells expect. */
 const SIGNALS = [
   ['SIGINT', 130],
   ['SIGTERM', 143],
@@ -10,14 +10,14 @@ type CleanUp = () => void | Promise<void>;
 const cleanUps = new Set<CleanUp>();
 let isWatched = false;
 
-/** What is done first if the command is ended early, as by Ctrl-C, even if it was done already. A second Ctrl-C ends it at once. */
+/** Runs a task before the command is ended early, for example by Ctrl-C; it may run twice. A second Ctrl-C ends the command at once. */
 export function beforeEarlyEnd(cleanUp: CleanUp): void {
   cleanUps.add(cleanUp);
   if (!isWatched) for (const [signal, exitCode] of SIGNALS) process.once(signal, () => void endEarly(exitCode));
   isWatched = true;
 }
 
-/** Ends the command as a signal would. */
+/** Ends the command with the exit code of a signal. */
 export async function endEarly(exitCode: number): Promise<void> {
   await Promise.allSettled([...cleanUps].map(async (cleanUp) => cleanUp()));
   process.exit(exitCode);

@@ -7,28 +7,30 @@ import {
   wasNeverConnected,
 } from '../../typescript/src/never-connected.js';
 
-/** Milliseconds for which a service that has not answered yet is looked for. */
-const LONGEST_SEARCH = 1_500;
-/** Milliseconds after which whoever waits at a terminal learns what for. */
-const LONGEST_SILENCE = 2_000;
+/** Maximum time in milliseconds to look for a service that has not answered yet. */
+const MAX_SEARCH_MS = 1_500;
+/** Time in milliseconds after which a person at a terminal is told what the command waits for. */
+const MAX_SILENCE_MS = 2_000;
 
 /**
- * As `fetch`, for commands that somebody waits for: a service that is not there is an error within seconds. One that has
- * answered before is waited for as usual, as it may be starting anew, and that is said once.
+ * Sends requests like `fetch`, for commands that somebody waits for: a missing service is an error within seconds. A service that has
+ * answered before is waited for as usual, as it may be starting again; a message says so once.
  */
 export function findingFetch(url: string): typeof fetch {
   let hasAnswered = false;
   let hasSaid = false;
   let since: number | null = null;
-  const say = (why: string | null): void => {
+  const say = (failure: string | null): void => {
     if (!hasSaid)
-      printError(`The governance service at ${url} does not answer${why === null ? '' : `, as ${why}`}: trying again.`);
+      printError(
+        `The governance service at ${url} does not answer${failure === null ? '' : `, as ${failure}`}: trying again.`,
+      );
     hasSaid = true;
   };
   return async (...request) => {
     since ??= Date.now();
     const isWatched = !hasAnswered && process.stderr.isTTY;
-    const silence = isWatched ? setTimeout(() => say(null), LONGEST_SILENCE) : undefined;
+    const silence = isWatched ? setTimeout(() => say(null), MAX_SILENCE_MS) : undefined;
     try {
       const answer = await fetch(...request);
       hasAnswered = true;
@@ -36,7 +38,7 @@ export function findingFetch(url: string): typeof fetch {
       return answer;
     } catch (cause) {
       since ??= Date.now();
-      const isLate = Date.now() - since >= LONGEST_SEARCH;
+      const isLate = Date.now() - since >= MAX_SEARCH_MS;
       const fault = connectionFault(cause);
       if (!hasAnswered && (isUnusable(cause) || (wasNeverConnected(cause) && isLate))) {
         const facts = { code: 'UNREACHABLE', status: null, cause };

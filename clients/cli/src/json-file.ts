@@ -11,7 +11,7 @@ const requireLater = createRequire(import.meta.url);
 export function readJsonFile(path: string | URL): unknown {
   const text = readFileSync(path, 'utf8').replace(/^\uFEFF/, '');
   const value: unknown = JSON.parse(text);
-  // JSON is a part of YAML, whose parser finds names that are given twice.
+  // JSON is a part of YAML, whose parser finds duplicate names.
   const { parseDocument } = requireLater('yaml') as typeof import('yaml');
   const [error] = parseDocument(text, { schema: 'core', stringKeys: true }).errors;
   if (error === undefined) return value;

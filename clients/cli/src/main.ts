@@ -1,7 +1,10 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander';
+import { addAccessCommand } from './commands/access.js';
 import { addCompletionCommand } from './commands/completion.js';
 import { addReviewCommands } from './commands/decide.js';
+import { addDirectoryCommand } from './commands/directory.js';
+import { addDelegationCommands } from './commands/delegations.js';
 import { addDraftCommand } from './commands/draft.js';
 import { addEraseCommand } from './commands/erase.js';
 import { addEvidenceCommand } from './commands/evidence.js';
@@ -23,7 +26,7 @@ import { addGatewayCommand } from './gateway/command.js';
 import { addHookCommand, blockFailures, isHookLine } from './hook/command.js';
 import { addMcpCommand } from './mcp/command.js';
 import { plain, printError } from './output.js';
-import { SettingsError, shownMessage } from './settings.js';
+import { SettingsError, shownMessage, useProfile } from './settings.js';
 import { VERSION } from './version.js';
 import { DemoCompanyError } from '../../typescript/src/demo-company.js';
 import { GovernanceError } from '../../typescript/src/index.js';
@@ -34,21 +37,26 @@ const PRINTED = ['commander.help', 'commander.helpDisplayed', 'commander.version
 /** Errors that users can act on. */
 const EXPECTED = [GovernanceError, SettingsError, DemoCompanyError];
 
+const PROFILE = ['--profile <name>', 'use the key that `gov login --profile` keeps'] as const;
+
 const program = new Command('gov')
   .version(VERSION)
   .description('The command line of the agent governance service.')
   .addHelpText(
     'after',
-    '\nNew here? Run `gov tour`; it needs nothing else.\n\nThe key comes from GOVERNANCE_API_KEY or `gov login`; the service is at GOVERNANCE_URL,\nor where the login was, or at http://127.0.0.1:3000. The key of a login is sent only\nto the service of that login.\nExit codes: 0 done, 1 refused or failed, 2 a plan changes something.',
+    '\nNew here? Run `gov tour`; it needs nothing else.\n\nThe key comes from --profile or GOVERNANCE_PROFILE, GOVERNANCE_API_KEY, or `gov login`; the service is at GOVERNANCE_URL,\nor where the login was, or at http://127.0.0.1:3000. The key of a login is sent only\nto the service of that login.\nExit codes: 0 done, 1 refused or failed, 2 a plan changes something.',
   )
-  // What is wrong with a command line is said in one place, below.
+  // Faults of the command line are printed in one place, below.
   .configureOutput({ outputError: () => undefined })
-  // What follows a command is its own: `gov policies` and the commands below it have options of the same names.
+  // Options after a command belong to it: `gov policies` and its subcommands have options of the same names.
   .enablePositionalOptions()
+  .option(...PROFILE)
   .exitOverride();
 addLoginCommands(program);
 addReviewCommands(program);
+addDelegationCommands(program);
 addExplainCommand(program);
+addAccessCommand(program);
 addRecordCommands(program);
 addLedgerCommands(program);
 addEvidenceCommand(program);
@@ -59,6 +67,7 @@ addPermitCommands(program);
 addDraftCommand(program);
 addUsageCommand(program);
 addReportCommand(program);
+addDirectoryCommand(program);
 addMcpCommand(program);
 addGatewayCommand(program);
 addHookCommand(program);
@@ -66,13 +75,23 @@ addSeedCommand(program);
 addTourCommand(program);
 addTamperCommand(program);
 addCompletionCommand(program);
+offerProfiles(program);
+program.hook('preAction', (_program, command) => {
+  let profile: string | undefined;
+  for (let current: Command | null = command; current !== null; current = current.parent) {
+    profile ??= current.opts<{ profile?: string }>().profile;
+    // Actions send some of their options to the service.
+    current.setOptionValue('profile', undefined);
+  }
+  if (profile !== undefined) useProfile(profile);
+});
 const isHook = isHookLine(
   process.argv.slice(2),
   program.commands.map((command) => command.name()),
 );
 if (isHook) blockFailures();
 
-// The reader of the output may have seen enough, as in `gov export | head`. A denial of a hook has not been read then.
+// The reader of the output may close it early, as in `gov export | head`. A denial of a hook has then not been read.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
   void endEarly(isHook ? 1 : 0);
@@ -84,6 +103,14 @@ try {
   await program.parseAsync();
 } catch (error) {
   process.exitCode = exitCodeOf(error);
+}
+
+/** Gives every command the option that names a profile. */
+function offerProfiles(parent: Command): void {
+  for (const command of parent.commands) {
+    command.option(...PROFILE);
+    offerProfiles(command);
+  }
 }
 
 /** Errors that users can act on are printed in one line; any other is a defect, and is thrown. */
@@ -99,15 +126,15 @@ function exitCodeOf(error: unknown): number {
   return 1;
 }
 
-/** Such as of a folder that cannot be written to. Its message names the path. */
+/** True for an error of the file system, for example a folder that cannot be written to; its message names the path. */
 function isOfFile(error: unknown): boolean {
   return error instanceof Error && 'syscall' in error && 'path' in error;
 }
 
-/** Advice for the user about a refusal, in addition to its message, which is for every caller. */
+/** Returns advice for the user of gov about a refusal, whose own message is for every caller. */
 function adviceOn({ code, status, cause }: GovernanceError): string {
   if (code === 'UNREACHABLE') {
-    // Where somebody listens, or the address is wrong, that helps nobody.
+    // Advice to start the service does not help if a server listens, or the address is wrong.
     return `${wasRefused(cause) ? ' Start it by `gov up`, or say' : ' Say'} where it is: GOVERNANCE_URL, or \`gov login --url\`.`;
   }
   if (status === 401) return ' `gov login` keeps another key; the one in GOVERNANCE_API_KEY takes precedence.';

@@ -10,20 +10,20 @@ export interface Column<Row> {
 type Style = Parameters<typeof styleText>[0];
 
 const ESCAPE = '\u001b';
-/** What `styled` makes, which is all that may act on a terminal. */
+/** Sequences of `styled`, the only ones that may control a terminal. */
 const STYLES = new RegExp(`${ESCAPE}\\[(?:[12]|22|3[1-39])m`, 'g');
 
 export function printJson(value: unknown): void {
   printLine(shownJson(value, 2));
 }
 
-/** Equal JSON, in which text from others does nothing to a terminal. */
+/** Prints JSON; characters that would control a terminal are escaped. */
 export function shownJson(value: unknown, indent?: number): string {
   // The line feeds are its layout: those in texts are escaped already.
   return JSON.stringify(value, null, indent).split('\n').map(printableText).join('\n');
 }
 
-/** A table for people, with a line that says how many rows there are beyond those shown. */
+/** Prints a table for people, and the number of further rows. */
 export function printTable<Row>(rows: readonly Row[], columns: readonly Column<Row>[], total = rows.length): void {
   const cells = rows.map((row) => columns.map(({ value }) => printableWords(value(row))));
   const widths = columns.map(({ title }, index) =>
@@ -40,32 +40,32 @@ export function printTable<Row>(rows: readonly Row[], columns: readonly Column<R
   else if (total > rows.length) printLine(styled('dim', `${rows.length} of ${total}.`));
 }
 
-/** Text by others as one line, as it may be shown, with its layout. */
+/** Returns text by others as one line that is safe to print. */
 export function plain(text: string): string {
   return printableText(text);
 }
 
-/** What has lines of its own, in which texts by others have gone through `plain`. */
+/** Returns text with its own line breaks, whose texts by others have gone through `plain`. */
 function plainLines(text: string): string {
   return text.split('\n').map(plain).join('\n');
 }
 
-/** All output goes through here and the two below, so that no command can forget what text by others may hold. */
+/** Prints a line of the result. All output goes through this function and the two below, which escape control characters. */
 export function printLine(text: string): void {
-  process.stdout.write(`${shown(text, process.stdout.isTTY)}\n`);
+  process.stdout.write(`${terminalText(text, process.stdout.isTTY)}\n`);
 }
 
-/** The same for what is not the result. */
+/** Prints a line that is not part of the result to stderr. */
 export function printError(text: string): void {
   printPrompt(`${text}\n`);
 }
 
-/** What is asked for on a terminal: the answer stands in the same line. */
+/** Prints a question to a terminal; the answer is typed on the same line. */
 export function printPrompt(text: string): void {
-  process.stderr.write(shown(text, false));
+  process.stderr.write(terminalText(text, false));
 }
 
-function shown(text: string, isStyled: boolean): string {
+function terminalText(text: string, isStyled: boolean): string {
   if (!isStyled) return plainLines(text);
   const styles = text.match(STYLES) ?? [];
   return text
@@ -79,12 +79,12 @@ export function styled(style: Style, text: string): string {
   return process.stdout.isTTY && process.env['NO_COLOR'] === undefined ? styleText(style, text) : text;
 }
 
-/** Such as "1 policy" and "2 policies". */
-export function counted(count: number, one: string, more = `${one}s`): string {
-  return `${count} ${count === 1 ? one : more}`;
+/** Returns a number with its noun, for example "1 policy" and "2 policies". */
+export function counted(count: number, singular: string, plural = `${singular}s`): string {
+  return `${count} ${count === 1 ? singular : plural}`;
 }
 
-/** How long something takes or took, in its largest unit. */
+/** Returns a duration in its largest unit. */
 export function duration(milliseconds: number): string {
   const seconds = Math.max(0, Math.floor(milliseconds / 1_000));
   const units = [

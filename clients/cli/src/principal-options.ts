@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { GuardRequest, OnBehalfOf } from '../../typescript/src/index.js';
 
-/** For whom is asked, and in which run. */
+/** The principal of requests, and their run. */
 export type PrincipalOptions = Pick<GuardRequest, 'onBehalfOf' | 'run'>;
 
 export function withPrincipalOptions(command: Command): Command {

@@ -2,8 +2,8 @@ import { createInterface } from 'node:readline/promises';
 import { SettingsError } from './settings.js';
 
 /**
- * What the user types on the terminal; empty where the input has ended. The question does not go into the output, which may be a
- * file. Ctrl-C does what it does everywhere else.
+ * Returns the text that the user types on the terminal; empty if the input has ended. The question does not go into the output,
+ * which may be a file. Ctrl-C ends the command as usual.
  */
 export async function prompt(question: string): Promise<string> {
   if (process.stdin.readableEnded) return '';
@@ -17,17 +17,17 @@ export async function prompt(question: string): Promise<string> {
   }
 }
 
-/** Whether the answer is yes; everything else is no. */
+/** True if the answer is yes; every other answer is no. */
 async function isConfirmed(question: string): Promise<boolean> {
   return /^y(es)?$/i.test((await prompt(question)).trim());
 }
 
 /**
- * For each command that asks: without a terminal, where nobody reads the question, only --yes is a yes.
+ * Asks for confirmation. Without a terminal nobody can read the question, so --yes is required.
  *
- * @throws SettingsError unless somebody at a terminal says yes. @param otherwise such as "Nothing was applied"
+ * @throws SettingsError unless the user says yes. @param refusal for example "Nothing was applied"
  */
-export async function requireWanted(question: string, otherwise: string): Promise<void> {
-  if (!process.stdin.isTTY) throw new SettingsError(`${otherwise}: without a terminal, --yes has to be given.`);
-  if (!(await isConfirmed(`${question} [y/N] `))) throw new SettingsError(`${otherwise}.`);
+export async function requireConfirmation(question: string, refusal: string): Promise<void> {
+  if (!process.stdin.isTTY) throw new SettingsError(`${refusal}: without a terminal, --yes has to be given.`);
+  if (!(await isConfirmed(`${question} [y/N] `))) throw new SettingsError(`${refusal}.`);
 }

@@ -3,14 +3,14 @@ import { Agent as SecureAgent, request as overHttps } from 'node:https';
 import { text } from 'node:stream/consumers';
 
 /** Milliseconds for which a connection is kept that nothing uses: less than the service, or a proxy in front of it, keeps it. */
-const keeping = { keepAlive: true, timeout: 50_000 };
-const plain = { agent: new Agent(keeping), request: overHttp };
-const secure = { agent: new SecureAgent(keeping), request: overHttps };
-/** Milliseconds. */
-const LONGEST_CONNECTING = 10_000;
+const agentOptions = { keepAlive: true, timeout: 50_000 };
+const plain = { agent: new Agent(agentOptions), request: overHttp };
+const secure = { agent: new SecureAgent(agentOptions), request: overHttps };
+/** Maximum time in milliseconds to connect. */
+const MAX_CONNECT_MS = 10_000;
 
 /**
- * As `fetch`, for what the client asks of the service: a body of text, an answer that is read whole, no redirect followed.
+ * A substitute for `fetch` for the client's requests: a body of text, a response that is read whole, and no redirects.
  * A call of a tool waits for two requests, and each takes `fetch` three times the processor time.
  */
 export async function serviceFetch(url: string | URL | Request, init: RequestInit = {}): Promise<Response> {
@@ -19,10 +19,10 @@ export async function serviceFetch(url: string | URL | Request, init: RequestIni
   const { method = 'GET', signal, body } = init;
   const headers = Object.fromEntries(new Headers(init.headers));
   try {
-    const asked = request(target, { agent, method, headers, ...(signal ? { signal } : {}) });
-    limitConnecting(asked);
-    asked.end(body);
-    return await responseOf(await answered(asked));
+    const clientRequest = request(target, { agent, method, headers, ...(signal ? { signal } : {}) });
+    limitConnecting(clientRequest);
+    clientRequest.end(body);
+    return await responseOf(await waitForAnswer(clientRequest));
   } catch (cause) {
     // In the form of `fetch`.
     throw new TypeError('The request failed.', { cause });
@@ -30,18 +30,18 @@ export async function serviceFetch(url: string | URL | Request, init: RequestIni
 }
 
 /** With the code by which the client knows that nothing was sent. */
-function limitConnecting(asked: ClientRequest): void {
-  asked.once('socket', (socket) => {
+function limitConnecting(clientRequest: ClientRequest): void {
+  clientRequest.once('socket', (socket) => {
     if (!socket.connecting) return;
     const error = Object.assign(new Error('The connection took too long.'), { code: 'UND_ERR_CONNECT_TIMEOUT' });
-    const timer = setTimeout(() => asked.destroy(error), LONGEST_CONNECTING);
+    const timer = setTimeout(() => clientRequest.destroy(error), MAX_CONNECT_MS);
     const stop = (): void => clearTimeout(timer);
     socket.once('connect', stop).once('close', stop);
   });
 }
 
-function answered(asked: ClientRequest): Promise<IncomingMessage> {
-  return new Promise((resolve, reject) => asked.once('response', resolve).on('error', reject));
+function waitForAnswer(clientRequest: ClientRequest): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => clientRequest.once('response', resolve).on('error', reject));
 }
 
 async function responseOf(answer: IncomingMessage): Promise<Response> {

@@ -79,10 +79,10 @@ export async function startTemporaryService(service: string): Promise<TemporaryS
     env: { ...system, HOST: '127.0.0.1', PORT: '0', LOG_LEVEL: 'error', API_KEY: key },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  const ended = exitCodeOf(program);
+  const exitCode = exitCodeOf(program);
   const stop = async (): Promise<void> => {
     program.kill('SIGTERM');
-    await ended;
+    await exitCode;
     rmSync(folder, { recursive: true, force: true });
   };
   beforeEarlyEnd(stop);
@@ -96,16 +96,16 @@ export async function startTemporaryService(service: string): Promise<TemporaryS
 
 /** Where it listens, as its banner says. */
 async function addressOf({ stdout, stderr }: ChildProcess): Promise<string> {
-  let printed = '';
+  let output = '';
   return new Promise<string>((resolve, reject) => {
     for (const stream of [stdout, stderr]) {
       stream?.setEncoding('utf8').on('data', (chunk: string) => {
-        printed += chunk;
-        const url = /^ *API {2,}(http\S+)\/api\/v1$/m.exec(printed)?.[1];
+        output += chunk;
+        const url = /^ *API {2,}(http\S+)\/api\/v1$/m.exec(output)?.[1];
         if (url !== undefined) resolve(url);
       });
     }
-    stdout?.on('end', () => reject(new SettingsError(...`The service did not start: ${printed.trim()}`.split('\n'))));
+    stdout?.on('end', () => reject(new SettingsError(...`The service did not start: ${output.trim()}`.split('\n'))));
   });
 }
 
@@ -136,13 +136,15 @@ export interface ServiceOption {
  * current folder does not count: it may hold evidence, with code that somebody put there to be run as the auditor.
  * @throws SettingsError if the service is not there.
  */
-export function serviceFolder(named?: string): string {
-  if (named !== undefined) {
-    if (isService(named)) return resolve(named);
-    throw new SettingsError(`--service ${named}: that folder holds no ${PACKAGE}, which its package.json would name.`);
+export function serviceFolder(folderOption?: string): string {
+  if (folderOption !== undefined) {
+    if (isService(folderOption)) return resolve(folderOption);
+    throw new SettingsError(
+      `--service ${folderOption}: that folder holds no ${PACKAGE}, which its package.json would name.`,
+    );
   }
-  const found = installedService();
-  if (found !== undefined) return found;
+  const folder = installedService();
+  if (folder !== undefined) return folder;
   throw new SettingsError(
     'The service is not installed next to gov. Use `npm run gov -- …` in a clone, install the .tgz that `npm pack` makes ' +
       'in one next to gov, or name its folder: --service <folder>.',
@@ -152,8 +154,8 @@ export function serviceFolder(named?: string): string {
 /** The folder of the service that belongs to this `gov`, or undefined if there is none. */
 export function installedService(): string | undefined {
   for (let folder = dirname(fileURLToPath(import.meta.url)); folder !== dirname(folder); folder = dirname(folder)) {
-    const installed = join(folder, 'node_modules', PACKAGE);
-    for (const found of [folder, installed]) if (isService(found)) return found;
+    const packageFolder = join(folder, 'node_modules', PACKAGE);
+    for (const candidate of [folder, packageFolder]) if (isService(candidate)) return candidate;
   }
   return undefined;
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { changeWaits, withBreakGlass } from './change-waits.js';
 import { findingFetch } from './finding-fetch.js';
 import { plain } from './output.js';
 import { userFolder } from './user-folder.js';
@@ -35,15 +36,22 @@ export function client(): GovernanceClient {
 
 /** For commands that somebody waits for: a service that is not there is an error within seconds. */
 export function clientOf({ url, key }: Settings): GovernanceClient {
-  return new GovernanceClient({ url, key, fetch: findingFetch(url) });
+  const changes = changeWaits(() => governance);
+  const governance = new GovernanceClient({ url, key, fetch: withBreakGlass(findingFetch(url)), changes });
+  return governance;
 }
 
 /** @throws SettingsError if neither the environment nor the file has a key for the service. */
 export function settings(): Settings {
   const url = serviceUrl();
-  const key = process.env['GOVERNANCE_API_KEY'] ?? keptKeyFor(url);
+  const profile = profileName();
+  const key = (profile === undefined ? process.env['GOVERNANCE_API_KEY'] : undefined) ?? keptKeyFor(url);
   if (key === undefined || key === '') {
-    throw new SettingsError(`No key for ${url}: run \`gov login --url ${url}\`, or set GOVERNANCE_API_KEY.`);
+    throw new SettingsError(
+      profile === undefined
+        ? `No key for ${url}: run \`gov login --url ${url}\`, or set GOVERNANCE_API_KEY.`
+        : `No key for ${url} in the profile ${profile}: run \`gov login --profile ${profile} --url ${url}\`.`,
+    );
   }
   requireUsable(key);
   return { url, key };
@@ -51,6 +59,8 @@ export function settings(): Settings {
 
 /** Where the key has come from, for an answer that the service does not know it. */
 export function keySource(): string {
+  const profile = profileName();
+  if (profile !== undefined) return `The key is the one that \`gov login --profile ${profile}\` keeps.`;
   return process.env['GOVERNANCE_API_KEY'] === undefined
     ? 'The key is the one that `gov login` keeps; one in GOVERNANCE_API_KEY takes precedence.'
     : 'The key is the one in GOVERNANCE_API_KEY.';
@@ -64,15 +74,34 @@ export function requireUsable(key: string): void {
   );
 }
 
+/** The setting that names the profile of a command, whose key comes before that in GOVERNANCE_API_KEY. */
+const PROFILE = 'GOVERNANCE_PROFILE';
+
+/** Uses a profile in this process, and in those that it starts. @throws SettingsError if no profile can have the name. */
+export function useProfile(name: string): void {
+  process.env[PROFILE] = name;
+  profileName();
+}
+
+/** The name of the profile in use; undefined if there is none. */
+export function profileName(): string | undefined {
+  const { [PROFILE]: name } = process.env;
+  if (name === undefined || name === '') return undefined;
+  if (/^[\w-]{1,50}$/.test(name)) return name;
+  throw new SettingsError(
+    `Expected the name of a profile of up to 50 letters, digits, - and _, got ${JSON.stringify(name)}.`,
+  );
+}
+
 /** Whoever else the environment names must not get it. */
 function keptKeyFor(url: string): string | undefined {
-  const kept = keptSettings();
-  return kept !== null && isSameAddress(kept.url, url) ? kept.key : undefined;
+  const stored = keptSettings();
+  return stored !== null && isSameAddress(stored.url, url) ? stored.key : undefined;
 }
 
 /** However they are written: `HTTP://LocalHost:80` is `http://localhost`. */
-function isSameAddress(one: string, other: string): boolean {
-  return URL.canParse(one) && new URL(one).href === new URL(other).href;
+function isSameAddress(left: string, right: string): boolean {
+  return URL.canParse(left) && new URL(left).href === new URL(right).href;
 }
 
 /** URL of the service, with or without a key. */
@@ -122,5 +151,7 @@ function keptSettings(): Settings | null {
 
 function settingsPath(): string {
   const { XDG_CONFIG_HOME: config, APPDATA: appData } = process.env;
-  return join(userFolder([config, appData], '.config'), 'agent-governance', 'login.json');
+  const profile = profileName();
+  const file = profile === undefined ? ['login.json'] : ['profiles', `${profile}.json`];
+  return join(userFolder([config, appData], '.config'), 'agent-governance', ...file);
 }

@@ -1,17 +1,17 @@
 /** Names shorter than this are similar by chance. */
-const SHORTEST = 4;
+const MIN_LENGTH = 4;
 
 /** Whether two texts differ in case or separators, in one letter, in the order of two, or in being a role or a name. */
-export function isSlip(one: string, other: string): boolean {
-  const [left, right] = [one, other].map((text) => text.replace(/^(?:role|agent):/, ''));
+export function isSlip(first: string, second: string): boolean {
+  const [left, right] = [first, second].map((text) => text.replace(/^(?:role|agent):/, ''));
   if (left === undefined || right === undefined) return false;
   if (lettersOf(left) === lettersOf(right)) return true;
-  return left.length >= SHORTEST && isOneEdit(left, right) && withoutDigits(left) !== withoutDigits(right);
+  return left.length >= MIN_LENGTH && isOneEdit(left, right) && withoutDigits(left) !== withoutDigits(right);
 }
 
 /** Such as ` Did you mean "role:support"?`; empty where nothing is similar. */
-export function meantText(text: string, known: Iterable<string>, prefix = ''): string {
-  for (const name of known) if (name !== text && isSlip(text, name)) return ` Did you mean "${prefix}${name}"?`;
+export function meantText(text: string, names: Iterable<string>, prefix = ''): string {
+  for (const name of names) if (name !== text && isSlip(text, name)) return ` Did you mean "${prefix}${name}"?`;
   return '';
 }
 
@@ -24,11 +24,14 @@ function withoutDigits(text: string): string {
   return text.replace(/\d/g, '');
 }
 
-function isOneEdit(one: string, other: string): boolean {
-  const [short, long] = one.length <= other.length ? [one, other] : [other, one];
-  let at = 0;
-  while (at < short.length && short[at] === long[at]) at += 1;
-  if (short.length < long.length) return short.slice(at) === long.slice(at + 1);
-  const isExchanged = short[at] === long[at + 1] && short[at + 1] === long[at];
-  return short.slice(at + 1) === long.slice(at + 1) || (isExchanged && short.slice(at + 2) === long.slice(at + 2));
+function isOneEdit(first: string, second: string): boolean {
+  const [short, long] = first.length <= second.length ? [first, second] : [second, first];
+  let index = 0;
+  while (index < short.length && short[index] === long[index]) index += 1;
+  if (short.length < long.length) return short.slice(index) === long.slice(index + 1);
+  const isExchanged = short[index] === long[index + 1] && short[index + 1] === long[index];
+  return (
+    short.slice(index + 1) === long.slice(index + 1) ||
+    (isExchanged && short.slice(index + 2) === long.slice(index + 2))
+  );
 }

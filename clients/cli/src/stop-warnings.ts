@@ -7,15 +7,15 @@ type Agent = Pick<Schemas['AgentResponse'], 'id' | 'roles' | 'capabilities'>;
 
 /** What of a stop covers nobody now, and was perhaps misspelt. @param agents all that are registered */
 export function stopWarnings({ agentId, role, actions }: Stop, agents: readonly Agent[]): string[] {
-  const meant = agents.filter(({ id }) => agentId === null || id === agentId);
-  const covered = meant.filter(({ roles }) => role === null || roles.includes(role));
-  if (role !== null && covered.length === 0) {
+  const candidates = agents.filter(({ id }) => agentId === null || id === agentId);
+  const coveredAgents = candidates.filter(({ roles }) => role === null || roles.includes(role));
+  if (role !== null && coveredAgents.length === 0) {
     const roles = meantText(role, new Set(agents.flatMap((agent) => agent.roles)), 'role:');
     return [`${agentId === null ? 'No agent has' : `${agentId} has not`} the role ${role}.${roles}`];
   }
-  const able = covered.flatMap(({ capabilities }) => capabilities);
-  const known = new Set(agents.flatMap(({ capabilities }) => capabilities));
+  const able = coveredAgents.flatMap(({ capabilities }) => capabilities);
+  const capabilityNames = new Set(agents.flatMap(({ capabilities }) => capabilities));
   return actions
     .filter((action) => !able.some((capability) => overlap(capability, action)))
-    .map((action) => `No agent that this stops is able to do ${action}.${meantText(action, known)}`);
+    .map((action) => `No agent that this stops is able to do ${action}.${meantText(action, capabilityNames)}`);
 }

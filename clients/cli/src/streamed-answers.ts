@@ -16,9 +16,9 @@ export function writeChain(settings: Settings, to: NodeJS.WritableStream, after?
   return write(settings, `/api/v1/provenance/export${query}`, to, 'the end of the chain: the export is not complete');
 }
 
-/** Writes the decision file of an execution, byte for byte. @throws as `writeChain`. */
-export function writeEvidence(settings: Settings, to: NodeJS.WritableStream, execution: string): Promise<void> {
-  const path = `/api/v1/executions/${pathSegment('id', execution)}/evidence`;
+/** Writes the decision file of an execution or of a change, byte for byte. @throws as `writeChain`. */
+export function writeEvidence(settings: Settings, to: NodeJS.WritableStream, id: string): Promise<void> {
+  const path = `/api/v1/${id.startsWith('dec_') ? 'decisions' : 'executions'}/${pathSegment('id', id)}/evidence`;
   return write(settings, path, to, 'the end of the file: it is not complete');
 }
 

@@ -10,3 +10,12 @@ export function timeSpan(text: string): number {
   const parts: readonly (string | undefined)[] = match.slice(1);
   return parts.reduce((sum, part, index) => sum + Number(part ?? 0) * (SECONDS[index] ?? 0) * 1000, 0);
 }
+
+/** Returns a time as ISO 8601. @param text a time with a zone, or a duration from now */
+export function timeAhead(text: string): string {
+  if (text.startsWith('P')) return new Date(Date.now() + timeSpan(text)).toISOString();
+  const time = new Date(text);
+  if (Number.isNaN(time.getTime()))
+    throw new InvalidArgumentError('Expected a time with a zone, or a duration such as P7D.');
+  return time.toISOString();
+}

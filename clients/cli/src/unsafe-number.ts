@@ -19,10 +19,10 @@ export function changedNumberIn(value: unknown, path: string): string | undefine
 
 /** The same for a text that is valid JSON. */
 export function changedNumberInJson(text: string, path: string): string | undefined {
-  const marked = text.replace(STRING_OR_NUMBER, (literal) =>
+  const markedText = text.replace(STRING_OR_NUMBER, (literal) =>
     INTEGER.test(literal) && isChanged(BigInt(literal)) ? TOO_LARGE : literal,
   );
-  return changedNumberIn(JSON.parse(marked), path);
+  return changedNumberIn(JSON.parse(markedText), path);
 }
 
 /**
@@ -49,13 +49,13 @@ function isDoubtful(value: unknown): boolean {
 }
 
 function placeIn(value: unknown, path: string, isSought: (value: unknown) => boolean): string | undefined {
-  const seen = new Set<unknown>();
-  const rest: Place[] = [{ value, path }];
-  for (let place = rest.pop(); place !== undefined; place = rest.pop()) {
+  const visited = new Set<unknown>();
+  const queue: Place[] = [{ value, path }];
+  for (let place = queue.pop(); place !== undefined; place = queue.pop()) {
     if (isSought(place.value)) return place.path;
-    if (typeof place.value !== 'object' || place.value === null || seen.has(place.value)) continue;
-    seen.add(place.value);
-    for (const member of membersOf(place.value, place.path)) rest.push(member);
+    if (typeof place.value !== 'object' || place.value === null || visited.has(place.value)) continue;
+    visited.add(place.value);
+    for (const member of membersOf(place.value, place.path)) queue.push(member);
   }
   return undefined;
 }

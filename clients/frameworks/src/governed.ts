@@ -14,15 +14,17 @@ export interface ToolRequest {
   readonly action: string;
   readonly resourceType: string;
   readonly resourceId: string;
+  /** JSON Pointers to arguments that the service must not keep, in addition to those that it knows by their names. */
+  readonly secret?: string[];
 }
 
 /** @template Context what the framework passes along with a call */
 export interface GovernedOptions<Context = unknown> {
-  /** Who acts, by id or name; the agent that the key is bound to unless given. */
+  /** Id or name of the agent. Default: the agent that the key is bound to. */
   readonly agent?: string;
   /** The tool's name as the action, `tool` and the tool's name as the resource unless given. */
   readonly requestOf?: (tool: string, input: Record<string, unknown>) => ToolRequest;
-  /** For whom the agent acts. */
+  /** The principal for whom the agent acts. */
   readonly onBehalfOf?: OnBehalfOf | ((context: Context) => OnBehalfOf | undefined);
   /** The conversation or task that a call is part of: the same when it is repeated after its approval. */
   readonly run?: string | ((context: Context) => string | undefined);
@@ -48,26 +50,26 @@ export class NotPermittedError extends Error {
 
   constructor(
     message: string,
-    /** Whether it only waits for an approval: the same call succeeds once that is given. */
+    /** True if the call only waits for an approval: the same call succeeds once it is approved. */
     readonly isPending: boolean,
     cause: unknown,
-    /** The decision that it waits for; null if it does not wait. */
+    /** Id of the decision that the call waits for; null if it does not wait. */
     readonly decisionId: string | null = null,
   ) {
     super(message, { cause });
   }
 }
 
-/** What is asked about a call of a tool. */
-export interface AskedCall<Context> {
+/** The call of a tool that the policies check. */
+export interface RequestedCall<Context> {
   readonly tool: string;
   readonly input: unknown;
   readonly context: Context;
 }
 
 /** One call of a tool. */
-export interface ToolCall<Result, Context> extends AskedCall<Context> {
-  /** Gets the input as it was asked for and is on record: the framework's own may have changed while the call waited. */
+export interface ToolCall<Result, Context> extends RequestedCall<Context> {
+  /** Runs the tool with the recorded input: the framework's own may have changed while the call waited. */
   readonly run: (input: unknown) => Result | Promise<Result>;
   /** The framework's: a call that it has given up waits no longer, and does not begin. */
   readonly signal: AbortSignal | undefined;
@@ -92,47 +94,47 @@ export async function governedRun<Result, Context>(
   options: GovernedOptions<Context>,
   call: ToolCall<Result, Context>,
 ): Promise<Result> {
-  return carriedOut(governance, await permitted(governance, options, call), call);
+  return carryOut(governance, await waitForPermission(governance, options, call), call);
 }
 
-/** The execution under which the call may run. @throws NotPermittedError; the reason of `signal`. */
-export async function permitted<Context>(
+/** Waits for the execution under which the call may run. @throws NotPermittedError; the reason of `signal`. */
+export async function waitForPermission<Context>(
   governance: GovernanceClient,
   options: GovernedOptions<Context>,
-  { signal, ...call }: AskedCall<Context> & Pick<ToolCall<unknown, Context>, 'signal'>,
+  { signal, ...call }: RequestedCall<Context> & Pick<ToolCall<unknown, Context>, 'signal'>,
 ): Promise<Execution> {
-  const waiting = { wait: options.wait ?? 0, ...(signal === undefined ? {} : { signal }) };
+  const waitOptions = { wait: options.wait ?? 0, ...(signal === undefined ? {} : { signal }) };
   try {
-    return await governance.authorize(requestOf(options, call), waiting);
+    return await governance.authorize(requestOf(options, call), waitOptions);
   } catch (error) {
     throw isGovernanceError(error) ? refusal(call.tool, error) : error;
   }
 }
 
 /**
- * The execution under which a paused call continues. Meanwhile somebody may have closed it, or suspended the agent.
+ * Returns the execution under which a paused call continues; it may have been closed meanwhile, or the agent suspended.
  * @throws NotPermittedError unless it is still authorised.
  */
-export async function goingOn(
+export async function continueExecution(
   governance: GovernanceClient,
   { id, permit }: Execution,
   tool: string,
 ): Promise<Execution> {
-  const looking = governance.get('/api/v1/executions/{id}', { path: { id } });
-  const execution = await looking.catch((error: unknown) => {
-    throw isGovernanceError(error) ? notGoingOn(tool, error.explained(), error) : error;
+  const lookup = governance.get('/api/v1/executions/{id}', { path: { id } });
+  const execution = await lookup.catch((error: unknown) => {
+    throw isGovernanceError(error) ? continuationError(tool, error.explained(), error) : error;
   });
   // Only the answer that authorised it has the permit.
   if (execution.outcome === 'authorized') return { ...execution, ...(permit !== undefined && { permit }) };
-  throw notGoingOn(tool, `Its execution ${id} is over: ${execution.outcome}.`, execution);
+  throw continuationError(tool, `Its execution ${id} is over: ${execution.outcome}.`, execution);
 }
 
-function notGoingOn(tool: string, why: string, cause: unknown): NotPermittedError {
-  return new NotPermittedError(`${tool} was paused, and did not go on. ${why}`, false, cause);
+function continuationError(tool: string, reason: string, cause: unknown): NotPermittedError {
+  return new NotPermittedError(`${tool} was paused, and did not go on. ${reason}`, false, cause);
 }
 
-/** The other half of `governedRun`. @throws as that. */
-export async function carriedOut<Result>(
+/** Carries out an authorised call and reports it. @throws like `governedRun`. */
+export async function carryOut<Result>(
   governance: GovernanceClient,
   execution: Execution,
   { tool, input, run, signal, isPause }: ToolCall<Result, unknown>,
@@ -155,12 +157,12 @@ function refusal(tool: string, error: GovernanceError): NotPermittedError {
     return new NotPermittedError(`The service ran ${tool} itself, and that failed. ${error.message}`, false, error);
   }
   const isPending = error.code === 'APPROVAL_PENDING';
-  const again = isPending ? ' Once it is approved, call the tool again with exactly the same input.' : '';
+  const advice = isPending ? ' Once it is approved, call the tool again with exactly the same input.' : '';
   const { decisionId = null } = (error as Partial<ApprovalPendingError>).execution ?? {};
-  return new NotPermittedError(`${tool} did not run. ${error.explained()}${again}`, isPending, error, decisionId);
+  return new NotPermittedError(`${tool} did not run. ${error.explained()}${advice}`, isPending, error, decisionId);
 }
 
-/** Whether a call waits for its approval by itself. */
+/** True if a call waits for its approval by itself. */
 export function waits({ wait = 0 }: Pick<GovernedOptions, 'wait'>): boolean {
   return wait > 0;
 }
@@ -173,21 +175,21 @@ export function waits({ wait = 0 }: Pick<GovernedOptions, 'wait'>): boolean {
 export async function needsApproval<Context>(
   governance: GovernanceClient,
   options: GovernedOptions<Context>,
-  call: AskedCall<Context>,
+  call: RequestedCall<Context>,
 ): Promise<boolean> {
   try {
-    const { permit: _, ...asking } = requestOf(options, call);
-    const { agent = (await governance.get('/api/v1/me')).agentId ?? '', ...request } = asking;
+    const { permit: _, ...requestBody } = requestOf(options, call);
+    const { agent = (await governance.get('/api/v1/me')).agentId ?? '', ...request } = requestBody;
     const { effect } = await governance
       .post('/api/v1/policies/evaluate', { body: { agent, ...request } })
       .then(oneAnswer);
     if (effect !== 'require_approval') return false;
-    const asked = await askedFor(governance, agent, call.tool, request);
-    if (asked.outcome === 'authorized') {
-      // The policies changed in between. The call itself asks for an authorisation of its own.
-      await governance.report(asked, { error: 'It was only asked whether the call needs an approval.' });
+    const execution = await requestExecution(governance, agent, call.tool, request);
+    if (execution.outcome === 'authorized') {
+      // The policies have changed in between. The call itself requests its own authorisation.
+      await governance.report(execution, { error: 'This request only checked whether the call needs an approval.' });
     }
-    return asked.outcome === 'pending_approval';
+    return execution.outcome === 'pending_approval';
   } catch (error) {
     if (isGovernanceError(error)) return false;
     throw error;
@@ -195,14 +197,14 @@ export async function needsApproval<Context>(
 }
 
 /** The policies may have changed since they were looked at, so that a handler of the service runs. */
-async function askedFor(
+async function requestExecution(
   governance: GovernanceClient,
   agent: string,
   tool: string,
-  request: Omit<AskedRequest, 'agent' | 'permit'>,
+  request: Omit<CallRequest, 'agent' | 'permit'>,
 ): Promise<Execution> {
-  const asking = governance.post('/api/v1/agents/{id}/execute', { path: { id: agent }, body: request });
-  const execution = await asking.catch((error: unknown) => {
+  const response = governance.post('/api/v1/agents/{id}/execute', { path: { id: agent }, body: request });
+  const execution = await response.catch((error: unknown) => {
     throw isGovernanceError(error) && error.isOutcomeUnknown ? unknownOutcome(tool, error) : error;
   });
   const { id, outcome } = execution;
@@ -216,22 +218,22 @@ function unknownOutcome(tool: string, error: GovernanceError): NotPermittedError
   return new NotPermittedError(text, false, error);
 }
 
-type AskedRequest = GuardRequest & { readonly parameters: Record<string, unknown> };
+type CallRequest = GuardRequest & { readonly parameters: Record<string, unknown> };
 
 function requestOf<Context>(
-  { agent, requestOf: mapped = byName, ...given }: GovernedOptions<Context>,
-  { tool, input, context }: AskedCall<Context>,
-): AskedRequest {
+  { agent, requestOf: requestMapping = byName, ...members }: GovernedOptions<Context>,
+  { tool, input, context }: RequestedCall<Context>,
+): CallRequest {
   const parameters = parametersOf(input);
-  const onBehalfOf = typeof given.onBehalfOf === 'function' ? given.onBehalfOf(context) : given.onBehalfOf;
-  const run = typeof given.run === 'function' ? given.run(context) : given.run;
+  const onBehalfOf = typeof members.onBehalfOf === 'function' ? members.onBehalfOf(context) : members.onBehalfOf;
+  const run = typeof members.run === 'function' ? members.run(context) : members.run;
   return {
-    ...mapped(tool, parameters),
+    ...requestMapping(tool, parameters),
     parameters,
     ...(agent === undefined ? {} : { agent }),
     ...(onBehalfOf === undefined ? {} : { onBehalfOf }),
     ...(run === undefined ? {} : { run }),
-    ...(given.permit === undefined ? {} : { permit: given.permit }),
+    ...(members.permit === undefined ? {} : { permit: members.permit }),
   };
 }
 
@@ -246,9 +248,9 @@ function parametersOf(input: unknown): Record<string, unknown> {
 }
 
 /** The input that the parameters of the execution were made of; `given` says how. */
-function inputOf({ parameters }: Execution, given: unknown): unknown {
-  if (given === undefined) return undefined;
-  return isObject(given) ? parameters : parameters['input'];
+function inputOf({ parameters }: Execution, callInput: unknown): unknown {
+  if (callInput === undefined) return undefined;
+  return isObject(callInput) ? parameters : parameters['input'];
 }
 
 function isObject(input: unknown): input is Record<string, unknown> {
@@ -260,12 +262,12 @@ function oneAnswer<Answer extends object>(answer: Answer): Extract<Answer, { eff
   return answer as Extract<Answer, { effect: unknown }>;
 }
 
-/** Whether the tool ran and the service did not accept the report: the model needs the result, and must not call it again. */
+/** True if the tool ran and the service did not accept the report: the model needs the result, and must not call the tool again. */
 export function isNotReported(error: unknown): error is ResultNotReportedError {
   return isGovernanceError(error) && error.name === 'ResultNotReportedError';
 }
 
-/** By its form, since the client may be loaded as both an ES module and a CommonJS module. */
+/** Checks the form of the error, since the client may be loaded as both an ES module and a CommonJS module. */
 function isGovernanceError(error: unknown): error is GovernanceError {
   return error instanceof Error && 'code' in error && 'explained' in error && typeof error.explained === 'function';
 }

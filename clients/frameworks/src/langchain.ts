@@ -1,28 +1,30 @@
 import type { Execution, GovernanceClient } from 'agent-governance-client';
-import { type AgentMiddleware, createMiddleware, type ToolCallRequest, ToolMessage } from 'langchain';
+import { type AgentMiddleware, createMiddleware, tool, type ToolCallRequest, ToolMessage } from 'langchain';
 import {
-  type AskedCall,
-  carriedOut,
-  goingOn,
+  type RequestedCall,
+  carryOut,
+  continueExecution,
   type GovernedOptions,
   isNotReported,
   NotPermittedError,
-  permitted,
+  waitForPermission,
 } from './governed.js';
+import { answerFor, DESCRIPTION, INPUT_SCHEMA, type RequestApprovalOptions, TOOL_NAME } from './people-questions.js';
 import { type ApprovalQuestion, type PausedCall, PausedCalls } from './paused-calls.js';
 
 export { currentPermit, NotPermittedError, type GovernedOptions, type ToolRequest } from './governed.js';
+export type { RequestApprovalOptions } from './people-questions.js';
 
 export interface MiddlewareOptions extends GovernedOptions<ToolCallRequest['runtime']> {
   /**
-   * Interrupts the graph while an approval is pending, which needs a checkpointer. Resumed, it asks again. The value of the interrupt is
+   * Interrupts the graph while an approval is pending, which needs a checkpointer. Resumed, it checks again. The value of the interrupt is
    * `{ message, decisionId }`.
    */
   readonly interrupt?: boolean;
 }
 
 type Request = Pick<ToolCallRequest, 'toolCall' | 'runtime'>;
-/** What LangGraph keeps for a task that is resumed. */
+/** The resume values that LangGraph keeps for a task. */
 interface Scratchpad {
   /** The answers to its interrupts, in their order. */
   readonly resume: readonly unknown[];
@@ -39,39 +41,39 @@ type Tool = (input: unknown) => Promise<Answer>;
 class ToolFailure extends Error {}
 
 /**
- * Lets every tool of an agent ask before it runs: `createAgent({ model, tools, middleware:
+ * Checks every tool call of an agent before it runs: `createAgent({ model, tools, middleware:
  * [governanceMiddleware(governance)] })`. A tool that interrupts the graph itself continues under the same execution if
  * it is resumed with the same middleware.
  */
 export function governanceMiddleware(governance: GovernanceClient, options: MiddlewareOptions = {}): AgentMiddleware {
-  const paused = new PausedCalls();
+  const pausedCalls = new PausedCalls();
   return createMiddleware({
     name: 'Governance',
     wrapToolCall: async (request, handler) => {
       const key = identityOf(request);
-      const { questions, execution: begun } = paused.find(key) ?? pausedElsewhere(request, options);
+      const { questions, execution: begun } = pausedCalls.find(key) ?? pausedElsewhere(request, options);
       // A resumed graph answers the interrupts of a call in their order: the tool's own come after these.
       for (const question of questions) pause(request, question);
-      paused.forget(key);
-      const asked = [...questions];
+      pausedCalls.forget(key);
+      const interrupts = [...questions];
       for (let before = begun; ; before = null) {
         let execution: Execution | null = null;
         try {
           execution = await (before === null
-            ? permitted(governance, options, callOf(request))
-            : goingOn(governance, before, request.toolCall.name));
+            ? waitForPermission(governance, options, callOf(request))
+            : continueExecution(governance, before, request.toolCall.name));
           const tool: Tool = async (input) =>
             handler({ ...request, toolCall: { ...request.toolCall, args: input as typeof request.toolCall.args } });
           return await answerOf(governance, execution, request, tool);
         } catch (error) {
-          if (isPause(error)) paused.keep(key, { questions: asked, execution });
+          if (isPause(error)) pausedCalls.keep(key, { questions: interrupts, execution });
           if (!(error instanceof NotPermittedError)) throw error;
           if (!error.isPending || options.interrupt !== true) return message(request, error.message, 'error');
           const question = { message: error.message, decisionId: error.decisionId };
-          asked.push(question);
-          paused.keep(key, { questions: asked, execution: null });
+          interrupts.push(question);
+          pausedCalls.keep(key, { questions: interrupts, execution: null });
           pause(request, question);
-          paused.forget(key);
+          pausedCalls.forget(key);
         }
       }
     },
@@ -79,11 +81,27 @@ export function governanceMiddleware(governance: GovernanceClient, options: Midd
 }
 
 /**
+ * A tool by which an agent asks people: `tools: [requestApproval(governance, ['role:finance'])]`. Without subjects, any person may
+ * answer. An answer authorises nothing, so the middleware need not ask about it.
+ */
+export function requestApproval(
+  governance: GovernanceClient,
+  subjects: readonly string[] = ['*'],
+  options: RequestApprovalOptions<{ readonly signal?: AbortSignal }> = {},
+): ReturnType<typeof tool> {
+  return tool(
+    (input: unknown, config: { readonly signal?: AbortSignal }) =>
+      answerFor({ governance, subjects, options }, { input, context: config, signal: config.signal }),
+    { name: TOOL_NAME, description: DESCRIPTION, schema: INPUT_SCHEMA as never },
+  );
+}
+
+/**
  * A call that this middleware has not interrupted. With `interrupt`, earlier resume values of the graph may belong to another
  * middleware: they are skipped, so that no tool reads them as the answer to its own question.
  */
 function pausedElsewhere({ runtime }: Request, { interrupt = false }: MiddlewareOptions): PausedCall {
-  const question = { message: 'It was asked elsewhere.', decisionId: null };
+  const question = { message: 'Another middleware interrupted the graph.', decisionId: null };
   const questions = interrupt ? Array.from({ length: answersFor(runtime) }, () => question) : [];
   return { questions, execution: null };
 }
@@ -103,7 +121,7 @@ function answersFor({ configurable }: Request['runtime']): number {
   return resume.length + (nullResume === undefined ? 0 : 1) - (interruptCounter + 1);
 }
 
-/** The tool's answer, or that of a handler of the service. */
+/** Returns the tool's answer, or the result of a handler of the service. */
 async function answerOf(
   governance: GovernanceClient,
   execution: Execution,
@@ -111,13 +129,13 @@ async function answerOf(
   tool: Tool,
 ): Promise<Answer> {
   let answer: Answer | undefined;
-  let parting: Error | undefined;
+  let lastError: Error | undefined;
   const run = async (input: unknown): Promise<unknown> => {
     try {
       answer = await tool(input);
     } catch (error) {
       if (!isParting(error)) throw error;
-      parting = error;
+      lastError = error;
       return null;
     }
     if (!ToolMessage.isInstance(answer)) return null;
@@ -125,8 +143,8 @@ async function answerOf(
     return answer.content;
   };
   try {
-    const result = await carriedOut(governance, execution, { ...callOf(request), run, isPause });
-    if (parting !== undefined) throw parting;
+    const result = await carryOut(governance, execution, { ...callOf(request), run, isPause });
+    if (lastError !== undefined) throw lastError;
     return answer ?? message(request, JSON.stringify(result ?? null), 'success');
   } catch (error) {
     if (error instanceof ToolFailure && answer !== undefined) return answer;
@@ -141,11 +159,11 @@ async function answerOf(
 function callOf({
   toolCall,
   runtime,
-}: Request): AskedCall<Request['runtime']> & { readonly signal: AbortSignal | undefined } {
+}: Request): RequestedCall<Request['runtime']> & { readonly signal: AbortSignal | undefined } {
   return { tool: toolCall.name, input: toolCall.args, context: runtime, signal: runtime.signal };
 }
 
-/** The arguments belong to it: whoever resumes a graph can change them. */
+/** Returns the key of a call; it covers the arguments, which whoever resumes a graph can change. */
 function identityOf({ toolCall: { id, name, args }, runtime }: Request): string {
   return JSON.stringify([runtime.configurable?.thread_id, id, name, args]);
 }
@@ -154,29 +172,29 @@ function message({ toolCall: { name, id = '' } }: Request, content: string, stat
   return new ToolMessage({ content, tool_call_id: id, name, status });
 }
 
-/** All that the tool answered, and a text for the model. */
+/** Adds a text for the model to the tool's answer. */
 function withNote(answer: Answer, { toolCall }: Request, text: string): Answer {
-  for (const answered of messagesIn(answer)) {
-    if (answered.tool_call_id !== toolCall.id) continue;
-    const { content } = answered;
-    answered.content = typeof content === 'string' ? `${content}\n${text}` : [...content, { type: 'text', text }];
+  for (const message of messagesIn(answer)) {
+    if (message.tool_call_id !== toolCall.id) continue;
+    const { content } = message;
+    message.content = typeof content === 'string' ? `${content}\n${text}` : [...content, { type: 'text', text }];
   }
   return answer;
 }
 
-/** A command has them in its update. */
+/** Returns the messages of an answer; a command has them in its update. */
 function messagesIn(answer: Answer): ToolMessage[] {
   if (ToolMessage.isInstance(answer)) return [answer];
   const { messages } = (answer.update ?? {}) as { messages?: unknown };
-  return [messages].flat().filter((one) => ToolMessage.isInstance(one));
+  return [messages].flat().filter((message) => ToolMessage.isInstance(message));
 }
 
-/** LangGraph interrupts by what it throws. */
+/** True for the errors by which LangGraph interrupts. */
 function isPause(thrown: unknown): boolean {
   return thrown instanceof Error && 'is_bubble_up' in thrown && thrown.is_bubble_up === true && !isParting(thrown);
 }
 
-/** A tool that ended by leading on to another graph. */
+/** True if a tool ended by leading on to another graph. */
 function isParting(thrown: unknown): thrown is Error {
   return thrown instanceof Error && thrown.name === 'ParentCommand';
 }

@@ -1,22 +1,22 @@
 import type { Execution } from 'agent-governance-client';
 
-/** The value of an interrupt that asks for an approval. */
+/** The value of an interrupt for an approval. */
 export interface ApprovalQuestion {
   readonly message: string;
-  /** Null if it was asked by another middleware. */
+  /** Id of the decision; null if another middleware interrupted. */
   readonly decisionId: string | null;
 }
 
 /** A call whose graph was interrupted. */
 export interface PausedCall {
-  /** The interrupts that asked for its approval, in their order. */
+  /** The interrupts for its approval, in their order. */
   readonly questions: readonly ApprovalQuestion[];
   /** The execution under which its tool had begun, if the tool itself interrupted the graph. */
   readonly execution: Execution | null;
 }
 
-/** A graph need not be resumed, so they must not add up. */
-const MOST = 1_000;
+/** Maximum number of paused calls, since a graph need not be resumed. */
+const MAX_CALLS = 1_000;
 
 /** The interrupted calls of a middleware, by what identifies them. Each continues once. */
 export class PausedCalls {
@@ -30,7 +30,7 @@ export class PausedCalls {
     this.calls.delete(key);
     this.calls.set(key, call);
     const [oldest] = this.calls.keys();
-    if (this.calls.size > MOST && oldest !== undefined) this.calls.delete(oldest);
+    if (this.calls.size > MAX_CALLS && oldest !== undefined) this.calls.delete(oldest);
   }
 
   forget(key: string): void {

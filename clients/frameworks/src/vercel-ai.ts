@@ -1,7 +1,9 @@
 import type { GovernanceClient } from 'agent-governance-client';
-import type { ToolSet } from 'ai';
+import { jsonSchema, type ToolSet } from 'ai';
 import { governedRun, type GovernedOptions, isNotReported, needsApproval, waits } from './governed.js';
+import { answerFor, DESCRIPTION, INPUT_SCHEMA, type RequestApprovalOptions } from './people-questions.js';
 
+export type { RequestApprovalOptions } from './people-questions.js';
 export { currentPermit, NotPermittedError, type GovernedOptions, type ToolRequest } from './governed.js';
 
 /** The relevant members of a message part. */
@@ -24,7 +26,7 @@ export interface CallContext {
 type Execute = (input: unknown, context: CallContext) => unknown;
 
 /**
- * Tools that ask before they run, for `generateText`, `streamText` and agents: `tools: governedTools(governance, tools)`. A call
+ * Returns tools that are checked before they run, for `generateText`, `streamText` and agents: `tools: governedTools(governance, tools)`. A call
  * that needs an approval becomes an approval request of the SDK. Answer that once the decision is made: whatever the answer, only
  * an approval of the service lets the tool run.
  * @throws TypeError for a tool that runs elsewhere, which could not be held back here.
@@ -34,8 +36,25 @@ export function governedTools<Tools extends ToolSet>(
   tools: Tools,
   options: GovernedOptions<CallContext> = {},
 ): Tools {
-  const governed = Object.entries(tools).map(([name, tool]) => [name, governedTool(governance, name, tool, options)]);
-  return Object.fromEntries(governed) as Tools;
+  const entries = Object.entries(tools).map(([name, tool]) => [name, governedTool(governance, name, tool, options)]);
+  return Object.fromEntries(entries) as Tools;
+}
+
+/**
+ * A tool by which an agent asks people: `tools: { request_approval: requestApproval(governance, ['role:finance']) }`. Without
+ * subjects, any person may answer. An answer authorises nothing.
+ */
+export function requestApproval(
+  governance: GovernanceClient,
+  subjects: readonly string[] = ['*'],
+  options: RequestApprovalOptions<CallContext> = {},
+): ToolSet[string] {
+  return {
+    description: DESCRIPTION,
+    inputSchema: jsonSchema(INPUT_SCHEMA as never),
+    execute: (input: unknown, context: CallContext) =>
+      answerFor({ governance, subjects, options }, { input, context, signal: context.abortSignal }),
+  };
 }
 
 function governedTool(
@@ -51,13 +70,13 @@ function governedTool(
     ...tool,
     needsApproval: async (input: unknown, context: CallContext) => {
       if (typeof own === 'function' ? await own(input, context) : own === true) return true;
-      // The SDK asks again about what its user answered; the call itself finds out whether it is approved.
+      // The SDK checks again after its user has answered; the call itself finds out whether it is approved.
       if (isAnswered(context)) return true;
       // A call that waits by itself need not stop the framework.
       return !waits(options) && (await needsApproval(governance, options, { tool: name, input, context }));
     },
     execute: async (input: unknown, context: CallContext) => {
-      const run = (asked: unknown): Promise<unknown> => lastOf(execute(asked, context));
+      const run = (toolInput: unknown): Promise<unknown> => lastOf(execute(toolInput, context));
       try {
         return await governedRun(governance, options, {
           tool: name,
@@ -91,7 +110,7 @@ function partsOf({ content }: CallContext['messages'][number]): readonly Part[] 
   return typeof content === 'string' ? [] : content;
 }
 
-/** A tool may yield preliminary values; the last one counts. */
+/** Returns the last value of a tool, which may yield preliminary ones. */
 async function lastOf(result: unknown): Promise<unknown> {
   if (typeof result !== 'object' || result === null || !(Symbol.asyncIterator in result)) return result;
   let last: unknown;

@@ -25,11 +25,11 @@ type PartOf<O, Part extends string> = O extends { parameters: infer All }
 
 type BodyOf<O> = O extends { requestBody?: { content: { 'application/json': infer Body } } } ? Body : never;
 
-/** The answer of the service on success; null for an answer without a body. */
+/** The answer of the service on success; null for an answer without a body. A 202 is another only for a change, which is thrown. */
 export type AnswerOf<O> = O extends { responses: infer All } ? SuccessIn<All> : never;
 
 type SuccessIn<All> = {
-  [Status in keyof All]: Status extends 200 | 201 | 202 ? JsonIn<All[Status]> : Status extends 204 ? null : never;
+  [Status in keyof All]: Status extends 200 | 201 ? JsonIn<All[Status]> : Status extends 204 ? null : never;
 }[keyof All];
 
 type JsonIn<Response> = Response extends { content: { 'application/json': infer Body } } ? Body : never;
@@ -50,6 +50,8 @@ export interface RequestOptions {
   readonly signal?: AbortSignal;
   /** Such as `If-Match`. A POST gets an `Idempotency-Key` of its own unless this has one. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** The id of the approved decision on this very change, which is made now: see `ChangePending`. */
+  readonly change?: string;
 }
 
 /** Paths that answer with a page: a list of records and how many there are. */

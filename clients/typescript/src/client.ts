@@ -9,25 +9,40 @@ import type {
   PathOf,
   RequestOf,
 } from './api-types.js';
+import { type ChangeDecision, ChangePending, type ChangeWaits, pendingChange } from './change.js';
 import { decided } from './wait-for-execution.js';
 import { eventsFrom, type EventsRequest } from './events.js';
-import { authorized, carriedOut, type GuardOptions, type GuardRequest, type Run, type RunOptions } from './guard.js';
+import {
+  requestAuthorization,
+  carriedOut,
+  type GuardOptions,
+  type GuardRequest,
+  type Run,
+  type RunOptions,
+} from './guard.js';
 import type { Outcome } from './guard-errors.js';
 import { pathSegment } from './path-segment.js';
+import { askPeople, type Question, type QuestionAnswer, type QuestionOptions } from './question.js';
 import { plainJson } from './plain-json.js';
-import { reported } from './report.js';
+import { runAndReport } from './report.js';
 import { Transport, type SentRequest, type TransportOptions } from './transport.js';
 
-/** What any request may consist of; its type says which parts it has. */
+/** The parts of any request; its type says which of them it has. */
 interface AnyRequest extends Pick<SentRequest, 'body' | 'headers' | 'signal'> {
   readonly path?: Readonly<Record<string, unknown>>;
   readonly query?: Query;
+  readonly change?: string;
 }
 
 type Scalar = string | number | boolean;
 type Query = Readonly<Record<string, Scalar | readonly Scalar[] | undefined>>;
 
-/** The arguments after the path: left out where nothing is required. */
+export interface ClientOptions extends TransportOptions {
+  /** Without it, a change that needs a second person throws `ChangePending`. */
+  readonly changes?: ChangeWaits;
+}
+
+/** The arguments after the path; optional if no part is required. */
 type Rest<Request> = object extends Request ? [request?: Request] : [request: Request];
 
 /**
@@ -36,10 +51,12 @@ type Rest<Request> = object extends Request ? [request?: Request] : [request: Re
  */
 export class GovernanceClient {
   private readonly transport: Transport;
+  private readonly changes: ChangeWaits | null;
   private agentId: Promise<string> | null = null;
 
-  constructor(options: TransportOptions) {
+  constructor({ changes, ...options }: ClientOptions) {
     this.transport = new Transport(options);
+    this.changes = changes ?? null;
   }
 
   get<P extends PathOf<'get'>>(
@@ -98,9 +115,9 @@ export class GovernanceClient {
   }
 
   /**
-   * Asks, waits for approval where one is needed, runs, and reports the outcome. `run` is called at most once, and only
-   * when the action is authorised, with the execution: its `parameters` are what was asked for and approved, whatever has become
-   * of the request meanwhile. If a handler of the service, or an equal call that waited for the same approval, carried it out,
+   * Requests the action, waits for approval if it needs one, runs, and reports the outcome. `run` is called at most once, and only
+   * when the action is authorised, with the execution: its `parameters` are those that were requested and approved, even if the
+   * caller has changed the request meanwhile. If a handler of the service, or an equal call that waited for the same approval, carried it out,
    * the recorded result is returned.
    * @throws GovernanceError if the action is denied or its approval is pending, rejected, expired or cancelled; errors of `run`.
    */
@@ -110,12 +127,12 @@ export class GovernanceClient {
   }
 
   /**
-   * The first half of `guard`: asks, waits for approval and uses it. Only the outcome `authorized` means that the action may run;
+   * The first half of `guard`: requests the action, waits for approval and uses it. Only the outcome `authorized` means that the action may run;
    * `executed` means that a handler of the service has carried it out.
    * @throws as `guard` before it runs.
    */
   async authorize(request: GuardRequest, options: GuardOptions = {}): Promise<Execution> {
-    return authorized(this.transport, await this.withAgent(request), options);
+    return requestAuthorization(this.transport, await this.withAgent(request), options);
   }
 
   /**
@@ -131,27 +148,37 @@ export class GovernanceClient {
     return decided(this.transport, execution, wait, signal);
   }
 
-  /** What came of an authorised action that ran elsewhere. @throws ResultNotReportedError if the service does not accept it. */
+  /** Reports the outcome of an authorised action that ran elsewhere. @throws ResultNotReportedError if the service does not accept it. */
   report(execution: Execution, outcome: Outcome): Promise<void> {
-    return reported(this.transport, execution, outcome);
+    return runAndReport(this.transport, execution, outcome);
+  }
+
+  /**
+   * Asks people a question, and waits for their answer. An answer authorises nothing. The same question of the same agent and run is
+   * one decision while that is open, and for an hour after; at most 20 questions of an agent are open.
+   * @throws GovernanceError; RangeError for a question that is too long, or one too many; the reason of `signal`
+   */
+  async ask(question: Question, options: QuestionOptions = {}): Promise<QuestionAnswer> {
+    const agent = options.agent ?? (await this.ownAgent());
+    return askPeople((request) => this.transport.json(request), agent, question, options);
   }
 
   private async withAgent(request: GuardRequest): Promise<GuardRequest & { readonly agent: string }> {
-    // A copy: the caller may change its own while the agent is looked up.
-    const asked = JSON.parse(plainJson(request)) as GuardRequest;
-    return { ...asked, agent: asked.agent ?? (await this.ownAgent()) };
+    // The request is copied, since the caller may change it while the agent is looked up.
+    const copy = JSON.parse(plainJson(request)) as GuardRequest;
+    return { ...copy, agent: copy.agent ?? (await this.ownAgent()) };
   }
 
-  /** The agent that the key is bound to. */
+  /** Finds the agent that the key is bound to. */
   private ownAgent(): Promise<string> {
-    this.agentId ??= this.askOwnAgent().catch((error: unknown) => {
+    this.agentId ??= this.findOwnAgent().catch((error: unknown) => {
       this.agentId = null;
       throw error;
     });
     return this.agentId;
   }
 
-  private async askOwnAgent(): Promise<string> {
+  private async findOwnAgent(): Promise<string> {
     const { agentId } = (await this.transport.json({ method: 'get', path: '/api/v1/me' })) as {
       agentId: string | null;
     };
@@ -160,27 +187,42 @@ export class GovernanceClient {
   }
 
   private async call(method: Method, template: string, request: AnyRequest = {}): Promise<unknown> {
-    const { path, query, body, headers, signal } = request;
-    return this.transport.json({
+    const { path, query, body, signal, change: changeId } = request;
+    const headers = changeId === undefined ? request.headers : { ...request.headers, Change: changeId };
+    const sent = {
       method,
-      path: `${filled(template, path ?? {})}${queryText(query ?? {})}`,
+      path: `${fillPath(template, path ?? {})}${queryText(query ?? {})}`,
       ...(body === undefined ? {} : { body }),
       ...(headers === undefined ? {} : { headers }),
       signal,
       hold: 1_000 * Number(query?.['wait'] ?? 0),
-    });
+    };
+    const answer = await this.transport.json(sent);
+    const change = pendingChange(method, template, answer);
+    return change === null ? answer : this.makeChange(template, sent, change);
+  }
+
+  /** The second step of a change, once somebody has approved it. @throws ChangePending if nobody waits for that */
+  private async makeChange(template: string, sent: SentRequest, change: ChangeDecision): Promise<unknown> {
+    if (this.changes === null) throw new ChangePending(change);
+    await this.changes.approval(change);
+    const answer = await this.transport.json({ ...sent, headers: { ...sent.headers, Change: change.id } });
+    const pending = pendingChange(sent.method, template, answer);
+    if (pending !== null) throw new ChangePending(pending);
+    this.changes.made?.(change);
+    return answer;
   }
 }
 
-function filled(template: string, values: Readonly<Record<string, unknown>>): string {
+function fillPath(template: string, values: Readonly<Record<string, unknown>>): string {
   return template.replace(/\{(\w+)\}/g, (_, name: string) => pathSegment(name, values[name]));
 }
 
 function queryText(query: Query): string {
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
-    for (const one of [value].flat()) {
-      if (one !== undefined) search.append(name, String(one));
+    for (const item of [value].flat()) {
+      if (item !== undefined) search.append(name, String(item));
     }
   }
   const text = search.toString();

@@ -9,14 +9,14 @@ import type { TransportOptions } from './transport.js';
  */
 export interface DemoCompany {
   readonly name: string;
-  /** What kind of company it is, for people. */
+  /** A text about the company, for people. */
   readonly about: string;
   readonly agents: readonly Schemas['CreateAgentRequest'][];
   readonly entities: readonly DemoEntity[];
   /** Applied in one request, as the whole set. */
   readonly policies: readonly Schemas['CreatePolicyRequest'][];
   readonly keys: readonly DemoKey[];
-  /** Asked in this order, each with the key of its agent. */
+  /** Requests that are sent in this order, each with the key of its agent. */
   readonly executions: readonly DemoExecution[];
   /** Proposals that are not about an execution, each with the key of its proposer. */
   readonly decisions: readonly Schemas['ProposeDecisionRequest'][];
@@ -38,7 +38,7 @@ interface DemoKey {
 }
 
 type DemoExecution = Schemas['ExecuteActionRequest'] & {
-  /** Name of the agent that asks; in `resourceId`, `{key}` stands for the id of that entity. */
+  /** Name of the requesting agent; in `resourceId`, `{key}` stands for the id of that entity. */
   readonly agent: string;
   /** Given in this order, each with the key of the reviewer. */
   readonly reviews?: readonly {
@@ -98,7 +98,7 @@ export async function makeDemoCompany(
   const clients = new Map(
     keys.map(({ agent, secret }) => [agent, new GovernanceClient({ ...connection, key: secret })]),
   );
-  const clientOf = (agent: string): GovernanceClient => named(clients, agent, 'key of the agent');
+  const clientOf = (agent: string): GovernanceClient => requireNamed(clients, agent, 'key of the agent');
   for (const execution of company.executions) await play(execution, entityIds, clientOf);
   for (const decision of company.decisions) {
     await clientOf(decision.proposedBy).post('/api/v1/decisions', { body: decision });
@@ -106,7 +106,7 @@ export async function makeDemoCompany(
   return keys;
 }
 
-/** No part may be created of a company that cannot be completed. */
+/** Checks the company before any part of it is created. */
 async function refuseUnlessPossible(operator: GovernanceClient): Promise<void> {
   const { scopes } = await operator.get('/api/v1/me');
   if (!scopes.includes('admin'))
@@ -134,15 +134,15 @@ async function issueKeys(
   company: DemoCompany,
   onKey: (key: IssuedDemoKey) => void,
 ): Promise<readonly IssuedDemoKey[]> {
-  const issued: IssuedDemoKey[] = [];
+  const issuedKeys: IssuedDemoKey[] = [];
   for (const { agent, ...key } of company.keys) {
     const body = { ...key, agentId: agent };
     const { secret } = await operator.post('/api/v1/api-keys', { body });
-    const one = { name: key.name, agent, secret };
-    issued.push(one);
-    onKey(one);
+    const issuedKey = { name: key.name, agent, secret };
+    issuedKeys.push(issuedKey);
+    onKey(issuedKey);
   }
-  return issued;
+  return issuedKeys;
 }
 
 async function play(
@@ -150,21 +150,24 @@ async function play(
   entityIds: ReadonlyMap<string, string>,
   clientOf: (agent: string) => GovernanceClient,
 ): Promise<void> {
-  const resourceId = body.resourceId.replace(/\{([^}]*)\}/g, (_, key: string) => named(entityIds, key, 'entity'));
-  const asked = await ask(clientOf(agent), agent, { ...body, resourceId });
-  if (asked === null) return;
-  const { id, decisionId } = asked;
+  const resourceId = body.resourceId.replace(/\{([^}]*)\}/g, (_, key: string) =>
+    requireNamed(entityIds, key, 'entity'),
+  );
+  const execution = await ask(clientOf(agent), agent, { ...body, resourceId });
+  if (execution === null) return;
+  const { id, decisionId } = execution;
   if (decisionId !== null) {
     for (const { by, verdict, ...body } of reviews) {
       await clientOf(by).post(`/api/v1/decisions/{id}/${verdict}`, { path: { id: decisionId }, body });
     }
   }
   if (report === undefined) return;
-  if (asked.outcome !== 'authorized') await clientOf(agent).post('/api/v1/executions/{id}/resume', { path: { id } });
+  if (execution.outcome !== 'authorized')
+    await clientOf(agent).post('/api/v1/executions/{id}/resume', { path: { id } });
   await clientOf(agent).post('/api/v1/executions/{id}/result', { path: { id }, body: report });
 }
 
-/** Null if it is denied, which is recorded and part of the demo. */
+/** Requests an execution; null if it is denied, which is recorded and part of the demo. */
 async function ask(
   client: GovernanceClient,
   agent: string,
@@ -179,8 +182,8 @@ async function ask(
 }
 
 /** @throws DemoCompanyError that names what is missing. */
-function named<Value>(values: ReadonlyMap<string, Value>, name: string, what: string): Value {
+function requireNamed<Value>(values: ReadonlyMap<string, Value>, name: string, kind: string): Value {
   const value = values.get(name);
-  if (value === undefined) throw new DemoCompanyError(`The demo company has no ${what} "${name}".`);
+  if (value === undefined) throw new DemoCompanyError(`The demo company has no ${kind} "${name}".`);
   return value;
 }

@@ -17,7 +17,7 @@ export interface EventsRequest {
 /** Milliseconds before a stream that ended is opened again. */
 const PAUSE = 500;
 /** Milliseconds without a byte after which a stream is broken: the service sends a comment every 15 seconds. */
-const LONGEST_SILENCE = 60_000;
+const MAX_SILENCE_MS = 60_000;
 
 /** One event of a stream as in the HTML standard, section 9.2. */
 interface StreamEvent {
@@ -76,15 +76,15 @@ async function* streamEvents(
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   const end = (): void => void reader.cancel().catch(() => undefined);
   signal?.addEventListener('abort', end, { once: true });
-  let rest = '';
+  let incompleteText = '';
   try {
     for (;;) {
       signal?.throwIfAborted();
-      const silence = setTimeout(end, LONGEST_SILENCE);
+      const silence = setTimeout(end, MAX_SILENCE_MS);
       const { done, value } = await reader.read().finally(() => clearTimeout(silence));
       if (done) return;
-      const blocks = (rest + value).replaceAll('\r\n', '\n').split('\n\n');
-      rest = blocks.pop() ?? '';
+      const blocks = (incompleteText + value).replaceAll('\r\n', '\n').split('\n\n');
+      incompleteText = blocks.pop() ?? '';
       for (const block of blocks) {
         const event = parsedEvent(block);
         if (event !== null) yield event;

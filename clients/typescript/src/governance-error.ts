@@ -5,7 +5,7 @@ const FORBIDDEN = 403;
 /** Characters shown of an answer by somebody else. */
 const EXCERPT = 200;
 /** Characters of a reviewer's words that are shown. */
-const LONGEST_WORDS = 500;
+const MAX_WORDS_LENGTH = 500;
 
 /** Why a field of a request was refused. */
 export interface FieldFault {
@@ -80,15 +80,15 @@ export function reviewersWords(rejection: Rejection | null | undefined): string 
   const { comment, instead } = rejection ?? { comment: null, instead: null };
   const words = comment ? [`The words of the reviewer who rejected it: ${JSON.stringify(cut(comment))}`] : [];
   if (instead !== null) {
-    const how = instead.grantId === null ? 'when asked for' : 'which may be executed once';
-    words.push(`What the reviewer would approve instead, ${how}: ${cut(JSON.stringify(instead.parameters))}`);
+    const condition = instead.grantId === null ? 'when requested' : 'which may be executed once';
+    words.push(`What the reviewer would approve instead, ${condition}: ${cut(JSON.stringify(instead.parameters))}`);
   }
   return words.join(' ');
 }
 
 function cut(text: string): string {
   const characters = [...text];
-  return characters.length > LONGEST_WORDS ? `${characters.slice(0, LONGEST_WORDS).join('')}… (cut)` : text;
+  return characters.length > MAX_WORDS_LENGTH ? `${characters.slice(0, MAX_WORDS_LENGTH).join('')}… (cut)` : text;
 }
 
 interface PolicyName {
@@ -105,9 +105,9 @@ interface Explanation {
   };
 }
 
-function explanationLines(explained: Explanation | null): string[] {
-  if (explained?.effect !== 'deny') return [];
-  const { policies, explanation } = explained;
+function explanationLines(facts: Explanation | null): string[] {
+  if (facts?.effect !== 'deny') return [];
+  const { policies, explanation } = facts;
   return [
     ...policies.map(({ name, version }) => `Decided by the policy ${name} ${version}.`),
     ...(explanation === undefined ? [] : limitTexts(explanation)),
@@ -140,8 +140,8 @@ export function errorOf(status: number, text: string): GovernanceError {
  * @param status null where it was a success: what was done is then not known.
  */
 export function unexpectedAnswer(text: string, status: number | null, cause?: unknown): GovernanceError {
-  const shown = `${status === null ? '' : `${status} `}${text.slice(0, EXCERPT)}`;
-  const message = `The answer is not the governance service's: ${shown}`;
+  const excerpt = `${status === null ? '' : `${status} `}${text.slice(0, EXCERPT)}`;
+  const message = `The answer is not the governance service's: ${excerpt}`;
   const error = new GovernanceError(message, { code: 'UNEXPECTED_ANSWER', status, cause });
   error.isOutcomeUnknown = status === null;
   return error;

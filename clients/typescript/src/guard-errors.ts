@@ -2,16 +2,23 @@ import type { Execution } from './api-types.js';
 import { GovernanceError } from './governance-error.js';
 import { jsonOf, textOf } from './thrown-text.js';
 
+/** Added to texts about an approval for which there were not enough approvers when it was asked for. */
+export const TOO_FEW_APPROVERS =
+  'Nobody, or too few, could approve it when it was asked for: an approver has to be added first.';
+
 /** The action needs an approval that has not been given yet. Asking again with the same arguments continues the same request. */
 export class ApprovalPendingError extends GovernanceError {
   override readonly name = 'ApprovalPendingError';
 
   constructor(
     readonly execution: Execution,
-    /** Whether it was this request that asked for the approval: it had not been asked for before. */
+    /** True if this request created the request for approval. */
     readonly isFirst = false,
+    /** False if the service says that there are not enough approvers. It says so only to the request that asked first. */
+    readonly isFeasible = true,
   ) {
-    super(`The action waits for the approval of the decision ${String(execution.decisionId)}.`, {
+    const waiting = `The action waits for the approval of the decision ${String(execution.decisionId)}.`;
+    super(isFeasible ? waiting : `${waiting} ${TOO_FEW_APPROVERS}`, {
       code: 'APPROVAL_PENDING',
       status: 202,
       reason: 'approval_pending',
@@ -53,10 +60,10 @@ export class ResultNotReportedError extends GovernanceError {
     cause: unknown,
   ) {
     const isDone = 'result' in outcome;
-    const what = isDone
+    const outcomeText = isDone
       ? `The action was carried out, but the result of the execution ${execution.id} could not be reported.`
       : `The action ran and failed, which could not be reported for the execution ${execution.id}.`;
-    super(`${what} Do not repeat the action.`, { code: 'RESULT_NOT_REPORTED', status: null, cause });
+    super(`${outcomeText} Do not repeat the action.`, { code: 'RESULT_NOT_REPORTED', status: null, cause });
     this.result = isDone ? outcome.result : outcome.error;
     this.outcome = outcome;
   }

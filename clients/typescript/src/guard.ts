@@ -1,9 +1,10 @@
 import type { Execution, OnBehalfOf, Schemas } from './api-types.js';
-import { concluded, decided, executionIn, settled } from './wait-for-execution.js';
+import { waitForReport, decided, executionIn, settled } from './wait-for-execution.js';
 import { GovernanceError, reviewersWords } from './governance-error.js';
 import { ApprovalPendingError, OutcomeUnknownError } from './guard-errors.js';
 import { pathSegment } from './path-segment.js';
-import { type KeptResults, reported, reportedNotBegun } from './report.js';
+import { type KeptResults, runAndReport, reportedNotBegun } from './report.js';
+import { withSentParameters } from './replaced-values.js';
 import type { Answer, Transport } from './transport.js';
 
 /** The action that an agent wants to carry out. */
@@ -14,6 +15,8 @@ export interface GuardRequest {
   readonly resourceType: string;
   readonly resourceId: string;
   readonly parameters?: Readonly<Record<string, unknown>>;
+  /** JSON Pointers to values in the parameters that the service must not keep, in addition to those that it knows by their names. */
+  readonly secret?: string[];
   /** For whom the agent acts: a `user:4711` that your program knows, or `agent:ann`, a registered person. */
   readonly onBehalfOf?: OnBehalfOf;
   /** The conversation or task that it is part of. After an approval ask again in the same one. */
@@ -36,20 +39,20 @@ export interface GuardOptions {
   readonly results?: KeptResults;
 }
 
-/** What carries the action out. The `parameters` of the execution are what was asked for. */
+/** Carries the action out. The `parameters` of the execution are the requested ones. */
 export type Run<Result> = (execution: Execution) => Result | Promise<Result>;
 
-/** How an action that is authorised is run. */
+/** Options of running an authorised action. */
 export interface RunOptions {
-  /** What is aborted by then does not begin. An action that already runs is not interrupted. */
+  /** Aborted before the start, it prevents the action. A running action is not interrupted. */
   readonly signal?: AbortSignal | undefined;
-  /** Whether what was thrown only pauses the action, which continues later: there is nothing to report yet. */
+  /** True if the thrown value only pauses the action, which continues later: there is nothing to report yet. */
   readonly isPause?: ((thrown: unknown) => boolean) | undefined;
   /** What the record keeps of the result; `full` unless given. */
   readonly results?: KeptResults | undefined;
 }
 
-/** What has been carried out, or is about to be. */
+/** Executions that were carried out, or are about to be. */
 const begun = new WeakSet<Execution>();
 
 /** The second half of a guard. @throws NotBegunError; ResultNotReportedError; the reason of `signal`; errors of `run`. */
@@ -66,18 +69,18 @@ export async function carriedOut<Result>(
   signal?.throwIfAborted();
   let result: Result;
   try {
-    result = await returned(run, execution);
+    result = await returnValue(run, execution);
   } catch (error) {
     if (isPause(error)) begun.delete(execution);
-    else await reported(transport, execution, { error });
+    else await runAndReport(transport, execution, { error });
     throw error;
   }
-  await reported(transport, execution, { result }, results);
+  await runAndReport(transport, execution, { result }, results);
   return result;
 }
 
-/** The outcome of the action. @throws TypeError for a result that would continue after its report, such as a stream. */
-async function returned<Result>(run: Run<Result>, execution: Execution): Promise<Result> {
+/** Returns the result of the action. @throws TypeError for a result that would continue after its report, such as a stream. */
+async function returnValue<Result>(run: Run<Result>, execution: Execution): Promise<Result> {
   const result = await run(execution);
   if (!isIterator(result)) return result;
   // So that it does not run when nobody would report it any more.
@@ -93,32 +96,40 @@ function isIterator(value: unknown): value is AsyncIterator<unknown> {
 }
 
 /**
- * Asks, waits for approval and uses it. Returns an execution that is authorised, or that a handler of the service has
+ * Requests the action, waits for approval and uses it. Returns an execution that is authorised, or that a handler of the service has
  * completed. The signal ends only waits: the answer of a request that may authorise the action is needed to report its
  * outcome.
  */
-export async function authorized(
+export async function requestAuthorization(
   transport: Transport,
   request: GuardRequest & { readonly agent: string },
   { wait = 0, signal }: GuardOptions,
 ): Promise<Execution> {
   signal?.throwIfAborted();
-  const asked = await ask(transport, request);
-  const execution = await permitted(transport, asked, resumeBody(request), { wait, ...(signal && { signal }) });
-  if (execution.outcome !== 'running') return execution;
+  const started = await requestExecution(transport, request);
+  const execution = await waitForPermission(transport, started, resumeBody(request), {
+    wait,
+    ...(signal && { signal }),
+  });
+  if (execution.outcome !== 'running') return withSentParameters(execution, request.parameters);
   return settled(transport, execution).catch((error: unknown) => {
     throw error instanceof GovernanceError ? new OutcomeUnknownError(error) : error;
   });
 }
 
-/** What the service has begun. */
-interface Started {
+/** An execution that the service has begun. */
+interface StartedExecution {
   readonly execution: Execution;
-  /** Whether it is this request that has asked for its approval. */
+  /** True if this request created the request for approval. */
   readonly isFirst: boolean;
+  /** False if the service says that there are not enough approvers. */
+  readonly isFeasible: boolean;
 }
 
-/** Reasons that the policies' own answer to the same question can have: for others, such as a missing scope, it gives another. */
+/**
+ * Reasons that the policies' own answer to the same question can have: for others, such as a missing scope, it gives another.
+ * `npm run openapi` writes them.
+ */
 const EXPLAINED: ReadonlySet<string | null> = new Set<Schemas['EvaluationResponse']['reason']>([
   'no_policy_allows',
   'policy_denied',
@@ -132,12 +143,15 @@ const EXPLAINED: ReadonlySet<string | null> = new Set<Schemas['EvaluationRespons
   'extension_refused',
 ]);
 
-async function ask(transport: Transport, request: GuardRequest & { readonly agent: string }): Promise<Started> {
-  // With what a caller has misspelt: the service refuses it by name, where leaving it out would ask for something else.
+async function requestExecution(
+  transport: Transport,
+  request: GuardRequest & { readonly agent: string },
+): Promise<StartedExecution> {
+  // Misspelt members are sent: the service refuses them by name, while leaving them out would change the request.
   const { agent, permit: _audience, via: _system, ...body } = request;
   const path = `/api/v1/agents/${pathSegment('agent', agent)}/execute`;
   try {
-    return await started(transport.answer({ method: 'post', path, body: { ...body, ...resumeBody(request) } }));
+    return await startExecution(transport.answer({ method: 'post', path, body: { ...body, ...resumeBody(request) } }));
   } catch (error) {
     if (error instanceof GovernanceError && EXPLAINED.has(error.reason)) {
       error.explanation = await explanation(transport, { agent, ...body });
@@ -147,15 +161,20 @@ async function ask(transport: Transport, request: GuardRequest & { readonly agen
 }
 
 function resumeBody(request: GuardRequest): object | undefined {
-  const { via } = request;
-  return via === undefined ? permitBody(request) : { ...permitBody(request), via };
+  const { via, secret } = request;
+  const members = {
+    ...permitBody(request),
+    ...(via !== undefined && { via }),
+    ...(secret !== undefined && { secret }),
+  };
+  return Object.keys(members).length === 0 ? undefined : members;
 }
 
 function permitBody({ permit }: GuardRequest): object | undefined {
   return permit === undefined ? undefined : { permit: { audience: permit } };
 }
 
-/** Null if the caller may not ask for it: the refusal itself is what counts. */
+/** Loads an explanation of the refusal; null if the caller may not read it. */
 async function explanation(transport: Transport, request: object): Promise<unknown> {
   try {
     const body = { ...request, explain: true };
@@ -167,30 +186,30 @@ async function explanation(transport: Transport, request: object): Promise<unkno
 }
 
 /** Minimum seconds to wait for the report of an equal call. */
-const LEAST_FOLLOWING = 60;
-/** How a request for approval ends that nobody can proceed with. */
+const MIN_REPORT_WAIT_SECONDS = 60;
+/** Outcomes of a request for approval that cannot be executed. */
 const CLOSED: ReadonlySet<Execution['outcome']> = new Set(['rejected', 'expired', 'cancelled'] as const);
 
-/** The execution once it may proceed, or has been completed by a handler of the service. */
-async function permitted(
+/** Waits until the execution may proceed, or a handler of the service has completed it. */
+async function waitForPermission(
   transport: Transport,
-  { execution: asked, isFirst }: Started,
+  { execution: requestedExecution, isFirst, isFeasible }: StartedExecution,
   body: object | undefined,
   { wait = 0, signal }: GuardOptions,
 ): Promise<Execution> {
-  const execution = await decided(transport, asked, wait, signal);
-  if (execution.outcome === 'pending_approval') throw new ApprovalPendingError(execution, isFirst);
+  const execution = await decided(transport, requestedExecution, wait, signal);
+  if (execution.outcome === 'pending_approval') throw new ApprovalPendingError(execution, isFirst, isFeasible);
   if (CLOSED.has(execution.outcome)) return execution;
-  // Others who asked for the same wait for the same execution. After a wait, what it has become may be their doing: only the
-  // service's answer to this caller's own resume says that this caller may proceed.
-  const hasWaited = asked.outcome === 'pending_approval';
+  // Equal requests of other callers wait for the same execution, and may have resumed it. Only the service's answer to this
+  // caller's own resume says that this caller may proceed.
+  const hasWaited = requestedExecution.outcome === 'pending_approval';
   if (execution.outcome !== 'approved' && !hasWaited) return execution;
   signal?.throwIfAborted();
-  return resumed(transport, execution, body, { wait, ...(signal && { signal }) });
+  return resumeExecution(transport, execution, body, { wait, ...(signal && { signal }) });
 }
 
-/** Of several callers that waited for the same approval, one resumes; the others return its outcome. */
-async function resumed(
+/** Resumes the execution. Of several callers that waited for the same approval, one resumes; the others return its outcome. */
+async function resumeExecution(
   transport: Transport,
   execution: Execution,
   body: object | undefined,
@@ -198,30 +217,34 @@ async function resumed(
 ): Promise<Execution> {
   const path = `/api/v1/executions/${execution.id}/resume`;
   try {
-    return (await started(transport.answer({ method: 'post', path, body }))).execution;
+    return (await startExecution(transport.answer({ method: 'post', path, body }))).execution;
   } catch (error) {
     if (!(error instanceof GovernanceError && error.status === 409)) throw error;
-    return concluded(transport, execution, Math.max(wait, LEAST_FOLLOWING), signal);
+    return waitForReport(transport, execution, Math.max(wait, MIN_REPORT_WAIT_SECONDS), signal);
   }
 }
 
-/** What may make a handler of the service run. @throws OutcomeUnknownError where it is not known whether it did. */
-async function started(answer: Promise<Answer>): Promise<Started> {
+/** Reads the answer of a request that may run a handler of the service. @throws OutcomeUnknownError if it is unknown whether it ran. */
+async function startExecution(answer: Promise<Answer>): Promise<StartedExecution> {
   try {
     const { body, headers } = await answer;
-    return { execution: executionIn(body), isFirst: headers.get('Approval-Requested') === 'true' };
+    return {
+      execution: executionIn(body),
+      isFirst: headers.get('Approval-Requested') === 'true',
+      isFeasible: headers.get('Approval-Feasible') !== 'false',
+    };
   } catch (error) {
     if (error instanceof GovernanceError && error.isOutcomeUnknown) throw new OutcomeUnknownError(error);
     throw error;
   }
 }
 
-/** The result of a handler of the service. @throws GovernanceError for every other outcome. */
+/** Returns the result of a handler of the service. @throws GovernanceError for every other outcome. */
 function resultOf(execution: Execution): unknown {
   const { id, outcome, failureReason, rejection } = execution;
   if (outcome === 'executed') return execution.result;
-  const ended = `The execution ${id} is ${outcome}${failureReason === null ? '.' : `: ${failureReason}`}`;
-  const message = `${ended} ${reviewersWords(rejection)}`.trim();
+  const outcomeText = `The execution ${id} is ${outcome}${failureReason === null ? '.' : `: ${failureReason}`}`;
+  const message = `${outcomeText} ${reviewersWords(rejection)}`.trim();
   const facts = {
     code: `EXECUTION_${outcome.toUpperCase()}`,
     status: null,

@@ -1,10 +1,12 @@
-export { GovernanceClient } from './client.js';
+export { GovernanceClient, type ClientOptions } from './client.js';
+export { ChangePending, type ChangeDecision, type ChangeWaits } from './change.js';
 export { GovernanceError, type ErrorFacts, type FieldFault } from './governance-error.js';
 export { ApprovalPendingError, NotBegunError, OutcomeUnknownError, ResultNotReportedError } from './guard-errors.js';
 export type { Outcome } from './guard-errors.js';
 export type { GuardOptions, GuardRequest, RunOptions } from './guard.js';
 export type { EventsRequest } from './events.js';
 export type { KeptResults } from './report.js';
+export type { Question, QuestionAnswer, QuestionOptions } from './question.js';
 export type { TransportOptions } from './transport.js';
 export type { AuditEntry, Execution, OnBehalfOf, Schemas } from './api-types.js';
 export type { components, paths } from './openapi.js';

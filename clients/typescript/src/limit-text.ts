@@ -1,4 +1,4 @@
-interface Explained {
+interface LimitExplanation {
   readonly matched: readonly { readonly policy: { readonly id: string } }[];
   readonly limits: readonly {
     readonly policy: { readonly id: string; readonly name: string; readonly version: string };
@@ -9,27 +9,29 @@ interface Explained {
   }[];
 }
 
-/** Of each limit that keeps a policy from allowing an action: what is used, and when it is free again. */
-export function limitTexts({ matched, limits }: Explained): string[] {
-  const allowing = new Set(matched.map(({ policy }) => policy.id));
+/** Describes each limit that keeps a policy from allowing an action: its use, and the time when it begins anew. */
+export function limitTexts({ matched, limits }: LimitExplanation): string[] {
+  const allowingIds = new Set(matched.map(({ policy }) => policy.id));
   return limits
-    .filter(({ policy, asked, used, max }) => {
-      const isReached = asked === null || isBeyond(max, used, asked);
-      return !allowing.has(policy.id) && isReached;
+    .filter(({ policy, asked: requested, used, max }) => {
+      const isReached = requested === null || isBeyond(max, used, requested);
+      return !allowingIds.has(policy.id) && isReached;
     })
     .map(({ policy: { name, version }, asked, used, max, resetsAt }) => {
-      const why =
+      const obstacle =
         asked === null
           ? 'the parameters have no amount that its limit counts'
-          : `${used} of ${max} are used and this asks for ${asked}; it begins anew at ${resetsAt}`;
-      return `${name} ${version} would allow it, but ${why}.`;
+          : `${used} of ${max} are used and this request needs ${asked}; it begins anew at ${resetsAt}`;
+      return `${name} ${version} would allow it, but ${obstacle}.`;
     });
 }
 
-/** Whether the amounts together are more than the maximum: exactly, as the service adds them, not as doubles. */
+/** True if the sum of the amounts exceeds the maximum. The sum is exact, like the service's, and not of doubles. */
 function isBeyond(max: string, ...amounts: readonly string[]): boolean {
   const all = [max, ...amounts].map((text) => text.split('.'));
   const digits = Math.max(...all.map(([, fraction = '']) => fraction.length));
-  const [most = 0n, ...rest] = all.map(([whole = '', fraction = '']) => BigInt(whole + fraction.padEnd(digits, '0')));
-  return rest.reduce((sum, amount) => sum + amount, 0n) > most;
+  const [most = 0n, ...amountsInUnits] = all.map(([whole = '', fraction = '']) =>
+    BigInt(whole + fraction.padEnd(digits, '0')),
+  );
+  return amountsInUnits.reduce((sum, amount) => sum + amount, 0n) > most;
 }

@@ -131,7 +131,7 @@ export interface paths {
         };
         /**
          * List agents
-         * @description Oldest first; filtered by capability, role, status or kind.
+         * @description Oldest first; filtered by capability, role, status, kind or team.
          *
          *     Scope: `read`.
          */
@@ -338,6 +338,78 @@ export interface paths {
          *     Scope: `review`.
          */
         post: operations["passkeys_remove"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/agents/{id}/delegations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the delegations of a person
+         * @description Those that the person made or, with `side`, received. For callers with `read`, and for the person.
+         *
+         *     Scope: `read` or `review`.
+         */
+        get: operations["delegations_list"];
+        put?: never;
+        /**
+         * Delegate reviews
+         * @description While it is active, the person `to` may review in your place, by `delegationId` of approve and reject. Requires a key or token that is bound to the person who delegates. A person has at most five at a time.
+         *
+         *     Scope: `review`.
+         */
+        post: operations["delegations_create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/agents/{id}/delegations/{delegationId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a delegation
+         * @description Who may review in whose place, and until when. For callers with `read`, and for the person who made it. Requires a delegation.
+         *
+         *     Scope: `read` or `review`.
+         */
+        get: operations["delegations_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/agents/{id}/delegations/{delegationId}/end": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * End a delegation
+         * @description For the person who made it, and `admin`. Reviews that were made by it go on counting. One that is over stays as it is. Requires a delegation.
+         *
+         *     Scope: `review` or `admin`.
+         */
+        post: operations["delegations_end"];
         delete?: never;
         options?: never;
         head?: never;
@@ -598,6 +670,72 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/agents/{id}/access": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read what an agent may do
+         * @description Exactly, by the policies in force, its capabilities and the default effect, in regions as those of a plan. Conditions, limits and approvers are named, and not evaluated. It counts among plans, of which one is made at a time.
+         *
+         *     Scope: `read`.
+         */
+        get: operations["access_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/agents/{id}/access/review": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Review what an agent may do
+         * @description Puts on record that a person has seen it. Requires a key or token that is bound to an agent of kind `human`, other than this one. The same again within a day adds nothing.
+         *
+         *     Scope: `review`.
+         */
+        post: operations["access_review"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/access-reviews": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List agents whose access has to be reviewed
+         * @description Agents whose access nobody has reviewed, or that have changed since, or since whose review other policies came into force. Newest first.
+         *
+         *     Scope: `read`.
+         */
+        get: operations["access_unreviewed"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/agents/{id}/execute": {
         parameters: {
             query?: never;
@@ -609,7 +747,7 @@ export interface paths {
         put?: never;
         /**
          * Execute an action as an agent
-         * @description The agent must be active, have the action among its capabilities, and be allowed by the policies in force. When a handler is registered for the action it runs; otherwise the caller carries the action out. Where a policy requires an approval, the answer is 202, and asking again returns the same one. A refusal is recorded.
+         * @description The agent must be active, have the action among its capabilities, and be allowed by the policies in force. When a handler is registered for the action it runs; otherwise the caller carries the action out. Where a policy requires an approval, the answer is 202, and a repeated request returns the same one. A refusal is recorded.
          *
          *     Scope: `execute`.
          */
@@ -703,9 +841,31 @@ export interface paths {
          * Read a decision
          * @description Includes its reviews so far.
          *
-         *     Scope: `read` or `propose` or `review`.
+         *     Scope: `read` or `propose` or `review` or `policies` or `agents`.
          */
         get: operations["decisions_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/decisions/{id}/change": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the body of a change
+         * @description What the request would do, while its decision is open: then 410. Of the URL of a chat it has the origin. Requires FOUR_EYES.
+         *
+         *     Scope: `review`.
+         */
+        get: operations["decisions_change"];
         put?: never;
         post?: never;
         delete?: never;
@@ -813,9 +973,9 @@ export interface paths {
         put?: never;
         /**
          * Cancel a proposed decision
-         * @description May be done by its proposer, or with a key that is not bound to an agent. An execution that waits for it is cancelled, too.
+         * @description May be done by its proposer, or with a key that is not bound to an agent; of a change only by the caller who proposed it, and by `admin`. An execution that waits for it is cancelled, too.
          *
-         *     Scope: `propose`.
+         *     Scope: `propose` or `review` or `policies` or `agents`.
          */
         post: operations["decisions_cancel"];
         delete?: never;
@@ -833,7 +993,7 @@ export interface paths {
         };
         /**
          * List grants
-         * @description What agents may do again without asking, and how often they have done it.
+         * @description Actions that agents may repeat without another approval, and how often they have done so.
          *
          *     Scope: any.
          */
@@ -1440,6 +1600,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/decisions/{id}/evidence": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Download the decision file of a change
+         * @description As of an execution, for a decision of the type `change` or `change_review`: who proposed and approved what, with the signatures, and the entries that the change has made, each with its proof. Any other decision is 409. Requires a change, as `FOUR_EYES` makes them.
+         *
+         *     Scope: `audit`.
+         */
+        get: operations["decisionFiles_getOfChange"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/erasures": {
         parameters: {
             query?: never;
@@ -1499,11 +1681,33 @@ export interface paths {
         };
         /**
          * Report on a period
-         * @description What agents asked for, what was refused and why, who approved and how fast, and which policies decided. The counts are exact: of the executions created and the decisions proposed in the period, as they are now. Anybody can recompute them from an export. Past hours are counted once, and again when something in them has changed.
+         * @description What agents requested, what was refused and why, who approved and how fast, and which policies decided. The counts are exact: of the executions created and the decisions proposed in the period, as they are now. Anybody can recompute them from an export. Past hours are counted once, and again when something in them has changed.
          *
          *     Scope: `audit`.
          */
         get: operations["reports_read"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/directory/groups": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the groups of the directory
+         * @description With the roles that `DIRECTORY_ROLES` gives their members.
+         *
+         *     Scope: `admin`.
+         */
+        get: operations["directoryGroups_list"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1581,7 +1785,7 @@ export interface paths {
         };
         /**
          * Count the records of the service
-         * @description Six totals, all of the same moment.
+         * @description Six totals, all of the same moment. A key with a team counts what it sees; of entries, none.
          *
          *     Scope: `read`.
          */
@@ -1928,6 +2132,16 @@ export interface components {
              */
             slackId: string | null;
             /**
+             * @description The person's id in the directory that manages the person: the `externalId` there.
+             * @example null
+             */
+            directory: string | null;
+            /**
+             * @description The team of a machine, whose policies apply to it; null: it is in none.
+             * @example null
+             */
+            team: string | null;
+            /**
              * Format: date-time
              * @example 2026-11-20T06:18:03.123Z
              */
@@ -1986,6 +2200,8 @@ export interface components {
              *     ]
              */
             roles?: string[] | null;
+            /** @description For machines only: the team whose policies apply to it. Default: that of the key; without one, none. */
+            team?: string | null;
         };
         AgentWithEmailResponse: {
             /** @example agt_00000000000000000000000001 */
@@ -2028,6 +2244,16 @@ export interface components {
              * @example null
              */
             slackId: string | null;
+            /**
+             * @description The person's id in the directory that manages the person: the `externalId` there.
+             * @example null
+             */
+            directory: string | null;
+            /**
+             * @description The team of a machine, whose policies apply to it; null: it is in none.
+             * @example null
+             */
+            team: string | null;
             /**
              * Format: date-time
              * @example 2026-11-20T06:18:03.123Z
@@ -2085,6 +2311,10 @@ export interface components {
             observeUntil?: string | null;
             /** @description For people only, with the scope `admin`: the person's id in Slack, `<team>/<user>`, which no other agent may have. null removes it. */
             slackId?: string | null;
+            /** @description For people only, with the scope `admin`: the person's id in the directory (`externalId`), which no other agent may have. From then on the directory manages the person. null takes back one whom the directory has removed. */
+            directory?: string | null;
+            /** @description For machines only, with the scope `admin`: its team, to which what it did is then disclosed. null: none. */
+            team?: string | null;
         };
         ChangeStatusRequest: {
             /**
@@ -2157,6 +2387,82 @@ export interface components {
             signature?: {
                 [key: string]: unknown;
             } | null;
+        };
+        CreateDelegationRequest: {
+            /**
+             * @description Id or name of the active person who may review in your place.
+             * @example change-reviewer
+             */
+            to: string;
+            /**
+             * Format: date-time
+             * @description The end: after the beginning, at most 90 days later, with a zone.
+             * @example 2026-11-27T06:18:03Z
+             */
+            until: string;
+            /**
+             * Format: date-time
+             * @description The beginning, in the future, with a zone. Default: now.
+             */
+            from?: string | null;
+        };
+        /**
+         * @description `waiting` before `from`; `ended` by somebody, or `expired` at `until`.
+         * @enum {string}
+         */
+        DelegationStatus: "waiting" | "active" | "ended" | "expired";
+        DelegationResponse: {
+            /** @example dlg_00000000000000000000000001 */
+            id: string;
+            /**
+             * @description The person who is away, and made it.
+             * @example agt_00000000000000000000000002
+             */
+            agentId: string;
+            /**
+             * @description The person who may review in that place meanwhile.
+             * @example agt_00000000000000000000000002
+             */
+            to: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T06:18:03.123Z
+             */
+            from: string;
+            /**
+             * Format: date-time
+             * @description It cannot be used from then on.
+             * @example 2026-11-27T06:18:03.123Z
+             */
+            until: string;
+            /**
+             * @description `waiting` before `from`; `ended` by somebody, or `expired` at `until`.
+             * @example active
+             */
+            status: components["schemas"]["DelegationStatus"];
+            /**
+             * Format: date-time
+             * @example 2026-11-20T06:18:03.123Z
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @description When it ended or expired.
+             * @example null
+             */
+            endedAt: string | null;
+        };
+        /** @enum {string} */
+        DelegationSide: "made" | "received";
+        DelegationPage: {
+            data: components["schemas"]["DelegationResponse"][];
+            /**
+             * @description Number of rows of the whole list, not only of this page.
+             * @example 1
+             */
+            total: number;
+            /** @description Present if more rows follow: pass it as `cursor` to get the next page. */
+            nextCursor?: string;
         };
         CreateStopRequest: {
             /**
@@ -2245,12 +2551,17 @@ export interface components {
         /** @enum {string} */
         PolicyEffect: "allow" | "require_approval" | "deny";
         /**
+         * @description Instead of a parameter: the id or the type of the principal. Of a registered person, the type is `agent`.
+         * @enum {string}
+         */
+        PrincipalPart: "id" | "type";
+        /**
          * @description Goes with `clock`. Default: every day.
          * @enum {string}
          */
         DayOfWeek: "sun" | "mon" | "tue" | "wed" | "thu" | "fri" | "sat";
         /** @enum {string} */
-        ConditionOperator: "eq" | "ne" | "in" | "not_in" | "lt" | "lte" | "gt" | "gte" | "prefix" | "within" | "exists" | "between" | "supports";
+        ConditionOperator: "eq" | "ne" | "in" | "not_in" | "lt" | "lte" | "gt" | "gte" | "prefix" | "within" | "domain" | "exists" | "between" | "supports";
         ConditionResponse: {
             /**
              * @description A JSON Pointer (RFC 6901) into the parameters.
@@ -2258,12 +2569,24 @@ export interface components {
              */
             parameter?: string;
             /**
+             * @description Instead of a parameter: the id or the type of the principal. Of a registered person, the type is `agent`.
+             * @example id
+             */
+            principal?: components["schemas"]["PrincipalPart"];
+            /**
              * @description Instead of a parameter: a time zone.
              * @example Europe/Berlin
              */
             clock?: string;
             /** @description Goes with `clock`. Default: every day. */
             days?: components["schemas"]["DayOfWeek"][] | null;
+            /**
+             * @description Goes with `clock`: dates of the zone on which no span begins.
+             * @example [
+             *       "2026-12-25"
+             *     ]
+             */
+            except?: string[] | null;
             /**
              * @description Instead of a parameter: an action, or a pattern of actions, done before in the same run.
              * @example look-up
@@ -2275,11 +2598,11 @@ export interface components {
              */
             within?: string | null;
             /**
-             * @description With `earlier`: on the same resource.
+             * @description With `earlier`: `same`. Instead of a parameter: `last`, the last segment of the `resourceId`.
              * @example same
              * @enum {string|null}
              */
-            resource?: "same" | null;
+            resource?: "same" | "last" | null;
             /**
              * @description A predicate of claims on the entity that the resource names.
              * @example iban
@@ -2295,10 +2618,10 @@ export interface components {
         /** @enum {string} */
         LimitPeriod: "hour" | "day" | "week" | "month";
         /**
-         * @description Whether it counts for each agent, or for all together.
+         * @description Whether it counts for each agent, for all together, or for equal requests of an agent.
          * @enum {string}
          */
-        LimitScope: "agent" | "policy";
+        LimitScope: "agent" | "policy" | "request";
         PolicyLimitResponse: {
             /** @example 1000 */
             max: number;
@@ -2310,13 +2633,31 @@ export interface components {
             /** @example day */
             per: components["schemas"]["LimitPeriod"];
             /**
-             * @description Whether it counts for each agent, or for all together.
+             * @description A time zone, in which days, weeks and months begin. Default: UTC.
+             * @example Europe/Berlin
+             */
+            zone?: string;
+            /**
+             * @description Whether it counts for each agent, for all together, or for equal requests of an agent.
              * @example agent
              */
             by: components["schemas"]["LimitScope"];
         };
         /** @enum {string} */
         RiskLevel: "low" | "medium" | "high" | "critical";
+        EscalationResponse: {
+            /**
+             * @description An ISO 8601 duration: so long after the proposal.
+             * @example PT4H
+             */
+            after: string;
+            /**
+             * @example [
+             *       "role:management"
+             *     ]
+             */
+            subjects: string[];
+        };
         ApproverGroupResponse: {
             /**
              * @example [
@@ -2334,6 +2675,8 @@ export interface components {
              * @example true
              */
             signed?: boolean;
+            /** @description Who may fill the group as well, if it is not filled in time. Absent: nobody. */
+            escalate?: components["schemas"]["EscalationResponse"];
         };
         GrantAllowanceResponse: {
             /**
@@ -2424,6 +2767,11 @@ export interface components {
              */
             approval: components["schemas"]["ApprovalResponse"];
             /**
+             * @description The team to whose agents alone it applies; null: it applies to all.
+             * @example null
+             */
+            team: string | null;
+            /**
              * @description `active`: in force. `superseded`: another version took its place. `inactive`: taken out of force by `/deactivate`.
              * @example active
              */
@@ -2512,19 +2860,22 @@ export interface components {
             conditions?: {
                 /** @description A JSON Pointer (RFC 6901) into the parameters of the request; a `*` as one of its tokens stands for each item of a list. */
                 parameter?: string;
+                principal?: components["schemas"]["PrincipalPart"];
                 /** @description Instead of a parameter: an IANA time zone, with `between` and two times. */
                 clock?: string;
                 /** @description With `clock`: on these days. Default: every day. */
                 days?: components["schemas"]["DayOfWeek"][] | null;
+                /** @description With `clock`: dates of the zone on which no span begins. */
+                except?: string[] | null;
                 /** @description Instead of a parameter: an action, or a pattern of actions, that the agent was authorised to do before in the same run, with `exists`. */
                 earlier?: string;
                 /** @description With `earlier`: an ISO 8601 duration up to `P7D`, in any run or none. Default: in the same run. */
                 within?: string | null;
                 /**
-                 * @description With `earlier`: on the same resource. Default: on any.
+                 * @description With `earlier`, `same`: on the same resource; default: on any. Instead of a parameter, `last`: the last segment of the `resourceId`.
                  * @enum {string|null}
                  */
-                resource?: "same" | null;
+                resource?: "same" | "last" | null;
                 /** @description A predicate of claims on the entity that the resource names, with `supports`: those on the value at `parameter` have at least the confidence `value`, and no claim of another value has as much. */
                 claim?: string;
                 op: components["schemas"]["ConditionOperator"];
@@ -2532,7 +2883,7 @@ export interface components {
                     [key: string]: unknown;
                 } | null) | (unknown[] | null) | (string | null) | (number | null) | (boolean | null);
             }[] | null;
-            /** @description With `allow` only: the policy matches while, for each limit, what was used in the window plus what is asked for is at most `max`. No two limits may count the same. Default: `[]`. */
+            /** @description With `allow` only: the policy matches while, for each limit, what was used in the window plus the requested use is at most `max`. No two limits may count the same. Default: `[]`. */
             limits?: {
                 /**
                  * @description From 0, with at most 15 digits and no exponent.
@@ -2545,6 +2896,11 @@ export interface components {
                  */
                 of?: string | null;
                 per: components["schemas"]["LimitPeriod"];
+                /**
+                 * @description An IANA time zone, in which days, weeks and months begin. Default: UTC.
+                 * @example Europe/Berlin
+                 */
+                zone?: string | null;
                 by: components["schemas"]["LimitScope"];
             }[] | null;
             /** @description On whose behalf: `*`, `agent:<id or name>`, `agent:*`, `role:<name>`, `<type>:<id>`, `<type>:*`. An allow matches only requests on behalf of one of them; a deny or require_approval also those on nobody’s behalf. Left out, it does not matter on whose behalf. */
@@ -2564,6 +2920,13 @@ export interface components {
                     approvals?: number | null;
                     /** @description Whether only a review that the reviewer signed with a passkey counts. Default: `false`. */
                     signed?: boolean | null;
+                    /** @description Who may fill the group as well, if it is not filled in time. Default: nobody. */
+                    escalate?: {
+                        /** @description An ISO 8601 duration, shorter than `decideWithin`: so long after the proposal. */
+                        after: string;
+                        /** @description Who may fill the group as well from then on. */
+                        subjects: string[];
+                    } | null;
                 }[] | null;
                 /** @description ISO 8601: `P<n>W`, or `P[<n>D][T[<n>H][<n>M][<n>S]]`; from one second to 365 days. Default: `"P1D"`. */
                 decideWithin?: string | null;
@@ -2579,6 +2942,8 @@ export interface components {
                     wider?: boolean | null;
                 } | null;
             } | null;
+            /** @description The team to whose agents alone it applies; part of every version of the name. Its priority must be below `TEAM_PRIORITY`. Default: that of the key; without one, none. */
+            team?: string | null;
         };
         UsedLimitResponse: {
             /**
@@ -2587,7 +2952,7 @@ export interface components {
              */
             limit: number;
             /**
-             * @description The agent; null if all agents count together.
+             * @description The agent, or with `by: "request"` a digest of the request; null if all agents count together.
              * @example null
              */
             key: string | null;
@@ -2686,7 +3051,7 @@ export interface components {
             matched: components["schemas"]["MatchedPolicyResponse"][];
             /** @description Policies of which only one part does not match, and which would otherwise have improved the answer; by priority, then age. */
             nearest: components["schemas"]["NearPolicyResponse"][];
-            /** @description The limits of policies that match in every other respect, and what is asked of each. Empty with `asOf`, where no limit counts as reached. */
+            /** @description The limits of policies that match in every other respect, and the requested use of each. Empty with `asOf`, where no limit counts as reached. */
             limits: components["schemas"]["ExplainedLimitResponse"][];
             /**
              * @description The best effect that this request could have with any parameters: each policy with conditions or limits may match or not. `deny`: no parameters could make it allowed.
@@ -2770,6 +3135,7 @@ export interface components {
                  * @enum {string|null}
                  */
                 kind?: "machine" | "human" | null;
+                team?: string | null;
             } | null;
             /** @description For whom the agent acts. As in execute. */
             onBehalfOf?: {
@@ -2815,6 +3181,13 @@ export interface components {
             parameters?: {
                 [key: string]: unknown;
             } | null;
+            /**
+             * @description JSON Pointers to values in `parameters` that are not kept, in addition to those of `SECRET_PARAMETERS`.
+             * @example [
+             *       "/card/number"
+             *     ]
+             */
+            secret?: string[] | null;
             /** @description Also say which policies matched, and which would have helped. Default: `false`. */
             explain?: boolean | null;
             /** @description With `requests`: assumes that conditions, and whatever else depends on more than the request, turn out for the best. `deny` then means that no parameters could make it allowed. Default: `false`. */
@@ -2833,6 +3206,7 @@ export interface components {
                      * @enum {string|null}
                      */
                     kind?: "machine" | "human" | null;
+                    team?: string | null;
                 } | null;
                 onBehalfOf?: {
                     /**
@@ -2855,6 +3229,7 @@ export interface components {
                 parameters?: {
                     [key: string]: unknown;
                 } | null;
+                secret?: string[] | null;
             }[] | null;
         };
         PolicyTestRequest: {
@@ -2873,6 +3248,7 @@ export interface components {
                  * @enum {string|null}
                  */
                 kind?: "machine" | "human" | null;
+                team?: string | null;
             } | null;
             /** @description For whom the agent acts. As in execute. */
             onBehalfOf?: {
@@ -2920,6 +3296,47 @@ export interface components {
              */
             at?: string | null;
             /**
+             * @description The conversation or task that this is part of, as the program of the agent names it.
+             * @example conversation-4711
+             */
+            run?: string | null;
+            /** @description What the agent was authorised to do just before, in the run of the test, for conditions on earlier actions. Default: that is not known. */
+            earlier?: {
+                /**
+                 * @description As in execute.
+                 * @example look-up
+                 */
+                action: string;
+                /**
+                 * @description Default: that of the test.
+                 * @example order
+                 */
+                resourceType?: string | null;
+                /**
+                 * @description Default: that of the test.
+                 * @example orders/7
+                 */
+                resourceId?: string | null;
+            }[] | null;
+            /** @description What was used of limits in the windows of the test. Default: nothing. */
+            used?: {
+                /**
+                 * @description The name of a policy of the set.
+                 * @example spend-alone
+                 */
+                policy: string;
+                /**
+                 * @description The index of its limit.
+                 * @example 0
+                 */
+                limit: number;
+                /**
+                 * @description What was used of it in the window of the test.
+                 * @example 900
+                 */
+                amount: number;
+            }[] | null;
+            /**
              * @description The expected answer.
              * @example allow
              */
@@ -2956,6 +3373,11 @@ export interface components {
              * @example false
              */
             prune?: boolean | null;
+            /**
+             * @description The team whose policies the set has. Default: that of the key; without one, policies of no team.
+             * @example support
+             */
+            team?: string | null;
             /** @description Questions to the planned set, with the expected answers. Nothing has to be applied first. */
             tests?: components["schemas"]["PolicyTestRequest"][] | null;
             /** @description Also evaluate recorded executions again, each with its agent as it was then, the newest first. */
@@ -3261,6 +3683,28 @@ export interface components {
              * @example false
              */
             prune?: boolean | null;
+            /**
+             * @description The team whose policies the set has. Default: that of the key; without one, policies of no team.
+             * @example support
+             */
+            team?: string | null;
+            /** @description Agents to register, or to change to this, in the same commit; each as in `POST /agents`, with the scopes that it needs. Members that are left out get their defaults; a team stays. */
+            agents?: components["schemas"]["CreateAgentRequest"][] | null;
+        };
+        /** @enum {string} */
+        AgentChange: "create" | "update" | "keep";
+        AppliedAgentResponse: {
+            /** @example create */
+            change: components["schemas"]["AgentChange"];
+            /** @example agt_00000000000000000000000001 */
+            id: string;
+            /** @example reminder-bot */
+            name: string;
+            /**
+             * @description The revision of the agent now.
+             * @example 1
+             */
+            revision: number;
         };
         AppliedPoliciesResponse: {
             /** @description In the request's order, then the policies that were pruned, by name. */
@@ -3270,6 +3714,230 @@ export interface components {
              * @example 0000000000000000000000000000000000000000000000000000000000000000
              */
             policySet: string;
+            /** @description What became of `agents`, in their order; present if they were given. */
+            agents?: components["schemas"]["AppliedAgentResponse"][];
+        };
+        AccessPolicyResponse: {
+            /** @example pol_00000000000000000000000001 */
+            id: string;
+            /** @example collections-may-remind */
+            name: string;
+            /** @example 1.0 */
+            version: string;
+            /**
+             * @description All of them must hold.
+             * @example []
+             */
+            conditions: components["schemas"]["ConditionResponse"][];
+            /**
+             * @description How much it allows in each window.
+             * @example []
+             */
+            limits: components["schemas"]["PolicyLimitResponse"][];
+            /**
+             * @description On whose behalf it matches; null: on anybody’s, or nobody’s.
+             * @example null
+             */
+            onBehalfOf: string[] | null;
+            /**
+             * @description Whose approval it requires; empty for an allow.
+             * @example []
+             */
+            approvers: components["schemas"]["ApproverGroupResponse"][];
+        };
+        AccessReasonsResponse: {
+            /** @description The policies that decide some request of the region, ten at most, oldest first; null: the default effect. */
+            to: components["schemas"]["AccessPolicyResponse"][] | null;
+        };
+        AccessRegionResponse: {
+            actions: components["schemas"]["PatternSetResponse"];
+            /** @description Exact names, or `*`. */
+            resourceTypes: components["schemas"]["PatternSetResponse"];
+            /** @description Compared with `resourceId` alone, never with the type before it. `+`: every id without `/` (the id `+` itself is `/+`); `://`: every URL. A percent-encoded one covers every spelling except the plain one. */
+            resources: components["schemas"]["PatternSetResponse"];
+            when: components["schemas"]["EffectConditionsResponse"];
+            /** @description `allow` or `require_approval`. */
+            to: components["schemas"]["PlannedVerdictResponse"];
+            because: components["schemas"]["AccessReasonsResponse"];
+        };
+        AccessGrantResponse: {
+            /** @example grt_00000000000000000000000001 */
+            id: string;
+            /** @example agt_00000000000000000000000001 */
+            agentId: string;
+            /**
+             * @description The decision whose reviewers gave it.
+             * @example dec_00000000000000000000000001
+             */
+            decisionId: string;
+            /** @example pay */
+            action: string;
+            /** @example invoice */
+            resourceType: string;
+            /**
+             * @description As it was requested; empty once it is erased.
+             * @example invoices/2026/0042
+             */
+            resourceId: string;
+            /**
+             * @description Patterns of resources; null: exactly `resourceId`.
+             * @example null
+             */
+            resources: string[] | null;
+            /**
+             * @description Hex SHA-256 of the RFC 8785 form of the parameters; null: any parameters.
+             * @example null
+             */
+            parametersHash: string | null;
+            /**
+             * @description The subject on whose behalf it may be used; null: on nobody’s.
+             * @example null
+             */
+            onBehalfOf: string | null;
+            /**
+             * Format: date-time
+             * @description It cannot be used from then on.
+             * @example 2026-11-20T07:18:03.123Z
+             */
+            until: string;
+            /**
+             * @description How often it can be used; null: any number of times.
+             * @example 10
+             */
+            uses: number | null;
+        };
+        AccessChangeResponse: {
+            from: components["schemas"]["PlannedVerdictResponse"];
+            to: components["schemas"]["PlannedVerdictResponse"];
+            actions: components["schemas"]["PatternSetResponse"];
+            /** @description Exact names, or `*`. */
+            resourceTypes: components["schemas"]["PatternSetResponse"];
+            /** @description Compared with `resourceId` alone, never with the type before it. `+`: every id without `/` (the id `+` itself is `/+`); `://`: every URL. A percent-encoded one covers every spelling except the plain one. */
+            resources: components["schemas"]["PatternSetResponse"];
+            when: components["schemas"]["EffectConditionsResponse"];
+            /** @description Policies that decide some request of the region. */
+            because: components["schemas"]["EffectReasonsResponse"];
+        };
+        AccessResponse: {
+            /** @example agt_00000000000000000000000001 */
+            agentId: string;
+            /**
+             * @description The revision of the agent.
+             * @example 1
+             */
+            revision: number;
+            /**
+             * @description Identifies the policies in force, their contents, and the default effect.
+             * @example 7d1a54127b222502f5b79b5fb0803061152a44f92b37e23c6527baf665d4da9a
+             */
+            rules: string;
+            /**
+             * @description Whether everything is listed; what is listed is true in any case.
+             * @example true
+             */
+            complete: boolean;
+            /**
+             * @description Why it is not complete, or why nothing is allowed; absent if there is no reason.
+             * @example The agent is suspended.
+             */
+            reason?: string;
+            /** @description What it may do by itself, in regions that do not overlap; those of `withApproval` neither. */
+            allowed: components["schemas"]["AccessRegionResponse"][];
+            /** @description What it may do once somebody approves it. */
+            withApproval: components["schemas"]["AccessRegionResponse"][];
+            /**
+             * @description The active stops that can cover it: while they are active, it may not do what they cover.
+             * @example []
+             */
+            stops: components["schemas"]["StopResponse"][];
+            /**
+             * @description Its active grants, the oldest 1,000: what it may repeat without another approval.
+             * @example []
+             */
+            grants: components["schemas"]["AccessGrantResponse"][];
+            /**
+             * Format: date-time
+             * @description Until then, what no policy allows is let through, and noted.
+             * @example null
+             */
+            observeUntil: string | null;
+            /**
+             * @description The person who reviewed its access last; null: nobody has.
+             * @example agt_00000000000000000000000002
+             */
+            reviewedBy: string | null;
+            /**
+             * Format: date-time
+             * @description When that was.
+             * @example null
+             */
+            reviewedAt: string | null;
+            /** @description With `since`: what it may do now and could not do then, or the other way round. */
+            changes?: components["schemas"]["AccessChangeResponse"][];
+        };
+        ReviewAccessRequest: {
+            /**
+             * @description The `rules` of the access that was reviewed.
+             * @example 0000000000000000000000000000000000000000000000000000000000000000
+             */
+            rules: string;
+            /**
+             * @description The `revision` of the agent in the access that was reviewed.
+             * @example 1
+             */
+            revision: number;
+        };
+        AccessReviewResponse: {
+            /** @example agt_00000000000000000000000001 */
+            agentId: string;
+            /**
+             * @description The revision of the agent.
+             * @example 1
+             */
+            revision: number;
+            /**
+             * @description Identifies the policies in force, their contents, and the default effect.
+             * @example 7d1a54127b222502f5b79b5fb0803061152a44f92b37e23c6527baf665d4da9a
+             */
+            rules: string;
+            /** @example agt_00000000000000000000000002 */
+            reviewedBy: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T06:18:03.123Z
+             */
+            reviewedAt: string;
+        };
+        UnreviewedAgentResponse: {
+            /** @example agt_00000000000000000000000001 */
+            agentId: string;
+            /**
+             * @description The revision of the agent.
+             * @example 1
+             */
+            revision: number;
+            /**
+             * @description The person who reviewed its access last; null: nobody has.
+             * @example agt_00000000000000000000000002
+             */
+            reviewedBy: string | null;
+            /**
+             * Format: date-time
+             * @description When that was.
+             * @example null
+             */
+            reviewedAt: string | null;
+            /** @example reminder-bot */
+            name: string;
+        };
+        UnreviewedAgentsResponse: {
+            /** @description The newest agents, 100 at most. */
+            data: components["schemas"]["UnreviewedAgentResponse"][];
+            /**
+             * @description Whether there are more.
+             * @example false
+             */
+            more: boolean;
         };
         ExecuteActionRequest: {
             /**
@@ -3288,7 +3956,7 @@ export interface components {
              */
             resourceId: string;
             /**
-             * @description Free-form members, passed to the handler of the action and stored as they were sent. Default: `{}`.
+             * @description Free-form members, passed to the handler of the action and stored as they were sent, except secrets: these are replaced. Default: `{}`.
              * @example {
              *       "to": "customer@example.com"
              *     }
@@ -3296,6 +3964,13 @@ export interface components {
             parameters?: {
                 [key: string]: unknown;
             } | null;
+            /**
+             * @description JSON Pointers to values in `parameters`, or below `/result` in what a handler returns, that are not kept, in addition to those of `SECRET_PARAMETERS`.
+             * @example [
+             *       "/card/number"
+             *     ]
+             */
+            secret?: string[] | null;
             /** @description For whom the agent acts. Default: whom the token of the caller names, if anybody. */
             onBehalfOf?: {
                 /**
@@ -3316,7 +3991,7 @@ export interface components {
              * @example conversation-4711
              */
             run?: string | null;
-            /** @description The upstream of the gateway that asks, and will report the outcome. It has 1 to 40 of the characters `a–z`, `0–9` and `-`, and begins with a letter. */
+            /** @description The upstream of the gateway that sends the request, and will report the outcome. It has 1 to 40 of the characters `a–z`, `0–9` and `-`, and begins with a letter. */
             via?: string | null;
             /** @description Asks for a permit: a token that shows the audience what was authorised. Needs `PERMIT_AUDIENCES` and `PUBLIC_URL`. */
             permit?: {
@@ -3453,7 +4128,7 @@ export interface components {
              */
             run: string | null;
             /**
-             * @description The upstream of the gateway that asked for it. Then only the gateway reports its outcome.
+             * @description The upstream of the gateway that requested it. Then only the gateway reports its outcome.
              * @example payments
              */
             via: string | null;
@@ -3478,7 +4153,7 @@ export interface components {
              */
             erased?: boolean;
             /**
-             * @description A JWT for the audience that was asked for. Only in answers of execute and resume that authorise, and only until it expires.
+             * @description A JWT for the requested audience. Only in answers of execute and resume that authorise, and only until it expires.
              * @example eyJhbGciOiJFUzI1NiIs…
              */
             permit?: string;
@@ -3510,7 +4185,7 @@ export interface components {
              */
             outcome: components["schemas"]["ReportedOutcome"];
             /**
-             * @description The result: any JSON value. With `executed` only.
+             * @description The result: any JSON value. With `executed` only. Secrets in it are replaced.
              * @example {
              *       "sent": 1
              *     }
@@ -3541,7 +4216,7 @@ export interface components {
              */
             uses: number | null;
             /**
-             * @description Null: exactly the resource asked for.
+             * @description Null: exactly the requested resource.
              * @example null
              */
             resources: string[] | null;
@@ -3582,6 +4257,29 @@ export interface components {
             grant?: components["schemas"]["GivenGrantResponse"];
             /** @description The signature that a passkey of the reviewer made for exactly this approval; absent without one. */
             signature?: components["schemas"]["SignatureResponse"];
+            /**
+             * @description The delegation by which it was given in the place of another person; absent if there was none.
+             * @example dlg_00000000000000000000000001
+             */
+            delegationId?: string;
+        };
+        DecisionEscalationResponse: {
+            /**
+             * @description An ISO 8601 duration: so long after the proposal.
+             * @example PT4H
+             */
+            after: string;
+            /**
+             * @example [
+             *       "role:management"
+             *     ]
+             */
+            subjects: string[];
+            /**
+             * Format: date-time
+             * @description When it took effect; absent until then.
+             */
+            at?: string;
         };
         DecisionApproversResponse: {
             /**
@@ -3605,6 +4303,49 @@ export interface components {
              * @example true
              */
             signed?: boolean;
+            /** @description Who may fill the group as well, if it is not filled in time; absent: nobody. */
+            escalate?: components["schemas"]["DecisionEscalationResponse"];
+        };
+        ChangeResponse: {
+            /** @example POST */
+            method: string;
+            /** @example /api/v1/policies */
+            path: string;
+            /**
+             * @description Hex SHA-256 of the RFC 8785 form of the body; of `{}` without one.
+             * @example 0000000000000000000000000000000000000000000000000000000000000000
+             */
+            bodyHash: string;
+            /**
+             * @description What it does, in a sentence.
+             * @example Create the policy "refunds" (version 2).
+             */
+            summary: string;
+            /**
+             * @description For policies, the `rules` in force when it was proposed.
+             * @example 0000000000000000000000000000000000000000000000000000000000000000
+             */
+            rules?: string;
+            /**
+             * Format: date-time
+             * @description When it was made; absent until then.
+             * @example 2026-11-20T06:30:00.000Z
+             */
+            madeAt?: string;
+        };
+        /**
+         * @description `slack` is a person who clicked there, `system` the service acting automatically.
+         * @enum {string}
+         */
+        ActorType: "api_key" | "token" | "agent" | "slack" | "system";
+        ActorResponse: {
+            /**
+             * @description `slack` is a person who clicked there, `system` the service acting automatically.
+             * @example api_key
+             */
+            type: components["schemas"]["ActorType"];
+            /** @example env */
+            id: string;
         };
         DecisionResponse: {
             /** @example dec_00000000000000000000000001 */
@@ -3623,8 +4364,11 @@ export interface components {
             context: {
                 [key: string]: unknown;
             };
-            /** @example agt_00000000000000000000000001 */
-            proposedBy: string;
+            /**
+             * @description Null if a change was proposed with a key that is bound to nobody.
+             * @example agt_00000000000000000000000001
+             */
+            proposedBy: string | null;
             /** @example high */
             riskLevel: components["schemas"]["RiskLevel"];
             /** @example proposed */
@@ -3671,7 +4415,7 @@ export interface components {
              */
             approvers: components["schemas"]["DecisionApproversResponse"][] | null;
             /**
-             * @description How long the execution may be started once it is approved: an ISO 8601 duration.
+             * @description How long the execution may be started, or the change made, once it is approved: an ISO 8601 duration.
              * @example null
              */
             executeWithin: string | null;
@@ -3694,6 +4438,10 @@ export interface components {
              * @example true
              */
             erased?: boolean;
+            /** @description The change that it is about. Absent if it is about none. */
+            change?: components["schemas"]["ChangeResponse"];
+            /** @description Who proposed the change, and may cancel it. */
+            actor?: components["schemas"]["ActorResponse"];
         };
         DecisionPage: {
             data: components["schemas"]["DecisionResponse"][];
@@ -3750,7 +4498,39 @@ export interface components {
                 approvals?: number | null;
                 /** @description Whether only a review that the reviewer signed with a passkey counts. Default: `false`. */
                 signed?: boolean | null;
+                /** @description Who may fill the group as well, if it is not filled in time. Default: nobody. */
+                escalate?: {
+                    /** @description An ISO 8601 duration, shorter than `decideWithin`: so long after the proposal. */
+                    after: string;
+                    /** @description Who may fill the group as well from then on. */
+                    subjects: string[];
+                } | null;
             }[] | null;
+        };
+        HeldChangeResponse: {
+            /** @example POST */
+            method: string;
+            /** @example /api/v1/policies */
+            path: string;
+            /**
+             * @description Hex SHA-256 of the RFC 8785 form of the body; of `{}` without one.
+             * @example 0000000000000000000000000000000000000000000000000000000000000000
+             */
+            bodyHash: string;
+            /**
+             * @description What it does, in a sentence.
+             * @example Create the policy "refunds" (version 2).
+             */
+            summary: string;
+            /**
+             * @example {
+             *       "name": "refunds",
+             *       "version": "2"
+             *     }
+             */
+            body: {
+                [key: string]: unknown;
+            };
         };
         ApproverResponse: {
             /** @example agt_00000000000000000000000002 */
@@ -3772,11 +4552,21 @@ export interface components {
              */
             able: boolean;
             /**
-             * @description The first that applies: it proposed the decision; it, or the proposer, is suspended; it has reviewed the decision; each of its groups is signed, and it has no passkey; a policy denies it `decision:approve`. Null when none does.
+             * @description The first that applies: it proposed the decision; it, or the proposer, is suspended; it has reviewed the decision, or somebody has in that place; each of its groups is signed, and it has no passkey; a policy denies it `decision:approve`. Null when none does.
              * @example null
              * @enum {string|null}
              */
             why: "proposer" | "suspended" | "reviewed" | "no_passkey" | "policy_denied" | null;
+            /**
+             * @description The person in whose place the agent may review, by a delegation; absent if the place is its own.
+             * @example agt_00000000000000000000000002
+             */
+            for?: string;
+            /**
+             * @description The delegation; absent if the place is its own.
+             * @example dlg_00000000000000000000000001
+             */
+            delegationId?: string;
         };
         ApproverListResponse: {
             data: components["schemas"]["ApproverResponse"][];
@@ -3850,7 +4640,7 @@ export interface components {
                 for: string;
                 /** @description Default: as many as the decision says. */
                 uses?: number | null;
-                /** @description Patterns of resources, as in an allow. Default: exactly the resource that was asked for. */
+                /** @description Patterns of resources, as in an allow. Default: exactly the requested resource. */
                 resources?: string[] | null;
                 /**
                  * @description Default: `"same"`.
@@ -3858,10 +4648,12 @@ export interface components {
                  */
                 parameters?: "same" | "any" | null;
             } | null;
-            /** @description AuthenticationResponseJSON of WebAuthn, at most 8 KiB. Its challenge is the SHA-256 of the RFC 8785 form of `{actionHash, agentId, decisionId, grant?, verdict: "approve"}`, `agentId` being the reviewer and `grant` what is given, with defaults; of a decision that no execution waits for `{agentId, context, decisionId, description, riskLevel, title, verdict: "approve"}`. Required to fill a signed group. */
+            /** @description AuthenticationResponseJSON of WebAuthn, at most 8 KiB. Its challenge is the SHA-256 of the RFC 8785 form of `{actionHash, agentId, decisionId, grant?, verdict: "approve"}`, `agentId` being the reviewer and `grant` what is given, with defaults; of a decision that no execution waits for `{agentId, context, decisionId, description, riskLevel, title, verdict: "approve"}`, with its `change` if it has one; both have `delegationId` if it is given. Required to fill a signed group. */
             signature?: {
                 [key: string]: unknown;
             } | null;
+            /** @description An active delegation to the approver, who then reviews in the place of the person who made it. */
+            delegationId?: string | null;
         };
         RejectDecisionRequest: {
             /**
@@ -3884,6 +4676,8 @@ export interface components {
                     [key: string]: unknown;
                 };
             } | null;
+            /** @description An active delegation to the approver, who then reviews in the place of the person who made it. */
+            delegationId?: string | null;
         };
         CancelDecisionRequest: {
             /**
@@ -3909,7 +4703,7 @@ export interface components {
             /** @example invoice */
             resourceType: string;
             /**
-             * @description As it was asked for; empty once it is erased.
+             * @description As it was requested; empty once it is erased.
              * @example invoices/2026/0042
              */
             resourceId: string;
@@ -4002,6 +4796,13 @@ export interface components {
             more: boolean;
         };
         ResumeRequest: {
+            /**
+             * @description JSON Pointers to values below `/result` in what a handler returns that are not kept, in addition to those of `SECRET_PARAMETERS`.
+             * @example [
+             *       "/card/number"
+             *     ]
+             */
+            secret?: string[] | null;
             /** @description The upstream of the gateway that resumes. Default: that of the execution, if it has one. It has 1 to 40 of the characters `a–z`, `0–9` and `-`, and begins with a letter. */
             via?: string | null;
             /** @description Asks for a permit: a token that shows the audience what was authorised. Needs `PERMIT_AUDIENCES` and `PUBLIC_URL`. */
@@ -4016,7 +4817,7 @@ export interface components {
         /** @enum {string} */
         ApiKeyStatus: "active" | "revoked" | "expired";
         /** @enum {string} */
-        Scope: "read" | "audit" | "entities" | "agents" | "execute" | "propose" | "review" | "policies" | "admin" | "report";
+        Scope: "read" | "audit" | "entities" | "agents" | "execute" | "propose" | "review" | "policies" | "admin" | "report" | "directory";
         ApiKeyResponse: {
             /** @example key_00000000000000000000000001 */
             id: string;
@@ -4041,6 +4842,11 @@ export interface components {
              *     ]
              */
             principals: string[];
+            /**
+             * @description The team whose records alone its holder writes and reads; null: of none.
+             * @example null
+             */
+            team: string | null;
             /**
              * @description What the secret begins with.
              * @example agk_00000000000000000000000001
@@ -4082,7 +4888,7 @@ export interface components {
              */
             name: string;
             /**
-             * @description What its holder may do: `read`, `audit`, `entities`, `agents`, `execute`, `propose`, `review`, `policies`, `admin`, `report`. `admin` includes all of them except `report`, which is for gateways and alone in its key.
+             * @description What its holder may do: `read`, `audit`, `entities`, `agents`, `execute`, `propose`, `review`, `policies`, `admin`, `report`, `directory`. `admin` includes all of them except `report`, which is for gateways and alone in its key.
              * @example [
              *       "execute",
              *       "propose"
@@ -4095,12 +4901,14 @@ export interface components {
              */
             agentId?: string | null;
             /**
-             * @description For a bound key: on whose behalf its holder may act. `*`, `agent:<id or name>`, `agent:*`, `<type>:<id>`, `<type>:*`, and `role:<name>`: people registered with that role, and the roles that it may say others have. Default: `[]`.
+             * @description For a bound key, or one with a team: on whose behalf its holder may act. `*`, `agent:<id or name>`, `agent:*`, `<type>:<id>`, `<type>:*`, and `role:<name>`: people registered with that role, and the roles that it may say others have. Default: `[]`.
              * @example [
              *       "user:*"
              *     ]
              */
             principals?: string[] | null;
+            /** @description The team whose agents and policies alone it writes, and whose records it reads. Such a key is bound to nobody, with scopes among `read`, `agents`, `policies` and `execute`. Default: none, so that it is for the whole house. */
+            team?: string | null;
             /**
              * Format: date-time
              * @description From this time on the key is refused. It must be in the future, at most ten years ahead, and have a zone. Default: it does not expire.
@@ -4132,6 +4940,11 @@ export interface components {
              */
             principals: string[];
             /**
+             * @description The team whose records alone its holder writes and reads; null: of none.
+             * @example null
+             */
+            team: string | null;
+            /**
              * @description What the secret begins with.
              * @example agk_00000000000000000000000001
              */
@@ -4159,6 +4972,8 @@ export interface components {
              * @example agk_00000000000000000000000001_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
              */
             secret: string;
+            /** @description With `team`: the policies in force of no team that a policy of the team can override, as their priority is below `TEAM_PRIORITY`. */
+            warnings?: string[];
         };
         RevokeApiKeyRequest: {
             /**
@@ -4166,20 +4981,6 @@ export interface components {
              * @example It was left in a public repository.
              */
             reason?: string | null;
-        };
-        /**
-         * @description `slack` is a person who clicked there, `system` the service acting automatically.
-         * @enum {string}
-         */
-        ActorType: "api_key" | "token" | "agent" | "slack" | "system";
-        ActorResponse: {
-            /**
-             * @description `slack` is a person who clicked there, `system` the service acting automatically.
-             * @example api_key
-             */
-            type: components["schemas"]["ActorType"];
-            /** @example env */
-            id: string;
         };
         MeResponse: {
             /** @description The actor that audit entries of your requests name. */
@@ -4189,6 +4990,11 @@ export interface components {
              * @example agt_00000000000000000000000001
              */
             agentId: string | null;
+            /**
+             * @description The team of the key; null: it is of none.
+             * @example null
+             */
+            team: string | null;
             /**
              * @example [
              *       "execute",
@@ -4311,6 +5117,13 @@ export interface components {
              */
             buttons: boolean;
             /**
+             * @description Only decisions of approvers that name one of these subjects; empty: all.
+             * @example [
+             *       "role:finance"
+             *     ]
+             */
+            approvers: string[];
+            /**
              * @description Null: entries of all agents.
              * @example agt_00000000000000000000000001
              */
@@ -4374,7 +5187,7 @@ export interface components {
              */
             format?: "event" | "slack" | "teams" | "ocsf" | null;
             /**
-             * @description `reference`: messages say who asks, for what kind of thing, until when, and where; no parameters. Default: `"full"`.
+             * @description `reference`: messages name the agent, the kind of action, the deadline and the link; no parameters. Default: `"full"`.
              * @example full
              * @enum {string|null}
              */
@@ -4384,6 +5197,8 @@ export interface components {
              * @example false
              */
             buttons?: boolean | null;
+            /** @description With `slack` and `teams`: only decisions with a group of approvers that names one of these subjects, compared as text. */
+            approvers?: string[] | null;
         };
         WebhookWithSecretResponse: {
             /** @example whk_00000000000000000000000001 */
@@ -4415,6 +5230,13 @@ export interface components {
              * @example false
              */
             buttons: boolean;
+            /**
+             * @description Only decisions of approvers that name one of these subjects; empty: all.
+             * @example [
+             *       "role:finance"
+             *     ]
+             */
+            approvers: string[];
             /**
              * @description Null: entries of all agents.
              * @example agt_00000000000000000000000001
@@ -4496,6 +5318,13 @@ export interface components {
              * @example false
              */
             buttons: boolean;
+            /**
+             * @description Only decisions of approvers that name one of these subjects; empty: all.
+             * @example [
+             *       "role:finance"
+             *     ]
+             */
+            approvers: string[];
             /**
              * @description Null: entries of all agents.
              * @example agt_00000000000000000000000001
@@ -5012,13 +5841,18 @@ export interface components {
         DecisionFileResponse: {
             /** @enum {string} */
             format: "agent-governance-evidence/1";
-            /** @example exe_00000000000000000000000001 */
-            executionId: string;
+            /**
+             * @description The execution that it is about; absent in the file of a change.
+             * @example exe_00000000000000000000000001
+             */
+            executionId?: string;
+            /** @description The decision on the change that it is about; absent in the file of an execution. */
+            decisionId?: string;
             /** @description A signed checkpoint that covers all entries. */
             checkpoint: string;
             /** @description By sequence. */
             entries: components["schemas"]["ProvenEntryResponse"][];
-            /** @description The rules that the entries name, in that order. */
+            /** @description The rules that the entries, and the change, name, in that order. */
             rules: components["schemas"]["DecisionRulesResponse"][];
             /** @description The contents of all policies of `rules`, each once, by id: as hashed, without `status`, `warnings` and `createdAt`. */
             policies: {
@@ -5118,7 +5952,7 @@ export interface components {
              */
             start: string;
             /**
-             * @description Executions that were allowed when they were asked for.
+             * @description Executions that were allowed when they were requested.
              * @example 1
              */
             allowed: number;
@@ -5128,7 +5962,7 @@ export interface components {
              */
             denied: number;
             /**
-             * @description Executions for which an approval was asked.
+             * @description Executions for which an approval was requested.
              * @example 1
              */
             approval_requested: number;
@@ -5166,7 +6000,12 @@ export interface components {
             /** @example reminder-bot */
             name: string;
             /**
-             * @description Executions that were allowed when they were asked for.
+             * @description The team that it is in now; null: in none.
+             * @example null
+             */
+            team: string | null;
+            /**
+             * @description Executions that were allowed when they were requested.
              * @example 1
              */
             allowed: number;
@@ -5176,7 +6015,7 @@ export interface components {
              */
             denied: number;
             /**
-             * @description Executions for which an approval was asked.
+             * @description Executions for which an approval was requested.
              * @example 1
              */
             approvals: number;
@@ -5252,6 +6091,38 @@ export interface components {
             /** @description The reviewers with the most verdicts on them first. */
             byReviewer: components["schemas"]["ReviewerCountsResponse"][];
         };
+        ChangeCountsResponse: {
+            /**
+             * @description Changes proposed in the period, with FOUR_EYES.
+             * @example 0
+             */
+            proposed: number;
+            /**
+             * @description How many of them are approved now.
+             * @example 0
+             */
+            approved: number;
+            /**
+             * @description How many are rejected.
+             * @example 0
+             */
+            rejected: number;
+            /**
+             * @description How many were made.
+             * @example 0
+             */
+            made: number;
+            /**
+             * @description Changes made at once in an emergency of the period.
+             * @example 0
+             */
+            breakGlass: number;
+            /**
+             * @description How many of these nobody has reviewed yet.
+             * @example 0
+             */
+            unreviewed: number;
+        };
         CountedPolicyResponse: {
             /** @example pol_00000000000000000000000001 */
             id: string;
@@ -5312,10 +6183,12 @@ export interface components {
             requests: components["schemas"]["RequestsResponse"][];
             /** @description Why executions were denied, the most frequent first. */
             reasons: components["schemas"]["ReasonResponse"][];
-            /** @description The 100 agents that asked most often. */
+            /** @description The 100 agents with the most requests. */
             agents: components["schemas"]["AgentCountsResponse"][];
             /** @description Decisions that were proposed in the period, with or without an execution. */
             approvals: components["schemas"]["ApprovalCountsResponse"];
+            /** @description Changes that need a second person. */
+            changes: components["schemas"]["ChangeCountsResponse"];
             /** @description Policies that decided, the most frequent first. */
             policies: components["schemas"]["PolicyCountsResponse"][];
             /** @description Policies that are in force and decided nothing, oldest first. */
@@ -5334,6 +6207,37 @@ export interface components {
             erasures: number;
             /** @description A checkpoint against which the report can be checked. */
             chain: components["schemas"]["ChainResponse"];
+        };
+        DirectoryGroupResponse: {
+            /** @example grp_01M7W000000000000000000001 */
+            id: string;
+            /**
+             * @description The id of the group in the directory.
+             * @example null
+             */
+            externalId: string | null;
+            /** @example Finance */
+            displayName: string;
+            /**
+             * @description The people in the group.
+             * @example 1
+             */
+            members: number;
+            /**
+             * @description The roles that DIRECTORY_ROLES gives them.
+             * @example [
+             *       "finance"
+             *     ]
+             */
+            roles: string[];
+        };
+        DirectoryGroupsResponse: {
+            data: components["schemas"]["DirectoryGroupResponse"][];
+            /**
+             * @description All groups.
+             * @example 1
+             */
+            total: number;
         };
         /** @enum {string} */
         HealthStatus: "healthy" | "unhealthy";
@@ -5577,7 +6481,7 @@ export interface components {
             keys: components["schemas"]["PermitKeyResponse"][];
         };
         /** @enum {string} */
-        DenialReason: "capability_missing" | "no_policy_allows" | "self_approval" | "agent_suspended" | "principal_suspended" | "stopped" | "agent_unknown" | "scope_missing" | "reviewer_not_bound" | "caller_not_bound" | "not_this_agent" | "not_this_principal" | "not_reporter" | "own_agent" | "not_an_approver" | "signature_required" | "signature_invalid" | "approval_required" | "approval_too_large" | "limit_reached" | "approval_rejected" | "approval_insufficient" | "outcome_unknown" | "extension_refused" | "resource_invalid";
+        DenialReason: "capability_missing" | "no_policy_allows" | "self_approval" | "agent_suspended" | "principal_suspended" | "stopped" | "agent_unknown" | "scope_missing" | "reviewer_not_bound" | "caller_not_bound" | "not_this_agent" | "not_this_principal" | "not_this_team" | "not_reporter" | "own_agent" | "not_an_approver" | "signature_required" | "signature_invalid" | "approval_required" | "approval_too_large" | "limit_reached" | "approval_rejected" | "approval_insufficient" | "outcome_unknown" | "extension_refused" | "resource_invalid";
         ConflictError: {
             error: {
                 /** @enum {string} */
@@ -5908,7 +6812,7 @@ export interface components {
                 "application/json": components["schemas"]["NotFoundError"];
             };
         };
-        /** @description What is asked for was erased; the entries that it had remain, without their contents. */
+        /** @description The requested content was erased; its entries remain, without their contents. */
         CONTENT_ERASED: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -6385,6 +7289,8 @@ export interface operations {
                 status?: components["schemas"]["AgentStatus"];
                 /** @description Only agents of this kind. */
                 kind?: components["schemas"]["AgentKind"];
+                /** @description Only agents of this team. */
+                team?: string;
             };
             header?: never;
             path?: never;
@@ -6417,6 +7323,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description Id of the approved decision on this change. See [Changes that need a second person](four-eyes.md). */
+                Change?: string;
+                /** @description In an emergency, with `admin`: why it cannot wait, in 10 to 500 characters, percent-encoded. */
+                "Break-Glass"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours the same key, path and body return the first answer again and take effect only once. A different body is a CONFLICT. */
                 "Idempotency-Key"?: string;
             };
@@ -6449,6 +7359,21 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AgentResponse"];
+                };
+            };
+            /** @description With `FOUR_EYES`: nothing has changed; the decision on the change, which a second person has to approve. */
+            202: {
+                headers: {
+                    /** @description Path of the decision. */
+                    Location?: string;
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DecisionResponse"];
                 };
             };
             400: components["responses"]["VALIDATION_ERROR"];
@@ -6530,6 +7455,10 @@ export interface operations {
             header?: {
                 /** @description ETag of the revision the change is based on (one, a list, or `*`); 412 when it is not current. */
                 "If-Match"?: string;
+                /** @description Id of the approved decision on this change. See [Changes that need a second person](four-eyes.md). */
+                Change?: string;
+                /** @description In an emergency, with `admin`: why it cannot wait, in 10 to 500 characters, percent-encoded. */
+                "Break-Glass"?: string;
             };
             path: {
                 /** @description The agent's id, or its name percent-encoded. */
@@ -6574,6 +7503,21 @@ export interface operations {
                     "application/json": components["schemas"]["AgentResponse"];
                 };
             };
+            /** @description With `FOUR_EYES`: nothing has changed; the decision on the change, which a second person has to approve. */
+            202: {
+                headers: {
+                    /** @description Path of the decision. */
+                    Location?: string;
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DecisionResponse"];
+                };
+            };
             400: components["responses"]["VALIDATION_ERROR"];
             401: components["responses"]["UNAUTHORIZED"];
             403: components["responses"]["PERMISSION_DENIED"];
@@ -6591,7 +7535,12 @@ export interface operations {
     agents_setEmail: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Id of the approved decision on this change. See [Changes that need a second person](four-eyes.md). */
+                Change?: string;
+                /** @description In an emergency, with `admin`: why it cannot wait, in 10 to 500 characters, percent-encoded. */
+                "Break-Glass"?: string;
+            };
             path: {
                 /** @description The agent's id, or its name percent-encoded. */
                 id: string;
@@ -6609,6 +7558,21 @@ export interface operations {
             };
         };
         responses: {
+            /** @description With `FOUR_EYES`: nothing has changed; the decision on the change, which a second person has to approve. */
+            202: {
+                headers: {
+                    /** @description Path of the decision. */
+                    Location?: string;
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DecisionResponse"];
+                };
+            };
             /** @description The address is set. */
             204: {
                 headers: {
@@ -6625,6 +7589,7 @@ export interface operations {
             403: components["responses"]["PERMISSION_DENIED"];
             404: components["responses"]["NOT_FOUND"];
             408: components["responses"]["REQUEST_TIMEOUT"];
+            409: components["responses"]["CONFLICT"];
             413: components["responses"]["PAYLOAD_TOO_LARGE"];
             415: components["responses"]["UNSUPPORTED_MEDIA_TYPE"];
             429: components["responses"]["RATE_LIMITED"];
@@ -6635,7 +7600,12 @@ export interface operations {
     agents_removeEmail: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Id of the approved decision on this change. See [Changes that need a second person](four-eyes.md). */
+                Change?: string;
+                /** @description In an emergency, with `admin`: why it cannot wait, in 10 to 500 characters, percent-encoded. */
+                "Break-Glass"?: string;
+            };
             path: {
                 /** @description The agent's id, or its name percent-encoded. */
                 id: string;
@@ -6644,6 +7614,21 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description With `FOUR_EYES`: nothing has changed; the decision on the change, which a second person has to approve. */
+            202: {
+                headers: {
+                    /** @description Path of the decision. */
+                    Location?: string;
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DecisionResponse"];
+                };
+            };
             /** @description The address is removed. */
             204: {
                 headers: {
@@ -6659,6 +7644,7 @@ export interface operations {
             401: components["responses"]["UNAUTHORIZED"];
             403: components["responses"]["PERMISSION_DENIED"];
             404: components["responses"]["NOT_FOUND"];
+            409: components["responses"]["CONFLICT"];
             429: components["responses"]["RATE_LIMITED"];
             500: components["responses"]["INTERNAL_ERROR"];
             503: components["responses"]["UNAVAILABLE"];
@@ -6725,6 +7711,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description Id of the approved decision on this change. See [Changes that need a second person](four-eyes.md). */
+                Change?: string;
+                /** @description In an emergency, with `admin`: why it cannot wait, in 10 to 500 characters, percent-encoded. */
+                "Break-Glass"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours the same key, path and body return the first answer again and take effect only once. A different body is a CONFLICT. */
                 "Idempotency-Key"?: string;
             };
@@ -6763,6 +7753,21 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AgentResponse"];
+                };
+            };
+            /** @description With `FOUR_EYES`: nothing has changed; the decision on the change, which a second person has to approve. */
+            202: {
+                headers: {
+                    /** @description Path of the decision. */
+                    Location?: string;
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DecisionResponse"];
                 };
             };
             400: components["responses"]["VALIDATION_ERROR"];
@@ -6961,6 +7966,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description Id of the approved decision on this change. See [Changes that need a second person](four-eyes.md). */
+                Change?: string;
+                /** @description In an emergency, with `admin`: why it cannot wait, in 10 to 500 characters, percent-encoded. */
+                "Break-Glass"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours the same key, path and body return the first answer again and take effect only once. A different body is a CONFLICT. */
                 "Idempotency-Key"?: string;
             };
@@ -6992,6 +8001,206 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PasskeyResponse"];
+                };
+            };
+            /** @description With `FOUR_EYES`: nothing has changed; the decision on the change, which a second person has to approve. */
+            202: {
+                headers: {
+                    /** @description Path of the decision. */
+                    Location?: string;
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DecisionResponse"];
+                };
+            };
+            400: components["responses"]["VALIDATION_ERROR"];
+            401: components["responses"]["UNAUTHORIZED"];
+            403: components["responses"]["PERMISSION_DENIED"];
+            404: components["responses"]["NOT_FOUND"];
+            408: components["responses"]["REQUEST_TIMEOUT"];
+            409: components["responses"]["CONFLICT"];
+            413: components["responses"]["PAYLOAD_TOO_LARGE"];
+            415: components["responses"]["UNSUPPORTED_MEDIA_TYPE"];
+            429: components["responses"]["RATE_LIMITED"];
+            500: components["responses"]["INTERNAL_ERROR"];
+            503: components["responses"]["UNAVAILABLE"];
+        };
+    };
+    delegations_list: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of rows; fewer are returned if they are large. Default: 50, in audit and provenance 100. */
+                limit?: number;
+                /** @description Rows to skip. */
+                offset?: number;
+                /** @description Oldest or newest first, by creation. Default: `asc`, in the audit trail `desc`. */
+                order?: components["schemas"]["SortOrder"];
+                /** @description `nextCursor` of the previous page. It includes the filters and the order, so only `limit` can be combined with it. */
+                cursor?: string;
+                /** @description Only delegations with this status. */
+                status?: components["schemas"]["DelegationStatus"];
+                /** @description Those that the person made (the default), or received. */
+                side?: components["schemas"]["DelegationSide"];
+            };
+            header?: never;
+            path: {
+                /** @description The person's id, or name percent-encoded. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Delegations in order of creation. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DelegationPage"];
+                };
+            };
+            400: components["responses"]["VALIDATION_ERROR"];
+            401: components["responses"]["UNAUTHORIZED"];
+            403: components["responses"]["PERMISSION_DENIED"];
+            404: components["responses"]["NOT_FOUND"];
+            409: components["responses"]["CONFLICT"];
+            429: components["responses"]["RATE_LIMITED"];
+            500: components["responses"]["INTERNAL_ERROR"];
+            503: components["responses"]["UNAVAILABLE"];
+        };
+    };
+    delegations_create: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key, path and body return the first answer again and take effect only once. A different body is a CONFLICT. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description The person's id, or name percent-encoded. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "to": "change-reviewer",
+                 *       "until": "2026-11-27T06:18:03Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["CreateDelegationRequest"];
+            };
+        };
+        responses: {
+            /** @description The delegation. */
+            201: {
+                headers: {
+                    /** @description Path of the new record. */
+                    Location?: string;
+                    /** @description Present if this is the answer to an earlier request with the same `Idempotency-Key`. */
+                    "Idempotent-Replayed"?: "true";
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DelegationResponse"];
+                };
+            };
+            400: components["responses"]["VALIDATION_ERROR"];
+            401: components["responses"]["UNAUTHORIZED"];
+            403: components["responses"]["PERMISSION_DENIED"];
+            404: components["responses"]["NOT_FOUND"];
+            408: components["responses"]["REQUEST_TIMEOUT"];
+            409: components["responses"]["CONFLICT"];
+            413: components["responses"]["PAYLOAD_TOO_LARGE"];
+            415: components["responses"]["UNSUPPORTED_MEDIA_TYPE"];
+            429: components["responses"]["RATE_LIMITED"];
+            500: components["responses"]["INTERNAL_ERROR"];
+            503: components["responses"]["UNAVAILABLE"];
+        };
+    };
+    delegations_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The person's id, or name percent-encoded. */
+                id: string;
+                /** @description Id of the delegation. */
+                delegationId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The delegation. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DelegationResponse"];
+                };
+            };
+            400: components["responses"]["VALIDATION_ERROR"];
+            401: components["responses"]["UNAUTHORIZED"];
+            403: components["responses"]["PERMISSION_DENIED"];
+            404: components["responses"]["NOT_FOUND"];
+            409: components["responses"]["CONFLICT"];
+            429: components["responses"]["RATE_LIMITED"];
+            500: components["responses"]["INTERNAL_ERROR"];
+            503: components["responses"]["UNAVAILABLE"];
+        };
+    };
+    delegations_end: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key, path and body return the first answer again and take effect only once. A different body is a CONFLICT. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description The person's id, or name percent-encoded. */
+                id: string;
+                /** @description Id of the delegation. */
+                delegationId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The delegation, which is over. */
+            200: {
+                headers: {
+                    /** @description Present if this is the answer to an earlier request with the same `Idempotency-Key`. */
+                    "Idempotent-Replayed"?: "true";
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DelegationResponse"];
                 };
             };
             400: components["responses"]["VALIDATION_ERROR"];
@@ -7181,6 +8390,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description Id of the approved decision on this change. See [Changes that need a second person](four-eyes.md). */
+                Change?: string;
+                /** @description In an emergency, with `admin`: why it cannot wait, in 10 to 500 characters, percent-encoded. */
+                "Break-Glass"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours the same key, path and body return the first answer again and take effect only once. A different body is a CONFLICT. */
                 "Idempotency-Key"?: string;
             };
@@ -7216,6 +8429,21 @@ export interface operations {
                     "application/json": components["schemas"]["StopResponse"];
                 };
             };
+            /** @description With `FOUR_EYES`: nothing has changed; the decision on the change, which a second person has to approve. */
+            202: {
+                headers: {
+                    /** @description Path of the decision. */
+                    Location?: string;
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DecisionResponse"];
+                };
+            };
             400: components["responses"]["VALIDATION_ERROR"];
             401: components["responses"]["UNAUTHORIZED"];
             403: components["responses"]["PERMISSION_DENIED"];
@@ -7246,6 +8474,8 @@ export interface operations {
                 status?: components["schemas"]["PolicyStatus"];
                 /** @description Only policies with this effect. */
                 effect?: components["schemas"]["PolicyEffect"];
+                /** @description Only policies of this team. */
+                team?: string;
             };
             header?: never;
             path?: never;
@@ -7278,6 +8508,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description Id of the approved decision on this change. See [Changes that need a second person](four-eyes.md). */
+                Change?: string;
+                /** @description In an emergency, with `admin`: why it cannot wait, in 10 to 500 characters, percent-encoded. */
+                "Break-Glass"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours the same key, path and body return the first answer again and take effect only once. A different body is a CONFLICT. */
                 "Idempotency-Key"?: string;
             };
@@ -7320,6 +8554,21 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PolicyResponse"];
+                };
+            };
+            /** @description With `FOUR_EYES`: nothing has changed; the decision on the change, which a second person has to approve. */
+            202: {
+                headers: {
+                    /** @description Path of the decision. */
+                    Location?: string;
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DecisionResponse"];
                 };
             };
             400: components["responses"]["VALIDATION_ERROR"];
@@ -7414,6 +8663,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description Id of the approved decision on this change. See [Changes that need a second person](four-eyes.md). */
+                Change?: string;
+                /** @description In an emergency, with `admin`: why it cannot wait, in 10 to 500 characters, percent-encoded. */
+                "Break-Glass"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours the same key, path and body return the first answer again and take effect only once. A different body is a CONFLICT. */
                 "Idempotency-Key"?: string;
             };
@@ -7440,6 +8693,21 @@ export interface operations {
                     "application/json": components["schemas"]["PolicyResponse"];
                 };
             };
+            /** @description With `FOUR_EYES`: nothing has changed; the decision on the change, which a second person has to approve. */
+            202: {
+                headers: {
+                    /** @description Path of the decision. */
+                    Location?: string;
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DecisionResponse"];
+                };
+            };
             400: components["responses"]["VALIDATION_ERROR"];
             401: components["responses"]["UNAUTHORIZED"];
             403: components["responses"]["PERMISSION_DENIED"];
@@ -7457,6 +8725,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description Id of the approved decision on this change. See [Changes that need a second person](four-eyes.md). */
+                Change?: string;
+                /** @description In an emergency, with `admin`: why it cannot wait, in 10 to 500 characters, percent-encoded. */
+                "Break-Glass"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours the same key, path and body return the first answer again and take effect only once. A different body is a CONFLICT. */
                 "Idempotency-Key"?: string;
             };
@@ -7481,6 +8753,21 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PolicyResponse"];
+                };
+            };
+            /** @description With `FOUR_EYES`: nothing has changed; the decision on the change, which a second person has to approve. */
+            202: {
+                headers: {
+                    /** @description Path of the decision. */
+                    Location?: string;
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DecisionResponse"];
                 };
             };
             400: components["responses"]["VALIDATION_ERROR"];
@@ -7562,7 +8849,8 @@ export interface operations {
                  *           ]
                  *         }
                  *       ],
-                 *       "prune": false
+                 *       "prune": false,
+                 *       "team": "support"
                  *     }
                  */
                 "application/json": components["schemas"]["PlanPoliciesRequest"];
@@ -7598,6 +8886,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description Id of the approved decision on this change. See [Changes that need a second person](four-eyes.md). */
+                Change?: string;
+                /** @description In an emergency, with `admin`: why it cannot wait, in 10 to 500 characters, percent-encoded. */
+                "Break-Glass"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours the same key, path and body return the first answer again and take effect only once. A different body is a CONFLICT. */
                 "Idempotency-Key"?: string;
             };
@@ -7625,7 +8917,8 @@ export interface operations {
                  *           ]
                  *         }
                  *       ],
-                 *       "prune": false
+                 *       "prune": false,
+                 *       "team": "support"
                  *     }
                  */
                 "application/json": components["schemas"]["ApplyPoliciesRequest"];
@@ -7647,6 +8940,21 @@ export interface operations {
                     "application/json": components["schemas"]["AppliedPoliciesResponse"];
                 };
             };
+            /** @description With `FOUR_EYES`: nothing has changed; the decision on the change, which a second person has to approve. */
+            202: {
+                headers: {
+                    /** @description Path of the decision. */
+                    Location?: string;
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DecisionResponse"];
+                };
+            };
             400: components["responses"]["VALIDATION_ERROR"];
             401: components["responses"]["UNAUTHORIZED"];
             403: components["responses"]["PERMISSION_DENIED"];
@@ -7660,11 +8968,133 @@ export interface operations {
             503: components["responses"]["UNAVAILABLE"];
         };
     };
+    access_get: {
+        parameters: {
+            query?: {
+                /** @description Returns the record as it was then: after the entry with this sequence, or at this time (RFC 3339 with a zone, or a date). Without an `ETag`. */
+                asOf?: string;
+                /** @description Adds `changes`: what has come and gone since then. A sequence, a time or a date, as in `asOf`. */
+                since?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The agent's id, or its name percent-encoded. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What the agent may do. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AccessResponse"];
+                };
+            };
+            400: components["responses"]["VALIDATION_ERROR"];
+            401: components["responses"]["UNAUTHORIZED"];
+            403: components["responses"]["PERMISSION_DENIED"];
+            404: components["responses"]["NOT_FOUND"];
+            429: components["responses"]["RATE_LIMITED"];
+            500: components["responses"]["INTERNAL_ERROR"];
+            503: components["responses"]["UNAVAILABLE"];
+        };
+    };
+    access_review: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key, path and body return the first answer again and take effect only once. A different body is a CONFLICT. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description The agent's id, or its name percent-encoded. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "rules": "0000000000000000000000000000000000000000000000000000000000000000",
+                 *       "revision": 1
+                 *     }
+                 */
+                "application/json": components["schemas"]["ReviewAccessRequest"];
+            };
+        };
+        responses: {
+            /** @description The review. */
+            200: {
+                headers: {
+                    /** @description Present if this is the answer to an earlier request with the same `Idempotency-Key`. */
+                    "Idempotent-Replayed"?: "true";
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AccessReviewResponse"];
+                };
+            };
+            400: components["responses"]["VALIDATION_ERROR"];
+            401: components["responses"]["UNAUTHORIZED"];
+            403: components["responses"]["PERMISSION_DENIED"];
+            404: components["responses"]["NOT_FOUND"];
+            408: components["responses"]["REQUEST_TIMEOUT"];
+            409: components["responses"]["CONFLICT"];
+            413: components["responses"]["PAYLOAD_TOO_LARGE"];
+            415: components["responses"]["UNSUPPORTED_MEDIA_TYPE"];
+            429: components["responses"]["RATE_LIMITED"];
+            500: components["responses"]["INTERNAL_ERROR"];
+            503: components["responses"]["UNAVAILABLE"];
+        };
+    };
+    access_unreviewed: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The agents. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UnreviewedAgentsResponse"];
+                };
+            };
+            400: components["responses"]["VALIDATION_ERROR"];
+            401: components["responses"]["UNAUTHORIZED"];
+            403: components["responses"]["PERMISSION_DENIED"];
+            429: components["responses"]["RATE_LIMITED"];
+            500: components["responses"]["INTERNAL_ERROR"];
+            503: components["responses"]["UNAVAILABLE"];
+        };
+    };
     execute_action: {
         parameters: {
             query?: never;
             header?: {
-                /** @description With `via`: the execution with the reason `outcome_unknown` whose action is asked for again, although it may have taken effect. */
+                /** @description With `via`: the execution with the reason `outcome_unknown` whose action is requested again, although it may have taken effect. */
                 "Governance-Repeat"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours the same key, path and body return the first answer again and take effect only once. A different body is a CONFLICT. */
                 "Idempotency-Key"?: string;
@@ -7779,6 +9209,8 @@ export interface operations {
                 run?: string;
                 /** @description Only executions through this upstream of a gateway. Required from a key with the scope `report`. */
                 via?: string;
+                /** @description Only executions of agents that are in this team now. */
+                team?: string;
                 /** @description Only executions begun from this time on: RFC 3339 with a zone, or a date (midnight UTC). */
                 from?: string;
                 /** @description Only executions begun up to and including this time. */
@@ -7893,6 +9325,8 @@ export interface operations {
                 run?: string;
                 /** @description Only the proposed decisions that the agent with this id or name could approve now. */
                 awaiting?: string;
+                /** @description Only decisions proposed by agents that are in this team now. */
+                team?: string;
             };
             header?: never;
             path?: never;
@@ -7994,6 +9428,41 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["DecisionResponse"];
+                };
+            };
+            400: components["responses"]["VALIDATION_ERROR"];
+            401: components["responses"]["UNAUTHORIZED"];
+            403: components["responses"]["PERMISSION_DENIED"];
+            404: components["responses"]["NOT_FOUND"];
+            410: components["responses"]["CONTENT_ERASED"];
+            429: components["responses"]["RATE_LIMITED"];
+            500: components["responses"]["INTERNAL_ERROR"];
+            503: components["responses"]["UNAVAILABLE"];
+        };
+    };
+    decisions_change: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the decision. The example stands for the decision on the first write-off. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The request. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HeldChangeResponse"];
                 };
             };
             400: components["responses"]["VALIDATION_ERROR"];
@@ -8529,7 +9998,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With `via`: the execution with the reason `outcome_unknown` whose action is asked for again, although it may have taken effect. */
+                /** @description With `via`: the execution with the reason `outcome_unknown` whose action is requested again, although it may have taken effect. */
                 "Governance-Repeat"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours the same key, path and body return the first answer again and take effect only once. A different body is a CONFLICT. */
                 "Idempotency-Key"?: string;
@@ -8542,7 +10011,13 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                /** @example {} */
+                /**
+                 * @example {
+                 *       "secret": [
+                 *         "/card/number"
+                 *       ]
+                 *     }
+                 */
                 "application/json": components["schemas"]["ResumeRequest"];
             };
         };
@@ -8687,25 +10162,17 @@ export interface operations {
     apiKeys_issue: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Id of the approved decision on this change. See [Changes that need a second person](four-eyes.md). */
+                Change?: string;
+                /** @description In an emergency, with `admin`: why it cannot wait, in 10 to 500 characters, percent-encoded. */
+                "Break-Glass"?: string;
+            };
             path?: never;
             cookie?: never;
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "name": "reminder-bot in production",
-                 *       "scopes": [
-                 *         "execute",
-                 *         "propose"
-                 *       ],
-                 *       "agentId": "reminder-bot",
-                 *       "principals": [
-                 *         "user:*"
-                 *       ]
-                 *     }
-                 */
                 "application/json": components["schemas"]["CreateApiKeyRequest"];
             };
         };
@@ -8725,10 +10192,26 @@ export interface operations {
                     "application/json": components["schemas"]["IssuedApiKeyResponse"];
                 };
             };
+            /** @description With `FOUR_EYES`: nothing has changed; the decision on the change, which a second person has to approve. */
+            202: {
+                headers: {
+                    /** @description Path of the decision. */
+                    Location?: string;
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DecisionResponse"];
+                };
+            };
             400: components["responses"]["VALIDATION_ERROR"];
             401: components["responses"]["UNAUTHORIZED"];
             403: components["responses"]["PERMISSION_DENIED"];
             408: components["responses"]["REQUEST_TIMEOUT"];
+            409: components["responses"]["CONFLICT"];
             413: components["responses"]["PAYLOAD_TOO_LARGE"];
             415: components["responses"]["UNSUPPORTED_MEDIA_TYPE"];
             429: components["responses"]["RATE_LIMITED"];
@@ -8886,7 +10369,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Entries, newest first unless asked otherwise. */
+            /** @description Entries, newest first by default. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -8995,7 +10478,12 @@ export interface operations {
     webhooks_create: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Id of the approved decision on this change. See [Changes that need a second person](four-eyes.md). */
+                Change?: string;
+                /** @description In an emergency, with `admin`: why it cannot wait, in 10 to 500 characters, percent-encoded. */
+                "Break-Glass"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -9018,6 +10506,21 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["WebhookWithSecretResponse"];
+                };
+            };
+            /** @description With `FOUR_EYES`: nothing has changed; the decision on the change, which a second person has to approve. */
+            202: {
+                headers: {
+                    /** @description Path of the decision. */
+                    Location?: string;
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DecisionResponse"];
                 };
             };
             400: components["responses"]["VALIDATION_ERROR"];
@@ -9069,7 +10572,12 @@ export interface operations {
     webhooks_remove: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Id of the approved decision on this change. See [Changes that need a second person](four-eyes.md). */
+                Change?: string;
+                /** @description In an emergency, with `admin`: why it cannot wait, in 10 to 500 characters, percent-encoded. */
+                "Break-Glass"?: string;
+            };
             path: {
                 /** @description Id of the webhook. The example stands for the webhook that is deleted. */
                 id: string;
@@ -9078,6 +10586,21 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description With `FOUR_EYES`: nothing has changed; the decision on the change, which a second person has to approve. */
+            202: {
+                headers: {
+                    /** @description Path of the decision. */
+                    Location?: string;
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DecisionResponse"];
+                };
+            };
             /** @description Deleted; its history stays. */
             204: {
                 headers: {
@@ -9093,6 +10616,7 @@ export interface operations {
             401: components["responses"]["UNAUTHORIZED"];
             403: components["responses"]["PERMISSION_DENIED"];
             404: components["responses"]["NOT_FOUND"];
+            409: components["responses"]["CONFLICT"];
             429: components["responses"]["RATE_LIMITED"];
             500: components["responses"]["INTERNAL_ERROR"];
             503: components["responses"]["UNAVAILABLE"];
@@ -9101,7 +10625,12 @@ export interface operations {
     webhooks_update: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Id of the approved decision on this change. See [Changes that need a second person](four-eyes.md). */
+                Change?: string;
+                /** @description In an emergency, with `admin`: why it cannot wait, in 10 to 500 characters, percent-encoded. */
+                "Break-Glass"?: string;
+            };
             path: {
                 /** @description Id of the webhook. The example stands for the webhook of the finance channel. */
                 id: string;
@@ -9138,11 +10667,27 @@ export interface operations {
                     "application/json": components["schemas"]["WebhookResponse"];
                 };
             };
+            /** @description With `FOUR_EYES`: nothing has changed; the decision on the change, which a second person has to approve. */
+            202: {
+                headers: {
+                    /** @description Path of the decision. */
+                    Location?: string;
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DecisionResponse"];
+                };
+            };
             400: components["responses"]["VALIDATION_ERROR"];
             401: components["responses"]["UNAUTHORIZED"];
             403: components["responses"]["PERMISSION_DENIED"];
             404: components["responses"]["NOT_FOUND"];
             408: components["responses"]["REQUEST_TIMEOUT"];
+            409: components["responses"]["CONFLICT"];
             413: components["responses"]["PAYLOAD_TOO_LARGE"];
             415: components["responses"]["UNSUPPORTED_MEDIA_TYPE"];
             429: components["responses"]["RATE_LIMITED"];
@@ -9190,7 +10735,12 @@ export interface operations {
     webhooks_rotateSecret: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Id of the approved decision on this change. See [Changes that need a second person](four-eyes.md). */
+                Change?: string;
+                /** @description In an emergency, with `admin`: why it cannot wait, in 10 to 500 characters, percent-encoded. */
+                "Break-Glass"?: string;
+            };
             path: {
                 /** @description Id of the webhook. The example stands for the webhook of the finance channel. */
                 id: string;
@@ -9212,11 +10762,27 @@ export interface operations {
                     "application/json": components["schemas"]["WebhookWithSecretResponse"];
                 };
             };
+            /** @description With `FOUR_EYES`: nothing has changed; the decision on the change, which a second person has to approve. */
+            202: {
+                headers: {
+                    /** @description Path of the decision. */
+                    Location?: string;
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DecisionResponse"];
+                };
+            };
             400: components["responses"]["VALIDATION_ERROR"];
             401: components["responses"]["UNAUTHORIZED"];
             403: components["responses"]["PERMISSION_DENIED"];
             404: components["responses"]["NOT_FOUND"];
             408: components["responses"]["REQUEST_TIMEOUT"];
+            409: components["responses"]["CONFLICT"];
             413: components["responses"]["PAYLOAD_TOO_LARGE"];
             415: components["responses"]["UNSUPPORTED_MEDIA_TYPE"];
             429: components["responses"]["RATE_LIMITED"];
@@ -9228,6 +10794,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description Id of the approved decision on this change. See [Changes that need a second person](four-eyes.md). */
+                Change?: string;
+                /** @description In an emergency, with `admin`: why it cannot wait, in 10 to 500 characters, percent-encoded. */
+                "Break-Glass"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours the same key, path and body return the first answer again and take effect only once. A different body is a CONFLICT. */
                 "Idempotency-Key"?: string;
             };
@@ -9261,6 +10831,21 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["WebhookResponse"];
+                };
+            };
+            /** @description With `FOUR_EYES`: nothing has changed; the decision on the change, which a second person has to approve. */
+            202: {
+                headers: {
+                    /** @description Path of the decision. */
+                    Location?: string;
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DecisionResponse"];
                 };
             };
             400: components["responses"]["VALIDATION_ERROR"];
@@ -9452,7 +11037,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Entries, oldest first unless asked otherwise. */
+            /** @description Entries, oldest first by default. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -9648,6 +11233,44 @@ export interface operations {
             503: components["responses"]["UNAVAILABLE"];
         };
     };
+    decisionFiles_getOfChange: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the decision. The example stands for the decision on the first write-off. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file, as an attachment. If it cannot be sent in full, the connection is reset. */
+            200: {
+                headers: {
+                    /** @description Names the file. */
+                    "Content-Disposition"?: string;
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DecisionFileResponse"];
+                };
+            };
+            400: components["responses"]["VALIDATION_ERROR"];
+            401: components["responses"]["UNAUTHORIZED"];
+            403: components["responses"]["PERMISSION_DENIED"];
+            404: components["responses"]["NOT_FOUND"];
+            409: components["responses"]["CONFLICT"];
+            410: components["responses"]["CONTENT_ERASED"];
+            429: components["responses"]["RATE_LIMITED"];
+            500: components["responses"]["INTERNAL_ERROR"];
+            503: components["responses"]["UNAVAILABLE"];
+        };
+    };
     erasures_list: {
         parameters: {
             query?: {
@@ -9691,6 +11314,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description Id of the approved decision on this change. See [Changes that need a second person](four-eyes.md). */
+                Change?: string;
+                /** @description In an emergency, with `admin`: why it cannot wait, in 10 to 500 characters, percent-encoded. */
+                "Break-Glass"?: string;
                 /** @description Makes the request safe to repeat: for 24 hours the same key, path and body return the first answer again and take effect only once. A different body is a CONFLICT. */
                 "Idempotency-Key"?: string;
             };
@@ -9744,6 +11371,21 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ErasureResponse"];
+                };
+            };
+            /** @description With `FOUR_EYES`: nothing has changed; the decision on the change, which a second person has to approve. */
+            202: {
+                headers: {
+                    /** @description Path of the decision. */
+                    Location?: string;
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DecisionResponse"];
                 };
             };
             400: components["responses"]["VALIDATION_ERROR"];
@@ -9819,6 +11461,36 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["OversightResponse"];
+                };
+            };
+            400: components["responses"]["VALIDATION_ERROR"];
+            401: components["responses"]["UNAUTHORIZED"];
+            403: components["responses"]["PERMISSION_DENIED"];
+            429: components["responses"]["RATE_LIMITED"];
+            500: components["responses"]["INTERNAL_ERROR"];
+            503: components["responses"]["UNAVAILABLE"];
+        };
+    };
+    directoryGroups_list: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The groups, in order of creation. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DirectoryGroupsResponse"];
                 };
             };
             400: components["responses"]["VALIDATION_ERROR"];

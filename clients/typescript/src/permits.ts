@@ -83,12 +83,12 @@ const keyObjects = new WeakMap<object, KeyObject>();
  * the keys of the service cannot be fetched, and of `seen`.
  */
 export async function verifyPermit(token: string, expected: ExpectedPermit): Promise<Permit> {
-  const given: Partial<ExpectedPermit> = expected;
-  const missing = REQUIRED.find((name) => given[name] === undefined);
+  const members: Partial<ExpectedPermit> = expected;
+  const missing = REQUIRED.find((name) => members[name] === undefined);
   if (missing !== undefined) throw new TypeError(`${missing} is missing: say all that has to be permitted.`);
   must(TOKEN.test(token), 'it is not a JWT');
   const signed = token.slice(0, token.lastIndexOf('.'));
-  const [header = {}, claims = {}] = signed.split('.').map(parsed);
+  const [header = {}, claims = {}] = signed.split('.').map(parseHeader);
   const key = await keyOf(expected.issuer, header);
   must(isSigned(signed, token.slice(signed.length + 1), key), 'its signature is not by a key of the service');
   requireTimes(claims, Math.floor(Date.now() / 1_000));
@@ -104,11 +104,11 @@ async function keyOf(issuer: string, header: Header): Promise<KeyObject> {
   const { alg, typ, kid } = header;
   must(alg === 'ES256' && typ === 'JWT' && !('crit' in header), 'it is signed in another way than by ES256');
   must(typeof kid === 'string', 'it names no key');
-  const found = await keysOf(issuer)({ alg: 'ES256', kid: kid as string }).catch((error: unknown) => {
-    throw error instanceof errors.JWKSNoMatchingKey ? refused('its key is not one of the service') : error;
+  const publicKey = await keysOf(issuer)({ alg: 'ES256', kid: kid as string }).catch((error: unknown) => {
+    throw error instanceof errors.JWKSNoMatchingKey ? permitError('its key is not one of the service') : error;
   });
-  const key = keyObjects.get(found) ?? KeyObject.from(found);
-  keyObjects.set(found, key);
+  const key = keyObjects.get(publicKey) ?? KeyObject.from(publicKey);
+  keyObjects.set(publicKey, key);
   return key;
 }
 
@@ -144,20 +144,20 @@ function requireAction(claims: Claims, expected: ExpectedPermit): void {
   must(parameters_hash === hash, 'it is for other parameters');
 }
 
-function parsed(part: string): Header {
+function parseHeader(part: string): Header {
   try {
     const value: unknown = JSON.parse(Buffer.from(part, 'base64url').toString('utf8'));
     if (typeof value === 'object' && value !== null) return value as Header;
   } catch {
     // Refused below.
   }
-  throw refused('it is not a JWT');
+  throw permitError('it is not a JWT');
 }
 
-function must(holds: boolean, otherwise: string): void {
-  if (!holds) throw refused(otherwise);
+function must(holds: boolean, message: string): void {
+  if (!holds) throw permitError(message);
 }
 
-function refused(why: string): PermitError {
-  return new PermitError(`The permit is refused: ${why}.`);
+function permitError(message: string): PermitError {
+  return new PermitError(`The permit is refused: ${message}.`);
 }

@@ -1,5 +1,5 @@
 /** Far more than the service takes, which says so itself. */
-const MOST_LEVELS = 1_000;
+const MAX_LEVELS = 1_000;
 
 /** A body within which objects and lists are nested so deeply that it cannot be sent. */
 export class NestedTooDeepError extends TypeError {}
@@ -20,8 +20,8 @@ function requirePlain(value: unknown, place: string, within: Set<unknown>): void
     throw new TypeError(`${place || 'The body'} must be plain JSON, so that exactly what is sent is recorded.`);
   }
   if (typeof value !== 'object' || value === null) return;
-  if (within.size === MOST_LEVELS)
-    throw new NestedTooDeepError(`The body is nested more than ${MOST_LEVELS} levels deep.`);
+  if (within.size === MAX_LEVELS)
+    throw new NestedTooDeepError(`The body is nested more than ${MAX_LEVELS} levels deep.`);
   within.add(value);
   if (Array.isArray(value)) requirePlainItems(value, place, within);
   else requirePlainMembers(value, place, within);

@@ -20,15 +20,16 @@ interface Report {
 }
 
 /** @throws ResultNotReportedError if the service does not accept it. */
-export async function reported(
+export async function runAndReport(
   transport: Transport,
   execution: Execution,
   outcome: Outcome,
   results: KeptResults = 'full',
 ): Promise<void> {
   try {
-    const report = 'result' in outcome ? await executed(outcome.result, results) : failed(textOf(outcome.error));
-    await sent(transport, execution, report, { patience: REPORT_PATIENCE });
+    const report =
+      'result' in outcome ? await reportOfResult(outcome.result, results) : reportOfFailure(textOf(outcome.error));
+    await sendReport(transport, execution, report, { patience: REPORT_PATIENCE });
   } catch (cause) {
     throw new ResultNotReportedError(execution, outcome, cause);
   }
@@ -37,21 +38,21 @@ export async function reported(
 /** An authorised action that will not run: nothing has to be recorded at any price. @throws NotBegunError */
 export async function reportedNotBegun(transport: Transport, execution: Execution, reason: unknown): Promise<void> {
   try {
-    await sent(transport, execution, failed(`It was given up before it began: ${textOf(reason)}`), {});
+    await sendReport(transport, execution, reportOfFailure(`It was given up before it began: ${textOf(reason)}`), {});
   } catch (cause) {
     throw new NotBegunError(execution, cause);
   }
 }
 
 /** A result that JSON cannot represent is not reported. */
-async function executed(result: unknown, kept: KeptResults): Promise<Report> {
-  const json = kept === 'none' ? undefined : jsonOf(result);
+async function reportOfResult(result: unknown, keptResults: KeptResults): Promise<Report> {
+  const json = keptResults === 'none' ? undefined : jsonOf(result);
   if (json === undefined) return { outcome: 'executed' };
   const value = JSON.parse(json) as unknown;
-  return { outcome: 'executed', result: kept === 'hash' ? await digestOf(canonicalJson(value)) : value };
+  return { outcome: 'executed', result: keptResults === 'hash' ? await digestOf(canonicalJson(value)) : value };
 }
 
-function failed(reason: string): Report {
+function reportOfFailure(reason: string): Report {
   const failureReason = [...reason.trim()].slice(0, FAILURE_LENGTH).join('') || 'It failed without a reason.';
   return { outcome: 'failed', failureReason };
 }
@@ -60,7 +61,7 @@ function failed(reason: string): Report {
  * In place of a result that the service does not accept as a value, such as one that is too large, its size is recorded: the fact
  * that the action was carried out has to be.
  */
-async function sent(
+async function sendReport(
   transport: Transport,
   { id }: Execution,
   report: Report,

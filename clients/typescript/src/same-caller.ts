@@ -2,9 +2,9 @@
  * Whether the service takes two keys or tokens for the same caller: it knows a key by itself, and a token by its issuer and
  * subject.
  */
-export function isSameCaller(one: string, other: string): boolean {
-  const [known, same] = [subjectOf(one), subjectOf(other)];
-  return one.trim() === other.trim() || (known !== null && known === same);
+export function isSameCaller(left: string, right: string): boolean {
+  const [subject, same] = [subjectOf(left), subjectOf(right)];
+  return left.trim() === right.trim() || (subject !== null && subject === same);
 }
 
 /** Null for what is not a token. */

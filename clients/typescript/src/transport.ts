@@ -7,14 +7,14 @@ import { isSameCaller } from './same-caller.js';
 import { sleep } from './sleep.js';
 import { currentTraceparent } from './trace-context.js';
 
-/** Statuses which mean that nothing was done and a retry is safe. */
+/** Statuses that mean that nothing was done, so that a retry is safe. */
 const TEMPORARY: ReadonlySet<number> = new Set([429, 503]);
 /** Statuses of a proxy that cannot reach the service: whether anything was done is unknown. */
 const UNKNOWN: ReadonlySet<number> = new Set([502, 504]);
 /** Milliseconds. */
 const FIRST_PAUSE = 250;
-const LONGEST_PAUSE = 30_000;
-const LONGEST_TIMER = 2 ** 31 - 1;
+const MAX_PAUSE_MS = 30_000;
+const MAX_TIMER_MS = 2 ** 31 - 1;
 /** Their answers contain a secret that is shown once: they accept no `Idempotency-Key`, so a lost answer is not requested again. */
 const SECRETS = /\/(?:api-keys|webhooks|rotate-secret)$/;
 
@@ -43,7 +43,7 @@ export interface SentRequest {
   readonly signal?: AbortSignal | undefined;
   /** Milliseconds. Default: that of the transport. */
   readonly patience?: number;
-  /** Milliseconds for which the service was asked to hold its answer. */
+  /** Time in milliseconds for which the service may hold its answer. */
   readonly hold?: number;
 }
 
@@ -75,14 +75,14 @@ export class Transport {
       text: await response.text(),
       headers: response.headers,
     }));
-    return { body: text === '' ? null : parsed(text), headers };
+    return { body: text === '' ? null : parseText(text), headers };
   }
 
   /**
    * What `read` takes from a successful answer; a connection that breaks while it reads is one that gave no answer. What is read
    * later has no limit of time, and ends no more by `signal`. @throws as `json`.
    */
-  async send<Result>(request: SentRequest, read: (response: Response) => Promise<Result>): Promise<Result> {
+  async send<Result>(request: SentRequest, parse: (response: Response) => Promise<Result>): Promise<Result> {
     const headers = headersOf(request);
     const isHarmless = isHarmlessTwice(request.method, headers);
     const body = request.body === undefined ? null : plainJson(request.body);
@@ -92,12 +92,12 @@ export class Transport {
     let last: GovernanceError | null = null;
     // An Idempotency-Key is its caller's: by another the request would take effect once more.
     let caller: string | null = null;
-    for (let pause = FIRST_PAUSE; ; pause = Math.min(2 * pause, LONGEST_PAUSE)) {
+    for (let pause = FIRST_PAUSE; ; pause = Math.min(2 * pause, MAX_PAUSE_MS)) {
       const attempt: { readonly result: Result } | Failure = await this.attempt(
         request,
         headers,
         body,
-        read,
+        parse,
         caller,
       ).catch((error: unknown) => {
         // There is no key this time. What an earlier attempt has done is still not known.
@@ -110,7 +110,7 @@ export class Transport {
       if (isOutcomeUnknown && headers.has('Idempotency-Key')) caller ??= attempt.key;
       last = attempt.error;
       const wait = Math.max(pause * (0.75 + Math.random() / 2), attempt.retryAfter);
-      // One answer that was lost on its way must not use up all patience: it is asked for once more.
+      // One lost answer must not use up all patience, so the request is sent once more.
       const isFirstSilence = attempt.isSilence && pause === FIRST_PAUSE && patience > 0;
       const isOver = Date.now() + wait > end && !isFirstSilence;
       const mayRepeat = isHarmless || !mayHaveHappened(attempt.error);
@@ -123,20 +123,20 @@ export class Transport {
     { method, path, signal, hold = 0 }: SentRequest,
     headers: Headers,
     body: string | null,
-    read: (response: Response) => Promise<Result>,
+    parse: (response: Response) => Promise<Result>,
     caller: string | null,
   ): Promise<{ readonly result: Result } | Failure> {
     const { key, fetch: send = fetch, timeout = 90_000 } = this.options;
     signal?.throwIfAborted();
-    const ending = new AbortController();
-    const end = (): void => ending.abort(signal?.reason);
-    const limit = Math.min(timeout + hold, LONGEST_TIMER);
+    const controller = new AbortController();
+    const end = (): void => controller.abort(signal?.reason);
+    const limit = Math.min(timeout + hold, MAX_TIMER_MS);
     const timer = setTimeout(end, limit);
     signal?.addEventListener('abort', end, { once: true });
     let used: string | null = null;
     try {
-      const given = typeof key === 'string' ? key : await unlessEnded(key(), ending.signal);
-      const own = caller === null || isSameCaller(caller, given) ? given : caller;
+      const keyValue = typeof key === 'string' ? key : await unlessEnded(key(), controller.signal);
+      const own = caller === null || isSameCaller(caller, keyValue) ? keyValue : caller;
       headers.set('Authorization', bearer(own));
       used = own;
       const response = await send(`${this.url}${path}`, {
@@ -144,17 +144,17 @@ export class Transport {
         headers,
         // It would carry the key to wherever it leads.
         redirect: 'manual',
-        signal: ending.signal,
+        signal: controller.signal,
         body,
       });
-      if (response.ok) return { result: await read(response) };
+      if (response.ok) return { result: await parse(response) };
       const text = await response.text();
-      const error = isRedirect(response) ? redirected(response) : errorOf(response.status, text);
+      const error = isRedirect(response) ? redirectError(response) : errorOf(response.status, text);
       return { error, key: used, retryAfter: retryAfter(response), isSilence: false };
     } catch (cause) {
       signal?.throwIfAborted();
       if (cause instanceof GovernanceError) throw cause;
-      const isSilence = ending.signal.aborted;
+      const isSilence = controller.signal.aborted;
       const facts = { code: 'UNREACHABLE', status: null, cause };
       const inTime = `within ${limit / 1_000} seconds`;
       if (used === null) throw isSilence ? new GovernanceError(`There was no key ${inTime}.`, facts) : cause;
@@ -182,27 +182,27 @@ function bearer(key: string): string {
   return `Bearer ${key.trim()}`;
 }
 
-/** As the promise; rejects as soon as `signal` is aborted. */
+/** Settles like the promise, or rejects as soon as `signal` is aborted. */
 async function unlessEnded<Value>(promise: Value | Promise<Value>, signal: AbortSignal): Promise<Value> {
-  const ended = new Promise<never>((_, reject) => {
+  const abortion = new Promise<never>((_, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
   });
-  return Promise.race([promise, ended]);
+  return Promise.race([promise, abortion]);
 }
 
 interface Failure {
   readonly error: GovernanceError;
-  /** With which it was sent. */
+  /** The key with which it was sent. */
   readonly key: string;
-  /** Milliseconds that the service asks to wait. */
+  /** Time in milliseconds that the service wants the client to wait. */
   readonly retryAfter: number;
-  /** Whether the time for an answer had passed. */
+  /** True if the time for an answer is over. */
   readonly isSilence: boolean;
 }
 
 /** Those that are given replace those that a request has anyway, in whatever case they are written. */
-function headersOf({ method, path, body, headers: given }: SentRequest): Headers {
-  const headers = new Headers(given);
+function headersOf({ method, path, body, headers: ownHeaders }: SentRequest): Headers {
+  const headers = new Headers(ownHeaders);
   const own = new Headers();
   if (body !== undefined) own.set('Content-Type', 'application/json');
   if (method === 'post' && !SECRETS.test(path)) own.set('Idempotency-Key', newIdempotencyKey());
@@ -219,11 +219,11 @@ function isRedirect({ type, status }: Response): boolean {
   return type === 'opaqueredirect' || (status >= 300 && status < 400);
 }
 
-function redirected({ status, headers }: Response): GovernanceError {
+function redirectError({ status, headers }: Response): GovernanceError {
   return unexpectedAnswer(`a redirect to ${headers.get('Location') ?? 'somewhere else'}. Check the URL.`, status);
 }
 
-/** Such as environment variables that are not set. */
+/** Removes undefined values, for example environment variables that are not set. */
 function requireUsable({ url, key, patience = 0, timeout = 1 }: TransportOptions): void {
   const [address, secret]: readonly unknown[] = [url, key];
   if (typeof address !== 'string' || !/^https?:\/\//i.test(address))
@@ -239,7 +239,7 @@ function kindOf(value: unknown): string {
   return value === null || value === undefined ? String(value) : `of the type ${typeof value}`;
 }
 
-function parsed(text: string): unknown {
+function parseText(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch (cause) {
@@ -247,7 +247,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Whether the same request may be answered later. */
+/** True if the same request may succeed later. */
 export function isTemporary({ code, status }: GovernanceError): boolean {
   return code === 'UNREACHABLE' || (status !== null && (TEMPORARY.has(status) || UNKNOWN.has(status)));
 }
@@ -270,10 +270,10 @@ function mayHaveHappened({ status, cause }: GovernanceError): boolean {
 /** Milliseconds of a day: a longer timer than 24 days would end at once. */
 const MAX_RETRY_AFTER_MS = 86_400_000;
 
-/** Milliseconds that the service, or a proxy in front of it, asks to wait: it gives seconds, or a date by its own clock. */
+/** Returns the milliseconds to wait by the service, or a proxy in front of it: it gives seconds, or a date by its own clock. */
 function retryAfter({ headers }: Response): number {
-  const asked = headers.get('Retry-After') ?? '';
-  if (/^\d+$/.test(asked)) return Math.min(Number(asked) * 1_000, MAX_RETRY_AFTER_MS);
+  const retryAfter = headers.get('Retry-After') ?? '';
+  if (/^\d+$/.test(retryAfter)) return Math.min(Number(retryAfter) * 1_000, MAX_RETRY_AFTER_MS);
   const now = Date.parse(headers.get('Date') ?? '') || Date.now();
-  return Math.min(Math.max(0, (Date.parse(asked) || now) - now), MAX_RETRY_AFTER_MS);
+  return Math.min(Math.max(0, (Date.parse(retryAfter) || now) - now), MAX_RETRY_AFTER_MS);
 }

@@ -5,28 +5,32 @@ import { sleep } from './sleep.js';
 import { isTemporary, type Transport } from './transport.js';
 
 /** Seconds for which the service holds one request: less than the 60 after which many proxies cut it. */
-const LONGEST_HOLD = 50;
-/** Milliseconds between two requests where the service does not hold them, as too many wait already or it is away. */
+const MAX_HOLD_SECONDS = 50;
+/** Milliseconds between two requests if the service does not hold them, because too many wait already or it is away. */
 const PAUSE = 1_500;
 
 /**
- * The execution once it no longer waits for approval; as it is after `wait` seconds.
+ * Waits until the execution no longer waits for approval, at most `wait` seconds, and returns it.
  * @throws GovernanceError, also where the service is away when the time is over; the reason of `signal` once that is aborted.
  */
 export async function decided(
   transport: Transport,
-  asked: Execution,
+  request: Execution,
   wait: number,
   signal: AbortSignal | undefined,
 ): Promise<Execution> {
   const end = Date.now() + wait * 1_000;
-  let execution = asked;
+  let execution = request;
   let away: GovernanceError | null = null;
-  for (let left = wait; execution.outcome === 'pending_approval' && left > 0; left = (end - Date.now()) / 1_000) {
+  for (
+    let remainingSeconds = wait;
+    execution.outcome === 'pending_approval' && remainingSeconds > 0;
+    remainingSeconds = (end - Date.now()) / 1_000
+  ) {
     try {
-      // Without patience of its own: a repeat asks for the time that is left.
-      execution = await look(transport, execution, {
-        wait: Math.min(Math.ceil(left), LONGEST_HOLD),
+      // The request has no patience of its own, so that a repeat waits for the remaining time only.
+      execution = await lookUp(transport, execution, {
+        wait: Math.min(Math.ceil(remainingSeconds), MAX_HOLD_SECONDS),
         patience: 0,
         signal,
       });
@@ -42,26 +46,26 @@ export async function decided(
   return execution;
 }
 
-/** Once the handler that runs it has ended. */
+/** Waits until the handler that runs the execution has ended. */
 export async function settled(transport: Transport, execution: Execution): Promise<Execution> {
   for (let current = execution; ;) {
-    current = await look(transport, current, { wait: LONGEST_HOLD });
+    current = await lookUp(transport, current, { wait: MAX_HOLD_SECONDS });
     if (current.outcome !== 'running') return current;
     await sleep(PAUSE);
   }
 }
 
-/** Outcomes of an execution of which more is to come. */
+/** Outcomes of an execution that is not final. */
 const OPEN: ReadonlySet<Execution['outcome']> = new Set([
   ...(['pending_approval', 'approved', 'authorized', 'running'] as const),
 ]);
 
 /**
- * The outcome of an execution that another caller carries out.
+ * Waits for the outcome of an execution that another caller carries out.
  * @throws OutcomeUnknownError where that is not reported within `wait` seconds; the reason of `signal` once that is
  * aborted.
  */
-export async function concluded(
+export async function waitForReport(
   transport: Transport,
   execution: Execution,
   wait: number,
@@ -69,7 +73,7 @@ export async function concluded(
 ): Promise<Execution> {
   const end = Date.now() + wait * 1_000;
   for (;;) {
-    const current = await look(transport, execution, { wait: 1, signal });
+    const current = await lookUp(transport, execution, { wait: 1, signal });
     if (!OPEN.has(current.outcome)) return current;
     if (Date.now() >= end) throw new OutcomeUnknownError(notReported(current));
     await sleep(PAUSE, signal);
@@ -81,15 +85,15 @@ function notReported({ id, outcome }: Execution): GovernanceError {
   return new GovernanceError(message, { code: `EXECUTION_${outcome.toUpperCase()}`, status: null, reason: outcome });
 }
 
-interface Look {
+interface LookUpOptions {
   readonly wait: number;
   readonly patience?: number;
   readonly signal?: AbortSignal | undefined;
 }
 
-async function look(transport: Transport, { id }: Execution, { wait, ...rest }: Look): Promise<Execution> {
+async function lookUp(transport: Transport, { id }: Execution, { wait, ...query }: LookUpOptions): Promise<Execution> {
   const path = `/api/v1/executions/${id}?wait=${wait}`;
-  return executionIn(await transport.json({ method: 'get', path, hold: 1_000 * wait, ...rest }));
+  return executionIn(await transport.json({ method: 'get', path, hold: 1_000 * wait, ...query }));
 }
 
 /** A proxy in between may answer instead of the service. @throws GovernanceError for an answer that is not an execution. */

@@ -11,11 +11,11 @@ export class Fault extends Error {
 }
 
 /** The text about an error for people: what happened, and what they can do. */
-export function explained(error: unknown): { readonly what: string; readonly advice: string } {
-  if (error instanceof GovernanceError) return { what: whatOf(error), advice: adviceFor(error) };
-  if (error instanceof Fault) return { what: error.message, advice: error.advice };
-  if (error instanceof SyntaxError) return { what: `This is not JSON: ${error.message}`, advice: 'Correct it.' };
-  return { what: error instanceof Error ? error.message : String(error), advice: 'Reload the page and try again.' };
+export function explain(error: unknown): { readonly message: string; readonly advice: string } {
+  if (error instanceof GovernanceError) return { message: whatOf(error), advice: adviceFor(error) };
+  if (error instanceof Fault) return { message: error.message, advice: error.advice };
+  if (error instanceof SyntaxError) return { message: `This is not JSON: ${error.message}`, advice: 'Correct it.' };
+  return { message: error instanceof Error ? error.message : String(error), advice: 'Reload the page and try again.' };
 }
 
 /** The service speaks of headers, which people who sign in do not see. */
@@ -27,6 +27,8 @@ function adviceFor({ code, reason, status }: GovernanceError): string {
   if (code === 'UNREACHABLE') return 'Check that the service runs and that this machine is online, then try again.';
   if (code === 'RATE_LIMITED') return 'Wait a minute, then try again.';
   if (code === 'UNAUTHORIZED') return 'Check the key, or ask an administrator for another one.';
+  if (reason === 'managed_by_directory')
+    return 'Change it in the directory, which sends it with its next synchronisation.';
   if (code === 'CONFLICT' || code === 'PRECONDITION_FAILED')
     return 'Something has changed since this page showed it. Look at it again.';
   if (code === 'CONTENT_ERASED') return 'What was erased cannot be shown again.';

@@ -17,7 +17,7 @@ type Listener = (entry: AuditEntry | null) => void;
 export class Feed {
   private readonly listeners = new Set<Listener>();
   private readonly modeListeners = new Set<(mode: FeedMode) => void>();
-  private stopping: AbortController | null = null;
+  private abort: AbortController | null = null;
   /** Number of entries in the ledger at the last check. */
   private seen: number | null = null;
   /** The entry after which the stream begins; null: at the head, once the page has been reloaded. */
@@ -65,8 +65,8 @@ export class Feed {
   }
 
   private pause(): void {
-    this.stopping?.abort(new DOMException('The page is hidden.', 'AbortError'));
-    this.stopping = null;
+    this.abort?.abort(new DOMException('The page is hidden.', 'AbortError'));
+    this.abort = null;
     this.setMode('paused');
   }
 
@@ -77,9 +77,9 @@ export class Feed {
   }
 
   private begin(): void {
-    this.stopping?.abort();
-    this.stopping = new AbortController();
-    void this.run(this.stopping.signal);
+    this.abort?.abort();
+    this.abort = new AbortController();
+    void this.run(this.abort.signal);
   }
 
   private async run(signal: AbortSignal): Promise<void> {

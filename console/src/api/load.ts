@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 
 /** The state of a request: its data, or its error. `data` stays during a reload. */
-export interface Loaded<Data> {
+export interface LoadState<Data> {
   readonly data: Data | null;
   readonly error: unknown;
   readonly loading: boolean;
@@ -17,15 +17,15 @@ export interface Loaded<Data> {
 
 /** Data that took the place of what was shown. */
 export interface Change<Data> {
-  readonly shown: Data | null;
+  readonly before: Data | null;
   readonly now: Data;
 }
 
-type Comparison<Data> = (now: Data, shown: Data | null) => boolean;
+type Comparison<Data> = (now: Data, before: Data | null) => boolean;
 
 /** Whether they say the same, member by member. */
-export function isEqual(one: unknown, other: unknown): boolean {
-  return JSON.stringify(one) === JSON.stringify(other);
+export function isEqual(left: unknown, right: unknown): boolean {
+  return JSON.stringify(left) === JSON.stringify(right);
 }
 
 /**
@@ -33,64 +33,66 @@ export function isEqual(one: unknown, other: unknown): boolean {
  * changes, the data that is shown stays until more, or less, of the same is loaded.
  */
 export function useLoad<Data>(
-  ask: (signal: AbortSignal) => Promise<Data>,
+  load: (signal: AbortSignal) => Promise<Data>,
   inputs: readonly unknown[],
   depth?: unknown,
-): Loaded<Data> {
-  const [state, setState] = useState<Pick<Loaded<Data>, 'data' | 'error' | 'loading'>>({
+): LoadState<Data> {
+  const [state, setState] = useState<Pick<LoadState<Data>, 'data' | 'error' | 'loading'>>({
     data: null,
     error: null,
     loading: true,
   });
-  const latest = useRef(ask);
-  latest.current = ask;
-  const shown = useRef<Data | null>(null);
-  shown.current = state.data;
+  const latest = useRef(load);
+  latest.current = load;
+  const currentData = useRef<Data | null>(null);
+  currentData.current = state.data;
   const hasFailed = useRef(false);
   const running = useRef<AbortController | null>(null);
   const fail = useCallback((error: unknown) => {
     hasFailed.current = true;
     setState(({ data }) => ({ data, error, loading: false }));
   }, []);
-  const start = useCallback((keeps: boolean) => {
+  const start = useCallback((keepsData: boolean) => {
     running.current?.abort();
-    const asking = new AbortController();
-    running.current = asking;
+    const controller = new AbortController();
+    running.current = controller;
     hasFailed.current = false;
-    setState(({ data }) => ({ data: keeps ? data : null, error: null, loading: true }));
-    latest.current(asking.signal).then(
+    setState(({ data }) => ({ data: keepsData ? data : null, error: null, loading: true }));
+    latest.current(controller.signal).then(
       (data) => {
-        if (!asking.signal.aborted) setState({ data, error: null, loading: false });
+        if (!controller.signal.aborted) setState({ data, error: null, loading: false });
       },
       (error: unknown) => {
-        if (!asking.signal.aborted) fail(error);
+        if (!controller.signal.aborted) fail(error);
       },
     );
   }, []);
   const confirm = useCallback(async (isAsGood: Comparison<Data> = isEqual) => {
     running.current?.abort();
-    const asking = new AbortController();
-    running.current = asking;
-    const isOver = (): boolean => asking.signal.aborted;
+    const controller = new AbortController();
+    running.current = controller;
+    const isOver = (): boolean => controller.signal.aborted;
     try {
-      const now = await latest.current(asking.signal);
-      const before = shown.current;
+      const now = await latest.current(controller.signal);
+      const before = currentData.current;
       const stays = isAsGood(now, before);
       if (!isOver()) {
         hasFailed.current = false;
         setState(({ data }) => ({ data: stays ? data : now, error: null, loading: false }));
       }
-      return stays && !isOver() ? null : { shown: before, now };
+      return stays && !isOver() ? null : { before, now };
     } catch (error) {
       if (!isOver()) fail(error);
       throw error;
     }
   }, []);
-  const asked = useRef<readonly unknown[]>([]);
+  const lastInputs = useRef<readonly unknown[]>([]);
   useEffect(() => {
-    const keeps = inputs.every((input, index) => index in asked.current && input === asked.current[index]);
-    asked.current = inputs;
-    start(keeps);
+    const keepsData = inputs.every(
+      (input, index) => index in lastInputs.current && input === lastInputs.current[index],
+    );
+    lastInputs.current = inputs;
+    start(keepsData);
     return () => running.current?.abort();
   }, [...inputs, depth]);
   const reload = useCallback(() => start(true), [start]);
@@ -101,7 +103,7 @@ export function useLoad<Data>(
 }
 
 /** Loads again at intervals of so many milliseconds, unless an answer is still on its way or the page is hidden. */
-export function useReloads({ loading, reload }: Loaded<unknown>, every: number, isWanted = true): void {
+export function useReloads({ loading, reload }: LoadState<unknown>, every: number, isWanted = true): void {
   const isLoading = useRef(loading);
   isLoading.current = loading;
   useEffect(() => {

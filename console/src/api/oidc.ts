@@ -75,17 +75,17 @@ export async function takeToken(issuer: SignInAtIssuer | null): Promise<string> 
   const code = query.get('code');
   if (code === null)
     throw new Error(`The issuer refused: ${query.get('error_description') ?? query.get('error') ?? ''}`);
-  const answer = await askForTokens(issuer.tokenEndpoint, {
+  const answer = await requestTokens(issuer.tokenEndpoint, {
     grant_type: 'authorization_code',
     client_id: issuer.clientId,
     redirect_uri: issuer.redirectUri,
     code,
     code_verifier: verifier,
   });
-  return fitting(issuer, [answer['access_token'], answer['id_token']]);
+  return selectToken(issuer, [answer['access_token'], answer['id_token']]);
 }
 
-async function askForTokens(
+async function requestTokens(
   endpoint: string,
   parameters: Record<string, string> & { readonly client_id: string },
 ): Promise<Readonly<Record<string, unknown>>> {
@@ -97,7 +97,7 @@ async function askForTokens(
     );
   });
   const text = await response.text();
-  const answer = parsed(text);
+  const answer = parseClaims(text);
   if (response.ok) return answer;
   const { error, error_description: description } = answer;
   const reason = [description, error].find((text) => typeof text === 'string') ?? `status ${response.status}`;
@@ -109,13 +109,13 @@ async function askForTokens(
 }
 
 /** The first that is a JWT of the issuer for the audience that the service expects. @throws Error */
-function fitting({ issuer, audience, clientId }: SignInAtIssuer, tokens: readonly unknown[]): string {
+function selectToken({ issuer, audience, clientId }: SignInAtIssuer, tokens: readonly unknown[]): string {
   const jwts = tokens.filter((token) => typeof token === 'string');
-  const found = jwts.find((token) => {
+  const matchingToken = jwts.find((token) => {
     const { iss, aud } = claimsOf(token);
     return iss === issuer && [aud].flat().includes(audience);
   });
-  if (found !== undefined) return found;
+  if (matchingToken !== undefined) return matchingToken;
   throw new Error(
     `The issuer's tokens are not for the audience "${audience}". Set "audience" of this issuer in TOKEN_ISSUERS to "${clientId}" ` +
       'to take its ID tokens, or OIDC_SCOPE to the scope that makes it issue access tokens for that audience.',
@@ -124,7 +124,7 @@ function fitting({ issuer, audience, clientId }: SignInAtIssuer, tokens: readonl
 
 function claimsOf(token: string): Readonly<Record<string, unknown>> {
   try {
-    return parsed(atob((token.split('.')[1] ?? '').replaceAll('-', '+').replaceAll('_', '/')));
+    return parseClaims(atob((token.split('.')[1] ?? '').replaceAll('-', '+').replaceAll('_', '/')));
   } catch {
     // An access token need not be a JWT.
     return {};
@@ -132,7 +132,7 @@ function claimsOf(token: string): Readonly<Record<string, unknown>> {
 }
 
 /** A JSON object; an empty one for anything else. */
-function parsed(text: string): Readonly<Record<string, unknown>> {
+function parseClaims(text: string): Readonly<Record<string, unknown>> {
   try {
     return Object(JSON.parse(text)) as Readonly<Record<string, unknown>>;
   } catch {

@@ -1,5 +1,5 @@
 import { useRef, useState } from 'preact/hooks';
-import { type Loaded, useLoad } from './load.js';
+import { type LoadState, useLoad } from './load.js';
 import { useSession } from './session.js';
 
 /** Rows of the first page, and of each further one. */
@@ -11,8 +11,8 @@ export interface Page<Row> {
   readonly nextCursor?: string;
 }
 
-/** A list, newest first, as far as it was asked for. */
-export interface Pages<Row> extends Loaded<Page<Row>> {
+/** The loaded part of a list, newest first. */
+export interface Pages<Row> extends LoadState<Page<Row>> {
   /** Whether more than the first page is shown; reloading shows that alone. */
   readonly isDeep: boolean;
   /** Why further rows could not be loaded. */

@@ -5,7 +5,7 @@ import type { TransportOptions } from './types.js';
  * Requests something that is not JSON, and so not covered by the typed client. @throws GovernanceError if it is
  * refused.
  */
-export async function askPlain(
+export async function requestPlain(
   { url, key, fetch: send = fetch }: TransportOptions,
   path: string,
   signal?: AbortSignal,

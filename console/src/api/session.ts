@@ -5,7 +5,15 @@ import { Feed } from './feed.js';
 import { Names, type NameSource } from './names.js';
 import { requiredContext } from './required-context.js';
 import { Turns } from './turns.js';
-import { GovernanceClient, GovernanceError, type Me, type Scope, type TransportOptions } from './types.js';
+import {
+  ChangePending,
+  type Decision,
+  GovernanceClient,
+  GovernanceError,
+  type Me,
+  type Scope,
+  type TransportOptions,
+} from './types.js';
 
 const KEPT_KEY = 'governance-console-key';
 /** Milliseconds for which a request to a busy service is repeated. */
@@ -18,6 +26,12 @@ const LOOK_UPS = 4;
 const DAY = 86_400_000;
 /** Number of names that are looked up at once. */
 const FIRST_NAMES = 200;
+
+/** A change is proposed when it is sent first, and made when it is sent again once it is approved. */
+const changes = {
+  approval: (decision: Decision): Promise<void> =>
+    decision.status === 'approved' ? Promise.resolve() : Promise.reject(new ChangePending(decision)),
+};
 
 /** The signed-in caller, and what the page may do with its key. */
 export interface Session {
@@ -43,23 +57,23 @@ export interface Session {
 
 /** Looks up whose key it is. @throws GovernanceError if the service does not accept it. */
 export async function openSession(key: string, onRefused: () => void): Promise<Session> {
-  const connection = { url: location.origin, key, patience: PATIENCE, fetch: watched(onRefused) };
-  const client = new GovernanceClient(connection);
-  const slowClient = new GovernanceClient({ ...connection, timeout: DAY });
-  const patientClient = new GovernanceClient({ ...connection, patience: LONG_PATIENCE });
-  const promptClient = new GovernanceClient({ ...connection, patience: 0 });
+  const connection = { url: location.origin, key, patience: PATIENCE, fetch: watchedFetch(onRefused) };
+  const client = new GovernanceClient({ ...connection, changes });
+  const slowClient = new GovernanceClient({ ...connection, changes, timeout: DAY });
+  const patientClient = new GovernanceClient({ ...connection, changes, patience: LONG_PATIENCE });
+  const promptClient = new GovernanceClient({ ...connection, changes, patience: 0 });
   const me = await client.get('/api/v1/me');
   const scopes = new Set<Scope>(me.scopes);
-  const has = (...wanted: readonly Scope[]): boolean =>
-    scopes.has('admin') || wanted.some((scope) => scopes.has(scope));
+  const has = (...scopesToCheck: readonly Scope[]): boolean =>
+    scopes.has('admin') || scopesToCheck.some((scope) => scopes.has(scope));
   const query = { limit: FIRST_NAMES, order: 'desc' } as const;
   const agents: NameSource = {
     first: () => client.get('/api/v1/agents', { query }),
-    one: (id) => client.get('/api/v1/agents/{id}', { path: { id }, query: {} }),
+    byId: (id) => client.get('/api/v1/agents/{id}', { path: { id }, query: {} }),
   };
   const entities: NameSource = {
     first: () => client.get('/api/v1/entities', { query }),
-    one: (id) => client.get('/api/v1/entities/{id}', { path: { id }, query: {} }),
+    byId: (id) => client.get('/api/v1/entities/{id}', { path: { id }, query: {} }),
   };
   const [names, entityNames] = [new Names(agents, has('read')), new Names(entities, has('read'))];
   const feed = new Feed(client, connection, has('audit'), has('read'));
@@ -75,7 +89,7 @@ export async function openSession(key: string, onRefused: () => void): Promise<S
 }
 
 /** Notifies the owner of the session if the key is refused during a request because it has ended. */
-function watched(onRefused: () => void): typeof fetch {
+function watchedFetch(onRefused: () => void): typeof fetch {
   return async (...request) => {
     const response = await fetch(...request);
     noteServiceTime(response.headers.get('Date'));
@@ -92,7 +106,7 @@ export function hasEnded(error: unknown): boolean {
   return error instanceof GovernanceError && (error.status === 401 || error.reason === 'agent_suspended');
 }
 
-/** The key of this tab; null unless its holder asked for it to be kept. */
+/** The key that this tab keeps; null unless its holder chose to keep it. */
 export function keptKey(): string | null {
   try {
     return sessionStorage.getItem(KEPT_KEY);

@@ -1,7 +1,7 @@
 import type { Schemas } from '../../../clients/typescript/src/index.js';
 
 export type { AuditEntry, Execution, TransportOptions } from '../../../clients/typescript/src/index.js';
-export { GovernanceClient, GovernanceError } from '../../../clients/typescript/src/index.js';
+export { ChangePending, GovernanceClient, GovernanceError } from '../../../clients/typescript/src/index.js';
 
 export type Me = Schemas['MeResponse'];
 export type Scope = Me['scopes'][number];
@@ -16,11 +16,14 @@ export type Evaluation = Schemas['EvaluationResponse'];
 export type Entity = Schemas['EntityResponse'];
 export type Key = Schemas['ApiKeyResponse'];
 export type Plan = Schemas['PolicyPlanResponse'];
+export type Access = Schemas['AccessResponse'];
+export type UnreviewedAgents = Schemas['UnreviewedAgentsResponse'];
 export type NewPolicy = Schemas['CreatePolicyRequest'];
 export type Verification = Schemas['VerificationResponse'];
 export type InclusionProof = Schemas['InclusionProofResponse'];
 export type ChainEntry = Schemas['ProvenanceProofResponse'];
 export type Oversight = Schemas['OversightResponse'];
+export type Delegation = Schemas['DelegationResponse'];
 export type Passkey = Schemas['PasskeyResponse'];
 export type Stop = Schemas['StopResponse'];
 export type Grant = Schemas['GrantResponse'];

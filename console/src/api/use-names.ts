@@ -4,17 +4,17 @@ import { type Names, shortId } from './names.js';
 import { useSession } from './session.js';
 
 /** An agent's name, or its id until that is known. */
-export function useNames(): (id: string) => string {
+export function useNames(): (id: string | null) => string {
   const { names } = useSession();
   useChanges(names);
-  return (id) => showInvisible(names.of(id) ?? shortId(id));
+  return (id) => (id === null ? 'a key that is bound to nobody' : showInvisible(names.get(id) ?? shortId(id)));
 }
 
 /** An entity's name, or its id until that is known. */
 export function useEntityNames(): (id: string) => string {
   const { entityNames } = useSession();
   useChanges(entityNames);
-  return (id) => entityNames.of(id) ?? id;
+  return (id) => entityNames.get(id) ?? id;
 }
 
 function useChanges(names: Names): void {

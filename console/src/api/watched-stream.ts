@@ -1,7 +1,7 @@
 import type { TransportOptions } from './types.js';
 
 /** Milliseconds without a byte after which a stream is considered broken: the service sends a comment every 15 seconds. */
-const LONGEST_SILENCE = 25_000;
+const MAX_SILENCE_MS = 25_000;
 
 /** The connection, which also reports when an event stream is open, and as soon as it has ended or fallen silent. */
 export function watchedStream(connection: TransportOptions, report: (isOpen: boolean) => void): TransportOptions {
@@ -27,7 +27,7 @@ function watchedBody(body: ReadableStream<Uint8Array>, onEnd: () => void): Reada
   const cancel = (): Promise<void> => reader.cancel().catch(() => undefined);
   return new ReadableStream({
     async pull(controller) {
-      const silence = setTimeout(() => void cancel(), LONGEST_SILENCE);
+      const silence = setTimeout(() => void cancel(), MAX_SILENCE_MS);
       const { value } = await reader.read().catch(() => ({ value: undefined }));
       clearTimeout(silence);
       if (value === undefined) {

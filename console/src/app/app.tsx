@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
-import { explained } from '../api/fault.js';
+import { explain } from '../api/fault.js';
 import { forgetKey, hasEnded, keepKey, keptKey, openSession, type Session, SessionProvider } from '../api/session.js';
 import { cameFromIssuer, issuerOfPage, takeToken } from '../api/oidc.js';
 import { GovernanceError } from '../api/types.js';
@@ -15,10 +15,10 @@ const ENDED =
 
 /** The console. Issued keys and drafts are kept above the session, which may end before they are saved or sent. */
 export function App(): JSX.Element {
-  const unsaved = useKeptKeys();
+  const unsavedKeys = useKeptKeys();
   const [drafts] = useState(() => new Drafts());
   return (
-    <UnsavedKeysProvider value={unsaved}>
+    <UnsavedKeysProvider value={unsavedKeys}>
       <DraftsProvider value={drafts}>
         <Visit />
       </DraftsProvider>
@@ -31,7 +31,7 @@ function Visit(): JSX.Element {
   const { forget } = useUnsavedKeys();
   const drafts = useDrafts();
   const [session, setSession] = useState<Session | null>(null);
-  const [opening, setOpening] = useState(keptKey() !== null || cameFromIssuer());
+  const [isOpening, setIsOpening] = useState(keptKey() !== null || cameFromIssuer());
   const [message, setMessage] = useState<string | null>(null);
   /** Why the kept key could not be tried. */
   const [fault, setFault] = useState<unknown>(null);
@@ -46,17 +46,17 @@ function Visit(): JSX.Element {
   }, []);
 
   const enter = useCallback(
-    async (key: string, keeps: boolean): Promise<void> => {
+    async (key: string, keepsKey: boolean): Promise<void> => {
       // A late answer to an earlier session must not end the current one.
-      let opened: Session | null = null;
-      opened = await openSession(key, () => {
-        if (opened !== null && opened === current.current) leave(ENDED);
+      let newSession: Session | null = null;
+      newSession = await openSession(key, () => {
+        if (newSession !== null && newSession === current.current) leave(ENDED);
       });
-      current.current = opened;
-      drafts.openFor(opened.me);
-      if (keeps) keepKey(key);
+      current.current = newSession;
+      drafts.openFor(newSession.me);
+      if (keepsKey) keepKey(key);
       setMessage(null);
-      setSession(opened);
+      setSession(newSession);
     },
     [leave, drafts],
   );
@@ -64,13 +64,13 @@ function Visit(): JSX.Element {
   const resume = useCallback(
     async (key: string): Promise<void> => {
       setFault(null);
-      setOpening(true);
+      setIsOpening(true);
       await enter(key, true).catch((error: unknown) => {
         // An answer of a busy or unreachable service says nothing about the key.
         if (hasEnded(error)) leave(ENDED);
         else setFault(error);
       });
-      setOpening(false);
+      setIsOpening(false);
     },
     [enter, leave],
   );
@@ -80,11 +80,11 @@ function Visit(): JSX.Element {
       takeToken(issuerOfPage())
         .then((token) => enter(token, false))
         .catch((error: unknown) => leave(refusalOf(error)))
-        .finally(() => setOpening(false));
+        .finally(() => setIsOpening(false));
       return;
     }
     const key = keptKey();
-    if (key === null) setOpening(false);
+    if (key === null) setIsOpening(false);
     else void resume(key);
   }, [enter, leave, resume]);
 
@@ -96,10 +96,10 @@ function Visit(): JSX.Element {
     leave(null);
   };
 
-  if (opening) return <p class="loading">Signing in …</p>;
-  const kept = keptKey();
-  if (fault !== null && kept !== null) {
-    return <NotOpened error={fault} retry={() => void resume(kept)} leave={signOut} />;
+  if (isOpening) return <p class="loading">Signing in …</p>;
+  const storedKey = keptKey();
+  if (fault !== null && storedKey !== null) {
+    return <NotOpened error={fault} retry={() => void resume(storedKey)} leave={signOut} />;
   }
   if (session === null) return <SignIn enter={enter} message={message} />;
   return (
@@ -115,6 +115,6 @@ function refusalOf(error: unknown): string {
   if (error.reason === 'agent_unknown') return `${error.message} Ask an administrator whether you are registered here.`;
   if (error.status === 401)
     return 'The service does not accept the token of the issuer. Check "jwks" in TOKEN_ISSUERS.';
-  const { what, advice } = explained(error);
-  return `${what} ${advice}`;
+  const { message, advice } = explain(error);
+  return `${message} ${advice}`;
 }

@@ -5,9 +5,9 @@ import { When } from '../ui/parts.js';
 /** A screen whose code is loaded when it is first shown. */
 export function later<Props extends object>(load: () => Promise<FunctionComponent<Props>>): FunctionComponent<Props> {
   return function Later(props: Props): JSX.Element {
-    const loaded = useLoad(load, []);
+    const moduleLoad = useLoad(load, []);
     return (
-      <When of={loaded} what="the screen">
+      <When load={moduleLoad} label="the screen">
         {(Screen) => <Screen {...props} />}
       </When>
     );

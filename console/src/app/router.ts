@@ -32,12 +32,12 @@ export function usePlace(): Place {
 }
 
 /** Shows another screen. */
-export function go(path: string, how: 'push' | 'replace' = 'push'): void {
+export function go(path: string, mode: 'push' | 'replace' = 'push'): void {
   const url = path === '' ? HOME : `${HOME}/${path}`;
-  if (how === 'push') history.pushState(null, '', url);
+  if (mode === 'push') history.pushState(null, '', url);
   else history.replaceState(null, '', url);
   dispatchEvent(new Event(MOVED));
-  if (how === 'push') scrollTo(0, 0);
+  if (mode === 'push') scrollTo(0, 0);
 }
 
 export const PlaceContext = createContext<Place>({ path: '', query: new URLSearchParams() });

@@ -2,8 +2,6 @@ import type { FunctionComponent } from 'preact';
 import type { Scope } from '../api/types.js';
 import { Activity } from '../screens/activity/activity.js';
 import { ExecutionScreen } from '../screens/activity/execution.js';
-import { Agents } from '../screens/agents/agents.js';
-import { AgentScreen } from '../screens/agents/agent.js';
 import { DecisionScreen } from '../screens/decision/decision.js';
 import { GrantScreen } from '../screens/grants/grant.js';
 import { Grants } from '../screens/grants/grants.js';
@@ -62,8 +60,16 @@ export const SCREENS: readonly Screen[] = [
     name: 'Agents and keys',
     icon: 'agents',
     scopes: ['read'],
-    component: Agents,
-    detail: AgentScreen,
+    component: later(async () => (await laterScreens()).Agents),
+    detail: later(async () => (await laterScreens()).AgentScreen),
+  },
+  {
+    path: 'access',
+    name: 'Access',
+    icon: 'access',
+    scopes: ['read'],
+    component: later(async () => (await laterScreens()).UnreviewedAccess),
+    detail: later(async () => (await laterScreens()).AccessScreen),
   },
   {
     path: 'entities',
@@ -106,6 +112,14 @@ export function homeOf(has: (scope: Scope) => boolean): string {
 export const RECORDS: ReadonlyMap<string, Pick<Screen, 'name' | 'scopes'> & Required<Pick<Screen, 'detail'>>> = new Map(
   [
     ['decisions', { name: 'Decision', scopes: ['review', 'read', 'propose'], detail: DecisionScreen }],
+    [
+      'delegations',
+      {
+        name: 'Delegations',
+        scopes: ['review', 'read'],
+        detail: later(async () => (await laterScreens()).DelegationsScreen),
+      },
+    ],
     ['passkeys', { name: 'Passkeys', scopes: ['review', 'read'], detail: Passkeys }],
     ['executions', { name: 'Execution', scopes: ['read', 'review', 'execute'], detail: ExecutionScreen }],
   ],

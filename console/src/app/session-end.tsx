@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { serviceNow } from '../api/clock.js';
 import { useSession } from '../api/session.js';
 import { durationText } from '../ui/format.js';
-import { At, useNow } from '../ui/time.js';
+import { LocalTime, useNow } from '../ui/time.js';
 
 /** Milliseconds before the end of the session at which the page says so. */
 const SOON = 120_000;
@@ -12,7 +12,7 @@ export function SignedInUntil(): JSX.Element | null {
   const { expiresAt } = useSession().me;
   return expiresAt === null ? null : (
     <small>
-      Signed in until <At at={expiresAt} />
+      Signed in until <LocalTime iso={expiresAt} />
     </small>
   );
 }
@@ -21,14 +21,14 @@ export function SignedInUntil(): JSX.Element | null {
 export function EndsSoon(): JSX.Element | null {
   const { expiresAt } = useSession().me;
   useNow(5_000);
-  const left = expiresAt === null ? Infinity : Date.parse(expiresAt) - serviceNow();
-  if (left > SOON) return null;
+  const remainingMs = expiresAt === null ? Infinity : Date.parse(expiresAt) - serviceNow();
+  if (remainingMs > SOON) return null;
   return (
     <div class="notice warn">
       <strong role="alert">You will be signed out soon: your key or token expires.</strong>
       <p>
-        {left <= 0 ? 'It has expired.' : `It has ${durationText(left)} left.`} Comments and policies that you type are
-        kept in this tab for when you sign in again.
+        {remainingMs <= 0 ? 'It has expired.' : `It has ${durationText(remainingMs)} left.`} Comments and policies that
+        you type are kept in this tab for when you sign in again.
       </p>
     </div>
   );

@@ -53,12 +53,12 @@ export function Shell({ signOut }: { readonly signOut: () => void }): JSX.Elemen
               <Shield /> <span>Governance</span>
             </Link>
             <nav aria-label="Screens">
-              {SCREENS.map((one) => (
+              {SCREENS.map((item) => (
                 <NavLink
-                  key={one.path}
-                  screen={one}
-                  current={one === screen}
-                  count={one.path === 'inbox' ? waiting.count : 0}
+                  key={item.path}
+                  screen={item}
+                  current={item === screen}
+                  count={item.path === 'inbox' ? waiting.count : 0}
                 />
               ))}
             </nav>
@@ -70,7 +70,7 @@ export function Shell({ signOut }: { readonly signOut: () => void }): JSX.Elemen
             <EndsSoon />
             <UnsavedKeyList />
             <CreationProvider value={creation}>
-              <Shown screen={record ?? screen} id={id} />
+              <CurrentScreen screen={record ?? screen} id={id} />
             </CreationProvider>
           </main>
         </div>
@@ -79,12 +79,12 @@ export function Shell({ signOut }: { readonly signOut: () => void }): JSX.Elemen
   );
 }
 
-interface ShownProps {
+interface CurrentScreenProps {
   readonly screen: (Pick<Screen, 'name' | 'scopes' | 'detail'> & Partial<Pick<Screen, 'component'>>) | undefined;
   readonly id: string;
 }
 
-function Shown({ screen, id }: ShownProps): ComponentChildren {
+function CurrentScreen({ screen, id }: CurrentScreenProps): ComponentChildren {
   const { has } = useSession();
   if (screen === undefined) {
     return (
@@ -97,7 +97,7 @@ function Shown({ screen, id }: ShownProps): ComponentChildren {
     return (
       <>
         <h1>{screen.name}</h1>
-        <Needs scope={screen.scopes[0]} what="This screen" />
+        <Needs scope={screen.scopes[0]} label="This screen" />
       </>
     );
   }
@@ -123,17 +123,17 @@ function NavLink({ screen: { path, name, icon, scopes }, current, count }: NavLi
 }
 
 function Who({ signOut }: { readonly signOut: () => void }): JSX.Element {
-  const [asks, setAsks] = useState(false);
-  const unsaved = useUnsavedKeys();
+  const [isLeaving, setIsLeaving] = useState(false);
+  const unsavedKeys = useUnsavedKeys();
   const drafts = useDrafts();
   const { me, has } = useSession();
   const nameOf = useNames();
   const mode = useFeedMode();
   const losses = [
-    ...(unsaved.areAtRisk ? ['A key that is shown only once is not saved yet.'] : []),
+    ...(unsavedKeys.areAtRisk ? ['A key that is shown only once is not saved yet.'] : []),
     ...(drafts.areAny ? ['Something that you typed is not sent yet.'] : []),
   ];
-  const isAsked = asks && losses.length > 0;
+  const needsConfirmation = isLeaving && losses.length > 0;
   const name =
     me.agentId === null ? (me.actor.id === 'env' ? 'Operator' : showInvisible(me.actor.id)) : nameOf(me.agentId);
   return (
@@ -142,22 +142,27 @@ function Who({ signOut }: { readonly signOut: () => void }): JSX.Element {
         <strong>{name}</strong>
         <small title={`Scopes: ${me.scopes.join(', ')}`}>{me.scopes.join(', ')}</small>
         <SignedInUntil />
-        {me.agentId !== null && has('review') ? <Link to={`passkeys/${me.agentId}`}>Passkeys</Link> : null}
+        {me.agentId !== null && has('review') ? (
+          <>
+            <Link to={`passkeys/${me.agentId}`}>Passkeys</Link>{' '}
+            <Link to={`delegations/${me.agentId}`}>Delegations</Link>
+          </>
+        ) : null}
       </p>
       <p class={`mode ${mode}`} role="status">
         {MODES[mode]}
       </p>
-      {isAsked ? (
+      {needsConfirmation ? (
         <p class="notice warn" role="alert">
           {losses.join(' ')}
         </p>
       ) : null}
       <button
         type="button"
-        onClick={() => (losses.length > 0 && !asks ? setAsks(true) : signOut())}
-        onBlur={() => setAsks(false)}
+        onClick={() => (losses.length > 0 && !isLeaving ? setIsLeaving(true) : signOut())}
+        onBlur={() => setIsLeaving(false)}
       >
-        {isAsked ? 'Sign out and lose it' : 'Sign out'}
+        {needsConfirmation ? 'Sign out and lose it' : 'Sign out'}
       </button>
     </div>
   );

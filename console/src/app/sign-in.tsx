@@ -9,12 +9,12 @@ import { UnsavedKeyList } from '../ui/unsaved-keys.js';
 import { showCount } from './count.js';
 
 interface SignInProps {
-  readonly enter: (key: string, keeps: boolean) => Promise<void>;
+  readonly enter: (key: string, keepsKey: boolean) => Promise<void>;
   /** Why somebody who was signed in has to sign in again. */
   readonly message: string | null;
 }
 
-/** The sign-in page. The key is sent in a header, and stored only if its holder asks for that. */
+/** The sign-in page. The key is sent in a header, and stored only if its holder chooses so. */
 export function SignIn({ enter, message }: SignInProps): JSX.Element {
   const [error, setError] = useState<unknown>(null);
   const [busy, setBusy] = useState(false);
@@ -27,8 +27,8 @@ export function SignIn({ enter, message }: SignInProps): JSX.Element {
   }, []);
 
   const submit = async (form: HTMLFormElement): Promise<void> => {
-    const given = new FormData(form);
-    const key = given.get('key');
+    const values = new FormData(form);
+    const key = values.get('key');
     if (typeof key !== 'string' || key.trim() === '') return;
     setBusy(true);
     setError(null);
@@ -36,7 +36,7 @@ export function SignIn({ enter, message }: SignInProps): JSX.Element {
       // No header can carry others, and the browser would say only that nothing was sent.
       if (!/^[\x20-\x7e]+$/.test(key.trim()))
         throw new Fault('This is not a key: it has characters that no key has.', 'Copy only the key itself.');
-      await enter(key.trim(), given.get('keep') !== null);
+      await enter(key.trim(), values.get('keep') !== null);
     } catch (reason) {
       setBusy(false);
       setError(reason);

@@ -34,7 +34,7 @@ export function AgentField({ label, onChange, onInput, ...input }: AgentFieldPro
         onInput={(event) => onInput?.(event.currentTarget.value.trim())}
       />
       <datalist id={list}>
-        <Options of={names.all().map(({ name }) => [name, showInvisible(name)])} />
+        <Options choices={names.all().map(({ name }) => [name, showInvisible(name)])} />
       </datalist>
     </label>
   );

@@ -1,11 +1,11 @@
 import { useState } from 'preact/hooks';
 import { requiredContext } from '../api/required-context.js';
 import type { Me } from '../api/types.js';
-import { askBeforeLeaving } from './leaving.js';
+import { confirmBeforeLeaving } from './leaving.js';
 
 const CARRIED = 'governance-console-drafts';
 
-interface Carried {
+interface CarriedDrafts {
   readonly owner: string | null;
   readonly texts: readonly (readonly [string, string])[];
 }
@@ -20,10 +20,10 @@ const NOTHING = '{"owner":null,"texts":[]}';
 export class Drafts {
   private readonly texts: Map<string, string>;
   private owner: string | null;
-  private stopAsking: (() => void) | null = null;
+  private stopConfirming: (() => void) | null = null;
 
   constructor() {
-    const { owner, texts } = JSON.parse(stored() ?? NOTHING) as Carried;
+    const { owner, texts } = JSON.parse(storedDrafts() ?? NOTHING) as CarriedDrafts;
     this.texts = new Map(texts);
     this.owner = owner;
     this.noteRisk();
@@ -33,7 +33,7 @@ export class Drafts {
     return this.texts.size > 0;
   }
 
-  at(place: string): string | null {
+  get(place: string): string | null {
     return this.texts.get(place) ?? null;
   }
 
@@ -56,9 +56,12 @@ export class Drafts {
   /** Before the page is left for an issuer, from which its owner comes back to a new page. */
   carry(): void {
     if (!this.areAny) return;
-    sessionStorage.setItem(CARRIED, JSON.stringify({ owner: this.owner, texts: [...this.texts] } satisfies Carried));
-    this.stopAsking?.();
-    this.stopAsking = null;
+    sessionStorage.setItem(
+      CARRIED,
+      JSON.stringify({ owner: this.owner, texts: [...this.texts] } satisfies CarriedDrafts),
+    );
+    this.stopConfirming?.();
+    this.stopConfirming = null;
   }
 
   forget(): void {
@@ -69,10 +72,10 @@ export class Drafts {
 
   private noteRisk(): void {
     if (this.areAny) {
-      this.stopAsking ??= askBeforeLeaving();
+      this.stopConfirming ??= confirmBeforeLeaving();
     } else {
-      this.stopAsking?.();
-      this.stopAsking = null;
+      this.stopConfirming?.();
+      this.stopConfirming = null;
     }
   }
 }
@@ -82,7 +85,7 @@ export const [DraftsProvider, useDrafts] = requiredContext<Drafts>('No drafts ar
 /** The text of a field, which outlives the field until it is dropped: the text, its setter, and what drops it. */
 export function useDraft(place: string, initial: string): readonly [string, (now: string) => void, () => void] {
   const drafts = useDrafts();
-  const [text, setText] = useState(() => drafts.at(place) ?? initial);
+  const [text, setText] = useState(() => drafts.get(place) ?? initial);
   const edit = (now: string): void => {
     setText(now);
     drafts.keep(place, now === initial ? null : now);
@@ -91,7 +94,7 @@ export function useDraft(place: string, initial: string): readonly [string, (now
 }
 
 /** What this tab has carried to an issuer and back, as JSON. */
-function stored(): string | null {
+function storedDrafts(): string | null {
   try {
     return sessionStorage.getItem(CARRIED);
   } catch {
@@ -101,5 +104,5 @@ function stored(): string | null {
 }
 
 function forgetStored(): void {
-  if (stored() !== null) sessionStorage.removeItem(CARRIED);
+  if (storedDrafts() !== null) sessionStorage.removeItem(CARRIED);
 }

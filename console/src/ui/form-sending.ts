@@ -7,32 +7,36 @@ export interface FormSending {
   readonly error: unknown;
   readonly busy: boolean;
   readonly onSubmit: (event: TargetedSubmitEvent<HTMLFormElement>) => void;
+  /** Submits the form once more, with what it holds now. */
+  readonly again: () => void;
 }
 
 /** @param send what the form holds; if it fails, the form shows why. */
-export function useFormSending(send: (given: FormData) => Promise<void>): FormSending {
+export function useFormSending(send: (form: FormData, element: HTMLFormElement) => Promise<void>): FormSending {
   const [error, setError] = useState<unknown>(null);
   const [busy, setBusy] = useState(false);
   /** As `busy`, at once: a second click may come before the button is disabled. */
   const isSending = useRef(false);
+  const element = useRef<HTMLFormElement | null>(null);
   const onSubmit = (event: TargetedSubmitEvent<HTMLFormElement>): void => {
     event.preventDefault();
     if (isSending.current) return;
     isSending.current = true;
     setBusy(true);
     setError(null);
-    void send(new FormData(event.currentTarget))
+    element.current = event.currentTarget;
+    void send(new FormData(event.currentTarget), event.currentTarget)
       .catch(setError)
       .finally(() => {
         isSending.current = false;
         setBusy(false);
       });
   };
-  return { error, busy, onSubmit };
+  return { error, busy, onSubmit, again: () => element.current?.requestSubmit() };
 }
 
 /** The text of a member; empty if it has none. */
-export function textOf(given: FormData, member: string): string {
-  const value = given.get(member);
+export function textOf(form: FormData, member: string): string {
+  const value = form.get(member);
   return typeof value === 'string' ? value : '';
 }

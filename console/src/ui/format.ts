@@ -21,20 +21,21 @@ export function percentText(share: number): string {
 }
 
 /** `1 entry`, `2 entries`. */
-export function counted(count: number, one: string, many = `${one}s`): string {
-  return `${numberText(count)} ${count === 1 ? one : many}`;
+export function countText(count: number, singular: string, plural = `${singular}s`): string {
+  return `${numberText(count)} ${count === 1 ? singular : plural}`;
 }
 
 /** A length of time in the two units that matter, such as `3 h 12 min`. */
 export function durationText(milliseconds: number): string {
-  const rest = Math.max(0, milliseconds);
-  if (rest < MINUTE) return `${Math.floor(rest / 1_000)} s`;
-  if (rest < HOUR) return `${Math.floor(rest / MINUTE)} min`;
-  if (rest < DAY) return joined(Math.floor(rest / HOUR), 'h', Math.floor((rest % HOUR) / MINUTE), 'min');
-  return joined(Math.floor(rest / DAY), 'd', Math.floor((rest % DAY) / HOUR), 'h');
+  const remaining = Math.max(0, milliseconds);
+  if (remaining < MINUTE) return `${Math.floor(remaining / 1_000)} s`;
+  if (remaining < HOUR) return `${Math.floor(remaining / MINUTE)} min`;
+  if (remaining < DAY)
+    return joinUnits(Math.floor(remaining / HOUR), 'h', Math.floor((remaining % HOUR) / MINUTE), 'min');
+  return joinUnits(Math.floor(remaining / DAY), 'd', Math.floor((remaining % DAY) / HOUR), 'h');
 }
 
-function joined(large: number, largeUnit: string, small: number, smallUnit: string): string {
+function joinUnits(large: number, largeUnit: string, small: number, smallUnit: string): string {
   return small === 0 ? `${large} ${largeUnit}` : `${large} ${largeUnit} ${small} ${smallUnit}`;
 }
 
@@ -50,7 +51,7 @@ const UNITS: readonly (readonly [string, string])[] = [
 export function isoDurationText(duration: string): string {
   const parts = UNITS.flatMap(([unit, letter]) => {
     const count = new RegExp(`([\\d.]+)${letter}`).exec(duration)?.[1];
-    return count === undefined ? [] : [counted(Number(count), unit)];
+    return count === undefined ? [] : [countText(Number(count), unit)];
   });
   return parts.length === 0 ? duration : listText(parts, 'and');
 }
@@ -62,8 +63,8 @@ export function localTime(iso: string): string {
 
 /** With the year, unless it is the current one. */
 export function shortTime(iso: string): string {
-  const at = new Date(iso);
-  return (at.getFullYear() === new Date().getFullYear() ? SHORT : WITH_YEAR).format(at);
+  const date = new Date(iso);
+  return (date.getFullYear() === new Date().getFullYear() ? SHORT : WITH_YEAR).format(date);
 }
 
 /** In UTC, as in the ledger. */
@@ -72,8 +73,8 @@ export function utcTime(iso: string): string {
 }
 
 export function agoText(iso: string, now: number): string {
-  const passed = now - Date.parse(iso);
-  return passed < 5_000 ? 'just now' : `${durationText(passed)} ago`;
+  const elapsed = now - Date.parse(iso);
+  return elapsed < 5_000 ? 'just now' : `${durationText(elapsed)} ago`;
 }
 
 /** `a`, `a or b`, `a, b or c`. */

@@ -1,11 +1,11 @@
 import type { Grant, Review } from '../api/types.js';
-import { counted, isoDurationText, listText, numberText, showInvisible } from './format.js';
+import { countText, isoDurationText, listText, numberText, showInvisible } from './format.js';
 
 /** What a reviewer gave: `1 hour, 3 times, a/* and b/*, any parameters`. */
 export function givenText({ for: length, uses, resources, parameters }: NonNullable<Review['grant']>): string {
   return [
     isoDurationText(length),
-    ...(uses === null ? [] : [counted(uses, 'time')]),
+    ...(uses === null ? [] : [countText(uses, 'time')]),
     ...(resources === null ? [] : [listText(resources.map(showInvisible), 'and')]),
     ...(parameters === 'any' ? ['any parameters'] : []),
   ].join(', ');
@@ -22,5 +22,5 @@ export function grantText({ action, resourceType, resourceId, resources, paramet
 
 /** How often it served: `2 of 5`. */
 export function usedText({ used, uses }: Grant): string {
-  return uses === null ? `used ${counted(used, 'time')}` : `used ${numberText(used)} of ${numberText(uses)} times`;
+  return uses === null ? `used ${countText(used, 'time')}` : `used ${numberText(used)} of ${numberText(uses)} times`;
 }

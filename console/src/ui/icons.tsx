@@ -19,6 +19,7 @@ const PATHS = {
   agents: 'M9 11a4 4 0 1 0 0-8 4 4 0 0 0 0 8zm-7 9c0-4 3-6 7-6s7 2 7 6M16 4a4 4 0 0 1 0 7m2 3c2.500.500 4 2.500 4 6',
   proof: 'M12 3v5m0 0-6 4m6-4 6 4M6 12v4m12-4v4M4 16h4v4H4zm12 0h4v4h-4z',
   grants: 'M4 12a4 4 0 1 0 8 0 4 4 0 0 0-8 0zm8 0h9v4m-4-4v3',
+  access: 'M5 11h14v9H5zM8 11V8a4 4 0 0 1 8 0v3m-4 4v2',
   entities: 'M12 3l8 4.500v9L12 21l-8-4.500v-9zM4 7.500l8 4.500 8-4.500M12 12v9',
   webhooks: 'M4 12h11m-4-4 4 4-4 4M14 4h6v16h-6',
   health: 'M4 20V10m5 10V4m6 16v-7m5 7V8',

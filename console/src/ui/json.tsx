@@ -1,11 +1,11 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { counted, revealedJson } from './format.js';
+import { countText, revealedJson } from './format.js';
 import { useHidden } from './hidden.js';
 
 /** More lines or characters than this are folded at first; nothing is ever cut. */
-const MOST_LINES = 48;
-const MOST_CHARACTERS = 2_400;
+const MAX_LINES = 48;
+const MAX_CHARACTERS = 2_400;
 
 /** Characters that cannot be seen are escaped, which means the same in JSON. */
 export function jsonText(value: unknown, indent = 2): string {
@@ -14,7 +14,7 @@ export function jsonText(value: unknown, indent = 2): string {
 
 /** Whether a value is shown folded at first. */
 function isLarge(text: string): boolean {
-  return text.length > MOST_CHARACTERS || text.split('\n').length > MOST_LINES;
+  return text.length > MAX_CHARACTERS || text.split('\n').length > MAX_LINES;
 }
 
 interface JsonProps {
@@ -35,7 +35,7 @@ export function Json({ value, label }: JsonProps): JSX.Element {
       </pre>
       {open ? null : (
         <button type="button" class="unfold" onClick={() => setOpen(true)}>
-          Show all of it: {counted(lines.length, 'line')}, {counted(text.length, 'character')}
+          Show all of it: {countText(lines.length, 'line')}, {countText(text.length, 'character')}
         </button>
       )}
     </div>

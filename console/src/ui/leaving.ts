@@ -1,5 +1,5 @@
 /** Has the browser ask before it leaves the page; returns a function that stops that. */
-export function askBeforeLeaving(): () => void {
+export function confirmBeforeLeaving(): () => void {
   const ask = (event: BeforeUnloadEvent): void => event.preventDefault();
   addEventListener('beforeunload', ask);
   return () => removeEventListener('beforeunload', ask);

@@ -4,10 +4,10 @@ import { numberText } from './format.js';
 /** Rows that are shown at first, and with each "Show more". */
 export const PAGE = 50;
 /** The most rows that the API lists at once. */
-const MOST = 1_000;
+const MAX_LIMIT = 1_000;
 
 interface ListEndProps {
-  readonly shown: number;
+  readonly count: number;
   readonly total: number;
   /** The total in words. */
   readonly text: string;
@@ -16,16 +16,16 @@ interface ListEndProps {
 }
 
 /** The end of a list: the total, and a button that shows more. */
-export function ListEnd({ shown, total, text, limit, setLimit }: ListEndProps): JSX.Element {
+export function ListEnd({ count, total, text, limit, setLimit }: ListEndProps): JSX.Element {
   return (
     <>
       <p class="quiet total">{text}</p>
-      {shown < total && limit < MOST ? (
+      {count < total && limit < MAX_LIMIT ? (
         <button type="button" class="more" onClick={() => setLimit(limit + PAGE)}>
           Show more
         </button>
-      ) : shown < total ? (
-        <p class="quiet total">The first {numberText(shown)} are shown. The API lists all.</p>
+      ) : count < total ? (
+        <p class="quiet total">The first {numberText(count)} are shown. The API lists all.</p>
       ) : null}
     </>
   );

@@ -2,9 +2,9 @@ import type { JSX } from 'preact';
 
 /** The options of a selection: value and text of each. */
 export function Options({
-  of: choices,
+  choices,
 }: {
-  readonly of: readonly (readonly [value: string, text: string])[];
+  readonly choices: readonly (readonly [value: string, text: string])[];
 }): JSX.Element {
   return (
     <>

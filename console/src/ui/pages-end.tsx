@@ -3,7 +3,7 @@ import type { Pages } from '../api/pages.js';
 import { Problem } from './parts.js';
 
 interface PagesEndProps {
-  readonly of: Pages<unknown>;
+  readonly pages: Pages<unknown>;
   /** The total in words. */
   readonly text?: string;
   /** On the button. */
@@ -11,7 +11,7 @@ interface PagesEndProps {
 }
 
 /** The end of a list that is loaded a page at a time. */
-export function PagesEnd({ of: { problem, more }, text, more: label = 'Show more' }: PagesEndProps): JSX.Element {
+export function PagesEnd({ pages: { problem, more }, text, more: label = 'Show more' }: PagesEndProps): JSX.Element {
   return (
     <>
       {text === undefined ? null : <p class="quiet total">{text}</p>}

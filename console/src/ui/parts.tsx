@@ -1,6 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { explained } from '../api/fault.js';
-import type { Loaded } from '../api/load.js';
+import { explain } from '../api/fault.js';
+import type { LoadState } from '../api/load.js';
 import { words } from './format.js';
 
 type Tone = 'plain' | 'good' | 'bad' | 'warn' | 'info' | 'grave';
@@ -62,10 +62,10 @@ export function Panel({ title, children, aside, class: name = '' }: PanelProps):
 
 /** An error, and what to do about it. */
 export function Problem({ error, retry }: { readonly error: unknown; readonly retry?: () => void }): JSX.Element {
-  const { what, advice } = explained(error);
+  const { message, advice } = explain(error);
   return (
     <div class="notice bad" role="alert">
-      <strong>{what}</strong>
+      <strong>{message}</strong>
       <p>{advice}</p>
       {retry === undefined ? null : (
         <button type="button" onClick={retry}>
@@ -77,10 +77,10 @@ export function Problem({ error, retry }: { readonly error: unknown; readonly re
 }
 
 /** Names the scope that would be needed to see more. */
-export function Needs({ scope, what }: { readonly scope: string; readonly what: string }): JSX.Element {
+export function Needs({ scope, label }: { readonly scope: string; readonly label: string }): JSX.Element {
   return (
     <p class="notice needs">
-      {what} needs <code>{scope}</code>, which your key does not have.
+      {label} needs <code>{scope}</code>, which your key does not have.
     </p>
   );
 }
@@ -101,20 +101,20 @@ export function Empty({
 }
 
 interface WhenProps<Data> {
-  readonly of: Loaded<Data>;
+  readonly load: LoadState<Data>;
   readonly children: (data: Data) => ComponentChildren;
   /** What is loading. */
-  readonly what: string;
+  readonly label: string;
 }
 
 /** Shows the loaded data, that it is loading, or the error. */
-export function When<Data>({ of: { data, error, loading, reload }, children, what }: WhenProps<Data>): JSX.Element {
+export function When<Data>({ load: { data, error, loading, reload }, children, label }: WhenProps<Data>): JSX.Element {
   // Loaded data may be null.
   const isLoaded = data !== null || (!loading && error === null);
   return (
     <>
       {error === null ? null : <Problem error={error} retry={reload} />}
-      {isLoaded ? children(data as Data) : error === null ? <p class="loading">Loading {what} …</p> : null}
+      {isLoaded ? children(data as Data) : error === null ? <p class="loading">Loading {label} …</p> : null}
     </>
   );
 }

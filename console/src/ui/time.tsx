@@ -14,35 +14,35 @@ export function useNow(every: number): number {
 }
 
 /** How long ago; the local time and UTC are in its title. */
-export function Ago({ at }: { readonly at: string }): JSX.Element {
+export function TimeAgo({ iso }: { readonly iso: string }): JSX.Element {
   useNow(15_000);
   return (
-    <time dateTime={at} title={`${localTime(at)} · ${utcTime(at)}`}>
-      {agoText(at, serviceNow())}
+    <time dateTime={iso} title={`${localTime(iso)} · ${utcTime(iso)}`}>
+      {agoText(iso, serviceNow())}
     </time>
   );
 }
 
 /** The local time; UTC is in its title. */
-export function At({ at }: { readonly at: string }): JSX.Element {
+export function LocalTime({ iso }: { readonly iso: string }): JSX.Element {
   return (
-    <time dateTime={at} title={`${localTime(at)} · ${utcTime(at)}`}>
-      {shortTime(at)}
+    <time dateTime={iso} title={`${localTime(iso)} · ${utcTime(iso)}`}>
+      {shortTime(iso)}
     </time>
   );
 }
 
 /** How long it takes until something ends. */
-export function Left({ until }: { readonly until: string }): JSX.Element {
+export function TimeLeft({ until }: { readonly until: string }): JSX.Element {
   useNow(5_000);
-  const left = Date.parse(until) - serviceNow();
+  const remainingMs = Date.parse(until) - serviceNow();
   return (
     <time
       dateTime={until}
       title={`until ${localTime(until)} · ${utcTime(until)}`}
-      class={left < 600_000 ? 'urgent' : ''}
+      class={remainingMs < 600_000 ? 'urgent' : ''}
     >
-      {left <= 0 ? 'time is up' : `${durationText(left)} left`}
+      {remainingMs <= 0 ? 'time is up' : `${durationText(remainingMs)} left`}
     </time>
   );
 }

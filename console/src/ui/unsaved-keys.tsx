@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { requiredContext } from '../api/required-context.js';
 import { focusScreen } from './focus.js';
-import { askBeforeLeaving } from './leaving.js';
+import { confirmBeforeLeaving } from './leaving.js';
 
 interface IssuedKey {
   readonly name: string;
@@ -18,7 +18,7 @@ export interface IssuedKeys {
 
 /** The issued keys that nobody has said to have saved. */
 export interface UnsavedKeys {
-  readonly shown: readonly IssuedKeys[];
+  readonly batches: readonly IssuedKeys[];
   /** Whether keys are shown or on their way, and would be lost with the page. */
   readonly areAtRisk: boolean;
   /** Shows the keys that `issue` returns, whatever becomes of the screen, or of the session, meanwhile. */
@@ -37,7 +37,7 @@ interface Batch {
 }
 
 /**
- * Kept above the session, since a secret is shown only once: it must not be lost with the screen that asked for it, nor
+ * Kept above the session, since a secret is shown only once: it must not be lost with the screen that requested it, nor
  * when the service ends the session. It then stays on the sign-in page, where whoever sits there saw it a moment ago;
  * dropped, it would leave a valid key that nobody holds. It goes when somebody says that it is saved, signs out or
  * closes the page, and is stored nowhere.
@@ -46,7 +46,7 @@ export function useKeptKeys(): UnsavedKeys {
   const [batches, setBatches] = useState<readonly Batch[]>([]);
   const last = useRef(0);
   const areAtRisk = batches.length > 0;
-  useEffect(() => (areAtRisk ? askBeforeLeaving() : undefined), [areAtRisk]);
+  useEffect(() => (areAtRisk ? confirmBeforeLeaving() : undefined), [areAtRisk]);
   const receive = async (issue: () => Promise<IssuedKeys>): Promise<void> => {
     const number = ++last.current;
     setBatches((now) => [...now, { number, keys: null }]);
@@ -59,7 +59,7 @@ export function useKeptKeys(): UnsavedKeys {
     }
   };
   return {
-    shown: batches.flatMap(({ keys }) => keys ?? []),
+    batches: batches.flatMap(({ keys }) => keys ?? []),
     areAtRisk,
     receive,
     save: (keys) => setBatches((now) => now.filter((batch) => batch.keys !== keys)),
@@ -69,24 +69,24 @@ export function useKeptKeys(): UnsavedKeys {
 
 /** Above whichever screen is shown, and on the sign-in page. */
 export function UnsavedKeyList(): JSX.Element {
-  const { shown, save } = useUnsavedKeys();
+  const { batches, save } = useUnsavedKeys();
   return (
     <>
-      {shown.map((keys) => (
-        <Notice key={keys.keys[0]?.secret} of={keys} save={() => save(keys)} />
+      {batches.map((keys) => (
+        <Notice key={keys.keys[0]?.secret} keys={keys} save={() => save(keys)} />
       ))}
     </>
   );
 }
 
 interface NoticeProps {
-  readonly of: IssuedKeys;
+  readonly keys: IssuedKeys;
   readonly save: () => void;
 }
 
-function Notice({ of: { title, advice, keys }, save }: NoticeProps): JSX.Element {
+function Notice({ keys: { title, advice, keys }, save }: NoticeProps): JSX.Element {
   const notice = useRef<HTMLDivElement>(null);
-  // The form that asked for it may be far below. Nobody who is typing elsewhere is interrupted.
+  // The form that requested it may be far below. Nobody who is typing elsewhere is interrupted.
   useLayoutEffect(() => {
     if (document.activeElement?.matches('input, select, textarea') !== true) notice.current?.focus();
   }, []);
@@ -94,11 +94,11 @@ function Notice({ of: { title, advice, keys }, save }: NoticeProps): JSX.Element
     save();
     focusScreen();
   };
-  const [it, stays] = keys.length === 1 ? ['it', 'It stays'] : ['them', 'They stay'];
+  const [pronoun, stays] = keys.length === 1 ? ['it', 'It stays'] : ['them', 'They stay'];
   return (
     <div ref={notice} class="notice good issued" role="status" tabIndex={-1}>
       <p>
-        <strong>{title}</strong> {advice} {stays} here until you have saved {it}, sign out or close the page.
+        <strong>{title}</strong> {advice} {stays} here until you have saved {pronoun}, sign out or close the page.
       </p>
       <dl class="pairs">
         {keys.map(({ name, secret }) => (
@@ -106,7 +106,7 @@ function Notice({ of: { title, advice, keys }, save }: NoticeProps): JSX.Element
         ))}
       </dl>
       <button type="button" onClick={onSaved}>
-        I have saved {it}
+        I have saved {pronoun}
       </button>
     </div>
   );

@@ -9,7 +9,7 @@ const ENTITY = /((?:[^\s/]+\/)*\bent_[0-9A-HJKMNP-TV-Z]{26}\b)/;
  * Shows a revealed text with the names of entities before their ids, which stay: two entities may have one name, and two
  * paths may lead to one entity.
  */
-export function WithNames({ of: text }: { readonly of: string }): JSX.Element {
+export function WithNames({ text }: { readonly text: string }): JSX.Element {
   const nameOf = useEntityNames();
   return (
     <>

@@ -151,7 +151,7 @@ describe('Gate', () => {
     expect(gate.held).toBe(0);
   });
 
-  it('lets clients take turns: one that asks again and again holds up no other', async () => {
+  it('lets clients take turns: one that enters again and again holds up no other', async () => {
     const gate = new Gate({ ...SETTINGS, most: 1, mostEach: 1 });
     const order: string[] = [];
     const first = await gate.enter('a');

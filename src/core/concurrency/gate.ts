@@ -27,7 +27,7 @@ export interface Pass {
   leave(): void;
 }
 
-export interface Entering {
+interface EntryOptions {
   /** 1 by default. A weight above the limit of a client counts as that limit. */
   readonly weight?: number;
   /** Aborted when nobody waits any more. */
@@ -72,13 +72,13 @@ export class Gate {
    * Resolves when it is the client's turn.
    * @throws UNAVAILABLE when too many wait, or it has waited too long; the reason of `signal`.
    */
-  async enter(who: string, { weight = 1, signal }: Entering = {}): Promise<Pass> {
+  async enter(who: string, { weight = 1, signal }: EntryOptions = {}): Promise<Pass> {
     signal?.throwIfAborted();
     return this.tryEnter(who, weight) ?? this.turn(who, Math.min(weight, this.settings.mostEach), signal);
   }
 
   /** Does work inside. */
-  async run<Result>(who: string, work: () => Promise<Result>, entering: Entering = {}): Promise<Result> {
+  async run<Result>(who: string, work: () => Promise<Result>, entering: EntryOptions = {}): Promise<Result> {
     const pass = await this.enter(who, entering);
     try {
       return await work();

@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers/promises';
 /** Milliseconds of work before others are served. */
 const LONGEST = 5;
 
-/** The turn that was asked for last. Each begins in its own iteration of the event loop, in the order of asking. */
+/** The last queued turn. Each turn begins in its own iteration of the event loop, in the order of the calls. */
 let last: Promise<void> = Promise.resolve();
 
 /** The time at which divided work first ran in this iteration of the event loop; null if none has. */

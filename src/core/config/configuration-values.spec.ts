@@ -57,6 +57,10 @@ describe('values', () => {
       (url): [keyof Configuration, string, string, unknown] => ['redisUrl', 'REDIS_URL', url, url],
     ),
     ['signingKey', 'SIGNING_KEY', SEED, Buffer.alloc(32, 7)],
+    ['secretKey', 'SECRET_KEY', SEED, Buffer.alloc(32, 7)],
+    ['secretParameters', 'SECRET_PARAMETERS', '/**/pin, /card/*', ['/**/pin', '/card/*']],
+    ['secretParameters', 'SECRET_PARAMETERS', 'none', []],
+    ['acceptedSecretKey', 'ACCEPT_SECRET_KEY', '9b1f0c6e8d2a4f71', '9b1f0c6e8d2a4f71'],
     ['previousVerifierKeys', 'SIGNING_KEY_PREVIOUS', VERIFIER_KEY, [expect.objectContaining({ keyId: 'dcce5bc2' })]],
     ['checkpointOrigin', 'CHECKPOINT_ORIGIN', 'example.com/log', 'example.com/log'],
     ['checkpointFolder', 'CHECKPOINT_FOLDER', './kept', './kept'],
@@ -82,6 +86,7 @@ describe('values', () => {
     ['webhookAllowHttp', 'WEBHOOK_ALLOW_HTTP', 'true', true],
     ['webhookAllowPrivate', 'WEBHOOK_ALLOW_PRIVATE', 'true', true],
     ['maxPolicyText', 'MAX_POLICY_TEXT', '1', 1],
+    ['teamPriority', 'TEAM_PRIORITY', '0', 0],
     ['planTimeout', 'PLAN_TIMEOUT', '1', 1],
     ['replayLimit', 'REPLAY_LIMIT', '7', 7],
     ['retainAtLeast', 'RETAIN_AT_LEAST', 'PT0S', 0],
@@ -93,6 +98,7 @@ describe('values', () => {
     ['policyDefaultEffect', 'POLICY_DEFAULT_EFFECT', 'allow', 'allow'],
     ['allowSelfApproval', 'ALLOW_SELF_APPROVAL', 'true', true],
     ['requiredApprovals', 'REQUIRED_APPROVALS', 'high=2, critical=100', { low: 1, medium: 1, high: 2, critical: 100 }],
+    ['directoryRoles', 'DIRECTORY_ROLES', '{"g":["finance"]}', { g: ['finance'] }],
     ['actionTimeout', 'ACTION_TIMEOUT', '1', 1],
     ['smtpUrl', 'SMTP_URL', 'smtp://127.0.0.1:2525', 'smtp://127.0.0.1:2525'],
     ['mailFrom', 'MAIL_FROM', 'governance@example.com', 'governance@example.com'],
@@ -111,7 +117,9 @@ describe('values', () => {
   ];
 
   it.each(accepted)('%s: %s=%s', (member, name, text, value) => {
-    expect(readConfiguration({ OIDC_ISSUER, PERMIT_AUDIENCES, ...MAIL, [name]: text })[member]).toEqual(value);
+    expect(
+      readConfiguration({ SECRET_KEY: SEED, OIDC_ISSUER, PERMIT_AUDIENCES, ...MAIL, [name]: text })[member],
+    ).toEqual(value);
   });
 
   const refused: Record<string, string[]> = {
@@ -181,6 +189,9 @@ describe('values', () => {
       'postgres://app:x#y@db/governance',
       'postgres://app:x y@db/governance',
     ],
+    SECRET_KEY: ['x', `${SEED}x`],
+    SECRET_PARAMETERS: ['token', '/a~2', `/${'a/'.repeat(31)}`, '/a,,/b', `/${'x'.repeat(500)}`, 'none,/a'],
+    ACCEPT_SECRET_KEY: ['true', '9B1F0C6E8D2A4F71', '9b1f'],
     SIGNING_KEY: ['x', `${SEED}x`, SEED.slice(4), SEED.replaceAll('=', '')],
     SIGNING_KEY_PREVIOUS: ['x', SEED, `${VERIFIER_KEY},`, VERIFIER_KEY.replace('dcce5bc2', 'dcce5bc3'), 'a+b+c'],
     CHECKPOINT_ORIGIN: ['two words', 'a+b', 'o'.repeat(201), 'a\u200bb'],
@@ -207,11 +218,13 @@ describe('values', () => {
     ANSWER_TOTAL_LIMIT: ['0', '64mb', '107374182401'],
     MAX_CONNECTIONS: ['0', 'none', '1000001'],
     MAX_POLICIES: ['0', '1000001', 'many', '1.5'],
+    DIRECTORY_ROLES: ['x', '[]', 'null', '{"g":[]}', '{"g":"finance"}', '{"g":[" finance"]}', '{" g":["finance"]}'],
     MAX_PENDING_APPROVALS: ['0', '1000001', 'many'],
     MAX_WAITING: ['-1', '1000001', 'many'],
     MAX_EVENT_STREAMS: ['-1', '1000001', 'many'],
     WEBHOOK_ALLOW_HTTP: ['yes', '1', 'True'],
     WEBHOOK_ALLOW_PRIVATE: ['yes', '1', 'True'],
+    TEAM_PRIORITY: ['-1', '2147483648', 'high'],
     PLAN_TIMEOUT: ['0', '600001', '10s'],
     REPLAY_LIMIT: ['0', '10000001', 'all'],
     RETAIN_AT_LEAST: ['0', 'P3651D', '1 day', '-P1D'],
@@ -223,6 +236,9 @@ describe('values', () => {
     ALLOW_SELF_APPROVAL: ['yes', '1', 'TRUE'],
     REQUIRE_BOUND_REVIEWERS: ['yes', '1'],
     TOKEN_ISSUERS: ['issuers.yaml'],
+    FOUR_EYES: ['yes', '1', 'TRUE'],
+    CHANGE_APPROVERS: ['role:security', '{}', '[', 'null'],
+    CHANGE_WITHIN: ['1h', 'PT0S', 'P8D', 'PT1H '],
     REQUIRED_APPROVALS: ['2', 'low', 'low=0', 'low=101', 'severe=1', 'low=1,low=2', 'low=1,', 'low = 1'],
     ACTION_TIMEOUT: ['0', '30s'],
     SMTP_URL: ['mail.example.com', 'http://h', 'smtp://', 'smtp://u:a%zz@h', 'smtp://u:%ff@h'],
@@ -246,7 +262,7 @@ describe('values', () => {
   it.each(Object.entries(refused).flatMap(([name, texts]) => texts.map((text) => [name, text] as const)))(
     'refuses %s=%j',
     (name, text) => {
-      const faults = configurationFaults({ [name]: text });
+      const faults = configurationFaults({ SECRET_KEY: SEED, [name]: text });
       expect(faults).toHaveLength(1);
       expect(faults[0]).toMatch(new RegExp(`^${name}: got .+; expected .+; example: ${name}=.+$`));
     },

@@ -2,9 +2,10 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import { ConfigModule, ConfigService } from '@nestjs/config';
 import { DiscoveryModule, DiscoveryService } from '@nestjs/core';
 import { Configuration } from './configuration';
-import { readDatabase, ReadSettings, SettingsContribution } from './read-configuration';
+import { readDatabase, readMembers, ReadSettings, SettingsContribution } from './read-configuration';
 import type { ConfiguredDatabase } from './variables/database-url';
 import type { Environment, SettingRows } from './variables/variable';
+import type { Settings } from './variables/variables';
 
 interface EnvironmentHolder {
   /** Wrapped in an object, because @nestjs/config copies plain values, a key among them, to `process.env`. */
@@ -25,7 +26,9 @@ export class ConfigurationModule {
     const configModule = await ConfigModule.forRoot({
       ignoreEnvFile: environment !== undefined,
       validatePredefined: environment === undefined,
-      validate: (found: Environment): EnvironmentHolder => ({ environment: environment ?? found }),
+      validate: (processEnvironment: Environment): EnvironmentHolder => ({
+        environment: environment ?? processEnvironment,
+      }),
     });
     return {
       module: ConfigurationModule,
@@ -50,7 +53,7 @@ export class ConfigurationModule {
       module: ConfigurationModule,
       providers: [
         { provide: SettingsContribution, useValue: contribution },
-        { provide: token, inject: [ReadSettings], useFactory: (read: ReadSettings) => read.of(contribution) },
+        { provide: token, inject: [ReadSettings], useFactory: (read: ReadSettings) => read.read(contribution) },
       ],
       exports: [token],
     };
@@ -68,11 +71,22 @@ function readAll(service: ConfigService<EnvironmentHolder, true>, discovery: Dis
  * precedence. For programs that need nothing else: other variables are ignored. Rejects with a ConfigurationError.
  */
 export async function configuredDatabase(): Promise<ConfiguredDatabase> {
+  return readDatabase(await readEnvironment());
+}
+
+/** The same for some of the settings. */
+export async function configuredSettings<Member extends keyof Settings>(
+  members: readonly Member[],
+): Promise<Pick<Settings, Member>> {
+  return readMembers(await readEnvironment(), members);
+}
+
+async function readEnvironment(): Promise<Environment> {
   let variables: Environment = {};
   const validate = (environment: Environment): Record<string, never> => {
     variables = environment;
     return {};
   };
   await ConfigModule.forRoot({ validate });
-  return readDatabase(variables);
+  return variables;
 }

@@ -8,6 +8,7 @@ describe('secretsOf', () => {
       API_KEY_PREVIOUS: 'the-previous-key',
       DATABASE_URL: 'postgres://user:p%40ss-word@localhost:5432/governance',
       SIGNING_KEY: 'BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=',
+      SECRET_KEY: Buffer.alloc(32, 9).toString('base64'),
       PUBLIC_URL: 'https://governance.example.com',
       PERMIT_AUDIENCES: 'bank',
       PERMIT_KEY: Buffer.alloc(32, 8).toString('base64'),
@@ -28,6 +29,7 @@ describe('secretsOf', () => {
         'the-slack-signing-secret',
         Buffer.alloc(32, 7).toString('base64'),
         Buffer.alloc(32, 8).toString('base64'),
+        Buffer.alloc(32, 9).toString('base64'),
       ]),
     );
   });

@@ -13,10 +13,10 @@ export abstract class Configuration extends SettingsClass {
  * What no log line, answer or audit entry may show: keys, and the passwords inside URLs, both as written and decoded.
  */
 export function secretsOf(configuration: Configuration): string[] {
-  const { apiKey, apiKeyPrevious, signingKey, permitKey, slackSigningSecret, database, redisUrl, smtpUrl } =
-    configuration;
+  const { apiKey, apiKeyPrevious, slackSigningSecret, database, redisUrl, smtpUrl } = configuration;
+  const { signingKey, permitKey, secretKey } = configuration;
   const urls = [database.kind === 'postgres' ? database.url : null, redisUrl, smtpUrl];
-  const keys = [signingKey, permitKey].map((key) => key?.toString('base64') ?? null);
+  const keys = [signingKey, permitKey, secretKey].map((key) => key?.toString('base64') ?? null);
   const secrets = [apiKey, apiKeyPrevious, slackSigningSecret, ...keys, ...urls.flatMap(passwordForms)];
   return secrets.filter((secret): secret is string => secret !== null && secret !== '');
 }

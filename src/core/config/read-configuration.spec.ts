@@ -1,6 +1,7 @@
 import { tmpdir } from 'node:os';
 import type { Configuration } from './configuration';
 import { ConfigurationError, configurationWarnings } from './read-configuration';
+import { USUAL_SECRET_POINTERS } from '../values/secret-pointers';
 import { VARIABLES } from './variables/variables';
 import { configurationFaults, readConfiguration } from '../../../test/support/application/configuration-faults';
 
@@ -33,7 +34,7 @@ describe('defaults', () => {
       corsOrigins: null,
       database: { kind: 'sqlite', path: './data/governance.db' },
       bodyLimit: 1_048_576,
-      planBodyLimit: 16_777_216,
+      planBodyLimit: 8_388_608,
       bodyTotalLimit: 67_108_864,
       answerTotalLimit: 67_108_864,
       maxConnections: 5000,
@@ -42,10 +43,14 @@ describe('defaults', () => {
       policyDefaultEffect: 'deny',
       maxPolicies: 10_000,
       maxPolicyText: 33_554_432,
+      teamPriority: 1_000,
       planTimeout: 10_000,
       replayLimit: 100_000,
       retainAtLeast: 86_400_000,
       retainContent: null,
+      secretParameters: [...USUAL_SECRET_POINTERS],
+      secretKey: null,
+      acceptedSecretKey: null,
       maxPendingApprovals: 100,
       maxWaiting: 1000,
       maxEventStreams: 200,
@@ -58,6 +63,10 @@ describe('defaults', () => {
       allowSelfApproval: false,
       requireBoundReviewers: false,
       requiredApprovals: { low: 1, medium: 1, high: 1, critical: 1 },
+      fourEyes: false,
+      changeApprovers: null,
+      changeWithin: 'PT1H',
+      directoryRoles: {},
       actionTimeout: 30_000,
       logLevel: 'info',
       swaggerEnabled: true,
@@ -177,7 +186,8 @@ describe('faults', () => {
   });
 
   it('require a signing key in production on PostgreSQL, where each replica would otherwise generate its own', () => {
-    const environment = { NODE_ENV: 'production', API_KEY: KEY, DATABASE_URL: 'postgres://app@db/governance' };
+    const DATABASE_URL = 'postgres://app@db/governance';
+    const environment = { NODE_ENV: 'production', API_KEY: KEY, DATABASE_URL, SECRET_KEY: SEED };
     expect(configurationFaults(environment)).toEqual([
       expect.stringMatching(/^SIGNING_KEY: got nothing, although NODE_ENV is production; expected .*openssl rand/),
     ]);
@@ -186,9 +196,22 @@ describe('faults', () => {
     expect(configurationFaults({ ...environment, NODE_ENV: '' })).toEqual([]);
   });
 
+  it.each(['production', 'development', 'test'])('require a secret key on PostgreSQL, in %s', (NODE_ENV) => {
+    const DATABASE_URL = 'postgres://app@db/governance';
+    const environment = { NODE_ENV, API_KEY: KEY, SIGNING_KEY: SEED, DATABASE_URL };
+    expect(configurationFaults(environment)).toEqual([
+      expect.stringMatching(/^SECRET_KEY: got nothing, although the database is PostgreSQL; expected .*openssl rand/),
+    ]);
+    expect(configurationFaults({ ...environment, SECRET_KEY: SEED })).toEqual([]);
+    expect(configurationFaults({ ...environment, DATABASE_URL: '' })).toEqual([]);
+  });
+
   it('say what is missing in a PostgreSQL URL, without its password', () => {
     expect(
-      configurationFaults({ DATABASE_URL: 'postgres://app:hunter2@db.internal:5432?sslpassword=hunter2' }),
+      configurationFaults({
+        SECRET_KEY: SEED,
+        DATABASE_URL: 'postgres://app:hunter2@db.internal:5432?sslpassword=hunter2',
+      }),
     ).toEqual([
       'DATABASE_URL: got "postgres://app:***@db.internal:5432?***" (it names no database after the host); ' +
         'expected sqlite: followed by the path of a file, or postgres://user:password@host:port/database; ' +

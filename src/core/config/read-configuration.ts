@@ -5,13 +5,13 @@ import type { ConfiguredDatabase } from './variables/database-url';
 import {
   type Environment,
   isGuessable,
-  SHORTEST_SAFE_KEY,
+  MIN_SAFE_KEY_CHARACTERS,
   type Variable,
   type VariableTable,
 } from './variables/variable';
 import { type Settings, VARIABLES } from './variables/variables';
 
-const LONGEST_SHOWN = 100;
+const MAX_SHOWN_CHARACTERS = 100;
 
 /** Reads the variables of all tables; throws a ConfigurationError that lists all faults at once. */
 function readTables(environment: Environment, tables: readonly VariableTable[]): Record<string, unknown>[] {
@@ -38,13 +38,23 @@ export function readDatabase(environment: Environment): ConfiguredDatabase {
   return database;
 }
 
+/** Some of the settings, whatever the other variables say; throws a ConfigurationError. */
+export function readMembers<Member extends keyof Settings>(
+  environment: Environment,
+  members: readonly Member[],
+): Pick<Settings, Member> {
+  const table = Object.fromEntries(members.map((member) => [member, VARIABLES[member]]));
+  const [values = {}] = readTables(environment, [table]);
+  return values as Pick<Settings, Member>;
+}
+
 /** Settings that work but should be changed, one sentence each. */
 export function configurationWarnings({ apiKey, apiKeyPrevious }: Configuration): string[] {
   const keys = Object.entries({ API_KEY: apiKey, API_KEY_PREVIOUS: apiKeyPrevious ?? '' });
   const guessable = keys.filter(([, key]) => isGuessable(key));
   return guessable.map(
     ([name]) =>
-      `${name} has fewer than ${SHORTEST_SAFE_KEY} characters and can be guessed. Generate one with: openssl rand -hex 32`,
+      `${name} has fewer than ${MIN_SAFE_KEY_CHARACTERS} characters and can be guessed. Generate one with: openssl rand -hex 32`,
   );
 }
 
@@ -60,6 +70,8 @@ function faultOf(variable: Variable<unknown>, text: string, environment: Environ
   const { name, onlyWith, mask = JSON.stringify } = variable;
   if (variable.parse(text) === undefined || isRefusedInProduction(variable, text, environment))
     return faultLine(variable, text);
+  const missing = text === '' ? variable.requiredWith?.(environment) : undefined;
+  if (missing !== undefined) return faultLine(variable, text, missing);
   const isGiven = (other: string): boolean => (environment[other] ?? '') !== '';
   if (onlyWith !== undefined && isGiven(name) && !isGiven(onlyWith))
     return `${name}: got ${shorten(mask(text))}, which has no effect without ${onlyWith}; set ${onlyWith} or remove it`;
@@ -74,15 +86,15 @@ function isRefusedInProduction(variable: Variable<unknown>, text: string, enviro
 }
 
 /** One line: name, actual value unless it is secret, what is expected, an example. */
-function faultLine(variable: Variable<unknown>, text: string): string {
+function faultLine(variable: Variable<unknown>, text: string, missing = 'although NODE_ENV is production'): string {
   const { name, mask = JSON.stringify, explain, expected, example = variable.default } = variable;
-  const got = text === '' ? 'nothing, although NODE_ENV is production' : shorten(mask(text));
+  const got = text === '' ? `nothing, ${missing}` : shorten(mask(text));
   const reason = explain?.(text);
   return `${name}: got ${got}${reason === undefined ? '' : ` (${reason})`}; expected ${expected}; example: ${name}=${example}`;
 }
 
 function shorten(text: string): string {
-  return text.length <= LONGEST_SHOWN ? text : `${text.slice(0, LONGEST_SHOWN)}…`;
+  return text.length <= MAX_SHOWN_CHARACTERS ? text : `${text.slice(0, MAX_SHOWN_CHARACTERS)}…`;
 }
 
 /** Generates a key if none was given. */
@@ -146,7 +158,7 @@ export class ReadSettings {
     return new ReadSettings(configuration, ofModules, warnings);
   }
 
-  of(contribution: SettingsContribution): object {
+  read(contribution: SettingsContribution): object {
     return this.ofModules.get(contribution) ?? {};
   }
 }

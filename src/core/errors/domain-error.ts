@@ -1,7 +1,7 @@
 import type { DenialReason, AnyErrorCode } from './error-codes';
-import { type FieldFault, MOST_FAULTS } from './field-fault';
+import { type FieldFault, MAX_FAULTS } from './field-fault';
 
-export { type FieldFault, MOST_FAULTS };
+export { type FieldFault, MAX_FAULTS as MOST_FAULTS };
 
 export interface PolicyReference {
   readonly id: string;
@@ -16,15 +16,23 @@ export interface RejectionWords {
   readonly instead: { readonly parameters: Readonly<Record<string, unknown>>; readonly grantId: string | null } | null;
 }
 
+/** The words of RFC 7644 for what is wrong with a request. */
+export type ScimType =
+  'uniqueness' | 'invalidFilter' | 'mutability' | 'invalidSyntax' | 'invalidPath' | 'noTarget' | 'invalidValue';
+
 export interface ErrorExtras {
   readonly details?: readonly FieldFault[];
   readonly reason?: DenialReason;
+  /** Of a 409: why the record is in conflict. Answers have it as `reason`. */
+  readonly conflict?: 'managed_by_directory';
   readonly policy?: PolicyReference;
   /** The decision that a refusal is about. */
   readonly decisionId?: string;
   /** The execution that was recorded as refused. */
   readonly executionId?: string;
   readonly rejection?: RejectionWords;
+  /** What SCIM calls the fault; answers below its path have it. */
+  readonly scimType?: ScimType;
   /** Id of the request that was refused first, if this one repeats it with the same idempotency key. */
   readonly requestId?: string;
   /** Response headers that belong to the error, such as `Allow` or `Retry-After`. */
@@ -46,13 +54,13 @@ export class DomainError extends Error {
 /** Faults named in the message itself; `details` has more. */
 const FAULTS_IN_MESSAGE = 3;
 /** Characters of the faults in `details`. */
-const MOST_CHARACTERS = 128 * 1024;
+const MAX_CHARACTERS = 128 * 1024;
 
 /** A malformed or invalid request, with the faults found in it. */
 export function invalid(faults: readonly FieldFault[]): DomainError {
   const listed = faults.slice(0, FAULTS_IN_MESSAGE).map((fault) => `${fault.field} ${fault.message}`);
   // Whoever looks for faults stops when there are as many as are reported.
-  const least = faults.length < MOST_FAULTS ? 'and' : 'and at least';
+  const least = faults.length < MAX_FAULTS ? 'and' : 'and at least';
   const more = faults.length > listed.length ? [`${least} ${faults.length - listed.length} more`] : [];
   const message = `Invalid input: ${[...listed, ...more].join('; ')}.`;
   return new DomainError('VALIDATION_ERROR', message, { details: reported(faults) });
@@ -62,7 +70,7 @@ function reported(faults: readonly FieldFault[]): FieldFault[] {
   const details: FieldFault[] = [];
   let characters = 0;
   for (const fault of faults) {
-    if (details.length >= MOST_FAULTS || characters >= MOST_CHARACTERS) break;
+    if (details.length >= MAX_FAULTS || characters >= MAX_CHARACTERS) break;
     details.push(fault);
     characters += fault.field.length + fault.message.length;
   }
@@ -100,6 +108,17 @@ export function requirePresent<Value>(value: Value | undefined, subject: string)
 
 export function conflict(message: string): DomainError {
   return new DomainError('CONFLICT', message);
+}
+
+/** @param what what only the directory changes, as the subject of a sentence. */
+export function managedByDirectory(what: string): DomainError {
+  const message = `${what} is managed by the directory that this person comes from: change it there.`;
+  return new DomainError('CONFLICT', message, { conflict: 'managed_by_directory' });
+}
+
+/** A request of a directory that SCIM refuses by a word of its own. */
+export function scimFault(scimType: ScimType, message: string): DomainError {
+  return new DomainError(scimType === 'uniqueness' ? 'CONFLICT' : 'VALIDATION_ERROR', message, { scimType });
 }
 
 /** @param sequence sequence of the entry that says so. */
@@ -166,8 +185,10 @@ const CALLER_REFUSALS = {
   caller_not_bound: 'This takes a key or token that is bound to the agent that acts.',
   not_this_agent: 'The key or token acts as one agent, and this is another.',
   not_reporter:
-    'The execution was asked for with `via`: only the gateway that carried it out reports its outcome, with a key of the scope "report".',
+    'The execution was requested with `via`: only the gateway that carried it out reports its outcome, with a key of the scope "report".',
   not_this_principal: 'The key or token may not act on behalf of this principal, or not with these roles.',
+  not_this_team:
+    'The key belongs to a team, and may not do this: it writes what is of its team, and reads that and what all may read.',
   own_agent: 'The key or token acts as this agent. Somebody else has to change it.',
   reviewer_not_bound: 'A review of this decision needs a key or token that is bound to the reviewing agent.',
 } as const satisfies Partial<Record<DenialReason, string>>;

@@ -65,7 +65,7 @@ export const ERRORS = table({
   },
   CONTENT_ERASED: {
     status: 410,
-    meaning: 'What is asked for was erased; the entries that it had remain, without their contents.',
+    meaning: 'The requested content was erased; its entries remain, without their contents.',
     example: { message: 'The contents of this execution were erased, as the entry 4711 records.' },
   },
   PRECONDITION_FAILED: {
@@ -130,6 +130,7 @@ export const DENIAL_REASONS = [
   'caller_not_bound',
   'not_this_agent',
   'not_this_principal',
+  'not_this_team',
   'not_reporter',
   'own_agent',
   'not_an_approver',

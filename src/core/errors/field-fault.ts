@@ -5,4 +5,4 @@ export interface FieldFault {
 }
 
 /** Faults in `details`: nobody reads more, and a single path can have thousands. */
-export const MOST_FAULTS = 1000;
+export const MAX_FAULTS = 1000;

@@ -100,14 +100,20 @@ export async function syncToDisk(path: string): Promise<void> {
 
 const SEED_BYTES = 32;
 
-/** Reads the 32 bytes of a secret key from its file; generates both if there is none yet. @param label such as `signing key`. */
-export async function persistentSeed(path: string, label: string): Promise<Buffer> {
+const SIGNS = 'and tell clients its public key';
+
+/**
+ * Reads the 32 bytes of a secret key from its file; generates both if there is none yet.
+ * @param label such as `signing key`
+ * @param consequence what has to be done after another key was made
+ */
+export async function persistentSeed(path: string, label: string, consequence = SIGNS): Promise<Buffer> {
   if (!existsSync(path)) await makeSeed(path);
   const seed = parseSeed(readFileSync(path, 'utf8').trimEnd());
   if (seed === undefined)
     throw new Error(
       `The ${label} in ${path} cannot be read: it must be 32 bytes in standard base64. Put the right key back; ` +
-        'or remove the file to get a new one, and tell clients its public key.',
+        `or remove the file to get a new one, ${consequence}.`,
     );
   if ((statSync(path).mode & NOT_THE_OWNER) !== 0) {
     closeToOthers(path);

@@ -1,7 +1,7 @@
 import { hash as digest, createPublicKey, verify, type KeyObject, createPrivateKey, sign } from 'node:crypto';
 
 /** One line of a signed note: who signed, with which key, and the signature. */
-export interface NoteSignature {
+interface NoteSignature {
   readonly name: string;
   /** Hex, 8 digits: distinguishes keys with the same name. */
   readonly keyId: string;

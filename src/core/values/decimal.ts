@@ -6,7 +6,7 @@ export interface Decimal {
 
 export const ZERO: Decimal = { digits: 0n, scale: 0 };
 
-const MOST_DIGITS = 15;
+const MAX_DIGITS = 15;
 const PLAIN = /^\d+(?:\.\d+)?$/;
 
 /**
@@ -16,7 +16,7 @@ const PLAIN = /^\d+(?:\.\d+)?$/;
 export function decimalOf(value: unknown): Decimal | null {
   if (typeof value !== 'number') return null;
   const text = String(value);
-  return PLAIN.test(text) && text.replace('.', '').length <= MOST_DIGITS ? parsedDecimal(text) : null;
+  return PLAIN.test(text) && text.replace('.', '').length <= MAX_DIGITS ? parsedDecimal(text) : null;
 }
 
 /** Whether {@link parsedDecimal} takes the text. */

@@ -1,5 +1,5 @@
 /** The items of each key, in their order. */
-export function grouped<Key, Item>(
+export function groupBy<Key, Item>(
   items: Iterable<Item>,
   keysOf: (item: Item) => Iterable<Key>,
 ): ReadonlyMap<Key, readonly Item[]> {

@@ -9,10 +9,10 @@ const LAST_CODE_POINT = 0x10ffff;
 
 /** The code points that the offline verifier writes out. */
 const OF_VERIFIER = `
-  const { shown } = await import(process.argv[1]);
+  const { printableText } = await import(process.argv[1]);
   const changed = [];
   for (let code = 0; code <= ${LAST_CODE_POINT}; code += 1)
-    if (shown(String.fromCodePoint(code)) !== String.fromCodePoint(code)) changed.push(code);
+    if (printableText(String.fromCodePoint(code)) !== String.fromCodePoint(code)) changed.push(code);
   console.log(JSON.stringify(changed));
 `;
 

@@ -49,6 +49,27 @@ export class Seals {
   }
 }
 
+/** Names contents so that nobody without the secret can test a guess: by HMAC-SHA256 with a key for one purpose. */
+export class SecretDigests {
+  private readonly derived: LazyKey;
+  private key: KeyObject | undefined;
+
+  constructor(purpose: string, secret: string) {
+    this.derived = derivedKey(secret, purpose);
+  }
+
+  /** To be awaited before the first digest. */
+  async prepare(): Promise<void> {
+    this.key ??= await this.derived();
+  }
+
+  /** Equal for equal texts. @throws Error if it is not prepared. */
+  digest(text: string): string {
+    if (this.key === undefined) throw new Error('The key of these digests was not derived yet.');
+    return createHmac('sha256', this.key).update(text).digest('base64url');
+  }
+}
+
 function sealBy(key: KeyObject, content: Buffer): Buffer {
   return createHmac('sha256', key).update(content).digest();
 }

@@ -33,7 +33,7 @@ interface Period {
 }
 
 /** The local time of a zone. It keeps its last period and reading, as many policies ask for the same time. */
-export class TimeZone {
+class TimeZone {
   private period: Period;
   private reading = { at: '', day: 0, minute: 0 };
 
@@ -42,14 +42,13 @@ export class TimeZone {
     [this.period] = periods;
   }
 
-  /** The day of the week, 0 for Sunday, and the minute of the day. */
+  /** The local day, counted from 1 January 1970, and the minute of the day. */
   timeAt(at: string): { readonly day: number; readonly minute: number } {
     if (this.reading.at === at) return this.reading;
     const time = Date.parse(at);
     const minutes = Math.floor((time + this.offsetAt(time)) / MINUTE);
-    const days = Math.floor(minutes / 1440);
-    // The first of January 1970 was a Thursday.
-    this.reading = { at, day: (((days + 4) % 7) + 7) % 7, minute: minutes - days * 1440 };
+    const day = Math.floor(minutes / 1440);
+    this.reading = { at, day, minute: minutes - day * 1440 };
     return this.reading;
   }
 
@@ -59,9 +58,23 @@ export class TimeZone {
     return this.period.offset;
   }
 
+  /**
+   * The first instant whose local time is a given one or later, in milliseconds of UTC.
+   * @param local milliseconds from 1 January 1970 of the zone's clock.
+   */
+  firstInstantAt(local: number): number {
+    const { start, offset } = this.periods.find((period) => period.end + period.offset > local) ?? this.period;
+    return Math.max(start, local - offset);
+  }
+
   private periodAt(time: number): Period {
     return this.periods.find(({ end }) => time < end) ?? this.periods[0];
   }
+}
+
+/** The day of the week, 0 for Sunday. @param day counted from 1 January 1970, which was a Thursday. */
+export function weekdayOf(day: number): number {
+  return (((day + 4) % 7) + 7) % 7;
 }
 
 /** The names of all zones, in lower case. */

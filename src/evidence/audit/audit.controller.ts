@@ -6,7 +6,7 @@ import { RequiresScope } from '../../http/request/routes';
 import { ClientSignal } from '../../http/responses/response-end';
 import { ApiList } from '../../http/lists/api-list.decorator';
 import { conditionsOf } from '../../http/lists/list.query';
-import { type ListResponse, Lists } from '../../http/lists/lists';
+import { type ListAnswer, Lists } from '../../http/lists/lists';
 import { EntryReader } from '../../ledger/reading/entry-reader';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { AuditEntryResponse } from './dto/audit-entry.response';
@@ -28,14 +28,14 @@ export class AuditController {
     'Read the audit trail',
     'Newest first. Each entry says who did what to which record, and with what outcome; refusals are recorded, too.',
   )
-  @ApiList(AuditEntryResponse, 'Entries, newest first unless asked otherwise.')
+  @ApiList(AuditEntryResponse, 'Entries, newest first by default.')
   async list(
     @ClientSignal() signal: AbortSignal,
     @Query() query: AuditListQuery,
-  ): Promise<ListResponse<AuditEntryResponse>> {
+  ): Promise<ListAnswer<AuditEntryResponse>> {
     const list = await this.lists.open('audit', query, { limit: 100, order: 'desc' }, signal);
     const filters = await withAgentId(this.records, list.filters, 'agentId');
-    const page = await this.entries.page(list.request(conditionsOf(filters, ENTRY_FILTERS)));
-    return list.answer(page, AuditEntryResponse.from);
+    const request = list.request(conditionsOf(filters, ENTRY_FILTERS));
+    return list.answerShown(await this.entries.shownPage(AuditEntryResponse.members, request), AuditEntryResponse.from);
   }
 }

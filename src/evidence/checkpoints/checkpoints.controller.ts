@@ -28,7 +28,7 @@ export class CheckpointsController {
   )
   @Answers({ type: CheckpointResponse, description: 'A checkpoint of the current log.' })
   async sign(): Promise<CheckpointResponse> {
-    return CheckpointResponse.of(await this.checkpoints.issue(), this.signer.publicKey);
+    return CheckpointResponse.from(await this.checkpoints.issue(), this.signer.publicKey);
   }
 
   @Get('consistency')
@@ -38,7 +38,7 @@ export class CheckpointsController {
   )
   @Answers({ type: ConsistencyProofResponse, description: 'The proof and both roots.' })
   async proveConsistency(@Query() { from, to }: ConsistencyProofQuery): Promise<ConsistencyProofResponse> {
-    return ConsistencyProofResponse.of(await this.proofs.consistency(from, to));
+    return ConsistencyProofResponse.from(await this.proofs.consistency(from, to));
   }
 
   @Get(':sequence/proof')
@@ -53,6 +53,6 @@ export class CheckpointsController {
     @Query() { size }: InclusionProofQuery,
   ): Promise<InclusionProofResponse> {
     const sequence = sequenceOf(text);
-    return InclusionProofResponse.of(sequence, await this.proofs.inclusion(sequence, size));
+    return InclusionProofResponse.from(sequence, await this.proofs.inclusion(sequence, size));
   }
 }

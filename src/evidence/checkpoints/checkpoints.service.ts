@@ -26,7 +26,7 @@ import { recordRestoration, refusedRestoration } from './restorations';
 /** Average milliseconds between automatic checkpoints: at most a minute. */
 const INTERVAL = 40_000;
 /** Milliseconds that a shutdown waits for the last one, for example while the database does not answer. */
-const LONGEST_LAST = 1_000;
+const MAX_LAST_CHECKPOINT_MS = 1_000;
 /** Identifies this cause of stopping writes. */
 const CAUSE = 'checkpoint';
 
@@ -52,7 +52,7 @@ export class Checkpoints implements OnModuleInit, OnApplicationBootstrap, Before
 
   constructor(
     private readonly tree: TreeReader,
-    private readonly kept: StoredCheckpoint,
+    private readonly storedCheckpoint: StoredCheckpoint,
     private readonly signer: LogSigner,
     private readonly ledger: LedgerService,
     private readonly configuration: Configuration,
@@ -62,11 +62,11 @@ export class Checkpoints implements OnModuleInit, OnApplicationBootstrap, Before
 
   async onModuleInit(): Promise<void> {
     await this.checkDatabase();
-    this.ledger.whenContradicted((known) => this.keepKnown(known));
+    this.ledger.whenContradicted((head) => this.keepLostHead(head));
   }
 
   async onApplicationBootstrap(): Promise<void> {
-    await this.issueUnasked();
+    await this.issuePeriodically();
     this.repeated.begin();
   }
 
@@ -77,8 +77,8 @@ export class Checkpoints implements OnModuleInit, OnApplicationBootstrap, Before
   async beforeApplicationShutdown(): Promise<void> {
     const stopped = this.repeated.stop();
     if (!this.repeated.hasBegun) return;
-    const last = stopped.then(() => this.issueUnasked());
-    await withTimeout(last, LONGEST_LAST, undefined);
+    const last = stopped.then(() => this.issuePeriodically());
+    await withTimeout(last, MAX_LAST_CHECKPOINT_MS, undefined);
   }
 
   /**
@@ -93,8 +93,8 @@ export class Checkpoints implements OnModuleInit, OnApplicationBootstrap, Before
 
   /** The last one that was kept; null if there is none, or another key has signed it. */
   last(): IssuedCheckpoint | null {
-    const kept = this.kept.read();
-    return kept !== null && signatureVerdict(kept.note, [this.signer.verifierKeys[0]]) === 'valid' ? kept : null;
+    const stored = this.storedCheckpoint.read();
+    return stored !== null && signatureVerdict(stored.note, [this.signer.verifierKeys[0]]) === 'valid' ? stored : null;
   }
 
   /**
@@ -103,12 +103,12 @@ export class Checkpoints implements OnModuleInit, OnApplicationBootstrap, Before
    * accepted that.
    */
   private async checkDatabase(): Promise<void> {
-    const kept = this.kept.read();
-    const tree = kept === null ? null : await this.readableTree();
-    if (kept === null || tree === null) return;
-    const why = await contradiction(this.tree, tree, kept);
-    if (why !== null) await this.acceptRestored(tree, kept, why);
-    this.lastSize = kept.size;
+    const stored = this.storedCheckpoint.read();
+    const tree = stored === null ? null : await this.readableTree();
+    if (stored === null || tree === null) return;
+    const why = await contradiction(this.tree, tree, stored);
+    if (why !== null) await this.acceptRestored(tree, stored, why);
+    this.lastSize = stored.size;
   }
 
   /** A wrong head record does not prevent the start: verification will report it. */
@@ -122,13 +122,13 @@ export class Checkpoints implements OnModuleInit, OnApplicationBootstrap, Before
     }
   }
 
-  private async acceptRestored(tree: TreeHead, kept: FiledCheckpoint, why: string): Promise<void> {
-    const isAccepted = this.configuration.givenUpCheckpoints.includes(checkpointLabel(kept));
-    if (!isAccepted) throw refusedRestoration(this.database.location, why, kept);
-    await recordRestoration(this.ledger, tree, kept);
-    await this.kept.write(this.signer.sign(await this.tree.head()).text);
+  private async acceptRestored(tree: TreeHead, checkpoint: FiledCheckpoint, why: string): Promise<void> {
+    const isAccepted = this.configuration.givenUpCheckpoints.includes(checkpointLabel(checkpoint));
+    if (!isAccepted) throw refusedRestoration(this.database.location, why, checkpoint);
+    await recordRestoration(this.ledger, tree, checkpoint);
+    await this.storedCheckpoint.write(this.signer.sign(await this.tree.head()).text);
     this.logger.warn(
-      `The database was accepted although ${why}. The checkpoint ${checkpointLabel(kept)} is discarded, and the ledger records that.`,
+      `The database was accepted although ${why}. The checkpoint ${checkpointLabel(checkpoint)} is discarded, and the ledger records that.`,
     );
     const { erasures, earlierErasures } = this.files;
     if (![erasures, ...earlierErasures].some((path) => existsSync(path)))
@@ -136,23 +136,23 @@ export class Checkpoints implements OnModuleInit, OnApplicationBootstrap, Before
   }
 
   private async signNext(): Promise<IssuedCheckpoint> {
-    const kept = this.kept.read();
+    const stored = this.storedCheckpoint.read();
     const tree = await this.tree.head();
-    const why = kept === null ? null : await contradiction(this.tree, tree, kept);
+    const why = stored === null ? null : await contradiction(this.tree, tree, stored);
     this.isContradicted = why !== null;
-    if (kept !== null && why !== null) throw this.refused(why, kept);
+    if (stored !== null && why !== null) throw this.refused(why, stored);
     this.ledger.stops.lift(CAUSE);
     const issued = this.signer.sign(tree);
-    const isKept = kept?.text === issued.text && kept.path === this.files.checkpoint;
+    const isKept = stored?.text === issued.text && stored.path === this.files.checkpoint;
     if (!isKept) await this.keep(issued);
     this.lastSize = tree.size;
     return issued;
   }
 
   /** Keeps a checkpoint of a chain that the database has lost, so that the next start reports what is missing. */
-  private async keepKnown(known: TreeHead): Promise<void> {
+  private async keepLostHead(head: TreeHead): Promise<void> {
     try {
-      await this.keep(this.signer.sign(known));
+      await this.keep(this.signer.sign(head));
     } catch (error) {
       this.logger.error(`No checkpoint could be kept of the chain that the database has lost: ${String(error)}`);
     }
@@ -160,7 +160,7 @@ export class Checkpoints implements OnModuleInit, OnApplicationBootstrap, Before
 
   private async keep(issued: IssuedCheckpoint): Promise<void> {
     try {
-      await this.kept.keep(issued);
+      await this.storedCheckpoint.keep(issued);
     } catch (error) {
       this.logger.error(
         `The checkpoint cannot be kept in ${this.files.checkpoint}, so it is not issued: ${String(error)}`,
@@ -170,10 +170,10 @@ export class Checkpoints implements OnModuleInit, OnApplicationBootstrap, Before
   }
 
   /** Writing stops as well: new entries would be lost when a backup is restored, or would extend a forged chain. */
-  private refused(why: string, kept: FiledCheckpoint): DomainError {
+  private refused(why: string, checkpoint: FiledCheckpoint): DomainError {
     this.ledger.stops.stop(CAUSE, 'The log contradicts an earlier checkpoint, so nothing is written to it.');
     this.logger.fatal(
-      `THE LOG CONTRADICTS AN EARLIER CHECKPOINT: ${why}. The one kept in ${kept.path} is ${checkpointLabel(kept)}. ` +
+      `THE LOG CONTRADICTS AN EARLIER CHECKPOINT: ${why}. The one kept in ${checkpoint.path} is ${checkpointLabel(checkpoint)}. ` +
         'No checkpoint is signed and nothing is written. Verify the log, and restore it from a backup.',
     );
     return new DomainError(
@@ -183,7 +183,7 @@ export class Checkpoints implements OnModuleInit, OnApplicationBootstrap, Before
   }
 
   /** An automatic checkpoint, for which nobody waits: a failure is logged, and retried after the next interval. */
-  private async issueUnasked(): Promise<void> {
+  private async issuePeriodically(): Promise<void> {
     await this.issue().catch((error: unknown) => this.report(error));
   }
 

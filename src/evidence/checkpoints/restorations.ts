@@ -1,17 +1,17 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
-import { SYSTEM_CALLER } from '../../ledger/caller';
+import { SYSTEM_CALLER } from '../../ledger/kinds/caller';
 import type { LedgerWriter } from '../../ledger/ledger.service';
 import type { TreeHead } from '../../ledger/merkle/proof-check';
 import { checkpointLabel, type SignedCheckpoint } from './checkpoint';
 import { CheckpointContradictedError, type FiledCheckpoint } from './stored-checkpoint';
-import type { RecordKind } from '../../ledger/record-kind';
+import type { RecordKind } from '../../ledger/kinds/record-kind';
 
 /** The error with which the start is refused. */
-export function refusedRestoration(location: string, why: string, kept: FiledCheckpoint): Error {
+export function refusedRestoration(location: string, why: string, checkpoint: FiledCheckpoint): Error {
   return new CheckpointContradictedError(
-    `The database ${location} does not extend the checkpoint kept in ${kept.path}: ${why}. ` +
+    `The database ${location} does not extend the checkpoint kept in ${checkpoint.path}: ${why}. ` +
       'It is an older backup, its history was rewritten, or it is another log with the same key. Start with the right database; or, to continue with this one, ' +
-      `start once with ACCEPT_RESTORED_DATABASE=${checkpointLabel(kept)}, which is recorded in the ledger.`,
+      `start once with ACCEPT_RESTORED_DATABASE=${checkpointLabel(checkpoint)}, which is recorded in the ledger.`,
   );
 }
 
@@ -36,7 +36,7 @@ export async function recordRestoration(
 
 /** Records that the operator accepted a database although it did not extend its kept checkpoint. */
 @Entity('restorations')
-export class Restoration {
+class Restoration {
   @PrimaryColumn('text')
   readonly id!: string;
 

@@ -18,32 +18,32 @@ const SELECT_SIZE = `SELECT max("sequence") AS "size" FROM "ledger_head" WHERE "
  * once it is migrated.
  * @throws CheckpointContradictedError unless the operator has accepted the database.
  */
-export async function refuseContradicted(configuration: Configuration, found: OpenedDatabase): Promise<void> {
-  const kept = new StoredCheckpoint(new CheckpointFiles(configuration, found)).read();
-  if (kept === null || configuration.givenUpCheckpoints.includes(checkpointLabel(kept))) return;
-  const why = await whyContradicted(found, kept);
-  if (why !== null) throw refusedRestoration(found.location, why, kept);
+export async function refuseContradicted(configuration: Configuration, opened: OpenedDatabase): Promise<void> {
+  const checkpoint = new StoredCheckpoint(new CheckpointFiles(configuration, opened)).read();
+  if (checkpoint === null || configuration.givenUpCheckpoints.includes(checkpointLabel(checkpoint))) return;
+  const why = await whyContradicted(opened, checkpoint);
+  if (why !== null) throw refusedRestoration(opened.location, why, checkpoint);
 }
 
 /** Also null if the head record is missing or damaged, which is reported elsewhere. */
-async function whyContradicted(found: OpenedDatabase, kept: SignedCheckpoint): Promise<string | null> {
-  const size = await sizeOf(found);
+async function whyContradicted(opened: OpenedDatabase, checkpoint: SignedCheckpoint): Promise<string | null> {
+  const size = await sizeOf(opened);
   if (size === null) return null;
-  const { connection, dialect } = found;
-  if (connection === null || size === 0) return endsBefore(kept, 0);
+  const { connection, dialect } = opened;
+  if (connection === null || size === 0) return endsBefore(checkpoint, 0);
   const reader = new TreeReader({ points: connection, chain: connection, dialect });
   try {
-    return await contradiction(reader, await reader.head(), kept);
+    return await contradiction(reader, await reader.head(), checkpoint);
   } catch (error) {
     if (error instanceof TreeDamagedError) return null;
     // A table or column that a migration has yet to create, as below.
-    if (isFault(error, 'programming')) return endsBefore(kept, size);
+    if (isFault(error, 'programming')) return endsBefore(checkpoint, size);
     throw error;
   }
 }
 
 /** Number of entries according to the head record; 0 if nothing was migrated yet, null if the record is missing. */
-async function sizeOf(found: OpenedDatabase): Promise<number | null> {
-  const head = await firstRow<{ size: number | null }>(found, SELECT_SIZE);
+async function sizeOf(opened: OpenedDatabase): Promise<number | null> {
+  const head = await firstRow<{ size: number | null }>(opened, SELECT_SIZE);
   return head === null ? 0 : head.size;
 }

@@ -9,6 +9,12 @@ import { type IssuedCheckpoint, parseCheckpoint, type SignedCheckpoint } from '.
 import { NoteSigner } from '../../core/signed-notes/signed-note';
 import { closeToOthers, replaceFile, warnWhereOthersMayWrite } from '../../core/files/private-file';
 
+/** The settings on which the places of these files depend. */
+export type LogSettings = Pick<
+  Configuration,
+  'database' | 'checkpointFolder' | 'signingKey' | 'checkpointOrigin' | 'previousVerifierKeys'
+>;
+
 /** Where the service keeps what must not be in the database, because it is used to check a restored backup. */
 export class CheckpointFiles {
   /** The last checkpoint that was signed. */
@@ -24,7 +30,7 @@ export class CheckpointFiles {
   readonly signingKey: string;
 
   /** Creates the folder if it is missing. */
-  constructor(configuration: Configuration, { location }: Pick<Database, 'location'>) {
+  constructor(configuration: LogSettings, { location }: Pick<Database, 'location'>) {
     const paths = (ending: string): readonly [string, ...string[]] => {
       const [name, ...others] = logNames(configuration);
       const byDatabase = persistentFile(configuration, location, ending);
@@ -45,11 +51,11 @@ export class CheckpointFiles {
  * File names of the log, by origin and key, the current one first. A database on a server may be restored under another
  * name, and what is kept must still be found. None for a file, and for a key that is itself kept by the name of the database.
  */
-function logNames({ database, signingKey, checkpointOrigin, previousVerifierKeys }: Configuration): readonly string[] {
+function logNames({ database, signingKey, checkpointOrigin, previousVerifierKeys }: LogSettings): readonly string[] {
   if (database.kind === 'sqlite' || signingKey === null) return [];
   const { verifierKey } = new NoteSigner(checkpointOrigin, signingKey);
   return [verifierKey, ...previousVerifierKeys].map(
-    ({ name, keyId }) => `${name.replace(/[^\w.-]/g, '-').slice(0, LONGEST_ORIGIN)}+${keyId}`,
+    ({ name, keyId }) => `${name.replace(/[^\w.-]/g, '-').slice(0, MAX_ORIGIN_CHARACTERS)}+${keyId}`,
   );
 }
 
@@ -66,9 +72,9 @@ export function privateCheckpointFiles(configuration: Configuration, database: D
 }
 
 /** Characters of an origin in the name of a file. */
-const LONGEST_ORIGIN = 100;
+const MAX_ORIGIN_CHARACTERS = 100;
 /** Milliseconds; the holder of the lock only writes a file of a few hundred bytes. */
-const LONGEST_WAIT = 5_000;
+const MAX_WAIT_MS = 5_000;
 
 /**
  * The last checkpoint that was signed. It is stored outside the database, so that it survives the restoring of a
@@ -85,7 +91,7 @@ export class StoredCheckpoint {
     const { checkpoint, earlierCheckpoints } = this.files;
     const all = [checkpoint, ...earlierCheckpoints].flatMap((path) => readFiled(path) ?? []);
     return all.reduce<FiledCheckpoint | null>(
-      (last, one) => (last === null || one.size > last.size ? one : last),
+      (last, candidate) => (last === null || candidate.size > last.size ? candidate : last),
       null,
     );
   }
@@ -96,11 +102,11 @@ export class StoredCheckpoint {
    */
   async keep({ text, size }: Pick<IssuedCheckpoint, 'text' | 'size'>): Promise<void> {
     const { lock } = this.files;
-    const held = lock === null ? null : await lockedFile(lock, LONGEST_WAIT);
+    const release = lock === null ? null : await lockedFile(lock, MAX_WAIT_MS);
     try {
       if ((this.read()?.size ?? 0) <= size) await this.write(text);
     } finally {
-      await held?.close();
+      await release?.close();
     }
   }
 

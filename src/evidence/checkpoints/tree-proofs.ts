@@ -10,9 +10,9 @@ export class TreeProofs {
   constructor(private readonly tree: TreeReader) {}
 
   /** @throws VALIDATION_ERROR for a size that the tree never had with the entry in it; NOT_FOUND beyond the tree. */
-  async inclusion(sequence: number, asked?: number): Promise<InclusionProof> {
+  async inclusion(sequence: number, requestedSize?: number): Promise<InclusionProof> {
     const today = await this.tree.head();
-    const size = asked ?? today.size;
+    const size = requestedSize ?? today.size;
     if (size > today.size) throw invalidField('query.size', `must be at most today's size, ${today.size}`);
     if (sequence > today.size) throw notFound('provenance entry');
     if (sequence > size) throw invalidField('query.size', `must be at least the sequence, ${sequence}`);
@@ -23,12 +23,12 @@ export class TreeProofs {
   }
 
   /** @throws VALIDATION_ERROR for sizes that the tree never had, or in the wrong order. */
-  async consistency(from: number, asked?: number): Promise<ConsistencyProof> {
+  async consistency(from: number, requestedSize?: number): Promise<ConsistencyProof> {
     const today = await this.tree.head();
-    const to = asked ?? today.size;
+    const to = requestedSize ?? today.size;
     if (to > today.size) throw invalidField('query.to', `must be at most today's size, ${today.size}`);
     if (from > to)
-      throw invalidField('query.from', `must be at most ${asked === undefined ? "today's size" : 'to'}, ${to}`);
+      throw invalidField('query.from', `must be at most ${requestedSize === undefined ? "today's size" : 'to'}, ${to}`);
     const proof = await this.tree.consistency(from, to);
     const isProven = from === 0 || isConsistent(proof.earlier, proof.later, proof.hashes);
     if (!isProven || !agree(proof.later, today)) throw damaged();

@@ -1,7 +1,9 @@
+import type { Readable } from 'node:stream';
 import { Controller, Get, Param, Res, type StreamableFile } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { Answers, ApiRoute } from '../../http/openapi/response-members';
 import type { Response } from 'express';
+import { DECISION } from '../../governance/decisions/decision.entity';
 import { EXECUTION } from '../../governance/executions/execution.entity';
 import { ClientSignal } from '../../http/responses/response-end';
 import { streamedFile } from '../../http/responses/streamed-responses';
@@ -11,12 +13,19 @@ import { ApiErrors, RequiresScope } from '../../http/request/routes';
 import { DecisionFiles } from './decision-files.service';
 import { DecisionFileResponse } from './dto/decision-file.response';
 
+/** The answer of both routes. */
+const FILE = {
+  type: DecisionFileResponse,
+  description: 'The file, as an attachment. If it cannot be sent in full, the connection is reset.',
+  headers: { 'Content-Disposition': { schema: { type: 'string' }, description: 'Names the file.' } },
+} as const;
+
 @ApiTags('Provenance')
-@Controller('executions')
+@Controller()
 export class DecisionFilesController {
   constructor(private readonly files: DecisionFiles) {}
 
-  @Get(':id/evidence')
+  @Get('executions/:id/evidence')
   @RequiresScope('audit')
   @ApiRoute(
     'Download the decision file of an execution',
@@ -25,11 +34,7 @@ export class DecisionFilesController {
       'text is in RFC 8785 form.',
   )
   @ApiRecordId(EXECUTION)
-  @Answers({
-    type: DecisionFileResponse,
-    description: 'The file, as an attachment. If it cannot be sent in full, the connection is reset.',
-    headers: { 'Content-Disposition': { schema: { type: 'string' }, description: 'Names the file.' } },
-  })
+  @Answers(FILE)
   @ApiErrors('CONFLICT', 'CONTENT_ERASED')
   async get(
     @Caller() { ip: address }: Caller,
@@ -37,8 +42,31 @@ export class DecisionFilesController {
     @Param('id') id: string,
     @Res({ passthrough: true }) response: Response,
   ): Promise<StreamableFile> {
-    const stream = await this.files.open(id, { address, signal });
-    const disposition = `attachment; filename="${id}.evidence.json"`;
-    return streamedFile(stream, response, { type: 'application/json', disposition });
+    return attachment(id, await this.files.openExecution(id, { address, signal }), response);
   }
+
+  @Get('decisions/:id/evidence')
+  @RequiresScope('audit')
+  @ApiRoute(
+    'Download the decision file of a change',
+    'As of an execution, for a decision of the type `change` or `change_review`: who proposed and approved what, with the signatures, ' +
+      'and the entries that the change has made, each with its proof. Any other decision is 409. Requires a change, as ' +
+      '`FOUR_EYES` makes them.',
+  )
+  @ApiRecordId(DECISION)
+  @Answers(FILE)
+  @ApiErrors('CONFLICT', 'CONTENT_ERASED')
+  async getOfChange(
+    @Caller() { ip: address }: Caller,
+    @ClientSignal() signal: AbortSignal,
+    @Param('id') id: string,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<StreamableFile> {
+    return attachment(id, await this.files.openChange(id, { address, signal }), response);
+  }
+}
+
+function attachment(id: string, stream: Readable, response: Response): StreamableFile {
+  const disposition = `attachment; filename="${id}.evidence.json"`;
+  return streamedFile(stream, response, { type: 'application/json', disposition });
 }

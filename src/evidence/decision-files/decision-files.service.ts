@@ -1,15 +1,16 @@
 import { Readable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
-import { contentErased, requireFound } from '../../core/errors/domain-error';
+import { conflict, contentErased, type DomainError, requireFound } from '../../core/errors/domain-error';
 import type { JsonObject, JsonValue } from '../../core/json/json-value';
 import { AGENT } from '../../governance/agents/agent.entity';
-import { DECISION } from '../../governance/decisions/decision.entity';
+import { isAboutChange } from '../../governance/decisions/changes/change';
+import { type Decision, DECISION } from '../../governance/decisions/decision.entity';
 import { GRANT } from '../../governance/decisions/grants/grant.entity';
-import { type Execution, EXECUTION } from '../../governance/executions/execution.entity';
+import { EXECUTION } from '../../governance/executions/execution.entity';
 import { personNamedBy } from '../../governance/permissions/principals';
-import { PastPolicies, type PastRuleSets } from '../../governance/policies/past-policies';
+import { type NamedRules, PastPolicies, type PastRuleSets } from '../../governance/policies/past-policies';
 import { type Receiver, StreamedAnswers } from '../../http/responses/streamed-responses';
-import { SYSTEM_CALLER } from '../../ledger/caller';
+import { SYSTEM_CALLER } from '../../ledger/kinds/caller';
 import { canonicalJson } from '../../ledger/chain/canonical-json';
 import { TreeDamagedError } from '../../ledger/merkle/tree';
 import { type ParsedListedEntry, EntryReader } from '../../ledger/reading/entry-reader';
@@ -20,18 +21,32 @@ import { Checkpoints } from '../checkpoints/checkpoints.service';
 import { TreeProofs } from '../checkpoints/tree-proofs';
 import { pageAfter } from '../events/entry-tail';
 import { ProvenanceProofResponse } from '../provenance/dto/provenance.dto';
+import { type ChangeEvidence, changeEvidenceOf, type MadeRange } from './change-evidence';
 import { DECISION_FILE_FORMAT } from './dto/decision-file.response';
 import { earlierIn, evidenceNamedIn, isErasing, type NamedAgent, type NamedRecord } from './evidence-index';
 
 /** Most executions, decisions and grants of one file. */
-const MOST_REACHED = 1_000;
+const MAX_RECORDS = 1_000;
+
+/** The record that a file is about. */
+interface FileSubject {
+  /** The member of the file that names it. */
+  readonly member: 'decisionId' | 'executionId';
+  readonly id: string;
+  /** Ids of the records all of whose entries the checkpoint has to cover. */
+  readonly ids: readonly string[];
+  /** The decision, if the file is about a change. */
+  readonly change: Decision | null;
+}
 
 /** What a file is made from; entries and policies are read as it is sent. */
 interface Contents {
-  readonly id: string;
+  readonly subject: FileSubject;
   readonly checkpoint: IssuedCheckpoint;
   /** The sequences of its entries, in order. */
   readonly sequences: readonly number[];
+  /** Those that a change has made; null if there are none. */
+  readonly made: MadeRange | null;
   readonly rules: PastRuleSets;
 }
 
@@ -42,8 +57,8 @@ interface Reached {
 }
 
 /**
- * Makes the file from which anybody can recompute what was decided about an execution: its entries with their proofs, and
- * the policies that were in force. Entries and policies are read as they are sent, so memory stays flat.
+ * Makes the file from which anybody can recompute what was decided about an execution or a change: its entries with their
+ * proofs, and the policies that were in force. Entries and policies are read as they are sent, so memory stays flat.
  */
 @Injectable()
 export class DecisionFiles {
@@ -58,25 +73,43 @@ export class DecisionFiles {
   ) {}
 
   /** @throws NOT_FOUND; CONTENT_ERASED; CONFLICT for what was decided before version 2; UNAVAILABLE. */
-  async open(id: string, receiver: Receiver): Promise<Readable> {
-    const { stream } = await this.streams.open(receiver, async () => {
+  openExecution(id: string, receiver: Receiver): Promise<Readable> {
+    return this.open(receiver, async () => {
       const execution = requireFound(await this.records.find(EXECUTION, id, SYSTEM_CALLER), 'execution');
-      return { stream: Readable.from(this.text(await this.contents(execution, receiver.signal))) };
+      const ids = execution.decisionId === null ? [id] : [id, execution.decisionId];
+      return { member: 'executionId', id, ids, change: null };
     });
+  }
+
+  /** @throws as `openExecution`; CONFLICT for a decision that is about no change */
+  openChange(id: string, receiver: Receiver): Promise<Readable> {
+    return this.open(receiver, async () => {
+      const decision = requireFound(await this.records.find(DECISION, id, SYSTEM_CALLER), 'decision');
+      if (!isAboutChange(decision)) throw otherFile(decision);
+      return { member: 'decisionId', id, ids: [id], change: decision };
+    });
+  }
+
+  private async open(receiver: Receiver, findSubject: () => Promise<FileSubject>): Promise<Readable> {
+    const { stream } = await this.streams.open(receiver, async () => ({
+      stream: Readable.from(this.text(await this.contents(await findSubject(), receiver.signal))),
+    }));
     return stream;
   }
 
-  private async contents(execution: Execution, signal: AbortSignal): Promise<Contents> {
-    const { id } = execution;
-    const { entries: own, checkpoint } = await this.covered(execution, signal);
-    const { entries, people } = await this.withReached(execution, own, checkpoint.size, signal);
-    const named = evidenceNamedIn(entries, `the execution ${id}`, people);
+  private async contents(subject: FileSubject, signal: AbortSignal): Promise<Contents> {
+    const { entries: own, checkpoint } = await this.covered(subject, signal);
+    const { entries, people } = await this.withReached(subject, own, checkpoint.size, signal);
+    const label = subject.change === null ? `the execution ${subject.id}` : `the change ${subject.id}`;
+    const evidence = evidenceNamedIn(entries, label, people);
+    const change = subject.change === null ? null : changeEvidenceOf(subject.change, own);
     const sequences = new Set(entries.map(({ sequence }) => sequence));
-    for (const agent of named.agents) {
+    for (const agent of evidence.agents) {
       signal.throwIfAborted();
       sequences.add(await this.sequenceOf(agent));
     }
-    for (const stop of named.stops)
+    if (change !== null) for (const sequence of await this.sequencesOfChange(change)) sequences.add(sequence);
+    for (const stop of evidence.stops)
       for (const { sequence } of await this.entriesAbout(stop, signal))
         if (sequence <= checkpoint.size) sequences.add(sequence);
     const decided = entries.filter(({ subjectType }) => subjectType === DECISION.subjectType);
@@ -84,30 +117,40 @@ export class DecisionFiles {
     const passkeys = await Promise.all(
       [...decisionIds].map((decisionId) => this.passkeysOf(decisionId, checkpoint.size)),
     );
-    for (const record of [...named.records, ...passkeys.flat()]) sequences.add(await this.placeOf(record, signal));
-    const rules = await this.policies.rules(named.rules, signal);
-    return { id, checkpoint, sequences: [...sequences].sort((one, other) => one - other), rules };
+    for (const record of [...evidence.records, ...passkeys.flat()]) sequences.add(await this.placeOf(record, signal));
+    const rules = await this.policies.rules(withRules(evidence.rules, change?.rules ?? null), signal);
+    const inOrder = [...sequences].sort((one, other) => one - other);
+    return { subject, checkpoint, sequences: inOrder, made: change?.made ?? null, rules };
   }
 
-  /** All entries about the execution and its decision, and a checkpoint that covers them: the last one if it does. */
+  /** The entries that a change has made, and the entry that left its proposer as it was then. */
+  private async sequencesOfChange({ proposer, made }: ChangeEvidence): Promise<number[]> {
+    const sequences =
+      made === null ? [] : Array.from({ length: made.last - made.first + 1 }, (_, at) => made.first + at);
+    if (proposer === null) return sequences;
+    const state = await this.past.stateAt(AGENT, proposer.agentId, proposer.sequence - 1);
+    return state === undefined ? sequences : [...sequences, state.since];
+  }
+
+  /** All entries about the subject and its decision, and a checkpoint that covers them: the last one if it does. */
   private async covered(
-    execution: Execution,
+    { ids }: FileSubject,
     signal: AbortSignal,
   ): Promise<{ readonly entries: readonly ParsedListedEntry[]; readonly checkpoint: IssuedCheckpoint }> {
     // Read before the entries, so that none that it covers is missing.
     const last = this.checkpoints.last();
-    const entries = await this.entriesOf(execution, signal);
+    const entries = await this.entriesOf(ids, signal);
     const isCovered = (checkpoint: IssuedCheckpoint): boolean =>
       entries.every(({ sequence }) => sequence <= checkpoint.size);
     if (last !== null && isCovered(last)) return { entries, checkpoint: last };
     const checkpoint = await this.checkpoints.issue();
-    const upTo = (await this.entriesOf(execution, signal)).filter(({ sequence }) => sequence <= checkpoint.size);
+    const upTo = (await this.entriesOf(ids, signal)).filter(({ sequence }) => sequence <= checkpoint.size);
     return { entries: upTo, checkpoint };
   }
 
-  private async entriesOf({ id, decisionId }: Execution, signal: AbortSignal): Promise<ParsedListedEntry[]> {
-    const entries = await this.entriesAbout(id, signal);
-    if (decisionId !== null) entries.push(...(await this.entriesAbout(decisionId, signal)));
+  private async entriesOf(ids: readonly string[], signal: AbortSignal): Promise<ParsedListedEntry[]> {
+    const entries: ParsedListedEntry[] = [];
+    for (const id of ids) entries.push(...(await this.entriesAbout(id, signal)));
     return entries.sort((one, other) => one.sequence - other.sequence);
   }
 
@@ -116,23 +159,23 @@ export class DecisionFiles {
    * that names more and more earlier executions, the file has the first ones.
    */
   private async withReached(
-    { id }: Execution,
+    { id }: FileSubject,
     own: readonly ParsedListedEntry[],
     size: number,
     signal: AbortSignal,
   ): Promise<Reached> {
     const entries: ParsedListedEntry[] = [];
     const people = new Map<string, string>();
-    const reached = [id];
-    const known = new Set<string>();
-    for (const subjectId of reached) {
-      if (known.has(subjectId) || known.size === MOST_REACHED) continue;
-      known.add(subjectId);
-      const read = own.filter((entry) => entry.subjectId === subjectId);
-      const about = read.length > 0 ? read : await this.entriesAbout(subjectId, signal);
+    const executionIds = [id];
+    const visited = new Set<string>();
+    for (const subjectId of executionIds) {
+      if (visited.has(subjectId) || visited.size === MAX_RECORDS) continue;
+      visited.add(subjectId);
+      const ownEntries = own.filter((entry) => entry.subjectId === subjectId);
+      const about = ownEntries.length > 0 ? ownEntries : await this.entriesAbout(subjectId, signal);
       // An erasure counts at once, also after the checkpoint.
       entries.push(...about.filter((entry) => entry.sequence <= size || isErasing(entry)));
-      reached.push(...(await this.idsIn(subjectId, people)), ...about.flatMap(earlierIn));
+      executionIds.push(...(await this.idsIn(subjectId, people)), ...about.flatMap(earlierIn));
     }
     return { entries: entries.sort((one, other) => one.sequence - other.sequence), people };
   }
@@ -145,8 +188,9 @@ export class DecisionFiles {
     const onBehalfOf = execution?.onBehalfOf ?? null;
     const person = onBehalfOf === null ? undefined : personNamedBy(onBehalfOf);
     if (person !== undefined) people.set(id, person);
-    const named = [grant?.decisionId, decision?.executionId];
-    return [...named, execution?.decisionId, execution?.grantId, execution?.instead?.grantId].flatMap(
+    const delegationIds = decision?.reviews.flatMap(({ delegationId }) => delegationId ?? []) ?? [];
+    const linked = [grant?.decisionId, decision?.executionId, ...delegationIds];
+    return [...linked, execution?.decisionId, execution?.grantId, execution?.instead?.grantId].flatMap(
       (one) => one ?? [],
     );
   }
@@ -196,12 +240,14 @@ export class DecisionFiles {
   }
 
   /** In RFC 8785 form: members in the order of their names. */
-  private async *text({ id, checkpoint, sequences, rules }: Contents): AsyncGenerator<string> {
-    yield `{"checkpoint":${canonicalJson(checkpoint.text)},"entries":[`;
+  private async *text({ subject, checkpoint, sequences, made, rules }: Contents): AsyncGenerator<string> {
+    const { member, id } = subject;
+    const isChange = member === 'decisionId';
+    yield `{"checkpoint":${canonicalJson(checkpoint.text)},${isChange ? `"decisionId":"${id}",` : ''}"entries":[`;
     for (const [index, sequence] of sequences.entries()) {
-      yield `${index === 0 ? '' : ','}${canonicalJson(await this.provenEntry(sequence, checkpoint))}`;
+      yield `${index === 0 ? '' : ','}${canonicalJson(await this.provenEntry(sequence, checkpoint, made))}`;
     }
-    yield `],"executionId":"${id}","format":"${DECISION_FILE_FORMAT}","policies":[`;
+    yield `],${isChange ? '' : `"executionId":"${id}",`}"format":"${DECISION_FILE_FORMAT}","policies":[`;
     let separator = '';
     for await (const policies of rules.policies) {
       yield separator + policies.join(',');
@@ -210,13 +256,32 @@ export class DecisionFiles {
     yield `],"rules":${canonicalJson(rules.sets as unknown as JsonValue)}}`;
   }
 
-  private async provenEntry(sequence: number, checkpoint: IssuedCheckpoint): Promise<JsonObject> {
+  /** @param made entries that a change has made: it may have erased contents of its own entries */
+  private async provenEntry(
+    sequence: number,
+    checkpoint: IssuedCheckpoint,
+    made: MadeRange | null,
+  ): Promise<JsonObject> {
     const entry = requireFound(await this.entries.find(sequence), 'provenance entry');
+    const isMade = made !== null && sequence >= made.first && sequence <= made.last;
     // Erased since the file was begun.
-    if (entry.erased !== null) throw contentErased(`the entry ${sequence}`, entry.erased);
+    if (entry.erased !== null && !isMade) throw contentErased(`the entry ${sequence}`, entry.erased);
     const { tree, hashes } = await this.proofs.inclusion(sequence, checkpoint.size);
     if (tree.rootHash !== checkpoint.rootHash)
       throw new TreeDamagedError(`The tree of ${tree.size} entries is not that of its checkpoint.`);
-    return { ...(ProvenanceProofResponse.of(entry) as unknown as JsonObject), proof: hashes };
+    return { ...(ProvenanceProofResponse.fromEntry(entry) as unknown as JsonObject), proof: hashes };
   }
+}
+
+/** With the rules that a change names; rules that reviews name, too, are those of the earlier entry. */
+function withRules(rules: readonly NamedRules[], ofChange: NamedRules | null): readonly NamedRules[] {
+  return ofChange === null ? rules : [ofChange, ...rules.filter(({ hash }) => hash !== ofChange.hash)];
+}
+
+function otherFile({ id, executionId }: Decision): DomainError {
+  return conflict(
+    executionId === null
+      ? `The decision ${id} is about no change, so there is no decision file of it.`
+      : `The decision ${id} is about an execution: its decision file is /api/v1/executions/${executionId}/evidence.`,
+  );
 }

@@ -2,6 +2,7 @@ import { conflict, contentErased } from '../../core/errors/domain-error';
 import type { JsonValue } from '../../core/json/json-value';
 import type { DecisionBasis } from '../../governance/executions/execution.entity';
 import type { NamedRules } from '../../governance/policies/past-policies';
+import { erasureAction } from '../../ledger/chain/stored-entry';
 import type { ParsedListedEntry } from '../../ledger/reading/entry-reader';
 
 /** An agent that an entry names, in the revision that counted. */
@@ -28,13 +29,16 @@ export interface NamedRecord {
 interface NamedEvidence {
   readonly rules: readonly NamedRules[];
   readonly agents: readonly NamedAgent[];
-  /** Ids of the stops that covered what was asked. */
+  /** Ids of the stops that covered the requests. */
   readonly stops: readonly string[];
   /** Claims of the entity. */
   readonly records: readonly NamedRecord[];
 }
 
-type Listed = Pick<ParsedListedEntry, 'v' | 'sequence' | 'action' | 'subjectId' | 'agentId' | 'details' | 'erased'>;
+type Listed = Pick<
+  ParsedListedEntry,
+  'v' | 'sequence' | 'action' | 'subjectType' | 'subjectId' | 'agentId' | 'details' | 'erased'
+>;
 type Details = NonNullable<Listed['details']>;
 
 /** Actions of entries that record what policies, or reviewers, decided. */
@@ -50,8 +54,8 @@ const DECIDING: ReadonlySet<string> = new Set([
 ]);
 
 /** Whether the entry says that its record was erased. The contents of older entries follow soon. */
-export function isErasing({ action }: Pick<Listed, 'action'>): boolean {
-  return action.endsWith('.erased');
+export function isErasing({ action, subjectType }: Pick<ParsedListedEntry, 'action' | 'subjectType'>): boolean {
+  return action === erasureAction(subjectType);
 }
 
 /**
@@ -79,12 +83,13 @@ export function evidenceNamedIn(
     if (typeof stopId === 'string') stops.add(stopId);
     for (const record of recordsIn(details))
       if (!records.has(record.id)) records.set(record.id, { ...record, sequence });
-    const counted = [
+    const sequences = [
       ...countedAgent(agentId, details),
       ...personIn(details, people.get(subjectId)),
+      ...delegatorIn(details),
       ...approversIn(details),
     ];
-    for (const agent of counted) {
+    for (const agent of sequences) {
       const key = `${agent.agentId} ${agent.revision}`;
       if (!agents.has(key)) agents.set(key, { ...agent, sequence });
     }
@@ -116,16 +121,24 @@ function personIn({ principalRevision: revision }: Details, agentId: string | un
   return agentId !== undefined && typeof revision === 'number' ? [{ agentId, revision }] : [];
 }
 
+/** The person in whose place somebody reviewed. */
+function delegatorIn({ delegator }: Details): Counted[] {
+  return delegator === undefined ? [] : [delegator as unknown as Counted];
+}
+
 function recordsIn({ claims = [] }: Details): Omit<NamedRecord, 'sequence'>[] {
-  const known = claims as unknown as NonNullable<DecisionBasis['claims']>;
-  return known.flatMap(({ ids }) => (ids ?? []).map((id) => ({ id, actions: ['claim.added'] })));
+  const claimFacts = claims as unknown as NonNullable<DecisionBasis['claims']>;
+  return claimFacts.flatMap(({ ids }) => (ids ?? []).map((id) => ({ id, actions: ['claim.added'] })));
 }
 
 /** The ids of earlier executions that conditions found. */
 export function earlierIn({ details }: Pick<Listed, 'details'>): string[] {
-  const found = (details?.['earlier'] ?? []) as unknown as NonNullable<DecisionBasis['earlier']>;
+  const earlier = (details?.['earlier'] ?? []) as unknown as NonNullable<DecisionBasis['earlier']>;
   const repeats = details?.['repeats'];
-  return [...found.flatMap(({ executionId }) => executionId ?? []), ...(typeof repeats === 'string' ? [repeats] : [])];
+  return [
+    ...earlier.flatMap(({ executionId }) => executionId ?? []),
+    ...(typeof repeats === 'string' ? [repeats] : []),
+  ];
 }
 
 /** Those whose approvals were looked at. */

@@ -47,8 +47,8 @@ export class ErasedIds {
   async add(subjects: readonly ErasureSubject[]): Promise<void> {
     try {
       const text = await this.text();
-      const kept = subjectsIn(text);
-      const lines = [...new Set(subjects.map(lineOf))].filter((line) => !kept.has(line));
+      const storedSubjects = subjectsIn(text);
+      const lines = [...new Set(subjects.map(lineOf))].filter((line) => !storedSubjects.has(line));
       if (lines.length === 0) return;
       // A line that a power failure cut short must not swallow the next one.
       const isCut = text !== '' && !text.endsWith('\n');
@@ -96,7 +96,7 @@ function subjectsIn(text: string): Map<string, ErasureSubject> {
   const subjects = new Map<string, ErasureSubject>();
   for (const line of text.split('\n')) {
     const [name, id] = line.split(' ');
-    const type = ERASABLE_TYPES.find((known) => known === name);
+    const type = ERASABLE_TYPES.find((erasable) => erasable === name);
     // A line that was cut short belongs to an erasure that was never answered, or the next start writes it again.
     if (type !== undefined && id !== undefined) subjects.set(lineOf({ type, id }), { type, id });
   }

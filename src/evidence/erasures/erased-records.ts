@@ -11,7 +11,7 @@ export function isUnsettled(record: Pick<Execution, 'outcome'> | Pick<Decision, 
   return 'outcome' in record ? OPEN.has(record.outcome) : record.status === 'proposed';
 }
 
-/** What is left of an execution: who asked for what kind of action when, and what came of it. */
+/** The members that an erased execution keeps: agent, kind of action, times and outcome. */
 export function erasedExecution(execution: Execution): Execution {
   return {
     ...execution,
@@ -33,11 +33,13 @@ export function erasedExecution(execution: Execution): Execution {
 export function erasedDecision(decision: Decision): Decision {
   const reviews = decision.reviews.map(withoutWords);
   const repeated = { actionHash: null, onBehalfOf: null, run: null };
-  return { ...decision, ...repeated, title: '', description: '', context: {}, reviews, erased: true };
+  const change = decision.change && { ...decision.change, path: '', bodyHash: '', summary: '' };
+  return { ...decision, ...repeated, title: '', description: '', context: {}, reviews, change, erased: true };
 }
 
-function withoutWords({ approverId, verdict, createdAt, groups }: Review): Review {
-  return { approverId, verdict, comment: null, createdAt, ...(groups !== undefined && { groups }) };
+function withoutWords({ approverId, verdict, createdAt, groups, delegationId }: Review): Review {
+  const place = delegationId === undefined ? {} : { delegationId };
+  return { approverId, verdict, comment: null, createdAt, ...(groups !== undefined && { groups }), ...place };
 }
 
 /** What is left of a grant: for which kind of action it was, how long and how often. It serves nothing any more. */

@@ -2,14 +2,14 @@ import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import { ApiProperty } from '@nestjs/swagger';
 import { ApiMember, ApiNullableTime } from '../../http/openapi/response-members';
 import { sampleId } from '../../http/openapi/documentation.decorators';
-import type { RecordKind } from '../../ledger/record-kind';
+import type { RecordKind } from '../../ledger/kinds/record-kind';
 
 /** Kinds of record that can be erased. */
 export const ERASABLE_TYPES = ['entity', 'decision', 'execution'] as const;
 export type ErasableType = (typeof ERASABLE_TYPES)[number];
 
 /** What an erasure names. */
-export class ErasureSubjectResponse {
+class ErasureSubjectResponse {
   @ApiProperty({ enum: ERASABLE_TYPES, enumName: 'ErasableType', example: 'execution' })
   readonly type!: ErasableType;
 
@@ -19,12 +19,9 @@ export class ErasureSubjectResponse {
 
 export type ErasureSubject = ErasureSubjectResponse;
 
-/** What is gone, once all of it is. */
-export type ErasedCounts = Readonly<Record<'entries' | 'records' | 'unsalted', number>>;
-
 const COUNT = { type: 'integer', nullable: true, example: null } as const;
 
-/** Somebody asked that the contents of records be forgotten: as it is stored, and as answers show it. */
+/** An order to erase the contents of records, as it is stored and as responses show it. */
 @Entity('erasures')
 export class Erasure {
   @PrimaryColumn('text')
@@ -77,6 +74,6 @@ export const ERASURE: RecordKind<Erasure> = {
   isSaidInDetails: true,
   unhashedAgree: ({ completedAt, entries, records, unsalted }, { timestamp, details }) =>
     completedAt === null
-      ? [entries, records, unsalted].every((count) => count === null) && details === '{}'
+      ? [entries, records, unsalted].every((count) => count === null) && !String(details).includes('"entries":')
       : completedAt === timestamp && details === JSON.stringify({ entries, records, unsalted }),
 };

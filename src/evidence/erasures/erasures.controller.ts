@@ -1,19 +1,19 @@
 import { Body, Controller, Get, Param, Post, Query, Res } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
-import { Answers, ApiRoute } from '../../http/openapi/response-members';
+import { Answers, ApiRoute, shownMembers } from '../../http/openapi/response-members';
 import type { Response } from 'express';
 import { requireFound } from '../../core/errors/domain-error';
 import { ClientSignal } from '../../http/responses/response-end';
 import { ApiList } from '../../http/lists/api-list.decorator';
 import { ListQuery } from '../../http/lists/list.query';
-import { type ListResponse, Lists } from '../../http/lists/lists';
+import { type ListAnswer, Lists } from '../../http/lists/lists';
 import { ApiRecordId } from '../../http/openapi/documentation.decorators';
 import { Caller } from '../../http/input/caller.decorator';
-import { RequiresScope, SetRouteMetadata } from '../../http/request/routes';
+import { NeedsSecondPerson, RequiresScope, SetRouteMetadata } from '../../http/request/routes';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { CreateErasureRequest, ErasureResponse } from './dto/erasure.dto';
-import { ERASURE } from './erasure.entity';
-import { ErasuresService } from './erasures.service';
+import { ERASURE, type ErasureSubject } from './erasure.entity';
+import { type ErasureAnswer, ErasuresService } from './erasures.service';
 
 @ApiTags('Erasures')
 @RequiresScope('audit')
@@ -28,6 +28,9 @@ export class ErasuresController {
 
   @Post()
   @RequiresScope('admin')
+  @NeedsSecondPerson({
+    summary: (_input, { erasure }: ErasureAnswer) => `Erase the contents of ${subjectWords(erasure.subjects)}`,
+  })
   @ApiRoute(
     'Erase what records contain',
     'The contents of the records are erased at once, and those of older entries about them soon after. What remains ' +
@@ -46,8 +49,8 @@ export class ErasuresController {
     @Res({ passthrough: true }) response: Response,
   ): Promise<ErasureResponse> {
     const { subjects, reason } = body;
-    const named = subjects.map(({ type, id }) => ({ type, id }));
-    const { erasure, isNew } = await this.erasures.erase(caller, { subjects: named, reason });
+    const references = subjects.map(({ type, id }) => ({ type, id }));
+    const { erasure, isNew } = await this.erasures.erase(caller, { subjects: references, reason });
     if (!isNew) response.status(200);
     return ErasureResponse.from(erasure);
   }
@@ -55,9 +58,10 @@ export class ErasuresController {
   @Get()
   @ApiRoute('List erasures', 'Includes erasures that are not complete yet.')
   @ApiList(ErasureResponse, 'Erasures in order of creation.')
-  async list(@ClientSignal() signal: AbortSignal, @Query() query: ListQuery): Promise<ListResponse<ErasureResponse>> {
+  async list(@ClientSignal() signal: AbortSignal, @Query() query: ListQuery): Promise<ListAnswer<ErasureResponse>> {
     const list = await this.lists.open('erasures', query, { limit: 50, order: 'asc' }, signal);
-    return list.answer(await this.records.page(ERASURE, list.request([])), ErasureResponse.from);
+    const page = await this.records.shownPage(ERASURE, shownMembers(ErasureResponse), list.request([]));
+    return list.answerShown(page, ErasureResponse.from);
   }
 
   @Get(':id')
@@ -67,4 +71,12 @@ export class ErasuresController {
   async get(@Param('id') id: string): Promise<ErasureResponse> {
     return ErasureResponse.from(requireFound(await this.records.find(ERASURE, id), 'erasure'));
   }
+}
+
+const MAX_NAMED = 5;
+
+function subjectWords(subjects: readonly ErasureSubject[]): string {
+  const words = subjects.slice(0, MAX_NAMED).map(({ type, id }) => `the ${type} ${id}`);
+  const more = subjects.length - words.length;
+  return `${words.join(', ')}${more > 0 ? ` and ${more} more records` : ''}`;
 }

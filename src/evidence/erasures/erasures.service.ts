@@ -7,17 +7,18 @@ import { CLAIM } from '../../governance/entities/claim.entity';
 import { ENTITY, type GovernedEntity } from '../../governance/entities/governed-entity.entity';
 import { EXECUTION, type Execution, outcomeNote, USING_ACTIONS } from '../../governance/executions/execution.entity';
 import { cancelConflict, endedExecution } from '../../governance/executions/execution-rules';
-import { type Caller, SYSTEM_CALLER } from '../../ledger/caller';
+import { type Caller, SYSTEM_CALLER } from '../../ledger/kinds/caller';
 import { Database } from '../../ledger/database/database';
 import { LedgerService } from '../../ledger/ledger.service';
 import type { JsonObject } from '../../core/json/json-value';
-import type { LedgerTransaction } from '../../ledger/ledger-transaction';
+import type { ServiceTransaction } from '../../ledger/commands/ledger-transaction';
 import { ErasedIds, lineOf } from './erased-ids';
 import { type Grant, GRANT } from '../../governance/decisions/grants/grant.entity';
 import { revokeGrant } from '../../governance/decisions/grants/grant-changes';
 import { erasedDecision, erasedExecution, erasedGrant, isUnsettled, requireAge, stillOpen } from './erased-records';
 import { ERASURE, type Erasure, type ErasureSubject } from './erasure.entity';
 import { forgetAnswers } from '../../ledger/idempotency/idempotency-store';
+import { erasureAction } from '../../ledger/chain/stored-entry';
 import { emptyEntriesOf } from '../../ledger/writing/leftover-statements';
 
 type NewErasure = Pick<Erasure, 'subjects' | 'reason'>;
@@ -34,7 +35,7 @@ interface ErasureTargets {
   readonly executions: Map<string, Execution>;
   readonly decisions: Map<string, Decision>;
   /** Erased already. */
-  readonly gone: ErasureSubject[];
+  readonly erased: ErasureSubject[];
 }
 
 /** Subjects that are erased again in one commit. */
@@ -61,8 +62,8 @@ export class ErasuresService implements OnModuleInit {
 
   /** Erases again, before anything is served, what a restored backup has brought back. */
   async onModuleInit(): Promise<void> {
-    const named = new Set((await this.ids.keepNew()).map(lineOf));
-    const back = [...(await this.ids.read())].flatMap(([line, subject]) => (named.has(line) ? [] : subject));
+    const newLines = new Set((await this.ids.keepNew()).map(lineOf));
+    const back = [...(await this.ids.read())].flatMap(([line, subject]) => (newLines.has(line) ? [] : subject));
     for (let start = 0; start < back.length; start += AT_ONCE) {
       const erasure = await this.eraseAgain(back.slice(start, start + AT_ONCE), RESTORED);
       if (erasure === null) continue;
@@ -92,62 +93,62 @@ export class ErasuresService implements OnModuleInit {
    */
   eraseAgain(subjects: readonly ErasureSubject[], reason: string): Promise<Erasure | null> {
     return this.ledger.write(SYSTEM_CALLER, async (transaction) => {
-      const found: ErasureTargets = { entities: new Map(), executions: new Map(), decisions: new Map(), gone: [] };
+      const targets: ErasureTargets = { entities: new Map(), executions: new Map(), decisions: new Map(), erased: [] };
       const back: ErasureSubject[] = [];
-      for (const subject of subjects) if ((await find(transaction, subject, found)) === 'there') back.push(subject);
+      for (const subject of subjects) if ((await find(transaction, subject, targets)) === 'there') back.push(subject);
       if (back.length === 0) return null;
-      cancelOpen(transaction, found, reason);
-      return this.take(transaction, { subjects: back, reason }, found);
+      cancelOpen(transaction, targets, reason);
+      return this.take(transaction, { subjects: back, reason }, targets);
     });
   }
 
-  private async begin(transaction: LedgerTransaction, request: NewErasure): Promise<ErasureAnswer> {
-    const found: ErasureTargets = { entities: new Map(), executions: new Map(), decisions: new Map(), gone: [] };
-    const standings: SubjectStatus[] = [];
+  private async begin(transaction: ServiceTransaction, request: NewErasure): Promise<ErasureAnswer> {
+    const targets: ErasureTargets = { entities: new Map(), executions: new Map(), decisions: new Map(), erased: [] };
+    const statuses: SubjectStatus[] = [];
     for (const [index, subject] of request.subjects.entries()) {
-      const standing = await find(transaction, subject, found);
-      if (standing === 'unknown') throw unknown(`subjects[${index}]`, subject.type);
-      standings.push(standing);
+      const status = await find(transaction, subject, targets);
+      if (status === 'unknown') throw unknown(`subjects[${index}]`, subject.type);
+      statuses.push(status);
     }
-    await this.refuseOpenOrYoung(transaction, found);
-    await takeAgain(transaction, found.gone);
-    const last = standings.includes('there') ? undefined : newestOf(standings);
-    const known = last === undefined ? undefined : await transaction.find(ERASURE, last);
-    if (known !== undefined) return { erasure: known, isNew: false };
-    return { erasure: await this.take(transaction, request, found), isNew: true };
+    await this.refuseOpenOrYoung(transaction, targets);
+    await takeAgain(transaction, targets.erased);
+    const last = statuses.includes('there') ? undefined : newestOf(statuses);
+    const earlier = last === undefined ? undefined : await transaction.find(ERASURE, last);
+    if (earlier !== undefined) return { erasure: earlier, isNew: false };
+    return { erasure: await this.take(transaction, request, targets), isNew: true };
   }
 
   private async take(
-    transaction: LedgerTransaction,
+    transaction: ServiceTransaction,
     { subjects, reason }: NewErasure,
-    found: ErasureTargets,
+    targets: ErasureTargets,
   ): Promise<Erasure> {
     const unfinished = { completedAt: null, entries: null, records: null, unsalted: null };
     const record = { id: transaction.newId(ERASURE), subjects, reason, createdAt: transaction.now, ...unfinished };
     const erasure = transaction.insert(ERASURE, record, { action: 'erasure.begun' });
-    const grants = await takeAll(transaction, found, erasure.id);
-    const ids = [...found.entities.keys(), ...found.executions.keys(), ...found.decisions.keys(), ...grants];
+    const grants = await takeAll(transaction, targets, erasure.id);
+    const ids = [...targets.entities.keys(), ...targets.executions.keys(), ...targets.decisions.keys(), ...grants];
     // Answers to the record's own writes are older than RETAIN_AT_LEAST and gone, but a later refusal may repeat a
     // reviewer's words.
     transaction.writeWithoutEntry(forgetAnswers(this.database.dialect, ids));
     return erasure;
   }
 
-  private async refuseOpenOrYoung(transaction: LedgerTransaction, found: ErasureTargets): Promise<void> {
-    for (const { id, outcome } of found.executions.values())
+  private async refuseOpenOrYoung(transaction: ServiceTransaction, targets: ErasureTargets): Promise<void> {
+    for (const { id, outcome } of targets.executions.values())
       if (isUnsettled({ outcome })) throw stillOpen(`The execution ${id}`, outcome);
-    for (const { id, status } of found.decisions.values())
+    for (const { id, status } of targets.decisions.values())
       if (isUnsettled({ status })) throw stillOpen(`The decision ${id}`, status);
     const { retainAtLeast } = this.configuration;
     const kinds = [
-      ['entity', ENTITY, found.entities],
-      ['execution', EXECUTION, found.executions],
-      ['decision', DECISION, found.decisions],
+      ['entity', ENTITY, targets.entities],
+      ['execution', EXECUTION, targets.executions],
+      ['decision', DECISION, targets.decisions],
     ] as const;
     for (const [name, kind, records] of kinds) {
       for (const id of records.keys()) {
-        const at = await transaction.lastEntryAt(kind, id);
-        if (at !== undefined) requireAge(`The ${name} ${id}`, at, retainAtLeast, transaction.now);
+        const lastChange = await transaction.lastEntryAt(kind, id);
+        if (lastChange !== undefined) requireAge(`The ${name} ${id}`, lastChange, retainAtLeast, transaction.now);
       }
     }
   }
@@ -155,48 +156,52 @@ export class ErasuresService implements OnModuleInit {
 
 /** Adds the subject, and what goes with it. */
 async function find(
-  transaction: LedgerTransaction,
+  transaction: ServiceTransaction,
   { type, id }: ErasureSubject,
-  found: ErasureTargets,
+  targets: ErasureTargets,
 ): Promise<SubjectStatus> {
-  if (type === 'entity') return findEntity(transaction, id, found);
+  if (type === 'entity') return findEntity(transaction, id, targets);
   const { execution, decision } = await pairOf(transaction, type, id);
   if (execution === undefined && decision === undefined) return 'unknown';
-  if (execution?.erased === true) found.gone.push({ type: 'execution', id: execution.id });
-  if (decision?.erased === true) found.gone.push({ type: 'decision', id: decision.id });
-  if (execution?.erased === false) found.executions.set(execution.id, execution);
-  if (decision?.erased === false) found.decisions.set(decision.id, decision);
+  if (execution?.erased === true) targets.erased.push({ type: 'execution', id: execution.id });
+  if (decision?.erased === true) targets.erased.push({ type: 'decision', id: decision.id });
+  if (execution?.erased === false) targets.executions.set(execution.id, execution);
+  if (decision?.erased === false) targets.decisions.set(decision.id, decision);
   if (execution?.erased === false || decision?.erased === false) return 'there';
-  return erasedBy(await transaction.detailsOf(type === 'execution' ? EXECUTION : DECISION, id, [`${type}.erased`]));
+  return erasedBy(await transaction.detailsOf(type === 'execution' ? EXECUTION : DECISION, id, [erasureAction(type)]));
 }
 
-async function findEntity(transaction: LedgerTransaction, id: string, found: ErasureTargets): Promise<SubjectStatus> {
+async function findEntity(
+  transaction: ServiceTransaction,
+  id: string,
+  targets: ErasureTargets,
+): Promise<SubjectStatus> {
   const entity = await transaction.find(ENTITY, id);
-  const erased = await transaction.detailsOf(ENTITY, id, ['entity.erased']);
-  if (erased !== undefined) found.gone.push({ type: 'entity', id });
+  const erased = await transaction.detailsOf(ENTITY, id, [erasureAction('entity')]);
+  if (erased !== undefined) targets.erased.push({ type: 'entity', id });
   if (erased !== undefined && entity === undefined) return erasedBy(erased);
   if (entity === undefined && (await transaction.lastEntryAt(ENTITY, id)) === undefined) return 'unknown';
-  found.entities.set(id, entity ?? null);
+  targets.entities.set(id, entity ?? null);
   return 'there';
 }
 
 /** What was erased already may have been put back. */
-async function takeAgain(transaction: LedgerTransaction, gone: readonly ErasureSubject[]): Promise<void> {
-  const decisions = gone.flatMap(({ type, id }) => (type === 'decision' ? id : []));
+async function takeAgain(transaction: ServiceTransaction, erased: readonly ErasureSubject[]): Promise<void> {
+  const decisions = erased.flatMap(({ type, id }) => (type === 'decision' ? id : []));
   const grants = await grantsOf(transaction, decisions);
-  for (const { type, id } of gone) transaction.writeWithoutEntry(emptyEntriesOf(type, id));
+  for (const { type, id } of erased) transaction.writeWithoutEntry(emptyEntriesOf(type, id));
   for (const { id } of grants) transaction.writeWithoutEntry(emptyEntriesOf(GRANT.subjectType, id));
 }
 
 /** Ids sort by creation. */
-function newestOf(standings: readonly SubjectStatus[]): string | undefined {
-  const ids = standings.flatMap((standing) => (typeof standing === 'object' ? (standing.erasedBy ?? []) : []));
+function newestOf(statuses: readonly SubjectStatus[]): string | undefined {
+  const ids = statuses.flatMap((status) => (typeof status === 'object' ? (status.erasedBy ?? []) : []));
   return ids.sort().at(-1);
 }
 
 /** An execution and the decision that was made about it go together; the decision that refused it may be about another. */
 async function pairOf(
-  transaction: LedgerTransaction,
+  transaction: ServiceTransaction,
   type: 'execution' | 'decision',
   id: string,
 ): Promise<{ readonly execution: Execution | undefined; readonly decision: Decision | undefined }> {
@@ -212,56 +217,55 @@ async function pairOf(
 }
 
 /** What waits in a backup was settled after the backup was made. Executions that run in it are ended by the start. */
-function cancelOpen(transaction: LedgerTransaction, found: ErasureTargets, reason: string): void {
+function cancelOpen(transaction: ServiceTransaction, targets: ErasureTargets, reason: string): void {
   const { now } = transaction;
-  for (const execution of found.executions.values()) {
+  for (const execution of targets.executions.values()) {
     if (cancelConflict(execution) !== null) continue;
     const ended = endedExecution(execution, 'cancelled', now);
     const note = { ...outcomeNote(ended, 'cancelled', reason), bySystem: true } as const;
-    found.executions.set(execution.id, transaction.update(EXECUTION, ended, note));
+    targets.executions.set(execution.id, transaction.update(EXECUTION, ended, note));
   }
-  for (const decision of found.decisions.values()) {
+  for (const decision of targets.decisions.values()) {
     if (!isUnsettled(decision)) continue;
     const ended = { ...decision, status: 'cancelled', updatedAt: now, resolvedAt: now } as const;
     const note = { ...cancelledNote(decision, reason), bySystem: true } as const;
-    found.decisions.set(decision.id, transaction.update(DECISION, ended, note));
+    targets.decisions.set(decision.id, transaction.update(DECISION, ended, note));
   }
 }
 
 /** The records themselves, each with the entry that says so. @returns the ids of the grants that go with them */
 async function takeAll(
-  transaction: LedgerTransaction,
-  found: ErasureTargets,
+  transaction: ServiceTransaction,
+  targets: ErasureTargets,
   erasureId: string | null,
 ): Promise<string[]> {
   const details = { erasureId };
-  for (const [id, entity] of found.entities) {
+  for (const [id, entity] of targets.entities) {
     if (entity !== null) {
       const claims = await transaction.removeWithOwner(CLAIM, id);
       transaction.remove(ENTITY, entity, { action: 'entity.deleted', entityId: id, details: { claims } });
     }
-    transaction.eraseRemoved(ENTITY, id, { action: 'entity.erased', entityId: id, details });
+    transaction.eraseRemoved(ENTITY, id, { entityId: id, details });
   }
-  for (const execution of found.executions.values()) await eraseExecution(transaction, execution, erasureId);
-  return eraseDecisions(transaction, [...found.decisions.values()], erasureId);
+  for (const execution of targets.executions.values()) await eraseExecution(transaction, execution, erasureId);
+  return eraseDecisions(transaction, [...targets.decisions.values()], erasureId);
 }
 
 /** What it has taken from limits stays taken. */
 export async function eraseExecution(
-  transaction: LedgerTransaction,
+  transaction: ServiceTransaction,
   execution: Execution,
   erasureId: string | null,
 ): Promise<void> {
   const { id, agentId, entityId } = execution;
   const { used = null } = (await transaction.detailsOf(EXECUTION, id, USING_ACTIONS)) ?? {};
   const details = { erasureId, ...(used !== null && { used }) };
-  const note = { action: 'execution.erased', agentId, entityId, details };
-  transaction.erase(EXECUTION, erasedExecution(execution), note);
+  transaction.erase(EXECUTION, erasedExecution(execution), { agentId, entityId, details });
 }
 
 /** With the grants that they gave, each one at most, which end. @returns the ids of these */
 export async function eraseDecisions(
-  transaction: LedgerTransaction,
+  transaction: ServiceTransaction,
   decisions: readonly Decision[],
   erasureId: string | null,
 ): Promise<string[]> {
@@ -273,16 +277,15 @@ export async function eraseDecisions(
   for (const grant of grants) {
     const { agentId } = grant;
     const ended = grant.status === 'active' ? revokeGrant(transaction, grant, null) : grant;
-    transaction.erase(GRANT, erasedGrant(ended), { action: 'grant.erased', agentId, details });
+    transaction.erase(GRANT, erasedGrant(ended), { agentId, details });
   }
   for (const decision of decisions) {
-    const note = { action: 'decision.erased', agentId: decision.proposedBy, details };
-    transaction.erase(DECISION, erasedDecision(decision), note);
+    transaction.erase(DECISION, erasedDecision(decision), { agentId: decision.proposedBy, details });
   }
   return grants.map(({ id }) => id);
 }
 
-function grantsOf(transaction: LedgerTransaction, decisionIds: readonly string[]): Promise<Grant[]> {
+function grantsOf(transaction: ServiceTransaction, decisionIds: readonly string[]): Promise<Grant[]> {
   return transaction.findAmong(
     GRANT,
     ['decisionId'],

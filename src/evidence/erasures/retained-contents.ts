@@ -3,11 +3,11 @@ import { Configuration } from '../../core/config/configuration';
 import { PeriodicTask } from '../../core/lifecycle/periodic-task';
 import { type Decision, DECISION } from '../../governance/decisions/decision.entity';
 import { EXECUTION, type Execution } from '../../governance/executions/execution.entity';
-import { SYSTEM_CALLER } from '../../ledger/caller';
+import { SYSTEM_CALLER } from '../../ledger/kinds/caller';
 import { Database } from '../../ledger/database/database';
 import { forgetAnswers, KEPT_FOR } from '../../ledger/idempotency/idempotency-store';
 import { LedgerService } from '../../ledger/ledger.service';
-import { byId } from '../../ledger/lookup';
+import { byId } from '../../ledger/kinds/lookup';
 import { isUnsettled } from './erased-records';
 import { eraseDecisions, eraseExecution } from './erasures.service';
 
@@ -95,12 +95,12 @@ export class RetainedContents implements OnApplicationBootstrap, OnModuleDestroy
       // The result of one was reported meanwhile: the next look leaves that out.
       if (old.some(({ completedAt }) => completedAt !== null && completedAt > before)) return;
       for (const execution of old) await eraseExecution(transaction, execution, null);
-      const found: Decision[] = [];
+      const forgettable: Decision[] = [];
       for (const id of decisionIds) {
         const decision = await transaction.find(DECISION, id);
-        if (decision?.erased === false && !isUnsettled(decision)) found.push(decision);
+        if (decision?.erased === false && !isUnsettled(decision)) forgettable.push(decision);
       }
-      const grants = await eraseDecisions(transaction, found, null);
+      const grants = await eraseDecisions(transaction, forgettable, null);
       // A rejection binds for a day, and the refusals that repeat its words are kept for another one. A grant may have been
       // revoked just now.
       const ids = retainContent >= 2 * KEPT_FOR ? grants : [...lookups.map(({ value }) => value), ...grants];

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { DatabaseFault } from '../../ledger/database/database-fault';
 import { LedgerService } from '../../ledger/ledger.service';
 import { EntryReader, type ParsedListedEntry } from '../../ledger/reading/entry-reader';
-import type { Condition, PageRequest } from '../../ledger/record-page';
+import type { Condition, PageRequest } from '../../ledger/kinds/record-page';
 import { AuditEntryResponse } from '../audit/dto/audit-entry.response';
 import { type EventFilter, matchesFilter } from './event-filter';
 
@@ -12,7 +12,7 @@ const CHUNK = 250;
 /** Milliseconds after which a failed read is retried. */
 const RETRY = 500;
 /** The most chunks that are kept for those who come to them a little later. */
-const MOST_KEPT = 8;
+const MAX_CHUNKS = 8;
 /** Milliseconds for which what was read may be handed on. Then it is read again: an erasure may have taken its contents. */
 export const FRESH = 1_000;
 
@@ -45,13 +45,13 @@ export class EntryTail {
   }
 
   private chunk(position: number): Promise<EventChunk> {
-    const kept = this.chunks.get(position);
-    if (kept !== undefined) return kept;
+    const cached = this.chunks.get(position);
+    if (cached !== undefined) return cached;
     const chunk = this.read(position);
     this.chunks.set(position, chunk);
     setTimeout(() => this.chunks.delete(position), FRESH).unref();
     const [oldest] = this.chunks.keys();
-    if (oldest !== undefined && this.chunks.size > MOST_KEPT) this.chunks.delete(oldest);
+    if (oldest !== undefined && this.chunks.size > MAX_CHUNKS) this.chunks.delete(oldest);
     return chunk;
   }
 

@@ -1,6 +1,6 @@
 import { scopeMissing } from '../../core/errors/domain-error';
-import type { Caller } from '../../ledger/caller';
-import type { Condition } from '../../ledger/record-page';
+import type { Caller } from '../../ledger/kinds/caller';
+import type { Condition } from '../../ledger/kinds/record-page';
 import { matchesAction } from '../../core/values/action-pattern';
 import { equalityConditions } from '../../http/lists/list.query';
 import type { ListedEntry } from '../../ledger/reading/entry-reader';
@@ -49,7 +49,7 @@ export function followedActions(
 }
 
 /** Longest pattern in characters. */
-export const LONGEST_PATTERN = 500;
+export const MAX_PATTERN_CHARACTERS = 500;
 
 const ANY = '*';
 const FAMILY_END = '.*';

@@ -9,9 +9,9 @@ import { RequiresScope, SetRouteMetadata } from '../../http/request/routes';
 import { EventsService } from './events.service';
 import { QueryAgent } from '../../governance/agents/dto/agent.dto';
 import { QueryInteger, QueryText, QueryTexts } from '../../http/validation/query-fields';
-import { eventPatternFault, followedActions, LONGEST_PATTERN } from './event-filter';
+import { eventPatternFault, followedActions, MAX_PATTERN_CHARACTERS } from './event-filter';
 
-export class EventsQuery {
+class EventsQuery {
   @QueryInteger({
     min: 0,
     max: Number.MAX_SAFE_INTEGER,
@@ -21,7 +21,7 @@ export class EventsQuery {
 
   @QueryTexts({
     maxItems: 50,
-    item: { max: LONGEST_PATTERN, rule: eventPatternFault },
+    item: { max: MAX_PATTERN_CHARACTERS, rule: eventPatternFault },
     description: 'Only events of one of these actions, each an action or a family of them, such as `entity.*`.',
   })
   readonly action?: string[];

@@ -1,9 +1,9 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { invalidField, unavailable } from '../../core/errors/domain-error';
 import type { EventStream } from '../../http/responses/event-stream';
-import { ShutdownGuard } from '../../http/shutdown/shutdown';
+import { ShutdownGuard } from '../../http/server/shutdown';
 import { Gates, callerKey } from '../../http/gates';
-import type { Caller } from '../../ledger/caller';
+import type { Caller } from '../../ledger/kinds/caller';
 import { CounterReader } from '../../ledger/reading/counter-reader';
 import { EntryReader } from '../../ledger/reading/entry-reader';
 import { RecordReader } from '../../ledger/reading/record-reader';
@@ -14,7 +14,7 @@ import { EntryTail } from './entry-tail';
 /** Seconds after which a client that found no place may retry. */
 const RETRY_AFTER = 5;
 
-/** What a client asks for. */
+/** The request of an event stream. */
 interface EventsRequest {
   readonly filter: EventFilter;
   readonly after?: number | undefined;
@@ -43,20 +43,20 @@ export class EventsService {
   }
 
   /**
-   * Sends what is asked for until the stream is over.
+   * Sends the requested events until the stream is over.
    * @throws VALIDATION_ERROR for a position beyond the head; UNAVAILABLE when too many streams are open.
    */
-  async begin(caller: Caller, asked: EventsRequest, stream: EventStream): Promise<void> {
+  async begin(caller: Caller, request: EventsRequest, stream: EventStream): Promise<void> {
     const head = await this.counters.headSequence();
-    const after = startSequence(asked, head);
+    const after = startSequence(request, head);
     if (this.gate.isClosed) throw unavailable('The service is stopping.');
     if (stream.signal.aborted) return;
-    const pass = this.gates.of('eventStreams').tryEnter(callerKey(caller));
+    const pass = this.gates.get('eventStreams').tryEnter(callerKey(caller));
     if (pass === null) throw unavailable('Too many event streams are open.', RETRY_AFTER);
     stream.signal.addEventListener('abort', () => pass.leave(), { once: true });
     this.gate.signal.addEventListener('abort', () => stream.end(), { once: true, signal: stream.signal });
     stream.open({ 'X-Head-Sequence': String(head) });
-    void this.serve(new EventReader(this.source, asked.filter, after, stream), stream);
+    void this.serve(new EventReader(this.source, request.filter, after, stream), stream);
   }
 
   private async serve(reader: EventReader, stream: EventStream): Promise<void> {
@@ -71,8 +71,8 @@ export class EventsService {
 
 /** The sequence after which a stream begins. */
 function startSequence({ lastEventId, after }: EventsRequest, head: number): number {
-  const place = lastEventId ?? after ?? head;
-  if (place <= head) return place;
+  const start = lastEventId ?? after ?? head;
+  if (start <= head) return start;
   const field = lastEventId === undefined ? 'query.after' : 'header.Last-Event-ID';
   throw invalidField(field, `must not be beyond the last event, which is ${head}`);
 }

@@ -5,32 +5,34 @@ import { withTimeout } from '../../core/concurrency/with-timeout';
 import { PeriodicTask } from '../../core/lifecycle/periodic-task';
 import { type Agent, AGENT } from '../../governance/agents/agent.entity';
 import { AgentEmails, type MailRecipient } from '../../governance/agents/agent-emails';
-import { Approvers, JUDGED } from '../../governance/decisions/approvers';
-import { DECISION } from '../../governance/decisions/decision.entity';
-import { SYSTEM_CALLER } from '../../ledger/caller';
+import { Approvers, type Judge, type JudgedDecision, JUDGED } from '../../governance/decisions/approvers';
+import { PastApprovers } from '../../governance/changes/past-approvers';
+import { isChangeReview } from '../../governance/decisions/changes/change';
+import { type Decision, DECISION } from '../../governance/decisions/decision.entity';
+import type { ApproverGroup } from '../../governance/policies/approval/approval-requirement';
+import { SYSTEM_CALLER } from '../../ledger/kinds/caller';
 import { LedgerService } from '../../ledger/ledger.service';
 import { CounterReader } from '../../ledger/reading/counter-reader';
+import { EntryReader } from '../../ledger/reading/entry-reader';
 import { RecordReader } from '../../ledger/reading/record-reader';
-import { DeliveryProgressStore } from '../webhooks/delivery/delivery-position-store';
+import { pageAfter } from '../events/entry-tail';
+import { DeliveryLease, RENEWAL } from '../webhooks/delivery/delivery-lease';
+import { writeWhile } from '../webhooks/delivery/delivery-position-store';
 import { WebhookBodies } from '../webhooks/messages/webhook-bodies';
 import { escapeForMail, MailSender, mailText } from './mail-sender';
 
-/** Milliseconds between looks, between renewals of the lease, and between two mails to a person. */
+/** Milliseconds between looks, and between two mails to a person. */
 const INTERVAL = 1_000;
-const RENEWAL = 2_000;
 const BETWEEN = 60_000;
-const LONGEST_DELAY = 3_600_000;
+const MAX_DELAY_MS = 3_600_000;
 /** Milliseconds for mails under way when the service stops. */
 const GRACE = 2_000;
 /** The most decisions that one mail names, people who get mail about one decision, and mails being sent at a time. */
-const MOST_NAMED = 20;
-const MOST_TOLD = 50;
+const MAX_LISTED_DECISIONS = 20;
+const MAX_MAILS = 50;
 const AT_ONCE = 5;
 const CHUNK = 500;
 const PROPOSED = { column: 'status', comparison: 'equals', value: 'proposed' } as const;
-const MOVE =
-  `UPDATE "mail_recipients" SET "sequence" = $2, "mailedAt" = $3, "term" = $4 ` +
-  `WHERE "agentId" = $1 AND "epoch" = $5 AND "term" <= $4`;
 
 /** A person with an address. */
 interface Reader {
@@ -44,8 +46,23 @@ interface Waiting {
   count: number;
 }
 
+function addWaiting(
+  waiting: Map<string, Waiting>,
+  { id: agentId }: Pick<Agent, 'id'>,
+  { id }: Pick<Decision, 'id'>,
+): void {
+  const decisions = waiting.get(agentId) ?? { ids: [], count: 0 };
+  decisions.count += 1;
+  if (decisions.ids.length < MAX_LISTED_DECISIONS) decisions.ids.push(id);
+  waiting.set(agentId, decisions);
+}
+
+function withoutEscalation({ escalate: _escalate, ...group }: ApproverGroup): ApproverGroup {
+  return group;
+}
+
 /** What this process remembers about the mails to a person. */
-interface Place {
+interface MailPosition {
   readonly epoch: number;
   readonly sequence: number;
   /** Milliseconds since 1970: no mail before. */
@@ -61,7 +78,7 @@ interface Place {
 @Injectable()
 export class MailDispatcher implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly logger = new Logger('Mail');
-  private readonly places = new Map<string, Place>();
+  private readonly positions = new Map<string, MailPosition>();
   private readonly outcomes = { sent: 0, failed: 0 };
   private readonly repeated = new PeriodicTask(
     INTERVAL,
@@ -76,9 +93,11 @@ export class MailDispatcher implements OnApplicationBootstrap, OnModuleDestroy {
     private readonly records: RecordReader,
     private readonly counters: CounterReader,
     private readonly approvers: Approvers,
-    private readonly store: DeliveryProgressStore,
+    private readonly pastApprovers: PastApprovers,
+    private readonly lease: DeliveryLease,
     private readonly bodies: WebhookBodies,
     private readonly sender: MailSender,
+    private readonly entries: EntryReader,
   ) {}
 
   onApplicationBootstrap(): void {
@@ -108,10 +127,10 @@ export class MailDispatcher implements OnApplicationBootstrap, OnModuleDestroy {
     const head = await this.counters.headSequence();
     const due = recipients.filter((recipient) => this.isDue(recipient, head));
     if (due.length === 0) return;
-    const term = await this.store.hold();
+    const term = await this.lease.hold();
     if (term === null) return;
     // If a renewal fails, the lease ends, and another process goes on.
-    const renewal = setInterval(() => void this.store.hold().catch(() => undefined), RENEWAL);
+    const renewal = setInterval(() => void this.lease.hold().catch(() => undefined), RENEWAL);
     try {
       await this.tell(recipients, new Set(due.map(({ agentId }) => agentId)), head, term);
     } finally {
@@ -120,15 +139,19 @@ export class MailDispatcher implements OnApplicationBootstrap, OnModuleDestroy {
   }
 
   private isDue(recipient: MailRecipient, head: number): boolean {
-    const { sequence, notBefore } = this.placeOf(recipient);
+    const { sequence, notBefore } = this.positionOf(recipient);
     return sequence < head && notBefore <= this.now;
   }
 
-  private placeOf({ agentId, epoch, sequence, mailedAt }: MailRecipient): Place {
+  private positionOf({ agentId, epoch, sequence, mailedAt }: MailRecipient): MailPosition {
     const notBefore = mailedAt === null ? 0 : Date.parse(mailedAt) + BETWEEN;
-    const known = this.places.get(agentId);
-    if (known?.epoch !== epoch) return { epoch, sequence, notBefore, delay: 0 };
-    return { ...known, sequence: Math.max(known.sequence, sequence), notBefore: Math.max(known.notBefore, notBefore) };
+    const cached = this.positions.get(agentId);
+    if (cached?.epoch !== epoch) return { epoch, sequence, notBefore, delay: 0 };
+    return {
+      ...cached,
+      sequence: Math.max(cached.sequence, sequence),
+      notBefore: Math.max(cached.notBefore, notBefore),
+    };
   }
 
   private async tell(
@@ -138,15 +161,17 @@ export class MailDispatcher implements OnApplicationBootstrap, OnModuleDestroy {
     term: number,
   ): Promise<void> {
     const readers = await this.readersOf(recipients);
-    const found = await this.waitingFor(readers, due);
+    const scan = await this.waitingFor(readers, due);
     // What was written during this look is left to the next one.
-    const upTo = Math.max(head, found.last);
-    const told = readers.filter(({ agent }) => found.waiting.has(agent.id));
-    for (const { recipient } of readers.filter(({ agent }) => due.has(agent.id) && !found.waiting.has(agent.id)))
-      this.places.set(recipient.agentId, { ...this.placeOf(recipient), sequence: upTo });
-    while (told.length > 0 && !this.repeated.isStopping) {
-      if ((await this.store.hold()) !== term) return;
-      await Promise.all(told.splice(0, AT_ONCE).map((reader) => this.mail(reader, found.waiting, upTo, term)));
+    const upTo = Math.max(head, scan.last);
+    const addressees = readers.filter(({ agent }) => scan.waiting.has(agent.id));
+    const isPassedOver = ({ id, status }: Agent): boolean =>
+      status === 'active' && due.has(id) && !scan.waiting.has(id);
+    for (const { recipient } of readers.filter(({ agent }) => isPassedOver(agent)))
+      this.positions.set(recipient.agentId, { ...this.positionOf(recipient), sequence: upTo });
+    while (addressees.length > 0 && !this.repeated.isStopping) {
+      if ((await this.lease.hold()) !== term) return;
+      await Promise.all(addressees.splice(0, AT_ONCE).map((reader) => this.mail(reader, scan.waiting, upTo, term)));
     }
   }
 
@@ -159,7 +184,9 @@ export class MailDispatcher implements OnApplicationBootstrap, OnModuleDestroy {
       .sort((left, right) => left.createdSequence - right.createdSequence)
       .flatMap((agent) => {
         const recipient = byId.get(agent.id);
-        if (recipient === undefined || agent.status !== 'active') return [];
+        // Of an emergency suspended people hear, too.
+        const isReached = agent.status === 'active' || this.configuration.fourEyes;
+        if (recipient === undefined || !isReached) return [];
         return [{ agent, recipient }];
       });
   }
@@ -169,32 +196,56 @@ export class MailDispatcher implements OnApplicationBootstrap, OnModuleDestroy {
     due: ReadonlySet<string>,
   ): Promise<{ readonly waiting: ReadonlyMap<string, Waiting>; readonly last: number }> {
     const waiting = new Map<string, Waiting>();
-    const places = new Map(readers.map(({ agent, recipient }) => [agent.id, this.placeOf(recipient).sequence]));
+    const sequences = new Map(readers.map(({ agent, recipient }) => [agent.id, this.positionOf(recipient).sequence]));
     const position = Math.min(
-      ...readers.flatMap(({ agent }) => (due.has(agent.id) ? [places.get(agent.id) ?? 0] : [])),
+      ...readers.flatMap(({ agent }) => (due.has(agent.id) ? [sequences.get(agent.id) ?? 0] : [])),
     );
     if (!Number.isFinite(position)) return { waiting, last: 0 };
     const range = { conditions: [PROPOSED], order: 'asc', position, atOnce: CHUNK } as const;
+    const hears = async (agent: Agent, decision: JudgedDecision, couldApprove: Judge): Promise<boolean> =>
+      isChangeReview(decision) ? this.pastApprovers.couldHaveApproved(agent, decision) : couldApprove(agent, decision);
     const judgeOf = this.approvers.judging(readers.map(({ agent }) => agent));
     let last = 0;
-    for await (const decisions of this.records.columns(DECISION, JUDGED, range, SYSTEM_CALLER)) {
+    for await (const decisions of this.records.columns(DECISION, [...JUDGED, 'createdAt'], range, SYSTEM_CALLER)) {
       const couldApprove = await judgeOf(decisions);
       for await (const decision of yieldBetween(decisions)) {
         last = decision.createdSequence;
-        let told = 0;
+        let approverCount = 0;
         for (const { agent } of readers) {
-          if (told === MOST_TOLD) break;
-          if (!couldApprove(agent, decision)) continue;
-          told += 1;
-          if (!due.has(agent.id) || last <= (places.get(agent.id) ?? 0)) continue;
-          const known = waiting.get(agent.id) ?? { ids: [], count: 0 };
-          known.count += 1;
-          if (known.ids.length < MOST_NAMED) known.ids.push(decision.id);
-          waiting.set(agent.id, known);
+          if (approverCount === MAX_MAILS) break;
+          if (!(await hears(agent, decision, couldApprove))) continue;
+          approverCount += 1;
+          if (due.has(agent.id) && last > (sequences.get(agent.id) ?? 0)) addWaiting(waiting, agent, decision);
         }
       }
     }
+    for await (const { sequence, decision } of this.escalatedAfter(position)) {
+      last = Math.max(last, sequence);
+      const couldApprove = await judgeOf([decision]);
+      const before = { ...decision, approvers: decision.approvers?.map(withoutEscalation) ?? null };
+      for (const { agent } of readers) {
+        const upTo = sequences.get(agent.id) ?? 0;
+        // Newer decisions were found above.
+        const isNew = due.has(agent.id) && sequence > upTo && decision.createdSequence <= upTo;
+        if (isNew && couldApprove(agent, decision) && !couldApprove(agent, before))
+          addWaiting(waiting, agent, decision);
+      }
+    }
     return { waiting, last };
+  }
+
+  /** The decisions that wait and have escalated after a sequence, each with the sequence of that entry. */
+  private async *escalatedAfter(position: number): AsyncGenerator<{ sequence: number; decision: Decision }> {
+    const conditions = [{ column: 'action', comparison: 'equals', value: 'decision.escalated' }] as const;
+    for (let after = position, more = true; more;) {
+      const page = await this.entries.page(pageAfter(after, conditions));
+      for (const { sequence, subjectId } of page.rows) {
+        after = sequence;
+        const decision = await this.records.find(DECISION, subjectId, SYSTEM_CALLER);
+        if (decision?.status === 'proposed') yield { sequence, decision };
+      }
+      ({ more } = page);
+    }
   }
 
   private async mail(
@@ -203,15 +254,15 @@ export class MailDispatcher implements OnApplicationBootstrap, OnModuleDestroy {
     sequence: number,
     term: number,
   ): Promise<void> {
-    const place = this.placeOf(recipient);
+    const position = this.positionOf(recipient);
     const { ids = [], count = 0 } = waiting.get(agent.id) ?? {};
     try {
       const messages = [];
-      for (const id of ids) messages.push(...(await this.bodies.ofWaiting(id, escapeForMail)));
+      for (const id of ids) messages.push(...(await this.bodies.messagesForWaiting(id, escapeForMail)));
       // Mails before this one may have taken long, and some have been settled meanwhile.
       const left = count - (ids.length - messages.length);
       if (left === 0) {
-        this.places.set(agent.id, { ...place, sequence });
+        this.positions.set(agent.id, { ...position, sequence });
         return;
       }
       const { publicUrl } = this.configuration;
@@ -220,8 +271,8 @@ export class MailDispatcher implements OnApplicationBootstrap, OnModuleDestroy {
     } catch (error) {
       if (this.repeated.isStopping) return;
       this.outcomes.failed += 1;
-      const delay = Math.min(Math.max(BETWEEN, place.delay * 2), LONGEST_DELAY);
-      this.places.set(agent.id, { ...place, delay, notBefore: this.now + delay });
+      const delay = Math.min(Math.max(BETWEEN, position.delay * 2), MAX_DELAY_MS);
+      this.positions.set(agent.id, { ...position, delay, notBefore: this.now + delay });
       // Not the server's message, which may contain the address.
       const code = error instanceof Error && 'code' in error ? String(error.code) : 'no code';
       this.logger.warn(`A mail to ${agent.id} was not sent (${code}) and will be tried again.`);
@@ -230,10 +281,13 @@ export class MailDispatcher implements OnApplicationBootstrap, OnModuleDestroy {
     this.outcomes.sent += 1;
     const mailedAt = new Date(this.now).toISOString();
     const { epoch } = recipient;
-    this.places.set(agent.id, { epoch, sequence, notBefore: this.now + BETWEEN, delay: 0 });
+    const mailed = { agentId: agent.id, epoch, sequence, mailedAt, term };
+    this.positions.set(agent.id, { epoch, sequence, notBefore: this.now + BETWEEN, delay: 0 });
     // Retried until it is written: a failure would end this look, and the next one would repeat the mails that are being sent
     // to others.
-    const move = (): Promise<unknown> => this.store.run(MOVE, [agent.id, sequence, mailedAt, term, epoch]);
-    await this.store.writeWhile(() => !this.repeated.isStopping, move);
+    await writeWhile(
+      () => !this.repeated.isStopping,
+      () => this.emails.move(mailed),
+    );
   }
 }

@@ -6,12 +6,12 @@ import type { Message } from '../webhooks/messages/message';
 
 /** Milliseconds for a whole mail, and for each step of it. */
 const LONGEST = 60_000;
-const LONGEST_STEP = 20_000;
+const MAX_STEP_MS = 20_000;
 const STEPS = {
-  connectionTimeout: LONGEST_STEP,
-  greetingTimeout: LONGEST_STEP,
-  socketTimeout: LONGEST_STEP,
-  dnsTimeout: LONGEST_STEP,
+  connectionTimeout: MAX_STEP_MS,
+  greetingTimeout: MAX_STEP_MS,
+  socketTimeout: MAX_STEP_MS,
+  dnsTimeout: MAX_STEP_MS,
 };
 
 export interface Mail extends MailText {
@@ -67,11 +67,11 @@ interface MailText {
 export function mailText(messages: readonly Message[], count: number, link: string | null): MailText {
   const subject = count === 1 ? 'A decision waits for you' : `${count} decisions wait for you`;
   const more = count - messages.length;
-  const place = link === null ? '' : `: ${link}`;
+  const suffix = link === null ? '' : `: ${link}`;
   const parts = [
     `${subject}.`,
     ...messages.map((message, index) => described(message, index + 1)),
-    ...(more > 0 ? [`And ${more} more${place}`] : []),
+    ...(more > 0 ? [`And ${more} more${suffix}`] : []),
   ];
   return { subject, text: `${parts.join('\n\n')}\n` };
 }

@@ -87,7 +87,7 @@ function refuseAsWhole(extent: ChainExtent, after: number, last: number): void {
 function* linesTogether(entries: readonly StoredEntry[]): Generator<string, void> {
   let [text, lines] = ['', 0];
   for (const entry of entries) {
-    text += lineOf(ProvenanceProofResponse.of(parseEntry(entry)));
+    text += lineOf(ProvenanceProofResponse.fromEntry(parseEntry(entry)));
     lines += 1;
     if (lines < LINES_TOGETHER && text.length < CHARACTERS_TOGETHER) continue;
     yield text;

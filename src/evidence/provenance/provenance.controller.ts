@@ -12,7 +12,7 @@ import { ClientSignal } from '../../http/responses/response-end';
 import { ApiNdjson, NDJSON, streamedFile } from '../../http/responses/streamed-responses';
 import { ApiList } from '../../http/lists/api-list.decorator';
 import { conditionsOf } from '../../http/lists/list.query';
-import { type ListResponse, Lists } from '../../http/lists/lists';
+import { type ListAnswer, Lists } from '../../http/lists/lists';
 import { ApiSequence, sequenceOf } from '../checkpoints/sequence-parameter';
 import { EntryReader } from '../../ledger/reading/entry-reader';
 import { RecordReader } from '../../ledger/reading/record-reader';
@@ -47,15 +47,18 @@ export class ProvenanceController {
 
   @Get()
   @ApiRoute('List the chain', 'An entry of the chain seals an entry of the audit trail and the state it left behind.')
-  @ApiList(ProvenanceEntryResponse, 'Entries, oldest first unless asked otherwise.')
+  @ApiList(ProvenanceEntryResponse, 'Entries, oldest first by default.')
   async list(
     @ClientSignal() signal: AbortSignal,
     @Query() query: ProvenanceListQuery,
-  ): Promise<ListResponse<ProvenanceEntryResponse>> {
+  ): Promise<ListAnswer<ProvenanceEntryResponse>> {
     const list = await this.lists.open('provenance', query, { limit: 100, order: 'asc' }, signal);
     const filters = await withAgentId(this.records, list.filters, 'agentId');
-    const page = await this.entries.page(list.request(conditionsOf(filters, ENTRY_FILTERS)));
-    return list.answer(page, ProvenanceEntryResponse.from);
+    const request = list.request(conditionsOf(filters, ENTRY_FILTERS));
+    return list.answerShown(
+      await this.entries.shownPage(ProvenanceEntryResponse.members, request),
+      ProvenanceEntryResponse.from,
+    );
   }
 
   @Post('verify')
@@ -120,6 +123,6 @@ export class ProvenanceController {
   })
   async get(@Param('sequence') sequence: string): Promise<ProvenanceProofResponse> {
     const entry = requireFound(await this.entries.find(sequenceOf(sequence)), 'provenance entry');
-    return ProvenanceProofResponse.of(entry);
+    return ProvenanceProofResponse.fromEntry(entry);
   }
 }

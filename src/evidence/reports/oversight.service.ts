@@ -1,32 +1,32 @@
 import { Injectable } from '@nestjs/common';
 import { yieldBetween, TimeSlice } from '../../core/concurrency/time-slice';
 import { invalidField } from '../../core/errors/domain-error';
-import { AGENT } from '../../governance/agents/agent.entity';
-import { startOf } from '../../governance/policies/limits/limit';
+import { AGENT, type Agent } from '../../governance/agents/agent.entity';
+import { startOf } from '../../governance/policies/limits/limit-window';
 import { POLICY } from '../../governance/policies/policy.entity';
 import { Gates, callerKey } from '../../http/gates';
-import type { Caller } from '../../ledger/caller';
+import type { Caller } from '../../ledger/kinds/caller';
 import { LedgerService } from '../../ledger/ledger.service';
 import { CounterReader } from '../../ledger/reading/counter-reader';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { Checkpoints } from '../checkpoints/checkpoints.service';
 import type { OversightQuery, OversightResponse } from './dto/oversight.response';
 import { type Bucket, bucketCount, bucketStarts, gapsOf, type Period, type Span, spansOf } from './period';
-import { isQuick, type Section, Tally, TallyCache } from './tally';
+import { type ChangeKey, isQuick, type Section, Tally, TallyCache } from './tally';
 import { type Others, TallyReader } from './tally-reader';
 import type { IssuedCheckpoint } from '../checkpoints/checkpoint';
 
-const MOST_BUCKETS = 400;
+const MAX_BUCKETS = 400;
 const THIRTY_DAYS = 30 * 24 * 60 * 60 * 1_000;
 /** With more new entries than this, counting again is quicker than finding out which records they are about. */
-const MOST_LOOKED_AT = 200_000;
+const MAX_NEW_ENTRIES = 200_000;
 /** Policies read at once. */
 const CHUNK = 1_000;
 
-/** What agents asked for in a period, what became of it, and who answered for it. Writes nothing. */
+/** Reports the requests of agents in a period, their outcomes, and the reviewers. Writes nothing. */
 @Injectable()
 export class OversightService {
-  private kept = new TallyCache();
+  private cache = new TallyCache();
 
   constructor(
     private readonly reader: TallyReader,
@@ -49,56 +49,56 @@ export class OversightService {
     const from = query.from === undefined ? to - THIRTY_DAYS : Date.parse(query.from);
     const period = { from, to };
     if (from > to) throw invalidField('query.from', 'must not be later than to');
-    if (bucketCount(period, bucket) > MOST_BUCKETS) {
-      throw invalidField('query.bucket', `must divide the period into at most ${MOST_BUCKETS} buckets`);
+    if (bucketCount(period, bucket) > MAX_BUCKETS) {
+      throw invalidField('query.bucket', `must divide the period into at most ${MAX_BUCKETS} buckets`);
     }
-    const counted = await this.gates
-      .of('reports')
-      .run(callerKey(caller), () => this.counted(period, now, signal), { signal });
-    const found = await summed(counted, period, bucket);
-    return reported(period, found, {
-      names: await this.namesOf(agentsNamed(found)),
-      unused: await this.unused(new Set(policiesNamed(found))),
+    const spanTallies = await this.gates
+      .get('reports')
+      .run(callerKey(caller), () => this.tallySpans(period, now, signal), { signal });
+    const summary = await summarise(spanTallies, period, bucket);
+    return buildReport(period, summary, {
+      agents: await this.agentsOf(agentsIn(summary)),
+      unused: await this.unused(new Set(policiesIn(summary))),
       others: await this.reader.others(period),
       checkpoint: await this.checkpoints.issue(),
     });
   }
 
   /** Counts the spans whose counts are not kept in memory, neighbouring ones together. */
-  private async counted(period: Period, now: number, signal: AbortSignal): Promise<(readonly [Span, Tally])[]> {
+  private async tallySpans(period: Period, now: number, signal: AbortSignal): Promise<(readonly [Span, Tally])[]> {
     // The head is read before anything is counted, so that kept counts are right as of that entry.
     await this.forgetChanged(await this.counters.headSequence(), signal);
     const spans = spansOf(period, now);
-    const found = new Map(spans.map((span) => [span, span.isKept ? this.kept.of(span.name) : undefined]));
-    for (const gap of gapsOf(spans.filter((span) => found.get(span) === undefined))) {
-      const tallies = await this.reader.count(gap, signal);
+    const tallyBySpan = new Map(spans.map((span) => [span, span.isKept ? this.cache.get(span.name) : undefined]));
+    for (const gap of gapsOf(spans.filter((span) => tallyBySpan.get(span) === undefined))) {
+      const counts = await this.reader.count(gap, signal);
       gap.forEach((span, index) => {
-        const tally = tallies[index] ?? new Tally();
-        found.set(span, tally);
-        if (span.isKept) this.kept.keep(span.name, tally);
+        const tally = counts[index] ?? new Tally();
+        tallyBySpan.set(span, tally);
+        if (span.isKept) this.cache.keep(span.name, tally);
       });
     }
-    return spans.map((span) => [span, found.get(span) ?? new Tally()] as const);
+    return spans.map((span) => [span, tallyBySpan.get(span) ?? new Tally()] as const);
   }
 
   private async forgetChanged(head: number, signal: AbortSignal): Promise<void> {
-    if (head - this.kept.asOf > MOST_LOOKED_AT) this.kept = new TallyCache();
-    const { kept } = this;
-    if (!kept.isEmpty) {
+    if (head - this.cache.asOf > MAX_NEW_ENTRIES) this.cache = new TallyCache();
+    const { cache } = this;
+    if (!cache.isEmpty) {
       const turn = new TimeSlice();
-      for await (const hour of this.reader.changedHours(kept.asOf, head)) {
+      for await (const hour of this.reader.changedHours(cache.asOf, head)) {
         signal.throwIfAborted();
-        kept.forget(hour);
+        cache.forget(hour);
         if (turn.isOver) await turn.next();
       }
     }
-    kept.asOf = head;
+    cache.asOf = head;
   }
 
-  private async namesOf(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  private async agentsOf(ids: readonly string[]): Promise<ReadonlyMap<string, Agent>> {
     const keys = [...new Set(ids)].map((id) => [id]);
     const agents = await this.records.allAmong(AGENT, ['id'], keys);
-    return new Map(agents.map(({ id, name }) => [id, name]));
+    return new Map(agents.map((agent) => [agent.id, agent]));
   }
 
   /** The policies in force that are not among those that decided, oldest first. */
@@ -113,68 +113,74 @@ export class OversightService {
   }
 }
 
-/** Most agents that a report names. */
-const MOST_AGENTS = 100;
+/** Maximum number of agents in a report. */
+const MAX_AGENTS = 100;
 const ANSWERS = ['allowed', 'denied', 'approval_requested'] as const;
 const IN_BUCKETS = [...ANSWERS, 'outcomes', 'observed'] as const;
 
-/** What was counted in the spans of a period, put together: in all, and in each bucket, by its beginning. */
-interface Summed {
+/** The sums of the spans of a period: of all, and of each bucket, by its beginning. */
+interface Summary {
   readonly all: Tally;
   readonly buckets: ReadonlyMap<number, Tally>;
 }
 
-async function summed(counted: readonly (readonly [Span, Tally])[], period: Period, bucket: Bucket): Promise<Summed> {
+async function summarise(
+  spanTallies: readonly (readonly [Span, Tally])[],
+  period: Period,
+  bucket: Bucket,
+): Promise<Summary> {
   const all = new Tally();
   const buckets = new Map(bucketStarts(period, bucket).map((start) => [start, new Tally()]));
-  for await (const [{ from }, tally] of yieldBetween(counted)) {
+  for await (const [{ from }, tally] of yieldBetween(spanTallies)) {
     all.addAll(tally);
     buckets.get(startOf(bucket, from))?.addAll(tally, IN_BUCKETS);
   }
   return { all, buckets };
 }
 
-function agentsNamed({ all }: Summed): string[] {
-  return [...askingMost(all), ...reviewersIn(all)].filter((key) => key !== '');
+function agentsIn({ all }: Summary): string[] {
+  return [...mostActiveAgents(all), ...reviewersIn(all)].filter((key) => key !== '');
 }
 
-function policiesNamed({ all }: Summed): string[] {
+function policiesIn({ all }: Summary): string[] {
   return [...all.countsIn('policies').keys()].map((key) => policyOf(key).id);
 }
 
-/** What a report says besides what was counted. */
-interface Beside extends Pick<OversightResponse, 'unused'> {
+/** Members of a report that are not counted. */
+interface Context extends Pick<OversightResponse, 'unused'> {
   readonly others: Others;
-  /** Of agents, by id. */
-  readonly names: ReadonlyMap<string, string>;
+  /** By id. */
+  readonly agents: ReadonlyMap<string, Pick<Agent, 'name' | 'team'>>;
   readonly checkpoint: IssuedCheckpoint;
 }
 
-function reported({ from, to }: Period, { all, buckets }: Summed, beside: Beside): OversightResponse {
-  const { names, unused, others, checkpoint } = beside;
-  const named = (id: string): string => names.get(id) ?? id;
-  const of = (section: Section, key: string): number => all.countsIn(section).get(key) ?? 0;
+function buildReport({ from, to }: Period, { all, buckets }: Summary, context: Context): OversightResponse {
+  const { agents, unused, others, checkpoint } = context;
+  const agentName = (id: string): string => agents.get(id)?.name ?? id;
+  const countIn = (section: Section, key: string): number => all.countsIn(section).get(key) ?? 0;
   return {
     from: new Date(from).toISOString(),
     to: new Date(to).toISOString(),
     requests: [...buckets].map(([start, tally]) => requestsIn(start, tally)),
     reasons: mostFirst(all.countsIn('reasons')).map(([reason, count]) => ({ reason, count })),
-    agents: askingMost(all).map((agentId) => ({
+    agents: mostActiveAgents(all).map((agentId) => ({
       agentId,
-      name: named(agentId),
-      allowed: of('allowed', agentId),
-      denied: of('denied', agentId),
-      approvals: of('approval_requested', agentId),
+      name: agentName(agentId),
+      team: agents.get(agentId)?.team ?? null,
+      allowed: countIn('allowed', agentId),
+      denied: countIn('denied', agentId),
+      approvals: countIn('approval_requested', agentId),
     })),
     approvals: {
       ...approvalsIn(all),
       byReviewer: reviewersIn(all).map((key) => ({
-        ...(key === '' ? { agentId: null, name: null } : { agentId: key, name: named(key) }),
-        approved: of('approve', key),
-        rejected: of('reject', key),
-        withinTenSeconds: of('quick', key),
+        ...(key === '' ? { agentId: null, name: null } : { agentId: key, name: agentName(key) }),
+        approved: countIn('approve', key),
+        rejected: countIn('reject', key),
+        withinTenSeconds: countIn('quick', key),
       })),
     },
+    changes: changesIn(all),
     policies: mostFirst(all.countsIn('policies')).map(([key, decided]) => ({ policy: policyOf(key), decided })),
     unused,
     grants: { minted: others.grants, used: all.total('granted') },
@@ -184,9 +190,9 @@ function reported({ from, to }: Period, { all, buckets }: Summed, beside: Beside
   };
 }
 
-function askingMost(all: Tally): string[] {
+function mostActiveAgents(all: Tally): string[] {
   return mostFirst(all.sums(ANSWERS))
-    .slice(0, MOST_AGENTS)
+    .slice(0, MAX_AGENTS)
     .map(([agentId]) => agentId);
 }
 
@@ -223,6 +229,18 @@ function approvalsIn(all: Tally): Omit<OversightResponse['approvals'], 'byReview
     medianSeconds: secondsAt(settled, 0.5),
     p95Seconds: secondsAt(settled, 0.95),
     withinTenSeconds: countOf(quick),
+  };
+}
+
+function changesIn(all: Tally): OversightResponse['changes'] {
+  const count = (key: ChangeKey): number => all.countsIn('changes').get(key) ?? 0;
+  return {
+    proposed: count('proposed'),
+    approved: count('approved'),
+    rejected: count('rejected'),
+    made: count('made'),
+    breakGlass: count('breakGlass'),
+    unreviewed: count('unreviewed'),
   };
 }
 

@@ -13,24 +13,26 @@ describe('The spans of a period', () => {
     period('2026-11-19T23:59:59.999Z', '2026-11-20T00:00:00.001Z'),
     period('2026-11-20T00:00:00Z', '2026-11-21T00:00:00Z'),
     period('1969-12-30T00:30:00Z', '1970-01-02T00:00:30Z'),
-  ])('follow each other from its beginning to its end, each in one bucket: %j', (asked) => {
-    const spans = spansOf(asked, NOW);
-    expect([spans[0]?.from, spans.at(-1)?.to]).toEqual([asked.from, asked.to]);
+  ])('follow each other from its beginning to its end, each in one bucket: %j', (times) => {
+    const spans = spansOf(times, NOW);
+    expect([spans[0]?.from, spans.at(-1)?.to]).toEqual([times.from, times.to]);
     for (const [index, { from, to, name }] of spans.entries()) {
-      expect(spans[index + 1]?.from ?? asked.to).toBe(to);
+      expect(spans[index + 1]?.from ?? times.to).toBe(to);
       for (const moment of [from, to - 1]) expect(new Date(moment).toISOString().slice(0, name.length)).toBe(name);
     }
   });
 
   it('are kept where they are whole hours that are over', () => {
-    const kept = spansOf(period('2026-11-20T11:58:30Z', '2026-11-20T15:00:00Z'), NOW).filter(({ isKept }) => isKept);
-    expect(kept.map(({ name }) => name)).toEqual(['2026-11-20T12', '2026-11-20T13']);
+    const cacheable = spansOf(period('2026-11-20T11:58:30Z', '2026-11-20T15:00:00Z'), NOW).filter(
+      ({ isKept }) => isKept,
+    );
+    expect(cacheable.map(({ name }) => name)).toEqual(['2026-11-20T12', '2026-11-20T13']);
   });
 
   it('are counted together where they follow each other', () => {
     const spans = spansOf(period('2026-11-20T10:59:00Z', '2026-11-20T13:00:00Z'), NOW);
-    const known = spans.filter(({ name }) => name !== '2026-11-20T11');
-    expect(gapsOf(known).map((gap) => gap.map(({ name }) => name))).toEqual([['2026-11-20T10'], ['2026-11-20T12']]);
+    const cached = spans.filter(({ name }) => name !== '2026-11-20T11');
+    expect(gapsOf(cached).map((gap) => gap.map(({ name }) => name))).toEqual([['2026-11-20T10'], ['2026-11-20T12']]);
     expect(gapsOf(spans).map(({ length }) => length)).toEqual([3]);
   });
 });

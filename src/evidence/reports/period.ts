@@ -1,4 +1,4 @@
-import { LENGTHS, startOf } from '../../governance/policies/limits/limit';
+import { LENGTHS, startOf } from '../../governance/policies/limits/limit-window';
 
 /** How long a bucket is. */
 export const BUCKETS = ['hour', 'day', 'week'] as const;

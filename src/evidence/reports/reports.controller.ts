@@ -16,7 +16,7 @@ export class ReportsController {
   @Get('oversight')
   @ApiRoute(
     'Report on a period',
-    'What agents asked for, what was refused and why, who approved and how fast, and which policies decided. The ' +
+    'What agents requested, what was refused and why, who approved and how fast, and which policies decided. The ' +
       'counts are exact: of the executions created and the decisions proposed in the period, as they are now. Anybody ' +
       'can recompute them from an export. Past hours are counted once, and again when something in them has changed.',
   )

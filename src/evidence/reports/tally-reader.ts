@@ -2,18 +2,18 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { yieldBetween } from '../../core/concurrency/time-slice';
 import { DECISION } from '../../governance/decisions/decision.entity';
-import { SYSTEM_CALLER } from '../../ledger/caller';
+import { SYSTEM_CALLER } from '../../ledger/kinds/caller';
 import { Database } from '../../ledger/database/database';
 import { CounterReader } from '../../ledger/reading/counter-reader';
 import { RecordReader } from '../../ledger/reading/record-reader';
-import type { Condition } from '../../ledger/record-page';
+import type { Condition } from '../../ledger/kinds/record-page';
 import { type Gap, NAME_LENGTH, type Period } from './period';
 import { type AlikeExecutions, countDecision, countExecutions, Tally } from './tally';
 
 /** Executions counted by one statement, and entries looked at by one: it takes some 20 ms, of one reading connection. */
 const SLICE = 5_000;
 /** Milliseconds. */
-const LONGEST_PAUSE = 10;
+const MAX_PAUSE_MS = 10;
 /** Decisions read at once. */
 const DECISIONS = 250;
 
@@ -62,9 +62,9 @@ export class TallyReader {
   /** What is to be counted in the spans, in their order. */
   async count(gap: Gap, signal: AbortSignal): Promise<Tally[]> {
     const tallies = new Map(gap.map(({ name }) => [name, new Tally()]));
-    const places = await this.placesOf({ from: gap[0].from, to: gap.at(-1)?.to ?? gap[0].to });
-    await this.countExecutions(tallies, places, signal);
-    await this.countDecisions(tallies, places, signal);
+    const sequences = await this.placesOf({ from: gap[0].from, to: gap.at(-1)?.to ?? gap[0].to });
+    await this.countExecutions(tallies, sequences, signal);
+    await this.countDecisions(tallies, sequences, signal);
     return [...tallies.values()];
   }
 
@@ -81,9 +81,9 @@ export class TallyReader {
   /** Stops, erasures and grants made in a period. */
   async others(period: Period): Promise<Others> {
     const { first, end } = await this.placesOf(period);
-    const [found] = await this.database.chain.all<Others>(COUNT_CREATED, [first, end]);
-    if (found === undefined) throw new Error('A query without a table returned no row.');
-    return found;
+    const [counts] = await this.database.chain.all<Others>(COUNT_CREATED, [first, end]);
+    if (counts === undefined) throw new Error('A query without a table returned no row.');
+    return counts;
   }
 
   private async placesOf({ from, to }: Period): Promise<Places> {
@@ -115,7 +115,7 @@ export class TallyReader {
       more = read === SLICE;
       // Leaves the processor to others for as long as this slice took. There is a maximum, as a slice that waits for a
       // slow disk has left it to them already.
-      if (more) await sleep(Math.min(performance.now() - began, LONGEST_PAUSE));
+      if (more) await sleep(Math.min(performance.now() - began, MAX_PAUSE_MS));
     }
   }
 
@@ -126,7 +126,7 @@ export class TallyReader {
   ): Promise<void> {
     const upTo: Condition = { column: 'createdSequence', comparison: 'atMost', value: end - 1 };
     const range = { conditions: [upTo], order: 'asc', position: first - 1, atOnce: DECISIONS } as const;
-    const columns = ['status', 'createdAt', 'resolvedAt', 'reviews'] as const;
+    const columns = ['type', 'status', 'createdAt', 'resolvedAt', 'reviews', 'change'] as const;
     for await (const chunk of this.records.columns(DECISION, columns, range, SYSTEM_CALLER)) {
       signal.throwIfAborted();
       for await (const decision of yieldBetween(chunk)) {

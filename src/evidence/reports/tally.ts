@@ -1,4 +1,5 @@
 import type { Execution } from '../../governance/executions/execution.entity';
+import { isChangeReview } from '../../governance/decisions/changes/change';
 import type { Decision, Review } from '../../governance/decisions/decision.entity';
 import type { DecidingPolicy } from '../../governance/policies/evaluation/evaluation';
 
@@ -19,7 +20,8 @@ export type Section =
   | 'settled'
   | 'approve'
   | 'reject'
-  | 'quick';
+  | 'quick'
+  | 'changes';
 
 /** Numbers, each of a key in a section. */
 export class Tally {
@@ -61,11 +63,11 @@ export class Tally {
   }
 }
 
-/** Executions that are alike in what is counted. */
+/** A group of executions with equal values of everything that is counted. */
 export interface AlikeExecutions extends Pick<Execution, 'agentId' | 'outcome' | 'reason'> {
-  /** Whether an approval was asked for, or 0; also 1 for what an earlier rejection refused. */
+  /** 1 if an approval was requested, or an earlier rejection refused the execution; otherwise 0. */
   readonly hasDecision: number;
-  /** Whether a grant served it, or 0. */
+  /** 1 if a grant covered the execution, otherwise 0. */
   readonly hasGrant: number;
   /** JSON, as stored. */
   readonly observed: string;
@@ -73,11 +75,11 @@ export interface AlikeExecutions extends Pick<Execution, 'agentId' | 'outcome' |
   readonly count: number;
 }
 
-/** Each with its first answer, which its outcome may have followed. */
+/** Counts executions by their first answer, and by their outcome. */
 export function countExecutions(tally: Tally, alike: AlikeExecutions): void {
   const { agentId, outcome, reason, count } = alike;
-  const asked = alike.hasDecision === 1 ? 'approval_requested' : 'allowed';
-  tally.add(outcome === 'denied' ? 'denied' : asked, agentId, count);
+  const unlessDenied = alike.hasDecision === 1 ? 'approval_requested' : 'allowed';
+  tally.add(outcome === 'denied' ? 'denied' : unlessDenied, agentId, count);
   tally.add('outcomes', outcome, count);
   if (outcome === 'denied' && reason !== null) tally.add('reasons', reason, count);
   if (alike.observed === 'true') tally.add('observed', '', count);
@@ -87,11 +89,13 @@ export function countExecutions(tally: Tally, alike: AlikeExecutions): void {
   }
 }
 
-type CountedDecision = Pick<Decision, 'status' | 'createdAt' | 'resolvedAt' | 'reviews'>;
+type CountedDecision = Pick<Decision, 'type' | 'status' | 'createdAt' | 'resolvedAt' | 'reviews' | 'change'>;
 
-/** How it ended, after how many milliseconds if somebody decided it, and by whom. */
-export function countDecision(tally: Tally, { status, createdAt, resolvedAt, reviews }: CountedDecision): void {
+/** Counts a decision by its status, its milliseconds until it was settled, and its reviewers. */
+export function countDecision(tally: Tally, decision: CountedDecision): void {
+  const { status, createdAt, resolvedAt, reviews } = decision;
   tally.add('statuses', status, 1);
+  for (const key of changeKeys(decision)) tally.add('changes', key, 1);
   const isSettled = status === 'approved' || status === 'rejected';
   if (isSettled && resolvedAt !== null) tally.add('settled', String(millisecondsBetween(createdAt, resolvedAt)), 1);
   for (const review of reviews) {
@@ -99,6 +103,17 @@ export function countDecision(tally: Tally, { status, createdAt, resolvedAt, rev
     tally.add(review.verdict, reviewer, 1);
     if (isQuick(millisecondsBetween(createdAt, review.createdAt))) tally.add('quick', reviewer, 1);
   }
+}
+
+/** As what a decision on a change counts. */
+export type ChangeKey = 'proposed' | 'approved' | 'rejected' | 'made' | 'breakGlass' | 'unreviewed';
+
+function changeKeys(decision: CountedDecision): ChangeKey[] {
+  const { change, status } = decision;
+  if (change === null) return [];
+  if (isChangeReview(decision)) return status === 'proposed' ? ['breakGlass', 'unreviewed'] : ['breakGlass'];
+  const settled = status === 'approved' || status === 'rejected' ? [status] : [];
+  return ['proposed', ...settled, ...(change.madeAt === undefined ? [] : (['made'] as const))];
 }
 
 export function isQuick(milliseconds: number): boolean {
@@ -114,23 +129,23 @@ function millisecondsBetween(start: string, end: string): number {
   return Date.parse(end) - Date.parse(start);
 }
 
-/** Most numbers that are kept, some 50 MB. */
-const MOST_KEPT = 500_000;
+/** Maximum number of cached counts, some 50 MB. */
+const MAX_CACHED_COUNTS = 500_000;
 
-/** What was counted of past hours, until a record of theirs changes. */
+/** Caches the tallies of past hours until a record of theirs changes. */
 export class TallyCache {
   private readonly tallies = new Map<string, Tally>();
   private size = 0;
-  /** What is kept is right as of this entry; later ones may have changed it. */
+  /** Sequence of the entry as of which the cache is right. */
   asOf = 0;
 
-  constructor(private readonly most = MOST_KEPT) {}
+  constructor(private readonly capacity = MAX_CACHED_COUNTS) {}
 
   get isEmpty(): boolean {
     return this.tallies.size === 0;
   }
 
-  of(name: string): Tally | undefined {
+  get(name: string): Tally | undefined {
     return this.tallies.get(name);
   }
 
@@ -140,7 +155,7 @@ export class TallyCache {
     this.tallies.set(name, tally);
     this.size += sizeOf(tally);
     for (const oldest of this.tallies.keys()) {
-      if (this.size <= this.most) return;
+      if (this.size <= this.capacity) return;
       this.forget(oldest);
     }
   }

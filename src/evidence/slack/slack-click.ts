@@ -17,21 +17,21 @@ export interface SlackClick {
 }
 
 const HOSTS: ReadonlySet<string> = new Set(['hooks.slack.com', 'hooks.slack-gov.com']);
-const LONGEST_COMMENT = 2_000;
+const MAX_COMMENT_CHARACTERS = 2_000;
 
 /** The click in the body of a request that Slack has signed; null if it is about nothing of ours. @throws VALIDATION_ERROR */
 export function readClick(body: string): SlackClick | null {
   const payload = parsed(new URLSearchParams(body).get('payload') ?? '');
   if (payload === undefined) throw invalidField('payload', 'must be the JSON of an interaction');
   const clicked = textIn(payload, 'actions', '0', 'action_id');
-  const action = CLICKS.find((known) => known === clicked);
+  const action = CLICKS.find((name) => name === clicked);
   const decisionId = textIn(payload, 'actions', '0', 'value');
   const user = textIn(payload, 'user', 'id');
   // Where channels are shared, the user may be of another team than the one whose message it is.
   const team = textIn(payload, 'user', 'team_id') ?? textIn(payload, 'team', 'id');
   if (action === undefined || decisionId === undefined || user === undefined || team === undefined) return null;
   const comment = textIn(payload, 'state', 'values', COMMENT, COMMENT, 'value')?.trim() ?? '';
-  const fault = textFault(comment, { max: LONGEST_COMMENT, mayBeBlank: true });
+  const fault = textFault(comment, { max: MAX_COMMENT_CHARACTERS, mayBeBlank: true });
   if (fault !== undefined) throw invalidField('payload', `has a comment that ${fault}`);
   return {
     action,
@@ -63,12 +63,12 @@ function parsed(text: string): unknown {
 
 /** The text at the end of a path of members. */
 function textIn(value: unknown, ...path: readonly string[]): string | undefined {
-  const found = path.reduce<unknown>(
+  const member = path.reduce<unknown>(
     (inner, name) =>
       typeof inner === 'object' && inner !== null && Object.hasOwn(inner, name) ? Reflect.get(inner, name) : undefined,
     value,
   );
-  return typeof found === 'string' ? found : undefined;
+  return typeof member === 'string' ? member : undefined;
 }
 
 /** Seconds by which the clock of a request may differ from ours. */
@@ -92,7 +92,7 @@ export function signatureFault(
   if (Math.abs(now / 1000 - Number(timestamp)) > LEEWAY)
     return 'its X-Slack-Request-Timestamp is more than five minutes from the clock of this machine';
   const expected = Buffer.from(`v0=${createHmac('sha256', secret).update(`v0:${timestamp}:${body}`).digest('hex')}`);
-  const given = Buffer.from(signature);
-  const isEqual = given.length === expected.length && timingSafeEqual(given, expected);
+  const received = Buffer.from(signature);
+  const isEqual = received.length === expected.length && timingSafeEqual(received, expected);
   return isEqual ? undefined : 'its signature is not by SLACK_SIGNING_SECRET';
 }

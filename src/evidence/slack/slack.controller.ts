@@ -2,7 +2,7 @@ import { Body, Controller, Headers, HttpCode, Post } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import { RequestOrigin } from '../../http/input/caller.decorator';
 import { Public, SetRouteMetadata } from '../../http/request/routes';
-import type { Origin } from '../../ledger/caller';
+import type { Origin } from '../../ledger/kinds/caller';
 import { SlackService } from './slack.service';
 
 /** Called by Slack alone, whose signature takes the place of a key. */

@@ -4,18 +4,18 @@ import { withTimeout } from '../../core/concurrency/with-timeout';
 import { DomainError, requireFound, errorMessage, unauthorized, unavailable } from '../../core/errors/domain-error';
 import type { JsonObject } from '../../core/json/json-value';
 import { type Agent, AGENT } from '../../governance/agents/agent.entity';
-import { AgentCache, type CachedAgent } from '../../governance/agents/agents.service';
+import { AgentCache, type CurrentAgent } from '../../governance/agents/agents.service';
 import { finalityConflict } from '../../governance/decisions/decision-rules';
 import { DecisionReviewsService } from '../../governance/decisions/decision-reviews.service';
 import { DECISION } from '../../governance/decisions/decision.entity';
-import { type Caller, callerOf, expandScopes, type Origin } from '../../ledger/caller';
+import { type Caller, callerOf, expandScopes, type Origin } from '../../ledger/kinds/caller';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { WebhookBodies } from '../webhooks/messages/webhook-bodies';
 import { readClick, type SignedRequest, type SlackClick, signatureFault } from './slack-click';
 import { escapeForSlack, plain } from '../webhooks/messages/chat-messages';
 
 /** Milliseconds that Slack has for each. */
-const LONGEST_REPLY = 10_000;
+const MAX_REPLY_MS = 10_000;
 /** Milliseconds between two lines about refused clicks. */
 const MINUTE = 60_000;
 /** Milliseconds for clicks under way when the service stops. */
@@ -60,11 +60,16 @@ export class SlackReplies {
       redirect: 'error',
       body: JSON.stringify(reply),
       headers: { 'Content-Type': 'application/json' },
-      signal: AbortSignal.any([this.over.signal, AbortSignal.timeout(LONGEST_REPLY)]),
+      signal: AbortSignal.any([this.over.signal, AbortSignal.timeout(MAX_REPLY_MS)]),
     });
     await answer.body?.cancel();
     if (!answer.ok) throw new Error(`Slack answered ${answer.status}`);
   }
+}
+
+/** The agent with the Slack id of whoever clicked. */
+interface SlackPerson extends Pick<Agent, 'id' | 'name'> {
+  readonly current: CurrentAgent;
 }
 
 /** People approve and reject in Slack, by all rules of a reviewer with a key of their own. */
@@ -140,35 +145,35 @@ export class SlackService implements OnModuleDestroy {
       return [inPlace(await this.done(click, person, origin))];
     } catch (error) {
       if (!(error instanceof DomainError) || error.code === 'UNAVAILABLE') throw error;
-      const told = privately(error.message);
-      return error.code === 'CONFLICT' ? [inPlace(await this.messageOf(click)), told] : [told];
+      const notice = privately(error.message);
+      return error.code === 'CONFLICT' ? [inPlace(await this.messageOf(click)), notice] : [notice];
     }
   }
 
   /** The message afterwards. */
-  private async done(click: SlackClick, person: CachedAgent, origin: Origin): Promise<JsonObject> {
+  private async done(click: SlackClick, person: SlackPerson, origin: Origin): Promise<JsonObject> {
     const { action, decisionId, comment } = click;
-    const { id, name } = person.now;
     if (action === 'reject') return this.messageOf(click, true);
     const verdict = action === 'approve' ? 'approve' : 'reject';
-    const review = { verdict, approver: id, comment: verdict === 'reject' ? comment : null } as const;
+    const review = { verdict, approver: person.id, comment: verdict === 'reject' ? comment : null } as const;
     const decision = await this.reviews.review(callerFor(click.slackId, person, origin), decisionId, review);
-    return this.bodies.ofDecision(decision, { reviewer: name });
+    return this.bodies.buildForDecision(decision, { reviewer: person.name });
   }
 
-  /** The decision as it is. @throws NOT_FOUND; CONFLICT if it is settled and a comment is to be asked for. */
-  private async messageOf({ decisionId }: SlackClick, asksComment = false): Promise<JsonObject> {
+  /** The message about the decision as it is now. @throws NOT_FOUND; CONFLICT if it is settled and a comment is needed. */
+  private async messageOf({ decisionId }: SlackClick, needsComment = false): Promise<JsonObject> {
     const decision = requireFound(await this.records.find(DECISION, decisionId, REVIEWER), 'decision');
-    const settled = asksComment ? finalityConflict(decision) : null;
+    const settled = needsComment ? finalityConflict(decision) : null;
     if (settled !== null) throw settled;
-    return this.bodies.ofDecision(decision, { asksComment });
+    return this.bodies.buildForDecision(decision, { needsComment });
   }
 
-  private async personOf(slackId: string): Promise<CachedAgent | undefined> {
+  private async personOf(slackId: string): Promise<SlackPerson | undefined> {
     const conditions = [{ column: 'slackId', comparison: 'equals', value: slackId }] as const;
     const request = { conditions, limit: 1, offset: 0, order: 'asc', position: null, total: 0 } as const;
     const [agent]: readonly Agent[] = (await this.records.page(AGENT, request)).rows;
-    return agent === undefined ? undefined : this.agents.watch(agent.id);
+    const current = agent === undefined ? undefined : await this.agents.watch(agent.id);
+    return agent === undefined || current === undefined ? undefined : { id: agent.id, name: agent.name, current };
   }
 }
 
@@ -177,15 +182,15 @@ const SCOPES = ['review'] as const;
 const REVIEWER = { agentId: null, effectiveScopes: expandScopes(SCOPES) };
 
 /** Reviews check whether the person is suspended, and record the refusal. */
-function callerFor(slackId: string, person: CachedAgent, origin: Origin): Caller {
+function callerFor(slackId: string, { id, current }: SlackPerson, origin: Origin): Caller {
   const identity = {
     actor: { type: 'slack', id: slackId },
-    agentId: person.now.id,
+    agentId: id,
     principals: [],
     scopes: SCOPES,
     effectiveScopes: REVIEWER.effectiveScopes,
     expiresAt: null,
-    refusal: () => (person.now.slackId === slackId ? null : unauthorized()),
+    refusal: () => (current()?.slackId === slackId ? null : unauthorized()),
   } as const;
   return callerOf(identity, origin);
 }

@@ -3,7 +3,7 @@ import { leafHash, TreeFrontier, type TreeHash, type TreeNode } from '../../ledg
 import type { ChunkEntry } from '../../ledger/reading/entry-reader';
 import { rowsIn } from '../../ledger/reading/row-lists';
 
-export interface ChainEnd {
+interface ChainEnd {
   readonly sequence: number;
   readonly hash: string;
 }
@@ -105,7 +105,7 @@ export class ChainCheck {
 }
 
 /** The Merkle tree computed from the entries so far. */
-export interface RecomputedTree {
+interface RecomputedTree {
   readonly size: number;
   readonly rootHash: TreeHash;
   /** As the head record should have it. */

@@ -11,7 +11,7 @@ const PROGRAM = join(__dirname, 'hashing-worker.js');
 const YOUNG_GENERATION = 12;
 
 /** Checks chunks of the chain, given in order, one at a time. */
-export interface ChainHasher {
+interface ChainHasher {
   /** What is found once these entries are checked, too. */
   readonly check: (entries: string) => Promise<ChainVerdict>;
   readonly close: () => Promise<unknown>;
@@ -45,9 +45,9 @@ function inThread(order: CheckOrder): ChainHasher {
   ended.catch(() => undefined);
   return {
     check: async (entries) => {
-      const answered = once(worker, 'message');
+      const response = once(worker, 'message');
       worker.postMessage(entries);
-      const [verdict] = (await Promise.race([answered, ended])) as [ChainVerdict];
+      const [verdict] = (await Promise.race([response, ended])) as [ChainVerdict];
       return verdict;
     },
     close: () => worker.terminate(),

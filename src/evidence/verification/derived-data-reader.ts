@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../ledger/database/database';
-import { type Dialect, quoted } from '../../ledger/database/dialect';
+import { type Dialect, quoteName } from '../../ledger/database/dialect';
 import type { SqlConnection, SqlValue } from '../../ledger/database/sql-connection';
 import type { StoredEntry } from '../../ledger/chain/stored-entry';
 import { chunksOf } from '../../ledger/reading/chunks';
-import type { GovernedRow } from '../../ledger/record-kind';
+import type { GovernedRow } from '../../ledger/kinds/record-kind';
 import {
   counterName,
   countersOf,
@@ -16,6 +16,7 @@ import { RecordCatalog } from '../../ledger/records/record-catalog';
 import type { RecordCodec } from '../../ledger/records/record-codec';
 import { afterPlaceSql, LIST_ITEMS } from '../../ledger/records/statements';
 import { LEFTOVERS } from '../../ledger/schema/ledger-tables';
+import { isPassedSum, ledgerTime } from '../../governance/policies/limits/passed-sums';
 import { takenAmounts, UsedSums } from '../../governance/policies/limits/used-sums';
 import { sumName } from '../../ledger/records/sum-key';
 
@@ -62,7 +63,7 @@ export class DerivedDataReader {
    */
   wrongCounters(hasUnknownKinds: boolean): AsyncGenerator<string[]> {
     return fromSnapshot(this.database, (connection) =>
-      inParts(this.keptCounters(connection), (isAsked) => this.wrongInPart(connection, isAsked, hasUnknownKinds)),
+      inParts(this.storedCounters(connection), (isInPart) => this.wrongInPart(connection, isInPart, hasUnknownKinds)),
     );
   }
 
@@ -86,33 +87,33 @@ export class DerivedDataReader {
   /** Adds up what the counters should be, then compares those that are kept. A missing counter means zero. */
   private async *wrongInPart(
     connection: SqlConnection,
-    isAsked: IsAsked,
+    isInPart: IsInPart,
     hasUnknownKinds: boolean,
   ): AsyncGenerator<string[]> {
     const tables = [...this.catalog.all.map(countedRecords), COUNTED_ENTRIES];
     const expected = new Map<string, number>();
-    for (const counted of tables) {
-      for await (const groups of countedGroups(connection, counted, this.chunkRows)) {
+    for (const table of tables) {
+      for await (const groups of countedGroups(connection, table, this.chunkRows)) {
         for (const group of groups)
-          for (const name of counted.namesOf(group).filter(isAsked))
+          for (const name of table.namesOf(group).filter(isInPart))
             expected.set(name, (expected.get(name) ?? 0) + Number(group['chunk.counted']));
         yield [];
       }
     }
-    for await (const chunk of this.keptCounters(connection)) {
-      const kept = chunk.filter(({ name }) => isAsked(name));
-      const wrong = kept.filter(({ name, value, isText }) => {
-        const isKnown = Boolean(isText) && tables.some((counted) => counted.hasCounter(name));
+    for await (const chunk of this.storedCounters(connection)) {
+      const counters = chunk.filter(({ name }) => isInPart(name));
+      const wrong = counters.filter(({ name, value, isText }) => {
+        const isKnown = Boolean(isText) && tables.some((table) => table.hasCounter(name));
         return isKnown ? value !== (expected.get(name) ?? 0) : !hasUnknownKinds;
       });
       yield wrong.map(({ name }) => name);
-      for (const { name } of kept) expected.delete(name);
+      for (const { name } of counters) expected.delete(name);
     }
     yield Array.from(expected).flatMap(([name, value]) => (value === 0 ? [] : name));
   }
 
   /** In chunks, the stored counters. */
-  private keptCounters(connection: SqlConnection): AsyncGenerator<KeptCounter[]> {
+  private storedCounters(connection: SqlConnection): AsyncGenerator<StoredCounter[]> {
     const { dialect } = this.database;
     const sql =
       `SELECT ${dialect.position('"name"')} AS "place", CAST("name" AS text) AS "name", "value", ` +
@@ -134,11 +135,11 @@ interface ListedRecord {
 function listedRecordsSql(codecs: Iterable<RecordCodec>, dialect: Dialect, limit: number): string {
   const counts = [...codecs]
     .filter(({ kind }) => kind.listColumns !== undefined)
-    .map(({ table }) => `(SELECT count(*) FROM ${quoted(table)} AS live WHERE live."id" = items."recordId")`);
+    .map(({ table }) => `(SELECT count(*) FROM ${quoteName(table)} AS live WHERE live."id" = items."recordId")`);
   return (
     `SELECT ${dialect.position('"recordId"')} AS "place", CAST("recordId" AS text) AS "recordId", ` +
     `${['0', ...counts].join(' + ')} AS "records" ` +
-    `FROM (SELECT "recordId" FROM ${quoted(LIST_ITEMS)} WHERE ${afterPlaceSql('"recordId"', dialect)} ` +
+    `FROM (SELECT "recordId" FROM ${quoteName(LIST_ITEMS)} WHERE ${afterPlaceSql('"recordId"', dialect)} ` +
     `ORDER BY "recordId" LIMIT ${limit}) AS items ORDER BY items."recordId"`
   );
 }
@@ -186,7 +187,7 @@ function countedRecords({ table, kind }: RecordCodec): Counted {
       owner === undefined
         ? 'FALSE'
         : `EXISTS (SELECT 1 FROM "${LEFTOVERS}" AS gone WHERE gone."subjectType" = '${subjectType}' ` +
-          `AND gone."ownerId" = live.${quoted(owner.column)})`,
+          `AND gone."ownerId" = live.${quoteName(owner.column)})`,
     namesOf: (group) => {
       const lists = Object.fromEntries(listColumns.map((name) => [name, textsIn(group[name] ?? null)]));
       return countersOf(kind, { ...group, ...lists } as unknown as GovernedRow);
@@ -216,8 +217,8 @@ interface Group extends Readonly<Record<string, SqlValue>> {
   readonly 'chunk.counted': SqlValue;
 }
 
-async function* countedGroups(connection: SqlConnection, counted: Counted, chunkRows: number): AsyncGenerator<Group[]> {
-  const sql = groupsSql(counted, counted.hasLists ? Math.min(chunkRows, CHUNK_LISTS) : chunkRows);
+async function* countedGroups(connection: SqlConnection, table: Counted, chunkRows: number): AsyncGenerator<Group[]> {
+  const sql = groupsSql(table, table.hasLists ? Math.min(chunkRows, CHUNK_LISTS) : chunkRows);
   // Beyond all sequences drivers round, so nothing can be looked up after such a row. The ledger has not counted it.
   for (let after = BEFORE_ALL; after <= Number.MAX_SAFE_INTEGER;) {
     const groups = await connection.all<Group>(sql, [after]);
@@ -230,17 +231,17 @@ async function* countedGroups(connection: SqlConnection, counted: Counted, chunk
 
 /** The next rows after the sequence `$1`, by the values in their columns. */
 function groupsSql({ table, sequence, columns, isLeftover }: Counted, chunkRows: number): string {
-  const place = quoted(sequence);
-  const values = columns.map((column) => `, ${quoted(column)}`).join('');
-  const groups = columns.length === 0 ? '' : ` GROUP BY ${columns.map(quoted).join(', ')}`;
+  const place = quoteName(sequence);
+  const values = columns.map((column) => `, ${quoteName(column)}`).join('');
+  const groups = columns.length === 0 ? '' : ` GROUP BY ${columns.map(quoteName).join(', ')}`;
   return (
     `SELECT max("chunk.place") AS "chunk.last", sum("chunk.counts") AS "chunk.counted"${values} FROM ` +
     `(SELECT ${place} AS "chunk.place", CASE WHEN ${isLeftover} THEN 0 ELSE 1 END AS "chunk.counts"${values} ` +
-    `FROM ${quoted(table)} AS live WHERE ${place} > $1 ORDER BY ${place} LIMIT ${chunkRows}) AS chunk${groups}`
+    `FROM ${quoteName(table)} AS live WHERE ${place} > $1 ORDER BY ${place} LIMIT ${chunkRows}) AS chunk${groups}`
   );
 }
 
-interface KeptCounter {
+interface StoredCounter {
   /** The name in a form that drivers do not alter. */
   readonly place: string;
   readonly name: string;
@@ -251,19 +252,19 @@ interface KeptCounter {
 }
 
 /** Names held in memory at once; of more, each part is compared by itself. */
-const MOST_AT_ONCE = 100_000;
+const MAX_NAMES = 100_000;
 
 /** Whether a name belongs to the part that is compared. */
-type IsAsked = (name: string) => boolean;
+type IsInPart = (name: string) => boolean;
 
 /** Compares as many names as there are rows in as many parts as memory needs. */
 async function* inParts<Chunk>(
   rows: AsyncGenerator<readonly unknown[]>,
-  compare: (isAsked: IsAsked) => AsyncGenerator<Chunk>,
+  compare: (isInPart: IsInPart) => AsyncGenerator<Chunk>,
 ): AsyncGenerator<Chunk> {
   let names = 0;
   for await (const chunk of rows) names += chunk.length;
-  const parts = Math.floor(names / MOST_AT_ONCE) + 1;
+  const parts = Math.floor(names / MAX_NAMES) + 1;
   for (let part = 0; part < parts; part += 1) yield* compare((name) => part === partOf(name, parts));
 }
 
@@ -283,7 +284,7 @@ async function* fromSnapshot<Chunk>(
   try {
     await connection.run(database.dialect.beginReading);
     yield* read(connection);
-    await connection.run('COMMIT');
+    await connection.commit();
   } finally {
     await connection.close();
   }
@@ -302,36 +303,37 @@ const SELECT =
  */
 export function wrongSums(database: Database): AsyncGenerator<string[]> {
   return fromSnapshot(database, (connection) =>
-    inParts(keptSums(connection), (isAsked) => wrongAmong(connection, isAsked)),
+    inParts(storedSums(connection), (isInPart) => wrongAmong(connection, isInPart)),
   );
 }
 
-async function* wrongAmong(connection: SqlConnection, isAsked: IsAsked): AsyncGenerator<string[]> {
+async function* wrongAmong(connection: SqlConnection, isInPart: IsInPart): AsyncGenerator<string[]> {
   const expected = new UsedSums();
-  for await (const taken of takenAmounts(connection)) {
-    for (const one of taken) if (isAsked(sumName(one.key))) expected.add(one);
+  for await (const amounts of takenAmounts(connection)) {
+    for (const amount of amounts) if (isInPart(sumName(amount.key))) expected.add(amount);
     yield [];
   }
-  for await (const kept of keptSums(connection)) {
-    yield kept.flatMap(({ value, ...key }) => {
+  const now = await ledgerTime(connection);
+  for await (const rows of storedSums(connection)) {
+    yield rows.flatMap(({ value, ...key }) => {
       const name = sumName(key);
-      return !isAsked(name) || expected.take(name) === value ? [] : [name];
+      return !isInPart(name) || isPassedSum(key, now) || expected.take(name) === value ? [] : [name];
     });
   }
   yield [...expected.names];
 }
 
-interface KeptRow {
+interface StoredSumRow {
   readonly sum: string;
   readonly window: string;
   readonly key: string;
   readonly value: SqlValue;
 }
 
-function keptSums(connection: SqlConnection): AsyncGenerator<KeptRow[]> {
+function storedSums(connection: SqlConnection): AsyncGenerator<StoredSumRow[]> {
   return chunksOf(async (last) => {
     const { sum, window, key } = last ?? { sum: '', window: '', key: '' };
     // Bytes, as SQLite allows, come after all texts.
-    return typeof sum === 'string' ? connection.all<KeptRow>(SELECT, [sum, window, key]) : [];
+    return typeof sum === 'string' ? connection.all<StoredSumRow>(SELECT, [sum, window, key]) : [];
   });
 }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../ledger/database/database';
-import { type Dialect, quoted } from '../../ledger/database/dialect';
+import { type Dialect, quoteName } from '../../ledger/database/dialect';
 import { saysStateSql } from '../../ledger/chain/stored-entry';
 import {
   afterPlaceSql,
@@ -39,20 +39,28 @@ const OF_LAST = [
  * deleted then; whether the record whose columns it repeats has these values; and what filters find it by: the items of
  * its lists, each with the sequence it is listed at.
  */
-const SAID = [...OF_LAST, 'firstSequence', 'details', 'ownerRemoved', 'leftovers', 'repeated', 'items'] as const;
-type Said = (typeof SAID)[number];
+const ENTRY_COLUMNS = [
+  ...OF_LAST,
+  'firstSequence',
+  'details',
+  'ownerRemoved',
+  'leftovers',
+  'repeated',
+  'items',
+] as const;
+type EntryColumn = (typeof ENTRY_COLUMNS)[number];
 
 /** A record as stored in its table, next to what the ledger says about it in the same snapshot. */
 export interface LiveRecord {
   readonly codec: RecordCodec;
   /** In the order of the codec's columns. */
   readonly values: readonly SqlValue[];
-  readonly said: Readonly<Record<Said, SqlValue>>;
+  readonly fromEntries: Readonly<Record<EntryColumn, SqlValue>>;
   readonly items: readonly (readonly SqlValue[])[];
 }
 
 /** A record that does not exist although its last entry left a state. */
-export interface MissingRecord {
+interface MissingRecord {
   readonly subjectType: string;
   readonly id: string;
   /** False if it is of a module that is no longer loaded: nobody knows where it would be. */
@@ -104,17 +112,17 @@ export class StateReader {
     const { chain, dialect } = this.database;
     const { owner } = codec.kind;
     const ownerTable = owner === undefined ? null : this.catalog.codec(owner.kind).table;
-    const columns = [...codec.columns.map(({ name }) => name), ...SAID.map(saidAs)];
+    const columns = [...codec.columns.map(({ name }) => name), ...ENTRY_COLUMNS.map(entryColumnName)];
     const sql = liveRecordsSql(codec, ownerTable, dialect);
     const lists = JSON.parse(await rowLists({ connection: chain, dialect, columns }, sql, bounds)) as SqlValue[][];
     const width = codec.columns.length;
     return lists.map((row) => {
-      const said = Object.fromEntries(SAID.map((name, index) => [name, row[width + index] ?? null]));
+      const fromEntries = Object.fromEntries(ENTRY_COLUMNS.map((name, index) => [name, row[width + index] ?? null]));
       return {
         codec,
         values: row.slice(0, width),
-        said: said as LiveRecord['said'],
-        items: itemsIn(said['items'] ?? null),
+        fromEntries: fromEntries as LiveRecord['fromEntries'],
+        items: itemsIn(fromEntries['items'] ?? null),
       };
     });
   }
@@ -124,17 +132,18 @@ export class StateReader {
     const kinds = new Map(this.catalog.all.map(({ kind }) => [kind.subjectType, kind]));
     const owned = rows.filter(({ subjectType }) => kinds.get(subjectType)?.owner !== undefined);
     const sequences = arraysOfOne(owned.map(({ sequence }) => sequence));
-    const found =
+    const existing =
       owned.length === 0 ? [] : await chain.all<{ sequence: number; state: unknown }>(statesSql(dialect), [sequences]);
-    const states = new Map(found.map(({ sequence, state }) => [sequence, state]));
+    const states = new Map(existing.map(({ sequence, state }) => [sequence, state]));
     const records = rows.map(({ sequence, subjectType, subjectId: id }) => {
       const kind = kinds.get(subjectType);
       const ownerId = ownerIn(states.get(sequence), kind?.owner?.column);
       return { subjectType, id, isOfKnownKind: kind !== undefined, ownerId };
     });
     const ownerIds = arraysOfOne(records.flatMap(({ ownerId }) => ownerId ?? []));
-    const gone = owned.length === 0 ? [] : await chain.all<{ id: string }>(removedAmongSql(dialect), [ownerIds]);
-    const removed = new Set<string | null>(gone.map(({ id }) => id));
+    const removedOwners =
+      owned.length === 0 ? [] : await chain.all<{ id: string }>(removedAmongSql(dialect), [ownerIds]);
+    const removed = new Set<string | null>(removedOwners.map(({ id }) => id));
     return records.map(({ ownerId, ...record }) => ({ ...record, wentWithOwner: removed.has(ownerId) }));
   }
 }
@@ -157,13 +166,13 @@ function itemsIn(text: SqlValue): SqlValue[][] {
 }
 
 /** No column of a record has such a name. */
-function saidAs(name: Said): string {
+function entryColumnName(name: EntryColumn): string {
   return `ledger.${name}`;
 }
 
 /** The last id of a kind, as a position. */
 export function lastPlaceSql({ table }: RecordCodec, dialect: Dialect): string {
-  return `SELECT ${dialect.position('max("id")')} AS "last" FROM ${quoted(table)}`;
+  return `SELECT ${dialect.position('max("id")')} AS "last" FROM ${quoteName(table)}`;
 }
 
 /** `$1`: the position before the first record, null: before all; `$2`: that of the last one; `$3`: most rows. */
@@ -175,17 +184,17 @@ function bounds(dialect: Dialect): string {
 function liveExtentSql({ table, columns }: RecordCodec, dialect: Dialect): string {
   const sizes = columns
     .filter(({ type }) => type !== 'integer')
-    .map(({ name }) => `COALESCE(octet_length(live.${quoted(name)}), 0)`);
+    .map(({ name }) => `COALESCE(octet_length(live.${quoteName(name)}), 0)`);
   return (
     `SELECT count(*) AS "count", ${dialect.position('max("id")')} AS "last", sum("size") AS "bytes" FROM ` +
-    `(SELECT live."id", ${sizes.join(' + ')} AS "size" FROM ${quoted(table)} AS live ${bounds(dialect)}) AS chunk`
+    `(SELECT live."id", ${sizes.join(' + ')} AS "size" FROM ${quoteName(table)} AS live ${bounds(dialect)}) AS chunk`
   );
 }
 
 /** Null, which no item is, replaces what cannot be written as JSON. */
 const READABLE_ITEMS =
   `SELECT CASE WHEN ${IS_TEXT_ITEM} THEN "item" END AS "item", ` +
-  `CASE WHEN ${IS_LISTED_SEQUENCE} THEN "createdSequence" END AS "createdSequence" FROM ${quoted(LIST_ITEMS)}`;
+  `CASE WHEN ${IS_LISTED_SEQUENCE} THEN "createdSequence" END AS "createdSequence" FROM ${quoteName(LIST_ITEMS)}`;
 
 /** The sequence of the last entry that says something about a record. */
 function lastAbout(id: string): string {
@@ -198,20 +207,20 @@ export function liveRecordsSql(
   ownerTable: string | null,
   dialect: Dialect,
 ): string {
-  const own = columns.map(({ name }) => `live.${quoted(name)}`);
-  const ownerId = `live.${quoted(kind.owner?.column ?? '')}`;
+  const own = columns.map(({ name }) => `live.${quoteName(name)}`);
+  const ownerId = `live.${quoteName(kind.owner?.column ?? '')}`;
   const ownerRemoved =
-    `CASE WHEN EXISTS (SELECT 1 FROM ${quoted(ownerTable ?? '')} AS owner WHERE owner."id" = ${ownerId}) THEN 0 ` +
+    `CASE WHEN EXISTS (SELECT 1 FROM ${quoteName(ownerTable ?? '')} AS owner WHERE owner."id" = ${ownerId}) THEN 0 ` +
     `ELSE (SELECT count(*) FROM "ledger_entries" AS gone WHERE gone."sequence" = (${lastAbout(ownerId)}) AND gone."state" IS NULL) END`;
   const leftovers = `(SELECT count(*) FROM "${LEFTOVERS}" AS gone WHERE gone."subjectType" = '${kind.subjectType}' AND gone."ownerId" = ${ownerId})`;
   const items = `(SELECT ${dialect.jsonRows(['item', 'createdSequence'])} FROM (${READABLE_ITEMS} WHERE "recordId" = live."id") AS items)`;
   const { repeats } = kind;
   const repeated = repeats?.columns.map(
     (name) =>
-      `live.${quoted(name)} IS NOT DISTINCT FROM (SELECT own.${quoted(name)} FROM ${quoted(repeats.table)} AS own ` +
-      `WHERE own."id" = live.${quoted(repeats.by)})`,
+      `live.${quoteName(name)} IS NOT DISTINCT FROM (SELECT own.${quoteName(name)} FROM ${quoteName(repeats.table)} AS own ` +
+      `WHERE own."id" = live.${quoteName(repeats.by)})`,
   );
-  const said: Readonly<Partial<Record<Said, string>>> = {
+  const expressions: Readonly<Partial<Record<EntryColumn, string>>> = {
     firstSequence: `(SELECT min("sequence") FROM "ledger_entries" WHERE "subjectId" = live."id")`,
     ...(kind.isSaidInDetails !== true && { details: 'NULL' }),
     ownerRemoved: ownerTable === null ? '0' : ownerRemoved,
@@ -219,9 +228,11 @@ export function liveRecordsSql(
     repeated: repeated === undefined ? '1' : `CASE WHEN ${repeated.join(' AND ')} THEN 1 ELSE 0 END`,
     items: kind.listColumns === undefined ? 'NULL' : items,
   };
-  const sealed = SAID.map((name) => `${said[name] ?? `last.${quoted(name)}`} AS ${quoted(saidAs(name))}`);
+  const sealed = ENTRY_COLUMNS.map(
+    (name) => `${expressions[name] ?? `last.${quoteName(name)}`} AS ${quoteName(entryColumnName(name))}`,
+  );
   return (
-    `SELECT ${[...own, ...sealed].join(', ')} FROM ${quoted(table)} AS live ` +
+    `SELECT ${[...own, ...sealed].join(', ')} FROM ${quoteName(table)} AS live ` +
     `LEFT JOIN "ledger_entries" AS last ON last."sequence" = (${lastAbout('live."id"')}) ${bounds(dialect)}`
   );
 }
@@ -231,7 +242,7 @@ export function missingRecordsSql(codecs: readonly RecordCodec[]): string {
   const isThere = codecs.map(
     ({ kind, table }) =>
       `(entry."subjectType" = '${kind.subjectType}' AND EXISTS ` +
-      `(SELECT 1 FROM ${quoted(table)} AS live WHERE live."id" = entry."subjectId"))`,
+      `(SELECT 1 FROM ${quoteName(table)} AS live WHERE live."id" = entry."subjectId"))`,
   );
   return (
     `SELECT entry."sequence", entry."subjectType", entry."subjectId" FROM "ledger_entries" AS entry ` +

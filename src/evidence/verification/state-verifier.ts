@@ -136,18 +136,18 @@ async function* paced<Chunk>(chunks: AsyncIterable<Chunk>, abandoned: AbortSigna
 }
 
 /** Of its last entry. Entries beyond all sequences are left to the chain check. */
-function lastSequenceOf({ said: { sequence } }: LiveRecord): number {
+function lastSequenceOf({ fromEntries: { sequence } }: LiveRecord): number {
   return Number.isSafeInteger(sequence) ? Number(sequence) : 0;
 }
 
 /** The log says that its owner was removed, so the service is about to delete it. */
-function isToBeDeleted({ said }: LiveRecord): boolean {
-  return Number(said.leftovers) > 0 && Number(said.ownerRemoved) > 0;
+function isToBeDeleted({ fromEntries }: LiveRecord): boolean {
+  return Number(fromEntries.leftovers) > 0 && Number(fromEntries.ownerRemoved) > 0;
 }
 
 function checkRecord(record: LiveRecord, findings: StateFindings): void {
   // It would have been removed with its owner.
-  const fault = Number(record.said.ownerRemoved) > 0 ? 'added' : recordFault(record);
+  const fault = Number(record.fromEntries.ownerRemoved) > 0 ? 'added' : recordFault(record);
   if (fault !== undefined) findings.addRecord(record.codec.kind.subjectType, idOf(record), fault);
   if (!isFiledRightly(record)) findings.addDerived('listItems', [idOf(record)]);
 }
@@ -188,7 +188,7 @@ function idOf(record: LiveRecord): string {
 /** Undefined: the record matches the ledger. */
 function recordFault(record: LiveRecord): RecordFault | undefined {
   const { codec } = record;
-  const { v, stateSalt, stateHash, subjectType, firstSequence } = record.said;
+  const { v, stateSalt, stateHash, subjectType, firstSequence } = record.fromEntries;
   if (stateHash === null || subjectType !== codec.kind.subjectType) return 'added';
   const isAsLeft =
     sealedState({ v, state: codec.stateOf(record.values), stateSalt }) === stateHash &&
@@ -196,11 +196,11 @@ function recordFault(record: LiveRecord): RecordFault | undefined {
   return isAsLeft && unhashedAgree(record) ? undefined : 'changed';
 }
 
-function unhashedAgree({ codec, values, said }: LiveRecord): boolean {
+function unhashedAgree({ codec, values, fromEntries }: LiveRecord): boolean {
   const { unhashedAgree: agree } = codec.kind;
-  if (Number(said.repeated) === 0) return false;
+  if (Number(fromEntries.repeated) === 0) return false;
   if (agree === undefined) return true;
-  return agree(Object.fromEntries(codec.columns.map(({ name }, index) => [name, values[index] ?? null])), said);
+  return agree(Object.fromEntries(codec.columns.map(({ name }, index) => [name, values[index] ?? null])), fromEntries);
 }
 
 /** True if filters find the record by exactly the items of its lists. */

@@ -19,7 +19,7 @@ export function newSecret(): string {
 }
 
 /** The secrets after a new one was added: the newest two sign for a day. */
-export function rotated(secrets: readonly SigningSecret[], secret: string, now: string): readonly SigningSecret[] {
+export function withRotation(secrets: readonly SigningSecret[], secret: string, now: string): readonly SigningSecret[] {
   const until = new Date(Date.parse(now) + OVERLAP).toISOString();
   const previous = secrets.slice(0, 1).map((newest) => ({ secret: newest.secret, until }));
   return [{ secret, until: null }, ...previous];

@@ -3,7 +3,7 @@ import type { Configuration } from '../../core/config/configuration';
 import { embeddedIpv4, ipv6Groups } from '../../core/values/ip-address';
 
 /** What the operator permits as targets of deliveries. */
-export type WebhookTerms = Pick<Configuration, 'webhookAllowHttp' | 'webhookAllowPrivate'>;
+type WebhookTerms = Pick<Configuration, 'webhookAllowHttp' | 'webhookAllowPrivate'>;
 
 const FORM = /^https?:\/\/([^/?]+)/i;
 /** A URL parser would drop these characters, or take a backslash for a slash. */
@@ -95,8 +95,8 @@ export function isRefusedAddress(address: string): boolean {
 }
 
 function embeddedIn(groups: readonly number[]): string[] {
-  const found = TRANSLATED.filter(({ begin }) => begin.every((group, index) => groups[index] === group));
-  const inside = found.map(({ at, isInverted }) => embeddedIpv4(groups, at, isInverted === true ? 0xffff : 0));
+  const translations = TRANSLATED.filter(({ begin }) => begin.every((group, index) => groups[index] === group));
+  const inside = translations.map(({ at, isInverted }) => embeddedIpv4(groups, at, isInverted === true ? 0xffff : 0));
   const isIsatap = groups[5] === ISATAP_MARK && ISATAP.includes(groups[4] ?? -1);
   return isIsatap ? [...inside, embeddedIpv4(groups, 6)] : inside;
 }

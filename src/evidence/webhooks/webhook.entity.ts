@@ -3,13 +3,13 @@ import { ApiProperty } from '@nestjs/swagger';
 import { ApiChoice, ApiMember, ApiNullableText } from '../../http/openapi/response-members';
 import { sampleId } from '../../http/openapi/documentation.decorators';
 import { isOfHash, type SigningSecret } from './signing-secrets';
-import type { RecordKind } from '../../ledger/record-kind';
-import type { LedgerTransaction } from '../../ledger/ledger-transaction';
+import type { RecordKind } from '../../ledger/kinds/record-kind';
+import type { LedgerTransaction } from '../../ledger/commands/ledger-transaction';
 import { conflict, requireFound } from '../../core/errors/domain-error';
 import type { EventFilter } from '../events/event-filter';
 
 const WEBHOOK_STATUSES = ['active', 'failing'] as const;
-export type WebhookStatus = (typeof WEBHOOK_STATUSES)[number];
+type WebhookStatus = (typeof WEBHOOK_STATUSES)[number];
 
 /** What is delivered: audit entries as they are, messages for people about decisions, or events for a SIEM. */
 export const WEBHOOK_FORMATS = ['event', 'slack', 'teams', 'ocsf'] as const;
@@ -58,6 +58,14 @@ export class Webhook {
   @ApiMember('Whether its messages have buttons.', { example: false })
   readonly buttons!: boolean;
 
+  /** Subjects, compared as text. */
+  @Column('simple-json', { default: '[]' })
+  @ApiMember('Only decisions of approvers that name one of these subjects; empty: all.', {
+    type: [String],
+    example: ['role:finance'],
+  })
+  readonly approvers!: readonly string[];
+
   @Column('text', { nullable: true })
   @ApiNullableText('Null: entries of all agents.', sampleId('agt'))
   readonly agentId!: string | null;
@@ -97,7 +105,7 @@ export const WEBHOOK: RecordKind<Webhook> = {
   idPrefix: 'whk',
   table: Webhook,
   hashedMembers: ['id', 'url', 'actions', 'agentId', 'description', 'secretHash', 'status', 'createdAt', 'updatedAt'],
-  laterMembers: { format: 'event', detail: 'full', buttons: false },
+  laterMembers: { format: 'event', detail: 'full', buttons: false, approvers: [] },
   counter: 'webhooks',
   decisive: { status: WEBHOOK_STATUSES, format: WEBHOOK_FORMATS, detail: MESSAGE_DETAILS },
   unhashedAgree: ({ secrets, secretHash, target, format, url }) =>
@@ -105,7 +113,7 @@ export const WEBHOOK: RecordKind<Webhook> = {
 };
 
 /** Where the deliveries of a webhook go: the URL as it is shown, and the whole URL where that differs. */
-export function addressed(format: WebhookFormat, url: string): Pick<Webhook, 'url' | 'target'> {
+export function withAddress(format: WebhookFormat, url: string): Pick<Webhook, 'url' | 'target'> {
   return isChat(format) ? { url: new URL(url).origin, target: url } : { url, target: null };
 }
 
@@ -139,13 +147,13 @@ export async function requireWebhook(transaction: LedgerTransaction, id: string)
   return requireFound(await transaction.find(WEBHOOK, id), 'webhook');
 }
 
-const MOST_WEBHOOKS = 100;
+const MAX_WEBHOOKS = 100;
 
 /** @throws CONFLICT when the maximum number of webhooks exists. */
 export async function requireRoom(transaction: LedgerTransaction): Promise<void> {
   const counts = await Promise.all(WEBHOOK_STATUSES.map((status) => transaction.count(WEBHOOK, { status })));
-  if (counts.reduce((sum, count) => sum + count, 0) < MOST_WEBHOOKS) return;
-  throw conflict(`There are ${MOST_WEBHOOKS} webhooks already, which is the maximum. Delete one first.`);
+  if (counts.reduce((sum, count) => sum + count, 0) < MAX_WEBHOOKS) return;
+  throw conflict(`There are ${MAX_WEBHOOKS} webhooks already, which is the maximum. Delete one first.`);
 }
 
 /** Which entries concern a webhook. */

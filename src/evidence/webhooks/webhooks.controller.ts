@@ -1,11 +1,11 @@
 import { Body, Controller, Delete, Get, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiTags } from '@nestjs/swagger';
-import { Answers, AnswersNothing, ApiRoute } from '../../http/openapi/response-members';
-import { ApiErrors, RequiresScope, SetRouteMetadata } from '../../http/request/routes';
+import { Answers, AnswersNothing, ApiRoute, shownMembers } from '../../http/openapi/response-members';
+import { ApiErrors, NeedsSecondPerson, RequiresScope, SetRouteMetadata } from '../../http/request/routes';
 import { ClientSignal } from '../../http/responses/response-end';
 import { ApiList } from '../../http/lists/api-list.decorator';
 import { ListQuery } from '../../http/lists/list.query';
-import { type ListResponse, Lists } from '../../http/lists/lists';
+import { type ListAnswer, Lists } from '../../http/lists/lists';
 import { Caller } from '../../http/input/caller.decorator';
 import { ApiExamples, ApiRecordId } from '../../http/openapi/documentation.decorators';
 import {
@@ -18,7 +18,8 @@ import {
   WebhookWithSecretResponse,
 } from './dto/webhook.dto';
 import { RecordReader } from '../../ledger/reading/record-reader';
-import { WEBHOOK } from './webhook.entity';
+import type { JsonObject } from '../../core/json/json-value';
+import { type Webhook, WEBHOOK } from './webhook.entity';
 import { WebhooksService } from './webhooks.service';
 
 @ApiTags('Events')
@@ -35,13 +36,18 @@ export class WebhooksController {
   @Get()
   @ApiRoute('List webhooks', 'Includes those that are failing.')
   @ApiList(WebhookResponse, 'Webhooks in order of creation.')
-  async list(@ClientSignal() signal: AbortSignal, @Query() query: ListQuery): Promise<ListResponse<WebhookResponse>> {
+  async list(@ClientSignal() signal: AbortSignal, @Query() query: ListQuery): Promise<ListAnswer<WebhookResponse>> {
     const list = await this.lists.open('webhooks', query, { limit: 50, order: 'asc' }, signal);
-    return list.answer(await this.records.page(WEBHOOK, list.request([])), WebhookResponse.from);
+    const page = await this.records.shownPage(WEBHOOK, shownMembers(WebhookResponse), list.request([]));
+    return list.answerShown(page, WebhookResponse.from);
   }
 
   @Post()
   @SetRouteMetadata({ answersSecret: true })
+  @NeedsSecondPerson({
+    summary: (_input, { url }: Webhook) => `Create a webhook to ${new URL(url).origin}`,
+    visibleBody: withStoredUrl,
+  })
   @ApiRoute(
     'Create a webhook',
     'Audit entries after its creation are delivered to it in order, signed according to Standard Webhooks, until each is confirmed ' +
@@ -51,7 +57,7 @@ export class WebhooksController {
   @ApiCreatedResponse({ type: WebhookWithSecretResponse, description: 'The webhook and its secret.' })
   @ApiErrors('CONFLICT')
   async create(@Caller() caller: Caller, @Body() body: CreateWebhookRequest): Promise<WebhookWithSecretResponse> {
-    return WebhookWithSecretResponse.of(await this.webhooks.create(caller, body));
+    return WebhookWithSecretResponse.withSecret(await this.webhooks.create(caller, body));
   }
 
   @Get(':id')
@@ -59,10 +65,14 @@ export class WebhooksController {
   @ApiRecordId(WEBHOOK)
   @Answers({ type: WebhookWithDeliveryResponse, description: 'The webhook, without its secret.' })
   async get(@Param('id') id: string): Promise<WebhookWithDeliveryResponse> {
-    return WebhookWithDeliveryResponse.of(await this.webhooks.get(id));
+    return WebhookWithDeliveryResponse.withDelivery(await this.webhooks.get(id));
   }
 
   @Patch(':id')
+  @NeedsSecondPerson({
+    summary: ({ params, body }) => `Change ${Object.keys(body).sort().join(', ')} of the webhook ${params['id']}`,
+    visibleBody: withStoredUrl,
+  })
   @ApiRoute(
     'Change a webhook',
     'Its deliveries continue from the entry they have reached. Other `actions` or another `agentId` apply to the entries that follow.',
@@ -88,6 +98,7 @@ export class WebhooksController {
 
   @Post(':id/rotate-secret')
   @SetRouteMetadata({ answersSecret: true })
+  @NeedsSecondPerson({ summary: ({ params }) => `Give the webhook ${params['id']} a new secret` })
   @ApiRoute(
     'Give a webhook a new secret',
     'For 24 hours, deliveries are also signed with the previous secret. The new one is returned only in this answer.',
@@ -95,10 +106,15 @@ export class WebhooksController {
   @ApiRecordId(WEBHOOK)
   @Answers({ type: WebhookWithSecretResponse, description: 'The webhook and its new secret.' })
   async rotateSecret(@Caller() caller: Caller, @Param('id') id: string): Promise<WebhookWithSecretResponse> {
-    return WebhookWithSecretResponse.of(await this.webhooks.rotateSecret(caller, id));
+    return WebhookWithSecretResponse.withSecret(await this.webhooks.rotateSecret(caller, id));
   }
 
   @Post(':id/replay')
+  @NeedsSecondPerson({
+    summary: ({ params, body }) =>
+      `Deliver to the webhook ${params['id']} again what follows the entry ${Number(body['after'])}`,
+    writesAside: true,
+  })
   @ApiRoute(
     'Deliver entries again',
     'Delivers again what its filter selects after a sequence, whatever was delivered before. A failing webhook ' +
@@ -123,10 +139,16 @@ export class WebhooksController {
   }
 
   @Delete(':id')
+  @NeedsSecondPerson({ summary: ({ params }) => `Delete the webhook ${params['id']}` })
   @ApiRoute('Delete a webhook', 'Nothing more is delivered; its history stays.')
   @ApiRecordId(WEBHOOK, { sample: 2 })
   @AnswersNothing('Deleted; its history stays.')
   remove(@Caller() caller: Caller, @Param('id') id: string): Promise<void> {
     return this.webhooks.remove(caller, id);
   }
+}
+
+/** Whoever has the URL of a chat can write there, so nobody else sees more than its origin. */
+function withStoredUrl(body: JsonObject, { url }: Webhook): JsonObject {
+  return 'url' in body ? { ...body, url } : body;
 }

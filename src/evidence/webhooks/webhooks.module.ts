@@ -4,7 +4,7 @@ import { EventsModule } from '../events/events.module';
 import { LedgerModule } from '../../ledger/ledger.module';
 import { DeliveryPosition, DeliveryProgressStore } from './delivery/delivery-position-store';
 import { WebhookDispatcher } from './delivery/webhook-dispatcher';
-import { WebhookLease } from './delivery/delivery-lease';
+import { DeliveryLease, WebhookLease } from './delivery/delivery-lease';
 import { WebhookSender } from './delivery/webhook-sender';
 import { WebhookBodies } from './messages/webhook-bodies';
 import { WEBHOOK } from './webhook.entity';
@@ -22,8 +22,9 @@ const OUTSIDE_THE_LEDGER = new SchemaContribution([DeliveryPosition, WebhookLeas
     WebhookSender,
     WebhookBodies,
     DeliveryProgressStore,
+    DeliveryLease,
     { provide: SchemaContribution, useValue: OUTSIDE_THE_LEDGER },
   ],
-  exports: [WebhookBodies, WebhookDispatcher, DeliveryProgressStore],
+  exports: [WebhookBodies, WebhookDispatcher, DeliveryLease],
 })
 export class WebhooksModule {}

@@ -2,16 +2,16 @@ import { Injectable } from '@nestjs/common';
 import { agentLookup, requireReferencedAgent } from '../../governance/agents/find-agent';
 import { requireFound, invalidField, unavailable } from '../../core/errors/domain-error';
 import { staleCallerError } from '../../http/responses/response-end';
-import { ShutdownGuard } from '../../http/shutdown/shutdown';
-import type { Caller } from '../../ledger/caller';
+import { ShutdownGuard } from '../../http/server/shutdown';
+import type { Caller } from '../../ledger/kinds/caller';
 import { LedgerService } from '../../ledger/ledger.service';
 import type { SqlStatement } from '../../ledger/database/sql-connection';
-import type { LedgerTransaction } from '../../ledger/ledger-transaction';
+import type { ServiceTransaction } from '../../ledger/commands/ledger-transaction';
 import { sha256 } from '../../ledger/chain/hash-chain';
-import { byId } from '../../ledger/lookup';
+import { byId } from '../../ledger/kinds/lookup';
 import { changedMembers } from '../../ledger/records/changed-members';
 import { RecordReader } from '../../ledger/reading/record-reader';
-import { DeliveryProgressStore, replayed, resumed } from './delivery/delivery-position-store';
+import { DeliveryProgressStore, replayStatement, resumeStatement } from './delivery/delivery-position-store';
 import { WebhookDispatcher } from './delivery/webhook-dispatcher';
 import {
   type CreateWebhookRequest,
@@ -22,11 +22,11 @@ import {
   type WebhookWithSecretResponse,
 } from './dto/webhook.dto';
 import { type Connections, WebhookSender } from './delivery/webhook-sender';
-import { newSecret, rotated, signingAt } from './signing-secrets';
+import { newSecret, withRotation, signingAt } from './signing-secrets';
 import { WebhookBodies } from './messages/webhook-bodies';
 import {
   actionsFault,
-  addressed,
+  withAddress,
   addressOf,
   type ChangedMember,
   requireWebhook,
@@ -36,12 +36,12 @@ import {
 } from './webhook.entity';
 
 /** Most concurrent test deliveries. */
-const MOST_TESTS = 10;
+const MAX_TESTS = 10;
 /** Milliseconds that attempts may continue after shutdown begins: less than their requests are waited for. */
 const GRACE = 5_000;
 
 /** Where the deliveries of a webhook are to continue. */
-type NewPosition = (webhook: Webhook, transaction: LedgerTransaction) => SqlStatement;
+type NewPosition = (webhook: Webhook, transaction: ServiceTransaction) => SqlStatement;
 
 const CHANGEABLE = ['url', 'actions', 'agentId', 'description'] as const;
 
@@ -74,14 +74,16 @@ export class WebhooksService {
     const secret = newSecret();
     const created = await this.ledger.withLookups(...lookups(request)).write(caller, async (transaction) => {
       const { url, actions, description = '', format = 'event', detail = 'full', buttons = false } = request;
+      const { approvers = [] } = request;
       const agentId = (await agentOf(transaction, request)) ?? null;
       await requireRoom(transaction);
       const webhook = {
         id: transaction.newId(WEBHOOK),
-        ...addressed(format, url),
+        ...withAddress(format, url),
         format,
         detail,
         buttons,
+        approvers,
         actions,
         agentId,
         description,
@@ -107,13 +109,13 @@ export class WebhooksService {
       .write(caller, async (transaction) => {
         const webhook = await requireWebhook(transaction, id);
         const before = { ...webhook, url: addressOf(webhook) };
-        const given = { ...request, agentId: await agentOf(transaction, request) };
-        const changes = changedMembers(before, given, CHANGEABLE);
+        const input = { ...request, agentId: await agentOf(transaction, request) };
+        const changes = changedMembers(before, input, CHANGEABLE);
         const { url, actions, ...changed } = { ...before, ...changes };
         const fault = actionsFault(webhook.format, actions);
         if (fault !== undefined) throw invalidField('actions', fault);
         const fields = CHANGEABLE.filter((name) => name in changes);
-        return withChanges(transaction, webhook, { ...changed, actions, ...addressed(webhook.format, url) }, fields);
+        return withChanges(transaction, webhook, { ...changed, actions, ...withAddress(webhook.format, url) }, fields);
       });
     this.dispatcher.pollSoon();
     return updated;
@@ -132,7 +134,7 @@ export class WebhooksService {
     const secret = newSecret();
     const webhook = await this.ledger.withLookups(byId(WEBHOOK, id)).write(caller, async (transaction) => {
       const before = await requireWebhook(transaction, id);
-      const secrets = rotated(before.secrets, secret, transaction.now);
+      const secrets = withRotation(before.secrets, secret, transaction.now);
       return withChanges(transaction, before, { ...before, secrets, secretHash: sha256(secret) }, ['secret']);
     });
     this.dispatcher.pollSoon();
@@ -143,13 +145,13 @@ export class WebhooksService {
   replay(caller: Caller, id: string, after: number): Promise<WebhookResponse> {
     return this.activated(caller, id, (_webhook, { headSequence: head }) => {
       if (after > head) throw invalidField('after', `must not be beyond the last entry, which is ${head}`);
-      return replayed(id, after, head);
+      return replayStatement(id, after, head);
     });
   }
 
   /** @throws NOT_FOUND */
   resume(caller: Caller, id: string): Promise<WebhookResponse> {
-    return this.activated(caller, id, ({ createdSequence }) => resumed(id, createdSequence));
+    return this.activated(caller, id, ({ createdSequence }) => resumeStatement(id, createdSequence));
   }
 
   /**
@@ -160,7 +162,7 @@ export class WebhooksService {
   async test(caller: Caller, id: string): Promise<WebhookTestResponse> {
     // By a command, which sees that a key was revoked by another process.
     const webhook = await this.ledger.write(caller, (transaction) => requireWebhook(transaction, id));
-    if (this.connected.size >= MOST_TESTS) throw unavailable(`${MOST_TESTS} tests of webhooks are under way.`);
+    if (this.connected.size >= MAX_TESTS) throw unavailable(`${MAX_TESTS} tests of webhooks are under way.`);
     const url = addressOf(webhook);
     const connections = this.sender.connections(url);
     this.connected.add(connections);
@@ -171,7 +173,7 @@ export class WebhooksService {
       secrets: signingAt(webhook.secrets, timestamp),
       connections,
       id: testId,
-      body: this.bodies.ofTest(webhook, testId, timestamp),
+      body: this.bodies.buildTest(webhook, testId, timestamp),
       mayStill: () => staleCallerError(caller) === null,
     });
     connections.close();
@@ -203,13 +205,16 @@ function lookups({ agentId }: UpdateWebhookRequest): ReturnType<typeof agentLook
   return agentId === undefined ? [] : [agentLookup(agentId)];
 }
 
-async function agentOf(transaction: LedgerTransaction, { agentId }: UpdateWebhookRequest): Promise<string | undefined> {
+async function agentOf(
+  transaction: ServiceTransaction,
+  { agentId }: UpdateWebhookRequest,
+): Promise<string | undefined> {
   return agentId === undefined ? undefined : (await requireReferencedAgent(transaction, 'agentId', agentId)).id;
 }
 
 /** If nothing has changed, no entry is written. */
 function withChanges(
-  transaction: LedgerTransaction,
+  transaction: ServiceTransaction,
   before: Webhook,
   changed: Webhook,
   fields: readonly ChangedMember[],

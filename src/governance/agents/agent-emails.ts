@@ -1,19 +1,24 @@
 import { Injectable } from '@nestjs/common';
 import { newEpoch } from '../../ledger/chain/random';
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import { callerRefused, invalidField, scopeMissing } from '../../core/errors/domain-error';
-import type { Caller } from '../../ledger/caller';
+import { callerRefused, invalidField, managedByDirectory, scopeMissing } from '../../core/errors/domain-error';
+import type { Caller } from '../../ledger/kinds/caller';
 import { Database } from '../../ledger/database/database';
 import type { SqlStatement } from '../../ledger/database/sql-connection';
 import { LedgerService } from '../../ledger/ledger.service';
 import { type Agent, AGENT, nextRevision } from './agent.entity';
-import { agentFor, agentLookup, findAgent } from './find-agent';
+import { agentFor, agentLookup, findNamedAgent } from './find-agent';
+import { listedTexts } from './directory-users';
+import { arraysOfOne } from '../../ledger/records/statements';
 
 const SELECT = 'SELECT "agentId", "email", "sequence", "epoch", "term", "mailedAt" FROM "mail_recipients"';
 const OF_AGENT = 'WHERE "agentId" = $1';
 const SET =
   `INSERT INTO "mail_recipients" ("agentId", "email", "sequence", "epoch", "term") VALUES ($1, $2, $3, $4, 0) ` +
   `ON CONFLICT ("agentId") DO UPDATE SET "email" = excluded."email", "epoch" = excluded."epoch"`;
+const MOVE =
+  `UPDATE "mail_recipients" SET "sequence" = $2, "mailedAt" = $3, "term" = $4 ` +
+  `WHERE "agentId" = $1 AND "epoch" = $5 AND "term" <= $4`;
 const REMOVE = `DELETE FROM "mail_recipients" ${OF_AGENT}`;
 
 /** The addresses of people, which only they and admins see. */
@@ -28,6 +33,11 @@ export class AgentEmails {
     return this.database.points.all<MailRecipient>(SELECT);
   }
 
+  /** Notes that a person had mail, unless the address has changed since or a process with a later term has mailed it. */
+  async move({ agentId, sequence, mailedAt, term, epoch }: Omit<MailRecipient, 'email'>): Promise<void> {
+    await this.database.aside.all(MOVE, [agentId, sequence, mailedAt, term, epoch]);
+  }
+
   /** The address of a person, for whoever may know it; undefined for others, and for a machine, which never has one. */
   async shownTo(caller: Caller, agent: Agent): Promise<string | null | undefined> {
     if (agent.kind !== 'human' || !mayKnow(caller, agent.id)) return undefined;
@@ -40,15 +50,16 @@ export class AgentEmails {
    */
   async set(caller: Caller, idOrName: string, email: string | null): Promise<void> {
     await this.ledger.withLookups(agentLookup(idOrName)).write(caller, async (transaction) => {
-      const agent = agentFor(caller, await findAgent(transaction, idOrName), (id) => {
+      const agent = agentFor(caller, await findNamedAgent(caller, transaction, idOrName), (id) => {
         if (!mayKnow(caller, id))
           throw caller.agentId === null ? scopeMissing(['admin']) : callerRefused('not_this_agent');
       });
+      if (agent.directory !== null) throw managedByDirectory('The address');
       if (email !== null && agent.kind !== 'human')
         throw invalidField('email', 'must be of a person, not of a machine');
       // A batch ends with a command that writes aside, so what was written before is seen here.
       if ((await this.emailOf(agent)) === email) return;
-      transaction.writeWithoutEntry(changeOf(agent.id, email, transaction.headSequence));
+      transaction.writeWithoutEntry(emailChange(agent.id, email, transaction.headSequence));
       const details = { fields: ['email'] };
       // A new `ETag`, so that copies with the previous address are outdated.
       const changed = { ...agent, ...nextRevision(agent, transaction.now) };
@@ -56,13 +67,23 @@ export class AgentEmails {
     });
   }
 
-  private async emailOf({ id }: Agent): Promise<string | null> {
+  /** The address of the person with an id; null without one. */
+  async emailOf({ id }: Pick<Agent, 'id'>): Promise<string | null> {
     const [row] = await this.database.points.all<MailRecipient>(`${SELECT} ${OF_AGENT}`, [id]);
     return row?.email ?? null;
   }
+
+  /** The addresses of people, by their ids. */
+  async emailsAmong(agentIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    const { dialect, points } = this.database;
+    const sql = `${SELECT} WHERE "agentId" IN (${listedTexts(dialect)})`;
+    const rows = await points.all<MailRecipient>(sql, [arraysOfOne(agentIds)]);
+    return new Map(rows.map(({ agentId, email }) => [agentId, email]));
+  }
 }
 
-function changeOf(agentId: string, email: string | null, head: number): SqlStatement {
+/** @param head sequence of the last entry: mails are about later ones. */
+export function emailChange(agentId: string, email: string | null, head: number): SqlStatement {
   if (email === null) return { sql: REMOVE, parameters: [agentId] };
   return { sql: SET, parameters: [agentId, email, head, newEpoch()] };
 }

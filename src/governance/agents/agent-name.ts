@@ -3,7 +3,7 @@ import { labelFault } from '../../core/values/label-fault';
 /**
  * UTF-16 units. Normal form C combines at most four code points into one, so a longer text is too long in it as well.
  */
-const LONGEST_NORMALISED = 8 * 200;
+const MAX_NORMALISED_CHARACTERS = 8 * 200;
 /** Prefixes of ids and of policy subjects. */
 const RESERVED_PREFIXES = ['agt_', 'agent:', 'role:', 'kind:'];
 
@@ -12,7 +12,7 @@ const RESERVED_PREFIXES = ['agt_', 'agent:', 'role:', 'kind:'];
  * long for a name is not normalised: long runs of combining characters take quadratic time.
  */
 export function normaliseAgentName(name: string): string {
-  return name.length > LONGEST_NORMALISED ? name : name.normalize('NFC');
+  return name.length > MAX_NORMALISED_CHARACTERS ? name : name.normalize('NFC');
 }
 
 /** What a normalised name of valid length has to be, or undefined if it is valid. */

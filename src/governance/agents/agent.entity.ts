@@ -3,7 +3,7 @@ import { ApiProperty } from '@nestjs/swagger';
 import { AGENT_KINDS, type AgentKind } from './agent-name';
 import { ApiChoice, ApiCount, ApiNullableText, ApiNullableTime } from '../../http/openapi/response-members';
 import { sampleId } from '../../http/openapi/documentation.decorators';
-import type { RecordKind } from '../../ledger/record-kind';
+import type { RecordKind } from '../../ledger/kinds/record-kind';
 
 export const AGENT_STATUSES = ['active', 'suspended'] as const;
 export type AgentStatus = (typeof AGENT_STATUSES)[number];
@@ -13,7 +13,9 @@ export type AgentStatus = (typeof AGENT_STATUSES)[number];
 @Index(['name'], { unique: true })
 @Index(['status', 'createdSequence'])
 @Index(['kind', 'createdSequence'])
+@Index(['team', 'createdSequence'], { where: '"team" IS NOT NULL' })
 @Index(['slackId', 'createdSequence'], { where: '"slackId" IS NOT NULL' })
+@Index(['directory', 'createdSequence'], { where: '"directory" IS NOT NULL' })
 export class Agent {
   @PrimaryColumn('text')
   @ApiProperty({ example: sampleId('agt') })
@@ -58,6 +60,15 @@ export class Agent {
   @ApiNullableText("The person's id in Slack: `<team>/<user>`.")
   readonly slackId!: string | null;
 
+  /** No other agent has the same one. */
+  @Column('text', { nullable: true })
+  @ApiNullableText("The person's id in the directory that manages the person: the `externalId` there.")
+  readonly directory!: string | null;
+
+  @Column('text', { nullable: true })
+  @ApiNullableText('The team of a machine, whose policies apply to it; null: it is in none.')
+  readonly team!: string | null;
+
   @Column('text')
   @ApiProperty({ format: 'date-time', example: '2026-11-20T06:18:03.123Z' })
   readonly createdAt!: string;
@@ -77,11 +88,12 @@ export const AGENT: RecordKind<Agent> = {
   idPrefix: 'agt',
   table: Agent,
   hashedMembers: ['id', 'name', 'description', 'capabilities', 'roles', 'status', 'createdAt', 'updatedAt', 'revision'],
-  laterMembers: { kind: 'machine', observeUntil: null, slackId: null },
+  laterMembers: { kind: 'machine', observeUntil: null, slackId: null, directory: null, team: null },
   uniqueKeys: [['name']],
   counter: 'agents',
-  countedBy: ['status', 'kind'],
+  countedBy: ['status', 'kind', 'team'],
   listColumns: ['capabilities', 'roles'],
+  team: { column: 'team' },
   decisive: { capabilities: 'texts', roles: 'texts', status: AGENT_STATUSES },
 };
 

@@ -1,19 +1,26 @@
 import { Body, Controller, Delete, Get, Param, Patch, Post, Put, Query } from '@nestjs/common';
 import { ApiBody, ApiCreatedResponse, ApiParam, ApiTags } from '@nestjs/swagger';
-import { Answers, AnswersNothing, ApiRoute } from '../../http/openapi/response-members';
+import { Answers, AnswersNothing, ApiRoute, shownMembers } from '../../http/openapi/response-members';
 import { ApiExamples } from '../../http/openapi/documentation.decorators';
 import { requireFound } from '../../core/errors/domain-error';
-import { AnyScope, ApiErrors, RequiresScope, Revisioned, SetRouteMetadata } from '../../http/request/routes';
+import {
+  AnyScope,
+  ApiErrors,
+  NeedsSecondPerson,
+  RequiresScope,
+  Revisioned,
+  SetRouteMetadata,
+} from '../../http/request/routes';
 import { Caller } from '../../http/input/caller.decorator';
-import { IfMatch, type Precondition } from '../../http/conditional/precondition';
-import { AsOfQuery } from '../../http/as-of/as-of.query';
+import { IfMatch, type Precondition } from '../../http/request/precondition';
+import { AsOfQuery } from '../../http/reading/as-of.query';
 import { ClientSignal } from '../../http/responses/response-end';
 import { ApiList } from '../../http/lists/api-list.decorator';
 import { conditionsOf } from '../../http/lists/list.query';
-import { type ListResponse, Lists } from '../../http/lists/lists';
+import { type ListAnswer, Lists } from '../../http/lists/lists';
 import { RecordHistory } from '../../ledger/record-history';
 import { RecordReader } from '../../ledger/reading/record-reader';
-import { AGENT } from './agent.entity';
+import { type Agent, AGENT } from './agent.entity';
 import { AgentsService } from './agents.service';
 import { agentsAsOf, findAgent } from './find-agent';
 import { AgentEmails } from './agent-emails';
@@ -44,25 +51,29 @@ export class AgentsController {
 
   @Get()
   @RequiresScope('read')
-  @ApiRoute('List agents', 'Oldest first; filtered by capability, role, status or kind.')
+  @ApiRoute('List agents', 'Oldest first; filtered by capability, role, status, kind or team.')
   @ApiList(AgentResponse, 'Agents in order of creation.')
   async list(
+    @Caller() caller: Caller,
     @ClientSignal() signal: AbortSignal,
     @Query() query: AgentListQuery,
-  ): Promise<ListResponse<AgentResponse>> {
+  ): Promise<ListAnswer<AgentResponse>> {
     const list = await this.lists.open('agents', query, { limit: 50, order: 'asc' }, signal);
     const conditions = conditionsOf(list.filters, {
       capability: ['capabilities', 'contains'],
       role: ['roles', 'contains'],
       status: ['status', 'equals'],
       kind: ['kind', 'equals'],
+      team: ['team', 'equals'],
     });
-    return list.answer(await this.records.page(AGENT, list.request(conditions)), AgentResponse.from);
+    const page = await this.records.shownPage(AGENT, shownMembers(AgentResponse), list.request(conditions), caller);
+    return list.answerShown(page, AgentResponse.from);
   }
 
   @Post()
   @RequiresScope('agents')
   @Revisioned()
+  @NeedsSecondPerson({ summary: (_input, { kind, name }: Agent) => `Create the agent "${name}" of kind ${kind}` })
   @ApiRoute(
     'Create an agent',
     'It can do what its `capabilities` list, where the policies in force allow it. Its name is unique and never changes.',
@@ -75,6 +86,7 @@ export class AgentsController {
       description: 'Reviews what other agents propose.',
       capabilities: [],
       roles: ['reviewer'],
+      team: undefined,
     },
   })
   @ApiCreatedResponse({ type: AgentResponse, description: 'The created agent.' })
@@ -93,7 +105,7 @@ export class AgentsController {
     @Param('id') id: string,
     @Query() { asOf }: AsOfQuery,
   ): Promise<AgentWithEmailResponse> {
-    const agent = requireFound(await findAgent(agentsAsOf(this.history, asOf), id), 'agent');
+    const agent = requireFound(await findAgent(agentsAsOf(this.history, asOf, caller), id), 'agent');
     // No state has the address: next to a past one, too, it is the one of today.
     const email = await this.emails.shownTo(caller, agent);
     return { ...AgentResponse.from(agent), ...(email !== undefined && { email }) };
@@ -101,6 +113,7 @@ export class AgentsController {
 
   @Put(':id/email')
   @AnyScope()
+  @NeedsSecondPerson({ summary: ({ params }) => `Set the mail address of ${params['id']}` })
   @ApiRoute(
     'Set the address of a person',
     'For the person, or a caller with the scope `admin`. Mails about decisions that wait for the person go there. ' +
@@ -114,6 +127,7 @@ export class AgentsController {
 
   @Delete(':id/email')
   @AnyScope()
+  @NeedsSecondPerson({ summary: ({ params }) => `Forget the mail address of ${params['id']}` })
   @ApiRoute('Forget the address of a person', 'For the person, or a caller with the scope `admin`.')
   @ApiIdOrName('change-reviewer')
   @AnswersNothing('The address is removed.')
@@ -124,6 +138,10 @@ export class AgentsController {
   @Patch(':id')
   @RequiresScope('agents')
   @Revisioned()
+  @NeedsSecondPerson({
+    summary: ({ body }, { name }: Agent) => `Change ${Object.keys(body).sort().join(', ')} of the agent "${name}"`,
+    isHeld: ({ body }) => Object.keys(body).some((member) => member !== 'description'),
+  })
   @ApiRoute('Update an agent', 'Absent members stay as they are; a list is replaced as a whole.')
   @ApiIdOrName()
   @Answers({ type: AgentResponse, description: 'The updated agent.' })
@@ -158,6 +176,7 @@ export class AgentsController {
   @Post(':id/resume')
   @RequiresScope('agents')
   @Revisioned()
+  @NeedsSecondPerson({ summary: (_input, { name }: Agent) => `Resume the agent "${name}"` })
   @ApiRoute('Resume a suspended agent', 'Repeating it changes nothing.')
   @ApiIdOrName()
   @ApiBody({ type: ChangeStatusRequest, required: false })

@@ -1,48 +1,53 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
-import { conflict, requireFound, invalidField, scopeMissing } from '../../core/errors/domain-error';
-import type { Precondition } from '../../http/conditional/precondition';
-import type { Caller } from '../../ledger/caller';
-import type { LedgerTransaction } from '../../ledger/ledger-transaction';
+import { Configuration } from '../../core/config/configuration';
+import { conflict, invalidField, managedByDirectory, requireFound, scopeMissing } from '../../core/errors/domain-error';
+import type { Precondition } from '../../http/request/precondition';
+import type { Caller } from '../../ledger/kinds/caller';
+import type { LedgerTransaction, ServiceTransaction } from '../../ledger/commands/ledger-transaction';
 import { LedgerService } from '../../ledger/ledger.service';
-import { byKey } from '../../ledger/lookup';
+import { byKey } from '../../ledger/kinds/lookup';
 import { changedMembers } from '../../ledger/records/changed-members';
-import { agentLookup, findAgent, requireMayChange, requireMayKeep, requireObservable } from './find-agent';
+import { insertAgent } from './declared-agents';
+import { DirectoryUsers, forgetUser, saveUser } from './directory-users';
+import { requireManagedRolesStay } from './managed-roles';
+import { agentLookup, findAgent, findNamedAgent, requireMayChange, requireObservable } from './find-agent';
+import { NOT_IN_TEAM, requireTeamRoles } from './team';
 import { type Agent, AGENT, type AgentStatus, nextRevision } from './agent.entity';
 import type { CreateAgentRequest, UpdateAgentRequest } from './dto/agent.dto';
-import { RowProjection } from '../../ledger/projections';
+import { RowProjection } from '../../ledger/head/projections';
 import { RecordReader } from '../../ledger/reading/record-reader';
 
 @Injectable()
 export class AgentsService {
-  constructor(private readonly ledger: LedgerService) {}
+  constructor(
+    private readonly ledger: LedgerService,
+    private readonly directoryUsers: DirectoryUsers,
+    private readonly configuration: Configuration,
+  ) {}
 
   /** @throws CONFLICT when the name is taken. */
   create(caller: Caller, request: CreateAgentRequest): Promise<Agent> {
-    const { name, kind = 'machine', description = '', capabilities = [], roles = [] } = request;
-    return this.ledger.withLookups(byKey(AGENT, 'name', name)).write(caller, async (transaction) => {
-      const { now } = transaction;
-      requireMayKeep(caller, kind);
-      if ((await transaction.findBy(AGENT, { name })) !== undefined)
-        throw conflict(`An agent with the name "${name}" exists already; names are unique.`);
-      const id = transaction.newId(AGENT);
-      const times = { createdAt: now, updatedAt: now, revision: 1 };
-      const state = { status: 'active', observeUntil: null, slackId: null } as const;
-      const agent = { id, name, kind, description, capabilities, roles, ...state, ...times };
-      return transaction.insert(AGENT, agent, { action: 'agent.created', agentId: id });
-    });
+    return this.ledger
+      .withLookups(byKey(AGENT, 'name', request.name))
+      .write(caller, (transaction) => insertAgent(transaction, request));
   }
 
   /** An update that changes nothing writes no entry. @throws NOT_FOUND, PRECONDITION_FAILED, VALIDATION_ERROR */
   update(caller: Caller, idOrName: string, precondition: Precondition, update: UpdateAgentRequest): Promise<Agent> {
     return this.ledger.withLookups(agentLookup(idOrName)).write(caller, async (transaction) => {
-      const agent = requireFound(await findAgent(transaction, idOrName), 'agent');
+      const agent = requireFound(await findNamedAgent(caller, transaction, idOrName), 'agent');
       requireMayChange(caller, agent);
-      const { observeUntil } = update;
-      // Only admins may let an agent act without a policy.
-      if (observeUntil !== undefined && !caller.effectiveScopes.has('admin')) throw scopeMissing(['admin']);
+      const { observeUntil, team } = update;
+      requireTeamRoles(caller, agent.roles, update.roles);
+      // Only admins may let an agent act without a policy, or move it to another team.
+      if ((observeUntil !== undefined || team !== undefined) && !caller.effectiveScopes.has('admin'))
+        throw scopeMissing(['admin']);
       precondition.require(agent.revision);
       if (observeUntil !== undefined) requireObservable(agent, observeUntil, this.ledger.clockTime);
+      if (agent.kind === 'human' && typeof team === 'string') throw invalidField('team', NOT_IN_TEAM);
       await requireMayBeInSlack(transaction, agent, update);
+      await this.bindToDirectory(transaction, agent, update);
+      requireManagedRolesStay(agent, update.roles ?? agent.roles, this.configuration.directoryRoles);
       const changes = changedMembers(agent, update, CHANGEABLE);
       const fields = Object.keys(changes);
       if (fields.length === 0) return agent;
@@ -55,12 +60,49 @@ export class AgentsService {
   setStatus(caller: Caller, idOrName: string, status: AgentStatus, reason: string | null): Promise<Agent> {
     const action = status === 'suspended' ? 'agent.suspended' : 'agent.resumed';
     return this.ledger.withLookups(agentLookup(idOrName)).write(caller, async (transaction) => {
-      const agent = requireFound(await findAgent(transaction, idOrName), 'agent');
+      const agent = requireFound(await findNamedAgent(caller, transaction, idOrName), 'agent');
       requireMayChange(caller, agent);
+      const isHeldAnew = await this.holdInDirectory(transaction, agent, status);
+      const note = { action, agentId: agent.id, reason };
+      if (agent.status === status && isHeldAnew) transaction.record(AGENT, agent, note);
       if (agent.status === status) return agent;
       const changed = { ...agent, status, ...nextRevision(agent, transaction.now) };
-      return transaction.update(AGENT, changed, { action, agentId: agent.id, reason });
+      return transaction.update(AGENT, changed, note);
     });
+  }
+
+  /**
+   * Notes that somebody other than the directory suspends a person, or resumes one. @returns true if the directory had
+   * suspended the person already. @throws CONFLICT for one whom the directory has suspended or removed.
+   */
+  private async holdInDirectory(
+    transaction: ServiceTransaction,
+    { id, directory, status: before }: Agent,
+    status: AgentStatus,
+  ): Promise<boolean> {
+    const user = directory === null ? undefined : await this.directoryUsers.findBy('agentId', id);
+    if (user === undefined) return false;
+    if (status === 'active' && (user.isActive === 0 || user.isDeleted === 1)) throw managedByDirectory('The status');
+    const isHeld = status === 'suspended' ? 1 : 0;
+    if (user.isHeld === isHeld) return false;
+    transaction.writeWithoutEntry(saveUser({ ...user, isHeld }));
+    return isHeld === 1 && before === 'suspended';
+  }
+
+  /** @throws VALIDATION_ERROR for a machine; CONFLICT for another's id, and while the person is in the directory. */
+  private async bindToDirectory(
+    transaction: ServiceTransaction,
+    agent: Agent,
+    { directory }: UpdateAgentRequest,
+  ): Promise<void> {
+    if (directory === undefined || directory === agent.directory) return;
+    if (directory !== null && agent.kind !== 'human')
+      throw invalidField('directory', 'must be left out: only people come from a directory');
+    const user = agent.directory === null ? undefined : await this.directoryUsers.findBy('agentId', agent.id);
+    if (user?.isDeleted === 0) throw managedByDirectory('`directory`');
+    if (directory !== null && (await transaction.findAll(AGENT, { directory })).length > 0)
+      throw conflict('Another agent has this id in the directory already.');
+    if (user !== undefined) transaction.writeWithoutEntry(forgetUser(agent.id));
   }
 }
 
@@ -76,23 +118,27 @@ async function requireMayBeInSlack(
   if (others.some((other) => other.id !== id)) throw conflict(`Another agent has the Slack id ${slackId} already.`);
 }
 
-const CHANGEABLE = ['description', 'capabilities', 'roles', 'observeUntil', 'slackId'] as const;
-
-/** `now` is always the agent's current state, whichever process changes it. */
-export interface CachedAgent {
-  readonly now: Agent;
-}
+const CHANGEABLE = ['description', 'capabilities', 'roles', 'observeUntil', 'slackId', 'directory', 'team'] as const;
 
 /**
- * Knows without a query which agents are suspended, which every request with a key bound to an agent checks. Keeps agents up to
- * date while somebody holds them: for each stream and each waiting request of a token, it is checked several times a second
- * whether the token may still act as its agent.
+ * Returns an agent as it is now, whichever process changes it; undefined if thousands of agents have changed since the last
+ * call, so that it is not known any more.
+ */
+export type CurrentAgent = () => Agent | undefined;
+
+/** Most changed agents that are remembered. */
+const MAX_CHANGED = 10_000;
+
+/**
+ * Knows without a query which agents are suspended, which every request with a key bound to an agent checks, and how agents have
+ * changed of late: for each stream and each waiting request of a token, it is checked several times a second whether the
+ * token may still act as its agent.
  */
 @Injectable()
 export class AgentCache implements OnModuleInit {
   private readonly suspended = new Set<string>();
-  private readonly watched = new Map<string, WeakRef<{ now: Agent }>>();
-  private readonly dropped = new FinalizationRegistry<string>((id) => this.forget(id));
+  /** By id, the agent that changed last at the end. */
+  private readonly changed = new Map<string, Agent>();
   /** How often agents have changed. */
   private changes = 0;
   /** Follows changes by other processes; to be caught up with before a question is answered. */
@@ -100,10 +146,7 @@ export class AgentCache implements OnModuleInit {
     kind: AGENT,
     status: 'suspended',
     actions: ['agent.suspended', 'agent.resumed', 'agent.updated'],
-    keep: (agents) => {
-      this.changes += 1;
-      for (const agent of agents) this.keep(agent);
-    },
+    keep: (agents) => agents.forEach((agent) => this.keep(agent)),
   });
 
   constructor(
@@ -119,15 +162,18 @@ export class AgentCache implements OnModuleInit {
     return this.suspended.has(id);
   }
 
-  /** The agent as it is now, kept up to date for as long as the caller holds the result. */
-  async watch(idOrName: string): Promise<CachedAgent | undefined> {
-    for (;;) {
-      const { changes } = this;
-      const agent = await findAgent(this.reader, idOrName);
-      if (agent === undefined) return undefined;
-      // If an agent changed meanwhile, what was read may be outdated, so it is read again.
-      if (changes === this.changes) return this.hold(agent);
-    }
+  async watch(idOrName: string): Promise<CurrentAgent | undefined> {
+    // From before the read: what is read may be outdated when it arrives.
+    let { changes } = this;
+    let agent = await findAgent(this.reader, idOrName);
+    if (agent === undefined) return undefined;
+    return () => {
+      if (agent === undefined || this.changes - changes > MAX_CHANGED) return (agent = undefined);
+      const changed = this.changed.get(agent.id);
+      if (changed !== undefined && changed.revision > agent.revision) agent = changed;
+      changes = this.changes;
+      return agent;
+    };
   }
 
   /** Resolves when every change is known that another process made before the call. */
@@ -138,28 +184,10 @@ export class AgentCache implements OnModuleInit {
   private keep(agent: Agent): void {
     if (agent.status === 'suspended') this.suspended.add(agent.id);
     else this.suspended.delete(agent.id);
-    const held = this.held(agent.id);
-    if (held !== undefined) held.now = agent;
-  }
-
-  private hold(agent: Agent): CachedAgent {
-    const held = this.held(agent.id);
-    if (held === undefined) {
-      const added = { now: agent };
-      this.watched.set(agent.id, new WeakRef(added));
-      this.dropped.register(added, agent.id);
-      return added;
-    }
-    // Another process may have changed it just now.
-    if (agent.revision > held.now.revision) held.now = agent;
-    return held;
-  }
-
-  private held(id: string): { now: Agent } | undefined {
-    return this.watched.get(id)?.deref();
-  }
-
-  private forget(id: string): void {
-    if (this.held(id) === undefined) this.watched.delete(id);
+    this.changes += 1;
+    this.changed.delete(agent.id);
+    this.changed.set(agent.id, agent);
+    const [oldest] = this.changed.keys();
+    if (this.changed.size > MAX_CHANGED && oldest !== undefined) this.changed.delete(oldest);
   }
 }

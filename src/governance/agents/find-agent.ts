@@ -1,6 +1,6 @@
-import { byId, byKey, type Lookup } from '../../ledger/lookup';
+import { byId, byKey, type Lookup } from '../../ledger/kinds/lookup';
 import type { Moment, RecordHistory } from '../../ledger/record-history';
-import type { RecordKind } from '../../ledger/record-kind';
+import type { RecordKind } from '../../ledger/kinds/record-kind';
 import { type Agent, AGENT } from './agent.entity';
 import { normaliseAgentName } from './agent-name';
 import {
@@ -11,8 +11,10 @@ import {
   permissionDenied,
   scopeMissing,
 } from '../../core/errors/domain-error';
-import type { LedgerTransaction } from '../../ledger/ledger-transaction';
-import type { Caller } from '../../ledger/caller';
+import type { LedgerTransaction } from '../../ledger/commands/ledger-transaction';
+import type { Caller } from '../../ledger/kinds/caller';
+import type { Viewer } from '../../ledger/records/visibility';
+import { isInReach } from './team';
 
 /** Something that looks up agents: a command's transaction, or the reader. */
 export interface AgentLookup {
@@ -25,11 +27,24 @@ export function findAgent(records: AgentLookup, idOrName: string): Promise<Agent
   return isId(idOrName) ? records.find(AGENT, idOrName) : records.findBy(AGENT, { name: normaliseAgentName(idOrName) });
 }
 
-/** Looks up agents as they were at a moment. */
-export function agentsAsOf(history: RecordHistory, asOf: Moment | undefined): AgentLookup {
+/** The agent that a caller names by id or name; undefined also if it belongs to another team. */
+export async function findNamedAgent(
+  caller: Pick<Caller, 'team'>,
+  records: AgentLookup,
+  idOrName: string,
+): Promise<Agent | undefined> {
+  const agent = await findAgent(records, idOrName);
+  return agent !== undefined && isInReach(caller, agent) ? agent : undefined;
+}
+
+/**
+ * Looks up agents as they were at a moment.
+ * @param viewer sees only agents that are in its team now; undefined: all.
+ */
+export function agentsAsOf(history: RecordHistory, asOf: Moment | undefined, viewer?: Viewer): AgentLookup {
   return {
-    find: (kind, id) => history.find(kind, id, asOf),
-    findBy: (kind, key) => history.findBy(kind, key, asOf),
+    find: (kind, id) => history.find(kind, id, asOf, viewer),
+    findBy: (kind, key) => history.findBy(kind, key, asOf, viewer),
   };
 }
 
@@ -37,14 +52,14 @@ export function agentsAsOf(history: RecordHistory, asOf: Moment | undefined): Ag
 export type NamedAgents = ReadonlyMap<string, Agent>;
 
 export async function findAgents(records: AgentLookup, idsOrNames: ReadonlySet<string>): Promise<NamedAgents> {
-  const found = new Map<string, Agent>();
+  const agentsByName = new Map<string, Agent>();
   const find = async (idOrName: string): Promise<void> => {
     const agent = await findAgent(records, idOrName);
-    if (agent !== undefined) found.set(idOrName, agent);
+    if (agent !== undefined) agentsByName.set(idOrName, agent);
   };
   // At once: reads of single records that wait for each other share their statements.
   await Promise.all(Array.from(idsOrNames, find));
-  return found;
+  return agentsByName;
 }
 
 /** The lookup that `findAgent` will make. */
@@ -93,7 +108,7 @@ export async function requireReferencedAgent(
   field: string,
   idOrName: string,
 ): Promise<Agent> {
-  const agent = await findAgent(transaction, idOrName);
+  const agent = await findNamedAgent(transaction.caller, transaction, idOrName);
   if (agent === undefined) throw invalidField(field, 'must be the id or the name of an existing agent');
   return agent;
 }
@@ -132,7 +147,7 @@ export async function requireActingAgent(
   field: string,
   idOrName: string,
 ): Promise<Agent> {
-  const agent = await findAgent(transaction, idOrName);
+  const agent = await findNamedAgent(transaction.caller, transaction, idOrName);
   requireActsAs(transaction.caller, agent?.id);
   if (agent === undefined) throw invalidField(field, 'must be the id or the name of an existing agent');
   return agent;
@@ -155,7 +170,7 @@ export function requireMayKeep({ effectiveScopes }: Pick<Caller, 'effectiveScope
   if (kind === 'human' && !effectiveScopes.has('admin')) throw scopeMissing(['admin']);
 }
 
-const MOST_DAYS = 30;
+const MAX_DAYS = 30;
 const DAY = 24 * 60 * 60 * 1000;
 
 /** Whether what no policy allows is authorised for the agent, and noted. Both times ISO 8601. */
@@ -170,10 +185,10 @@ export function isObserved({ observeUntil }: Pick<Agent, 'observeUntil'>, at: st
  */
 export function requireObservable({ kind }: Pick<Agent, 'kind'>, until: string | null, now: Date): void {
   if (kind === 'human') throw invalidField('observeUntil', 'must be left out: only machines are observed');
-  const latest = new Date(now.getTime() + MOST_DAYS * DAY).toISOString();
+  const latest = new Date(now.getTime() + MAX_DAYS * DAY).toISOString();
   if (until === null || (until > now.toISOString() && until <= latest)) return;
   throw invalidField(
     'observeUntil',
-    `must be null, or a time in the future, at most ${MOST_DAYS} days ahead: up to ${latest}`,
+    `must be null, or a time in the future, at most ${MAX_DAYS} days ahead: up to ${latest}`,
   );
 }

@@ -2,8 +2,8 @@ import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import { ApiProperty } from '@nestjs/swagger';
 import { ApiMember, ApiNullableText, ApiNullableTime } from '../../http/openapi/response-members';
 import { sampleId } from '../../http/openapi/documentation.decorators';
-import { type Scope, SCOPES } from '../../ledger/caller';
-import type { RecordKind } from '../../ledger/record-kind';
+import { type Scope, SCOPES } from '../../ledger/kinds/caller';
+import type { RecordKind } from '../../ledger/kinds/record-kind';
 
 export const API_KEY_STATUSES = ['active', 'revoked', 'expired'] as const;
 export type ApiKeyStatus = (typeof API_KEY_STATUSES)[number];
@@ -43,6 +43,10 @@ export class ApiKey {
   @Column('simple-json', { default: '[]' })
   @ApiMember('Patterns of the principals on whose behalf its holder may act.', { type: [String], example: ['user:*'] })
   readonly principals!: readonly string[];
+
+  @Column('text', { nullable: true })
+  @ApiNullableText('The team whose records alone its holder writes and reads; null: of none.')
+  readonly team!: string | null;
 
   @Column('text')
   @ApiMember('What the secret begins with.', { example: SAMPLE_PREFIX })
@@ -86,7 +90,7 @@ export const API_KEY: RecordKind<ApiKey> = {
     'expiresAt',
     'revokedAt',
   ],
-  laterMembers: { principals: [] },
+  laterMembers: { principals: [], team: null },
   counter: 'api_keys',
   countedBy: ['status', 'agentId'],
   isKeptInMemory: true,

@@ -1,17 +1,17 @@
 import { Body, Controller, Get, Param, Post, Query } from '@nestjs/common';
 import { ApiBody, ApiCreatedResponse, ApiTags } from '@nestjs/swagger';
-import { Answers, ApiRoute } from '../../http/openapi/response-members';
+import { Answers, ApiRoute, shownMembers } from '../../http/openapi/response-members';
 import { requireFound } from '../../core/errors/domain-error';
 import { withAgentId } from '../agents/find-agent';
-import { ApiRecordId } from '../../http/openapi/documentation.decorators';
-import { AnyScope, RequiresScope, SetRouteMetadata } from '../../http/request/routes';
+import { ApiExamples, ApiRecordId } from '../../http/openapi/documentation.decorators';
+import { AnyScope, NeedsSecondPerson, RequiresScope, SetRouteMetadata } from '../../http/request/routes';
 import { Caller } from '../../http/input/caller.decorator';
 import { ClientSignal } from '../../http/responses/response-end';
 import { ApiList } from '../../http/lists/api-list.decorator';
 import { equalityConditions } from '../../http/lists/list.query';
-import { type ListResponse, Lists } from '../../http/lists/lists';
+import { type ListAnswer, Lists } from '../../http/lists/lists';
 import { RecordReader } from '../../ledger/reading/record-reader';
-import { API_KEY } from './api-key.entity';
+import { type ApiKey, API_KEY } from './api-key.entity';
 import { ApiKeysService } from './api-keys.service';
 import {
   ApiKeyListQuery,
@@ -39,22 +39,28 @@ export class ApiKeysController {
   async list(
     @ClientSignal() signal: AbortSignal,
     @Query() query: ApiKeyListQuery,
-  ): Promise<ListResponse<ApiKeyResponse>> {
+  ): Promise<ListAnswer<ApiKeyResponse>> {
     const list = await this.lists.open('api-keys', query, { limit: 50, order: 'asc' }, signal);
     const filters = await withAgentId(this.records, list.filters, 'agentId');
-    const page = await this.records.page(API_KEY, list.request(equalityConditions(filters)));
-    return list.answer(page, ApiKeyResponse.from);
+    const request = list.request(equalityConditions(filters));
+    const page = await this.records.shownPage(API_KEY, shownMembers(ApiKeyResponse), request);
+    return list.answerShown(page, ApiKeyResponse.from);
   }
 
   @Post()
   @SetRouteMetadata({ answersSecret: true })
+  @NeedsSecondPerson({
+    summary: (_input, { name, scopes, agentId }: ApiKey) =>
+      `Issue the key "${name}" with the scopes ${scopes.join(', ')}, ${agentId === null ? 'bound to nobody' : `for ${agentId}`}`,
+  })
   @ApiRoute(
     'Issue an API key',
     'The secret is returned only in this answer. Give every agent, every person and every program a key of its own.',
   )
+  @ApiExamples({ 'of an agent': { team: undefined } })
   @ApiCreatedResponse({ type: IssuedApiKeyResponse, description: 'The key and its secret.' })
   async issue(@Caller() caller: Caller, @Body() body: CreateApiKeyRequest): Promise<IssuedApiKeyResponse> {
-    return IssuedApiKeyResponse.of(await this.keys.issue(caller, body));
+    return IssuedApiKeyResponse.withSecret(await this.keys.issue(caller, body));
   }
 
   @Get(':id')
@@ -84,13 +90,13 @@ export class ApiKeysController {
 
 @ApiTags('API keys')
 @AnyScope()
-@SetRouteMetadata({ admitsLoneScopes: true, takesGatewayTokens: true })
+@SetRouteMetadata({ admittedLoneScopes: ['report'], takesGatewayTokens: true })
 @Controller('me')
 export class MeController {
   @Get()
   @ApiRoute('Show who you are', 'What your key or token allows you to do, and on whose behalf.')
   @Answers({ type: MeResponse, description: 'The caller.' })
   get(@Caller() caller: Caller): MeResponse {
-    return MeResponse.of(caller);
+    return MeResponse.from(caller);
   }
 }

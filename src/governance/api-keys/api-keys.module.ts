@@ -2,6 +2,7 @@ import { Global, Module } from '@nestjs/common';
 import { AgentsModule } from '../agents/agents.module';
 import { IssuedKeys } from '../../http/authentication/authentication';
 import { LedgerModule } from '../../ledger/ledger.module';
+import { PoliciesModule } from '../policies/policies.module';
 import { API_KEY } from './api-key.entity';
 import { ApiKeysController, MeController } from './api-keys.controller';
 import { ApiKeysService, ActiveKeys, EXPIRED_KEYS } from './api-keys.service';
@@ -9,7 +10,7 @@ import { ApiKeysService, ActiveKeys, EXPIRED_KEYS } from './api-keys.service';
 /** Keys that the service issues. Global, as authentication, which runs before all modules, needs their holders. */
 @Global()
 @Module({
-  imports: [LedgerModule.forFeature({ kinds: [API_KEY] }), AgentsModule],
+  imports: [LedgerModule.forFeature({ kinds: [API_KEY] }), AgentsModule, PoliciesModule],
   controllers: [ApiKeysController, MeController],
   providers: [ApiKeysService, ActiveKeys, EXPIRED_KEYS, { provide: IssuedKeys, useExisting: ActiveKeys }],
   exports: [IssuedKeys],

@@ -3,41 +3,60 @@ import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { agentLookup, requireReferencedAgent } from '../agents/find-agent';
 import { requireFound, callerRefused, type DomainError, unauthorized } from '../../core/errors/domain-error';
 import { requireAhead } from '../../http/validation/fields';
-import { type Caller, expandScopes, type Identity, type Scope, type AllowedPrincipals } from '../../ledger/caller';
+import {
+  type Caller,
+  expandScopes,
+  type Identity,
+  type Scope,
+  type AllowedPrincipals,
+} from '../../ledger/kinds/caller';
 import { LedgerService } from '../../ledger/ledger.service';
 import { sha256 } from '../../ledger/chain/hash-chain';
-import { byId } from '../../ledger/lookup';
+import { byId } from '../../ledger/kinds/lookup';
 import { API_KEY, type ApiKey } from './api-key.entity';
 import type { CreateApiKeyRequest, IssuedApiKeyResponse } from './dto/api-key.dto';
+import { Configuration } from '../../core/config/configuration';
+import { ActivePolicies } from '../policies/active-policies';
+import { guardWarnings } from '../policies/team-policies';
 import { AgentCache } from '../agents/agents.service';
 import { IssuedKeys } from '../../http/authentication/authentication';
 import { type DueRecords, DueSettlement, dueSettlementOf } from '../../ledger/due-settlement';
-import type { LedgerTransaction } from '../../ledger/ledger-transaction';
-import { RowProjection } from '../../ledger/projections';
+import type { LedgerTransaction } from '../../ledger/commands/ledger-transaction';
+import { RowProjection } from '../../ledger/head/projections';
 
 /** The random part of a secret; it becomes 43 characters of base64url. */
 const RANDOM_BYTES = 32;
 
 @Injectable()
 export class ApiKeysService {
-  constructor(private readonly ledger: LedgerService) {}
+  constructor(
+    private readonly ledger: LedgerService,
+    private readonly policies: ActivePolicies,
+    private readonly configuration: Configuration,
+  ) {}
 
   /** @throws VALIDATION_ERROR for an unknown agent, or a time in the past. */
   issue(caller: Caller, request: CreateApiKeyRequest): Promise<IssuedApiKeyResponse> {
-    const { name, scopes, agentId: given, principals = [], expiresAt = null } = request;
+    const { name, scopes, agentId: idOrName, principals = [], team = null, expiresAt = null } = request;
     const random = randomBytes(RANDOM_BYTES).toString('base64url');
-    const lookups = given === undefined ? [] : [agentLookup(given)];
+    const lookups = idOrName === undefined ? [] : [agentLookup(idOrName)];
     return this.ledger.withLookups(...lookups).write(caller, async (transaction) => {
       requireAhead(request.expiresAt, this.ledger.clockTime);
-      const agentId = given === undefined ? null : (await requireReferencedAgent(transaction, 'agentId', given)).id;
+      const agentId =
+        idOrName === undefined ? null : (await requireReferencedAgent(transaction, 'agentId', idOrName)).id;
       const id = transaction.newId(API_KEY);
       const prefix = MARK + id.slice(id.indexOf('_') + 1);
       const secret = `${prefix}_${random}`;
-      const allowed = { id, name, scopes, agentId, principals, prefix, secretHash: sha256(secret) };
+      const allowed = { id, name, scopes, agentId, principals, team, prefix, secretHash: sha256(secret) };
       const state = { status: 'active', createdAt: transaction.now, expiresAt, revokedAt: null } as const;
-      const note = { action: 'api_key.created', agentId, details: { scopes, expiresAt } };
+      const note = {
+        action: 'api_key.created',
+        agentId,
+        details: { scopes, expiresAt, ...(team !== null && { team }) },
+      };
       const key = transaction.insert(API_KEY, { ...allowed, ...state }, note);
-      return { ...key, secret };
+      if (team === null) return { ...key, secret };
+      return { ...key, secret, warnings: guardWarnings(this.policies.stored, this.configuration.teamPriority) };
     });
   }
 
@@ -133,14 +152,15 @@ export class ActiveKeys extends IssuedKeys implements OnModuleInit {
     else if (!this.active.has(prefix)) this.active.set(prefix, this.held(key));
   }
 
-  private held({ id, prefix, scopes, agentId, principals: patterns, secretHash, expiresAt }: ApiKey): HeldKey {
+  private held({ id, prefix, scopes, agentId, principals: patterns, team, secretHash, expiresAt }: ApiKey): HeldKey {
     const refusal = (ledgerTime?: string): DomainError | null => {
       if (this.active.get(prefix) !== key || this.isExpired(key, ledgerTime)) return unauthorized();
       return agentId !== null && this.agents.isSuspended(agentId) ? callerRefused('agent_suspended') : null;
     };
     const actor = { type: 'api_key', id } as const;
-    const principals: AllowedPrincipals = agentId === null ? 'anybody' : patterns;
-    const identity = { actor, agentId, principals, scopes, effectiveScopes: expandScopes(scopes), expiresAt, refusal };
+    const principals: AllowedPrincipals = agentId === null && team === null ? 'anybody' : patterns;
+    const allowed = { actor, agentId, principals, scopes, effectiveScopes: expandScopes(scopes) };
+    const identity = { ...allowed, expiresAt, refusal, ...(team !== null && { team }) };
     const key: HeldKey = { id, secretHash: Buffer.from(secretHash, 'hex'), expiresAt, identity };
     return key;
   }

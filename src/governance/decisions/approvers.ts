@@ -1,54 +1,72 @@
 import { Injectable } from '@nestjs/common';
 import { type Agent, AGENT } from '../agents/agent.entity';
-import { findAgent } from '../agents/find-agent';
+import { findNamedAgent } from '../agents/find-agent';
+import { isInReach } from '../agents/team';
+import { ActiveDelegations } from '../delegations/active-delegations';
+import type { Delegation } from '../delegations/delegation.entity';
 import { AgentCache } from '../agents/agents.service';
 import { Configuration } from '../../core/config/configuration';
 import { yieldBetween, TimeSlice } from '../../core/concurrency/time-slice';
 import { callerRefused, requireFound } from '../../core/errors/domain-error';
-import { type Caller, SYSTEM_CALLER } from '../../ledger/caller';
+import { type Caller, SYSTEM_CALLER } from '../../ledger/kinds/caller';
+import type { LedgerTransaction } from '../../ledger/commands/ledger-transaction';
 import { LedgerService } from '../../ledger/ledger.service';
 import { RecordReader } from '../../ledger/reading/record-reader';
-import type { Condition, Page, PageRequest } from '../../ledger/record-page';
+import type { Condition, Page, PageRequest } from '../../ledger/kinds/record-page';
 import { arraysOfOne } from '../../ledger/records/statements';
-import { onlyAgentSeen } from '../../ledger/records/visibility';
+import { onlyAgentSeen, visibleRows } from '../../ledger/records/visibility';
 import { PasskeyHolders } from '../passkeys/passkeys.service';
 import { ApproverGroups, fillableBy, type FillableGroups } from '../policies/approval/approver-groups';
 import {
   areEnough,
   decisionResource,
+  type Delegators,
   fillableGroups,
   hasSignedGroup,
   isExpired,
   isDecisionOpen,
+  isReviewed,
   selfApproval,
+  substituteFault,
 } from './decision-rules';
+import { mayDecide } from './changes/change';
 import { type Decision, DECISION } from './decision.entity';
 import type { ApproverListResponse, ApproverResponse, Inability } from './dto/decision.response';
-import { denyingReview } from './reviewers';
+import { delegatorsOf, denyingReview } from './reviewers';
 import { ActivePolicies } from '../policies/active-policies';
 
 /** What the judgement of a decision depends on. */
 export const JUDGED = [
   ...(['type', 'proposedBy', 'riskLevel', 'status', 'reviews', 'expiresAt', 'executionId', 'approvers'] as const),
+  ...(['change', 'context', 'onBehalfOf'] as const),
 ] satisfies readonly (keyof Decision)[];
-export type OpenDecision = Pick<Decision, (typeof JUDGED)[number]>;
+type OpenDecision = Pick<Decision, (typeof JUDGED)[number]>;
+/** A decision with its place in the list and its time. */
+export type JudgedDecision = OpenDecision & Pick<Decision, 'createdSequence' | 'createdAt'>;
 
-type ListedAgent = Pick<Agent, 'id' | 'name' | 'kind' | 'roles' | 'status'>;
+type ListedAgent = Pick<Agent, 'id' | 'name' | 'kind' | 'roles' | 'status' | 'createdAt' | 'team'>;
 
 /** Whether an agent could approve a decision now. */
 export type Judge = (agent: ListedAgent, decision: OpenDecision) => boolean;
 
-/** An agent that belongs to a group of approvers; any agent if the decision names no groups. */
-interface Candidate {
+/** An agent that may review: in its own place, or by a delegation in that of another person. */
+interface Reviewer {
   readonly agent: ListedAgent;
+  readonly place: ListedAgent;
+  /** Null if the place is its own. */
+  readonly delegation: Delegation | null;
+}
+
+/** A reviewer whose place belongs to a group of approvers; any reviewer if the decision names no groups. */
+interface Candidate extends Reviewer {
   readonly groups: FillableGroups;
-  /** Those of its groups that it could fill now: signed ones only with a passkey. */
+  /** Those of the groups that the agent could fill now: signed ones only with a passkey. */
   readonly fillable: FillableGroups;
 }
 
 /** The result of a search: the sequences of the page's rows and of the one after it. */
 interface SearchPage {
-  readonly places: readonly number[];
+  readonly sequences: readonly number[];
   readonly total: number;
 }
 
@@ -56,9 +74,9 @@ interface SearchPage {
 const AGENTS = 1_000;
 const DECISIONS = 500;
 /** Most approvers examined to decide whether a decision can still be approved. */
-const MOST_ASKED = 10_000;
+const MAX_APPROVERS = 10_000;
 /** Most chunks of agents read to tell whether a request that was just made can be approved. */
-const MOST_CHUNKS = MOST_ASKED / AGENTS;
+const MAX_CHUNKS = MAX_APPROVERS / AGENTS;
 const ACTIVE: Condition = { column: 'status', comparison: 'equals', value: 'active' };
 const PERSON: Condition = { column: 'kind', comparison: 'equals', value: 'human' };
 const PROPOSED: Condition = { column: 'status', comparison: 'equals', value: 'proposed' };
@@ -67,6 +85,11 @@ const NOTHING: Page<Decision> = { rows: [], total: 0, more: false };
 /** Finds who can approve a decision, and which decisions wait for an agent. */
 @Injectable()
 export class Approvers {
+  /** Answers depend on these records, even if the caller may not see them. */
+  private readonly reader: Pick<LedgerTransaction, 'find'> = {
+    find: (kind, id) => this.records.find(kind, id, SYSTEM_CALLER),
+  };
+
   constructor(
     private readonly records: RecordReader,
     private readonly ledger: LedgerService,
@@ -74,6 +97,7 @@ export class Approvers {
     private readonly holders: PasskeyHolders,
     private readonly agents: AgentCache,
     private readonly configuration: Configuration,
+    private readonly delegations: ActiveDelegations,
   ) {}
 
   /**
@@ -89,25 +113,26 @@ export class Approvers {
   ): Promise<ApproverListResponse> {
     const decision = requireFound(await this.records.find(DECISION, decisionId, caller), 'decision');
     const canBeDecided = isDecisionOpen(decision) && !isExpired(decision, this.ledger.now);
-    await this.policies.catchUp(this.agents.memory);
-    const shown: ApproverResponse[] = [];
-    const able: FillableGroups[] = [];
+    await this.catchUp();
+    const delegators = await delegatorsOf(this.reader, decision.reviews);
+    const responses: ApproverResponse[] = [];
+    const able = new AbleReviewers();
     const turn = new TimeSlice();
-    let total = 0;
-    for await (const { agent, groups, fillable } of this.candidates(decision, signal)) {
+    let [total, examined] = [0, 0];
+    for await (const candidate of this.candidates(decision, signal)) {
       if (turn.isOver) await turn.next();
-      total += 1;
-      const isShown = total > offset && shown.length < limit;
-      if (!isShown && total > MOST_ASKED) continue;
-      const isForbidden = (): boolean => denyingReview(this.policies, decision, 'approve', agent).length > 0;
-      const why = this.inability(decision, { agent, groups, fillable }, isForbidden);
-      const { id: agentId, name, kind } = agent;
-      if (isShown) shown.push({ agentId, name, kind, groups, able: why === null && canBeDecided, why });
-      if (why === null && total <= MOST_ASKED) able.push(fillable);
+      const isInSight = isReviewerInSight(caller, candidate.agent);
+      examined += 1;
+      total += isInSight ? 1 : 0;
+      const isShown = isInSight && total > offset && responses.length < limit;
+      if (!isShown && examined > MAX_APPROVERS) continue;
+      const why = this.inability(decision, candidate, delegators, (agent) => this.isForbidden(agent, decision));
+      if (isShown) responses.push(approverRow(candidate, why, canBeDecided));
+      if (why === null && examined <= MAX_APPROVERS) able.add(candidate);
     }
-    const isEnough = canBeDecided && areEnough(decision, [...fillableGroups(decision.reviews), ...able]);
-    const isKnown = isEnough || total <= MOST_ASKED || !canBeDecided;
-    return { data: shown, total, feasible: isKnown ? isEnough : null };
+    const isEnough = canBeDecided && areEnough(decision, [...fillableGroups(decision.reviews), ...able.groups]);
+    const isKnown = isEnough || examined <= MAX_APPROVERS || !canBeDecided;
+    return { data: responses, total, feasible: isKnown ? isEnough : null };
   }
 
   /**
@@ -117,24 +142,25 @@ export class Approvers {
   async isUnfillable(decisionId: string, signal: AbortSignal): Promise<boolean> {
     const decision = requireFound(await this.records.find(DECISION, decisionId, SYSTEM_CALLER), 'decision');
     if (!isDecisionOpen(decision) || isExpired(decision, this.ledger.now)) return false;
-    await this.policies.catchUp(this.agents.memory);
-    const able: FillableGroups[] = fillableGroups(decision.reviews);
+    await this.catchUp();
+    const delegators = await delegatorsOf(this.reader, decision.reviews);
+    const reviewed = fillableGroups(decision.reviews);
+    const able = new AbleReviewers();
     /** Agents that fill the same groups count alike: at most as many of them are compared as there are approvals. */
     const counts = new Map<string, number>();
     let chunks = 0;
     for await (const candidates of this.candidateChunks(decision, signal)) {
       chunks += 1;
-      if (chunks > MOST_CHUNKS) return false;
+      if (chunks > MAX_CHUNKS) return false;
       for await (const candidate of yieldBetween(candidates)) {
         const key = candidate.fillable.join(' ');
         const count = counts.get(key) ?? 0;
         if (count === decision.requiredApprovals) continue;
-        const isForbidden = (): boolean =>
-          denyingReview(this.policies, decision, 'approve', candidate.agent).length > 0;
-        if (this.inability(decision, candidate, isForbidden) !== null) continue;
+        const isForbidden = (agent: ListedAgent): boolean => this.isForbidden(agent, decision);
+        if (this.inability(decision, candidate, delegators, isForbidden) !== null) continue;
+        if (!able.add(candidate)) continue;
         counts.set(key, count + 1);
-        able.push(candidate.fillable);
-        if (areEnough(decision, able)) return false;
+        if (areEnough(decision, [...reviewed, ...able.groups])) return false;
       }
     }
     return true;
@@ -146,43 +172,56 @@ export class Approvers {
    * @throws PERMISSION_DENIED when the caller may see nothing of that agent.
    */
   async listAwaiting(caller: Caller, idOrName: string, request: PageRequest): Promise<Page<Decision>> {
-    const agent = await findAgent(this.records, idOrName);
+    const agent = await findNamedAgent(caller, this.records, idOrName);
     // Whoever sees only its own decisions may learn nothing of what others could approve.
     const onlyAgent = onlyAgentSeen(DECISION, caller);
     if (onlyAgent !== null && agent?.id !== onlyAgent) throw callerRefused('not_this_agent');
     if (agent?.status !== 'active') return NOTHING;
     const { limit, order } = request;
-    const { places, total } = await this.search(caller, agent, request);
-    const shown = places.slice(0, limit);
-    if (shown.length === 0) return { ...NOTHING, total };
-    const conditions = [{ column: 'createdSequence', comparison: 'among', value: arraysOfOne(shown) } as const];
+    const { sequences: places, total } = await this.search(caller, agent, request);
+    const pageSequences = places.slice(0, limit);
+    if (pageSequences.length === 0) return { ...NOTHING, total };
+    const conditions = [{ column: 'createdSequence', comparison: 'among', value: arraysOfOne(pageSequences) } as const];
     const among = { conditions, limit, offset: 0, order, position: null, total: 0 } as const;
     // The search has already applied the caller's visibility.
     const page = await this.records.page(DECISION, among, SYSTEM_CALLER);
-    return { rows: page.rows, total, totalOf: onlyAgent, more: page.more || places.length > limit };
+    return { rows: page.rows, total, totalOf: visibleRows(DECISION, caller), more: page.more || places.length > limit };
   }
 
-  /** Makes a judge for these agents, to be asked for with each chunk of decisions: it reads who has a passkey once that matters. */
+  /** Returns a function that makes the judge for a chunk of decisions; it reads who has a passkey once a decision needs that. */
   judging(agents: readonly ListedAgent[]): (decisions: readonly OpenDecision[]) => Promise<Judge> {
     let signing: ReadonlySet<string> | null = null;
+    let reviewers: ReadonlyMap<string, readonly Reviewer[]> = new Map();
+    let delegators: Delegators = new Map();
     /** By agent, and by what policies see of a decision, which many share. */
     const forbidden = new Map<string, boolean>();
-    const judge: Judge = (agent, decision) => {
+    const couldReview = (reviewer: Reviewer, decision: OpenDecision): boolean => {
       const { approvers } = decision;
       if (isExpired(decision, this.ledger.now)) return false;
-      const groups = approvers === null ? [] : new ApproverGroups(approvers).groupsFor(agent);
+      if (![reviewer.agent, reviewer.place].every((agent) => mayDecide(decision, agent))) return false;
+      const groups = approvers === null ? [] : new ApproverGroups(approvers).groupsFor(reviewer.place);
       if (approvers !== null && groups.length === 0) return false;
-      const fillable = fillableBy(signing?.has(agent.id) === true, groups, approvers ?? []);
-      const isForbidden = (): boolean => {
+      const fillable = fillableBy(signing?.has(reviewer.agent.id) === true, groups, approvers ?? []);
+      const isForbidden = (agent: ListedAgent): boolean => {
         const key = `${agent.id} ${decisionResource(decision)}`;
-        const known = forbidden.get(key) ?? denyingReview(this.policies, decision, 'approve', agent).length > 0;
-        forbidden.set(key, known);
-        return known;
+        const verdict = forbidden.get(key) ?? this.isForbidden(agent, decision);
+        forbidden.set(key, verdict);
+        return verdict;
       };
-      return this.inability(decision, { agent, groups, fillable }, isForbidden) === null;
+      return this.inability(decision, { ...reviewer, groups, fillable }, delegators, isForbidden) === null;
+    };
+    const judge: Judge = (agent, decision) => {
+      if (isExpired(decision, this.ledger.now)) return false;
+      const all = [{ agent, place: agent, delegation: null }, ...(reviewers.get(agent.id) ?? [])];
+      return all.some((reviewer) => couldReview(reviewer, decision));
     };
     return async (decisions) => {
-      await this.policies.catchUp(this.agents.memory);
+      await this.catchUp();
+      reviewers = await this.substitutes(agents);
+      delegators = await delegatorsOf(
+        this.reader,
+        decisions.flatMap((decision) => decision.reviews),
+      );
       if (decisions.some(hasSignedGroup)) signing ??= await this.holders.among(agents.map(({ id }) => id));
       return judge;
     };
@@ -191,10 +230,10 @@ export class Approvers {
   private async search(caller: Caller, agent: Agent, request: PageRequest): Promise<SearchPage> {
     const { limit, order, position } = request;
     // A total found for a caller who sees other decisions is not reused.
-    const known = (request.totalOf ?? null) === onlyAgentSeen(DECISION, caller) ? request.total : null;
+    const knownTotal = (request.totalOf ?? null) === visibleRows(DECISION, caller) ? request.total : null;
     const conditions = [...request.conditions, PROPOSED];
-    const range = { conditions, order, position: known === null ? null : position, atOnce: DECISIONS };
-    const places: number[] = [];
+    const range = { conditions, order, position: knownTotal === null ? null : position, atOnce: DECISIONS };
+    const sequences: number[] = [];
     const judgeOf = this.judging([agent]);
     let total = 0;
     let toSkip = request.offset;
@@ -206,11 +245,11 @@ export class Approvers {
         total += 1;
         if (!isBeyond(decision.createdSequence, position, order)) continue;
         if (toSkip > 0) toSkip -= 1;
-        else if (places.length <= limit) places.push(decision.createdSequence);
-        else if (known !== null) return { places, total: known };
+        else if (sequences.length <= limit) sequences.push(decision.createdSequence);
+        else if (knownTotal !== null) return { sequences, total: knownTotal };
       }
     }
-    return { places, total: known ?? total };
+    return { sequences, total: knownTotal ?? total };
   }
 
   private async *candidates(decision: Decision, signal: AbortSignal): AsyncGenerator<Candidate> {
@@ -224,10 +263,16 @@ export class Approvers {
     const inGroups = groups?.areOfPeople === true ? [PERSON] : [];
     const conditions = groups === null ? [ACTIVE] : inGroups;
     const range = { conditions, order: 'asc', position: null, atOnce: AGENTS } as const;
-    for await (const agents of this.records.columns(AGENT, ['name', 'kind', 'roles', 'status'], range)) {
+    for await (const agents of this.records.columns(
+      AGENT,
+      ['name', 'kind', 'roles', 'status', 'createdAt', 'team'],
+      range,
+    )) {
       signal.throwIfAborted();
-      const all = agents.map((agent) => ({ agent, groups: groups?.groupsFor(agent) ?? [] }));
-      const matching = groups === null ? all : all.filter((one) => one.groups.length > 0);
+      const able = agents.filter((agent) => mayDecide(decision, agent));
+      const all = able.map((place) => ({ place, groups: groups?.groupsFor(place) ?? [] }));
+      const places = groups === null ? all : all.filter((one) => one.groups.length > 0);
+      const matching = (await this.withSubstitutes(places)).filter(({ agent }) => mayDecide(decision, agent));
       const ids = hasSignedGroup(decision) ? matching.map(({ agent }) => agent.id) : [];
       const signing = await this.holders.among(ids);
       yield matching.map((one) => ({
@@ -237,18 +282,100 @@ export class Approvers {
     }
   }
 
+  private async catchUp(): Promise<void> {
+    await this.policies.catchUp(this.agents.memory);
+    await this.delegations.catchUp();
+  }
+
+  private isForbidden(agent: ListedAgent, decision: OpenDecision): boolean {
+    return denyingReview(this.policies, decision, 'approve', agent).length > 0;
+  }
+
+  /** For each of the agents, how it may review in the place of others. */
+  private async substitutes(agents: readonly ListedAgent[]): Promise<ReadonlyMap<string, readonly Reviewer[]>> {
+    const received = agents.map((agent) => ({ agent, delegations: this.delegations.listReceivedBy(agent.id) }));
+    const places = await this.agentsAmong(
+      received.flatMap(({ delegations }) => delegations.map(({ agentId }) => agentId)),
+    );
+    const reviewers = received.map(({ agent, delegations }): [string, Reviewer[]] => [
+      agent.id,
+      delegations.flatMap((delegation) => {
+        const place = places.get(delegation.agentId);
+        return place === undefined ? [] : [{ agent, place, delegation }];
+      }),
+    ]);
+    return new Map(reviewers);
+  }
+
+  /** Each agent in its own place, and behind it those who may review in that place. */
+  private async withSubstitutes<Place extends { readonly place: ListedAgent }>(
+    places: readonly Place[],
+  ): Promise<(Place & Reviewer)[]> {
+    const delegations = places.flatMap(({ place }) => this.delegations.listMadeBy(place.id));
+    const agents = await this.agentsAmong(delegations.map(({ to }) => to));
+    return places.flatMap((one) => [
+      { ...one, agent: one.place, delegation: null },
+      ...this.delegations.listMadeBy(one.place.id).flatMap((delegation) => {
+        const agent = agents.get(delegation.to);
+        return agent === undefined ? [] : [{ ...one, agent, delegation }];
+      }),
+    ]);
+  }
+
+  private async agentsAmong(ids: readonly string[]): Promise<ReadonlyMap<string, Agent>> {
+    const keys = [...new Set(ids)].map((id) => [id]);
+    const agents = keys.length === 0 ? [] : await this.records.allAmong(AGENT, ['id'], keys);
+    return new Map(agents.map((agent) => [agent.id, agent]));
+  }
+
   /** The first reason why an eligible agent cannot approve; null if there is none. */
   private inability(
     decision: OpenDecision,
-    { agent: { id, status }, groups, fillable }: Candidate,
-    isForbidden: () => boolean,
+    { agent, place, delegation, groups, fillable }: Candidate,
+    delegators: Delegators,
+    isForbidden: (agent: ListedAgent) => boolean,
   ): Inability | null {
-    if (selfApproval(decision, 'approve', id, this.configuration.allowSelfApproval) !== null) return 'proposer';
-    if (status !== 'active' || this.agents.isSuspended(decision.proposedBy)) return 'suspended';
-    if (decision.reviews.some(({ approverId }) => approverId === id)) return 'reviewed';
+    if (delegation !== null && substituteFault(decision, agent.id) !== null) return 'proposer';
+    if (selfApproval(decision, 'approve', place.id, this.configuration.allowSelfApproval) !== null) return 'proposer';
+    if (agent.status !== 'active' || place.status !== 'active' || this.agents.isSuspended(decision.proposedBy ?? ''))
+      return 'suspended';
+    if (isReviewed(decision, { approverId: agent.id, placeId: place.id }, delegators)) return 'reviewed';
     if (groups.length > 0 && fillable.length === 0) return 'no_passkey';
-    return isForbidden() ? 'policy_denied' : null;
+    return isForbidden(place) || (delegation !== null && isForbidden(agent)) ? 'policy_denied' : null;
   }
+}
+
+/** A caller of a team sees the people that its decisions wait for, and no machines of others. */
+function isReviewerInSight(caller: Caller, agent: ListedAgent): boolean {
+  return agent.kind === 'human' || isInReach(caller, agent);
+}
+
+/** Reviewers who could approve together: each once, and each place once. A place is offered to the first of them alone. */
+class AbleReviewers {
+  private readonly places = new Set<string>();
+  private readonly byAgent = new Map<string, FillableGroups>();
+
+  /** The groups that each of them could fill. */
+  get groups(): Iterable<FillableGroups> {
+    return this.byAgent.values();
+  }
+
+  /** False if the place was offered before. */
+  add({ agent, place, fillable }: Candidate): boolean {
+    if (this.places.has(place.id)) return false;
+    this.places.add(place.id);
+    this.byAgent.set(agent.id, [...new Set([...(this.byAgent.get(agent.id) ?? []), ...fillable])]);
+    return true;
+  }
+}
+
+function approverRow(
+  { agent: { id: agentId, name, kind }, groups, delegation }: Candidate,
+  why: Inability | null,
+  canBeDecided: boolean,
+): ApproverResponse {
+  const place = delegation === null ? {} : { for: delegation.agentId, delegationId: delegation.id };
+  return { agentId, name, kind, groups, able: why === null && canBeDecided, why, ...place };
 }
 
 function isBeyond(sequence: number, position: number | null, order: PageRequest['order']): boolean {

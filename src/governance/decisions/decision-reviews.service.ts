@@ -5,22 +5,29 @@ import { Configuration } from '../../core/config/configuration';
 import {
   conflict,
   type DomainError,
+  invalidField,
   requireFound,
+  requirePresent,
   permissionDenied,
   policyDenied,
 } from '../../core/errors/domain-error';
-import { type Caller, SYSTEM_CALLER } from '../../ledger/caller';
-import { type LedgerTransaction, Refusal } from '../../ledger/ledger-transaction';
+import { type Caller, SYSTEM_CALLER } from '../../ledger/kinds/caller';
+import { type LedgerTransaction, Refusal, type ServiceTransaction } from '../../ledger/commands/ledger-transaction';
 import { LedgerService, type LedgerWriter } from '../../ledger/ledger.service';
-import { byId } from '../../ledger/lookup';
+import { byId } from '../../ledger/kinds/lookup';
 import { fillableBy, groupsOf } from '../policies/approval/approver-groups';
-import { denyingReview, keptApproval, unboundRefusal } from './reviewers';
+import { settleDelegation } from '../delegations/delegation-changes';
+import { DELEGATION } from '../delegations/delegation.entity';
+import { delegatorsOf, denyingReview, keptApproval, unboundRefusal } from './reviewers';
 import { ActivePolicies } from '../policies/active-policies';
-import { relyingParty, loadProtocol } from '../passkeys/webauthn';
-import { expireDecision, settleDecision } from './decision-settlement';
+import { loadProtocol, type PasskeySignature, relyingParty } from '../passkeys/webauthn';
+import { escalateDecision, expireDecision, settleDecision } from './decision-settlement';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import type { DecidingPolicy } from '../policies/evaluation/evaluation';
+import { EXECUTION } from '../executions/execution.entity';
+import { SecretRedaction } from '../secrets/secret-redaction';
 import { DECISION, type Decision, type Review, type Verdict } from './decision.entity';
+import { isAboutChange } from './changes/change';
 import type { JsonObject } from '../../core/json/json-value';
 import { type Instead, mintGiven, requiredExecution, requireOther, settleWithInstead } from './grants/grant-changes';
 import { requireGrantable } from './grants/grant-rules';
@@ -30,23 +37,27 @@ import {
   isExpired,
   proposerSuspension,
   reviewConflict,
+  type ReviewedPlace,
   withReview,
   selfApproval,
+  substituteFault,
 } from './decision-rules';
 import type { SeenDecisionRequest } from './dto/decision.requests';
-import type { GivenGrant } from '../policies/approval/approval-requirement';
+import type { GrantInput } from '../policies/approval/approval-requirement';
 
-export interface ReviewRequest {
+interface ReviewRequest {
   readonly verdict: Verdict;
   /** Id or name of an agent. Null: the holder of the API key rejects. */
   readonly approver: string | null;
   readonly comment: string | null;
   /** The grant that an approval gives, if any. */
-  readonly grant?: GivenGrant | undefined;
+  readonly grant?: GrantInput | undefined;
   /** An AuthenticationResponseJSON, by which a passkey of the approver signs the approval. */
   readonly signature?: JsonObject | undefined;
-  /** The parameters that a rejection names in place of those asked for. */
+  /** The parameters that a rejection names in place of the requested ones. */
   readonly instead?: JsonObject | undefined;
+  /** The delegation by which the approver reviews in the place of another person. */
+  readonly delegationId?: string | undefined;
 }
 
 /** A review that has passed every check, not yet written. */
@@ -54,14 +65,19 @@ interface AdmittedReview {
   readonly decision: Decision;
   readonly review: Review;
   readonly approver: Agent | null;
+  /** The person in whose place the approver reviews by a delegation; null without one. */
+  readonly delegator: Agent | null;
   /** What the reviewer who rejects would approve. */
   readonly instead: Instead | null;
 }
 
 interface Parties {
-  readonly approver: Agent;
+  /** Null if the holder of a key rejects. */
+  readonly approver: Agent | null;
+  /** The person in whose place the approver reviews by a delegation; null without one. */
+  readonly delegator: Agent | null;
   readonly proposer: Agent | undefined;
-  /** The groups that the approver belongs to; null if the decision names none. */
+  /** The groups that the approver, or the delegator, belongs to; null if the decision names none. */
   readonly groups: readonly number[] | null;
   readonly isSigned: boolean;
   /** Whether others are approved by the same request, which one signature could not cover. */
@@ -81,13 +97,16 @@ export class DecisionReviewsService {
     private readonly reader: RecordReader,
     private readonly policies: ActivePolicies,
     private readonly configuration: Configuration,
+    private readonly secrets: SecretRedaction,
   ) {}
 
   /**
    * @throws NOT_FOUND; VALIDATION_ERROR for an unknown approver; CONFLICT for a settled decision or a second review;
    * PERMISSION_DENIED and POLICY_DENIED, with the refusal recorded.
    */
-  async review(caller: Caller, decisionId: string, request: ReviewRequest): Promise<Decision> {
+  async review(caller: Caller, decisionId: string, sent: ReviewRequest): Promise<Decision> {
+    const instead = await this.redactedInstead(caller, decisionId, sent.instead);
+    const request = { ...sent, instead };
     // Loading takes a while, and a command must not take long.
     if (request.signature !== undefined) loadProtocol();
     const write = await this.prefetching([decisionId], request.approver);
@@ -116,6 +135,7 @@ export class DecisionReviewsService {
       const reviews: AdmittedReview[] = [];
       for (const { id, actionHash } of decisions) {
         const decision = requireFound(await transaction.findVisible(DECISION, id), `decision ${id}`);
+        if (isAboutChange(decision)) throw conflict(`The decision ${id} is about a change: approve it alone.`);
         if (decision.actionHash !== actionHash)
           throw conflict(`The decision ${id} is about another action than the one you saw.`);
         const admitted = await this.checkReview(transaction, decision, { ...request, verdict: 'approve' }, true);
@@ -128,79 +148,121 @@ export class DecisionReviewsService {
     });
   }
 
+  /** Parameters that a reviewer names, without their secrets. */
+  private async redactedInstead(
+    caller: Caller,
+    decisionId: string,
+    instead: JsonObject | undefined,
+  ): Promise<JsonObject | undefined> {
+    if (instead === undefined) return undefined;
+    // The execution of a decision never changes, so it may be read beforehand.
+    const { executionId = null } = (await this.reader.find(DECISION, decisionId, SYSTEM_CALLER)) ?? {};
+    const execution = executionId === null ? undefined : await this.reader.find(EXECUTION, executionId, SYSTEM_CALLER);
+    return this.secrets.redactInstead(caller, instead, execution ?? { agentId: null, parameters: {} });
+  }
+
   private async prefetching(decisionIds: readonly string[], approver: string | null): Promise<LedgerWriter> {
     // The proposer of a decision never changes, so it may be read beforehand.
     const decisions = await Promise.all(decisionIds.map((id) => this.reader.find(DECISION, id, SYSTEM_CALLER)));
-    const proposers = new Set(decisions.flatMap((decision) => (decision === undefined ? [] : [decision.proposedBy])));
+    const proposers = new Set(decisions.flatMap((decision) => decision?.proposedBy ?? []));
     const agents = [...(approver === null ? [] : [approver]), ...proposers].map(agentLookup);
     return this.ledger.withLookups(...decisionIds.map((id) => byId(DECISION, id)), ...agents);
   }
 
   /** Writes nothing but a refusal. */
   private async checkReview(
-    transaction: LedgerTransaction,
-    decision: Decision,
+    transaction: ServiceTransaction,
+    proposed: Decision,
     request: ReviewRequest,
     isTogether = false,
   ): Promise<AdmittedReview | Refusal> {
-    const { verdict, comment, grant = null, instead = null, signature: assertion = null } = request;
-    const { publicUrl } = this.configuration;
-    const unbound = unboundRefusal(transaction.caller, decision);
+    const { verdict, comment, grant = null, instead = null, delegationId } = request;
+    const unbound = unboundRefusal(transaction.caller, proposed, verdict);
     if (unbound !== null) throw unbound;
     const approver =
       request.approver === null ? null : await requireActingAgent(transaction, 'approverId', request.approver);
     const approverId = approver?.id ?? null;
-    if (isExpired(decision, transaction.now)) {
+    if (isExpired(proposed, transaction.now)) {
       // The expiry is recorded, and the review is refused.
-      await expireDecision(transaction, decision);
+      await expireDecision(transaction, proposed);
       return new Refusal(conflict('The decision expired before this review; that is final.'));
     }
-    if (grant !== null) {
-      const { executionId, erased } = decision;
-      const asked = executionId === null || erased ? null : await requiredExecution(transaction, executionId);
-      requireGrantable(grant, decision, asked);
-    }
-    if (instead !== null) await requireOther(transaction, instead, decision, approverId);
-    const obstacle = reviewConflict(decision, approverId);
-    if (obstacle !== null) throw obstacle;
-    if (assertion !== null) relyingParty(publicUrl);
-    const proposer = await transaction.find(AGENT, decision.proposedBy);
-    const groups = decision.approvers === null ? null : groupsOf(approver, decision.approvers);
-    const isSigned = assertion !== null;
-    const parties = approver === null ? null : { approver, proposer, groups, isSigned, isTogether };
-    const denial = parties === null ? null : this.denialOf(decision, verdict, parties);
+    const decision = escalateDecision(transaction, proposed);
+    const delegator = await delegatorFor(transaction, delegationId, approverId);
+    if (delegator instanceof Refusal) return delegator;
+    const place = delegator ?? approver;
+    await this.requireReviewable(transaction, decision, request, { approverId, placeId: place?.id ?? null });
+    const { proposedBy } = decision;
+    const proposer = proposedBy === null ? undefined : await transaction.find(AGENT, proposedBy);
+    const groups = decision.approvers === null ? null : groupsOf(place, decision.approvers);
+    const isSigned = request.signature !== undefined;
+    const parties = { approver, delegator, proposer, groups, isSigned, isTogether };
+    const denial = this.denialOf(decision, verdict, parties);
     if (denial !== null) return recordDenial(transaction, decision, { verdict, approverId }, denial);
-    const signature =
-      assertion === null || approverId === null
-        ? null
-        : await keptApproval(transaction, assertion, { decision, approverId, grant }, publicUrl);
-    if (isSigned && signature === null) {
-      const message =
-        'The signature was not made by a passkey that the reviewer has, for exactly this approval and for this service.';
-      const error = permissionDenied('signature_invalid', message);
-      return recordDenial(transaction, decision, { verdict, approverId }, { error, policies: [] });
-    }
+    const signature = await this.signatureOf(transaction, request, decision, approverId);
+    if (isSigned && signature === null)
+      return recordDenial(transaction, decision, { verdict, approverId }, invalidSignature());
     const filled =
       groups !== null && verdict === 'approve' ? fillableBy(isSigned, groups, decision.approvers ?? []) : groups;
-    const given = {
+    const parts = {
       ...(filled !== null && { groups: filled }),
       ...(grant !== null && { grant }),
       ...(signature !== null && { signature }),
+      ...(delegationId !== undefined && { delegationId }),
     };
-    const review = { approverId, verdict, comment, createdAt: transaction.now, ...given };
-    if (instead === null || parties === null) return { decision, review, approver, instead: null };
+    const review = { approverId, verdict, comment, createdAt: transaction.now, ...parts };
+    const admitted = { decision, review, approver, delegator };
+    if (instead === null || approver === null) return { ...admitted, instead: null };
     const couldApprove = this.denialOf(decision, 'approve', parties) === null;
-    return { decision, review, approver, instead: { parameters: instead, couldApprove } };
+    return { ...admitted, instead: { parameters: instead, couldApprove } };
+  }
+
+  /** @throws VALIDATION_ERROR for a grant or parameters that the review cannot give; CONFLICT */
+  private async requireReviewable(
+    transaction: LedgerTransaction,
+    decision: Decision,
+    { grant, instead, signature }: ReviewRequest,
+    place: ReviewedPlace,
+  ): Promise<void> {
+    if (grant !== undefined) {
+      const { executionId, erased } = decision;
+      const execution = executionId === null || erased ? null : await requiredExecution(transaction, executionId);
+      requireGrantable(grant, decision, execution);
+    }
+    if (instead !== undefined) await requireOther(transaction, instead, decision, place.approverId);
+    const obstacle = reviewConflict(decision, place, await delegatorsOf(transaction, decision.reviews));
+    if (obstacle !== null) throw obstacle;
+    if (signature !== undefined) relyingParty(this.configuration.publicUrl);
+  }
+
+  /** The signature of the review as it is stored; null if there is none, or it is not valid. */
+  private async signatureOf(
+    transaction: LedgerTransaction,
+    { grant, signature, delegationId }: ReviewRequest,
+    decision: Decision,
+    approverId: string | null,
+  ): Promise<PasskeySignature | null> {
+    if (signature === undefined || approverId === null) return null;
+    return keptApproval(
+      transaction,
+      signature,
+      { decision, approverId, grant: grant ?? null, delegationId },
+      this.configuration.publicUrl,
+    );
   }
 
   private async settle(
-    transaction: LedgerTransaction,
-    { decision, review, approver, instead }: AdmittedReview,
+    transaction: ServiceTransaction,
+    { decision, review, approver, delegator, instead }: AdmittedReview,
   ): Promise<Decision> {
     const after = withReview(decision, review);
     const { requiredApprovals, reviews } = after;
     const { verdict, approverId } = review;
-    const basis = { rules: this.policies.rules, approverRevision: approver?.revision ?? null };
+    const basis = {
+      rules: this.policies.rules,
+      approverRevision: approver?.revision ?? null,
+      ...(delegator !== null && { delegator: { agentId: delegator.id, revision: delegator.revision } }),
+    };
     const details = { verdict, approvals: approvalsOf(reviews), requiredApprovals, ...basis };
     const note = { action: actionOf(after), agentId: approverId, details };
     const forExecution = approver === null ? {} : { reviewerId: approver.id };
@@ -211,25 +273,57 @@ export class DecisionReviewsService {
   }
 
   private denialOf(decision: Decision, verdict: Verdict, parties: Parties): Denial | null {
-    const { approver, proposer, groups } = parties;
+    const { approver, delegator, proposer, groups } = parties;
+    if (approver === null) return null;
+    const place = delegator ?? approver;
     const error =
-      selfApproval(decision, verdict, approver.id, this.configuration.allowSelfApproval) ??
+      (delegator === null ? null : substituteFault(decision, approver.id)) ??
+      selfApproval(decision, verdict, place.id, this.configuration.allowSelfApproval) ??
       suspension(approver) ??
+      suspension(place) ??
       proposerSuspension(verdict, proposer) ??
-      approverFault(decision, verdict, approver, groups);
+      approverFault(decision, verdict, place, groups) ??
+      (delegator === null ? null : approverFault(decision, verdict, approver, null));
     if (error !== null) return { error, policies: [] };
-    const policies = denyingReview(this.policies, decision, verdict, approver);
-    const [first] = policies;
-    if (first !== undefined) {
-      const { id, name, version } = first;
-      const message = `The policy "${name}" (version ${version}) forbids the agent "${approver.name}" to ${verdict} this decision.`;
-      return { error: policyDenied({ id, name, version }, message), policies };
-    }
+    const policyDenial =
+      this.policyDenial(decision, verdict, place) ??
+      (delegator === null ? null : this.policyDenial(decision, verdict, approver));
+    if (policyDenial !== null) return policyDenial;
     if (verdict === 'reject' || !lacksSignature(decision, parties)) return null;
     const message =
       'This approval has to be signed with a passkey of the reviewer: approve it in the console, one at a time.';
-    return { error: permissionDenied('signature_required', message), policies };
+    return { error: permissionDenied('signature_required', message), policies: [] };
   }
+
+  private policyDenial(decision: Decision, verdict: Verdict, agent: Agent): Denial | null {
+    const policies = denyingReview(this.policies, decision, verdict, agent);
+    const [first] = policies;
+    if (first === undefined) return null;
+    const { id, name, version } = first;
+    const message = `The policy "${name}" (version ${version}) forbids the agent "${agent.name}" to ${verdict} this decision.`;
+    return { error: policyDenied({ id, name, version }, message), policies };
+  }
+}
+
+/**
+ * The person in whose place the approver reviews; null without a delegation. One that is over, or has not begun, is refused.
+ * @throws VALIDATION_ERROR unless the delegation is to the approver.
+ */
+async function delegatorFor(
+  transaction: LedgerTransaction,
+  delegationId: string | undefined,
+  approverId: string | null,
+): Promise<Agent | Refusal | null> {
+  if (delegationId === undefined) return null;
+  if (approverId === null) throw invalidField('delegationId', 'must be left out without approverId');
+  const delegation = await transaction.find(DELEGATION, delegationId);
+  if (delegation?.to !== approverId)
+    throw invalidField('delegationId', 'must be the id of a delegation to the approver');
+  const { status, agentId } = settleDelegation(transaction, delegation);
+  // Returned, not thrown, so that what was due is kept.
+  if (status !== 'active')
+    return new Refusal(conflict(`The delegation is ${status}; only one that is active lets another person review.`));
+  return requirePresent(await transaction.find(AGENT, agentId), `agent of the delegation ${delegationId}`);
 }
 
 /** Whether an unsigned approval would count for no group, or, given together with others, for fewer groups than a signed one. */
@@ -237,6 +331,12 @@ function lacksSignature({ approvers }: Decision, { groups, isSigned, isTogether 
   if (isSigned || groups === null || approvers === null) return false;
   const unsigned = fillableBy(false, groups, approvers).length;
   return isTogether ? unsigned < groups.length : unsigned === 0;
+}
+
+function invalidSignature(): Denial {
+  const message =
+    'The signature was not made by a passkey that the reviewer has, for exactly this approval and for this service.';
+  return { error: permissionDenied('signature_invalid', message), policies: [] };
 }
 
 /** The entry of a review is named after its effect. */

@@ -28,6 +28,9 @@ const PROPOSED: Decision = {
   erased: false,
   grant: null,
   traceId: null,
+  change: null,
+  actor: null,
+  escalatesAt: null,
 };
 
 const review = (verdict: Review['verdict'], approverId: string): Review => ({

@@ -4,8 +4,9 @@ import { conflict, permissionDenied, type DomainError, type RejectionWords } fro
 import { addDuration } from '../../core/values/duration';
 import { labelFault } from '../../core/values/label-fault';
 import { wantedApprovals } from '../policies/approval/approval-requirement';
-import { areFilled, type FillableGroups } from '../policies/approval/approver-groups';
-import type { Decision, DecisionStatus, Review, Verdict } from './decision.entity';
+import { CHANGE_TYPES, isAboutChange, isChangeReview, mayDecide } from './changes/change';
+import { areFilled, type FillableGroups, shortGroups } from '../policies/approval/approver-groups';
+import { type Decision, type DecisionStatus, type Review, type Verdict, withEscalationTime } from './decision.entity';
 
 /** True from `expiresAt` on, for a decision that was not settled before. */
 export function isExpired({ status, expiresAt }: Pick<Decision, 'status' | 'expiresAt'>, now: string): boolean {
@@ -13,28 +14,67 @@ export function isExpired({ status, expiresAt }: Pick<Decision, 'status' | 'expi
 }
 
 /** Why a decision cannot be reviewed at the moment, by anyone; null if it can. */
-export function reviewConflict(decision: Decision, approverId: string | null): DomainError | null {
+export function reviewConflict(
+  decision: Decision,
+  { approverId, placeId }: ReviewedPlace,
+  delegators: Delegators,
+): DomainError | null {
   const settled = finalityConflict(decision);
-  if (settled !== null) return settled;
-  if (approverId !== null && decision.reviews.some((review) => review.approverId === approverId)) {
+  if (settled !== null || approverId === null) return settled;
+  if (decision.reviews.some((review) => review.approverId === approverId))
     return conflict(`The agent ${approverId} has reviewed this decision already; each approver reviews once.`);
-  }
+  if (decision.reviews.some((review) => placeOf(review, delegators) === placeId))
+    return conflict(`This decision was reviewed already in the place of the agent ${placeId}; each place counts once.`);
   return null;
+}
+
+/** By delegation, the id of the person who made it. */
+export type Delegators = ReadonlyMap<string, string>;
+
+/** Who reviews, and in whose place: the reviewer's own, unless by a delegation. Null: the holder of the API key. */
+export interface ReviewedPlace {
+  readonly approverId: string | null;
+  readonly placeId: string | null;
+}
+
+/** True if a review was made by the same agent, or in the same place. */
+export function isReviewed(
+  { reviews }: Pick<Decision, 'reviews'>,
+  { approverId, placeId }: ReviewedPlace,
+  delegators: Delegators,
+): boolean {
+  return reviews.some((review) => review.approverId === approverId || placeOf(review, delegators) === placeId);
+}
+
+/** Id of the agent in whose place a review was made; null if the holder of the API key made it. */
+export function placeOf({ approverId, delegationId }: Review, delegators: Delegators): string | null {
+  return delegationId === undefined ? approverId : (delegators.get(delegationId) ?? null);
+}
+
+/** Nobody reviews in another's place what they proposed, or what is done on their behalf. */
+export function substituteFault(
+  { proposedBy, onBehalfOf }: Pick<Decision, 'proposedBy' | 'onBehalfOf'>,
+  approverId: string,
+): DomainError | null {
+  if (approverId !== proposedBy && onBehalfOf?.subject !== `agent:${approverId}`) return null;
+  const message = 'Nobody reviews in the place of another person what they proposed, or what is done on their behalf.';
+  return permissionDenied('self_approval', message);
 }
 
 /**
  * An agent must not approve its own proposal, but may reject it.
- * @param mayApproveOwn from the configuration; it never applies to decisions about executions.
+ * @param mayApproveOwn from the configuration; it never applies to decisions about executions and changes.
  */
 export function selfApproval(
-  decision: Pick<Decision, 'proposedBy' | 'executionId'>,
+  decision: Pick<Decision, 'proposedBy' | 'executionId' | 'change'>,
   verdict: Verdict,
   approverId: string,
   mayApproveOwn: boolean,
 ): DomainError | null {
   if (verdict === 'reject' || approverId !== decision.proposedBy) return null;
-  if (mayApproveOwn && decision.executionId === null) return null;
-  const remedy = decision.executionId === null ? ' ALLOW_SELF_APPROVAL=true would allow it.' : '';
+  const mayBeOwn = decision.executionId === null && !isAboutChange(decision);
+  if (mayApproveOwn && mayBeOwn) return null;
+  const remedy = mayBeOwn ? ' ALLOW_SELF_APPROVAL=true would allow it.' : '';
   return permissionDenied(
     'self_approval',
     `The proposer of a decision cannot approve it; another agent has to.${remedy}`,
@@ -52,6 +92,14 @@ export function approverFault(
   approver: Agent,
   groups: readonly number[] | null,
 ): DomainError | null {
+  if (!mayDecide(decision, approver)) {
+    // An own proposal may be withdrawn, but nobody closes the review of what they did themselves.
+    if (verdict === 'reject' && approver.id === decision.proposedBy && !isChangeReview(decision)) return null;
+    return permissionDenied(
+      'not_an_approver',
+      'Only a person decides on a change, and what was done in an emergency is reviewed by somebody else who was registered before.',
+    );
+  }
   if (decision.approvers === null || groups === null || groups.length > 0) return null;
   if (verdict === 'reject' && approver.id === decision.proposedBy) return null;
   return permissionDenied(
@@ -73,6 +121,7 @@ export function proposerSuspension(verdict: Verdict, proposer: Agent | undefined
 /** What the type of a decision has to be, or undefined if it is valid: policies name it as part of a path. */
 export function decisionTypeFault(type: string): string | undefined {
   // Policies compare in normal form C, in which U+037E, the Greek question mark, is ";".
+  if (CHANGE_TYPES.includes(type)) return `must not be "${type}": only the service makes such decisions`;
   return type.normalize('NFC').includes(';') ? 'must not contain ";"' : labelFault(type);
 }
 
@@ -81,11 +130,31 @@ export function withReview(decision: Decision, review: Review): Decision {
   const reviews = [...decision.reviews, review];
   const status = statusAfter(decision, reviews);
   const resolvedAt = status === 'proposed' ? null : review.createdAt;
-  return { ...decision, reviews, status, resolvedAt, updatedAt: review.createdAt };
+  return withEscalationTime({ ...decision, reviews, status, resolvedAt, updatedAt: review.createdAt });
 }
 
 export function withStatus(decision: Decision, status: 'expired' | 'cancelled', now: string): Decision {
-  return { ...decision, status, updatedAt: now, resolvedAt: now };
+  return withEscalationTime({ ...decision, status, updatedAt: now, resolvedAt: now });
+}
+
+/** Indexes of the groups that escalate now: not filled in time. Empty if none does, or if nothing can be filled any more. */
+export function escalatingGroups(decision: Decision, now: string): number[] {
+  const { approvers, reviews, createdAt, escalatesAt } = decision;
+  if (approvers === null || escalatesAt === null || escalatesAt > now) return [];
+  return shortGroups(approvers, fillableGroups(reviews)).filter((index) => {
+    const escalate = approvers[index]?.escalate;
+    return escalate !== undefined && escalate.at === undefined && addDuration(escalate.after, createdAt) <= now;
+  });
+}
+
+/** From now on, the people of these escalations may fill the groups as well. */
+export function withEscalation(decision: Decision, indexes: readonly number[], now: string): Decision {
+  const approvers = (decision.approvers ?? []).map((group, index) =>
+    group.escalate !== undefined && indexes.includes(index)
+      ? { ...group, escalate: { ...group.escalate, at: now } }
+      : group,
+  );
+  return withEscalationTime({ ...decision, approvers, updatedAt: now });
 }
 
 export function isDecisionOpen({ status }: Pick<Decision, 'status'>): boolean {

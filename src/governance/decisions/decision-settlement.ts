@@ -1,12 +1,17 @@
 import { settleExecutionOf, type SettlementNote } from '../executions/execution-rules';
-import type { DueRecords } from '../../ledger/due-settlement';
-import type { EntryNote, LedgerTransaction } from '../../ledger/ledger-transaction';
-import { DECISION, type Decision } from './decision.entity';
-import { approvalsOf, withStatus, isExpired } from './decision-rules';
+import type { FactoryProvider } from '@nestjs/common';
+import { type DueRecords, DueSettlement } from '../../ledger/due-settlement';
+import { LedgerService } from '../../ledger/ledger.service';
+import { RecordReader } from '../../ledger/reading/record-reader';
+import type { EntryNote, LedgerTransaction, ServiceTransaction } from '../../ledger/commands/ledger-transaction';
+import { isAboutChange } from './changes/change';
+import { forgetBody, removeRequest } from './changes/change-requests';
+import { DECISION, type Decision, ESCALATION_DUE } from './decision.entity';
+import { approvalsOf, escalatingGroups, withEscalation, withStatus, isExpired } from './decision-rules';
 
-/** Writes a decision and, if that settles it, the outcome of the execution that waits for it. */
+/** Writes a decision and, if that settles it, the outcome of the execution that waits for it; the body of a change is forgotten then. */
 export async function settleDecision(
-  transaction: LedgerTransaction,
+  transaction: ServiceTransaction,
   decision: Decision,
   note: EntryNote,
   forExecution: SettlementNote = {},
@@ -14,12 +19,14 @@ export async function settleDecision(
   const { status, executionId, executeWithin } = decision;
   const written = transaction.update(DECISION, decision, note);
   if (status !== 'proposed') {
+    if (isAboutChange(decision))
+      transaction.writeWithoutEntry(status === 'approved' ? forgetBody(decision.id) : removeRequest(decision.id));
     await settleExecutionOf(transaction, { executionId, status, executeWithin }, forExecution);
   }
   return written;
 }
 
-export function expireDecision(transaction: LedgerTransaction, decision: Decision): Promise<Decision> {
+export function expireDecision(transaction: ServiceTransaction, decision: Decision): Promise<Decision> {
   const after = withStatus(decision, 'expired', transaction.now);
   const { expiresAt, reviews, requiredApprovals } = decision;
   const details = { expiresAt, approvals: approvalsOf(reviews), requiredApprovals };
@@ -35,8 +42,35 @@ export const DUE_DECISIONS: DueRecords<Decision> = {
   },
 };
 
+/** Lets more people fill the groups that are not filled in time. */
+export function escalateDecision(transaction: LedgerTransaction, decision: Decision): Decision {
+  if (isExpired(decision, transaction.now)) return decision;
+  const groups = escalatingGroups(decision, transaction.now);
+  if (groups.length === 0) return decision;
+  const { reviews, requiredApprovals } = decision;
+  const details = { groups, approvals: approvalsOf(reviews), requiredApprovals };
+  const after = withEscalation(decision, groups, transaction.now);
+  return transaction.update(DECISION, after, { action: 'decision.escalated', details, bySystem: true });
+}
+
+const ESCALATIONS: DueRecords<Decision> = {
+  kind: DECISION,
+  settle: (transaction, decision) => {
+    escalateDecision(transaction, decision);
+  },
+};
+
+const CHUNK = 100;
+
+export const ESCALATION_SETTLEMENT: FactoryProvider<DueSettlement<Decision>> = {
+  provide: 'DueSettlement of escalations',
+  inject: [LedgerService, RecordReader],
+  useFactory: (ledger: LedgerService, reader: RecordReader) =>
+    new DueSettlement(ledger, ESCALATIONS, (now) => reader.due(DECISION, now, CHUNK, ESCALATION_DUE), 'Decisions'),
+};
+
 export function cancelDecision(
-  transaction: LedgerTransaction,
+  transaction: ServiceTransaction,
   decision: Decision,
   reason: string | null,
 ): Promise<Decision> {

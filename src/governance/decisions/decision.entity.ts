@@ -9,12 +9,17 @@ import {
 } from '../../http/openapi/response-members';
 import { sampleId } from '../../http/openapi/documentation.decorators';
 import { RISK_LEVELS, type RiskLevel } from '../../core/config/variables/governance-variables';
-import type { ApproverGroup, GivenGrant, GrantAllowance } from '../policies/approval/approval-requirement';
+import { addDuration } from '../../core/values/duration';
+import type { SqlValue } from '../../ledger/database/sql-connection';
+import type { ApproverGroup, GrantInput, GrantAllowance } from '../policies/approval/approval-requirement';
+import { shortGroups } from '../policies/approval/approver-groups';
 import type { OnBehalfOf } from '../policies/patterns/principals';
 import type { JsonObject } from '../../core/json/json-value';
 import type { PasskeySignature } from '../passkeys/webauthn';
-import type { RecordKind } from '../../ledger/record-kind';
-import type { EntryNote } from '../../ledger/ledger-transaction';
+import { AGENT } from '../agents/agent.entity';
+import type { Change, ChangeActor } from './change-content';
+import type { RecordKind, StoredColumns } from '../../ledger/kinds/record-kind';
+import type { EntryNote } from '../../ledger/commands/ledger-transaction';
 
 export const DECISION_STATUSES = ['proposed', 'approved', 'rejected', 'expired', 'cancelled'] as const;
 export type DecisionStatus = (typeof DECISION_STATUSES)[number];
@@ -34,20 +39,22 @@ export interface Review {
    */
   readonly groups?: readonly number[];
   /** The grant that the reviewer gave with an approval; absent if there was none. */
-  readonly grant?: GivenGrant;
+  readonly grant?: GrantInput;
   /** The signature that a passkey of the reviewer made for exactly this approval; absent without one. */
   readonly signature?: PasskeySignature;
+  /** The delegation by which the reviewer reviewed in the place of another person; absent if there was none. */
+  readonly delegationId?: string;
 }
 
 /** A grant as a reviewer gave it. */
-export class GivenGrantResponse {
+class GivenGrantResponse {
   @ApiMember('An ISO 8601 duration.', { example: 'PT1H' })
   readonly for!: string;
 
   @ApiMember('Null: as many as are allowed.', { type: 'integer', nullable: true, example: 10 })
   readonly uses!: number | null;
 
-  @ApiMember('Null: exactly the resource asked for.', { type: [String], nullable: true, example: null })
+  @ApiMember('Null: exactly the requested resource.', { type: [String], nullable: true, example: null })
   readonly resources!: readonly string[] | null;
 
   @ApiProperty({ enum: ['same', 'any'], enumName: 'GrantParameters', example: 'same' })
@@ -55,7 +62,7 @@ export class GivenGrantResponse {
 }
 
 /** What a device signed: bytes are base64url. */
-export class SignatureResponse {
+class SignatureResponse {
   @ApiProperty({ example: sampleId('psk') })
   readonly passkeyId!: string;
 
@@ -101,12 +108,29 @@ export class ReviewResponse {
   })
   readonly signature?: SignatureResponse;
 
+  @ApiPropertyOptional({
+    example: sampleId('dlg'),
+    description: 'The delegation by which it was given in the place of another person; absent if there was none.',
+  })
+  readonly delegationId?: string;
+
   static from(this: void, review: Review): ReviewResponse {
     return shownReview({ groups: null, ...review });
   }
 }
 
 const shownReview: ResponseMapper<ReviewResponse> = responseMapper(ReviewResponse);
+
+class DecisionEscalationResponse {
+  @ApiMember('An ISO 8601 duration: so long after the proposal.', { example: 'PT4H' })
+  readonly after!: string;
+
+  @ApiProperty({ type: [String], example: ['role:management'] })
+  readonly subjects!: readonly string[];
+
+  @ApiMember('When it took effect; absent until then.', { format: 'date-time', required: false })
+  readonly at?: string;
+}
 
 export class DecisionApproversResponse {
   @ApiProperty({ type: [String], example: ['role:finance'] })
@@ -120,10 +144,19 @@ export class DecisionApproversResponse {
 
   @ApiPropertyOptional({ example: true, description: 'Only reviews signed with a passkey count; absent: any review.' })
   readonly signed?: true;
+
+  @ApiPropertyOptional({
+    type: DecisionEscalationResponse,
+    description: 'Who may fill the group as well, if it is not filled in time; absent: nobody.',
+  })
+  readonly escalate?: DecisionEscalationResponse;
 }
 
 /** The condition of the index of decisions that can expire. */
 export const CAN_EXPIRE = `"resolvedAt" IS NULL AND "expiresAt" IS NOT NULL`;
+
+/** When decisions escalate, and the condition of the index of those that will. */
+export const ESCALATION_DUE = { timeColumn: 'escalatesAt', where: `"escalatesAt" IS NOT NULL` } as const;
 
 /** Something an agent proposed, and its outcome. */
 @Entity('decisions')
@@ -139,6 +172,7 @@ export const CAN_EXPIRE = `"resolvedAt" IS NULL AND "expiresAt" IS NOT NULL`;
 @Index(['traceId', 'createdSequence'], { where: '"traceId" IS NOT NULL' })
 @Index(['run', 'createdSequence'], { where: '"run" IS NOT NULL' })
 @Index(['createdSequence'], { where: `"erased" = 'false'` })
+@Index(['escalatesAt', 'id'], { where: ESCALATION_DUE.where })
 export class Decision {
   @PrimaryColumn('text')
   @ApiProperty({ example: sampleId('dec') })
@@ -164,9 +198,9 @@ export class Decision {
   @ApiProperty({ type: 'object', additionalProperties: true, example: { change: 'CHG-1042' } })
   readonly context!: JsonObject;
 
-  @Column('text')
-  @ApiProperty({ example: sampleId('agt') })
-  readonly proposedBy!: string;
+  @Column('text', { nullable: true })
+  @ApiNullableText('Null if a change was proposed with a key that is bound to nobody.', sampleId('agt'))
+  readonly proposedBy!: string | null;
 
   @Column('text')
   @ApiProperty({ enum: RISK_LEVELS, enumName: 'RiskLevel', example: 'high' })
@@ -217,7 +251,9 @@ export class Decision {
   readonly approvers!: readonly ApproverGroup[] | null;
 
   @Column('text', { nullable: true })
-  @ApiNullableText('How long the execution may be started once it is approved: an ISO 8601 duration.')
+  @ApiNullableText(
+    'How long the execution may be started, or the change made, once it is approved: an ISO 8601 duration.',
+  )
   readonly executeWithin!: string | null;
 
   /** The most that its approvers may give at once; null: nothing but this action. */
@@ -238,6 +274,18 @@ export class Decision {
   /** The W3C trace of the request that proposed it; null if it named none. */
   @Column('text', { nullable: true })
   readonly traceId!: string | null;
+
+  /** The request that changes the rules; null for any other decision. */
+  @Column('simple-json', { nullable: true })
+  readonly change!: Change | null;
+
+  /** Who proposed the change. */
+  @Column('simple-json', { nullable: true })
+  readonly actor!: ChangeActor | null;
+
+  /** When the next of its groups escalates unless it is filled by then; null if none will. Not hashed. */
+  @Column('text', { nullable: true })
+  readonly escalatesAt!: string | null;
 }
 
 /** How the ledger keeps decisions. The hashed members are frozen. */
@@ -269,31 +317,65 @@ export const DECISION: RecordKind<Decision> = {
     erased: false,
     traceId: null,
     grant: null,
+    change: null,
+    actor: null,
   },
   repeats: { table: 'executions', by: 'executionId', columns: ['onBehalfOf', 'run'] },
   counter: 'decisions',
   due: { timeColumn: 'expiresAt', where: CAN_EXPIRE },
   visibility: { allWith: ['read', 'review'], agentColumn: 'proposedBy' },
+  team: { column: 'proposedBy', of: AGENT },
   countedBy: ['status', 'riskLevel', 'type', 'proposedBy'],
   decisive: { status: DECISION_STATUSES, riskLevel: RISK_LEVELS },
+  unhashedAgree: (stored) => stored['escalatesAt'] === escalationTime(escalationParts(stored)),
 };
 
-export function proposedNote({
-  proposedBy,
-  riskLevel,
-  requiredApprovals,
-}: Omit<Decision, 'createdSequence'>): EntryNote {
-  return { action: 'decision.proposed', agentId: proposedBy, details: { riskLevel, requiredApprovals } };
+type EscalationParts = Pick<Decision, 'approvers' | 'reviews' | 'status' | 'createdAt' | 'expiresAt'>;
+
+function escalationParts({ approvers, reviews, status, createdAt, expiresAt }: StoredColumns): EscalationParts {
+  const parse = (text: SqlValue): unknown => (typeof text === 'string' ? JSON.parse(text) : null);
+  return {
+    approvers: parse(approvers ?? null),
+    reviews: parse(reviews ?? null),
+    status,
+    createdAt,
+    expiresAt,
+  } as EscalationParts;
+}
+
+/** When the next group escalates that is not filled: before the decision expires. Null if none will. */
+export function escalationTime({ approvers, reviews, status, createdAt, expiresAt }: EscalationParts): string | null {
+  if (status !== 'proposed' || approvers?.some(({ escalate }) => escalate !== undefined) !== true) return null;
+  const approvals = reviews.flatMap(({ verdict, groups = [] }) => (verdict === 'approve' ? [groups] : []));
+  const times = shortGroups(approvers, approvals).flatMap((index) => {
+    const escalate = approvers[index]?.escalate;
+    return escalate === undefined || escalate.at !== undefined ? [] : [addDuration(escalate.after, createdAt)];
+  });
+  const [next = null] = times.sort();
+  return next !== null && expiresAt !== null && next >= expiresAt ? null : next;
+}
+
+export function proposedNote(decision: Omit<Decision, 'createdSequence'>): EntryNote {
+  const { proposedBy: agentId, riskLevel, requiredApprovals } = decision;
+  return { action: 'decision.proposed', agentId, details: { riskLevel, requiredApprovals } };
+}
+
+/** The decision with the time that follows from its other members. */
+export function withEscalationTime<Row extends EscalationParts>(decision: Row): Row & Pick<Decision, 'escalatesAt'> {
+  return { ...decision, escalatesAt: escalationTime(decision) };
 }
 
 /** A decision without reviews. The defaults are those of a decision for which no execution waits. */
 export function proposedDecision(
   id: string,
   now: string,
-  given: Pick<Decision, 'type' | 'title' | 'proposedBy' | 'riskLevel' | 'requiredApprovals' | 'approvers' | 'traceId'> &
+  content: Pick<
+    Decision,
+    'type' | 'title' | 'proposedBy' | 'riskLevel' | 'requiredApprovals' | 'approvers' | 'traceId'
+  > &
     Partial<Decision>,
 ): Omit<Decision, 'createdSequence'> {
-  return {
+  return withEscalationTime({
     id,
     description: '',
     context: {},
@@ -310,6 +392,8 @@ export function proposedDecision(
     onBehalfOf: null,
     run: null,
     erased: false,
-    ...given,
-  };
+    change: null,
+    actor: null,
+    ...content,
+  });
 }

@@ -8,11 +8,13 @@ import { Caller } from '../../http/input/caller.decorator';
 import { ApiList } from '../../http/lists/api-list.decorator';
 import { equalityConditions, PageQuery } from '../../http/lists/list.query';
 import { ClientSignal } from '../../http/responses/response-end';
-import { WaitQuery, RecordWaiter } from '../../http/waiting/record-waiter';
+import { WaitQuery, RecordWaiter } from '../../http/reading/record-waiter';
 import { type ListResponse, Lists } from '../../http/lists/lists';
+import { teamConditions } from '../../ledger/records/visibility';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { Approvers } from './approvers';
 import { BoundReviewers } from './reviewers';
+import { ChangeProposers } from './changes/change-proposers';
 import { DecisionReviewsService } from './decision-reviews.service';
 import { isDecisionOpen } from './decision-rules';
 import { filledGrant } from './grants/dto/grant.dto';
@@ -26,7 +28,12 @@ import {
   ProposeDecisionRequest,
   RejectDecisionRequest,
 } from './dto/decision.requests';
-import { ApprovedTogetherResponse, ApproverListResponse, DecisionResponse } from './dto/decision.response';
+import {
+  ApprovedTogetherResponse,
+  ApproverListResponse,
+  DecisionResponse,
+  HeldChangeResponse,
+} from './dto/decision.response';
 
 @ApiTags('Decisions')
 @SetRouteMetadata({ refusesRepeatedNames: true })
@@ -54,8 +61,9 @@ export class DecisionsController {
     @Query() query: DecisionListQuery,
   ): Promise<ListResponse<DecisionResponse>> {
     const list = await this.lists.open('decisions', query, { limit: 50, order: 'asc' }, signal);
-    const { awaiting, ...filters } = await withAgentId(this.records, list.filters, 'proposedBy');
-    const request = list.request(equalityConditions(filters));
+    const { awaiting, team, ...filters } = await withAgentId(this.records, list.filters, 'proposedBy');
+    const ofTeam = team === undefined ? [] : teamConditions(DECISION, team);
+    const request = list.request([...equalityConditions(filters), ...ofTeam]);
     const page =
       awaiting === undefined
         ? await this.records.page(DECISION, request, caller)
@@ -81,7 +89,8 @@ export class DecisionsController {
   }
 
   @Get(':id')
-  @RequiresScope('read', 'propose', 'review')
+  @RequiresScope('read', 'propose', 'review', 'policies', 'agents')
+  @AdmittedBy(ChangeProposers)
   @ApiRoute('Read a decision', 'Includes its reviews so far.')
   @ApiRecordId(DECISION)
   @Answers({ type: DecisionResponse, description: 'The decision.' })
@@ -96,6 +105,19 @@ export class DecisionsController {
     return DecisionResponse.from(
       await this.waits.waitForChange({ id, caller, seconds, signal, read, isOpen: isDecisionOpen }),
     );
+  }
+
+  @Get(':id/change')
+  @RequiresScope('review')
+  @ApiRoute(
+    'Read the body of a change',
+    'What the request would do, while its decision is open: then 410. Of the URL of a chat it has the origin. Requires FOUR_EYES.',
+  )
+  @ApiRecordId(DECISION)
+  @Answers({ type: HeldChangeResponse, description: 'The request.' })
+  @ApiErrors('CONTENT_ERASED')
+  change(@Caller() caller: Caller, @Param('id') id: string): Promise<HeldChangeResponse> {
+    return this.decisions.change(caller, id);
   }
 
   @Get(':id/approvers')
@@ -155,10 +177,10 @@ export class DecisionsController {
   async approve(
     @Caller() caller: Caller,
     @Param('id') id: string,
-    @Body() { approverId, comment, grant, signature }: ApproveDecisionRequest,
+    @Body() { approverId, comment, grant, signature, delegationId }: ApproveDecisionRequest,
   ): Promise<DecisionResponse> {
-    const said = { approver: approverId, comment: comment ?? null, grant: grant && filledGrant(grant), signature };
-    const review = { verdict: 'approve', ...said } as const;
+    const input = { approver: approverId, comment: comment ?? null, grant: grant && filledGrant(grant), signature };
+    const review = { verdict: 'approve', ...input, delegationId } as const;
     return DecisionResponse.from(await this.reviews.review(caller, id, review));
   }
 
@@ -177,18 +199,20 @@ export class DecisionsController {
   async reject(
     @Caller() caller: Caller,
     @Param('id') id: string,
-    @Body() { approverId, comment, reason, instead }: RejectDecisionRequest,
+    @Body() { approverId, comment, reason, instead, delegationId }: RejectDecisionRequest,
   ): Promise<DecisionResponse> {
-    const said = { approver: approverId ?? null, comment: comment ?? reason ?? null };
-    const review = { verdict: 'reject', ...said, instead: instead?.parameters } as const;
+    const input = { approver: approverId ?? null, comment: comment ?? reason ?? null, delegationId };
+    const review = { verdict: 'reject', ...input, instead: instead?.parameters } as const;
     return DecisionResponse.from(await this.reviews.review(caller, id, review));
   }
 
   @Post(':id/cancel')
-  @RequiresScope('propose')
+  @RequiresScope('propose', 'review', 'policies', 'agents')
+  @AdmittedBy(ChangeProposers)
   @ApiRoute(
     'Cancel a proposed decision',
-    'May be done by its proposer, or with a key that is not bound to an agent. An execution that waits for it is cancelled, too.',
+    'May be done by its proposer, or with a key that is not bound to an agent; of a change only by the caller who proposed it, and by `admin`. ' +
+      'An execution that waits for it is cancelled, too.',
   )
   @ApiRecordId(DECISION, { sample: 3 })
   @ApiBody({ type: CancelDecisionRequest, required: false })

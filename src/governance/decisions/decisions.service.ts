@@ -2,20 +2,40 @@ import { Injectable } from '@nestjs/common';
 import { requireActingAgent, agentLookup, requireActsAs, suspension } from '../agents/find-agent';
 import { AGENT } from '../agents/agent.entity';
 import { Configuration } from '../../core/config/configuration';
-import { conflict, requireFound } from '../../core/errors/domain-error';
+import {
+  conflict,
+  DomainError,
+  invalidField,
+  notFound,
+  requireFound,
+  scopeMissing,
+} from '../../core/errors/domain-error';
 import { requireAhead } from '../../http/validation/fields';
 import { EXECUTION } from '../executions/execution.entity';
-import { type Caller, SYSTEM_CALLER } from '../../ledger/caller';
-import { Refusal } from '../../ledger/ledger-transaction';
+import { type Caller, SYSTEM_CALLER } from '../../ledger/kinds/caller';
+import { Refusal } from '../../ledger/commands/ledger-transaction';
 import { LedgerService } from '../../ledger/ledger.service';
-import { byId } from '../../ledger/lookup';
+import { byId } from '../../ledger/kinds/lookup';
 import { type Moment, RecordHistory } from '../../ledger/record-history';
-import { sumOfApprovals } from '../policies/approval/approval-requirement';
-import { filledGroups } from '../policies/approval/approval-input';
+import { type ApproverGroup, sumOfApprovals } from '../policies/approval/approval-requirement';
+import { filledGroups, lateEscalations } from '../policies/approval/approval-input';
+import { isAboutChange, isChangeReview, isProposerOf } from './changes/change';
 import { DECISION, type Decision, proposedDecision, proposedNote } from './decision.entity';
 import { finalityConflict, isExpired } from './decision-rules';
 import { cancelDecision, expireDecision } from './decision-settlement';
+import { bodyOfChange } from './changes/change-requests';
+import type { HeldChangeResponse } from './dto/decision.response';
+import { Database } from '../../ledger/database/database';
+import { RecordReader } from '../../ledger/reading/record-reader';
 import type { ProposeDecisionRequest } from './dto/decision.requests';
+
+/** @throws VALIDATION_ERROR for an escalation that would come when the decision has expired. */
+function requireEscalations(groups: readonly ApproverGroup[] | null, expiresAt: string | undefined, now: string): void {
+  if (groups === null || expiresAt === undefined) return;
+  const [late] = lateEscalations(groups, Date.parse(expiresAt) - Date.parse(now));
+  if (late !== undefined)
+    throw invalidField(`approvers[${late}].escalate.after`, `must end before expiresAt, which is ${expiresAt}`);
+}
 
 @Injectable()
 export class DecisionsService {
@@ -23,6 +43,8 @@ export class DecisionsService {
     private readonly ledger: LedgerService,
     private readonly history: RecordHistory,
     private readonly configuration: Configuration,
+    private readonly records: RecordReader,
+    private readonly database: Database,
   ) {}
 
   /** @throws NOT_FOUND; VALIDATION_ERROR for a moment in the future. */
@@ -35,11 +57,23 @@ export class DecisionsService {
     return { ...decision, onBehalfOf: execution?.onBehalfOf ?? null, run: execution?.run ?? null };
   }
 
+  /** @throws NOT_FOUND, also for a decision on anything else; CONTENT_ERASED once it is settled. */
+  async change(caller: Caller, id: string): Promise<HeldChangeResponse> {
+    const { change = null } = (await this.records.find(DECISION, id, caller)) ?? {};
+    if (change === null) throw notFound('change');
+    const body = await bodyOfChange(this.database, id);
+    if (body === undefined)
+      throw new DomainError('CONTENT_ERASED', 'The body of a change is kept only until its decision is settled.');
+    const { method, path, bodyHash, summary } = change;
+    return { method, path, bodyHash, summary, body };
+  }
+
   /** @throws VALIDATION_ERROR for an unknown proposer; PERMISSION_DENIED for a suspended one, with the refusal recorded. */
   async propose(caller: Caller, request: ProposeDecisionRequest): Promise<Decision> {
     const approvers = request.approvers === undefined ? null : filledGroups(request.approvers);
     return this.ledger.withLookups(agentLookup(request.proposedBy)).write(caller, async (transaction) => {
       requireAhead(request.expiresAt, this.ledger.clockTime);
+      requireEscalations(approvers, request.expiresAt, transaction.now);
       const proposer = await requireActingAgent(transaction, 'proposedBy', request.proposedBy);
       const refused = suspension(proposer);
       if (refused !== null) {
@@ -72,7 +106,7 @@ export class DecisionsService {
   cancel(caller: Caller, id: string, reason: string | null): Promise<Decision> {
     return this.ledger.withLookups(byId(DECISION, id)).write(caller, async (transaction) => {
       const decision = requireFound(await transaction.findVisible(DECISION, id), 'decision');
-      requireActsAs(transaction.caller, decision.proposedBy);
+      requireMayCancel(transaction.caller, decision);
       if (isExpired(decision, transaction.now)) {
         await expireDecision(transaction, decision);
         return new Refusal(conflict('The decision expired before it was cancelled; that is final.'));
@@ -82,4 +116,12 @@ export class DecisionsService {
       return cancelDecision(transaction, decision, reason);
     });
   }
+}
+
+/** @throws PERMISSION_DENIED; CONFLICT for the review of an emergency, which only a review ends. */
+function requireMayCancel(caller: Caller, decision: Decision): void {
+  if (isChangeReview(decision))
+    throw conflict('What was done in an emergency stays open until somebody has reviewed it: approve or reject it.');
+  if (!isAboutChange(decision)) requireActsAs(caller, decision.proposedBy ?? undefined);
+  else if (!isProposerOf(decision, caller) && !caller.effectiveScopes.has('admin')) throw scopeMissing(['admin']);
 }

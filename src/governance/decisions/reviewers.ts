@@ -1,19 +1,21 @@
 import { Injectable } from '@nestjs/common';
 import type { Request } from 'express';
 import { Configuration } from '../../core/config/configuration';
-import type { GivenGrant } from '../policies/approval/approval-requirement';
+import type { GrantInput } from '../policies/approval/approval-requirement';
 import { callerRefused, type DomainError } from '../../core/errors/domain-error';
 import type { AdmissionRule } from '../../http/request/routes';
-import { type Caller, SYSTEM_CALLER } from '../../ledger/caller';
+import { type Caller, SYSTEM_CALLER } from '../../ledger/kinds/caller';
 import { RecordReader } from '../../ledger/reading/record-reader';
-import type { LedgerTransaction } from '../../ledger/ledger-transaction';
+import type { LedgerTransaction } from '../../ledger/commands/ledger-transaction';
 import { type Agent, AGENT } from '../agents/agent.entity';
 import type { CountedAgent } from '../executions/execution.entity';
 import { type Decision, DECISION, type Review, type Verdict } from './decision.entity';
 import type { ActivePolicies } from '../policies/active-policies';
 import type { DecidingPolicy } from '../policies/evaluation/evaluation';
 import { type PolicyAgent, subjectOf } from '../policies/patterns/subjects';
-import { decisionResource } from './decision-rules';
+import { isAboutChange, isChangeReview, signedChange } from './changes/change';
+import { DELEGATION } from '../delegations/delegation.entity';
+import { decisionResource, type Delegators, placeOf } from './decision-rules';
 import type { JsonObject } from '../../core/json/json-value';
 import { challengeOf, keptSignature, type PasskeySignature, relyingParty } from '../passkeys/webauthn';
 import { PASSKEY } from '../passkeys/passkey.entity';
@@ -29,21 +31,29 @@ export class BoundReviewers implements AdmissionRule {
     private readonly reader: RecordReader,
   ) {}
 
-  async refusalOf(caller: Caller, { params }: Request<{ id?: string }>): Promise<DomainError | null> {
+  async refusalOf(caller: Caller, { params, path }: Request<{ id?: string }>): Promise<DomainError | null> {
     if (caller.agentId !== null) return null;
     if (this.configuration.requireBoundReviewers) return callerRefused('reviewer_not_bound');
-    if (isOperator(caller) || params.id === undefined) return null;
+    if (params.id === undefined) return null;
     // Only for the order of checks: the review checks again, under the ledger's lock.
     const decision = await this.reader.find(DECISION, params.id, SYSTEM_CALLER);
-    return decision === undefined ? null : unboundRefusal(caller, decision);
+    return decision === undefined ? null : unboundRefusal(caller, decision, verdictOf(path));
   }
 }
 
-/** Reviews of what an agent asks to do require the reviewer's own key; the operator's key is exempt. */
-export function unboundRefusal(caller: Caller, { executionId }: Decision): DomainError | null {
+/** Reviews of an agent's requests require the reviewer's own key; the operator's key is exempt, except for changes, which it may only reject. */
+export function unboundRefusal(caller: Caller, decision: Decision, verdict: Verdict): DomainError | null {
+  const { executionId } = decision;
+  const isUnproven = caller.agentId === null || caller.actor.type === 'slack';
+  if (isUnproven && isAboutChange(decision) && (verdict === 'approve' || isChangeReview(decision)))
+    return callerRefused('reviewer_not_bound');
   return executionId !== null && caller.agentId === null && !isOperator(caller)
     ? callerRefused('reviewer_not_bound')
     : null;
+}
+
+function verdictOf(path: string): Verdict {
+  return /\/reject\/*$/.test(path) ? 'reject' : 'approve';
 }
 
 function isOperator({ actor }: Caller): boolean {
@@ -73,7 +83,7 @@ export function denyingReview(
   return effect === 'deny' ? deciding : [];
 }
 
-/** A review, with its reviewer as it is now. */
+/** A review, with the agent as it is now in whose place it was made: its reviewer, unless by a delegation. */
 export interface CountedReview {
   readonly agent: Agent;
   /** The groups that it could approve for at the time. */
@@ -87,11 +97,27 @@ export async function countedReviews(
   reviews: readonly Review[],
 ): Promise<CountedReview[]> {
   const counted: CountedReview[] = [];
-  for (const { approverId, groups = [], signature } of reviews) {
-    const agent = approverId === null ? undefined : await records.find(AGENT, approverId);
+  const delegators = await delegatorsOf(records, reviews);
+  for (const review of reviews) {
+    const id = placeOf(review, delegators);
+    const agent = id === null ? undefined : await records.find(AGENT, id);
+    const { groups = [], signature } = review;
     if (agent !== undefined) counted.push({ agent, groups, isSigned: signature !== undefined });
   }
   return counted;
+}
+
+/** In whose place reviews were made by delegations. */
+export async function delegatorsOf(
+  records: Pick<LedgerTransaction, 'find'>,
+  reviews: readonly Review[],
+): Promise<Delegators> {
+  const delegators = new Map<string, string>();
+  for (const { delegationId } of reviews) {
+    const delegation = delegationId === undefined ? undefined : await records.find(DELEGATION, delegationId);
+    if (delegation !== undefined) delegators.set(delegation.id, delegation.agentId);
+  }
+  return delegators;
 }
 
 /** The agents as entries name them. */
@@ -100,10 +126,12 @@ export function countedAgents(reviews: readonly CountedReview[]): CountedAgent[]
 }
 
 /** An approval as its reviewer's device is to sign it. */
-export interface SignedApproval {
+interface SignedApproval {
   readonly decision: Decision;
   readonly approverId: string;
-  readonly grant: GivenGrant | null;
+  readonly grant: GrantInput | null;
+  /** Undefined if it is the reviewer's own. */
+  readonly delegationId: string | undefined;
 }
 
 /**
@@ -113,16 +141,26 @@ export interface SignedApproval {
 export async function keptApproval(
   transaction: LedgerTransaction,
   assertion: JsonObject,
-  { decision, approverId: agentId, grant }: SignedApproval,
+  { decision, approverId: agentId, grant, delegationId }: SignedApproval,
   publicUrl: string | null,
 ): Promise<PasskeySignature | null> {
-  const { id: decisionId, executionId, actionHash, title, description, context, riskLevel } = decision;
+  const { id: decisionId, executionId, actionHash, title, description, context, riskLevel, change } = decision;
   const verdict = 'approve';
   // The hash of the action says what is approved for an execution; for any other decision its own contents do.
-  const signed: JsonObject =
+  const content: JsonObject =
     executionId === null
-      ? { agentId, context, decisionId, description, riskLevel, title, verdict }
+      ? {
+          agentId,
+          context,
+          decisionId,
+          description,
+          riskLevel,
+          title,
+          verdict,
+          ...(change !== null && { change: signedChange(change) }),
+        }
       : { actionHash, agentId, decisionId, ...(grant !== null && { grant: { ...grant } }), verdict };
+  const signed = { ...content, ...(delegationId !== undefined && { delegationId }) };
   const held = await transaction.findAll(PASSKEY, { agentId });
   return keptSignature(assertion, held, relyingParty(publicUrl), challengeOf(signed));
 }

@@ -2,7 +2,7 @@ import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import { ApiProperty } from '@nestjs/swagger';
 import { sampleId } from '../../http/openapi/documentation.decorators';
 import type { JsonObject, JsonScalar } from '../../core/json/json-value';
-import type { RecordKind } from '../../ledger/record-kind';
+import type { RecordKind } from '../../ledger/kinds/record-kind';
 import { ENTITY } from './governed-entity.entity';
 
 /** A statement about an entity. Contradictory claims coexist. */

@@ -1,16 +1,16 @@
 import { Body, Controller, Delete, Get, Param, Post, Put, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiTags } from '@nestjs/swagger';
-import { Answers, AnswersNothing, ApiRoute } from '../../http/openapi/response-members';
+import { Answers, AnswersNothing, ApiRoute, shownMembers } from '../../http/openapi/response-members';
 import { ApiExamples, ApiRecordId } from '../../http/openapi/documentation.decorators';
 import { requireFound, invalidField } from '../../core/errors/domain-error';
 import { ApiErrors, RequiresScope, Revisioned } from '../../http/request/routes';
 import { Caller } from '../../http/input/caller.decorator';
-import { IfMatch, type Precondition } from '../../http/conditional/precondition';
-import { AsOfQuery } from '../../http/as-of/as-of.query';
+import { IfMatch, type Precondition } from '../../http/request/precondition';
+import { AsOfQuery } from '../../http/reading/as-of.query';
 import { ClientSignal } from '../../http/responses/response-end';
 import { ApiList } from '../../http/lists/api-list.decorator';
 import { equalityConditions } from '../../http/lists/list.query';
-import { type ListResponse, Lists } from '../../http/lists/lists';
+import { type ListAnswer, Lists } from '../../http/lists/lists';
 import { RecordHistory } from '../../ledger/record-history';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { CLAIM } from './claim.entity';
@@ -43,10 +43,11 @@ export class EntitiesController {
   async list(
     @ClientSignal() signal: AbortSignal,
     @Query() query: EntityListQuery,
-  ): Promise<ListResponse<EntityResponse>> {
+  ): Promise<ListAnswer<EntityResponse>> {
     const list = await this.lists.open('entities', query, { limit: 50, order: 'asc' }, signal);
-    const page = await this.records.page(ENTITY, list.request(equalityConditions(list.filters)));
-    return list.answer(page, EntityResponse.from);
+    const request = list.request(equalityConditions(list.filters));
+    const page = await this.records.shownPage(ENTITY, shownMembers(EntityResponse), request);
+    return list.answerShown(page, EntityResponse.from);
   }
 
   @Post()
@@ -123,10 +124,10 @@ export class ClaimsController {
     @ClientSignal() signal: AbortSignal,
     @Param('id') id: string,
     @Query() query: ClaimListQuery,
-  ): Promise<ListResponse<ClaimResponse>> {
+  ): Promise<ListAnswer<ClaimResponse>> {
     const list = await this.lists.open(`entities/${id}/claims`, query, { limit: 50, order: 'asc' }, signal);
     const request = list.request(equalityConditions({ entityId: id, ...list.filters }));
-    return list.answer(await this.claims.list(id, request), ClaimResponse.from);
+    return list.answerShown(await this.claims.list(id, shownMembers(ClaimResponse), request), ClaimResponse.from);
   }
 
   @Post()

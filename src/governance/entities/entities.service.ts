@@ -1,16 +1,18 @@
 import { Injectable } from '@nestjs/common';
 import { requireFound, notFound } from '../../core/errors/domain-error';
-import type { Precondition } from '../../http/conditional/precondition';
-import type { Caller } from '../../ledger/caller';
-import type { LedgerTransaction } from '../../ledger/ledger-transaction';
+import type { Precondition } from '../../http/request/precondition';
+import type { Caller } from '../../ledger/kinds/caller';
+import type { LedgerTransaction } from '../../ledger/commands/ledger-transaction';
 import { LedgerService } from '../../ledger/ledger.service';
-import { byId } from '../../ledger/lookup';
-import type { Page, PageRequest } from '../../ledger/record-page';
+import { byId } from '../../ledger/kinds/lookup';
+import type { Page, PageRequest } from '../../ledger/kinds/record-page';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { CLAIM, type Claim, predicateKeyOf } from './claim.entity';
 import type { CreateClaimRequest, CreateEntityRequest, UpdateEntityRequest } from './dto/entity.dto';
 import { ENTITY, type GovernedEntity } from './governed-entity.entity';
 import { changedMembers } from '../../ledger/records/changed-members';
+import type { ShownMember } from '../../ledger/records/record-text';
+import type { WrittenPage } from '../../ledger/reading/written-page';
 
 @Injectable()
 export class EntitiesService {
@@ -55,9 +57,13 @@ export class ClaimsService {
   ) {}
 
   /** @throws NOT_FOUND when there is no such entity. */
-  async list(entityId: string, request: PageRequest): Promise<Page<Claim>> {
+  async list(
+    entityId: string,
+    members: readonly ShownMember[],
+    request: PageRequest,
+  ): Promise<WrittenPage | Page<Claim>> {
     if (!(await this.reader.exists(ENTITY, entityId))) throw notFound('entity');
-    return this.reader.page(CLAIM, request);
+    return this.reader.shownPage(CLAIM, members, request);
   }
 
   /** @throws NOT_FOUND when the entity has no such claim. */
@@ -76,8 +82,8 @@ export class ClaimsService {
     return this.ledger.withLookups(byId(ENTITY, entityId)).write(caller, async (transaction) => {
       if (!(await transaction.exists(ENTITY, entityId))) throw notFound('entity');
       const id = transaction.newId(CLAIM);
-      const said = { predicate, predicateKey: predicateKeyOf(predicate), value, context };
-      const claim = { id, entityId, ...said, createdAt: transaction.now };
+      const content = { predicate, predicateKey: predicateKeyOf(predicate), value, context };
+      const claim = { id, entityId, ...content, createdAt: transaction.now };
       return transaction.insert(CLAIM, claim, { action: 'claim.added', entityId });
     });
   }

@@ -3,7 +3,7 @@ import { ApiProperty } from '@nestjs/swagger';
 import { ApiCount } from '../../http/openapi/response-members';
 import { sampleId } from '../../http/openapi/documentation.decorators';
 import type { JsonObject } from '../../core/json/json-value';
-import type { RecordKind } from '../../ledger/record-kind';
+import type { RecordKind } from '../../ledger/kinds/record-kind';
 
 /** A record of something the enterprise governs. Not called `Entity`, as that is TypeORM's decorator. */
 @Entity('entities')

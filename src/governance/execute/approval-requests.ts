@@ -5,7 +5,7 @@ import { cancelDecision, expireDecision } from '../decisions/decision-settlement
 import { conflict, type DomainError, permissionDenied, requirePresent } from '../../core/errors/domain-error';
 import { cancelApproved, expireApproval, isApprovalOver } from '../executions/execution-rules';
 import { decidedNote, type DecisionBasis, EXECUTION, type Execution } from '../executions/execution.entity';
-import type { LedgerTransaction } from '../../ledger/ledger-transaction';
+import type { ServiceTransaction } from '../../ledger/commands/ledger-transaction';
 import type { RowQuery } from '../../ledger/records/row-query';
 import { addDuration } from '../../core/values/duration';
 import type { NewExecution } from './new-execution';
@@ -13,27 +13,27 @@ import { requiredExecution } from '../decisions/grants/grant-changes';
 import type { CoveringGrant } from '../decisions/grants/grant-finder';
 
 /** Most executions of one action that are examined: the newest ones. */
-const MOST_READ = 100;
+const MAX_EXECUTIONS = 100;
 const TITLE_LENGTH = 500;
 
 const OF_REQUESTS = ['outcome', 'decisionId', 'approvedUntil'] as const;
 
 /** The members by which one of several executions is chosen as the answer: parameters, which may be large, are not read. */
-type Request = Pick<Execution, (typeof OF_REQUESTS)[number] | 'id' | 'createdSequence'>;
+type RequestRow = Pick<Execution, (typeof OF_REQUESTS)[number] | 'id' | 'createdSequence'>;
 
-/** What policies require, on what basis, and what else the answer depends on. */
-export interface AskingTerms {
+/** The requirement of the policies, its basis, and the bounds that apply to the request. */
+interface ApprovalTerms {
   readonly requirement: ApprovalRequirement;
   readonly basis: DecisionBasis;
-  /** Most requests of the agent that wait at a time. */
+  /** Maximum number of the agent's requests that wait at a time. */
   readonly maxPending: number;
   /** Finds the grant that serves the request. */
   readonly grant: () => Promise<CoveringGrant | null>;
 }
 
 /**
- * The result of asking for an approval: an execution that waits for it or has it, and whether it is new; why the agent is refused; or
- * the grant that makes it unnecessary, and the requests of all runs for which that is so.
+ * The result of a request for approval: an execution that waits for it or has it, and whether it is new; the refusal of
+ * the agent; or the grant that makes an approval unnecessary, with the open requests of all runs that it covers.
  */
 export type ApprovalRequestResult =
   | { readonly execution: Execution; readonly isNew: boolean }
@@ -46,22 +46,25 @@ export type ApprovalRequestResult =
  * @throws CONFLICT when the agent has too many requests pending, with nothing written.
  */
 export async function requestApproval(
-  transaction: LedgerTransaction,
-  asked: NewExecution,
-  terms: AskingTerms,
+  transaction: ServiceTransaction,
+  newExecution: NewExecution,
+  terms: ApprovalTerms,
 ): Promise<ApprovalRequestResult> {
   // Everything is read before anything is changed: reading settles what is due.
-  const { actionHash, run } = asked;
+  const { actionHash, run } = newExecution;
   const { requirement, maxPending, grant } = terms;
   const required = approversKey(requirement.approvers);
   const pending = await requestsFor(transaction, { actionHash, run, outcome: 'pending_approval' });
   const approved = await requestsFor(transaction, { actionHash, run, outcome: 'approved' });
   const rejected = await requestsFor(transaction, { actionHash, outcome: 'rejected' });
-  const pendingOfAgent = await pendingRequests(transaction, asked.agentId, maxPending);
+  const pendingOfAgent = await pendingRequests(transaction, newExecution.agentId, maxPending);
   const serving = await grant();
-  const ofAllRuns = serving === null ? [] : await allRequestsFor(transaction, asked);
+  const requestsOfAllRuns = serving === null ? [] : await allRequestsFor(transaction, newExecution);
   const own = new Map([...pending, ...approved].map((request) => [request.id, request]));
-  const open = await openRequests(transaction, [...own.values(), ...ofAllRuns.filter(({ id }) => !own.has(id))]);
+  const open = await openRequests(transaction, [
+    ...own.values(),
+    ...requestsOfAllRuns.filter(({ id }) => !own.has(id)),
+  ]);
   const same = open.filter(
     ({ request, decision }) => own.has(request.id) && approversKey(decision.approvers ?? []) === required,
   );
@@ -79,51 +82,51 @@ export async function requestApproval(
       `The agent has ${pendingOfAgent} requests that wait for approval, and the maximum is ${maxPending} (MAX_PENDING_APPROVALS). ` +
         'Have some of them decided, or cancel some.',
     );
-  return { execution: requested(transaction, asked, terms), isNew: true };
+  return { execution: insertRequest(transaction, newExecution, terms), isNew: true };
 }
 
 /** The requests for approval of an action that are still pending or approved, in whichever run, once due ones are settled. */
 export async function openRequestsFor(
-  transaction: LedgerTransaction,
-  asked: Pick<NewExecution, 'actionHash'>,
+  transaction: ServiceTransaction,
+  action: Pick<NewExecution, 'actionHash'>,
 ): Promise<OpenRequest[]> {
-  const { actionHash } = asked;
-  const found = await transaction.runQueries(askedOfOpen(transaction, actionHash));
-  if (found.every((rows) => rows.length === 0)) return [];
-  return openRequests(transaction, await allRequestsFor(transaction, asked));
+  const { actionHash } = action;
+  const results = await transaction.runQueries(openRequestQueries(transaction, actionHash));
+  if (results.every((rows) => rows.length === 0)) return [];
+  return openRequests(transaction, await allRequestsFor(transaction, action));
 }
 
 async function allRequestsFor(
-  transaction: LedgerTransaction,
+  transaction: ServiceTransaction,
   { actionHash }: Pick<NewExecution, 'actionHash'>,
-): Promise<Request[]> {
+): Promise<RequestRow[]> {
   const pending = await requestsFor(transaction, { actionHash, outcome: 'pending_approval' });
   return [...pending, ...(await requestsFor(transaction, { actionHash, outcome: 'approved' }))];
 }
 
 /** The rows that {@link openRequestsFor} looks for first: usually there are none. */
-export function askedOfOpen(transaction: Pick<LedgerTransaction, 'presence'>, actionHash: string): RowQuery[] {
+export function openRequestQueries(transaction: Pick<ServiceTransaction, 'presence'>, actionHash: string): RowQuery[] {
   const outcomes = ['pending_approval', 'approved'] as const;
   return outcomes.map((outcome) => transaction.presence(EXECUTION, { actionHash, outcome }));
 }
 
 /** Cancels requests for approval that are no longer needed: a pending one with its decision. */
-export async function cancelRequests(transaction: LedgerTransaction, requests: readonly OpenRequest[]): Promise<void> {
+export async function cancelRequests(transaction: ServiceTransaction, requests: readonly OpenRequest[]): Promise<void> {
   for (const { request, decision } of requests) {
     if (decision.status === 'proposed') await cancelDecision(transaction, decision, null);
     else cancelApproved(transaction, await requiredExecution(transaction, request.id), null);
   }
 }
 
-export interface OpenRequest {
-  readonly request: Request;
+interface OpenRequest {
+  readonly request: RequestRow;
   readonly decision: Decision;
 }
 
 /** The requests that are still pending or approved once due ones are settled, the newest first. */
-async function openRequests(transaction: LedgerTransaction, found: readonly Request[]): Promise<OpenRequest[]> {
+async function openRequests(transaction: ServiceTransaction, requests: readonly RequestRow[]): Promise<OpenRequest[]> {
   const open: OpenRequest[] = [];
-  for (const request of [...found].sort((left, right) => right.createdSequence - left.createdSequence)) {
+  for (const request of [...requests].sort((left, right) => right.createdSequence - left.createdSequence)) {
     const decision = await decisionOf(transaction, request);
     const { now } = transaction;
     if (isExpired(decision, now)) await expireDecision(transaction, decision);
@@ -136,8 +139,8 @@ async function openRequests(transaction: LedgerTransaction, found: readonly Requ
 
 /** The newest rejection that is still binding. */
 async function rejectionAmong(
-  transaction: LedgerTransaction,
-  rejected: readonly Request[],
+  transaction: ServiceTransaction,
+  rejected: readonly RequestRow[],
 ): Promise<Extract<ApprovalRequestResult, { refusal: DomainError }> | undefined> {
   for (const request of rejected) {
     const decision = await decisionOf(transaction, request);
@@ -155,15 +158,15 @@ async function rejectionAmong(
 
 /** The newest first. */
 function requestsFor(
-  transaction: LedgerTransaction,
-  asked: Pick<Execution, 'actionHash' | 'outcome'> & { readonly run?: string | null },
-): Promise<Request[]> {
-  return transaction.findNewest(EXECUTION, OF_REQUESTS, asked, MOST_READ);
+  transaction: ServiceTransaction,
+  values: Pick<Execution, 'actionHash' | 'outcome'> & { readonly run?: string | null },
+): Promise<RequestRow[]> {
+  return transaction.findNewest(EXECUTION, OF_REQUESTS, values, MAX_EXECUTIONS);
 }
 
 /** The decision that an execution waits for, or waited for. */
 export async function decisionOf(
-  transaction: LedgerTransaction,
+  transaction: ServiceTransaction,
   { id, decisionId }: Pick<Execution, 'id' | 'decisionId'>,
 ): Promise<Decision> {
   const decision = decisionId === null ? undefined : await transaction.find(DECISION, decisionId);
@@ -171,7 +174,7 @@ export async function decisionOf(
 }
 
 /** How many requests of the agent are waiting; below the maximum, some that are over may still be counted. */
-async function pendingRequests(transaction: LedgerTransaction, agentId: string, maximum: number): Promise<number> {
+async function pendingRequests(transaction: ServiceTransaction, agentId: string, maximum: number): Promise<number> {
   const notSettled = await transaction.count(EXECUTION, { agentId, outcome: 'pending_approval' });
   if (notSettled < maximum) return notSettled;
   const greater = { executionId: '', expiresAt: transaction.now };
@@ -179,12 +182,12 @@ async function pendingRequests(transaction: LedgerTransaction, agentId: string, 
 }
 
 /** Proposes the decision and records the waiting execution, in one commit. */
-function requested(
-  transaction: LedgerTransaction,
-  asked: NewExecution,
-  { requirement, basis }: AskingTerms,
+function insertRequest(
+  transaction: ServiceTransaction,
+  newExecution: NewExecution,
+  { requirement, basis }: ApprovalTerms,
 ): Execution {
-  const { agentId, agentName, action, resourceType, resourceId, onBehalfOf, run, traceId } = asked;
+  const { agentId, agentName, action, resourceType, resourceId, onBehalfOf, run, traceId } = newExecution;
   const { riskLevel, approvers, decideWithin, executeWithin, grant = null } = requirement;
   const title = `${agentName}: ${action} on ${resourceType}/${resourceId}`;
   const decision = proposedDecision(transaction.newId(DECISION), transaction.now, {
@@ -194,8 +197,8 @@ function requested(
     riskLevel,
     requiredApprovals: sumOfApprovals(approvers),
     expiresAt: addDuration(decideWithin, transaction.now),
-    executionId: asked.id,
-    actionHash: asked.actionHash,
+    executionId: newExecution.id,
+    actionHash: newExecution.actionHash,
     approvers,
     executeWithin,
     grant,
@@ -204,6 +207,6 @@ function requested(
     traceId,
   });
   transaction.insert(DECISION, decision, proposedNote(decision));
-  const execution = { outcome: 'pending_approval', ...asked, decisionId: decision.id } as const;
+  const execution = { outcome: 'pending_approval', ...newExecution, decisionId: decision.id } as const;
   return transaction.insert(EXECUTION, execution, decidedNote(execution, 'execution.approval_requested', basis));
 }

@@ -16,16 +16,17 @@ import {
 import { cancelConflict, expireApproval, isApprovalOver, ownExecution } from '../executions/execution-rules';
 import { type CountedAgent, decidedNote, EXECUTION, type Execution } from '../executions/execution.entity';
 import { ExecutionRunner } from '../executions/execution-runner';
-import { type Caller, SYSTEM_CALLER } from '../../ledger/caller';
-import { type LedgerTransaction, Refusal } from '../../ledger/ledger-transaction';
+import { type Caller, SYSTEM_CALLER } from '../../ledger/kinds/caller';
+import { type ServiceTransaction, Refusal } from '../../ledger/commands/ledger-transaction';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { LedgerService } from '../../ledger/ledger.service';
-import { byId } from '../../ledger/lookup';
+import { byId } from '../../ledger/kinds/lookup';
 import { cancelRequests, decisionOf, openRequestsFor } from './approval-requests';
 import { type ActionRequest, requirePrincipal, takeUses } from './new-execution';
 import { repeatingBasis, UnknownOutcomes } from './unknown-outcomes';
 import type { ExecutionResult } from './execute.service';
-import { audienceOf, Permits } from '../permits/permits';
+import { hasReplacement } from '../secrets/replacement';
+import { audienceOf, Permits, requireNoPermit } from '../permits/permits';
 import { type Permission, Permissions } from '../permissions/permissions';
 import type { Principal } from '../permissions/principals';
 import { type ApproverGroup, areEqualSets, wantedApprovals } from '../policies/approval/approval-requirement';
@@ -35,7 +36,7 @@ import { areFilled, fillableBy, type FillableGroups, groupsOf } from '../policie
 type StoredResume = Execution & { readonly resumedAt: string };
 
 /** What a resume may say besides the execution. */
-interface RequestedResume extends Pick<ActionRequest, 'permit' | 'repeats'> {
+interface RequestedResume extends Pick<ActionRequest, 'permit' | 'repeats' | 'secret'> {
   /** The upstream of the gateway that resumes. Default: that of the execution. */
   readonly via?: string | undefined;
 }
@@ -83,15 +84,15 @@ export class ApprovalsService {
     id: string,
     requested: RequestedResume = {},
   ): Promise<Omit<ExecutionResult, 'isRequested'>> {
-    const { permit: asked } = requested;
-    this.permits.requireAudience(asked);
-    const kept = await this.ledger
+    const { permit: permitRequest, secret } = requested;
+    this.permits.requireAudience(permitRequest);
+    const stored = await this.ledger
       .withLookups(byId(EXECUTION, id))
       .write(caller, (transaction) => this.useApproval(transaction, id, requested), {
         beforeReplay: (transaction, first) => this.refusalOfReplay(transaction, first),
       });
-    const execution = await this.runner.carryOut(caller, kept);
-    return { execution, permit: await this.permits.issue(execution, asked, kept.resumedAt) };
+    const execution = await this.runner.carryOut(caller, stored, { secret });
+    return { execution, permit: await this.permits.issue(execution, permitRequest, stored.resumedAt) };
   }
 
   /** @throws NOT_FOUND; CONFLICT for an execution that neither waits for an approval nor has one. */
@@ -118,21 +119,25 @@ export class ApprovalsService {
   }
 
   private async useApproval(
-    transaction: LedgerTransaction,
+    transaction: ServiceTransaction,
     id: string,
-    { permit: asked, via: given, repeats }: RequestedResume,
+    { permit: permitRequest, via: requestedVia, repeats }: RequestedResume,
   ): Promise<StoredResume | Refusal> {
     const execution = await ownExecution(transaction, id);
     if (isApprovalOver(execution, transaction.now)) return refuseLate(transaction, execution);
     const { outcome } = execution;
     if (outcome !== 'approved')
       throw conflict(`The execution is ${outcome}; only one that is approved can be resumed.`);
+    if (hasReplacement(execution.parameters)) {
+      requireNoPermit(permitRequest);
+      if (this.runner.hasHandler(execution.action)) throw lostSecrets();
+    }
     const checked = await this.checked(transaction, execution, (agent, principal) =>
       this.permissions.check(transaction, agent, execution, principal),
     );
     if (checked.refusal !== null) return recordDenied(transaction, execution, checked, checked.refusal);
     const { actionHash } = execution;
-    const via = given ?? execution.via;
+    const via = requestedVia ?? execution.via;
     const unknown = await this.unknownOutcomes.repeatedBy({ via, repeats }, actionHash, transaction);
     const basis = repeatingBasis(checked.permission.basis, unknown);
     const { policies, used } = checked.permission;
@@ -144,7 +149,7 @@ export class ApprovalsService {
     const others = open.filter(({ request }) => request.id !== id);
     const started = { ...this.runner.startOf(execution.action), observed: basis.observed === true };
     const resumed = { ...execution, ...started, policies, via };
-    const decided = { ...basis, ...audienceOf(resumed, asked) };
+    const decided = { ...basis, ...audienceOf(resumed, permitRequest) };
     const note = decidedNote(resumed, 'execution.resumed', decided, checked.approvers);
     const written = transaction.update(EXECUTION, resumed, note);
     await takeUses(transaction, execution.agentId, used);
@@ -152,14 +157,14 @@ export class ApprovalsService {
     return { ...written, resumedAt: transaction.now };
   }
 
-  private async refusalOfReplay(transaction: LedgerTransaction, first: Execution): Promise<Refusal | null> {
+  private async refusalOfReplay(transaction: ServiceTransaction, first: Execution): Promise<Refusal | null> {
     const execution = await ownExecution(transaction, first.id);
     const isStopped = this.permissions.isStopped(await requiredAgent(transaction, execution), execution);
     if (first.outcome !== 'authorized' && !isStopped) return null;
     // What the first answer took from limits is not taken again. If policies allowed it, being observed is not enough now.
     const permissionNow = (agent: Agent, principal: Principal | null): Promise<Permission> => {
-      const asked = first.observed ? agent : { ...agent, observeUntil: null };
-      return this.permissions.check(transaction, asked, execution, principal, first);
+      const checkedAgent = first.observed ? agent : { ...agent, observeUntil: null };
+      return this.permissions.check(transaction, checkedAgent, execution, principal, first);
     };
     const checked = await this.checked(transaction, execution, permissionNow);
     return checked.refusal === null ? null : recordDenied(transaction, execution, checked, checked.refusal);
@@ -167,7 +172,7 @@ export class ApprovalsService {
 
   /** Checks the approval against the agent and the policies as they are now. */
   private async checked(
-    transaction: LedgerTransaction,
+    transaction: ServiceTransaction,
     execution: Execution,
     permissionOf: (agent: Agent, principal: Principal | null) => Permission | Promise<Permission>,
   ): Promise<CheckedApproval> {
@@ -193,14 +198,21 @@ interface CheckedApproval {
   readonly approvers: readonly CountedAgent[];
 }
 
-async function requiredAgent(transaction: LedgerTransaction, { id, agentId }: Execution): Promise<Agent> {
+async function requiredAgent(transaction: ServiceTransaction, { id, agentId }: Execution): Promise<Agent> {
   return requirePresent(await transaction.find(AGENT, agentId), `agent of the execution ${id}`);
+}
+
+function lostSecrets(): DomainError {
+  return conflict(
+    'The parameters had secrets, which are not kept, so the handler of the action cannot get them any more. Cancel the execution, and ask ' +
+      'for the action with a reference to the secret, such as its name in a vault.',
+  );
 }
 
 const EXPIRED_BEFORE = 'The request for approval expired before it was cancelled; that is final.';
 
 /** A late request triggers the expiry: it is recorded, and the request is refused. */
-function refuseLate(transaction: LedgerTransaction, execution: Execution): Refusal {
+function refuseLate(transaction: ServiceTransaction, execution: Execution): Refusal {
   expireApproval(transaction, execution);
   return new Refusal(lateConflict(execution));
 }
@@ -210,7 +222,7 @@ function lateConflict({ approvedUntil }: Execution): DomainError {
 }
 
 function recordDenied(
-  transaction: LedgerTransaction,
+  transaction: ServiceTransaction,
   execution: Execution,
   { permission: { policies, basis }, approvers }: CheckedApproval,
   refusal: DomainError,
@@ -230,11 +242,11 @@ function approvalFault(
   decided: readonly ApproverGroup[],
   approvals: readonly CountedReview[],
 ): DomainError | null {
-  const named = required.map(({ subjects, signed }) =>
+  const decidedIndices = required.map(({ subjects, signed }) =>
     decided.findIndex((other) => other.signed === signed && areEqualSets(other.subjects, subjects)),
   );
   const counting = approvals.filter(({ agent }) => agent.status === 'active');
-  const fillable = counting.map((approval) => filledBy(approval, required, named));
+  const fillable = counting.map((approval) => filledBy(approval, required, decidedIndices));
   if (areFilled(required, fillable)) return null;
   return permissionDenied(
     'approval_insufficient',
@@ -242,15 +254,15 @@ function approvalFault(
   );
 }
 
-/** @param named for each required group, its index in the decision; -1 if the decision did not name it. */
+/** @param decidedIndices for each required group, its index in the decision; -1 if the decision did not name it. */
 function filledBy(
   { agent, groups, isSigned }: CountedReview,
   required: readonly ApproverGroup[],
-  named: readonly number[],
+  decidedIndices: readonly number[],
 ): FillableGroups {
   const now = fillableBy(isSigned, groupsOf(agent, required), required);
   return required.flatMap((_, index) => {
-    const then = named[index] ?? -1;
+    const then = decidedIndices[index] ?? -1;
     const isMet = then === -1 ? now.includes(index) : groups.includes(then);
     return isMet ? [index] : [];
   });

@@ -7,7 +7,7 @@ import { Approvers } from '../decisions/approvers';
 import { CancelDecisionRequest } from '../decisions/dto/decision.requests';
 import { type Execution, EXECUTION } from '../executions/execution.entity';
 import { ClientSignal } from '../../http/responses/response-end';
-import { WaitQuery, RecordWaiter } from '../../http/waiting/record-waiter';
+import { WaitQuery, RecordWaiter } from '../../http/reading/record-waiter';
 import { OwnAgentIn, SetRouteMetadata, RequiresScope, ApiErrors } from '../../http/request/routes';
 import { Caller } from '../../http/input/caller.decorator';
 import { Answers, ApiRoute } from '../../http/openapi/response-members';
@@ -22,9 +22,11 @@ import { CancelRunRequest, RunCancellationResponse } from './run-cancellation.dt
 import { GovernanceRepeat } from './unknown-outcomes';
 import { requireVia, ViaField } from './via';
 import { type PermitRequest, PermitField } from '../permits/permits';
+import { reservedFaults } from '../secrets/replacement';
+import { SecretPointersField } from '../secrets/secret-field';
 import { ACTION, RESOURCE_ID, RESOURCE_TYPE } from '../permissions/evaluation/permission-checks';
 
-export class ExecuteActionRequest {
+class ExecuteActionRequest {
   @RequiredText({
     ...ACTION,
     description: 'The agent must have it among its capabilities. In Unicode normal form C.',
@@ -53,10 +55,15 @@ export class ExecuteActionRequest {
   @FreeFormObject({
     optional: true,
     default: {},
-    description: 'Free-form members, passed to the handler of the action and stored as they were sent.',
+    rule: reservedFaults,
+    description:
+      'Free-form members, passed to the handler of the action and stored as they were sent, except secrets: these are replaced.',
     example: { to: 'customer@example.com' },
   })
   readonly parameters?: JsonObject;
+
+  @SecretPointersField('values in `parameters`, or below `/result` in what a handler returns,')
+  readonly secret?: readonly string[];
 
   @OnBehalfOfField('Default: whom the token of the caller names, if anybody.')
   readonly onBehalfOf?: PrincipalInput;
@@ -64,14 +71,17 @@ export class ExecuteActionRequest {
   @RunField()
   readonly run?: string;
 
-  @ViaField('The upstream of the gateway that asks, and will report the outcome.')
+  @ViaField('The upstream of the gateway that sends the request, and will report the outcome.')
   readonly via?: string;
 
   @PermitField()
   readonly permit?: PermitRequest;
 }
 
-export class ResumeRequest {
+class ResumeRequest {
+  @SecretPointersField('values below `/result` in what a handler returns')
+  readonly secret?: readonly string[];
+
   @ViaField('The upstream of the gateway that resumes. Default: that of the execution, if it has one.')
   readonly via?: string;
 
@@ -79,13 +89,8 @@ export class ResumeRequest {
   readonly permit?: PermitRequest;
 }
 
-/** The execution, if the caller may see it: a key with the scope `report` sees those with `via`. */
-function reportable({ effectiveScopes }: Caller, execution: Execution | undefined): Execution | undefined {
-  return effectiveScopes.has('report') && execution?.via === null ? undefined : execution;
-}
-
 /**
- * The header of the 202 that opened a request for approval. A request that asks again gets the same execution without
+ * The header of the 202 that opened a request for approval. A repeated request gets the same execution without
  * it.
  */
 const REQUESTED = 'Approval-Requested';
@@ -109,7 +114,7 @@ export class ExecuteController {
     'Execute an action as an agent',
     'The agent must be active, have the action among its capabilities, and be allowed by the policies in force. When a ' +
       'handler is registered for the action it runs; otherwise the caller carries the action out. Where a policy requires an ' +
-      'approval, the answer is 202, and asking again returns the same one. A refusal is recorded.',
+      'approval, the answer is 202, and a repeated request returns the same one. A refusal is recorded.',
   )
   @ApiParam({ name: 'id', description: "The agent's id, or its name percent-encoded.", example: 'reminder-bot' })
   @ApiExamples({
@@ -195,7 +200,7 @@ export class ApprovalsController {
     @Query() { wait: seconds, asOf }: WaitQuery,
   ): Promise<ExecutionResponse> {
     const read = async (): Promise<Execution> =>
-      requireFound(reportable(caller, await this.history.find(EXECUTION, id, asOf, caller)), 'execution');
+      requireFound(await this.history.find(EXECUTION, id, asOf, caller), 'execution');
     // Waiting makes sense where the next outcome depends on something other than the caller.
     const isOpen = ({ outcome }: Execution): boolean => outcome === 'pending_approval' || outcome === 'running';
     const execution = await this.waits.waitForChange({ id, caller, seconds, signal, read, isOpen });

@@ -6,11 +6,12 @@ import { ExecuteService } from './execute.service';
 import { PermitsModule } from '../permits/permits.module';
 import { PermissionsModule } from '../permissions/permissions.module';
 import { UnknownOutcomes } from './unknown-outcomes';
+import { SecretsModule } from '../secrets/secrets.module';
 import { ApprovalsService } from './approvals.service';
 
 /** What an agent may do, and the approval it needs for it. */
 @Module({
-  imports: [DecisionsModule, ExecutionsModule, PermissionsModule, PermitsModule],
+  imports: [DecisionsModule, ExecutionsModule, PermissionsModule, PermitsModule, SecretsModule],
   controllers: [ExecuteController],
   providers: [ExecuteService, UnknownOutcomes],
   exports: [ExecuteService, UnknownOutcomes, PermissionsModule, PermitsModule],

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { agentFor, agentLookup, findAgent, requireActsAs } from '../agents/find-agent';
+import { agentFor, agentLookup, findAgent, findNamedAgent, requireActsAs } from '../agents/find-agent';
 import type { Agent } from '../agents/agent.entity';
 import { ENTITY } from '../entities/governed-entity.entity';
 import { Configuration } from '../../core/config/configuration';
@@ -7,15 +7,15 @@ import { DomainError } from '../../core/errors/domain-error';
 import { decidedNote, type DecisionBasis, EXECUTION, type Execution } from '../executions/execution.entity';
 import { actionHash } from '../executions/execution-rules';
 import { ExecutionRunner } from '../executions/execution-runner';
-import type { Caller } from '../../ledger/caller';
-import { type PrefetchQueries, type LedgerTransaction, Refusal } from '../../ledger/ledger-transaction';
+import type { Caller } from '../../ledger/kinds/caller';
+import { type PrefetchQueries, type ServiceTransaction, Refusal } from '../../ledger/commands/ledger-transaction';
 import { LedgerService } from '../../ledger/ledger.service';
 import type { RowQuery } from '../../ledger/records/row-query';
-import { byId } from '../../ledger/lookup';
+import { byId } from '../../ledger/kinds/lookup';
 import { entityIdIn } from '../policies/conditions/condition';
 import {
   type ApprovalRequestResult,
-  askedOfOpen,
+  openRequestQueries,
   requestApproval,
   cancelRequests,
   openRequestsFor,
@@ -24,7 +24,8 @@ import { type ActionRequest, buildExecution, type NewExecution, requirePrincipal
 import { takeUse } from '../decisions/grants/grant-changes';
 import { GrantFinder, type CoveringGrant } from '../decisions/grants/grant-finder';
 import type { ApprovalRequirement } from '../policies/approval/approval-requirement';
-import { type PermitRequest, audienceOf, Permits } from '../permits/permits';
+import { SecretRedaction } from '../secrets/secret-redaction';
+import { type PermitRequest, audienceOf, Permits, requireNoPermit } from '../permits/permits';
 import { repeatingBasis, UnknownOutcomes } from './unknown-outcomes';
 import { type Permission, Permissions } from '../permissions/permissions';
 import { namedPeople, type Principal } from '../permissions/principals';
@@ -33,14 +34,14 @@ import { namedPeople, type Principal } from '../permissions/principals';
 export interface ExecutionResult {
   readonly execution: Execution;
   readonly isRequested: boolean;
-  /** Null if none was asked for, or it cannot be given. */
+  /** Null if none was requested, or none can be issued. */
   readonly permit: string | null;
 }
 
 /** As it is kept for an `Idempotency-Key`, so that a replay says the same. */
 type StoredExecution = Execution & { readonly isRequested?: true };
 
-/** Authorises what agents want to do, asks for approval where it is required, and has the action carried out. */
+/** Authorises the actions of agents, requests approval where policies require it, and runs the handler. */
 @Injectable()
 export class ExecuteService {
   constructor(
@@ -51,63 +52,69 @@ export class ExecuteService {
     private readonly grants: GrantFinder,
     private readonly permits: Permits,
     private readonly unknownOutcomes: UnknownOutcomes,
+    private readonly secrets: SecretRedaction,
   ) {}
 
   /**
    * @throws NOT_FOUND; CONFLICT when too many requests of the agent are waiting for approval; PERMISSION_DENIED and
    * POLICY_DENIED, with the refused execution recorded.
    */
-  async execute(caller: Caller, agent: string, request: ActionRequest): Promise<ExecutionResult> {
-    this.permits.requireAudience(request.permit);
+  async execute(caller: Caller, agent: string, sent: ActionRequest): Promise<ExecutionResult> {
+    this.permits.requireAudience(sent.permit);
+    const { parameters, sentParameters } = await this.secrets.redactAction(caller, agent, sent);
+    if (sentParameters !== undefined) requireNoPermit(sent.permit);
+    const request = { ...sent, parameters };
     const people = namedPeople(caller, request.onBehalfOf).map(agentLookup);
     const entityId = entityIdIn(request.resourceId);
     const entities = entityId === null ? [] : [byId(ENTITY, entityId)];
     const lookups = [agentLookup(agent), ...people, ...entities];
     const foresight: PrefetchQueries = async (transaction) => {
-      const found = await findAgent(transaction, agent);
-      if (found === undefined) return [];
-      const hash = (): string => actionHash({ ...request, agentId: found.id, onBehalfOf: null });
-      const ofLimits = (): RowQuery[] => askedOfOpen(transaction, hash());
-      const ofGateway = request.via === undefined ? [] : [this.unknownOutcomes.rowQuery(hash())];
-      return [...this.permissions.rowQueries(found, request, transaction.now, ofLimits), ...ofGateway];
+      const agentNow = await findAgent(transaction, agent);
+      if (agentNow === undefined) return [];
+      const hash = (): string => actionHash({ ...request, agentId: agentNow.id, onBehalfOf: null });
+      const limitQueries = (): RowQuery[] => openRequestQueries(transaction, hash());
+      const gatewayQueries = request.via === undefined ? [] : [this.unknownOutcomes.rowQuery(hash())];
+      return [...this.permissions.rowQueries(agentNow, request, transaction.now, limitQueries), ...gatewayQueries];
     };
-    const kept = await this.ledger.withLookups(...lookups).write(
+    const stored = await this.ledger.withLookups(...lookups).write(
       caller,
       async (transaction) => {
-        return this.answer(transaction, await requiredAsker(transaction, agent, request), request);
+        return this.answer(transaction, await requireRequester(transaction, agent, request), request);
       },
       {
         beforeReplay: (transaction, first) => this.answerInstead(transaction, agent, request, first),
         ...((!this.permissions.needsNoFacts || request.via !== undefined) && { foresight }),
       },
     );
-    const execution = await this.runner.carryOut(caller, kept);
+    const { secret } = sent;
+    const execution = await this.runner.carryOut(caller, stored, { sentParameters, secret });
     const permit = await this.permits.issue(execution, request.permit, execution.createdAt);
-    return { execution, isRequested: kept.isRequested === true, permit };
+    return { execution, isRequested: stored.isRequested === true, permit };
   }
 
   private async answer(
-    transaction: LedgerTransaction,
+    transaction: ServiceTransaction,
     { agent, principal }: Requester,
     request: ActionRequest,
   ): Promise<StoredExecution | Refusal> {
     const permission = await this.permissions.check(transaction, agent, request, principal);
     const { refusal, requirement, policies } = permission;
-    const asked = await buildExecution(transaction, agent, request, principal?.onBehalfOf ?? null, policies);
-    if (refusal !== null) return recordRefused(transaction, asked, refusal, permission.basis);
-    const unknown = await this.unknownOutcomes.repeatedBy(request, asked.actionHash, transaction);
+    const newExecution = await buildExecution(transaction, agent, request, principal?.onBehalfOf ?? null, policies);
+    if (refusal !== null) return recordRefused(transaction, newExecution, refusal, permission.basis);
+    const unknown = await this.unknownOutcomes.repeatedBy(request, newExecution.actionHash, transaction);
     const basis = repeatingBasis(permission.basis, unknown);
-    if (unknown !== null && unknown.refusal !== null) return recordRefused(transaction, asked, unknown.refusal, basis);
+    if (unknown !== null && unknown.refusal !== null)
+      return recordRefused(transaction, newExecution, unknown.refusal, basis);
     const { permit } = request;
     const decided = { ...permission, basis };
-    if (requirement === null) return this.authorise(transaction, asked, permit, decided);
+    if (requirement === null) return this.authorise(transaction, newExecution, permit, decided);
     const { maxPendingApprovals: maxPending } = this.configuration;
     const grant = (): Promise<CoveringGrant | null> =>
-      this.grants.findCovering(transaction, { ...asked, onBehalfOf: asked.principal }, requirement);
-    const answer = await requestApproval(transaction, asked, { requirement, basis, maxPending, grant });
-    if ('serving' in answer) return this.authorise(transaction, asked, permit, decided, answer);
+      this.grants.findCovering(transaction, { ...newExecution, onBehalfOf: newExecution.principal }, requirement);
+    const answer = await requestApproval(transaction, newExecution, { requirement, basis, maxPending, grant });
+    if ('serving' in answer) return this.authorise(transaction, newExecution, permit, decided, answer);
     if ('execution' in answer) return answer.isNew ? { ...answer.execution, isRequested: true } : answer.execution;
-    return recordRefused(transaction, { ...asked, decisionId: answer.decisionId }, answer.refusal, basis);
+    return recordRefused(transaction, { ...newExecution, decisionId: answer.decisionId }, answer.refusal, basis);
   }
 
   /**
@@ -115,22 +122,27 @@ export class ExecuteService {
    * is done twice.
    */
   private async authorise(
-    transaction: LedgerTransaction,
-    asked: NewExecution,
+    transaction: ServiceTransaction,
+    newExecution: NewExecution,
     permit: PermitRequest | undefined,
-    { basis, used: wanted }: Permission,
+    { basis, used: limitUses }: Permission,
     granted?: GrantAnswer,
   ): Promise<Execution> {
     const { grant, approvers } = granted?.serving ?? { grant: null, approvers: [] };
-    const used = grant === null ? wanted : [];
-    const waiting = granted?.waiting ?? (used.length > 0 ? await openRequestsFor(transaction, asked) : []);
+    const used = grant === null ? limitUses : [];
+    const waiting = granted?.waiting ?? (used.length > 0 ? await openRequestsFor(transaction, newExecution) : []);
     const by = grant === null ? {} : { grantId: grant.id };
-    const authorised = { ...asked, ...this.runner.startOf(asked.action), ...by, observed: basis.observed === true };
+    const authorised = {
+      ...newExecution,
+      ...this.runner.startOf(newExecution.action),
+      ...by,
+      observed: basis.observed === true,
+    };
     const decided = { ...basis, ...by, ...audienceOf(authorised, permit) };
-    const note = decidedNote(asked, 'execution.authorized', decided, approvers);
+    const note = decidedNote(newExecution, 'execution.authorized', decided, approvers);
     const execution = transaction.insert(EXECUTION, authorised, note);
     if (grant !== null) await takeUse(transaction, grant);
-    await takeUses(transaction, asked.agentId, used);
+    await takeUses(transaction, newExecution.agentId, used);
     await cancelRequests(transaction, waiting);
     return execution;
   }
@@ -140,15 +152,15 @@ export class ExecuteService {
    * replayed that is stopped. Otherwise the request is answered as a new one.
    */
   private async answerInstead(
-    transaction: LedgerTransaction,
+    transaction: ServiceTransaction,
     idOrName: string,
     request: ActionRequest,
     first: StoredExecution,
   ): Promise<StoredExecution | Refusal | null> {
-    const asker = await requiredAsker(transaction, idOrName, request);
+    const requester = await requireRequester(transaction, idOrName, request);
     // The token of a replay may name another principal.
-    const isSame = (asker.principal?.onBehalfOf.subject ?? null) === first.principal;
-    const { agent, principal } = asker;
+    const isSame = (requester.principal?.onBehalfOf.subject ?? null) === first.principal;
+    const { agent, principal } = requester;
     if (isSame && first.outcome !== 'authorized' && !this.permissions.isStopped(agent, request)) return null;
     // What the first answer took from limits is not taken again.
     const permission = await this.permissions.check(transaction, agent, request, principal, first);
@@ -158,48 +170,50 @@ export class ExecuteService {
     const { grantId } = first;
     // What a grant authorised needs no approval for as long as that grant still holds.
     const isServed = async (required: ApprovalRequirement): Promise<boolean> => {
-      const asked = { ...request, agentId: agent.id, onBehalfOf: first.principal };
-      return grantId !== null && this.grants.stillServes(transaction, grantId, asked, required);
+      const coverage = { ...request, agentId: agent.id, onBehalfOf: first.principal };
+      return grantId !== null && this.grants.stillCovers(transaction, grantId, coverage, required);
     };
     if (isSame && isAllowed && (requirement === null || (await isServed(requirement)))) return null;
-    return this.answer(transaction, asker, request);
+    return this.answer(transaction, requester, request);
   }
 }
 
 type GrantAnswer = Extract<ApprovalRequestResult, { serving: CoveringGrant }>;
 
-/** Who asks, and for whom. */
+/** The agent of a request, and its principal. */
 interface Requester {
   readonly agent: Agent;
   readonly principal: Principal | null;
 }
 
-async function requiredAsker(
-  transaction: LedgerTransaction,
+async function requireRequester(
+  transaction: ServiceTransaction,
   idOrName: string,
   { onBehalfOf }: ActionRequest,
 ): Promise<Requester> {
   const { caller } = transaction;
-  const agent = agentFor(caller, await findAgent(transaction, idOrName), (id) => requireActsAs(caller, id));
+  const agent = agentFor(caller, await findNamedAgent(caller, transaction, idOrName), (id) =>
+    requireActsAs(caller, id),
+  );
   return { agent, principal: await requirePrincipal(transaction, onBehalfOf) };
 }
 
 function recordRefused(
-  transaction: LedgerTransaction,
-  asked: NewExecution,
+  transaction: ServiceTransaction,
+  newExecution: NewExecution,
   refusal: DomainError,
   basis: DecisionBasis,
 ): Refusal {
   const reason = refusal.extras.reason ?? null;
   const denied = {
     outcome: 'denied',
-    ...asked,
+    ...newExecution,
     reason,
     failureReason: refusal.message,
     completedAt: transaction.now,
   } as const;
-  const note = decidedNote(asked, 'execution.denied', basis);
+  const note = decidedNote(newExecution, 'execution.denied', basis);
   transaction.insert(EXECUTION, denied, { ...note, outcome: 'denied', reason });
   const { code, message, extras } = refusal;
-  return new Refusal(new DomainError(code, message, { ...extras, executionId: asked.id }));
+  return new Refusal(new DomainError(code, message, { ...extras, executionId: newExecution.id }));
 }

@@ -3,7 +3,7 @@ import { ENTITY } from '../entities/governed-entity.entity';
 import { actionHash } from '../executions/execution-rules';
 import { type Execution, EXECUTION } from '../executions/execution.entity';
 import type { JsonObject } from '../../core/json/json-value';
-import type { LedgerTransaction } from '../../ledger/ledger-transaction';
+import type { ServiceTransaction } from '../../ledger/commands/ledger-transaction';
 import type { DecidingPolicy } from '../policies/evaluation/evaluation';
 import { entityIdIn, resourceKey } from '../policies/conditions/condition';
 import type { RequestedAction } from '../permissions/permissions';
@@ -28,32 +28,34 @@ export interface ActionRequest extends RequestedAction {
   readonly onBehalfOf?: PrincipalInput | undefined;
   /** The conversation or task that it is part of. */
   readonly run?: string | undefined;
-  /** The upstream of the gateway that asks. */
+  /** The upstream of the gateway that sends the request. */
   readonly via?: string | undefined;
   /** The execution with an unknown outcome that the caller repeats knowingly. */
   readonly repeats?: string | null | undefined;
   readonly permit?: PermitRequest | undefined;
+  /** Pointers to secrets, in addition to those of SECRET_PARAMETERS. */
+  readonly secret?: readonly string[] | undefined;
 }
 
-/** An execution as requested, before it has an outcome. */
+/** A requested execution that has no outcome yet. */
 export type NewExecution = Omit<Execution, 'outcome' | 'createdSequence' | 'actionHash'> & {
   readonly actionHash: string;
 };
 
 export async function buildExecution(
-  transaction: LedgerTransaction,
+  transaction: ServiceTransaction,
   agent: Agent,
   { action, resourceType, resourceId, parameters, run, via }: ActionRequest,
   onBehalfOf: OnBehalfOf | null,
   policies: readonly DecidingPolicy[],
 ): Promise<NewExecution> {
-  const asked = { agentId: agent.id, action, resourceType, resourceId, parameters, onBehalfOf };
+  const approvedAction = { agentId: agent.id, action, resourceType, resourceId, parameters, onBehalfOf };
   const entityId = entityIdIn(resourceId);
   return {
     id: transaction.newId(EXECUTION),
     agentName: agent.name,
-    ...asked,
-    actionHash: actionHash(asked),
+    ...approvedAction,
+    actionHash: actionHash(approvedAction),
     principal: onBehalfOf?.subject ?? null,
     run: run ?? null,
     via: via ?? null,
@@ -81,18 +83,18 @@ export async function buildExecution(
  * @throws PERMISSION_DENIED when the caller does not vouch for it; VALIDATION_ERROR for an unknown person.
  */
 export async function requirePrincipal(
-  transaction: LedgerTransaction,
-  given: PrincipalInput | undefined,
+  transaction: ServiceTransaction,
+  input: PrincipalInput | undefined,
 ): Promise<Principal | null> {
-  const people = await findAgents(transaction, new Set(namedPeople(transaction.caller, given)));
-  const principal = principalOf(transaction.caller, given, people);
+  const people = await findAgents(transaction, new Set(namedPeople(transaction.caller, input)));
+  const principal = principalOf(transaction.caller, input, people);
   if (principal === undefined) throw invalid([unknownPersonFault('onBehalfOf')]);
   return principal;
 }
 
 /** Takes from limits what an agent was authorised to use, whatever becomes of it, and warns of what is nearly used up. */
 export async function takeUses(
-  transaction: LedgerTransaction,
+  transaction: ServiceTransaction,
   agentId: string,
   used: readonly LimitUse[],
 ): Promise<void> {

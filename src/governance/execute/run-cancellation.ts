@@ -4,17 +4,17 @@ import { cancelDecision, expireDecision } from '../decisions/decision-settlement
 import { requirePresent } from '../../core/errors/domain-error';
 import { cancelApproved, expireApproval, isApprovalOver } from '../executions/execution-rules';
 import { EXECUTION, type Execution } from '../executions/execution.entity';
-import type { LedgerTransaction } from '../../ledger/ledger-transaction';
+import type { ServiceTransaction } from '../../ledger/commands/ledger-transaction';
 
 /** The most executions of one request. */
-const MOST_CANCELLED = 1_000;
+const MAX_CANCELLED = 1_000;
 /** The most characters of parameters of one request: each entry holds those of its execution. */
-const MOST_CHARACTERS = 16 * 1024 * 1024;
+const MAX_CHARACTERS = 16 * 1024 * 1024;
 /** Executions read per statement; their parameters may be large. */
 const CHUNK = 20;
 
 /** What of a run is cancelled. */
-export interface CancelledRun {
+interface CancelledRun {
   readonly agentId: string;
   readonly run: string;
   readonly reason: string | null;
@@ -28,12 +28,12 @@ export interface RunCancellation {
 
 /** Cancels executions of a run that wait for approval or are approved, the newest first; those whose time is over expire. */
 export async function cancelRun(
-  transaction: LedgerTransaction,
+  transaction: ServiceTransaction,
   { agentId, run, reason }: CancelledRun,
 ): Promise<RunCancellation> {
   const ids = await openIds(transaction, { agentId, run });
   // Everything is read before anything is changed.
-  const executions = await boundedExecutions(transaction, ids.slice(0, MOST_CANCELLED));
+  const executions = await boundedExecutions(transaction, ids.slice(0, MAX_CANCELLED));
   const decisions = await decisionsOf(transaction, executions);
   let cancelled = 0;
   for (const execution of executions) {
@@ -44,19 +44,19 @@ export async function cancelRun(
 }
 
 async function openIds(
-  transaction: LedgerTransaction,
+  transaction: ServiceTransaction,
   { agentId, run }: Pick<CancelledRun, 'agentId' | 'run'>,
 ): Promise<string[]> {
   const open = [];
   for (const outcome of ['pending_approval', 'approved'] as const)
-    open.push(...(await transaction.findNewest(EXECUTION, [], { agentId, outcome, run }, MOST_CANCELLED + 1)));
+    open.push(...(await transaction.findNewest(EXECUTION, [], { agentId, outcome, run }, MAX_CANCELLED + 1)));
   return open.sort((one, other) => other.createdSequence - one.createdSequence).map(({ id }) => id);
 }
 
-async function boundedExecutions(transaction: LedgerTransaction, ids: readonly string[]): Promise<Execution[]> {
+async function boundedExecutions(transaction: ServiceTransaction, ids: readonly string[]): Promise<Execution[]> {
   const executions: Execution[] = [];
   let characters = 0;
-  for (let start = 0; start < ids.length && characters < MOST_CHARACTERS; start += CHUNK) {
+  for (let start = 0; start < ids.length && characters < MAX_CHARACTERS; start += CHUNK) {
     const keys = ids.slice(start, start + CHUNK).map((id) => [id]);
     const chunk = await transaction.findAmong(EXECUTION, ['id'], keys);
     executions.push(...chunk);
@@ -66,7 +66,7 @@ async function boundedExecutions(transaction: LedgerTransaction, ids: readonly s
 }
 
 async function decisionsOf(
-  transaction: LedgerTransaction,
+  transaction: ServiceTransaction,
   executions: readonly Execution[],
 ): Promise<ReadonlyMap<string, Decision>> {
   const ids = executions.flatMap(({ outcome, decisionId }) =>
@@ -84,7 +84,7 @@ interface OpenExecution {
 
 /** Cancels an execution; false if its time was over, so that it expired. */
 export async function cancelUnlessOver(
-  transaction: LedgerTransaction,
+  transaction: ServiceTransaction,
   { execution, decision }: OpenExecution,
   reason: string | null,
 ): Promise<boolean> {

@@ -4,7 +4,7 @@ import { addDuration } from '../../core/values/duration';
 import { HeaderParameter } from '../../http/request/routes';
 import { Database } from '../../ledger/database/database';
 import type { Dialect } from '../../ledger/database/dialect';
-import type { LedgerTransaction } from '../../ledger/ledger-transaction';
+import type { ServiceTransaction } from '../../ledger/commands/ledger-transaction';
 import type { RowQuery } from '../../ledger/records/row-query';
 import { type DecisionBasis, EXECUTION } from '../executions/execution.entity';
 import { IS_UNKNOWN, OUTCOME_UNKNOWN } from '../executions/unknown-outcome';
@@ -13,14 +13,14 @@ import { IS_UNKNOWN, OUTCOME_UNKNOWN } from '../executions/unknown-outcome';
 const REFUSED_FOR = 'PT10M';
 
 /** A gateway's request, as far as it matters whether it repeats an action. */
-export interface Repetition {
+interface Repetition {
   readonly via?: string | null | undefined;
   /** The execution with an unknown outcome that the caller repeats knowingly. */
   readonly repeats?: string | null | undefined;
 }
 
 /** What an unknown outcome means for a request with the same action. */
-export interface UnknownOutcome {
+interface UnknownOutcome {
   /** The execution whose outcome is not known. */
   readonly executionId: string;
   /** Null if the caller repeats it knowingly. */
@@ -56,7 +56,7 @@ export class UnknownOutcomes {
   async repeatedBy(
     { via = null, repeats }: Repetition,
     actionHash: string | null,
-    transaction: Pick<LedgerTransaction, 'runQueries' | 'now'>,
+    transaction: Pick<ServiceTransaction, 'runQueries' | 'now'>,
   ): Promise<UnknownOutcome | null> {
     if (via === null || actionHash === null) return null;
     const [[unknown] = []] = await transaction.runQueries<UnknownRow>([this.rowQuery(actionHash)]);
@@ -91,9 +91,9 @@ function newestUnknownSql(dialect: Dialect): string {
     `(SELECT "id" FROM "executions" WHERE "actionHash" = ${actionHash} AND ${IS_UNKNOWN} ` +
     `ORDER BY "completedAt" DESC LIMIT 1)`;
   return (
-    `SELECT asked."place", newest."id", newest."completedAt" FROM ` +
-    `(SELECT ${place} AS "place", ${newest} AS "id" FROM ${dialect.jsonElements('$1')}) AS asked ` +
-    `JOIN "executions" AS newest ON newest."id" = asked."id"`
+    `SELECT requested."place", newest."id", newest."completedAt" FROM ` +
+    `(SELECT ${place} AS "place", ${newest} AS "id" FROM ${dialect.jsonElements('$1')}) AS requested ` +
+    `JOIN "executions" AS newest ON newest."id" = requested."id"`
   );
 }
 
@@ -104,7 +104,7 @@ export function GovernanceRepeat(): ParameterDecorator {
   return HeaderParameter({
     name: 'Governance-Repeat',
     description:
-      'With `via`: the execution with the reason `outcome_unknown` whose action is asked for again, although it may have taken effect.',
+      'With `via`: the execution with the reason `outcome_unknown` whose action is requested again, although it may have taken effect.',
     expected: 'must be the id of an execution, such as exe_01M7W000000000000000000048',
     read: (header) => (header === undefined ? null : EXECUTION_ID.test(header) ? header : undefined),
   });

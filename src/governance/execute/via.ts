@@ -1,22 +1,22 @@
 import { unauthorized } from '../../core/errors/domain-error';
 import { OptionalText } from '../../http/validation/fields';
-import type { Caller } from '../../ledger/caller';
+import type { Caller } from '../../ledger/kinds/caller';
 
 /** The most characters of the name of an upstream. */
-const LONGEST_VIA = 40;
+const MAX_VIA_CHARACTERS = 40;
 const VIA = /^[a-z][a-z0-9-]*$/;
 
 /** What is wrong with the name of a gateway's upstream; undefined if nothing is. */
-export function viaFault(via: string): string | undefined {
-  return VIA.test(via) && via.length <= LONGEST_VIA
+function viaFault(via: string): string | undefined {
+  return VIA.test(via) && via.length <= MAX_VIA_CHARACTERS
     ? undefined
-    : `must be the name of an upstream: 1 to ${LONGEST_VIA} of the characters a–z, 0–9 and -, beginning with a letter`;
+    : `must be the name of an upstream: 1 to ${MAX_VIA_CHARACTERS} of the characters a–z, 0–9 and -, beginning with a letter`;
 }
 
 /** The member `via` of a request. */
 export function ViaField(meaning: string): PropertyDecorator {
   const form = 'It has 1 to 40 of the characters `a–z`, `0–9` and `-`, and begins with a letter.';
-  return OptionalText({ max: LONGEST_VIA, rule: viaFault, description: `${meaning} ${form}` });
+  return OptionalText({ max: MAX_VIA_CHARACTERS, rule: viaFault, description: `${meaning} ${form}` });
 }
 
 /**

@@ -1,15 +1,16 @@
 import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
-import { callerRefused, conflict, DomainError, requireFound, notFound } from '../../core/errors/domain-error';
-import { admitted, type Caller, SYSTEM_CALLER } from '../../ledger/caller';
-import type { LedgerTransaction } from '../../ledger/ledger-transaction';
+import { callerRefused, conflict, DomainError, requireFound } from '../../core/errors/domain-error';
+import { withoutRefusal, type Caller, SYSTEM_CALLER } from '../../ledger/kinds/caller';
+import type { LedgerTransaction } from '../../ledger/commands/ledger-transaction';
 import { PeriodicTask } from '../../core/lifecycle/periodic-task';
 import { LedgerService } from '../../ledger/ledger.service';
-import { byId } from '../../ledger/lookup';
+import { byId } from '../../ledger/kinds/lookup';
+import { SecretRedaction } from '../secrets/secret-redaction';
 import { type Execution, EXECUTION, noteOf } from './execution.entity';
 import { ownExecution } from './execution-rules';
 import type { ActionOutcome } from './handlers/action-runner';
 import { Database } from '../../ledger/database/database';
-import type { RecordRange } from '../../ledger/record-page';
+import type { RecordRange } from '../../ledger/kinds/record-page';
 import { RecordReader } from '../../ledger/reading/record-reader';
 
 /** Average milliseconds between attempts to write completions that could not be written. */
@@ -36,7 +37,11 @@ export class ExecutionCompletions {
     (error) => this.logger.error(error),
   );
 
-  constructor(private readonly ledger: LedgerService) {}
+  constructor(
+    private readonly ledger: LedgerService,
+    private readonly records: RecordReader,
+    private readonly secrets: SecretRedaction,
+  ) {}
 
   /** Returns the execution as it is on disk: completed, or still `running` if that could not be written yet. */
   async write(completion: Completion): Promise<Execution> {
@@ -59,9 +64,15 @@ export class ExecutionCompletions {
    * What a caller that carried it out itself says.
    * @throws NOT_FOUND; PERMISSION_DENIED if only the gateway may report it; CONFLICT unless the execution is authorized.
    */
-  report(caller: Caller, id: string, outcome: ActionOutcome): Promise<Execution> {
+  async report(caller: Caller, id: string, sent: ActionOutcome): Promise<Execution> {
+    // The agent of an execution never changes, so it may be read beforehand.
+    const agentOf = async (): Promise<string | null> =>
+      (await this.records.find(EXECUTION, id, SYSTEM_CALLER))?.agentId ?? null;
+    const outcome = { ...sent, result: await this.secrets.redactReport(caller, sent.result, agentOf) };
     return this.ledger.withLookups(byId(EXECUTION, id)).write(caller, async (transaction) => {
-      const execution = await reportedExecution(transaction, id);
+      const execution = await ownExecution(transaction, id);
+      // A key with the scope `report` sees no execution without `via`.
+      if (execution.via !== null && !caller.effectiveScopes.has('report')) throw callerRefused('not_reporter');
       if (execution.erased) throw conflict('The contents of the execution were erased; no result is taken any more.');
       if (execution.outcome !== 'authorized')
         throw conflict(
@@ -80,7 +91,7 @@ export class ExecutionCompletions {
   private async attempt({ caller, execution, outcome }: Completion): Promise<Execution> {
     const written = await this.ledger
       .withLookups(byId(EXECUTION, execution.id))
-      .write(admitted(caller), (transaction) => complete(transaction, execution.id, outcome));
+      .write(withoutRefusal(caller), (transaction) => complete(transaction, execution.id, outcome));
     if (written.outcome !== outcome.outcome) {
       this.logger.error(
         { executionId: execution.id, ended: outcome.outcome },
@@ -95,18 +106,6 @@ export class ExecutionCompletions {
     this.unwritten = [];
     await Promise.all(completions.map((completion) => this.write(completion)));
   }
-}
-
-/**
- * The execution that a report names, for a caller who may report it.
- * @throws NOT_FOUND; PERMISSION_DENIED
- */
-async function reportedExecution(transaction: LedgerTransaction, id: string): Promise<Execution> {
-  const execution = await ownExecution(transaction, id);
-  const isReporter = transaction.caller.effectiveScopes.has('report');
-  if (isReporter && execution.via === null) throw notFound('execution');
-  if (!isReporter && execution.via !== null) throw callerRefused('not_reporter');
-  return execution;
 }
 
 function withOutcome(transaction: LedgerTransaction, execution: Execution, outcome: ActionOutcome): Execution {

@@ -11,7 +11,7 @@ import {
   outcomeNote,
 } from './execution.entity';
 import type { DueRecords } from '../../ledger/due-settlement';
-import type { LedgerTransaction } from '../../ledger/ledger-transaction';
+import type { LedgerTransaction } from '../../ledger/commands/ledger-transaction';
 
 /** What an approval is for: if any of these differs, it is another action. */
 type ApprovedAction = Pick<
@@ -20,11 +20,11 @@ type ApprovedAction = Pick<
 >;
 
 /** Outcomes that never change again. */
-export type FinalOutcome = Exclude<ExecutionOutcome, 'authorized' | 'running' | 'pending_approval' | 'approved'>;
+type FinalOutcome = Exclude<ExecutionOutcome, 'authorized' | 'running' | 'pending_approval' | 'approved'>;
 
-/** Hex SHA-256 of the RFC 8785 form of what was asked for. */
-export function actionHash(asked: ApprovedAction): string {
-  const { agentId, action, resourceType, resourceId, parameters, onBehalfOf } = asked;
+/** Hex SHA-256 of the RFC 8785 form of the requested action. */
+export function actionHash(approvedAction: ApprovedAction): string {
+  const { agentId, action, resourceType, resourceId, parameters, onBehalfOf } = approvedAction;
   const principal = onBehalfOf === null ? {} : { onBehalfOf: { ...onBehalfOf } };
   return sha256(canonicalJson({ agentId, action, resourceType, resourceId, parameters, ...principal }));
 }
@@ -55,7 +55,7 @@ export function cancelConflict({ outcome }: Execution): DomainError | null {
 }
 
 /** The part of a settled decision that concerns the execution waiting for it. */
-export interface SettledDecision {
+interface SettledDecision {
   readonly executionId: string | null;
   readonly status: 'approved' | 'rejected' | 'expired' | 'cancelled';
   readonly executeWithin: string | null;

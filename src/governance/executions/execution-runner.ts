@@ -2,8 +2,10 @@ import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import { Configuration } from '../../core/config/configuration';
 import { Database } from '../../ledger/database/database';
 import { unavailable } from '../../core/errors/domain-error';
-import { RecordWaiter } from '../../http/waiting/record-waiter';
-import { type Caller, SYSTEM_CALLER, withoutKey } from '../../ledger/caller';
+import { RecordWaiter } from '../../http/reading/record-waiter';
+import type { JsonObject } from '../../core/json/json-value';
+import { SecretRedaction } from '../secrets/secret-redaction';
+import { type Caller, SYSTEM_CALLER, withoutKey } from '../../ledger/kinds/caller';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { ExecutionCompletions } from './execution-completions';
 import { type Execution, EXECUTION } from './execution.entity';
@@ -23,6 +25,14 @@ const NOT_BEGUN: ActionOutcome = {
   failureCode: null,
 };
 
+/** Parts of a request that its handler needs and nothing keeps. */
+interface UnrecordedParts {
+  /** The parameters as they were sent; undefined if they are on record as they were. */
+  readonly sentParameters?: JsonObject | undefined;
+  /** Pointers to secrets of the result, in addition to those of SECRET_PARAMETERS. */
+  readonly secret?: readonly string[] | undefined;
+}
+
 /** Has what was authorised carried out by the action's handler, if there is one. */
 @Injectable()
 export class ExecutionRunner implements BeforeApplicationShutdown {
@@ -34,6 +44,7 @@ export class ExecutionRunner implements BeforeApplicationShutdown {
     private readonly reader: RecordReader,
     private readonly waits: RecordWaiter,
     private readonly configuration: Configuration,
+    private readonly secrets: SecretRedaction,
   ) {}
 
   /** The state of an execution that may start. @throws UNAVAILABLE while other processes may consider this one ended. */
@@ -44,8 +55,13 @@ export class ExecutionRunner implements BeforeApplicationShutdown {
     return { outcome: 'running', runBy: runner };
   }
 
+  /** True if a handler of the service carries the action out. */
+  hasHandler(action: string): boolean {
+    return this.handlers.find(action) !== undefined;
+  }
+
   /** Runs the handler of an execution that the caller's request has just started, and returns the result. */
-  async carryOut(caller: Caller, execution: Execution): Promise<Execution> {
+  async carryOut(caller: Caller, execution: Execution, unrecorded: UnrecordedParts = {}): Promise<Execution> {
     // A repeated request gets the answer of the first one, which runs or has run the handler.
     if (caller.idempotency?.isReplayed === true) return this.settled(execution);
     const handler = execution.outcome === 'running' ? this.handlers.find(execution.action) : undefined;
@@ -55,10 +71,14 @@ export class ExecutionRunner implements BeforeApplicationShutdown {
     // The answer of the commit may have come late: if the lease has lapsed since, another process may have marked the
     // execution as interrupted.
     const mayBegin = execution.runBy === this.database.runner;
-    const begin = (): Promise<ActionOutcome | null> => this.runner.run(handler, contextOf(executor, execution));
+    const { sentParameters: parameters = execution.parameters, secret } = unrecorded;
+    const context = contextOf(executor, { ...execution, parameters });
+    const begin = (): Promise<ActionOutcome | null> => this.runner.run(handler, context);
     const notBegun = stopped === null ? NOT_BEGUN : failedBy(stopped);
     const outcome = mayBegin && stopped === null ? await begin() : notBegun;
-    return outcome === null ? execution : this.completions.write({ caller: executor, execution, outcome });
+    if (outcome === null) return execution;
+    const result = this.secrets.redactResult(execution.agentId, outcome.result, secret);
+    return this.completions.write({ caller: executor, execution, outcome: { ...outcome, result } });
   }
 
   /** Requests that wait for a handler are answered with what is on disk: the execution is `running`. */

@@ -16,8 +16,9 @@ import type { OnBehalfOf } from '../policies/patterns/principals';
 import type { RecordedUse } from '../policies/limits/limit';
 import type { DecidingPolicy } from '../policies/evaluation/evaluation';
 import { Policy } from '../policies/policy.entity';
-import type { RecordKind } from '../../ledger/record-kind';
-import type { EntryNote } from '../../ledger/ledger-transaction';
+import { AGENT } from '../agents/agent.entity';
+import type { RecordKind } from '../../ledger/kinds/record-kind';
+import type { EntryNote } from '../../ledger/commands/ledger-transaction';
 import type { SqlValue } from '../../ledger/database/sql-connection';
 
 export const EXECUTION_OUTCOMES = [
@@ -45,7 +46,7 @@ const IS_EARLIER = `"run" IS NOT NULL AND ${WAS_AUTHORISED}`;
 /** The condition of the indexes by which those of a time are found. */
 export const IS_RECENT = `"erased" = 'false' AND ${WAS_AUTHORISED}`;
 
-/** Other parameters that a reviewer would approve, and the grant for them; null: they have to be asked for. */
+/** Other parameters that a reviewer would approve, and the grant for them; null if they need a request of their own. */
 export interface InsteadApproved {
   readonly parameters: JsonObject;
   readonly grantId: string | null;
@@ -61,7 +62,7 @@ const OUTCOMES =
   '`denied`: refused, for `reason`. `pending_approval`: waits for its decision. `approved`: may be resumed, once, until ' +
   '`approvedUntil`. `rejected`, `expired`, `cancelled`: how its approval ended.';
 
-/** What an agent asked to do, and its outcome, as it is stored. */
+/** A stored execution: the action that an agent requested, and its outcome. */
 @Entity('executions')
 @Index(['agentId', 'createdSequence'])
 @Index(['action', 'createdSequence'])
@@ -80,6 +81,8 @@ const OUTCOMES =
 @Index(['run', 'createdSequence'], { where: '"run" IS NOT NULL' })
 @Index(['grantId', 'createdSequence'], { where: '"grantId" IS NOT NULL' })
 @Index(['via', 'createdSequence'], { where: '"via" IS NOT NULL' })
+@Index(['createdSequence'], { where: '"via" IS NOT NULL' })
+@Index(['outcome', 'createdSequence'], { where: `"outcome" = 'authorized' AND "via" IS NOT NULL` })
 @Index(['actionHash', 'completedAt'], { where: IS_UNKNOWN })
 @Index(['run', 'agentId', 'action', 'resourceKey'], { where: IS_EARLIER })
 @Index(['agentId', 'action', 'createdSequence'], { where: IS_RECENT })
@@ -128,7 +131,7 @@ export class Execution {
   readonly reason!: string | null;
 
   /**
-   * Hex SHA-256 of what was asked for: an approval is valid for exactly that. Null for executions created before
+   * Hex SHA-256 of the requested action: an approval is valid for exactly that. Null for executions created before
    * approvals existed.
    */
   @Column('text', { nullable: true })
@@ -188,7 +191,7 @@ export class Execution {
   @Column('simple-json', { nullable: true })
   readonly instead!: InsteadApproved | null;
 
-  /** The W3C trace of the request that asked for it; null if it named none. */
+  /** The W3C trace of the request that created it; null if that named none. */
   @Column('text', { nullable: true })
   readonly traceId!: string | null;
   /** For whom the agent acts; null: for nobody in particular. */
@@ -203,7 +206,7 @@ export class Execution {
   @Column('text', { nullable: true })
   readonly run!: string | null;
 
-  /** The upstream of the gateway through which it was asked for or resumed last; null without a gateway. */
+  /** The upstream of the gateway through which it was requested or resumed last; null without a gateway. */
   @Column('text', { nullable: true })
   readonly via!: string | null;
 
@@ -244,14 +247,11 @@ export const EXECUTION: RecordKind<Execution> = {
     observed: false,
     erased: false,
     traceId: null,
-    onBehalfOf: null,
-    run: null,
-    via: null,
-    grantId: null,
-    instead: null,
+    ...{ onBehalfOf: null, run: null, via: null, grantId: null, instead: null },
   },
   counter: 'executions',
-  visibility: { allWith: ['read', 'review'], agentColumn: 'agentId' },
+  visibility: { allWith: ['read', 'review'], agentColumn: 'agentId', presentFor: { scope: 'report', column: 'via' } },
+  team: { column: 'agentId', of: AGENT },
   countedBy: ['agentId', 'action', 'outcome'],
   timeColumn: 'createdAt',
   fixed: [
@@ -342,11 +342,11 @@ export interface DecisionBasis {
   /** What was taken from limits, and the limits that kept policies from allowing it. */
   readonly used?: readonly RecordedUse[];
   readonly limited?: readonly RecordedUse[];
-  /** What conditions asked about the run, and the execution that was found. */
+  /** The conditions on earlier executions of the run, with the execution that each found. */
   readonly earlier?: readonly RecordedEarlier[];
-  /** What conditions asked about an entity, and its claims that were looked at. */
+  /** The conditions on claims about an entity, with the claims that each examined. */
   readonly claims?: readonly RecordedClaims[];
-  /** The execution with an unknown outcome whose action was asked for again through a gateway. */
+  /** The execution with an unknown outcome whose action was requested again through a gateway. */
   readonly repeats?: string;
   /** The version of the IANA database, if a condition read the clock of a time zone. */
   readonly zones?: string;

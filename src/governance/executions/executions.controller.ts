@@ -1,6 +1,5 @@
 import { Body, Controller, Get, Param, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { invalidField } from '../../core/errors/domain-error';
 import { withAgentId, withPersonId } from '../agents/find-agent';
 import { Answers, ApiRoute } from '../../http/openapi/response-members';
 import { ApiRecordId } from '../../http/openapi/documentation.decorators';
@@ -10,6 +9,7 @@ import { ApiList } from '../../http/lists/api-list.decorator';
 import { conditionsOf, equalityConditions } from '../../http/lists/list.query';
 import { ClientSignal } from '../../http/responses/response-end';
 import { type ListResponse, Lists } from '../../http/lists/lists';
+import { teamConditions } from '../../ledger/records/visibility';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { ExecutionListQuery, ExecutionResponse, ReportResultRequest } from './dto/execution.dto';
 import { EXECUTION } from './execution.entity';
@@ -33,13 +33,13 @@ export class ExecutionsController {
     @ClientSignal() signal: AbortSignal,
     @Query() query: ExecutionListQuery,
   ): Promise<ListResponse<ExecutionResponse>> {
-    if (caller.effectiveScopes.has('report') && query.via === undefined)
-      throw invalidField('query.via', 'is required for a key with the scope report: the upstream of the gateway');
     const list = await this.lists.open('executions', query, { limit: 50, order: 'asc' }, signal);
-    const named = await withPersonId(this.records, await withAgentId(this.records, list.filters, 'agentId'));
-    const { from, to, ...filters } = named;
+    const resolvedFilters = await withPersonId(this.records, await withAgentId(this.records, list.filters, 'agentId'));
+    const { from, to, team, ...filters } = resolvedFilters;
+    const ofTeam = team === undefined ? [] : teamConditions(EXECUTION, team);
     const period = conditionsOf({ from, to }, { from: ['createdAt', 'atLeast'], to: ['createdAt', 'atMost'] });
-    const page = await this.records.page(EXECUTION, list.request([...equalityConditions(filters), ...period]), caller);
+    const request = list.request([...equalityConditions(filters), ...period, ...ofTeam]);
+    const page = await this.records.page(EXECUTION, request, caller);
     return list.answer(page, ExecutionResponse.from);
   }
 

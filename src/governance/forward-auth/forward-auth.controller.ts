@@ -2,7 +2,7 @@ import { applyDecorators, Controller, Get, Query, Res } from '@nestjs/common';
 import { ApiForbiddenResponse, ApiHeader, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { Caller } from '../../http/input/caller.decorator';
-import { Forwarded, type ForwardedHeaders } from '../../http/input/forwarded.decorator';
+import { GatewayHeaders, type ForwardedHeaders } from '../../http/input/forwarded.decorator';
 import { Answers, ApiRoute } from '../../http/openapi/response-members';
 import {
   AdmittedBy,
@@ -67,7 +67,7 @@ export class ForwardAuthController {
   @ApiErrors('POLICY_DENIED', 'CONFLICT')
   async ask(
     @Caller() caller: Caller,
-    @Forwarded() headers: ForwardedHeaders,
+    @GatewayHeaders() headers: ForwardedHeaders,
     @Query() { record }: ForwardAuthQuery,
     @Res({ passthrough: true }) response: Response,
   ): Promise<void> {

@@ -6,12 +6,13 @@ import {
   policyDenied,
   requirePresent,
 } from '../../core/errors/domain-error';
-import type { Caller } from '../../ledger/caller';
+import type { Caller } from '../../ledger/kinds/caller';
 import { ApprovalsService } from '../execute/approvals.service';
 import type { ActionRequest } from '../execute/new-execution';
 import { ExecuteService } from '../execute/execute.service';
 import type { Execution } from '../executions/execution.entity';
 import { answersTo, Evaluations } from '../permissions/evaluation/evaluations.service';
+import { SecretRedaction } from '../secrets/secret-redaction';
 import type { AnswerResponse } from '../permissions/evaluation/dto/evaluation.response';
 import type { ForwardedRequest } from './forwarded-request';
 import type { AdmissionRule } from '../../http/request/routes';
@@ -28,6 +29,7 @@ export class ForwardAuthService {
     private readonly executions: ExecuteService,
     private readonly approvals: ApprovalsService,
     private readonly evaluations: Evaluations,
+    private readonly secrets: SecretRedaction,
   ) {}
 
   /**
@@ -42,21 +44,21 @@ export class ForwardAuthService {
   ): Promise<string | null> {
     const { agentId } = caller;
     if (agentId === null) throw callerRefused('caller_not_bound');
-    const asked = {
+    const action = {
       action: `http.${method.toLowerCase()}`,
       resourceType: 'http',
       resourceId: url,
       parameters: query === null ? {} : { query },
     };
-    if (!writesOnly || !READS.has(method)) return (await this.executed(caller, agentId, asked)).id;
-    await this.evaluated(caller, agentId, asked);
+    if (!writesOnly || !READS.has(method)) return (await this.executed(caller, agentId, action)).id;
+    await this.evaluated(caller, agentId, action);
     return null;
   }
 
   /** The loop repeats if an equal request has used the approval meanwhile, or its time is over. */
-  private async executed(caller: Caller, agentId: string, asked: ForwardedAction): Promise<Execution> {
+  private async executed(caller: Caller, agentId: string, action: ForwardedAction): Promise<Execution> {
     for (;;) {
-      const { execution } = await this.executions.execute(caller, agentId, asked);
+      const { execution } = await this.executions.execute(caller, agentId, action);
       if (execution.outcome === 'pending_approval') throw waiting(execution);
       const resumed = execution.outcome === 'approved' ? await this.resumed(caller, execution) : execution;
       if (resumed !== null) return resumed;
@@ -73,13 +75,14 @@ export class ForwardAuthService {
   }
 
   /** Grants do not count: an evaluation uses none of them, so a single use would last for ever. */
-  private async evaluated(caller: Caller, agent: string, asked: ForwardedAction): Promise<void> {
-    const questions = [{ who: { agent, field: 'agent' }, ...asked }];
+  private async evaluated(caller: Caller, agent: string, action: ForwardedAction): Promise<void> {
+    const question = { who: { agent, field: 'agent' }, ...action };
+    const questions = await this.secrets.redactQuestions([question], 'query.record');
     const { answers } = await this.evaluations.check({
       caller,
       questions,
       field: 'query.record',
-      answers: (asking) => answersTo(questions, asking),
+      answers: (checker) => answersTo(questions, checker),
     });
     answers.forEach(requireAllowed);
   }

@@ -3,7 +3,7 @@ import type { ForwardedHeaders } from '../../http/input/forwarded.decorator';
 import { textFault } from '../../http/validation/shapes';
 import { RESOURCE_ID } from '../permissions/evaluation/permission-checks';
 
-/** A request about which a gateway asks. */
+/** A request that a gateway forwards for authorisation. */
 export interface ForwardedRequest {
   /** As sent: methods are case-sensitive. */
   readonly method: string;
@@ -54,41 +54,45 @@ export function forwardedRequest({ valuesOf, isTrusted }: ForwardedHeaders): For
     throw invalidField('header', `must be ${HEADER_FAMILIES.map((names) => names.join(', ')).join('; or ')}`);
   if (!isTrusted)
     throw invalidField(`header.${family[0]}`, 'is believed only from the addresses and subnets in TRUST_PROXY');
-  const given = family.map((name) => (valuesOf(name).length === 1 ? (valuesOf(name)[0] ?? '') : ''));
+  const values = family.map((name) => (valuesOf(name).length === 1 ? (valuesOf(name)[0] ?? '') : ''));
   const message = 'must be given once, and not be empty';
-  const faults = family.flatMap((name, index) => (given[index] === '' ? [{ field: `header.${name}`, message }] : []));
+  const faults = family.flatMap((name, index) => (values[index] === '' ? [{ field: `header.${name}`, message }] : []));
   if (faults.length > 0) throw invalid(faults);
-  const [method = '', ...place] = given;
+  const [method = '', ...target] = values;
   if (!METHOD.test(method)) throw invalidField(`header.${family[0]}`, 'must be the method of a request');
-  return { method, ...resourceAt(place.length === 1 ? placeOfUrl(...place) : placeOfParts(place)) };
+  return { method, ...resourceAt(target.length === 1 ? targetOfUrl(...target) : targetOfParts(target)) };
 }
 
-function placeOfUrl(url = ''): TargetParts {
+function targetOfUrl(url = ''): TargetParts {
   const [, scheme, authority = '', target = ''] = WEB_URL.exec(url) ?? [];
   if (scheme === undefined)
     throw invalidField('header.X-Original-URL', 'must be a whole URL, such as https://api.example.com/a?b');
   return { scheme, authority, target };
 }
 
-function placeOfParts([scheme = '', authority = '', target = '']: readonly string[]): TargetParts {
+function targetOfParts([scheme = '', authority = '', target = '']: readonly string[]): TargetParts {
   if (!SCHEMES.has(scheme.toLowerCase()))
     throw invalidField('header.X-Forwarded-Proto', 'must be http or https; for a WebSocket, ws or wss');
   return { scheme, authority, target };
 }
 
-function resourceAt({ scheme: given, authority, target }: TargetParts): Pick<ForwardedRequest, 'url' | 'query'> {
-  const scheme = SCHEMES.get(given.toLowerCase()) ?? '';
+function resourceAt({
+  scheme: forwardedScheme,
+  authority,
+  target,
+}: TargetParts): Pick<ForwardedRequest, 'url' | 'query'> {
+  const scheme = SCHEMES.get(forwardedScheme.toLowerCase()) ?? '';
   const host = authority.toLowerCase().replace(DEFAULT_PORTS[scheme] ?? '', '');
   const [path = '', ...queries] = target.split('?');
   // No resource ends in `/`, and what a server serves there is another one than without it.
   const url = `${scheme}://${host}${path}${path.endsWith('/') ? '-' : ''}`;
-  const fault = placeFault(authority, target) ?? textFault(url, RESOURCE_ID);
+  const fault = targetFault(authority, target) ?? textFault(url, RESOURCE_ID);
   if (fault !== undefined) throw permissionDenied('resource_invalid', `The URL of the request ${fault}.`);
   return { url, query: queries.length === 0 ? null : queries.join('?') };
 }
 
 /** Faults in its parts that can no longer be seen in the URL as a whole. */
-function placeFault(authority: string, target: string): string | undefined {
+function targetFault(authority: string, target: string): string | undefined {
   if (END_OF_HOST.test(authority)) return 'must have a host, without user name and path';
   if (!target.startsWith('/')) return 'must have a path that begins with "/"';
   // Bytes beyond ASCII are not part of a URL: a server may interpret them differently.

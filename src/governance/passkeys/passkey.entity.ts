@@ -2,7 +2,7 @@ import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import { ApiProperty } from '@nestjs/swagger';
 import { ApiMember } from '../../http/openapi/response-members';
 import { sampleId } from '../../http/openapi/documentation.decorators';
-import type { RecordKind } from '../../ledger/record-kind';
+import type { RecordKind } from '../../ledger/kinds/record-kind';
 
 /** A WebAuthn credential of a person. It never changes; bytes are base64url. */
 @Entity('passkeys')

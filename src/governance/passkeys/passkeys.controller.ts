@@ -5,13 +5,13 @@ import { ClientSignal } from '../../http/responses/response-end';
 import { Caller } from '../../http/input/caller.decorator';
 import { ApiList } from '../../http/lists/api-list.decorator';
 import { equalityConditions, ListQuery } from '../../http/lists/list.query';
-import { type ListResponse, Lists } from '../../http/lists/lists';
-import { Answers, ApiRoute } from '../../http/openapi/response-members';
+import { type ListAnswer, Lists } from '../../http/lists/lists';
+import { Answers, ApiRoute, shownMembers } from '../../http/openapi/response-members';
 import { ApiRecordId } from '../../http/openapi/documentation.decorators';
-import { AnyScope, ApiErrors, RequiresScope, SetRouteMetadata } from '../../http/request/routes';
+import { AnyScope, ApiErrors, NeedsSecondPerson, RequiresScope, SetRouteMetadata } from '../../http/request/routes';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { PasskeyResponse, RegisterPasskeyRequest, RemovePasskeyRequest } from './dto/passkey.dto';
-import { PASSKEY } from './passkey.entity';
+import { type Passkey, PASSKEY } from './passkey.entity';
 import { PasskeysService } from './passkeys.service';
 
 const ApiPerson = (): MethodDecorator =>
@@ -74,11 +74,12 @@ export class PasskeysController {
     @ClientSignal() signal: AbortSignal,
     @Param('id') id: string,
     @Query() query: ListQuery,
-  ): Promise<ListResponse<PasskeyResponse>> {
+  ): Promise<ListAnswer<PasskeyResponse>> {
     const agentId = await this.passkeys.listed(caller, id);
     const list = await this.lists.open(`passkeys of ${agentId}`, query, { limit: 50, order: 'asc' }, signal);
     const request = list.request(equalityConditions({ agentId }));
-    return list.answer(await this.records.page(PASSKEY, request), PasskeyResponse.from);
+    const page = await this.records.shownPage(PASSKEY, shownMembers(PasskeyResponse), request);
+    return list.answerShown(page, PasskeyResponse.from);
   }
 
   @Get(':passkeyId')
@@ -98,6 +99,10 @@ export class PasskeysController {
 
   @Post(':passkeyId/remove')
   @RequiresScope('review')
+  @NeedsSecondPerson({
+    summary: ({ params }, { name }: Passkey) => `Remove the passkey "${name}" of ${params['id']}`,
+    isHeld: (_input, caller, { agentId }: Passkey) => caller.agentId !== agentId,
+  })
   @ApiRoute(
     'Remove a passkey',
     'For the person, with a signature, and `admin`. What it has signed remains valid. Requires a registered passkey.',

@@ -10,13 +10,13 @@ import {
   scopeMissing,
 } from '../../core/errors/domain-error';
 import type { JsonObject } from '../../core/json/json-value';
-import type { Caller } from '../../ledger/caller';
+import type { Caller } from '../../ledger/kinds/caller';
 import { LedgerService } from '../../ledger/ledger.service';
-import type { LedgerTransaction } from '../../ledger/ledger-transaction';
-import { byId } from '../../ledger/lookup';
+import type { LedgerTransaction } from '../../ledger/commands/ledger-transaction';
+import { byId } from '../../ledger/kinds/lookup';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import type { Agent } from '../agents/agent.entity';
-import { agentFor, findAgent } from '../agents/find-agent';
+import { agentFor, findNamedAgent } from '../agents/find-agent';
 import {
   challengeOf,
   GOOD_FOR_MS,
@@ -138,7 +138,7 @@ export class PasskeysService {
 
   /** The kind of an agent never changes, so it may be read outside the command. */
   private async person(caller: Caller, idOrName: string, requireMay: (id: string | undefined) => void): Promise<Agent> {
-    const agent = agentFor(caller, await findAgent(this.records, idOrName), requireMay);
+    const agent = agentFor(caller, await findNamedAgent(caller, this.records, idOrName), requireMay);
     if (agent.kind !== 'human') throw conflict(`The agent "${agent.name}" is a machine; only people have passkeys.`);
     return agent;
   }
@@ -153,8 +153,13 @@ export class PasskeysService {
         'signature_required',
         'A passkey that this person already has must sign the registration of another one, and a removal.',
       );
-    const kept = await keptSignature(signature, held, relyingParty(this.configuration.publicUrl), challengeOf(signed));
-    if (kept === null)
+    const storedSignature = await keptSignature(
+      signature,
+      held,
+      relyingParty(this.configuration.publicUrl),
+      challengeOf(signed),
+    );
+    if (storedSignature === null)
       throw permissionDenied(
         'signature_invalid',
         'The signature was not made by a passkey that this person has, for exactly this and for this service.',

@@ -13,7 +13,7 @@ import { conflict, requirePresent } from '../../core/errors/domain-error';
 
 /** ES256, EdDSA, RS256. */
 const ALGORITHMS = [-7, -8, -257];
-const LEAST_RSA_BITS = 2048;
+const MIN_RSA_BITS = 2048;
 /** Labels of COSE keys (RFC 9052, RFC 8230). */
 const LABELS = [1, 3, -1, -2, -3] as const;
 const [, ALGORITHM, FIRST, SECOND, THIRD] = LABELS;
@@ -114,7 +114,7 @@ async function unlessFaulty<Result>(check: () => Promise<Result | null>): Promis
   }
 }
 
-/** Other attestations are not asked for, and the library would fetch what their certificates name. */
+/** Only `none` is accepted: for other attestations the library would fetch URLs from their certificates. */
 function isUnattested({ response }: Protocol.RegistrationResponseJSON): boolean {
   const { decodeAttestationObject, isoBase64URL } = loadProtocol().helpers;
   const attestation = decodeAttestationObject(isoBase64URL.toBuffer(response.attestationObject));
@@ -132,8 +132,8 @@ function spkiOf(cose: Uint8Array): string {
   const members = isoCBOR.decodeFirst<Map<number, number | Uint8Array>>(Uint8Array.from(cose));
   const bytes = (label: number): string => Buffer.from(members.get(label) as Uint8Array).toString('base64url');
   const key = createPublicKey({ key: jwkOf(members.get(ALGORITHM), bytes), format: 'jwk' });
-  const { modulusLength = LEAST_RSA_BITS } = key.asymmetricKeyDetails ?? {};
-  if (modulusLength < LEAST_RSA_BITS) throw new Error('The key is too short.');
+  const { modulusLength = MIN_RSA_BITS } = key.asymmetricKeyDetails ?? {};
+  if (modulusLength < MIN_RSA_BITS) throw new Error('The key is too short.');
   return key.export({ type: 'spki', format: 'der' }).toString('base64url');
 }
 
@@ -197,7 +197,7 @@ export function challengeOf(signed: JsonObject): string {
   return Buffer.from(sha256(canonicalJson(signed)), 'hex').toString('base64url');
 }
 
-/** The relying party for which passkeys are made: browsers compare it with the page that asks for one. */
+/** The relying party of passkeys; browsers compare it with the page that requests a signature. */
 export interface RelyingParty {
   /** A host. */
   readonly id: string;

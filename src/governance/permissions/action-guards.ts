@@ -6,7 +6,7 @@ import type { OnBehalfOf } from '../policies/patterns/principals';
 import { storable } from '../executions/handlers/action-runner';
 import { type MarkedMethod, markedMethods, markMethod } from '../executions/handlers/action-handlers';
 
-/** What an agent asks to do, and what the policies say. */
+/** The action that an agent requests, and the verdict of the policies. */
 export interface GuardedAction {
   readonly agentId: string;
   readonly agentName: string;
@@ -24,11 +24,11 @@ export interface GuardedAction {
 }
 
 /** Returns a sentence that says why the action is refused, or null to leave the verdict as it is. */
-export type ActionGuardMethod = (asked: GuardedAction) => string | null;
+export type ActionGuardMethod = (action: GuardedAction) => string | null;
 
 /**
  * Marks a provider method that may refuse what policies allow, or allow after an approval: it can only tighten. It is
- * asked whenever the policies are, so it answers at once from what it has in memory, and changes nothing.
+ * called whenever the policies are evaluated, so it answers at once from what it has in memory, and changes nothing.
  */
 export function ActionGuard(name: string) {
   return <Method extends ActionGuardMethod>(
@@ -62,12 +62,12 @@ export class ActionGuards implements OnModuleInit {
    * The refusal of the first guard that refuses. What a guard throws fails the request.
    * @throws TypeError for a guard that returns neither a sentence nor null: a promise would let everything through.
    */
-  refusalOf(asked: () => GuardedAction): GuardRefusal | null {
-    for (const { text: guard, place, call } of this.guards) {
-      const sentence: unknown = call(structuredClone(asked()));
+  refusalOf(actionToGuard: () => GuardedAction): GuardRefusal | null {
+    for (const { text: guard, location, call } of this.guards) {
+      const sentence: unknown = call(structuredClone(actionToGuard()));
       if (sentence === null) continue;
       if (typeof sentence === 'string' && sentence.trim() !== '') return { guard, sentence: storable(sentence) };
-      throw new TypeError(`${place}, the action guard "${guard}", must return null or a sentence, at once.`);
+      throw new TypeError(`${location}, the action guard "${guard}", must return null or a sentence, at once.`);
     }
     return null;
   }

@@ -3,10 +3,10 @@ import type { JsonScalar, JsonValue } from '../../core/json/json-value';
 import { parsedDecimal } from '../../core/values/decimal';
 import { Database } from '../../ledger/database/database';
 import type { Dialect } from '../../ledger/database/dialect';
-import type { LedgerTransaction } from '../../ledger/ledger-transaction';
+import type { ServiceTransaction } from '../../ledger/commands/ledger-transaction';
 import { RecordHistory } from '../../ledger/record-history';
 import { type RunRowQueries, runRowQueries, type RowQuery } from '../../ledger/records/row-query';
-import { sumAsked, type SumKey, sumName } from '../../ledger/records/sum-key';
+import { sumQuery, type SumKey, sumName } from '../../ledger/records/sum-key';
 import { CounterReader } from '../../ledger/reading/counter-reader';
 import { type Claim, CLAIM, predicateKeyOf } from '../entities/claim.entity';
 import { ENTITY } from '../entities/governed-entity.entity';
@@ -27,19 +27,19 @@ const BEHIND = '\u{10ffff}'.repeat(100);
 const EARLIER_COLUMNS = ['run', 'agentId', 'from', 'to', 'resourceKey', 'besides'];
 const ACTIONS = USING_ACTIONS.map((action) => `'${action}'`).join(', ');
 /** If a predicate has more claims, it counts as unknown. */
-const MOST_CLAIMS = 100;
+const MAX_CLAIMS = 100;
 /** Most bytes of the JSON of a claim's value and of its context; with a longer one, what is claimed counts as unknown. */
 const MAX_VALUE_BYTES = 1_000;
 const MAX_CONTEXT_BYTES = 65_536;
 /** Most bytes of a past claim that is no longer than that, its predicate and ids included. */
 const MAX_STATE_BYTES = 80_000;
 /** Most past claims that are read for those of one predicate. */
-const MOST_PAST = 1_000;
+const MAX_PAST_CLAIMS = 1_000;
 const PAST_CLAIMS =
   `SELECT "subjectId" AS "id", CASE WHEN octet_length("state") <= ${MAX_STATE_BYTES} THEN "state" END AS "state" FROM "ledger_entries" AS added WHERE "entityId" = $1 AND "sequence" <= $2 ` +
   `AND "action" = 'claim.added' AND ("state" IS NULL OR "state" LIKE $3 OR octet_length("state") > length("state")) ` +
   `AND NOT EXISTS (SELECT 1 FROM "ledger_entries" AS removed WHERE removed."subjectId" = added."subjectId" ` +
-  `AND removed."action" = 'claim.removed' AND removed."sequence" <= $2) ORDER BY "sequence" LIMIT ${MOST_PAST}`;
+  `AND removed."action" = 'claim.removed' AND removed."sequence" <= $2) ORDER BY "sequence" LIMIT ${MAX_PAST_CLAIMS}`;
 
 /** What is claimed, the oldest first; null if the entity does not exist, or there is too much. */
 type ClaimFacts = readonly ClaimFact[] | null;
@@ -64,7 +64,7 @@ export interface FactSource {
   readonly claims: (keys: readonly ClaimKey[]) => Promise<readonly ClaimFacts[]>;
 }
 
-/** Reads what conditions ask besides the request. */
+/** Reads the facts that conditions need in addition to the request. */
 @Injectable()
 export class FactReader {
   private readonly earlierNow: string;
@@ -88,59 +88,59 @@ export class FactReader {
 
   /** @param upTo the sequence of an entry, when no limit counts as reached; undefined: now. */
   sourceAt(upTo?: number): FactSource {
-    const read: RunRowQueries = (asked) => runRowQueries(this.database.points, asked);
+    const read: RunRowQueries = (queries) => runRowQueries(this.database.points, queries);
     if (upTo === undefined) return { sums: (keys) => this.counters.sums(keys), ...this.readBy(read) };
     return {
-      earlier: async (keys) => firstIds(await read(keys.map((key) => this.askedThen(key, upTo)))),
+      earlier: async (keys) => firstIds(await read(keys.map((key) => this.earlierThenQuery(key, upTo)))),
       claims: (keys) => Promise.all(keys.map((key) => this.pastClaims(key, upTo))),
     };
   }
 
   /**
    * Inside a command.
-   * @param except.besides id of an execution that does not count as earlier
+   * @param except.excludedId id of an execution that does not count as earlier
    * @param except.limitsAside as if no limit had been reached
    */
   within(
-    transaction: Pick<LedgerTransaction, 'readSums' | 'runQueries'>,
-    { besides: excludedId, limitsAside }: { readonly besides: string | undefined; readonly limitsAside: boolean },
+    transaction: Pick<ServiceTransaction, 'readSums' | 'runQueries'>,
+    { excludedId, limitsAside }: { readonly excludedId: string | undefined; readonly limitsAside: boolean },
   ): FactSource {
-    const read: RunRowQueries = (asked) => transaction.runQueries(asked);
+    const read: RunRowQueries = (queries) => transaction.runQueries(queries);
     return { ...(!limitsAside && { sums: (keys) => transaction.readSums(keys) }), ...this.readBy(read, excludedId) };
   }
 
-  /** The rows that these questions look for inside a command. */
+  /** The queries that these facts need inside a command. */
   rowQueries({ uses, facts }: FactQueries): RowQuery[] {
-    const sums = uses.map(({ sum }) => sumAsked(this.database.dialect, sum));
+    const sums = uses.map(({ sum }) => sumQuery(this.database.dialect, sum));
     const others = facts.map((fact) =>
-      'earlier' in fact ? this.askedEarlier(fact.earlier) : this.askedClaims(fact.claim),
+      'earlier' in fact ? this.earlierQuery(fact.earlier) : this.claimsQuery(fact.claim),
     );
     return [...sums, ...others];
   }
 
-  private readBy(read: RunRowQueries, besides?: string): Pick<FactSource, 'earlier' | 'claims'> {
+  private readBy(read: RunRowQueries, excludedId?: string): Pick<FactSource, 'earlier' | 'claims'> {
     return {
-      earlier: async (keys) => firstIds(await read(keys.map((key) => this.askedEarlier(key, besides)))),
-      claims: async (keys) => (await read<ClaimRow>(keys.map((key) => this.askedClaims(key)))).map(knownOf),
+      earlier: async (keys) => firstIds(await read(keys.map((key) => this.earlierQuery(key, excludedId)))),
+      claims: async (keys) => (await read<ClaimRow>(keys.map((key) => this.claimsQuery(key)))).map(claimFactsOf),
     };
   }
 
-  private askedEarlier({ run, since, agentId, action, resource }: EarlierKey, besides = ''): RowQuery {
+  private earlierQuery({ run, since, agentId, action, resource }: EarlierKey, excludedId = ''): RowQuery {
     const from = action.endsWith('*') ? action.slice(0, -1) : action;
     const to = from === action ? action : from + BEHIND;
-    const key = [since ?? run, agentId, from, to, resource, besides];
+    const key = [since ?? run, agentId, from, to, resource, excludedId];
     return since === null
       ? { name: 'earlier', sql: this.earlierNow, key, dependsOn: [{ kind: EXECUTION, values: { run } }] }
       : { name: 'recent', sql: this.recentNow, key, dependsOn: [{ kind: EXECUTION, values: { agentId } }] };
   }
 
-  private askedThen(earlier: EarlierKey, upTo: number): RowQuery {
-    const asked = this.askedEarlier(earlier);
+  private earlierThenQuery(earlier: EarlierKey, upTo: number): RowQuery {
+    const query = this.earlierQuery(earlier);
     const sql = earlier.since === null ? this.earlierThen : this.recentThen;
-    return { ...asked, name: `${asked.name} then`, sql, key: [...asked.key, upTo] };
+    return { ...query, name: `${query.name} then`, sql, key: [...query.key, upTo] };
   }
 
-  private askedClaims({ entityId, predicate }: ClaimKey): RowQuery {
+  private claimsQuery({ entityId, predicate }: ClaimKey): RowQuery {
     const dependsOn = [
       { kind: ENTITY, values: { id: entityId } },
       { kind: CLAIM, values: { entityId } },
@@ -163,27 +163,27 @@ export class FactReader {
       const claim = JSON.parse(state) as Pick<Claim, 'predicate' | 'value' | 'context'>;
       if (predicateKeyOf(claim.predicate) !== predicate) continue;
       if (isTooLong(claim)) return null;
-      claims.push(knownClaim(id, claim.value, claim.context['confidence']));
+      claims.push(claimFact(id, claim.value, claim.context['confidence']));
     }
-    return rows.length === MOST_PAST || claims.length > MOST_CLAIMS ? null : claims;
+    return rows.length === MAX_PAST_CLAIMS || claims.length > MAX_CLAIMS ? null : claims;
   }
 }
 
-function firstIds(found: readonly (readonly { readonly id: string | null }[])[]): (string | null)[] {
-  return found.map(([first]) => {
+function firstIds(rowLists: readonly (readonly { readonly id: string | null }[])[]): (string | null)[] {
+  return rowLists.map(([first]) => {
     if (first?.id === TOO_MANY_ACTIONS) throw tooManyActions();
     return first?.id ?? null;
   });
 }
 
-/** Each way of asking has its own statement, so that it uses the index as far as it can. */
+/** One statement for each form of the condition, so that each uses as much of the index as it can. */
 function earlierSql(dialect: Dialect, then: string): string {
-  const [run, agentId, from, to, resourceKey, besides] = EARLIER_COLUMNS.map((name, index) =>
+  const [run, agentId, from, to, resourceKey, excludedId] = EARLIER_COLUMNS.map((name, index) =>
     dialect.jsonAt(index + 1, { name, type: 'text' }),
   );
   const first = (conditions: string): string =>
     `(SELECT "id" FROM "executions" WHERE "run" = ${run} AND "agentId" = ${agentId} AND ${WAS_AUTHORISED} ` +
-    `AND ${conditions} AND "id" <> ${besides} ${then} LIMIT 1)`;
+    `AND ${conditions} AND "id" <> ${excludedId} ${then} LIMIT 1)`;
   const actions = `"action" >= ${from} AND "action" <= ${to}`;
   const same = `"resourceKey" = ${resourceKey}`;
   return (
@@ -206,19 +206,19 @@ function authorisedBy(dialect: Dialect): string {
   );
 }
 
-function knownOf(rows: readonly ClaimRow[]): ClaimFacts {
+function claimFactsOf(rows: readonly ClaimRow[]): ClaimFacts {
   const [first] = rows;
-  if (first === undefined || Number(first.present) === 0 || Number(first.count) > MOST_CLAIMS) return null;
+  if (first === undefined || Number(first.present) === 0 || Number(first.count) > MAX_CLAIMS) return null;
   const claims: ClaimFact[] = [];
   for (const { id, value, confidence } of rows) {
     if (id === null) continue;
     if (value === null) return null;
-    claims.push(knownClaim(id, JSON.parse(value) as JsonScalar, confidence === null ? null : JSON.parse(confidence)));
+    claims.push(claimFact(id, JSON.parse(value) as JsonScalar, confidence === null ? null : JSON.parse(confidence)));
   }
   return claims;
 }
 
-function knownClaim(id: string, value: JsonScalar, confidence: unknown): ClaimFact {
+function claimFact(id: string, value: JsonScalar, confidence: unknown): ClaimFact {
   return { id, value, confidence: typeof confidence === 'number' ? confidence : 0 };
 }
 
@@ -231,11 +231,11 @@ function claimsSql(dialect: Dialect): string {
   const columns = ['entityId', 'predicateKey'].map(
     (name, index) => `${dialect.jsonAt(index + 1, { name, type: 'text' })} AS "${name}"`,
   );
-  const place = `${dialect.jsonAt(0, { name: 'place', type: 'integer' })} AS "place"`;
-  const items = `SELECT ${[place, ...columns].join(', ')} FROM ${dialect.jsonElements('$1')}`;
+  const position = `${dialect.jsonAt(0, { name: 'place', type: 'integer' })} AS "place"`;
+  const items = `SELECT ${[position, ...columns].join(', ')} FROM ${dialect.jsonElements('$1')}`;
   const meets = (claim: string): string =>
     `${claim}."entityId" = key."entityId" AND ${claim}."predicateKey" = key."predicateKey"`;
-  const few = `SELECT 1 FROM "claims" AS one WHERE ${meets('one')} LIMIT ${MOST_CLAIMS + 1}`;
+  const few = `SELECT 1 FROM "claims" AS one WHERE ${meets('one')} LIMIT ${MAX_CLAIMS + 1}`;
   const counted =
     `SELECT key.*, (SELECT count(*) FROM "entities" WHERE "id" = key."entityId") AS "present", ` +
     `(SELECT count(*) FROM (${few}) AS few) AS "count" FROM (${items}) AS key`;
@@ -244,55 +244,55 @@ function claimsSql(dialect: Dialect): string {
   return (
     `SELECT key."place", key."present", key."count", claim."id", CASE WHEN ${isShort} THEN claim."value" END AS "value", ` +
     `CASE WHEN ${isShort} THEN ${confidence} END AS "confidence" FROM (${counted}) AS key ` +
-    `LEFT JOIN "claims" AS claim ON ${meets('claim')} AND key."count" <= ${MOST_CLAIMS} ` +
+    `LEFT JOIN "claims" AS claim ON ${meets('claim')} AND key."count" <= ${MAX_CLAIMS} ` +
     `ORDER BY key."place", claim."createdSequence"`
   );
 }
 
 /**
- * Gathers what policies ask besides the request, each kind in one statement. Undefined if they ask nothing, which is most
- * often so.
+ * Gathers the facts that policies need in addition to the request, each kind in one statement. Undefined if they need
+ * none, which is the usual case.
  */
-export async function gatherFacts(asks: readonly FactQueries[], source: FactSource): Promise<Facts | undefined> {
-  if (asks.every(({ uses, facts }) => uses.length === 0 && facts.length === 0)) return undefined;
-  const keys = asks.flatMap(({ uses }) => uses.map(({ sum }) => sum));
-  const facts = asks.flatMap((one) => one.facts);
+export async function gatherFacts(queries: readonly FactQueries[], source: FactSource): Promise<Facts | undefined> {
+  if (queries.every(({ uses, facts }) => uses.length === 0 && facts.length === 0)) return undefined;
+  const keys = queries.flatMap(({ uses }) => uses.map(({ sum }) => sum));
+  const facts = queries.flatMap((query) => query.facts);
   const earlier = facts.flatMap((fact) => ('earlier' in fact ? fact.earlier : []));
   const claims = facts.flatMap((fact) => ('claim' in fact ? fact.claim : []));
-  const sums = source.sums && (await found(keys, sumName, source.sums));
+  const sums = source.sums && (await valuesByName(keys, sumName, source.sums));
   return {
     sums:
       sums && new Map([...sums].flatMap(([name, sum]) => (sum === null ? [] : [[name, parsedDecimal(sum)] as const]))),
-    earlier: await found(earlier, earlierName, source.earlier),
-    claims: await found(claims, claimName, source.claims),
+    earlier: await valuesByName(earlier, earlierName, source.earlier),
+    claims: await valuesByName(claims, claimName, source.claims),
   };
 }
 
-/** What was found for each key, by its name; each is asked for once. */
-async function found<Key, Value>(
+/** Maps the names of keys to the values that were read; each key is read once. */
+async function valuesByName<Key, Value>(
   keys: readonly Key[],
   nameOf: (key: Key) => string,
   read: (keys: readonly Key[]) => Promise<readonly (Value | null | undefined)[]>,
 ): Promise<ReadonlyMap<string, Value | null>> {
-  const asked = new Map(keys.map((key) => [nameOf(key), key]));
-  const values = asked.size === 0 ? [] : await read([...asked.values()]);
-  return new Map([...asked.keys()].map((name, index) => [name, values[index] ?? null]));
+  const keysByName = new Map(keys.map((key) => [nameOf(key), key]));
+  const values = keysByName.size === 0 ? [] : await read([...keysByName.values()]);
+  return new Map([...keysByName.keys()].map((name, index) => [name, values[index] ?? null]));
 }
 
-/** What conditions asked besides the request, and what was found: as entries say it. */
+/** The facts that conditions looked up, with their values, in the form that entries record. */
 export function factDetails(
-  looked: readonly FactQuery[],
+  queries: readonly FactQuery[],
   facts: Facts | undefined,
 ): Pick<DecisionBasis, 'earlier' | 'claims'> {
-  const earlier = looked.flatMap(({ policyId, condition, ...asked }) =>
-    'earlier' in asked
-      ? { policyId, condition, executionId: facts?.earlier.get(earlierName(asked.earlier)) ?? null }
+  const earlier = queries.flatMap(({ policyId, condition, ...query }) =>
+    'earlier' in query
+      ? { policyId, condition, executionId: facts?.earlier.get(earlierName(query.earlier)) ?? null }
       : [],
   );
-  const claims = looked.flatMap(({ policyId, condition, ...asked }) => {
-    if (!('claim' in asked)) return [];
-    const known = facts?.claims.get(claimName(asked.claim)) ?? null;
-    return { policyId, condition, entityId: asked.claim.entityId, ids: known?.map(({ id }) => id) ?? null };
+  const claims = queries.flatMap(({ policyId, condition, ...query }) => {
+    if (!('claim' in query)) return [];
+    const claimFacts = facts?.claims.get(claimName(query.claim)) ?? null;
+    return { policyId, condition, entityId: query.claim.entityId, ids: claimFacts?.map(({ id }) => id) ?? null };
   });
   return { ...(earlier.length > 0 && { earlier }), ...(claims.length > 0 && { claims }) };
 }

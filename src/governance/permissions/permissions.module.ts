@@ -7,11 +7,12 @@ import { EvaluateController } from './evaluation/evaluate.controller';
 import { Evaluations } from './evaluation/evaluations.service';
 import { FactReader } from './facts';
 import { ActionGuards } from './action-guards';
+import { SecretsModule } from '../secrets/secrets.module';
 import { Permissions } from './permissions';
 
-/** What an agent may do, and asking that without doing it. */
+/** Decides what an agent may do, for execute and for evaluate, which has no effect. */
 @Module({
-  imports: [DecisionsModule, PoliciesModule, StopsModule, DiscoveryModule],
+  imports: [DecisionsModule, PoliciesModule, StopsModule, DiscoveryModule, SecretsModule],
   controllers: [EvaluateController],
   providers: [Permissions, ActionGuards, FactReader, Evaluations],
   exports: [Permissions, ActionGuards, FactReader, Evaluations],

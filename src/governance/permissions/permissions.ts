@@ -12,11 +12,12 @@ import { matchesAction } from '../../core/values/action-pattern';
 import { labelFault } from '../../core/values/label-fault';
 import { Injectable } from '@nestjs/common';
 import { decimalText } from '../../core/values/decimal';
-import type { LedgerTransaction } from '../../ledger/ledger-transaction';
+import type { ServiceTransaction } from '../../ledger/commands/ledger-transaction';
 import type { RowQuery } from '../../ledger/records/row-query';
 import { FactReader, gatherFacts, factDetails } from './facts';
 import { type LimitUse, recordedUse } from '../policies/limits/limit';
 import type { DecisionBasis, Execution } from '../executions/execution.entity';
+import { actionHash } from '../executions/execution-rules';
 import { ActivePolicies } from '../policies/active-policies';
 import { ActiveStops } from '../stops/active-stops';
 import { type Stop, stopCovering, type StopScope } from '../stops/stop.entity';
@@ -26,10 +27,10 @@ import type { Principal } from './principals';
 /** Most reached limits that an error message describes: hundreds can be reached at once. */
 const MAX_LIMITS_IN_MESSAGE = 10;
 
-/** What an agent asks to do. */
-export type RequestedAction = Omit<EvaluationRequest, 'subject' | 'principal' | 'at' | 'isReview'>;
+/** The action that an agent requests. */
+export type RequestedAction = Omit<EvaluationRequest, 'subject' | 'principal' | 'at' | 'isReview' | 'actionHash'>;
 
-/** Why something is not simply allowed, for machines. */
+/** Codes of the reasons for an effect other than a plain allow. */
 export const ANSWER_REASONS = [
   'no_policy_allows',
   'policy_denied',
@@ -44,7 +45,7 @@ export const ANSWER_REASONS = [
 ] as const;
 export type PermissionReason = (typeof ANSWER_REASONS)[number];
 
-/** Whether somebody may do something, and the policies that decided. */
+/** The result of a check, and the policies that decided. */
 export interface PermissionResult extends Evaluation {
   readonly effect: PolicyEffect;
   /** Null if it is allowed. */
@@ -59,7 +60,7 @@ export interface PermissionResult extends Evaluation {
   readonly refused?: GuardRefusal;
 }
 
-/** The rules by which it is decided. */
+/** Everything other than the agent and its action that decides a check. */
 interface DecidingRules {
   /** Evaluates the policies for the same request. */
   readonly evaluate: () => Evaluation;
@@ -72,21 +73,35 @@ interface DecidingRules {
   readonly at: string;
 }
 
-/** Who asks, as policies see it. */
+/** The agent or subject that would act, as policies see it. */
 export interface Somebody {
   /** Null if it is not registered. */
   readonly agent: Agent | null;
   readonly subject: EvaluationSubject;
 }
 
-/** The question that policies are asked. Its members are listed, since a copy with others behind it is slow on Node.js 20. */
+/** The request that policies evaluate. Its members are listed, since a copy that adds others is slow on Node.js 20. */
 export function requestOf(
   { action, resourceType, resourceId, parameters, run }: RequestedAction,
   subject: EvaluationSubject,
   principal: Principal | null,
   at: string,
 ): EvaluationRequest {
-  return { action, resourceType, resourceId, parameters, run, subject, principal: principal?.subject ?? null, at };
+  const hash = (): string => {
+    const [agentId, onBehalfOf] = ['agentId' in subject ? subject.agentId : '', principal?.onBehalfOf ?? null];
+    return actionHash({ agentId, action, resourceType, resourceId, parameters, onBehalfOf });
+  };
+  return {
+    action,
+    resourceType,
+    resourceId,
+    parameters,
+    run,
+    subject,
+    principal: principal?.subject ?? null,
+    at,
+    actionHash: hash,
+  };
 }
 
 /**
@@ -119,7 +134,7 @@ export function checkPermission(
     : { ...refused('extension_refused'), refused: refusal, consultedFacts: answer.consultedFacts, zones: answer.zones };
 }
 
-/** While an agent is observed, it may do what no policy decides. */
+/** Allows an observed agent what no policy decides. */
 function observed(agent: Agent, answer: PermissionResult, at: string): PermissionResult {
   if (answer.reason !== 'no_policy_allows' || !isObserved(agent, at)) return answer;
   const { consultedFacts, zones } = answer;
@@ -141,13 +156,13 @@ function refused(reason: PermissionReason): PermissionResult {
 function answerOfPolicies(principal: Principal | null, { evaluate, defaultEffect }: DecidingRules): PermissionResult {
   const { effect: verdict, policies, requirement, limitUses, reachedLimits, consultedFacts, zones } = evaluate();
   const answer = (effect: PolicyEffect, reason: PermissionReason | null): PermissionResult => {
-    const asked =
+    const personalRequirement =
       effect === 'require_approval' && requirement ? requirementFor(requirement, principal?.person?.id ?? null) : null;
     return {
       effect,
       reason,
       policies,
-      requirement: asked,
+      requirement: personalRequirement,
       limitUses,
       reachedLimits,
       consultedFacts,
@@ -164,14 +179,14 @@ function answerOfPolicies(principal: Principal | null, { evaluate, defaultEffect
 
 /**
  * The error for an agent that may not act, and may not ask for approval either; null for any other answer.
- * @param otherwise the policies that would allow it if their conditions held, or on behalf of a principal; null if one allows it.
+ * @param nearAllows the policies that would allow it if their conditions held, or on behalf of a principal; null if one allows it.
  */
 export function refusalOf(
   { reason, policies, stopId, refused, reachedLimits = [] }: PermissionResult,
   agent: Agent,
   requested: RequestedAction,
   principal: Principal | null,
-  otherwise: NearAllows | null,
+  nearAllows: NearAllows | null,
 ): DomainError | null {
   const { action, resourceId } = requested;
   switch (reason) {
@@ -193,7 +208,7 @@ export function refusalOf(
     case 'capability_missing':
       return incapable(agent, action);
     case 'no_policy_allows':
-      return allowedByNone(subjectOf(agent), requested, otherwise);
+      return allowedByNone(subjectOf(agent), requested, nearAllows);
     case 'approval_too_large':
       return permissionDenied(
         'approval_too_large',
@@ -226,11 +241,11 @@ function reachedTexts(limited: readonly LimitUse[]): string {
 function reachedText({ policy: { name, version }, limit, amount, before, max, resetsAt }: LimitUse): string {
   const which = `The limit [${limit}] of the policy "${name}" (version ${version})`;
   if (amount === null) return `${which} counts an amount, and the parameters have none that it can count.`;
-  const [asked, used, most] = [amount, before, max].map(decimalText);
-  return `${which} leaves no ${asked}: ${used} of ${most} are used until ${resetsAt}.`;
+  const [requested, used, most] = [amount, before, max].map(decimalText);
+  return `${which} leaves no ${requested}: ${used} of ${most} are used until ${resetsAt}.`;
 }
 
-/** A capability that is no longer valid is ignored. */
+/** True if a valid capability of the agent matches the action. */
 function hasCapability({ capabilities }: Agent, action: string): boolean {
   return capabilities.some((pattern) => matchesAction(pattern, action)) && labelFault(action) === undefined;
 }
@@ -249,11 +264,11 @@ function nearText(policy: DecidingPolicy | null | undefined, verb: string): stri
 function allowedByNone(
   subject: AgentSubject,
   { action, resourceType, resourceId }: RequestedAction,
-  otherwise: NearAllows | null,
+  nearAllows: NearAllows | null,
 ): DomainError {
   const near = [
-    nearText(otherwise?.conditions, 'would, but its conditions do not hold.'),
-    nearText(otherwise?.principal, 'may allow it on behalf of a principal: onBehalfOf is missing.'),
+    nearText(nearAllows?.conditions, 'would, but its conditions do not hold.'),
+    nearText(nearAllows?.principal, 'may allow it on behalf of a principal: onBehalfOf is missing.'),
   ].join('');
   if (near !== '') return permissionDenied('no_policy_allows', `No policy in force allows this.${near}`);
   const { agentName, agentId, kind, roles } = subject;
@@ -272,15 +287,15 @@ function allowedByNone(
 
 /** Whether an agent may act: it may unless there is a refusal or a requirement. */
 export interface Permission extends Pick<PermissionResult, 'requirement' | 'policies'> {
-  /** What it takes from limits if it acts. */
+  /** The uses of limits that the action takes if it is authorised. */
   readonly used: readonly LimitUse[];
   readonly refusal: DomainError | null;
   readonly basis: DecisionBasis;
 }
 
 /**
- * Whether an agent may act, according to the policies in force. Asked inside a command, so that nothing changes before
- * its commit.
+ * Checks whether an agent may act by the policies in force. Runs inside a command, so that nothing changes before its
+ * commit.
  */
 @Injectable()
 export class Permissions {
@@ -297,22 +312,22 @@ export class Permissions {
    * @param replayed the execution as it was first answered; it does not count as earlier than itself.
    */
   async check(
-    transaction: Pick<LedgerTransaction, 'now' | 'readSums' | 'runQueries'>,
+    transaction: Pick<ServiceTransaction, 'now' | 'readSums' | 'runQueries'>,
     agent: Agent,
-    asked: RequestedAction,
+    requestedAction: RequestedAction,
     principal: Principal | null,
     replayed?: Pick<Execution, 'id' | 'policies'>,
   ): Promise<Permission> {
     const { inForce } = this.policies;
     const { now: at } = transaction;
-    const question = requestOf(asked, subjectOf(agent), principal, at);
-    const asks = inForce.factQueries(question);
+    const question = requestOf(requestedAction, subjectOf(agent), principal, at);
+    const queries = inForce.factQueries(question);
     // What an approval or a grant authorised has taken nothing from limits.
     const limitsAside = replayed?.policies.every(({ effect }) => effect !== 'require_approval') ?? false;
-    const exceptions = { besides: replayed?.id, limitsAside };
-    const facts = await gatherFacts([asks], this.facts.within(transaction, exceptions));
+    const exceptions = { excludedId: replayed?.id, limitsAside };
+    const facts = await gatherFacts([queries], this.facts.within(transaction, exceptions));
     const { policyDefaultEffect: defaultEffect } = this.configuration;
-    const evaluate = (): Evaluation => inForce.evaluate(question, facts, asks);
+    const evaluate = (): Evaluation => inForce.evaluate(question, facts, queries);
     const { active: stops } = this.stops;
     const rules = { evaluate, defaultEffect, at, guards: this.guards, stops };
     const answer = checkPermission({ agent, subject: question.subject }, question, principal, rules);
@@ -326,8 +341,8 @@ export class Permissions {
       consultedFacts = [],
       zones,
     } = answer;
-    const otherwise = answer.reason === 'no_policy_allows' ? inForce.allowingOtherwise(question) : null;
-    const refusal = refusalOf(answer, agent, question, principal, otherwise);
+    const nearAllows = answer.reason === 'no_policy_allows' ? inForce.allowingOtherwise(question) : null;
+    const refusal = refusalOf(answer, agent, question, principal, nearAllows);
     const principalRevision = principal?.person?.revision;
     const basis = {
       policySet: inForce.policySet,
@@ -344,22 +359,27 @@ export class Permissions {
     return { refusal, requirement, policies, basis, used: limitUses };
   }
 
-  /** Whether a stop covers what an agent asks for. */
+  /** True if an active stop covers the agent's action. */
   isStopped({ id: agentId, roles }: Agent, { action }: Pick<RequestedAction, 'action'>): boolean {
     return stopCovering(this.stops.active, { agentId, roles }, action) !== undefined;
   }
 
-  /** Whether every permission depends on the agent, the request and the policies alone. */
+  /** True if every permission depends on the agent, the request and the policies alone. */
   get needsNoFacts(): boolean {
     return this.policies.inForce.needsNoFacts;
   }
 
   /**
    * The rows that a permission depends on, except those for policies about principals, who are not looked up yet.
-   * @param ofLimits the rows that limits depend on, in addition.
+   * @param limitQueries the rows that limits depend on, in addition.
    */
-  rowQueries(agent: Agent, asked: RequestedAction, at: string, ofLimits: () => readonly RowQuery[]): RowQuery[] {
-    const asks = this.policies.inForce.factQueries(requestOf(asked, subjectOf(agent), null, at));
-    return [...this.facts.rowQueries(asks), ...(asks.uses.length > 0 ? ofLimits() : [])];
+  rowQueries(
+    agent: Agent,
+    requestedAction: RequestedAction,
+    at: string,
+    limitQueries: () => readonly RowQuery[],
+  ): RowQuery[] {
+    const queries = this.policies.inForce.factQueries(requestOf(requestedAction, subjectOf(agent), null, at));
+    return [...this.facts.rowQueries(queries), ...(queries.uses.length > 0 ? limitQueries() : [])];
   }
 }

@@ -1,12 +1,12 @@
 import type { Agent } from '../agents/agent.entity';
 import type { NamedAgents } from '../agents/find-agent';
 import { callerRefused, type FieldFault } from '../../core/errors/domain-error';
-import type { Caller, TokenPrincipal, AllowedPrincipals } from '../../ledger/caller';
+import type { Caller, TokenPrincipal, AllowedPrincipals } from '../../ledger/kinds/caller';
 import { type EvaluationSubject, subjectOf, subjectText, textsOf } from '../policies/patterns/subjects';
 import {
   type OnBehalfOf,
   charactersFault,
-  LONGEST_PRINCIPAL,
+  MAX_PRINCIPAL_CHARACTERS,
   principalSubjectFault,
   splitSubject,
 } from '../policies/patterns/principals';
@@ -41,10 +41,10 @@ export function personNamedBy({ subject }: Pick<OnBehalfOf, 'subject'>): string 
 }
 
 /** The agents that have to be looked up to know for whom a caller acts, by id or name. */
-export function namedPeople({ principals }: Vouches, given?: PrincipalInput): string[] {
-  const named = given && personNamedBy(given);
+export function namedPeople({ principals }: Vouches, input?: PrincipalInput): string[] {
+  const idOrName = input && personNamedBy(input);
   const claimed = isToken(principals) ? principals.claim : null;
-  return [...(named === undefined ? [] : [named]), ...(claimed === null ? [] : [claimed])];
+  return [...(idOrName === undefined ? [] : [idOrName]), ...(claimed === null ? [] : [claimed])];
 }
 
 /** A principal that the caller does not vouch for. */
@@ -58,30 +58,30 @@ const NOT_VOUCHED = 'not_this_principal';
  */
 export function principalOf(
   caller: Vouches,
-  given: PrincipalInput | undefined,
+  input: PrincipalInput | undefined,
   people: NamedAgents,
 ): Principal | null | undefined {
-  const principal = vouchedPrincipal(caller, given, people);
+  const principal = vouchedPrincipal(caller, input, people);
   if (principal === NOT_VOUCHED) throw callerRefused('not_this_principal');
   return principal;
 }
 
 /** Whether the caller of a request vouches for whom it names. */
-export function isVouched(caller: Vouches, given: PrincipalInput | undefined, people: NamedAgents): boolean {
-  return vouchedPrincipal(caller, given, people) !== NOT_VOUCHED;
+export function isVouched(caller: Vouches, input: PrincipalInput | undefined, people: NamedAgents): boolean {
+  return vouchedPrincipal(caller, input, people) !== NOT_VOUCHED;
 }
 
 function vouchedPrincipal(
   { principals }: Vouches,
-  given: PrincipalInput | undefined,
+  input: PrincipalInput | undefined,
   people: NamedAgents,
 ): Principal | null | undefined | typeof NOT_VOUCHED {
-  if (isToken(principals)) return tokenPrincipal(principals, given, people);
-  if (given === undefined) return null;
-  const name = personNamedBy(given);
+  if (isToken(principals)) return tokenPrincipal(principals, input, people);
+  if (input === undefined) return null;
+  const name = personNamedBy(input);
   const person = name === undefined ? undefined : personAmong(people, name);
-  if (!isVouchedFor(principals, given, person)) return NOT_VOUCHED;
-  if (name === undefined) return otherPrincipal(given.subject, given.roles ?? []);
+  if (!isVouchedFor(principals, input, person)) return NOT_VOUCHED;
+  if (name === undefined) return otherPrincipal(input.subject, input.roles ?? []);
   return person && personPrincipal(person);
 }
 
@@ -93,25 +93,25 @@ export function unknownPersonFault(path: string): FieldFault {
 /** A token says for whom its agent acts, whether the request names it or not. */
 function tokenPrincipal(
   token: TokenPrincipal,
-  given: PrincipalInput | undefined,
+  input: PrincipalInput | undefined,
   people: NamedAgents,
 ): Principal | null | typeof NOT_VOUCHED {
   const { claim, roles } = token;
-  if (claim === null && given === undefined) return null;
+  if (claim === null && input === undefined) return null;
   const claimed = claim === null ? undefined : personAmong(people, claim);
   const person = claimed !== undefined && isAmong(token.people, textsOf(subjectOf(claimed))) ? claimed : undefined;
   // Nobody if the roles are unusable: without them, the principal could evade a rule.
   const user = claim === null || roles === null ? null : otherPrincipal(`user:${claim}`, roles);
   const principal = person === undefined ? user : personPrincipal(person);
-  if (given !== undefined && (principal === null || !isSame(principal, given, people))) return NOT_VOUCHED;
+  if (input !== undefined && (principal === null || !isSame(principal, input, people))) return NOT_VOUCHED;
   return principal;
 }
 
-function isSame({ onBehalfOf, person }: Principal, given: PrincipalInput, people: NamedAgents): boolean {
-  const name = personNamedBy(given);
+function isSame({ onBehalfOf, person }: Principal, input: PrincipalInput, people: NamedAgents): boolean {
+  const name = personNamedBy(input);
   if (name !== undefined) return person !== null && people.get(name)?.id === person.id;
-  const named = otherPrincipal(given.subject, given.roles ?? onBehalfOf.roles ?? []).onBehalfOf;
-  return JSON.stringify(named) === JSON.stringify(onBehalfOf);
+  const namedPrincipal = otherPrincipal(input.subject, input.roles ?? onBehalfOf.roles ?? []).onBehalfOf;
+  return JSON.stringify(namedPrincipal) === JSON.stringify(onBehalfOf);
 }
 
 function personAmong(people: NamedAgents, idOrName: string): Agent | undefined {
@@ -156,16 +156,16 @@ function personPrincipal(person: Agent): Principal {
 }
 
 const OPTIONAL = { optional: true };
-const MOST_ROLES = 50;
+const MAX_ROLES = 50;
 
 /** On whose behalf an agent acts. */
 export const ON_BEHALF_OF = objectShape(
   {
-    subject: member(textShape({ max: LONGEST_PRINCIPAL, rule: principalSubjectFault }), {
+    subject: member(textShape({ max: MAX_PRINCIPAL_CHARACTERS, rule: principalSubjectFault }), {
       description: '`<type>:<id>`, or `agent:<id or name>` of a registered person.',
       example: 'user:4711',
     }),
-    roles: member(textsShape({ maxItems: MOST_ROLES, item: { max: 100, rule: exactLabelFault } }), {
+    roles: member(textsShape({ maxItems: MAX_ROLES, item: { max: 100, rule: exactLabelFault } }), {
       ...OPTIONAL,
       description: 'Its roles, as the caller knows them. Of a registered person, their own roles count.',
       example: ['finance'],

@@ -16,7 +16,7 @@ const KEY_COLUMNS = ['since', 'agentId', 'from', 'to', 'resourceKey', 'besides']
  * @param authorised a condition: the execution was authorised up to that entry.
  */
 export function recentSql(dialect: Dialect, upTo?: string, authorised = ''): string {
-  const [since, agentId, from, to, resourceKey, besides] = KEY_COLUMNS.map((name, index) =>
+  const [since, agentId, from, to, resourceKey, excludedId] = KEY_COLUMNS.map((name, index) =>
     dialect.jsonAt(index + 1, { name, type: 'text' }),
   );
   const first = `(SELECT "sequence" FROM "ledger_entries" WHERE "timestamp" >= ${since} ORDER BY "timestamp", "sequence" LIMIT 1)`;
@@ -25,7 +25,7 @@ export function recentSql(dialect: Dialect, upTo?: string, authorised = ''): str
     const next = (after: string): string =>
       `(SELECT "action" ${own} AND ${after} AND "action" <= ${to} ORDER BY "action" LIMIT 1)`;
     const newest =
-      `(SELECT "id" ${own} AND "action" = names."name" AND "createdSequence" >= ${first} AND "id" <> ${besides} ${authorised} ` +
+      `(SELECT "id" ${own} AND "action" = names."name" AND "createdSequence" >= ${first} AND "id" <> ${excludedId} ${authorised} ` +
       `ORDER BY "createdSequence" DESC LIMIT 1)`;
     return (
       `(WITH RECURSIVE names("name", "rank") AS (SELECT ${next(`"action" >= ${from}`)}, 1 UNION ALL ` +
@@ -40,7 +40,7 @@ export function recentSql(dialect: Dialect, upTo?: string, authorised = ''): str
     `(SELECT resumed."id" FROM "ledger_entries" AS entry JOIN "executions" AS resumed ON resumed."id" = entry."subjectId" ` +
     `WHERE entry."agentId" = ${agentId} AND entry."action" = 'execution.resumed' AND entry."sequence" >= ${first} ` +
     `${upTo === undefined ? '' : `AND entry."sequence" <= ${upTo}`} AND resumed."erased" = 'false' ` +
-    `AND resumed."action" >= ${from} AND resumed."action" <= ${to} AND resumed."id" <> ${besides} ` +
+    `AND resumed."action" >= ${from} AND resumed."action" <= ${to} AND resumed."id" <> ${excludedId} ` +
     `AND (${resourceKey} IS NULL OR resumed."resourceKey" = ${resourceKey}) LIMIT 1)`;
   return (
     `SELECT ${dialect.jsonAt(0, { name: 'place', type: 'integer' })} AS "place", COALESCE(${resumed}, ` +

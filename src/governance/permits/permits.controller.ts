@@ -9,7 +9,7 @@ const ONE = 'Always this one.';
 const EXAMPLE = 'https://governance.example.com';
 
 /** As OpenID Connect Discovery 1.0 names the members. There is nothing to log in to, so it has no such endpoints. */
-export class PermitIssuerResponse {
+class PermitIssuerResponse {
   @ApiMember('`PUBLIC_URL`: the `iss` of each permit.', { example: EXAMPLE })
   readonly issuer!: string;
 
@@ -25,7 +25,7 @@ export class PermitIssuerResponse {
   @ApiMember(ONE, { type: [String], example: ['ES256'] })
   readonly id_token_signing_alg_values_supported!: readonly string[];
 
-  static of(issuer: string): PermitIssuerResponse {
+  static from(issuer: string): PermitIssuerResponse {
     return {
       issuer,
       jwks_uri: `${issuer}/.well-known/jwks.json`,
@@ -36,7 +36,7 @@ export class PermitIssuerResponse {
   }
 }
 
-export class PermitKeyResponse {
+class PermitKeyResponse {
   @ApiMember(ONE, { example: 'EC' })
   readonly kty!: string;
 
@@ -59,7 +59,7 @@ export class PermitKeyResponse {
   readonly alg!: string;
 }
 
-export class PermitKeysResponse {
+class PermitKeysResponse {
   @ApiMember('The key that signs, then those of `PERMIT_KEY_PREVIOUS`.', { type: [PermitKeyResponse] })
   readonly keys!: readonly PermitKeyResponse[];
 }
@@ -79,7 +79,7 @@ export class PermitsController {
   discovery(): PermitIssuerResponse {
     const { issuer } = this.permits;
     if (issuer === null) throw routeNotFound();
-    return PermitIssuerResponse.of(issuer);
+    return PermitIssuerResponse.from(issuer);
   }
 
   @Get('jwks.json')

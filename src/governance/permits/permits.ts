@@ -75,7 +75,7 @@ export class Permits implements OnModuleInit {
   }
 
   /**
-   * The permit for an execution, made from its record, so that a repeated request gets equal claims. Null if none was asked
+   * The permit for an execution, made from its record, so that a repeated request gets equal claims. Null if none was requested
    * for, it would have expired, a handler of the service carries the action out, or the action was only observed.
    * @param authorisedAt ISO 8601.
    */
@@ -89,7 +89,7 @@ export class Permits implements OnModuleInit {
     const { id, agentId, action, resourceType, resourceId, parameters, onBehalfOf } = execution;
     // Percent-encoded as far as the parts can otherwise be mistaken for others.
     const parts = [agentId, action, resourceType].map((part) => part.replaceAll('%', '%25').replaceAll(':', '%3A'));
-    const asked = { actions: [action], resource_type: resourceType, identifier: resourceId };
+    const authorisation = { actions: [action], resource_type: resourceType, identifier: resourceId };
     // RFC 7519, with `act` as in RFC 8693 and `authorization_details` as in RFC 9396.
     return signedPermit(key, {
       iss: issuer,
@@ -101,10 +101,19 @@ export class Permits implements OnModuleInit {
       exp: expiresAt,
       ...(onBehalfOf !== null && { act: { sub: onBehalfOf.subject } }),
       authorization_details: [
-        { type: 'governed_action', ...asked, parameters_hash: sha256(canonicalJson(parameters)) },
+        { type: 'governed_action', ...authorisation, parameters_hash: sha256(canonicalJson(parameters)) },
       ],
     });
   }
+}
+
+/**
+ * A permit has a hash of the parameters, which no other system can compute from secrets that were replaced.
+ * @throws VALIDATION_ERROR if a permit is requested
+ */
+export function requireNoPermit(permit: PermitRequest | undefined): void {
+  if (permit === undefined) return;
+  throw invalidField('permit', 'must be left out: the parameters have secrets, which the service does not keep');
 }
 
 /** What the entry of an authorisation says about its permit. */

@@ -1,16 +1,20 @@
+import { setImmediate } from 'node:timers/promises';
 import { type CompiledPolicy, compilePolicy, type PolicyRules } from './evaluation/compiled-policy';
 import { type OnModuleInit, Injectable, Logger } from '@nestjs/common';
 import { Configuration } from '../../core/config/configuration';
 import { yieldBetween } from '../../core/concurrency/time-slice';
+import type { Caller } from '../../ledger/kinds/caller';
 import { conflict } from '../../core/errors/domain-error';
+import { SecretDigests } from '../../core/values/seals';
 import { sha256 } from '../../ledger/chain/hash-chain';
-import type { LedgerTransaction } from '../../ledger/ledger-transaction';
+import type { LedgerTransaction } from '../../ledger/commands/ledger-transaction';
 import { LedgerService } from '../../ledger/ledger.service';
-import { type FollowingRows, RowProjection } from '../../ledger/projections';
+import { type FollowingRows, RowProjection } from '../../ledger/head/projections';
 import { factsOfPolicy, MAX_FACTS_IN_FORCE } from './evaluation/fact-bounds';
-import { type PolicySet, PolicyEvaluator } from './evaluation/policy-evaluator';
+import { type PolicySet, PolicyEvaluator, policySetOf } from './evaluation/policy-evaluator';
 import { type Policy, POLICY, POLICY_ACTIONS, noteOn } from './policy.entity';
 import { type PolicyChange, type PolicyContent, goingOutOfForce, hashedContent, rulesHash } from './policy-content';
+import { isBelowTeamPriority } from './team-policies';
 import { unreportedWarnings } from './creation-warnings';
 
 const AFTER = {
@@ -34,8 +38,10 @@ interface CarriedOut {
 @Injectable()
 export class ActivePolicies implements OnModuleInit {
   private readonly logger = new Logger('Policies');
-  private readonly evaluator = new PolicyEvaluator();
-  private readonly kept = new Map<string, KeptPolicy>();
+  /** Names requests in sums, in which somebody may read them. */
+  private readonly requestKeys: SecretDigests;
+  private readonly evaluator = new PolicyEvaluator((actionHash) => this.requestKeys.digest(actionHash));
+  private readonly policiesById = new Map<string, StoredPolicy>();
   private knownRules: string | null = null;
   private readonly rows = new RowProjection<Policy>({
     kind: POLICY,
@@ -47,28 +53,36 @@ export class ActivePolicies implements OnModuleInit {
   constructor(
     private readonly ledger: LedgerService,
     private readonly configuration: Configuration,
-  ) {}
+  ) {
+    this.requestKeys = new SecretDigests('equal requests', configuration.apiKey);
+  }
 
   async onModuleInit(): Promise<void> {
     await this.ledger.follow(this.rows);
-    const excess = capacityFault(totalOf([]), totalOf(this.kept.values()), this.configuration);
+    const excess = capacityFault(totalOf([]), totalOf(this.policiesById.values()), this.configuration);
+    const { teamPriority } = this.configuration;
+    const strong = this.stored.filter((policy) => !isBelowTeamPriority(policy, teamPriority)).length;
+    if (strong > 0)
+      this.logger.warn(
+        `Policies of teams in force that are not below TEAM_PRIORITY (${teamPriority}), and can override those of no team: ${strong}.`,
+      );
     if (excess !== undefined)
       this.logger.warn(`${excess} They remain in force, and no further policy can come into force.`);
   }
 
-  /** To be asked inside a command, so that no policy changes between the decision and its commit. */
+  /** The set that decides. Read it inside a command, so that no policy changes between the decision and its commit. */
   get inForce(): PolicySet {
     return this.evaluator;
   }
 
   /** The same policies as they are stored. */
   get stored(): readonly Policy[] {
-    return Array.from(this.kept.values(), ({ policy }) => policy);
+    return Array.from(this.policiesById.values(), ({ policy }) => policy);
   }
 
   /** The `rules` of decisions: what the policies in force say, and the default effect. Asked inside a command as well. */
   get rules(): string {
-    this.knownRules ??= rulesHash(this.kept, this.configuration.policyDefaultEffect);
+    this.knownRules ??= rulesHash(this.policiesById, this.configuration.policyDefaultEffect);
     return this.knownRules;
   }
 
@@ -80,16 +94,48 @@ export class ActivePolicies implements OnModuleInit {
     return this.ledger.catchUp(this.rows, ...others);
   }
 
-  /** @throws CONFLICT when the changes would exceed a limit of the policies in force. */
-  async requireRoom(changes: readonly PolicyChange[]): Promise<void> {
-    const left = new Map<string, Extent>(this.kept);
+  /**
+   * The set that a caller plans: the policies in force of a team or, if it is null, of none.
+   * @param changes that are not in force yet
+   */
+  setOf(team: string | null, { added = [], removed = [] }: SetChanges = {}): string {
+    const own = this.stored.flatMap((policy) => (policy.team === team ? policy.id : []));
+    const ids = new Set([...own, ...added]);
+    for (const id of removed) ids.delete(id);
+    return policySetOf(ids);
+  }
+
+  /**
+   * A team may take up a tenth of each limit, and callers of teams together all but a tenth.
+   * @throws CONFLICT when the changes would exceed a limit of the policies in force.
+   */
+  async requireRoom({ team }: Pick<Caller, 'team'>, changes: readonly PolicyChange[]): Promise<void> {
+    const left = new Map<string, PolicyExtent>(this.policiesById);
     for (const { id } of goingOutOfForce(changes)) left.delete(id);
-    const coming: Extent[] = [];
+    const coming: PolicyExtent[] = [];
     for await (const { change, policy } of yieldBetween(changes))
-      if (change === 'create' || change === 'activate') coming.push(extentOf(policy));
-    const after = totalOf([...left.values(), ...coming]);
-    const fault = capacityFault(totalOf(this.kept.values()), after, this.configuration);
+      if (change === 'create' || change === 'activate') coming.push({ ...extentOf(policy), team: policy.team });
+    const [before, after] = [[...this.policiesById.values()], [...left.values(), ...coming]];
+    const share = team === undefined ? WHOLE : ALL_TEAMS;
+    const fault =
+      capacityFault(totalOf(before), totalOf(after), this.configuration, share) ??
+      this.teamFault(before, after, new Set(coming.map((policy) => policy.team)));
     if (fault !== undefined) throw conflict(`${fault} ${REMEDY}`);
+  }
+
+  /** The first limit that one of the teams would exceed. */
+  private teamFault(
+    before: readonly PolicyExtent[],
+    after: readonly PolicyExtent[],
+    teams: ReadonlySet<string | null>,
+  ): string | undefined {
+    for (const team of teams) {
+      if (team === null) continue;
+      const [had, has] = [before, after].map((extents) => totalOf(extents.filter((one) => one.team === team)));
+      const fault = had && has && capacityFault(had, has, this.configuration, { ...ONE_TEAM, team });
+      if (fault !== undefined) return fault;
+    }
+    return undefined;
   }
 
   /**
@@ -102,7 +148,7 @@ export class ActivePolicies implements OnModuleInit {
     changes: readonly PolicyChange[],
     warnings: ReadonlyMap<PolicyContent, readonly string[]>,
   ): Promise<CarriedOut> {
-    await this.requireRoom(changes);
+    await this.requireRoom(transaction.caller, changes);
     const identified = changes.map((change) => ({
       change,
       id: change.change === 'create' ? transaction.newId(POLICY) : change.policy.id,
@@ -137,28 +183,31 @@ export class ActivePolicies implements OnModuleInit {
   private async apply(policies: readonly Policy[]): Promise<void> {
     const added = policies.filter(({ status }) => status === 'active');
     const removed = policies.flatMap(({ id, status }) => (status === 'active' ? [] : [id]));
-    const kept: KeptPolicy[] = [];
+    const entries: StoredPolicy[] = [];
     const compiled: CompiledPolicy[] = [];
     for await (const policy of yieldBetween(added)) {
-      kept.push({ ...extentOf(policy), policy, hash: sha256(hashedContent(policy)) });
+      entries.push({ ...extentOf(policy), team: policy.team, policy, hash: sha256(hashedContent(policy)) });
       compiled.push(compilePolicy(policy));
     }
+    if (added.some(({ limits }) => limits.some(({ by }) => by === 'request'))) await this.requestKeys.prepare();
+    // Putting thousands in force is one step, so it has a turn of its own.
+    await setImmediate();
     this.evaluator.put(compiled, removed);
-    for (const id of removed) this.kept.delete(id);
-    for (const one of kept) this.kept.set(one.policy.id, one);
+    for (const id of removed) this.policiesById.delete(id);
+    for (const entry of entries) this.policiesById.set(entry.policy.id, entry);
     this.knownRules = null;
     for (const line of await unreportedWarnings(added)) this.logger.warn(line);
   }
 }
 
 /** The most patterns that all policies in force may have. */
-const MOST_PATTERNS = 100_000;
-/** The most policies in force with limits: what they ask is read for each request. */
-const MOST_LIMITED = 100;
+const MAX_PATTERNS = 100_000;
+/** Policies in force with limits: the used sums of all of them are read for each request. */
+const MAX_LIMITED_POLICIES = 100;
 const REMEDY = 'Take a policy out of force first, or use fewer or shorter patterns, limits or conditions.';
 
 /** What is kept of a policy in force. */
-interface KeptPolicy extends Extent {
+interface StoredPolicy extends PolicyExtent {
   readonly policy: Policy;
   /** Of its content, as the `rules` of decisions name it. */
   readonly hash: string;
@@ -168,6 +217,25 @@ const EXTENTS = ['policies', 'limited', 'bytes', 'patterns', 'facts'] as const;
 
 /** What policies take up: their number, how many have limits, their patterns, the bytes of what is held as text, their facts. */
 type Extent = Readonly<Record<(typeof EXTENTS)[number], number>>;
+
+/** That of a policy; `team` is null if it has none. */
+type PolicyExtent = Extent & { readonly team: string | null };
+
+/** What a set of policies gains and loses, by id. */
+interface SetChanges {
+  readonly added?: readonly string[];
+  readonly removed?: readonly string[];
+}
+
+/** How many tenths of each limit may be taken, and by which team; null: by all together. */
+interface Share {
+  readonly tenths: number;
+  readonly team: string | null;
+}
+
+const WHOLE: Share = { tenths: 10, team: null };
+const ALL_TEAMS: Share = { tenths: 9, team: null };
+const ONE_TEAM = { tenths: 1 };
 
 function extentOf(policy: Omit<PolicyRules, 'id'>): Extent {
   const { subjects, actions, resources, resourceTypes, conditions, limits, onBehalfOf, approval } = policy;
@@ -188,16 +256,24 @@ function totalOf(extents: Iterable<Extent>): Extent {
 }
 
 /** The first limit that the policies in force exceed; undefined if there is none. A total that has not grown is never a fault. */
-function capacityFault(before: Extent, after: Extent, limits: Configuration): string | undefined {
+function capacityFault(
+  before: Extent,
+  after: Extent,
+  limits: Configuration,
+  { tenths, team }: Share = WHOLE,
+): string | undefined {
+  const shareOf = (most: number): number => Math.floor((most * tenths) / 10);
   const bounds = [
     ['policies', 'policies', limits.maxPolicies, 'MAX_POLICIES allows'],
-    ['limited', 'policies with limits', MOST_LIMITED, 'may be'],
+    ['limited', 'policies with limits', MAX_LIMITED_POLICIES, 'may be'],
     ['bytes', 'bytes of patterns', limits.maxPolicyText, 'MAX_POLICY_TEXT allows'],
-    ['patterns', 'patterns', MOST_PATTERNS, 'may be'],
+    ['patterns', 'patterns', MAX_PATTERNS, 'may be'],
     ['facts', 'limits and conditions on earlier actions or claims', MAX_FACTS_IN_FORCE, 'may be'],
   ] as const;
-  const exceeded = bounds.find(([member, , most]) => after[member] > before[member] && after[member] > most);
+  const exceeded = bounds.find(([member, , most]) => after[member] > before[member] && after[member] > shareOf(most));
   if (exceeded === undefined) return undefined;
   const [member, what, most, allows] = exceeded;
-  return `${after[member]} ${what} in force are more than the ${most} that ${allows}.`;
+  const who = team === null ? '' : ` of the team "${team}"`;
+  const share = tenths === 10 ? '' : `${shareOf(most)}, ${tenths === 1 ? 'a tenth' : 'nine tenths'} of the `;
+  return `${after[member]} ${what}${who} in force are more than the ${share}${most} that ${allows}.`;
 }

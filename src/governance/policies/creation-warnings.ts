@@ -1,4 +1,6 @@
-import { type PolicyCondition, isOnParameter, isReference } from './conditions/condition';
+import { type PolicyCondition, isOnParameter } from './conditions/condition';
+import { isReference } from './conditions/operand';
+import { prefixWarning } from './conditions/prefix-warning';
 import { listedTypeFault, resourcePatternFault } from './patterns/resources';
 import { type SubjectPattern, deadWarning, parseSubject, subjectWarning } from './patterns/subjects';
 import { splitSubject } from './patterns/principals';
@@ -9,15 +11,19 @@ import type { Policy } from './policy.entity';
 import { Injectable } from '@nestjs/common';
 import { type Agent, AGENT } from '../agents/agent.entity';
 import { IssuedKeys } from '../../http/authentication/authentication';
-import { findAgents } from '../agents/find-agent';
+import { findAgents, type NamedAgents } from '../agents/find-agent';
+import { teamConditions } from '../../ledger/records/visibility';
 import { RecordReader } from '../../ledger/reading/record-reader';
-import type { Condition } from '../../ledger/record-page';
+import type { Condition } from '../../ledger/kinds/record-page';
 import { PasskeyHolders } from '../passkeys/passkeys.service';
 import { type ApproverGroup, PRINCIPAL } from './approval/approval-requirement';
+import { SecretRedaction } from '../secrets/secret-redaction';
+import { secretWarnings } from './secret-warnings';
 import { ApproverGroups } from './approval/approver-groups';
 import { ApproverShortage } from './approval/approver-shortage';
 import type { PolicyContent } from './policy-content';
 import { subjectOf, type AgentSubject } from './patterns/subjects';
+import { isSeenFrom } from './team-policies';
 import { MAX_CAPABILITIES, unknownNames } from './unknown-names';
 
 /** Who could approve for a group. */
@@ -52,38 +58,44 @@ export class CreationWarnings {
     private readonly records: RecordReader,
     private readonly holders: PasskeyHolders,
     private readonly keys: IssuedKeys,
+    private readonly secrets: SecretRedaction,
   ) {}
 
-  /** What all of them name is looked up together, in few statements. */
-  async of(policies: readonly PolicyContent[]): Promise<ReadonlyMap<PolicyContent, string[]>> {
+  /** Looked up together, in few statements. @param team of all policies: its machines and people count; null: everybody. */
+  async warningsFor(
+    policies: readonly PolicyContent[],
+    team: string | null,
+  ): Promise<ReadonlyMap<PolicyContent, string[]>> {
     const mistaken = new Set<string>();
     const approvers = new Set<string>();
     for await (const { subjects, approval } of yieldBetween(policies)) {
       for (const name of subjects.flatMap((subject) => mistakenName(subject) ?? [])) mistaken.add(name);
-      for (const { subjects: named } of approval?.approvers ?? []) for (const subject of named) approvers.add(subject);
+      for (const { subjects: groupSubjects } of approval?.approvers ?? [])
+        for (const subject of groupSubjects) approvers.add(subject);
     }
-    const agents = new Set((await findAgents(this.records, mistaken)).keys());
+    const agents = new Set((await this.namedAgents(mistaken, team)).keys());
     const isWriting = policies.some(hasClaim) && (await this.keys.someBoundHas(BOTH));
-    const found = await this.found(approvers);
+    const candidates = await this.candidatesFor(approvers, team);
     const unheld = await this.unheld(policies.flatMap(({ approval }) => approval?.approvers ?? []));
-    const shortages = await this.shortages(policies);
+    const shortages = await this.shortages(policies, team);
     const warnings = new Map<PolicyContent, string[]>();
     for await (const policy of yieldBetween(policies)) {
       const isCritical = policy.approval?.riskLevel === 'critical';
       const groups = policy.approval?.approvers ?? [];
       const ofApprovers = groups.flatMap((group, index) => {
-        const members = group.subjects.map((subject) => found.get(subject) ?? NOBODY);
+        const members = group.subjects.map((subject) => candidates.get(subject) ?? NOBODY);
         return approverWarnings(group, index, members, unheld.has(group));
       });
       // Where nobody can fill a group, that says it all.
       const isNamed = groups.some(
-        (group) => unheld.has(group) || !group.subjects.some((subject) => found.get(subject)?.isMatched === true),
+        (group) => unheld.has(group) || !group.subjects.some((subject) => candidates.get(subject)?.isMatched === true),
       );
       const ofSubjects = mistakenSubjects(policy.subjects, agents);
       warnings.set(policy, [
         ...policyWarnings(policy),
         ...ofSubjects,
         ...conditionWarnings(policy),
+        ...secretWarnings(policy, (path) => this.secrets.covers(path)),
         ...ofApprovers,
         ...(isNamed ? [] : shortageWarnings(shortages.get(policy))),
         ...(isCritical && !groups.some(({ signed }) => signed === true) ? [UNSIGNED] : []),
@@ -97,11 +109,12 @@ export class CreationWarnings {
    * Of names, roles and actions that nothing has, in a policy that is created.
    * @param inForce the policies that are in force, of which one may be replaced.
    */
-  async ofNames(policy: PolicyContent, inForce: readonly PolicyContent[]): Promise<string[]> {
+  async nameWarnings(policy: PolicyContent, inForce: readonly PolicyContent[]): Promise<string[]> {
     const agents: AgentSubject[] = [];
     const capabilities = new Set<string>();
-    const range = { conditions: [], order: 'asc', position: null, atOnce: CHUNK } as const;
-    const columns = ['name', 'kind', 'roles', 'capabilities'] as const;
+    const conditions = policy.team === null ? [] : teamConditions(AGENT, policy.team);
+    const range = { conditions, order: 'asc', position: null, atOnce: CHUNK } as const;
+    const columns = ['name', 'kind', 'roles', 'team', 'capabilities'] as const;
     for await (const chunk of this.records.columns(AGENT, columns, range)) {
       if (agents.length + chunk.length > MAX_NAMED_AGENTS) return [];
       for (const agent of chunk) {
@@ -110,7 +123,9 @@ export class CreationWarnings {
       }
     }
     const others = inForce.flatMap((other) =>
-      other.name === policy.name ? [] : { ...namesIn(other), isBefore: true, isAfter: true },
+      other.name === policy.name || !isSeenFrom(policy.team, other)
+        ? []
+        : { ...namesIn(other), isBefore: true, isAfter: true },
     );
     const registered = { agents, capabilities: capabilities.size > MAX_CAPABILITIES ? null : capabilities };
     const all = [...others, { ...namesIn(policy), isBefore: false, isAfter: true }];
@@ -120,7 +135,10 @@ export class CreationWarnings {
   }
 
   /** Those whose groups cannot all be filled by different active agents. */
-  private async shortages(policies: readonly PolicyContent[]): Promise<ReadonlyMap<PolicyContent, ApproverShortage>> {
+  private async shortages(
+    policies: readonly PolicyContent[],
+    team: string | null,
+  ): Promise<ReadonlyMap<PolicyContent, ApproverShortage>> {
     const shortages = new Map<PolicyContent, ApproverShortage>();
     for (const policy of policies)
       if (policy.approval !== null) shortages.set(policy, new ApproverShortage(policy.approval.approvers));
@@ -128,9 +146,9 @@ export class CreationWarnings {
     const isSigned = policies.some(({ approval }) => approval?.approvers.some(({ signed }) => signed === true));
     const range = { conditions: [ACTIVE], order: 'asc', position: null, atOnce: CHUNK } as const;
     if (open.size === 0) return shortages;
-    for await (const agents of this.records.columns(AGENT, ['name', 'kind', 'roles'], range)) {
+    for await (const agents of this.records.columns(AGENT, ['name', 'kind', 'roles', 'team'], range)) {
       const holders = await this.holders.among(isSigned ? agents.map(({ id }) => id) : []);
-      for await (const agent of yieldBetween(agents))
+      for await (const agent of yieldBetween(agents.filter((one) => isSeenFrom(team, one))))
         for (const shortage of open) {
           shortage.count(agent, holders.has(agent.id));
           if (shortage.isOver) open.delete(shortage);
@@ -141,38 +159,48 @@ export class CreationWarnings {
   }
 
   /** Who could approve, by subject. */
-  private async found(subjects: ReadonlySet<string>): Promise<ReadonlyMap<string, ApproverCandidates>> {
+  private async candidatesFor(
+    subjects: ReadonlySet<string>,
+    team: string | null,
+  ): Promise<ReadonlyMap<string, ApproverCandidates>> {
     const patterns = Array.from(subjects, parseSubject);
     const idsOrNames = patterns.flatMap((pattern) => (pattern.kind === 'agent' ? [pattern.idOrName] : []));
-    const agents = await findAgents(this.records, new Set(idsOrNames));
-    const held = await this.held(new Set(patterns.flatMap((pattern) => (pattern.kind === 'role' ? pattern.role : []))));
+    const agents = await this.namedAgents(new Set(idsOrNames), team);
+    const rolesInUse = await this.held(
+      new Set(patterns.flatMap((pattern) => (pattern.kind === 'role' ? pattern.role : []))),
+    );
     const isMatched = async (pattern: SubjectPattern): Promise<boolean> => {
       switch (pattern.kind) {
         case 'agent':
           return agents.get(pattern.idOrName)?.status === 'active';
         case 'agentKind':
-          return this.isAny(pattern.agentKind === 'machine' ? MACHINE : PERSON);
+          return pattern.agentKind === 'human'
+            ? this.isAny([PERSON])
+            : this.isAny([MACHINE, ...(team === null ? [] : teamConditions(AGENT, team))]);
         case 'role':
-          return held.has(pattern.role);
+          return rolesInUse.has(pattern.role);
         case 'anyRole':
-          return this.isAny(PERSON, ({ roles }) => roles.length > 0);
+          return this.isAny([PERSON], ({ roles }) => roles.length > 0);
         case 'everyone':
         case 'anyAgent':
-          return this.isAny(PERSON);
+          return this.isAny([PERSON]);
         case 'other':
           return false;
       }
     };
-    const found = new Map<string, ApproverCandidates>();
+    const candidates = new Map<string, ApproverCandidates>();
     for await (const subject of yieldBetween(subjects)) {
       const pattern = parseSubject(subject);
       const isNamed = pattern.kind === 'agent' && agents.get(pattern.idOrName)?.kind === 'machine';
       // Only a request says who the principal is: some person.
-      if (subject === PRINCIPAL) found.set(subject, { isMatched: true, byMachines: false });
+      if (subject === PRINCIPAL) candidates.set(subject, { isMatched: true, byMachines: false });
       else
-        found.set(subject, { isMatched: await isMatched(pattern), byMachines: isNamed || subject === 'kind:machine' });
+        candidates.set(subject, {
+          isMatched: await isMatched(pattern),
+          byMachines: isNamed || subject === 'kind:machine',
+        });
     }
-    return found;
+    return candidates;
   }
 
   /** Those of the roles that some active person has. */
@@ -189,23 +217,29 @@ export class CreationWarnings {
 
   /** The signed groups that nobody with a passkey belongs to. */
   private async unheld(groups: readonly ApproverGroup[]): Promise<ReadonlySet<ApproverGroup>> {
-    const asked = groups.filter(({ signed, subjects }) => signed === true && !subjects.includes(PRINCIPAL));
-    const unheld = new Set(asked);
-    if (asked.length === 0) return unheld;
-    const members = new ApproverGroups(asked);
+    const signedGroups = groups.filter(({ signed, subjects }) => signed === true && !subjects.includes(PRINCIPAL));
+    const unheld = new Set(signedGroups);
+    if (signedGroups.length === 0) return unheld;
+    const members = new ApproverGroups(signedGroups);
     for await (const ids of this.holders.all()) {
       const keys = [...ids].map((id) => [id]);
       for (const agent of await this.records.allAmong(AGENT, ['id'], keys))
         if (agent.status === 'active')
-          for (const group of members.groupsFor(agent).flatMap((index) => asked[index] ?? [])) unheld.delete(group);
+          for (const group of members.groupsFor(agent).flatMap((index) => signedGroups[index] ?? []))
+            unheld.delete(group);
       if (unheld.size === 0) break;
     }
     return unheld;
   }
 
-  private async isAny(kind: Condition, isMeant?: (agent: Agent) => boolean): Promise<boolean> {
+  private async namedAgents(idsOrNames: ReadonlySet<string>, team: string | null): Promise<NamedAgents> {
+    const agents = await findAgents(this.records, idsOrNames);
+    return new Map([...agents].filter(([, agent]) => isSeenFrom(team, agent)));
+  }
+
+  private async isAny(conditions: readonly Condition[], isMeant?: (agent: Agent) => boolean): Promise<boolean> {
     const atOnce = isMeant === undefined ? 1 : CHUNK;
-    for await (const agents of this.records.chunks(AGENT, [kind, ACTIVE], atOnce))
+    for await (const agents of this.records.chunks(AGENT, [...conditions, ACTIVE], atOnce))
       if (agents.some(isMeant ?? (() => true))) return true;
     return false;
   }
@@ -215,13 +249,9 @@ function hasClaim({ conditions }: PolicyContent): boolean {
   return conditions.some((condition) => 'claim' in condition);
 }
 
-function namesIn({
-  name,
-  version,
-  subjects,
-  actions,
-  approval,
-}: PolicyContent): Pick<PolicyContent, 'name' | 'version' | 'subjects' | 'actions' | 'approval'> {
+type Names = Pick<PolicyContent, 'name' | 'version' | 'subjects' | 'actions' | 'approval'>;
+
+function namesIn({ name, version, subjects, actions, approval }: PolicyContent): Names {
   return { name, version, subjects, actions, approval };
 }
 
@@ -238,14 +268,14 @@ function shortageWarnings(shortage: ApproverShortage | undefined): string[] {
 function approverWarnings(
   { subjects }: ApproverGroup,
   index: number,
-  found: readonly ApproverCandidates[],
+  candidates: readonly ApproverCandidates[],
   isUnheld: boolean,
 ): string[] {
   const group = `approval.approvers[${index}] (${subjects.join(', ')})`;
   return [
-    ...(found.some(({ isMatched }) => isMatched) ? [] : [`No active agent matches ${group}.`]),
+    ...(candidates.some(({ isMatched }) => isMatched) ? [] : [`No active agent matches ${group}.`]),
     ...(isUnheld ? [`Nobody with a passkey matches ${group}, which is signed.`] : []),
-    ...(found.some(({ byMachines }) => byMachines) ? [`Machines can approve for ${group}.`] : []),
+    ...(candidates.some(({ byMachines }) => byMachines) ? [`Machines can approve for ${group}.`] : []),
   ];
 }
 
@@ -264,15 +294,14 @@ function policyWarnings({ subjects, actions, resources, resourceTypes }: PolicyC
 
 /**
  * Warns that a policy which forbids also applies to actions that lack the parameters its conditions refer to, and of
- * conditions that seem to check a path, or to limit an amount, and do not.
+ * conditions that seem to check a path, a host or a command, or to limit an amount, and do not.
  */
 function conditionWarnings(policy: PolicyContent): string[] {
-  const ofPaths = policy.conditions.flatMap((condition, index) =>
-    condition.op === 'prefix' && condition.value.includes('/')
-      ? `conditions[${index}] does not check a path or URL: with "..", what begins with "${condition.value}" leads elsewhere. Use "within".`
-      : [],
-  );
-  return [...lackWarnings(policy), ...ofPaths, ...amountWarnings(policy)];
+  const ofPrefixes = policy.conditions.flatMap((condition, index) => {
+    const warning = condition.op === 'prefix' ? prefixWarning(condition.parameter, condition.value) : undefined;
+    return warning === undefined ? [] : `conditions[${index}] ${warning}`;
+  });
+  return [...lackWarnings(policy), ...ofPrefixes, ...amountWarnings(policy)];
 }
 
 const BOUNDS: Readonly<Record<string, 'upper' | 'lower' | 'both' | undefined>> = {
@@ -300,19 +329,21 @@ function amountWarnings({ effect, conditions, limits }: PolicyContent): string[]
 
 function lackWarnings({ effect, actions, conditions }: PolicyContent): string[] {
   if (effect === 'allow' || !actions.includes('*')) return [];
-  const named = [...new Set(conditions.flatMap(parametersOf))];
-  const lacked = named.filter((parameter) => !conditions.some((condition) => isFalseWithout(condition, parameter)));
+  const parameters = [...new Set(conditions.flatMap(parametersOf))];
+  const lacked = parameters.filter(
+    (parameter) => !conditions.some((condition) => isFalseWithout(condition, parameter)),
+  );
   if (lacked.length === 0) return [];
   return [`The action "*" with conditions: this holds for every action whose parameters lack ${lacked.join(', ')}.`];
 }
 
 function parametersOf(condition: PolicyCondition): string[] {
-  if (!isOnParameter(condition)) return [];
-  const { parameter, value } = condition;
-  return isReference(value) ? [parameter, value.parameter] : [parameter];
+  const own = isOnParameter(condition) ? [condition.parameter] : [];
+  const { value } = condition;
+  return isReference(value) && 'parameter' in value ? [...own, value.parameter] : own;
 }
 
-/** Whether it asks for the parameter, or something inside it, to be there. */
+/** True if the condition requires the parameter, or a member of it, to exist. */
 function isFalseWithout(condition: PolicyCondition, parameter: string): boolean {
   if (!isOnParameter(condition) || condition.op !== 'exists' || !condition.value) return false;
   return condition.parameter === parameter || condition.parameter.startsWith(`${parameter}/`);
@@ -337,8 +368,8 @@ function mistakenSubjects(subjects: readonly string[], agents: ReadonlySet<strin
 }
 
 /** Most log lines per start, and most warnings per line. */
-const MOST_LINES = 20;
-const MOST_WARNINGS = 5;
+const MAX_LOG_LINES = 20;
+const MAX_WARNINGS_PER_LINE = 5;
 
 /**
  * Log lines about policies that match less than they seem to, because they list what an earlier version accepted and
@@ -353,12 +384,15 @@ export async function unreportedWarnings(policies: readonly Policy[]): Promise<s
     const unsaid = policyWarnings(policy).filter((warning) => !policy.warnings.includes(warning));
     if (unsaid.length > 0) lines.push(lineOn(policy, unsaid));
   }
-  if (lines.length <= MOST_LINES) return lines;
-  return [...lines.slice(0, MOST_LINES), `${lines.length - MOST_LINES} more policies match less than they seem to.`];
+  if (lines.length <= MAX_LOG_LINES) return lines;
+  return [
+    ...lines.slice(0, MAX_LOG_LINES),
+    `${lines.length - MAX_LOG_LINES} more policies match less than they seem to.`,
+  ];
 }
 
 function lineOn({ name, version, effect }: Policy, warnings: readonly string[]): string {
-  const more = warnings.length - MOST_WARNINGS;
-  const listed = more > 0 ? [...warnings.slice(0, MOST_WARNINGS), `So do ${more} more.`] : warnings;
+  const more = warnings.length - MAX_WARNINGS_PER_LINE;
+  const listed = more > 0 ? [...warnings.slice(0, MAX_WARNINGS_PER_LINE), `So do ${more} more.`] : warnings;
   return `The policy "${name}" (version ${version}, ${effect}) matches less than it seems to; replace it with a new version. ${listed.join(' ')}`;
 }

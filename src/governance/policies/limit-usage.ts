@@ -4,14 +4,19 @@ import type { PageQuery } from '../../http/lists/list.query';
 import { ZERO, decimalOf, decimalText } from '../../core/values/decimal';
 import type { SqlSessions, SqlValue } from '../../ledger/database/sql-connection';
 import type { Policy } from './policy.entity';
-import { type PolicyLimit, sumOfLimit, windowAt } from './limits/limit';
+import { type PolicyLimit, sumOfLimit } from './limits/limit';
+import { NO_WINDOW, windowsAt } from './limits/limit-window';
 
 /** What is used of a limit in its current window; amounts are text. */
 export class UsedLimitResponse {
   @ApiMember('The index of the limit.', { type: 'integer', example: 0 })
   readonly limit!: number;
 
-  @ApiMember('The agent; null if all agents count together.', { type: 'string', nullable: true, example: null })
+  @ApiMember('The agent, or with `by: "request"` a digest of the request; null if all agents count together.', {
+    type: 'string',
+    nullable: true,
+    example: null,
+  })
   readonly key!: string | null;
 
   @ApiProperty({ example: '250.5' })
@@ -32,17 +37,26 @@ export class UsageResponse {
   readonly total!: number;
 }
 
+interface UsageView {
+  /** ISO 8601. */
+  readonly now: string;
+  /** Only agents of this team are listed, and what counts all agents together; null: all. */
+  readonly team: string | null;
+}
+
 /** Returns the used limits of a policy at a time, fullest first. */
 export async function usageOf(
   connection: Pick<SqlSessions, 'all'>,
   { name, limits }: Pick<Policy, 'name' | 'limits'>,
-  now: string,
+  { now, team }: UsageView,
   { limit: most = 50, offset = 0 }: PageQuery,
 ): Promise<UsageResponse> {
   if (limits.length === 0) return { data: [], total: 0 };
-  const windows = limits.map(({ per }) => windowAt(per, now));
+  const windowOf = windowsAt(now);
+  const windows = limits.map((limit) => windowOf(limit) ?? NO_WINDOW);
   const parameters = limits.flatMap((limit, index) => [sumOfLimit(name, limit), windows[index]?.start ?? '']);
-  const used = limits.map(usedSql).join(' UNION ALL ');
+  const isOfTeam = team === null ? '' : ` AND ${ofTeamSql(`$${parameters.push(team)}`)}`;
+  const used = limits.map((limit, index) => usedSql(limit, index) + isOfTeam).join(' UNION ALL ');
   const page = `SELECT * FROM (${used}) AS used ORDER BY "share" DESC, "limit", "key" LIMIT ${most} OFFSET ${offset}`;
   const [rows, [counted]] = await Promise.all([
     connection.all<{ limit: number; key: string; used: string }>(page, parameters),
@@ -56,6 +70,11 @@ export async function usageOf(
     resetsAt: windows[limit]?.end ?? '',
   }));
   return { data, total: Number(counted?.count ?? 0) };
+}
+
+/** Keys are ids of agents, or digests of requests, which nobody can attribute. */
+function ofTeamSql(team: string): string {
+  return `("key" = '' OR "key" IN (SELECT "id" FROM "agents" WHERE "team" = ${team}))`;
 }
 
 /** The order needs no exact share: rounded, it differs only between those that are as good as equal. */

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type Moment, RecordHistory } from '../../ledger/record-history';
 import { Gates, callerKey } from '../../http/gates';
-import type { Caller } from '../../ledger/caller';
+import type { Caller } from '../../ledger/kinds/caller';
 import { type PolicySet, PolicyEvaluator } from './evaluation/policy-evaluator';
 import { type Policy, POLICY, POLICY_ACTIONS } from './policy.entity';
 import { type PolicyDefaultEffect, POLICY_DEFAULT_EFFECTS } from '../../core/config/variables/governance-variables';
@@ -81,15 +81,22 @@ export class PastPolicies {
     work: (policies: PolicySet) => Promise<Result>,
     signal: AbortSignal,
   ): Promise<Result> {
-    const answered = async (): Promise<Result> => {
-      const inForce: Policy[] = [];
-      for await (const policy of this.allAfter(sequence)) {
-        signal.throwIfAborted();
-        inForce.push(policy);
-      }
-      return work(await PolicyEvaluator.build(inForce));
-    };
-    return this.gates.of('pastQuestions').run(callerKey(caller), answered, { signal });
+    const answered = async (): Promise<Result> =>
+      work(await PolicyEvaluator.build(await this.loadAfter(sequence, signal)));
+    return this.gates.get('pastQuestions').run(callerKey(caller), answered, { signal });
+  }
+
+  /**
+   * Reads the policies that were in force after the entry with the sequence. They take much memory: few may be read at once.
+   * @throws the reason of `signal`.
+   */
+  async loadAfter(sequence: number, signal: AbortSignal): Promise<Policy[]> {
+    const inForce: Policy[] = [];
+    for await (const policy of this.allAfter(sequence)) {
+      signal.throwIfAborted();
+      inForce.push(policy);
+    }
+    return inForce;
   }
 
   private async *allAfter(sequence: number): AsyncGenerator<Policy> {
@@ -101,12 +108,12 @@ export class PastPolicies {
    * The rules, and the contents of their policies.
    * @throws Error when the ledger leads to other rules than the entries name; the reason of `signal`.
    */
-  async rules(named: readonly NamedRules[], signal: AbortSignal): Promise<PastRuleSets> {
+  async rules(references: readonly NamedRules[], signal: AbortSignal): Promise<PastRuleSets> {
     const inForce = new Map<string, { readonly hash: string }>();
     const contents = new Map<string, { readonly hash: string }>();
     const sets: FoundRules[] = [];
     let after = 0;
-    for (const { hash, sequence } of [...named].sort((one, other) => one.sequence - other.sequence)) {
+    for (const { hash, sequence } of [...references].sort((one, other) => one.sequence - other.sequence)) {
       const upTo = sequence - 1;
       for await (const policy of sets.length === 0
         ? this.allAfter(upTo)
@@ -131,12 +138,12 @@ export class PastPolicies {
     const ids = [...new Set(sets.flatMap(({ policies }) => policies))].sort();
     for (let start = 0; start < ids.length; start += CHUNK) {
       const some = ids.slice(start, start + CHUNK);
-      const found = await this.records.allAmong(
+      const policies = await this.records.allAmong(
         POLICY,
         ['id'],
         some.map((id) => [id]),
       );
-      const contents = new Map(found.map((policy) => [policy.id, hashedContent(policy)]));
+      const contents = new Map(policies.map((policy) => [policy.id, hashedContent(policy)]));
       yield some.map((id) => {
         const content = contents.get(id);
         if (content !== undefined && sha256(content) === hashes.get(id)?.hash) return content;

@@ -3,9 +3,9 @@ import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { Answers, ApiRoute } from '../../http/openapi/response-members';
 import { ApiExamples, ApiRecordId } from '../../http/openapi/documentation.decorators';
-import { RequiresScope, ApiErrors, SetRouteMetadata } from '../../http/request/routes';
+import { ApiErrors, NeedsSecondPerson, RequiresScope, SetRouteMetadata } from '../../http/request/routes';
 import { Caller } from '../../http/input/caller.decorator';
-import { AsOfQuery } from '../../http/as-of/as-of.query';
+import { AsOfQuery } from '../../http/reading/as-of.query';
 import { ClientSignal } from '../../http/responses/response-end';
 import { ApiList } from '../../http/lists/api-list.decorator';
 import { equalityConditions, PageQuery } from '../../http/lists/list.query';
@@ -14,7 +14,7 @@ import { RecordReader } from '../../ledger/reading/record-reader';
 import { CreatePolicyRequest, PolicyListQuery, PolicyResponse } from './dto/policy.dto';
 import { UsageResponse } from './limit-usage';
 import { PoliciesService } from './policies.service';
-import { POLICY } from './policy.entity';
+import { type Policy, POLICY } from './policy.entity';
 
 @ApiTags('Policies')
 @SetRouteMetadata({ refusesRepeatedNames: true })
@@ -31,11 +31,12 @@ export class PoliciesController {
   @ApiRoute('List policies', 'All versions.')
   @ApiList(PolicyResponse, 'Policies in order of creation.')
   async list(
+    @Caller() caller: Caller,
     @ClientSignal() signal: AbortSignal,
     @Query() query: PolicyListQuery,
   ): Promise<ListResponse<PolicyResponse>> {
     const list = await this.lists.open('policies', query, { limit: 50, order: 'asc' }, signal);
-    const page = await this.records.page(POLICY, list.request(equalityConditions(list.filters)));
+    const page = await this.records.page(POLICY, list.request(equalityConditions(list.filters)), caller);
     return list.answer(page, PolicyResponse.from);
   }
 
@@ -46,6 +47,10 @@ export class PoliciesController {
     'It is in force at once; the version that was in force before is superseded. A policy is never edited. A version that is in ' +
       'force and has the same content is returned as it is.',
   )
+  @NeedsSecondPerson({
+    changesPolicies: true,
+    summary: (_input, { name, version }: Policy) => `Create the policy "${name}" (version ${version})`,
+  })
   @ApiExamples({
     'one that allows': {},
     'one that denies': {
@@ -85,8 +90,8 @@ export class PoliciesController {
   @ApiRoute('Read a policy', 'One version, with its status and with the parts of it that match nothing.')
   @ApiRecordId(POLICY)
   @Answers({ type: PolicyResponse, description: 'The policy.' })
-  async get(@Param('id') id: string, @Query() { asOf }: AsOfQuery): Promise<PolicyResponse> {
-    return PolicyResponse.from(await this.policies.get(id, asOf));
+  async get(@Caller() caller: Caller, @Param('id') id: string, @Query() { asOf }: AsOfQuery): Promise<PolicyResponse> {
+    return PolicyResponse.from(await this.policies.get(caller, id, asOf));
   }
 
   @Get(':id/usage')
@@ -99,12 +104,16 @@ export class PoliciesController {
   )
   @ApiRecordId(POLICY)
   @Answers({ type: UsageResponse, description: 'The usage of each limit; amounts are strings.' })
-  async usage(@Param('id') id: string, @Query() query: PageQuery): Promise<UsageResponse> {
-    return this.policies.usage(id, query);
+  async usage(@Caller() caller: Caller, @Param('id') id: string, @Query() query: PageQuery): Promise<UsageResponse> {
+    return this.policies.usage(caller, id, query);
   }
 
   @Post(':id/activate')
   @RequiresScope('policies')
+  @NeedsSecondPerson({
+    changesPolicies: true,
+    summary: (_input, { name, version }: Policy) => `Put the policy "${name}" (version ${version}) in force`,
+  })
   @ApiRoute(
     'Put a version of a policy in force',
     'The version that was in force is superseded. Repeating it changes nothing.',
@@ -118,6 +127,10 @@ export class PoliciesController {
 
   @Post(':id/deactivate')
   @RequiresScope('policies')
+  @NeedsSecondPerson({
+    changesPolicies: true,
+    summary: (_input, { name, version }: Policy) => `Take the policy "${name}" (version ${version}) out of force`,
+  })
   @ApiRoute('Take a policy out of force', 'Only the version in force can be deactivated. Repeating it changes nothing.')
   @ApiRecordId(POLICY, { sample: 2 })
   @Answers({ type: PolicyResponse, description: 'The policy, out of force.' })

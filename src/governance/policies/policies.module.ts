@@ -2,17 +2,19 @@ import { Module } from '@nestjs/common';
 import { LedgerModule } from '../../ledger/ledger.module';
 import { PasskeysModule } from '../passkeys/passkeys.module';
 import { CreationWarnings } from './creation-warnings';
+import { PassedSums } from './limits/passed-sums';
 import { MissingSums } from './limits/used-sums';
 import { PoliciesController } from './policies.controller';
 import { PoliciesService } from './policies.service';
 import { ActivePolicies } from './active-policies';
 import { PastPolicies } from './past-policies';
+import { SecretsModule } from '../secrets/secrets.module';
 import { POLICY } from './policy.entity';
 
 @Module({
-  imports: [LedgerModule.forFeature({ kinds: [POLICY] }), PasskeysModule],
+  imports: [LedgerModule.forFeature({ kinds: [POLICY] }), PasskeysModule, SecretsModule],
   controllers: [PoliciesController],
-  providers: [PoliciesService, ActivePolicies, PastPolicies, CreationWarnings, MissingSums],
+  providers: [PoliciesService, ActivePolicies, PastPolicies, CreationWarnings, MissingSums, PassedSums],
   exports: [ActivePolicies, PastPolicies, CreationWarnings],
 })
 export class PoliciesModule {}

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { Configuration } from '../../core/config/configuration';
-import { conflict, requireFound, requirePresent } from '../../core/errors/domain-error';
-import type { Caller } from '../../ledger/caller';
-import type { LedgerTransaction } from '../../ledger/ledger-transaction';
+import { conflict, invalidField, requireFound, requirePresent } from '../../core/errors/domain-error';
+import type { Caller } from '../../ledger/kinds/caller';
+import type { LedgerTransaction } from '../../ledger/commands/ledger-transaction';
 import { LedgerService } from '../../ledger/ledger.service';
 import { type Moment, RecordHistory } from '../../ledger/record-history';
 import type { PageQuery } from '../../http/lists/list.query';
@@ -10,8 +10,10 @@ import type { CreatePolicyRequest } from './dto/policy.dto';
 import { ActivePolicies } from './active-policies';
 import { Database } from '../../ledger/database/database';
 import { type UsageResponse, usageOf } from './limit-usage';
+import { requireOwnTeam, writtenTeam } from '../agents/team';
 import { CreationWarnings } from './creation-warnings';
 import { type PolicyChange, type PolicyContent, contentOf, firstDifference } from './policy-content';
+import { isBelowTeamPriority, nameTaken, teamPriorityFault } from './team-policies';
 import { POLICY, type Policy } from './policy.entity';
 
 type CreatedPolicy = Policy & {
@@ -32,12 +34,14 @@ export class PoliciesService {
   ) {}
 
   /** @throws NOT_FOUND; VALIDATION_ERROR for a moment in the future. */
-  async get(id: string, asOf: Moment | undefined): Promise<Policy> {
-    return requireFound(await this.history.find(POLICY, id, asOf), 'policy');
+  async get(caller: Caller, id: string, asOf?: Moment): Promise<Policy> {
+    return requireFound(await this.history.find(POLICY, id, asOf, caller), 'policy');
   }
 
-  async usage(id: string, query: PageQuery): Promise<UsageResponse> {
-    return usageOf(this.database.lists, await this.get(id, undefined), this.ledger.now, query);
+  /** @throws NOT_FOUND */
+  async usage(caller: Caller, id: string, query: PageQuery): Promise<UsageResponse> {
+    const policy = await this.get(caller, id);
+    return usageOf(this.database.lists, policy, { now: this.ledger.now, team: caller.team ?? null }, query);
   }
 
   /**
@@ -46,12 +50,15 @@ export class PoliciesService {
    * reached.
    */
   async create(caller: Caller, request: CreatePolicyRequest): Promise<CreatedPolicy> {
-    const content = contentOf(request, this.configuration.requiredApprovals);
-    const { name, version } = content;
-    const ofNames = await this.warnings.ofNames(content, this.activePolicies.stored);
-    const all = await this.warnings.of([content]);
-    const warnings = new Map([[content, [...(all.get(content) ?? []), ...ofNames]]]);
+    const { requiredApprovals, teamPriority } = this.configuration;
+    const content = contentOf(request, requiredApprovals, writtenTeam(caller, request.team));
+    if (!isBelowTeamPriority(content, teamPriority)) throw invalidField('priority', teamPriorityFault(teamPriority));
+    const { name, version, team } = content;
+    const nameWarnings = await this.warnings.nameWarnings(content, this.activePolicies.stored);
+    const all = await this.warnings.warningsFor([content], team);
+    const warnings = new Map([[content, [...(all.get(content) ?? []), ...nameWarnings]]]);
     return this.ledger.write(caller, async (transaction): Promise<CreatedPolicy> => {
+      await requireOwnName(transaction, name, team);
       const same = await transaction.findBy(POLICY, { name, version });
       if (same !== undefined) return inForceAlready(same, content);
       const replaced = await inForce(transaction, name);
@@ -65,8 +72,12 @@ export class PoliciesService {
    */
   activate(caller: Caller, id: string): Promise<Policy> {
     return this.ledger.write(caller, async (transaction) => {
-      const policy = requireFound(await transaction.find(POLICY, id), 'policy');
+      const policy = requireFound(await transaction.findVisible(POLICY, id), 'policy');
+      requireOwnTeam(caller, policy);
       if (policy.status === 'active') return policy;
+      const { teamPriority } = this.configuration;
+      if (!isBelowTeamPriority(policy, teamPriority))
+        throw conflict(`Its priority ${teamPriorityFault(teamPriority)}.`);
       const replaced = await inForce(transaction, policy.name);
       return this.changed(transaction, { change: 'activate', policy, replaced });
     });
@@ -75,7 +86,8 @@ export class PoliciesService {
   /** Takes a version out of force. Idempotent. @throws NOT_FOUND; CONFLICT when another version is in force. */
   deactivate(caller: Caller, id: string): Promise<Policy> {
     return this.ledger.write(caller, async (transaction) => {
-      const policy = requireFound(await transaction.find(POLICY, id), 'policy');
+      const policy = requireFound(await transaction.findVisible(POLICY, id), 'policy');
+      requireOwnTeam(caller, policy);
       if (policy.status === 'superseded')
         throw conflict(
           `Version ${policy.version} of the policy "${policy.name}" is superseded, so there is nothing to take out of force.`,
@@ -94,6 +106,12 @@ export class PoliciesService {
     const { changed } = await this.activePolicies.carryOut(transaction, [change], warnings);
     return requirePresent(changed.at(-1), 'policy that was changed');
   }
+}
+
+/** All versions of a name have the team of the first. @throws CONFLICT */
+async function requireOwnName(transaction: LedgerTransaction, name: string, team: string | null): Promise<void> {
+  const [version] = await transaction.findNewest(POLICY, ['team'], { name }, 1);
+  if (version !== undefined && version.team !== team) throw nameTaken([name]);
 }
 
 async function inForce(transaction: LedgerTransaction, name: string): Promise<Policy | null> {

@@ -16,16 +16,16 @@ const EARLIER = { earlier: 'look-up', op: 'exists', value: true } as const;
 const NOTHING = { parameter: '/to', op: 'eq', value: null } as const;
 
 function contentWith(...conditions: PolicyCondition[]): PolicyContent {
-  return contentOf({ ...REQUEST, conditions }, REQUIRED);
+  return contentOf({ ...REQUEST, conditions }, REQUIRED, null);
 }
 
 describe('The content of a policy', () => {
   const plain = contentWith(SPAN, EARLIER, NOTHING);
 
   it('has no member of a condition that is null, but the value', () => {
-    const given = contentWith({ ...SPAN, days: null }, { ...EARLIER, resource: null }, NOTHING);
-    expect(given).toEqual(plain);
-    expect(given.conditions).toStrictEqual([SPAN, EARLIER, NOTHING]);
+    const content = contentWith({ ...SPAN, days: null }, { ...EARLIER, resource: null }, NOTHING);
+    expect(content).toEqual(plain);
+    expect(content.conditions).toStrictEqual([SPAN, EARLIER, NOTHING]);
   });
 
   it('differs from what is stored in the first member that does, whatever the sign of a zero', () => {

@@ -14,7 +14,12 @@ import { yieldBetween } from '../../core/concurrency/time-slice';
 /** The content of a policy version, with defaults filled in. */
 export type PolicyContent = Omit<PolicyRules, 'id'> & { readonly description: string };
 
-export function contentOf(request: CreatePolicyRequest, required: RequiredApprovals): PolicyContent {
+/** @param team of the policy; null: of none. */
+export function contentOf(
+  request: CreatePolicyRequest,
+  required: RequiredApprovals,
+  team: string | null,
+): PolicyContent {
   const { name, version, description = '', effect, subjects, actions, resources } = request;
   const { resourceTypes = [], priority = 0, conditions = [], limits = [], onBehalfOf = [], approval = {} } = request;
   return {
@@ -31,6 +36,7 @@ export function contentOf(request: CreatePolicyRequest, required: RequiredApprov
     limits: filledLimits(limits),
     onBehalfOf,
     approval: effect === 'require_approval' ? filledApproval(approval, required) : null,
+    team,
   };
 }
 
@@ -61,7 +67,7 @@ export function hashedContent(policy: Policy): string {
 }
 
 /** The version of the rules by which policies are evaluated: raised whenever the same policies would decide otherwise. */
-export const EVALUATION = 3;
+const EVALUATION = 3;
 /** The versions that entries of the same database may name, the newest first. */
 export const EVALUATIONS = [EVALUATION, 2] as const;
 
@@ -89,10 +95,11 @@ export type PolicyChange =
   | { readonly change: 'activate'; readonly policy: Policy; readonly replaced: Policy | null }
   | { readonly change: 'keep' | 'deactivate'; readonly policy: Policy; readonly replaced: null };
 
-/** The desired set: each name once. With `prune`, policies it does not name are removed. */
+/** The desired set of a team, or of those of none: each name once. With `prune`, its policies that the set does not name are removed. */
 export interface WantedPolicies {
   readonly policies: readonly PolicyContent[];
   readonly prune: boolean;
+  readonly team: string | null;
 }
 
 /** What leads to the desired set. */
@@ -100,6 +107,8 @@ interface FoundChanges {
   readonly changes: readonly PolicyChange[];
   /** Of versions that exist with other content: nothing can be changed then. */
   readonly faults: readonly FieldFault[];
+  /** The names that are taken by policies of others. */
+  readonly taken: readonly string[];
 }
 
 function versionKey({ name, version }: Pick<Policy, 'name' | 'version'>): string {
@@ -108,19 +117,28 @@ function versionKey({ name, version }: Pick<Policy, 'name' | 'version'>): string
 
 /**
  * The changes that lead to the desired set, in its order, followed by what `prune` removes, by name.
- * @param find finds those that exist among the versions that are not in force.
+ * @param inForce all policies in force.
+ * @param find finds the policies that have one of the keys in these columns.
  */
 export async function policyChanges(
-  { policies, prune }: WantedPolicies,
+  { policies, prune, team }: WantedPolicies,
   inForce: readonly Policy[],
-  find: (versions: readonly (readonly [name: string, version: string])[]) => Promise<readonly Policy[]>,
+  find: (columns: readonly ('name' | 'version')[], keys: readonly (readonly string[])[]) => Promise<readonly Policy[]>,
 ): Promise<FoundChanges> {
   const byName = new Map(inForce.map((policy) => [policy.name, policy]));
   const others = policies.filter(({ name, version }) => byName.get(name)?.version !== version);
-  const existing = await find(others.map(({ name, version }) => [name, version]));
+  const existing = await find(
+    ['name', 'version'],
+    others.map(({ name, version }) => [name, version]),
+  );
   const outOfForce = new Map(existing.map((policy) => [versionKey(policy), policy]));
   const faults: FieldFault[] = [];
   const changes: PolicyChange[] = [];
+  // All versions of a name have the team of the first.
+  const unknown = policies.filter(({ name }) => !byName.has(name)).map(({ name }) => [name]);
+  const earlier = unknown.length === 0 ? [] : await find(['name'], unknown);
+  const names = new Set(policies.map(({ name }) => name));
+  const foreign = [...inForce, ...earlier].filter((policy) => policy.team !== team && names.has(policy.name));
   for await (const [index, policy] of yieldBetween(policies.entries())) {
     const current = byName.get(policy.name) ?? null;
     const isCurrent = current?.version === policy.version;
@@ -135,7 +153,9 @@ export async function policyChanges(
     if (isCurrent) changes.push({ change: 'keep', policy: same, replaced: null });
     else changes.push({ change: 'activate', policy: same, replaced: current });
   }
-  return { changes: prune ? [...changes, ...pruned(inForce, policies)] : changes, faults };
+  const own = inForce.filter((policy) => policy.team === team);
+  const taken = [...new Set(foreign.map(({ name }) => name))];
+  return { changes: prune ? [...changes, ...pruned(own, policies)] : changes, faults, taken };
 }
 
 /** The policies that are no longer in force. */
@@ -143,8 +163,8 @@ export function goingOutOfForce(changes: readonly PolicyChange[]): Policy[] {
   return changes.flatMap((change) => (change.change === 'deactivate' ? [change.policy] : (change.replaced ?? [])));
 }
 
-function pruned(inForce: readonly Policy[], wanted: readonly PolicyContent[]): PolicyChange[] {
-  const names = new Set(wanted.map(({ name }) => name));
+function pruned(inForce: readonly Policy[], target: readonly PolicyContent[]): PolicyChange[] {
+  const names = new Set(target.map(({ name }) => name));
   return inForce
     .filter(({ name }) => !names.has(name))
     .sort((left, right) => (left.name < right.name ? -1 : 1))

@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue } from '../../core/json/json-value';
 import type { PolicyContent } from './policy-content';
 
 /** What differs between two versions of a policy. A value that one of them lacks is null. */
-export interface PolicyDifference {
+interface PolicyDifference {
   /** A JSON Pointer (RFC 6901) into the policy. */
   readonly at: string;
   readonly from: JsonValue;

@@ -1,6 +1,6 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import { ApiProperty } from '@nestjs/swagger';
-import { ApiChoice, ApiMember } from '../../http/openapi/response-members';
+import { ApiChoice, ApiMember, ApiNullableText } from '../../http/openapi/response-members';
 import { sampleId } from '../../http/openapi/documentation.decorators';
 import type { ApprovalRequirement } from './approval/approval-requirement';
 import { ApprovalResponse } from './approval/approval-input';
@@ -9,8 +9,8 @@ import { PolicyLimitResponse } from './limits/limit-input';
 import type { PolicyCondition } from './conditions/condition';
 import type { PolicyLimit } from './limits/limit';
 import { POLICY_EFFECTS, type PolicyEffect } from './evaluation/evaluation';
-import type { RecordKind } from '../../ledger/record-kind';
-import type { EntryNote } from '../../ledger/ledger-transaction';
+import type { RecordKind } from '../../ledger/kinds/record-kind';
+import type { EntryNote } from '../../ledger/commands/ledger-transaction';
 import type { JsonObject } from '../../core/json/json-value';
 
 export const POLICY_STATUSES = ['active', 'superseded', 'inactive'] as const;
@@ -22,6 +22,7 @@ export type PolicyStatus = (typeof POLICY_STATUSES)[number];
 @Index(['name', 'createdSequence'])
 @Index(['status', 'createdSequence'])
 @Index(['effect', 'createdSequence'])
+@Index(['team', 'createdSequence'])
 export class Policy {
   @PrimaryColumn('text')
   @ApiProperty({ example: sampleId('pol') })
@@ -87,6 +88,10 @@ export class Policy {
   })
   readonly approval!: ApprovalRequirement | null;
 
+  @Column('text', { nullable: true })
+  @ApiNullableText('The team to whose agents alone it applies; null: it applies to all.')
+  readonly team!: string | null;
+
   @Column('text')
   @ApiChoice(
     ['PolicyStatus', POLICY_STATUSES],
@@ -124,10 +129,11 @@ export const POLICY: RecordKind<Policy> = {
     'warnings',
     'createdAt',
   ],
-  laterMembers: { approval: null, conditions: [], limits: [], onBehalfOf: [] },
+  laterMembers: { approval: null, conditions: [], limits: [], onBehalfOf: [], team: null },
   uniqueKeys: [['name', 'version']],
   counter: 'policies',
-  countedBy: ['status', 'effect'],
+  countedBy: ['status', 'effect', 'team'],
+  team: { column: 'team', sharesOthers: true },
   decisive: {
     effect: POLICY_EFFECTS,
     status: POLICY_STATUSES,

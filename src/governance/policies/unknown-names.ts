@@ -1,7 +1,7 @@
 import { patternsAround } from '../../core/values/action-pattern';
 import { labelFault } from '../../core/values/label-fault';
 import { editsBetween } from '../../core/values/edits';
-import { grouped } from '../../core/values/grouped';
+import { groupBy } from '../../core/values/grouped';
 import { type AgentSubject, parseSubject, subjectText, subjectWarning, textsOf } from './patterns/subjects';
 import { PRINCIPAL } from './approval/approval-requirement';
 import type { PolicyContent } from './policy-content';
@@ -12,17 +12,17 @@ export const REVIEWS: readonly string[] = ['decision:approve', 'decision:reject'
 export const MAX_CAPABILITIES = 100_000;
 
 /** One more than a plan shows, so that it says that there are more. */
-const MOST_REPORTED = 1_001;
+const MAX_REPORTED = 1_001;
 /** Names that are compared to find a similar one: about a second of work. */
-const MOST_COMPARED = 1_000_000;
+const MAX_COMPARISONS = 1_000_000;
 /** Policies that a warning names. */
-const MOST_NAMED = 3;
+const MAX_SUGGESTIONS = 3;
 const PREFIXES = ['agent', 'role', 'kind'];
 /** Of a shorter name, one letter may differ; of one shorter still, none. */
 const SHORT = 5;
 const SHORTEST = 3;
 
-export interface RegisteredNames {
+interface RegisteredNames {
   readonly agents: readonly AgentSubject[];
   /** All of theirs, each once; null if they are too many to be kept. */
   readonly capabilities: ReadonlySet<string> | null;
@@ -35,7 +35,7 @@ type NamingPolicy = Pick<PolicyContent, 'name' | 'version' | 'subjects' | 'actio
 };
 
 /** A sentence about a name, and the policies that have it. */
-export interface NameWarning {
+interface NameWarning {
   readonly policies: readonly NamingPolicy[];
   readonly sentence: string;
 }
@@ -51,25 +51,29 @@ export function unknownNames(
   const target = policies.filter(({ isAfter }) => isAfter);
   const coming = target.filter(({ isBefore }) => !isBefore);
   const had = new Set(agents.flatMap(textsOf));
-  const subjects = grouped(coming, (policy) => policy.subjects.filter((subject) => isUnknown(subject, had)));
-  const approvers = grouped(coming, (policy) => approversOf(policy).filter((subject) => isUnknown(subject, had)));
-  const ofSubjects = [
+  const subjects = groupBy(coming, (policy) => policy.subjects.filter((subject) => isUnknown(subject, had)));
+  const approvers = groupBy(coming, (policy) => approversOf(policy).filter((subject) => isUnknown(subject, had)));
+  const subjectWarnings = [
     ...warnings(subjects, had, whatIs),
     // Groups that nobody matches have a warning of their own.
     ...warnings(approvers, had, (text) => `an approver, ${whatIs(text)}`, true),
   ];
   // Before any agent is registered, every action would be warned about.
-  if (capabilities === null || agents.length === 0) return ofSubjects;
+  if (capabilities === null || agents.length === 0) return subjectWarnings;
   const actions = unknownActions(coming, target, capabilities);
-  const named = target.flatMap((policy) => policy.actions.filter((action) => !actions.has(action)));
-  const able = new Set([...capabilities, ...named]);
-  const ofActions = warnings(actions, able, () => 'an action that no agent is capable of and no other policy names');
-  return [...ofSubjects, ...ofActions].slice(0, MOST_REPORTED);
+  const namedActions = target.flatMap((policy) => policy.actions.filter((action) => !actions.has(action)));
+  const able = new Set([...capabilities, ...namedActions]);
+  const actionWarnings = warnings(
+    actions,
+    able,
+    () => 'an action that no agent is capable of and no other policy names',
+  );
+  return [...subjectWarnings, ...actionWarnings].slice(0, MAX_REPORTED);
 }
 
 function approversOf({ subjects, approval }: NamingPolicy): string[] {
-  const named = (approval?.approvers ?? []).flatMap((group) => group.subjects);
-  return named.filter((subject) => subject !== PRINCIPAL && !subjects.includes(subject));
+  const approverSubjects = (approval?.approvers ?? []).flatMap((group) => group.subjects);
+  return approverSubjects.filter((subject) => subject !== PRINCIPAL && !subjects.includes(subject));
 }
 
 function isUnknown(subject: string, had: ReadonlySet<string>): boolean {
@@ -83,8 +87,8 @@ function isUnknown(subject: string, had: ReadonlySet<string>): boolean {
 function withRightPrefix(subject: string): string | null {
   const pattern = parseSubject(subject);
   if (pattern.kind !== 'other') return null;
-  const meant = PREFIXES.find((prefix) => editsBetween(pattern.type.toLowerCase(), prefix) <= 1);
-  return meant === undefined ? null : `${meant}:${pattern.id}`;
+  const correction = PREFIXES.find((prefix) => editsBetween(pattern.type.toLowerCase(), prefix) <= 1);
+  return correction === undefined ? null : `${correction}:${pattern.id}`;
 }
 
 function whatIs(subject: string): string {
@@ -100,13 +104,13 @@ function unknownActions(
 ): ReadonlyMap<string, readonly NamingPolicy[]> {
   // Subjects that are not agents need no capability.
   const forAgents = coming.filter(({ subjects }) => subjects.some((one) => parseSubject(one).kind !== 'other'));
-  const asked = new Set(forAgents.flatMap(({ actions }) => actions));
-  const able = overlapsIn(asked, [{ name: null, actions: [...capabilities] }]);
+  const patterns = new Set(forAgents.flatMap(({ actions }) => actions));
+  const able = overlapsIn(patterns, [{ name: null, actions: [...capabilities] }]);
   const naming = overlapsIn(
-    asked,
+    patterns,
     target.map(({ name, actions }) => ({ name, actions: actions.filter((action) => action !== '*') })),
   );
-  return grouped(forAgents, ({ name, actions }) =>
+  return groupBy(forAgents, ({ name, actions }) =>
     actions.filter(
       (action) =>
         // No agent needs a capability to review.
@@ -124,14 +128,14 @@ interface ActionList {
   readonly actions: readonly string[];
 }
 
-/** Tells whether somebody other than one lists an action, or a pattern, that has an action in common with one asked about. */
+/** Returns a test whether any list except one has an action, or a pattern, that overlaps with one of `patterns`. */
 function overlapsIn(
-  asked: ReadonlySet<string>,
+  patterns: ReadonlySet<string>,
   lists: readonly ActionList[],
 ): (action: string, except?: string) => boolean {
-  const naming = grouped(lists, ({ actions }) => actions);
-  const inside = grouped(lists, ({ actions }) =>
-    actions.flatMap((listed) => [...patternsAround(listed)].filter((key) => asked.has(key))),
+  const naming = groupBy(lists, ({ actions }) => actions);
+  const inside = groupBy(lists, ({ actions }) =>
+    actions.flatMap((listed) => [...patternsAround(listed)].filter((key) => patterns.has(key))),
   );
   return (action, except) => {
     const isOther = (list: readonly ActionList[] = []): boolean => list.some(({ name }) => name !== except);
@@ -143,16 +147,16 @@ function overlapsIn(
 
 function warnings(
   unknown: ReadonlyMap<string, readonly NamingPolicy[]>,
-  known: ReadonlySet<string>,
+  candidates: ReadonlySet<string>,
   reasonOf: (text: string) => string,
   onlyMeant = false,
 ): NameWarning[] {
-  const compared = MOST_COMPARED / known.size;
-  return [...unknown].slice(0, MOST_REPORTED).flatMap(([text, policies], index) => {
-    const near = withRightPrefix(text) ?? (index < compared ? nearestOf(text, known) : null);
+  const compared = MAX_COMPARISONS / candidates.size;
+  return [...unknown].slice(0, MAX_REPORTED).flatMap(([text, policies], index) => {
+    const near = withRightPrefix(text) ?? (index < compared ? nearestOf(text, candidates) : null);
     if (onlyMeant && near === null) return [];
-    const meant = near === null ? '.' : `: did you mean "${near}"?`;
-    return { policies, sentence: `"${text}" is ${reasonOf(text)}${meant}` };
+    const hint = near === null ? '.' : `: did you mean "${near}"?`;
+    return { policies, sentence: `"${text}" is ${reasonOf(text)}${hint}` };
   });
 }
 
@@ -163,8 +167,8 @@ export function isNameWarning(warning: string): boolean {
 
 /** As a plan says it, which warns of several policies. */
 export function planWarning({ policies, sentence }: NameWarning): string {
-  const more = policies.length - MOST_NAMED;
-  const names = policies.slice(0, MOST_NAMED).map(({ name, version }) => `${name} (version ${version})`);
+  const more = policies.length - MAX_SUGGESTIONS;
+  const names = policies.slice(0, MAX_SUGGESTIONS).map(({ name, version }) => `${name} (version ${version})`);
   return `${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}: ${sentence}`;
 }
 
@@ -177,7 +181,7 @@ function mostEdits(length: number): number {
  * The known name that was probably meant: it differs in case or separators, in a letter or two, or in the prefix of a
  * subject (a role named as an agent). Null if there is none.
  */
-function nearestOf(text: string, known: Iterable<string>): string | null {
+function nearestOf(text: string, candidates: Iterable<string>): string | null {
   const own = withoutPrefix(text);
   const letters = lettersOf(own);
   const isRole = text.startsWith('role:');
@@ -190,7 +194,7 @@ function nearestOf(text: string, known: Iterable<string>): string | null {
   };
   let nearest: string | null = null;
   let least = most + 1;
-  for (const name of known) {
+  for (const name of candidates) {
     const distance = distanceTo(name);
     if (distance < least) [nearest, least] = [name, distance];
   }

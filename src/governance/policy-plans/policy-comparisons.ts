@@ -6,10 +6,12 @@ import { join } from 'node:path';
 import { AGENT } from '../agents/agent.entity';
 import { TimeSlice } from '../../core/concurrency/time-slice';
 import { Configuration } from '../../core/config/configuration';
+import { teamConditions } from '../../ledger/records/visibility';
 import { RecordReader } from '../../ledger/reading/record-reader';
-import { subjectOf } from '../policies/patterns/subjects';
+import { type PolicyAgent, subjectOf } from '../policies/patterns/subjects';
 import { PolicyComparison, type ComparedPolicies, type ComparisonPart } from './effects/comparison';
 import type { PlannedPolicy } from './effects/planned-match';
+import type { FoundEffects } from './effects/policy-effects';
 
 const PROGRAM = join(__dirname, 'effects', 'plan-process.js');
 /** Policies sent to the process at once. */
@@ -29,24 +31,38 @@ export class PolicyComparisons implements OnApplicationShutdown {
     private readonly configuration: Configuration,
   ) {}
 
-  /** @param signal aborted when nobody waits for the answer any more; its reason is thrown. */
-  async compare(policies: readonly PlannedPolicy[], signal: AbortSignal): Promise<ComparedPolicies> {
-    signal.throwIfAborted();
-    const parts = this.partsOf(policies);
-    // A process only runs JavaScript; the sources may be uncompiled, as in tests.
-    return existsSync(PROGRAM) ? this.inProcess(parts, signal) : inline(parts);
+  /**
+   * @param team whose policies change and whose agents are compared; null: policies of no team, for all agents.
+   * @param signal aborted when nobody waits for the answer any more; its reason is thrown.
+   */
+  compare(policies: readonly PlannedPolicy[], team: string | null, signal: AbortSignal): Promise<ComparedPolicies> {
+    return this.answer(this.partsOf(policies, team), signal);
+  }
+
+  /** Finds the effects on one agent alone, by its id. The subjects of all policies must name it in this way. */
+  async compareFor(agent: PolicyAgent, policies: readonly PlannedPolicy[], signal: AbortSignal): Promise<FoundEffects> {
+    if (!policies.some(({ isBefore, isAfter }) => isBefore !== isAfter)) return { effects: [], reason: null };
+    const agents = [{ ...subjectOf(agent), capabilities: [] }];
+    const timeout = this.configuration.planTimeout;
+    return this.answer(partsFor(policies, [{ agents }, { timeout, team: null, hasEffectsOnly: true }]), signal);
   }
 
   onApplicationShutdown(): void {
     this.child?.kill('SIGKILL');
   }
 
-  private async *partsOf(policies: readonly PlannedPolicy[]): AsyncGenerator<ComparisonPart> {
-    for (let start = 0; start < policies.length; start += CHUNK)
-      yield { policies: policies.slice(start, start + CHUNK) };
-    for await (const agents of this.records.chunks(AGENT, [], CHUNK))
+  private async answer(parts: AsyncIterable<ComparisonPart>, signal: AbortSignal): Promise<ComparedPolicies> {
+    signal.throwIfAborted();
+    // A process only runs JavaScript; the sources may be uncompiled, as in tests.
+    return existsSync(PROGRAM) ? this.inProcess(parts, signal) : inline(parts);
+  }
+
+  private async *partsOf(policies: readonly PlannedPolicy[], team: string | null): AsyncGenerator<ComparisonPart> {
+    const conditions = team === null ? [] : teamConditions(AGENT, team);
+    yield* partsFor(policies, []);
+    for await (const agents of this.records.chunks(AGENT, conditions, CHUNK))
       yield { agents: agents.map((agent) => ({ ...subjectOf(agent), capabilities: agent.capabilities })) };
-    yield { timeout: this.configuration.planTimeout };
+    yield { timeout: this.configuration.planTimeout, team };
   }
 
   private async inProcess(parts: AsyncIterable<ComparisonPart>, signal: AbortSignal): Promise<ComparedPolicies> {
@@ -75,6 +91,14 @@ export class PolicyComparisons implements OnApplicationShutdown {
   }
 }
 
+async function* partsFor(
+  policies: readonly PlannedPolicy[],
+  others: readonly ComparisonPart[],
+): AsyncGenerator<ComparisonPart> {
+  for (let start = 0; start < policies.length; start += CHUNK) yield { policies: policies.slice(start, start + CHUNK) };
+  yield* others;
+}
+
 function nothingFound(reason: string): ComparedPolicies {
   return { effects: [], reason, shadowed: [], warnings: [] };
 }
@@ -94,5 +118,5 @@ async function inline(parts: AsyncIterable<ComparisonPart>): Promise<ComparedPol
     const answer = comparison.take(part);
     if (answer !== null) return answer;
   }
-  throw new Error('The comparison was not asked for its answer.');
+  throw new Error('The comparison ended without a result.');
 }

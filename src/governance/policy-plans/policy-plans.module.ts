@@ -6,12 +6,14 @@ import { PolicySetsController } from './policy-sets.controller';
 import { PolicySetsService } from './policy-sets.service';
 import { PolicyComparisons } from './policy-comparisons';
 import { PolicyTests } from './policy-tests';
+import { SecretsModule } from '../secrets/secrets.module';
 import { Replays } from './replays';
 
 /** Whole sets of policies: planning what one would change, and bringing it into force. */
 @Module({
-  imports: [LedgerModule, PoliciesModule, PermissionsModule],
+  imports: [LedgerModule, PoliciesModule, PermissionsModule, SecretsModule],
   controllers: [PolicySetsController],
   providers: [PolicyComparisons, PolicyTests, Replays, PolicySetsService],
+  exports: [PolicyComparisons],
 })
 export class PolicyPlansModule {}

@@ -1,7 +1,7 @@
 import { Body, Controller, Post } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { Answers, ApiRoute } from '../../http/openapi/response-members';
-import { ApiErrors, RequiresScope, SetRouteMetadata } from '../../http/request/routes';
+import { ApiErrors, NeedsSecondPerson, RequiresScope, SetRouteMetadata } from '../../http/request/routes';
 import { ClientSignal } from '../../http/responses/response-end';
 import { Caller } from '../../http/input/caller.decorator';
 import { ApplyPoliciesRequest, PlanPoliciesRequest } from './dto/policy-plan.requests';
@@ -9,7 +9,7 @@ import { AppliedPoliciesResponse, PolicyPlanResponse } from './dto/policy-plan.r
 import { PolicySetsService } from './policy-sets.service';
 
 /** The most values in a set of policies. */
-const MOST_VALUES = 500_000;
+const MAX_VALUES = 500_000;
 
 @ApiTags('Policies')
 @SetRouteMetadata({ refusesRepeatedNames: true })
@@ -20,7 +20,7 @@ export class PolicySetsController {
   @Post('plan')
   @SetRouteMetadata({ ignoresIdempotencyKey: true })
   @RequiresScope('read', 'policies')
-  @SetRouteMetadata({ bodyLimit: 'planBodyLimit', mostListedValues: MOST_VALUES })
+  @SetRouteMetadata({ bodyLimit: 'planBodyLimit', mostListedValues: MAX_VALUES })
   @ApiRoute(
     'Plan a set of policies',
     'Returns what would have to change to bring exactly this set of versions into force, and which requests would then get ' +
@@ -42,7 +42,11 @@ export class PolicySetsController {
 
   @Post('apply')
   @RequiresScope('policies')
-  @SetRouteMetadata({ bodyLimit: 'planBodyLimit', mostListedValues: MOST_VALUES })
+  @SetRouteMetadata({ bodyLimit: 'planBodyLimit', mostListedValues: MAX_VALUES })
+  @NeedsSecondPerson({
+    changesPolicies: true,
+    summary: (_input, applied: AppliedPoliciesResponse) => appliedWords(applied),
+  })
   @ApiRoute(
     'Apply a set of policies',
     'Brings the set into force in one commit, provided that the policies in force are still those that the plan was made for. ' +
@@ -57,4 +61,13 @@ export class PolicySetsController {
   ): Promise<AppliedPoliciesResponse> {
     return this.sets.apply(caller, body, signal);
   }
+}
+
+/** Such as "Apply a set of policies: 2 create, 1 deactivate, and 3 agents". */
+function appliedWords({ changes, agents = [] }: AppliedPoliciesResponse): string {
+  const counts = new Map<string, number>();
+  for (const { change } of changes) counts.set(change, (counts.get(change) ?? 0) + 1);
+  const words = [...counts].map(([change, count]) => `${count} ${change}`);
+  const changedAgents = agents.filter(({ change }) => change !== 'keep').length;
+  return `Apply a set of policies: ${[...words, ...(changedAgents > 0 ? [`${changedAgents} agents`] : [])].join(', ')}`;
 }

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { yieldBetween } from '../../core/concurrency/time-slice';
 import { Configuration } from '../../core/config/configuration';
-import { invalid, preconditionFailed } from '../../core/errors/domain-error';
+import { type FieldFault, invalid, preconditionFailed } from '../../core/errors/domain-error';
 import { Gates, callerKey } from '../../http/gates';
-import type { Caller } from '../../ledger/caller';
-import type { LedgerTransaction } from '../../ledger/ledger-transaction';
+import type { Caller } from '../../ledger/kinds/caller';
+import type { LedgerTransaction } from '../../ledger/commands/ledger-transaction';
 import { LedgerService } from '../../ledger/ledger.service';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { ActivePolicies } from '../policies/active-policies';
@@ -18,24 +18,27 @@ import {
   goingOutOfForce,
   policyChanges,
 } from '../policies/policy-content';
+import { isBelowTeamPriority, nameTaken, teamPriorityFault } from '../policies/team-policies';
+import { writtenTeam } from '../agents/team';
 import { isNameWarning } from '../policies/unknown-names';
-import type { PolicyRules } from '../policies/evaluation/compiled-policy';
 import { type Policy, POLICY } from '../policies/policy.entity';
 import { type ApplyPoliciesRequest, type PlanPoliciesRequest, replayPeriod } from './dto/policy-plan.requests';
+import { declareAgents } from '../agents/declared-agents';
 import {
+  AppliedAgentResponse,
   type AppliedPoliciesResponse,
   PolicyChangeResponse,
   type PolicyPlanResponse,
   type PolicyReplayResponse,
 } from './dto/policy-plan.response';
-import type { PlannedPolicy } from './effects/planned-match';
+import { type PlannedPolicy, plannedPolicy } from './effects/planned-match';
 import { PolicyComparisons } from './policy-comparisons';
 import { PolicyTests } from './policy-tests';
 import { Replays } from './replays';
 
 /** Each pattern can have one, which is many times longer: all of them could fill the memory. */
-const MOST_WARNINGS = 1_000;
-const MORE_WARNINGS = `These are the first ${MOST_WARNINGS} warnings. Plan fewer policies at once to see the others.`;
+const MAX_WARNINGS = 1_000;
+const MORE_WARNINGS = `These are the first ${MAX_WARNINGS} warnings. Plan fewer policies at once to see the others.`;
 
 /** Whole sets of policies: what one would change, and bringing it into force in one commit. */
 @Injectable()
@@ -62,13 +65,13 @@ export class PolicySetsService {
   async plan(caller: Caller, request: PlanPoliciesRequest, signal: AbortSignal): Promise<PolicyPlanResponse> {
     // Entered before anything is read: many large plans would read and hold a lot.
     const compared = (): ReturnType<typeof this.compared> => this.compared(caller, request, signal);
-    const { planned, answer } = await this.gates.of('plans').run(callerKey(caller), compared, { signal });
+    const { planned, answer } = await this.gates.get('plans').run(callerKey(caller), compared, { signal });
     const { replay } = request;
     if (replay === undefined) return answer;
     // Plans without replay do not wait for it.
     const replayed = (): Promise<PolicyReplayResponse> =>
       this.replays.run(caller, replayPeriod(replay), planned, signal);
-    return { ...answer, replay: await this.gates.of('replays').run(callerKey(caller), replayed, { signal }) };
+    return { ...answer, replay: await this.gates.get('replays').run(callerKey(caller), replayed, { signal }) };
   }
 
   /**
@@ -77,59 +80,92 @@ export class PolicySetsService {
    * others are being applied.
    */
   async apply(caller: Caller, request: ApplyPoliciesRequest, signal: AbortSignal): Promise<AppliedPoliciesResponse> {
-    const { base, prune = false } = request;
-    const policies = await this.contentsOf(request.policies);
+    const { base, prune = false, agents } = request;
+    const team = writtenTeam(caller, request.team);
+    await caller.idempotency?.prepare();
+    const policies = await this.contentsOf(caller, request.policies, team);
     // What takes many reads is done outside the ledger's commands.
-    const warnings = await this.warnings.of(policies);
+    const warnings = await this.warnings.warningsFor(policies, team);
     const applied = (): Promise<AppliedPoliciesResponse> =>
       this.ledger.write(caller, async (transaction) => {
-        if (!this.isInForce(base))
+        if (!this.isInForce(team, base))
           throw preconditionFailed(
             'The policies in force are not those that the base names. Plan the set again, and apply it with the base of that plan.',
           );
-        const changes = await changesFor(transaction, { policies, prune }, this.activePolicies.stored);
-        const { ids, policySet } = await this.activePolicies.carryOut(transaction, changes, warnings);
-        return { changes: await changeResponses(changes, ids), policySet };
+        const changes = await changesFor(transaction, { policies, prune, team }, this.activePolicies.stored);
+        const { directoryRoles } = this.configuration;
+        const declared = await declareAgents(transaction, agents ?? [], { directoryRoles, team });
+        const removed = goingOutOfForce(changes).map(({ id }) => id);
+        const { ids } = await this.activePolicies.carryOut(transaction, changes, warnings);
+        return {
+          changes: await changeResponses(changes, ids),
+          policySet: this.activePolicies.setOf(team, { added: stayingIn(changes, ids), removed }),
+          ...(agents !== undefined && { agents: declared.map(AppliedAgentResponse.from) }),
+        };
       });
     await this.activePolicies.catchUp();
     // The command refuses another base, or repeats its answer to the same Idempotency-Key: neither takes long.
-    if (!this.isInForce(base)) return applied();
-    return this.gates.of('applications').run(callerKey(caller), applied, { signal });
+    if (!this.isInForce(team, base)) return applied();
+    return this.gates.get('applications').run(callerKey(caller), applied, { signal });
   }
 
-  private async contentsOf(policies: readonly CreatePolicyRequest[]): Promise<PolicyContent[]> {
+  /** @throws PERMISSION_DENIED for a policy of another team than the caller's; VALIDATION_ERROR for one of another than the set's */
+  private async contentsOf(
+    caller: Caller,
+    policies: readonly CreatePolicyRequest[],
+    team: string | null,
+  ): Promise<PolicyContent[]> {
+    const { requiredApprovals, teamPriority } = this.configuration;
     const contents: PolicyContent[] = [];
-    for await (const policy of yieldBetween(policies))
-      contents.push(contentOf(policy, this.configuration.requiredApprovals));
+    const faults: FieldFault[] = [];
+    for await (const [index, policy] of yieldBetween(policies.entries())) {
+      if (writtenTeam(caller, policy.team ?? team) !== team)
+        faults.push({
+          field: `policies[${index}].team`,
+          message: 'must be that of the set, the member team of the request',
+        });
+      const content = contentOf(policy, requiredApprovals, team);
+      if (!isBelowTeamPriority(content, teamPriority))
+        faults.push({ field: `policies[${index}].priority`, message: teamPriorityFault(teamPriority) });
+      contents.push(content);
+    }
+    if (faults.length > 0) throw invalid(faults);
     return contents;
   }
 
-  private isInForce(base: string): boolean {
-    return this.activePolicies.inForce.policySet === base;
+  private isInForce(team: string | null, base: string): boolean {
+    return this.activePolicies.setOf(team) === base;
   }
 
   private async compared(
     caller: Caller,
-    { policies, prune = false, tests }: PlanPoliciesRequest,
+    { policies, prune = false, tests, team: requestedTeam }: PlanPoliciesRequest,
     signal: AbortSignal,
   ): Promise<{ readonly planned: readonly PlannedPolicy[]; readonly answer: PolicyPlanResponse }> {
-    const wanted = await this.contentsOf(policies);
-    const asked = tests === undefined ? null : await this.tests.asked(caller, tests);
+    const team = writtenTeam(caller, requestedTeam);
+    const contents = await this.contentsOf(caller, policies, team);
+    const preparedTests = tests === undefined ? null : await this.tests.prepare(caller, tests, team);
     await this.activePolicies.catchUp();
-    const { stored, inForce } = this.activePolicies;
-    const base = inForce.policySet;
-    const { changes, faults: differences } = await policyChanges({ policies: wanted, prune }, stored, (versions) =>
-      this.records.allAmong(POLICY, ['name', 'version'], versions),
-    );
+    const { stored } = this.activePolicies;
+    const base = this.activePolicies.setOf(team);
+    const desiredSet = { policies: contents, prune, team };
+    const {
+      changes,
+      faults: differences,
+      taken,
+    } = await policyChanges(desiredSet, stored, (columns, keys) => this.records.allAmong(POLICY, columns, keys));
     signal.throwIfAborted();
-    const faults = [...differences, ...(asked?.faults ?? [])];
+    if (taken.length > 0) throw nameTaken(taken);
+    const faults = [...differences, ...(preparedTests?.faults ?? [])];
     if (faults.length > 0) throw invalid(faults);
-    await this.activePolicies.requireRoom(changes);
-    const planned = await plannedPolicies(stored, changes);
+    await this.activePolicies.requireRoom(caller, changes);
+    // Policies of other teams decide nothing for the agents of one.
+    const applicable = stored.filter((policy) => team === null || policy.team === null || policy.team === team);
+    const planned = await plannedPolicies(applicable, changes);
     const target = planned.filter(({ isAfter }) => isAfter);
-    const results = asked === null ? null : await this.tests.results(tests ?? [], asked, target);
-    const compared = await this.comparisons.compare(planned, signal);
-    const warnings = [...(await this.warningsOn(changes)), ...compared.warnings];
+    const results = preparedTests === null ? null : await this.tests.results(tests ?? [], preparedTests, target);
+    const compared = await this.comparisons.compare(planned, team, signal);
+    const warnings = [...(await this.warningsOn(changes, team)), ...compared.warnings];
     const answer = {
       base,
       changes: await changeResponses(changes),
@@ -137,16 +173,17 @@ export class PolicySetsService {
       complete: compared.reason === null,
       reason: compared.reason,
       shadowed: compared.shadowed,
-      warnings: warnings.length > MOST_WARNINGS ? [...warnings.slice(0, MOST_WARNINGS), MORE_WARNINGS] : warnings,
+      warnings: warnings.length > MAX_WARNINGS ? [...warnings.slice(0, MAX_WARNINGS), MORE_WARNINGS] : warnings,
       ...(results !== null && { tests: results }),
     };
     return { planned, answer };
   }
 
   /** Warnings for policies that would come into force: of new versions, and those stored with old ones at creation. */
-  private async warningsOn(changes: readonly PolicyChange[]): Promise<string[]> {
-    const created = await this.warnings.of(
+  private async warningsOn(changes: readonly PolicyChange[], team: string | null): Promise<string[]> {
+    const created = await this.warnings.warningsFor(
       changes.flatMap(({ change, policy }) => (change === 'create' ? [policy] : [])),
+      team,
     );
     return changes.flatMap(({ change, policy }) => {
       // Those of names may no longer hold: the comparison finds those that do.
@@ -173,53 +210,35 @@ async function plannedPolicies(
   inForce: readonly Policy[],
   changes: readonly PolicyChange[],
 ): Promise<readonly PlannedPolicy[]> {
-  const gone = new Set(goingOutOfForce(changes).map(({ id }) => id));
+  const removedIds = new Set(goingOutOfForce(changes).map(({ id }) => id));
   const all: PlannedPolicy[] = [];
   for await (const policy of yieldBetween(inForce))
-    all.push(planned(policy, policy.id, { isBefore: true, isAfter: !gone.has(policy.id), isNew: false }));
+    all.push(plannedPolicy(policy, policy.id, { isBefore: true, isAfter: !removedIds.has(policy.id), isNew: false }));
   const side = { isBefore: false, isAfter: true };
   for await (const [index, { change, policy }] of yieldBetween(changes.entries())) {
     // It sorts after all existing ones.
     const id = `~${String(index).padStart(6, '0')}`;
-    if (change === 'create') all.push(planned(policy, id, { ...side, isNew: true }));
-    if (change === 'activate') all.push(planned(policy, policy.id, { ...side, isNew: false }));
+    if (change === 'create') all.push(plannedPolicy(policy, id, { ...side, isNew: true }));
+    if (change === 'activate') all.push(plannedPolicy(policy, policy.id, { ...side, isNew: false }));
   }
   return all;
 }
 
-type Sides = Pick<PlannedPolicy, 'isBefore' | 'isAfter' | 'isNew'>;
-
-/** Only the members that a comparison needs: they are handed over to another process. One literal: spreading takes ten times as long. */
-function planned(policy: Omit<PolicyRules, 'id'>, id: string, { isBefore, isAfter, isNew }: Sides): PlannedPolicy {
-  return {
-    id,
-    name: policy.name,
-    version: policy.version,
-    effect: policy.effect,
-    subjects: policy.subjects,
-    actions: policy.actions,
-    resources: policy.resources,
-    resourceTypes: policy.resourceTypes,
-    priority: policy.priority,
-    conditions: policy.conditions,
-    limits: policy.limits,
-    onBehalfOf: policy.onBehalfOf,
-    approval: policy.approval,
-    isBefore,
-    isAfter,
-    isNew,
-  };
+/** The ids of those that are in force after the changes. */
+function stayingIn(changes: readonly PolicyChange[], ids: readonly string[]): string[] {
+  return ids.filter((_, index) => changes[index]?.change !== 'deactivate');
 }
 
 /** Also reads in the transaction what it will change. */
 async function changesFor(
   transaction: LedgerTransaction,
-  wanted: WantedPolicies,
+  target: WantedPolicies,
   inForce: readonly Policy[],
 ): Promise<readonly PolicyChange[]> {
-  const { changes, faults } = await policyChanges(wanted, inForce, (versions) =>
-    transaction.findAmong(POLICY, ['name', 'version'], versions),
+  const { changes, faults, taken } = await policyChanges(target, inForce, (columns, keys) =>
+    transaction.findAmong(POLICY, columns, keys),
   );
+  if (taken.length > 0) throw nameTaken(taken);
   if (faults.length > 0) throw invalid(faults);
   const going = goingOutOfForce(changes).map(({ id }) => [id]);
   await transaction.findAmong(POLICY, ['id'], going);

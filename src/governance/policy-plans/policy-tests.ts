@@ -1,28 +1,30 @@
 import { Injectable } from '@nestjs/common';
-import { type FieldFault, requirePresent } from '../../core/errors/domain-error';
+import { type FieldFault, invalid, requirePresent } from '../../core/errors/domain-error';
 import {
   agentsOf,
+  ofCallersTeam,
   unknownFaults,
-  askedPermission,
+  permissionCheck,
   type PermissionCheck,
-  requireMayAsk,
+  requireMayCheck,
 } from '../permissions/evaluation/permission-checks';
+import { SecretRedaction } from '../secrets/secret-redaction';
 import type { NamedAgents } from '../agents/find-agent';
-import { Asking, type CheckContext } from '../permissions/evaluation/evaluations.service';
+import { PermissionChecker, type CheckContext } from '../permissions/evaluation/evaluations.service';
 import type { AnswerResponse } from '../permissions/evaluation/dto/evaluation.response';
 import { Configuration } from '../../core/config/configuration';
 import { PolicyEvaluator } from '../policies/evaluation/policy-evaluator';
-import type { Caller } from '../../ledger/caller';
+import type { Caller } from '../../ledger/kinds/caller';
 import { RecordHistory } from '../../ledger/record-history';
 import { yieldBetween } from '../../core/concurrency/time-slice';
-import { type DecidingPolicy, MAX_DECIDING_POLICIES, type Facts } from '../policies/evaluation/evaluation';
-import { NO_FACTS } from '../policies/conditions/condition';
+import { type DecidingPolicy, MAX_DECIDING_POLICIES } from '../policies/evaluation/evaluation';
 import type { PolicyTestRequest } from './dto/policy-plan.requests';
 import type { FailedPolicyTestResponse, PolicyTestsResponse, TestedPolicyResponse } from './dto/policy-plan.response';
 import type { PlannedPolicy } from './effects/planned-match';
+import { testFacts, usedFaults } from './test-facts';
 
 /** Tests as questions, and the agents that they are about. */
-interface AskedTests {
+interface PreparedTests {
   readonly questions: readonly PermissionCheck[];
   readonly agents: NamedAgents;
   /** Of tests that are about agents that do not exist: they have no results. */
@@ -31,12 +33,10 @@ interface AskedTests {
 
 /** A test does nothing, so a caller who may plan may test on behalf of anybody, whatever its token says. */
 const ANYBODY = { principals: 'anybody' } as const;
-/** In a test no execution has taken place before, and nothing is claimed. */
-const NOTHING_USED: Facts = { ...NO_FACTS, sums: new Map() };
 /** Not the id of an agent, so no pattern matches it. */
 const UNREGISTERED = 'agt_';
 /** Tests that are explained: each examines all policies. */
-const MOST_EXPLAINED = 50;
+const MAX_EXPLAINED = 50;
 
 /** Runs tests against a set of policies that is not in force. */
 @Injectable()
@@ -44,43 +44,51 @@ export class PolicyTests {
   constructor(
     private readonly configuration: Configuration,
     private readonly history: RecordHistory,
+    private readonly secrets: SecretRedaction,
   ) {}
 
-  /** @throws PERMISSION_DENIED when the caller may only ask for its own agent. */
-  async asked(caller: Caller, tests: readonly PolicyTestRequest[]): Promise<AskedTests> {
-    const questions = tests.map((test, index) => asOneOfMany(askedPermission(test, {}, `tests[${index}].`)));
-    const asker = { ...caller, ...ANYBODY };
-    const agents = await agentsOf(this.history, asker, questions);
-    requireMayAsk(asker, questions, agents);
-    return { questions, agents, faults: questions.flatMap((question) => unknownFaults(asker, question, agents)) };
+  /** @param team whose policies are planned; null: those of none. @throws PERMISSION_DENIED when the caller may only ask for its own agent. */
+  async prepare(caller: Caller, tests: readonly PolicyTestRequest[], team: string | null): Promise<PreparedTests> {
+    const all = tests.map((test, index) => asOneOfMany(permissionCheck(test, {}, `tests[${index}].`)));
+    const sent = caller.team === undefined ? all.map((check) => withTeam(check, team)) : ofCallersTeam(caller, all);
+    const questions = await this.secrets.redactQuestions(sent, 'tests');
+    const inquirer = { ...caller, ...ANYBODY, ...(team !== null && { team }) };
+    const agents = await agentsOf(this.history, inquirer, questions);
+    requireMayCheck(inquirer, questions, agents);
+    return { questions, agents, faults: questions.flatMap((question) => unknownFaults(inquirer, question, agents)) };
   }
 
-  /** @param target the policies of the set. */
+  /** @param target the policies of the set. @throws VALIDATION_ERROR for a test that has used a limit which the set lacks. */
   async results(
     tests: readonly PolicyTestRequest[],
-    { questions, agents }: AskedTests,
+    { questions, agents }: PreparedTests,
     target: readonly PlannedPolicy[],
   ): Promise<PolicyTestsResponse> {
     const { now } = this.history;
     const { policyDefaultEffect: defaultEffect } = this.configuration;
-    const policies = await PolicyEvaluator.build(target);
     const byName = new Map(target.map((policy) => [policy.name, policy]));
+    const faults = usedFaults(tests, byName);
+    if (faults.length > 0) throw invalid(faults);
+    const policies = await PolicyEvaluator.build(target);
     const created = new Set(target.flatMap(({ id, isNew }) => (isNew ? id : [])));
     const tested = ({ id, name, version, effect }: DecidingPolicy): TestedPolicyResponse => {
       return { id: created.has(id) ? null : id, name, version, effect };
     };
     const failed: FailedPolicyTestResponse[] = [];
-    for await (const [index, { expect, by, at }] of yieldBetween(tests.entries())) {
+    for await (const [index, { expect, by, at, earlier, used }] of yieldBetween(tests.entries())) {
       const question = requirePresent(questions[index], 'question of a test');
-      const basis = { caller: ANYBODY, agents, defaultEffect, at: at ?? now, facts: NOTHING_USED };
-      const asking = new Asking({ policies, ...basis });
-      const answer = asking.answer(question);
+      const basis = { caller: ANYBODY, agents, defaultEffect, at: at ?? now };
+      const request = new PermissionChecker({ policies, ...basis }).requestFor(question);
+      const facts = testFacts({ earlier, used }, request, policies.factQueries(request));
+      const checker = new PermissionChecker({ policies, ...basis, facts });
+      const answer = checker.answer(question);
       const isAsExpected =
-        answer.effect === expect && (by === undefined || (await this.decides(by, byName, question, answer, basis)));
+        answer.effect === expect &&
+        (by === undefined || (await this.decides(by, byName, question, answer, { ...basis, facts })));
       if (isAsExpected) continue;
       const isMoreExpected = answer.effect !== expect && expect !== 'deny' && answer.effect !== 'allow';
-      const isExplained = isMoreExpected && failed.length < MOST_EXPLAINED;
-      const near = isExplained ? (asking.answer(question, true).explanation?.nearest ?? []) : [];
+      const isExplained = isMoreExpected && failed.length < MAX_EXPLAINED;
+      const near = isExplained ? (checker.answer(question, true).explanation?.nearest ?? []) : [];
       const nearest = near.map(({ policy, missing }) => ({ policy: tested(policy), missing }));
       const { effect, reason } = answer;
       const decided = { effect, reason, policies: answer.policies.map(tested) };
@@ -105,9 +113,15 @@ export class PolicyTests {
     const deciding = first === undefined ? undefined : target.get(first.name);
     if (policy === undefined || deciding === undefined) return false;
     if (policies.length < MAX_DECIDING_POLICIES) return policies.some(({ id }) => id === policy.id);
-    const two = new Asking({ policies: await PolicyEvaluator.build([deciding, policy]), ...basis });
+    const two = new PermissionChecker({ policies: await PolicyEvaluator.build([deciding, policy]), ...basis });
     return two.answer(question).policies.some(({ id }) => id === policy.id);
   }
+}
+
+/** The check of a plan of a team: a subject is in that team, unless it is said to be in another. */
+function withTeam(check: PermissionCheck, team: string | null): PermissionCheck {
+  const { who } = check;
+  return 'agentId' in who ? { ...check, who: { ...who, team: who.team ?? team } } : check;
 }
 
 /** An agent that is not registered yet may use limits as any other: they are about what it will do. */

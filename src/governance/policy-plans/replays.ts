@@ -7,11 +7,11 @@ import { keptPrincipal, personNamedBy, type Principal } from '../permissions/pri
 import { DomainError, requirePresent } from '../../core/errors/domain-error';
 import { Configuration } from '../../core/config/configuration';
 import { type Execution, EXECUTION } from '../executions/execution.entity';
-import type { Caller } from '../../ledger/caller';
+import type { Caller } from '../../ledger/kinds/caller';
 import { RecordHistory } from '../../ledger/record-history';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { conditionsOf } from '../../http/lists/list.query';
-import type { GovernedRow } from '../../ledger/record-kind';
+import type { GovernedRow } from '../../ledger/kinds/record-kind';
 import { type FactQueries, PolicyEvaluator } from '../policies/evaluation/policy-evaluator';
 import { yieldBetween } from '../../core/concurrency/time-slice';
 import type { ReplayPeriod } from './dto/policy-plan.requests';
@@ -35,11 +35,11 @@ const ASKED = [
   'createdAt',
   'erased',
 ] as const;
-const MOST_EXAMPLES = 100;
+const MAX_EXAMPLES = 100;
 /** Milliseconds a replay may take. */
 const LONGEST = 30_000;
 /** Most agents of which a state is cached. */
-const MOST_AGENTS = 5_000;
+const MAX_AGENTS = 5_000;
 
 type RecordedRequest = Pick<Execution, (typeof ASKED)[number]> & GovernedRow;
 
@@ -94,7 +94,7 @@ export class Replays {
         const { was, now } = answers;
         if (was.effect === now.effect) continue;
         changed += 1;
-        if (examples.length >= MOST_EXAMPLES) continue;
+        if (examples.length >= MAX_EXAMPLES) continue;
         const { id: executionId, createdSequence } = execution;
         const first = await this.past.findAfter(EXECUTION, executionId, createdSequence, caller);
         examples.push({
@@ -116,30 +116,30 @@ export class Replays {
     { before, after }: Compared,
   ): Promise<{ readonly was: PermissionResult; readonly now: PermissionResult } | null> {
     if (execution.erased) return null;
-    const agent = await agents.of(execution.agentId, execution);
+    const agent = await agents.agentAt(execution.agentId, execution);
     const principal = await agents.principalOf(execution);
     const { createdAt: at, createdSequence } = execution;
     const request = requestOf(execution, subjectOf(agent), principal, at);
-    const [asksBefore, asksAfter] = [before.factQueries(request), after.factQueries(request)];
-    const gathering = gatherFacts([asksBefore, asksAfter], this.facts.sourceAt(createdSequence - 1));
+    const [queriesBefore, queriesAfter] = [before.factQueries(request), after.factQueries(request)];
+    const gathering = gatherFacts([queriesBefore, queriesAfter], this.facts.sourceAt(createdSequence - 1));
     const facts = await gathering.catch(unlessErased);
     if (facts === null) return null;
     const { policyDefaultEffect: defaultEffect } = this.configuration;
-    const answer = (policies: PolicyEvaluator, asks: FactQueries): PermissionResult =>
+    const answer = (policies: PolicyEvaluator, queries: FactQueries): PermissionResult =>
       checkPermission({ agent, subject: request.subject }, execution, principal, {
-        evaluate: () => policies.evaluate(request, facts, asks),
+        evaluate: () => policies.evaluate(request, facts, queries),
         defaultEffect,
         at,
         // Only policies are compared, without stops and guards.
         stops: [],
       });
-    return { was: answer(before, asksBefore), now: answer(after, asksAfter) };
+    return { was: answer(before, queriesBefore), now: answer(after, queriesAfter) };
   }
 }
 
 /** Past states of agents, for going back in time: each state of an agent is read only once. */
 class AgentsThen {
-  private readonly known = new Map<string, { readonly agent: Agent; readonly since: number }>();
+  private readonly cache = new Map<string, { readonly agent: Agent; readonly since: number }>();
 
   constructor(private readonly past: RecordHistory) {}
 
@@ -147,17 +147,17 @@ class AgentsThen {
     const { onBehalfOf } = execution;
     if (onBehalfOf === null) return null;
     const personId = personNamedBy(onBehalfOf);
-    return keptPrincipal(onBehalfOf, personId === undefined ? undefined : await this.of(personId, execution));
+    return keptPrincipal(onBehalfOf, personId === undefined ? undefined : await this.agentAt(personId, execution));
   }
 
-  async of(agentId: string, { createdSequence }: RecordedRequest): Promise<Agent> {
-    const known = this.known.get(agentId);
-    if (known !== undefined && known.since <= createdSequence) return known.agent;
-    const asked = await this.past.stateAt(AGENT, agentId, createdSequence);
-    const stood = requirePresent(asked, `agent ${agentId} as it asked`);
-    if (known === undefined && this.known.size >= MOST_AGENTS) this.known.clear();
-    this.known.set(agentId, { agent: stood.record, since: stood.since });
-    return stood.record;
+  async agentAt(agentId: string, { createdSequence }: RecordedRequest): Promise<Agent> {
+    const cached = this.cache.get(agentId);
+    if (cached !== undefined && cached.since <= createdSequence) return cached.agent;
+    const pastState = await this.past.stateAt(AGENT, agentId, createdSequence);
+    const state = requirePresent(pastState, `agent ${agentId} at the time of its request`);
+    if (cached === undefined && this.cache.size >= MAX_AGENTS) this.cache.clear();
+    this.cache.set(agentId, { agent: state.record, since: state.since });
+    return state.record;
   }
 }
 

@@ -1,6 +1,6 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { LedgerService } from '../../ledger/ledger.service';
-import { RowProjection } from '../../ledger/projections';
+import { RowProjection } from '../../ledger/head/projections';
 import { RecordHistory } from '../../ledger/record-history';
 import { STOP, type Stop, STOP_ACTIONS } from './stop.entity';
 
@@ -29,7 +29,10 @@ export class ActiveStops implements OnModuleInit {
     await this.ledger.follow(this.memory);
   }
 
-  /** The oldest first, in another list after each change. To be asked inside a command, so that no stop comes between the decision and its commit. */
+  /**
+   * The active stops, the oldest first; each change makes another list. Read it inside a command, so that no stop comes
+   * between the decision and its commit.
+   */
   get active(): readonly Stop[] {
     return this.stops;
   }

@@ -2,7 +2,7 @@ import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import { ApiProperty } from '@nestjs/swagger';
 import { ApiChoice, ApiMember, ApiNullableText, ApiNullableTime } from '../../http/openapi/response-members';
 import { sampleId } from '../../http/openapi/documentation.decorators';
-import type { RecordKind } from '../../ledger/record-kind';
+import type { RecordKind } from '../../ledger/kinds/record-kind';
 import { matchesAction } from '../../core/values/action-pattern';
 
 export const STOP_STATUSES = ['active', 'lifted'] as const;
@@ -63,6 +63,7 @@ export const STOP: RecordKind<Stop> = {
   hashedMembers: ['id', 'agentId', 'role', 'actions', 'reason', 'status', 'createdAt', 'liftedAt'],
   counter: 'stops',
   countedBy: ['status'],
+  team: 'nobody',
   decisive: { status: STOP_STATUSES, actions: 'texts' },
   fixed: ['agentId', 'role'],
   isKeptInMemory: true,
@@ -76,7 +77,7 @@ export const STOP_ACTIONS = ['stop.created', 'stop.lifted'] as const;
 /** What a stop covers: requests that match all that is given. If nothing is given, it covers everything. */
 export type StopScope = Pick<Stop, 'agentId' | 'role' | 'actions'>;
 
-/** Who asks; without an id where it is not a registered agent. */
+/** A subject that a stop may cover; it has no id unless it is a registered agent. */
 export interface StoppableSubject {
   readonly agentId?: string;
   readonly roles: readonly string[];
@@ -91,7 +92,7 @@ export function stopCovering<Stop extends StopScope>(
   return stops.find((stop) => concerns(stop, subject) && coversAction(stop, action));
 }
 
-/** Whether it can cover anything that the subject asks for. */
+/** True if the stop can cover any action of the subject. */
 export function concerns({ agentId, role }: StopScope, subject: StoppableSubject): boolean {
   return (agentId === null || agentId === subject.agentId) && (role === null || subject.roles.includes(role));
 }

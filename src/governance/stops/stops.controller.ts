@@ -2,7 +2,7 @@ import { Body, Controller, Get, Param, Post, Query, Res } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { ClientSignal } from '../../http/responses/response-end';
-import { entityTagOf, IfNoneMatch, isCurrentCopy } from '../../http/conditional/precondition';
+import { entityTagOf, IfNoneMatch, isCurrentCopy } from '../../http/request/precondition';
 import { Gates } from '../../http/gates';
 import { Caller, ClientOf } from '../../http/input/caller.decorator';
 import { ApiPage } from '../../http/lists/api-list.decorator';
@@ -10,8 +10,15 @@ import { equalityConditions } from '../../http/lists/list.query';
 import { type ListResponse, Lists } from '../../http/lists/lists';
 import { Answers, ApiRoute } from '../../http/openapi/response-members';
 import { ApiRecordId } from '../../http/openapi/documentation.decorators';
-import { AdmittedBy, AnyScope, RateLimitBucket, RequiresScope, SetRouteMetadata } from '../../http/request/routes';
-import { RecordWaiter } from '../../http/waiting/record-waiter';
+import {
+  AdmittedBy,
+  AnyScope,
+  NeedsSecondPerson,
+  RateLimitBucket,
+  RequiresScope,
+  SetRouteMetadata,
+} from '../../http/request/routes';
+import { RecordWaiter } from '../../http/reading/record-waiter';
 import { ActiveStops } from './active-stops';
 import { CreateStopRequest, LiftStopRequest, StopListQuery, StopResponse } from './dto/stop.dto';
 import { STOP, type Stop } from './stop.entity';
@@ -85,7 +92,7 @@ export class StopsController {
       // If the active stops are the same as before, there is nothing new to read.
       if (active === readOf) return undefined;
       // A request that waits holds up no list: it takes a place among those being read for each reading.
-      const newest = await this.gates.of('lists').run(client, page, { signal });
+      const newest = await this.gates.get('lists').run(client, page, { signal });
       const { data, total } = newest;
       // Without the cursor, which differs each time.
       [tag, readOf] = [entityTagOf({ data, total }), active];
@@ -110,6 +117,7 @@ export class StopsController {
   @Post(':id/lift')
   @RateLimitBucket(URGENT)
   @RequiresScope('review')
+  @NeedsSecondPerson({ summary: ({ params }) => `Lift the stop ${params['id']}` })
   @ApiRoute('Lift a stop', 'For whoever made it, and callers with `admin`. Repeating this changes nothing.')
   @ApiRecordId(STOP)
   @Answers({ type: StopResponse, description: 'The lifted stop.' })

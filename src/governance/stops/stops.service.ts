@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { conflict, type DomainError, requireFound, scopeMissing } from '../../core/errors/domain-error';
-import { type Caller, SYSTEM_CALLER } from '../../ledger/caller';
+import { type Caller, SYSTEM_CALLER } from '../../ledger/kinds/caller';
 import { LedgerService } from '../../ledger/ledger.service';
-import type { LedgerTransaction } from '../../ledger/ledger-transaction';
-import { byId } from '../../ledger/lookup';
-import type { Condition, Page, PageRequest } from '../../ledger/record-page';
+import type { LedgerTransaction } from '../../ledger/commands/ledger-transaction';
+import { byId } from '../../ledger/kinds/lookup';
+import type { Condition, Page, PageRequest } from '../../ledger/kinds/record-page';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { arraysOfOne } from '../../ledger/records/statements';
 import { AGENT } from '../agents/agent.entity';
@@ -15,7 +15,7 @@ import { concerns, isSameContent, STOP, type Stop, type StopContent, type Stoppa
 import type { AdmissionRule } from '../../http/request/routes';
 
 /** The most active stops of one caller, and in all; a stop that covers everything is accepted beyond them. */
-const MOST_EACH = 100;
+const MAX_STOPS_EACH = 100;
 const MOST = 1_000;
 
 @Injectable()
@@ -60,7 +60,7 @@ export class StopsService {
 
   /** @throws NOT_FOUND, also for a stop that the caller may not see. */
   async get(caller: Caller, id: string): Promise<Stop> {
-    const stop = await this.records.find(STOP, id);
+    const stop = await this.records.find(STOP, id, caller);
     const viewer = await this.limitedViewer(caller);
     const isVisible = stop !== undefined && (viewer === null || concerns(stop, viewer));
     return requireFound(isVisible ? stop : undefined, 'stop');
@@ -72,7 +72,8 @@ export class StopsService {
     const only = viewer?.agentId ?? null;
     const total = (request.totalOf ?? null) === only ? request.total : null;
     const conditions = viewer === null ? request.conditions : [...request.conditions, ...conditionsOf(viewer)];
-    return { ...(await this.records.page(STOP, { ...request, conditions, total })), totalOf: only };
+    const page = await this.records.page(STOP, { ...request, conditions, total }, caller);
+    return { ...page, totalOf: only ?? page.totalOf ?? null };
   }
 
   private requireRoom({ agentId, role, actions }: StopContent, createdBy: string): void {
@@ -80,9 +81,9 @@ export class StopsService {
     if (isEverything) return;
     const { active } = this.stops;
     const own = active.filter((stop) => stop.createdBy === createdBy).length;
-    if (own < MOST_EACH && active.length < MOST) return;
+    if (own < MAX_STOPS_EACH && active.length < MOST) return;
     throw conflict(
-      `At most ${MOST_EACH} stops of one caller and ${MOST} in all are active at a time. Lift some, or stop everything: ` +
+      `At most ${MAX_STOPS_EACH} stops of one caller and ${MOST} in all are active at a time. Lift some, or stop everything: ` +
         'a stop without agent, role and actions is always taken.',
     );
   }

@@ -1,9 +1,10 @@
 import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
-import { AgentCache, type CachedAgent } from '../agents/agents.service';
+import { AgentCache } from '../agents/agents.service';
+import type { Agent } from '../agents/agent.entity';
 import { Configuration } from '../../core/config/configuration';
 import { callerRefused, type DomainError, unauthorized } from '../../core/errors/domain-error';
 import { IssuedTokens, type TokenUse } from '../../http/authentication/authentication';
-import { expandScopes, type Identity, type Scope } from '../../ledger/caller';
+import { expandScopes, type Identity, type Scope } from '../../ledger/kinds/caller';
 import { subjectOf, subjectText, textsOf } from '../policies/patterns/subjects';
 import { PeriodicTask } from '../../core/lifecycle/periodic-task';
 import { KeySet } from './token-key';
@@ -13,7 +14,7 @@ import { issuersIn, type TokenIssuer } from './token-issuer';
 /** Milliseconds between checks whether keys are due. */
 const INTERVAL = 60_000;
 /** Most tokens remembered. */
-const MOST_VERIFIED = 10_000;
+const MAX_VERIFIED = 10_000;
 
 /** The scopes that a token for a gateway can have. */
 const GATEWAY_SCOPES: readonly Scope[] = ['execute'];
@@ -30,7 +31,7 @@ interface KnownIssuer {
 /** A token that was valid when it was verified. */
 interface VerifiedToken {
   readonly holder: TokenHolder;
-  readonly known: KnownIssuer;
+  readonly trustedIssuer: KnownIssuer;
   /** Of the key that signed it. */
   readonly thumbprint: string;
 }
@@ -55,7 +56,7 @@ export class TokenHolders extends IssuedTokens implements OnApplicationBootstrap
     private readonly agents: AgentCache,
   ) {
     super();
-    this.issuers = new Map(issuersIn(tokenIssuers).map((issuer) => [issuer.issuer, this.known(issuer)]));
+    this.issuers = new Map(issuersIn(tokenIssuers).map((issuer) => [issuer.issuer, this.withKeys(issuer)]));
   }
 
   onApplicationBootstrap(): void {
@@ -75,7 +76,7 @@ export class TokenHolders extends IssuedTokens implements OnApplicationBootstrap
   async holderOf(text: string, digest: Buffer, use: TokenUse): Promise<Identity | null> {
     const name = digest.toString('base64');
     const before = this.verified.get(name);
-    const isListed = before?.known.keys.lists(before.thumbprint) === true;
+    const isListed = before?.trustedIssuer.keys.lists(before.thumbprint) === true;
     const verified = isListed ? before : await this.verify(text);
     if (!isListed) this.remember(name, verified);
     if (verified === null || isOver(verified.holder.expiresAt, Date.now())) return null;
@@ -93,24 +94,25 @@ export class TokenHolders extends IssuedTokens implements OnApplicationBootstrap
     if (this.issuers.size === 0) return null;
     const token = readToken(text);
     const issuer = token.claims?.['iss'];
-    const known = typeof issuer === 'string' ? this.issuers.get(issuer) : undefined;
-    if ('fault' in token) return this.refused(known, token.fault);
-    if (known === undefined) return this.refused(known, 'its "iss" is none of TOKEN_ISSUERS');
+    const knownIssuer = typeof issuer === 'string' ? this.issuers.get(issuer) : undefined;
+    if ('fault' in token) return this.refused(knownIssuer, token.fault);
+    if (knownIssuer === undefined) return this.refused(knownIssuer, 'its "iss" is none of TOKEN_ISSUERS');
     const now = Date.now();
-    const holder = tokenHolder(token.claims, known.issuer, now);
-    if (holder === undefined) return this.refused(known, claimsFault(token.claims, known.issuer, now) ?? '');
-    const key = signingKey(token, await known.keys.keysFor(token.kid));
+    const holder = tokenHolder(token.claims, knownIssuer.issuer, now);
+    if (holder === undefined)
+      return this.refused(knownIssuer, claimsFault(token.claims, knownIssuer.issuer, now) ?? '');
+    const key = signingKey(token, await knownIssuer.keys.keysFor(token.kid));
     if (key === undefined)
-      return this.refused(known, 'none of the keys of "jwks", or more than one, fits its signature');
-    return { holder, known, thumbprint: key.thumbprint };
+      return this.refused(knownIssuer, 'none of the keys of "jwks", or more than one, fits its signature');
+    return { holder, trustedIssuer: knownIssuer, thumbprint: key.thumbprint };
   }
 
   /**
    * Logs why, for whoever sets up an issuer: one line a minute and issuer, or strangers could flood the log. Tokens that name no
    * known issuer share a line, so that they hide none of an issuer.
    */
-  private refused(known: KnownIssuer | undefined, why: string): null {
-    const name = known === undefined ? 'A token' : `A token of ${known.issuer.issuer}`;
+  private refused(issuer: KnownIssuer | undefined, why: string): null {
+    const name = issuer === undefined ? 'A token' : `A token of ${issuer.issuer.issuer}`;
     const now = performance.now();
     if (now - (this.loggedAt.get(name) ?? -Infinity) < INTERVAL) return null;
     this.loggedAt.set(name, now);
@@ -122,27 +124,32 @@ export class TokenHolders extends IssuedTokens implements OnApplicationBootstrap
     this.verified.delete(name);
     if (verified === null) return;
     const [oldest] = this.verified.keys();
-    if (this.verified.size >= MOST_VERIFIED && oldest !== undefined) this.verified.delete(oldest);
+    if (this.verified.size >= MAX_VERIFIED && oldest !== undefined) this.verified.delete(oldest);
     this.verified.set(name, verified);
   }
 
-  private async identityOf({ holder, known, thumbprint }: VerifiedToken): Promise<Identity> {
-    const { agents, people, keys } = known;
-    const found = holder.agent === null ? undefined : await this.agents.watch(holder.agent);
-    const mayActAs = ({ now }: CachedAgent): boolean =>
-      agents.has('*') || textsOf(subjectOf(now)).some((text) => agents.has(text));
-    const agent = found !== undefined && mayActAs(found) ? found : undefined;
+  private async identityOf({ holder, trustedIssuer, thumbprint }: VerifiedToken): Promise<Identity> {
+    const { agents, people, keys } = trustedIssuer;
+    const current = holder.agent === null ? undefined : await this.agents.watch(holder.agent);
+    /** The agent as which the token may act now. */
+    const findAgent = (): Agent | undefined => {
+      const agent = current?.();
+      const mayActAs =
+        agents.has('*') || (agent !== undefined && textsOf(subjectOf(agent)).some((text) => agents.has(text)));
+      return mayActAs ? agent : undefined;
+    };
+    const agent = findAgent();
     // Another process may have resumed it meanwhile.
-    if (agent !== undefined && this.agents.isSuspended(agent.now.id)) await this.agents.catchUp();
+    if (agent !== undefined && this.agents.isSuspended(agent.id)) await this.agents.catchUp();
     const refusal = (): DomainError | null => {
       // A request may take long: meanwhile the issuer can withdraw the key, and the agent can lose its role.
       if (isOver(holder.expiresAt, Date.now()) || !keys.lists(thumbprint)) return unauthorized();
-      if (agent === undefined || !mayActAs(agent)) return callerRefused('agent_unknown');
-      return this.agents.isSuspended(agent.now.id) ? callerRefused('agent_suspended') : null;
+      if (agent === undefined || findAgent() === undefined) return callerRefused('agent_unknown');
+      return this.agents.isSuspended(agent.id) ? callerRefused('agent_suspended') : null;
     };
     return {
       actor: { type: 'token', id: holder.actorId },
-      agentId: agent?.now.id ?? null,
+      agentId: agent?.id ?? null,
       principals: { claim: holder.principal, roles: holder.principalRoles, people },
       scopes: holder.scopes,
       effectiveScopes: expandScopes(holder.scopes),
@@ -151,7 +158,7 @@ export class TokenHolders extends IssuedTokens implements OnApplicationBootstrap
     };
   }
 
-  private known(issuer: TokenIssuer): KnownIssuer {
+  private withKeys(issuer: TokenIssuer): KnownIssuer {
     const keys = new KeySet(issuer.jwks, (error) =>
       this.logger.warn(`The keys of ${issuer.issuer} cannot be fetched: ${String(error)}`),
     );

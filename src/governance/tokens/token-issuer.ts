@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { IMPLIED_SCOPES, type Scope } from '../../ledger/caller';
+import { IMPLIED_SCOPES, type Scope } from '../../ledger/kinds/caller';
 import { subjectFault } from '../policies/patterns/subjects';
 import { repeatedName } from '../../core/values/repeated-name';
 import { parsedJson } from '../../core/json/json-value';
@@ -31,23 +31,26 @@ export interface TokenIssuer {
 }
 
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
-const LONGEST_TEXT = 4_096;
+const MAX_TEXT_CHARACTERS = 4_096;
 const GRANTED = IMPLIED_SCOPES.filter((scope) => scope !== 'admin');
 
-const TEXT = textShape({ max: LONGEST_TEXT });
-const SUBJECTS = listShape(textShape({ max: LONGEST_TEXT, rule: subjectFault }), 1, 1_000, 'texts');
+const TEXT = textShape({ max: MAX_TEXT_CHARACTERS });
+const SUBJECTS = listShape(textShape({ max: MAX_TEXT_CHARACTERS, rule: subjectFault }), 1, 1_000, 'texts');
 const OPTIONAL_TEXT = { ...TEXT, optional: true };
 
 const ISSUER = objectShape(
   {
     // An actor is `<issuer>#<subject>`, which must be unambiguous.
-    issuer: textShape({ max: LONGEST_TEXT, rule: (text) => (text.includes('#') ? 'must not contain "#"' : undefined) }),
+    issuer: textShape({
+      max: MAX_TEXT_CHARACTERS,
+      rule: (text) => (text.includes('#') ? 'must not contain "#"' : undefined),
+    }),
     audience: TEXT,
     gatewayAudiences: {
-      ...listShape(textShape({ max: LONGEST_TEXT, rule: gatewayAudienceFault }), 1, 100, 'texts'),
+      ...listShape(textShape({ max: MAX_TEXT_CHARACTERS, rule: gatewayAudienceFault }), 1, 100, 'texts'),
       optional: true,
     },
-    jwks: textShape({ max: LONGEST_TEXT, rule: jwksFault }),
+    jwks: textShape({ max: MAX_TEXT_CHARACTERS, rule: jwksFault }),
     agentClaim: OPTIONAL_TEXT,
     agents: SUBJECTS,
     scopes: listShape(choiceShape(GRANTED), 1, GRANTED.length, 'scopes'),
@@ -104,10 +107,10 @@ function jwksFault(jwks: string): string | undefined {
 /** The issuers in the file that TOKEN_ISSUERS names; empty without one. @throws ConfigurationError */
 export function issuersIn(path: string | null): readonly TokenIssuer[] {
   if (path === null) return [];
-  const found = parseTokenIssuers(textOf(path));
-  if ('fault' in found) throw faultIn(path, found.fault);
+  const issuers = parseTokenIssuers(textOf(path));
+  if ('fault' in issuers) throw faultIn(path, issuers.fault);
   // Paths in the file are relative to its folder.
-  return found.issuers.map((issuer) =>
+  return issuers.issuers.map((issuer) =>
     issuer.jwks.includes('://') ? issuer : { ...issuer, jwks: resolve(dirname(path), issuer.jwks) },
   );
 }

@@ -7,7 +7,7 @@ import { parsedJson } from '../../core/json/json-value';
 export const ALGORITHMS = ['RS256', 'PS256', 'ES256', 'EdDSA'] as const;
 export type Algorithm = (typeof ALGORITHMS)[number];
 
-const SHORTEST_RSA = 2048;
+const MIN_RSA_BITS = 2048;
 const PSS_SALT = 32;
 const P256_SIGNATURE = 64;
 
@@ -46,7 +46,7 @@ function publicKey({ kty, n, e, crv, x, y }: JsonWebKey): KeyObject | undefined 
 
 function algorithmsOf({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): Algorithm[] {
   if (asymmetricKeyType === 'rsa')
-    return (asymmetricKeyDetails?.modulusLength ?? 0) >= SHORTEST_RSA ? ['RS256', 'PS256'] : [];
+    return (asymmetricKeyDetails?.modulusLength ?? 0) >= MIN_RSA_BITS ? ['RS256', 'PS256'] : [];
   if (asymmetricKeyType === 'ec') return asymmetricKeyDetails?.namedCurve === 'prime256v1' ? ['ES256'] : [];
   return asymmetricKeyType === 'ed25519' ? ['EdDSA'] : [];
 }
@@ -69,16 +69,16 @@ export function isSigned(algorithm: Algorithm, key: KeyObject, signed: string, s
 /** Milliseconds. Checks are up to a minute and a half apart, and keys must be at most ten minutes old. */
 const REFRESH = 8 * 60_000;
 const RETRY = 30_000;
-const LONGEST_FETCH = 5_000;
-const LONGEST_USE = 24 * 3_600_000;
-const MOST_BYTES = 1024 * 1024;
+const MAX_FETCH_MS = 5_000;
+const MAX_USE_MS = 24 * 3_600_000;
+const MAX_BYTES = 1024 * 1024;
 
 /** The keys of one issuer, fetched periodically; while it cannot be reached, the last ones stay valid for a day. */
 export class KeySet {
   private keys: readonly TokenKey[] | null = null;
   /** Monotonic milliseconds: of the last keys, and of the last attempt. */
   private fetchedAt = 0;
-  private askedAt = -Infinity;
+  private attemptedAt = -Infinity;
   private fetching: Promise<void> | null = null;
 
   constructor(
@@ -88,7 +88,7 @@ export class KeySet {
 
   /** The known keys, if they are still valid. */
   get current(): readonly TokenKey[] {
-    const isGood = this.keys !== null && performance.now() - this.fetchedAt < LONGEST_USE;
+    const isGood = this.keys !== null && performance.now() - this.fetchedAt < MAX_USE_MS;
     return isGood ? (this.keys ?? []) : [];
   }
 
@@ -100,7 +100,7 @@ export class KeySet {
   /** The keys, fetched again if none has this id. @throws UNAVAILABLE if they have never been fetched. */
   async keysFor(kid: string | null): Promise<readonly TokenKey[]> {
     const isKnown = this.keys !== null && (kid === null || this.current.some((key) => key.kid === kid));
-    if (!isKnown && performance.now() - this.askedAt >= RETRY) await this.fetch();
+    if (!isKnown && performance.now() - this.attemptedAt >= RETRY) await this.fetch();
     else if (!isKnown) await this.fetching;
     if (this.keys === null) throw unavailable('The keys of the issuer of the token cannot be reached now.');
     return this.current;
@@ -112,7 +112,7 @@ export class KeySet {
   }
 
   private fetch(): Promise<void> {
-    this.askedAt = performance.now();
+    this.attemptedAt = performance.now();
     this.fetching ??= this.read()
       .catch(this.onFailure)
       .finally(() => (this.fetching = null));
@@ -120,7 +120,7 @@ export class KeySet {
   }
 
   private async read(): Promise<void> {
-    const text = /^https?:\/\//i.test(this.source) ? await fetched(this.source) : await readFile(this.source, 'utf8');
+    const text = /^https?:\/\//i.test(this.source) ? await fetchText(this.source) : await readFile(this.source, 'utf8');
     const set = parsedJson(text) as { readonly keys?: unknown } | null | undefined;
     if (!Array.isArray(set?.keys)) throw new Error(`The content of ${this.source} is not a key set.`);
     this.keys = set.keys.flatMap((jwk: unknown) => tokenKey(jwk) ?? []);
@@ -129,14 +129,14 @@ export class KeySet {
 }
 
 /** A document of an issuer. */
-export async function fetched(url: string): Promise<string> {
-  const answer = await fetch(url, { redirect: 'error', signal: AbortSignal.timeout(LONGEST_FETCH) });
+export async function fetchText(url: string): Promise<string> {
+  const answer = await fetch(url, { redirect: 'error', signal: AbortSignal.timeout(MAX_FETCH_MS) });
   if (!answer.ok) throw new Error(`${url} answered ${answer.status}.`);
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of (answer.body ?? []) as AsyncIterable<Uint8Array>) {
     size += chunk.length;
-    if (size > MOST_BYTES) throw new Error(`${url} answered with more than ${MOST_BYTES} bytes.`);
+    if (size > MAX_BYTES) throw new Error(`${url} answered with more than ${MAX_BYTES} bytes.`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');

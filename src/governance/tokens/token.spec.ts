@@ -36,10 +36,10 @@ it('Of the claims of a token only what they say of its holder is remembered', ()
 
 it('An issuer that says nothing else names agents by "sub", gives all its scopes, and names no principals', () => {
   const { issuer, audience, jwks, agents, scopes } = ISSUER;
-  const given = { issuer, audience, jwks, agents, scopes };
+  const members = { issuer, audience, jwks, agents, scopes };
   const absent = { agentClaim: null, scopesClaim: null, principalClaim: null, principalRolesClaim: null };
   const holder = { agent: 'alice', scopes, principal: null, principalRoles: [] };
-  for (const plain of [given, { ...given, ...absent }])
+  for (const plain of [members, { ...members, ...absent }])
     expect(tokenHolder({ ...READ, principal: 'user:u1' }, plain, NOW)).toMatchObject(holder);
 });
 

@@ -1,4 +1,4 @@
-import { type Scope, SCOPES } from '../../ledger/caller';
+import { type Scope, SCOPES } from '../../ledger/kinds/caller';
 import { labelFault } from '../../core/values/label-fault';
 import { principalIdFault } from '../policies/patterns/principals';
 import { parsedJson } from '../../core/json/json-value';
@@ -8,10 +8,10 @@ import { type Algorithm, ALGORITHMS, isSigned, type TokenKey } from './token-key
 
 /** Longest token in characters. */
 const LONGEST = 8 * 1024;
-const LONGEST_ACTOR = 500;
-const LONGEST_SUBJECT = 255;
+const MAX_ACTOR_CHARACTERS = 500;
+const MAX_SUBJECT_CHARACTERS = 255;
 /** Most roles of a principal, as in a request. */
-const MOST_ROLES = 50;
+const MAX_ROLES = 50;
 /** Seconds of clock skew allowed between issuer and service. */
 const LEEWAY = 30;
 /** The last second that a timestamp can express: a token may expire later. */
@@ -22,7 +22,7 @@ const UNSTORABLE = /[\p{Cc}\p{Surrogate}]/u;
 const TYPES: readonly unknown[] = [undefined, 'jwt', 'at+jwt', 'application/jwt', 'application/at+jwt'];
 
 /** A token as it is parsed, before anything in it is trusted. */
-export interface UnverifiedToken {
+interface UnverifiedToken {
   readonly algorithm: Algorithm;
   readonly kid: string | null;
   readonly claims: Members;
@@ -31,7 +31,7 @@ export interface UnverifiedToken {
 }
 
 /** A text that cannot be an acceptable token. */
-export interface UnreadableToken {
+interface UnreadableToken {
   /** Why, without anything of the text. */
   readonly fault: string;
   /** The claims, if these can be read. */
@@ -110,8 +110,10 @@ export function claimsFault(claims: Members, issuer: TokenIssuer, now: number): 
   if (isOver(exp, now)) return 'it has expired ("exp")';
   if (nbf !== undefined && (typeof nbf !== 'number' || nbf > now / 1000 + LEEWAY)) return 'its "nbf" is in the future';
   if (typeof sub !== 'string' || !isSubject(sub))
-    return `its "sub" is not a text of 1 to ${LONGEST_SUBJECT} characters`;
-  return Array.from(actorOf(issuer, sub)).length > LONGEST_ACTOR ? 'its "iss" and "sub" are too long' : undefined;
+    return `its "sub" is not a text of 1 to ${MAX_SUBJECT_CHARACTERS} characters`;
+  return Array.from(actorOf(issuer, sub)).length > MAX_ACTOR_CHARACTERS
+    ? 'its "iss" and "sub" are too long'
+    : undefined;
 }
 
 function audiencesIn({ aud }: Members): readonly unknown[] {
@@ -167,7 +169,7 @@ function rolesIn(claim: unknown): readonly string[] | null {
   const roles = listIn(claim).filter((role) => role !== '');
   if (!roles.every(isRole)) return null;
   const distinct = [...new Set(roles.map((role) => role.normalize('NFC')))].sort();
-  return distinct.length > MOST_ROLES ? null : distinct;
+  return distinct.length > MAX_ROLES ? null : distinct;
 }
 
 function isRole(role: unknown): role is string {
@@ -181,7 +183,7 @@ export function isOver(expiresAt: number, now: number): boolean {
 
 function isSubject(sub: string): boolean {
   const length = Array.from(sub).length;
-  return length >= 1 && length <= LONGEST_SUBJECT && !UNSTORABLE.test(sub);
+  return length >= 1 && length <= MAX_SUBJECT_CHARACTERS && !UNSTORABLE.test(sub);
 }
 
 function scopesOf(claims: Members, { scopes, scopesClaim }: TokenIssuer): Scope[] {

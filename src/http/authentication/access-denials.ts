@@ -2,15 +2,15 @@ import { Injectable } from '@nestjs/common';
 import type { CallerRefusal } from '../../core/errors/domain-error';
 import type { DenialReason } from '../../core/errors/error-codes';
 import type { JsonObject } from '../../core/json/json-value';
-import { admitted, type Caller } from '../../ledger/caller';
+import { withoutRefusal, type Caller } from '../../ledger/kinds/caller';
 import { LedgerService } from '../../ledger/ledger.service';
-import { Refusal } from '../../ledger/ledger-transaction';
+import { Refusal } from '../../ledger/commands/ledger-transaction';
 import type { ServiceRequest } from '../request/service-request';
 
 /** Milliseconds in which a caller refused for one reason adds only one entry; otherwise it could fill the disk. */
 const INTERVAL = 1_000;
-/** Characters of the longest id or name of a record that was asked about. */
-const LONGEST_TARGET = 200;
+/** Characters of the longest id or name that is reported. */
+const MAX_TARGET_CHARACTERS = 200;
 /** The form of the ids of records. */
 const ID = /^[a-z]{2,8}_[0-7][0-9A-HJKMNP-TV-Z]{25}$/;
 /** Number of remembered callers and reasons above which expired ones are dropped. */
@@ -62,7 +62,7 @@ export class AccessDenials {
       reason: refusal.extras.reason ?? null,
       details: detailsOf(request, refusal, await this.targetIn(request)),
     };
-    return this.ledger.write<Error>(admitted(caller), async (transaction) => {
+    return this.ledger.write<Error>(withoutRefusal(caller), async (transaction) => {
       transaction.recordAccessDenied({ type: subjectType, id: actor.id }, note);
       return new Refusal(refusal);
     });
@@ -70,7 +70,7 @@ export class AccessDenials {
 
   /** An id, or the name of an agent. Any other text of a path could be what nobody may keep, and no erasure reaches it. */
   private async targetIn({ params: { id } }: ServiceRequest): Promise<string | undefined> {
-    if (typeof id !== 'string' || id.length > LONGEST_TARGET) return undefined;
+    if (typeof id !== 'string' || id.length > MAX_TARGET_CHARACTERS) return undefined;
     return ID.test(id) || (await this.agents.watch(id)) !== undefined ? id : undefined;
   }
 

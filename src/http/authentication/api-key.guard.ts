@@ -1,5 +1,5 @@
 import { type CanActivate, type ExecutionContext, Injectable, type Type } from '@nestjs/common';
-import { type Caller, callerOf, type Identity, isLoneScope } from '../../ledger/caller';
+import { type Caller, callerOf, type Identity, isLoneScope } from '../../ledger/kinds/caller';
 import { Configuration } from '../../core/config/configuration';
 import type { Exchange, ServiceRequest } from '../request/service-request';
 import { ModuleRef } from '@nestjs/core';
@@ -60,12 +60,12 @@ export class ApiKeyGuard implements CanActivate {
   }
 }
 
-function refusalOf(identity: Identity, { scopes, admitsLoneScopes }: RouteTraits): DomainError | null {
+function refusalOf(identity: Identity, { scopes, admittedLoneScopes }: RouteTraits): DomainError | null {
   if (scopes === 'unrouted') return null;
   const refusal = identity.refusal();
   if (refusal !== null) return refusal;
   if (typeof scopes !== 'string')
     return scopes.some((scope) => identity.effectiveScopes.has(scope)) ? null : scopeMissing(scopes);
-  const lone = admitsLoneScopes ? undefined : identity.scopes.find(isLoneScope);
+  const lone = identity.scopes.find((scope) => isLoneScope(scope) && !admittedLoneScopes.includes(scope));
   return lone === undefined ? null : loneScopeRefused(lone);
 }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { hash, timingSafeEqual } from 'node:crypto';
-import { type Identity, type Scope, unlimited } from '../../ledger/caller';
+import { type Identity, type Scope, unlimitedIdentity } from '../../ledger/kinds/caller';
 import { Configuration } from '../../core/config/configuration';
 import { headerValues } from '../request/arrival';
 import type { ServiceRequest } from '../request/service-request';
@@ -55,7 +55,7 @@ interface Credential {
 }
 
 /** The holder of the key in `API_KEY`. */
-const OPERATOR = unlimited({ type: 'api_key', id: 'env' });
+const OPERATOR = unlimitedIdentity({ type: 'api_key', id: 'env' });
 
 /** Identifies who sends a request. */
 @Injectable()
@@ -72,8 +72,8 @@ export class Authentication {
   }
 
   /**
-   * Who sends a request; null if it has no valid credential. The rate limit asks first, then the guard: the result is
-   * cached, and available synchronously unless a lookup is needed.
+   * Identifies the sender, once per request; null if the request has no valid credential. Synchronous unless a lookup is
+   * needed: a promise for each request would cost more than the check of its key.
    */
   identify(request: ServiceRequest): Identity | null | Promise<Identity | null> {
     if (request.identity !== undefined) return request.identity;
@@ -83,7 +83,7 @@ export class Authentication {
     return identity;
   }
 
-  /** Whether a signature has to be verified to identify the sender. */
+  /** True if a signature has to be verified to identify the sender. */
   needsVerification(request: ServiceRequest): boolean {
     if (request.headers.authorization === undefined) return false;
     const credential = presentedCredential(request);
@@ -121,9 +121,9 @@ export function presentsCredential(request: ServiceRequest): boolean {
 
 /** A repeated header names no gateway: Node joins its values. */
 function tokenUse({ headers, traits }: ServiceRequest): TokenUse {
-  const { [GATEWAY_AUDIENCE]: named } = headers;
+  const { [GATEWAY_AUDIENCE]: gatewayAudience } = headers;
   const { takesGatewayTokens } = traits;
-  return { gatewayAudience: typeof named === 'string' ? named : null, takesGatewayTokens };
+  return { gatewayAudience: typeof gatewayAudience === 'string' ? gatewayAudience : null, takesGatewayTokens };
 }
 
 /** Parts of a token are separated by dots, which no issued key contains. */

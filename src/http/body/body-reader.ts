@@ -2,10 +2,12 @@ import { Injectable } from '@nestjs/common';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Configuration } from '../../core/config/configuration';
 import { DomainError, type ErrorExtras, invalidField } from '../../core/errors/domain-error';
+import { TimeSlice } from '../../core/concurrency/time-slice';
 import type { Pass } from '../../core/concurrency/gate';
 import { Gates, holdUntilAnswered } from '../gates';
 import type { ServiceRequest } from '../request/service-request';
 import { type JsonBody, parseJsonBody } from './json-body';
+import { LONG_BODY, parseLongBody } from './long-body';
 import type { Response } from 'express';
 import { finished } from 'node:stream';
 
@@ -16,6 +18,9 @@ import { finished } from 'node:stream';
 const SMALL_BODY = 16 * 1024;
 /** What a value costs in memory, about, where a body may have very many. */
 const BYTES_OF_A_VALUE = 100;
+
+/** Bytes that an item of a list may have in any case. */
+const LEAST_ITEM_LIMIT = 1024 * 1024;
 
 @Injectable()
 export class BodyReader {
@@ -42,6 +47,8 @@ export class BodyReader {
     const pass = most > SMALL_BODY ? await this.enter(request, most) : null;
     if (request.expectsContinue === true) response.writeContinue();
     const bytes = await collect(request, limit);
+    // Of large bodies that have arrived together, one is taken up in each iteration of the event loop.
+    if (bytes.length > SMALL_BODY) await new TimeSlice().next();
     if (bytes.length === 0) {
       pass?.leave();
       return undefined;
@@ -49,7 +56,10 @@ export class BodyReader {
     // With a known length, this was checked before reading.
     if (length === 0) requireType(request);
     if (takesForm) return { value: { form: bytes.toString() }, values: 1, faults: [] };
-    const body = parseJsonBody(bytes, { mostInAll: mostListedValues, refusesRepeatedNames });
+    const mostItemBytes = Math.max(LEAST_ITEM_LIMIT, this.configuration.bodyLimit);
+    const rules = { mostInAll: mostListedValues, mostItemBytes, refusesRepeatedNames };
+    const isLong = mostListedValues !== undefined && bytes.length > LONG_BODY;
+    const body = isLong ? await parseLongBody(bytes, rules) : parseJsonBody(bytes, rules);
     pass?.shrink(bytes.length + (mostListedValues === undefined ? 0 : body.values * BYTES_OF_A_VALUE));
     return body;
   }
@@ -58,7 +68,7 @@ export class BodyReader {
     const { mostListedValues = 0 } = request.traits;
     // A value has two bytes at least.
     const weight = most + Math.min(mostListedValues, most / 2) * BYTES_OF_A_VALUE;
-    const gate = this.gates.of('bodies');
+    const gate = this.gates.get('bodies');
     const who = request.client;
     const signal = new AbortController();
     const onCut = (): void => signal.abort(cutBody());
@@ -85,6 +95,7 @@ function announcedLength(contentLength: string | undefined): number {
 
 const FORM_TYPE = 'application/x-www-form-urlencoded';
 const JSON_TYPE = 'application/json';
+const SCIM_TYPE = 'application/scim+json';
 const CHARSET = /^charset[ \t]*(?:=|$)/i;
 const UTF_8 = /^charset[ \t]*=[ \t]*(?:utf-?8|"utf-?8")$/i;
 
@@ -96,19 +107,20 @@ function requireForm({ headers }: IncomingMessage): void {
 }
 
 /** Throws UNSUPPORTED_MEDIA_TYPE unless a non-empty body is declared to be JSON in UTF-8, without compression. */
-function requireJson({ headers }: IncomingMessage): void {
+function requireJson({ headers, traits }: ServiceRequest): void {
   requireIdentity(headers);
   const { 'content-type': declared = '' } = headers;
   if (declared === JSON_TYPE) return;
   const [type = '', ...parameters] = declared.split(';').map((part) => part.trim());
-  if (type.toLowerCase() !== JSON_TYPE) throw unsupported('Send the body as Content-Type: application/json.');
+  const isJson = type.toLowerCase() === JSON_TYPE || (traits.isScim && type.toLowerCase() === SCIM_TYPE);
+  if (!isJson) throw unsupported('Send the body as Content-Type: application/json.');
   const isUtf8 = parameters.every((parameter) => !CHARSET.test(parameter) || UTF_8.test(parameter));
   if (!isUtf8) throw unsupported('Send the body in UTF-8.');
 }
 
 function requireIdentity({ 'content-encoding': encoding = 'identity' }: IncomingMessage['headers']): void {
   if (encoding.trim().toLowerCase() === 'identity') return;
-  // RFC 9110 asks for what would be accepted.
+  // RFC 9110 says that the response names what would be accepted.
   throw unsupported('Send the body without a Content-Encoding.', { headers: { 'Accept-Encoding': 'identity' } });
 }
 
@@ -126,8 +138,8 @@ function cutBody(): DomainError {
 
 /** The length of an interval in milliseconds, and the bytes that must arrive in each. */
 const SPAN = 5_000;
-const LEAST_BYTES = 40 * 1024;
-const TOO_SLOW = `A request body must arrive faster: ${LEAST_BYTES} bytes or its end in each ${SPAN / 1000} seconds.`;
+const MIN_BYTES = 40 * 1024;
+const TOO_SLOW = `A request body must arrive faster: ${MIN_BYTES} bytes or its end in each ${SPAN / 1000} seconds.`;
 
 /** With event listeners: an asynchronous loop over the stream costs a tenth of the request rate. */
 function collect(request: ServiceRequest, limit: number): Promise<Buffer> {
@@ -143,7 +155,7 @@ function collect(request: ServiceRequest, limit: number): Promise<Buffer> {
       reject(refusal);
     };
     const requireRate = (): void => {
-      if (length - lengthBefore < LEAST_BYTES) refuse(new DomainError('REQUEST_TIMEOUT', TOO_SLOW));
+      if (length - lengthBefore < MIN_BYTES) refuse(new DomainError('REQUEST_TIMEOUT', TOO_SLOW));
       lengthBefore = length;
     };
     if (request.isCut === true || request.destroyed) {
@@ -171,8 +183,8 @@ const SMALL_UNREAD = 64 * 1024;
  * Of a larger one, this many bytes are received, for this many milliseconds, before its connection ends: most clients
  * send as much at once.
  */
-const MOST_DISCARDED = 1024 * 1024;
-const LONGEST_DISCARDING = 1_000;
+const MAX_DISCARDED_BYTES = 1024 * 1024;
+const MAX_DISCARDING_MS = 1_000;
 
 /** Whether some of the request's body may still arrive. */
 export function isBodyToCome(request: ServiceRequest): boolean {
@@ -186,11 +198,8 @@ export function isBodyToCome(request: ServiceRequest): boolean {
  */
 export async function answerBeforeBody(request: ServiceRequest, response: Response, answer: object): Promise<void> {
   const text = JSON.stringify(answer);
-  const body = discarded(request, response);
-  response.set({
-    'Content-Type': 'application/json; charset=utf-8',
-    'Content-Length': String(Buffer.byteLength(text)),
-  });
+  const body = discardBody(request, response);
+  response.set({ 'Content-Length': String(Buffer.byteLength(text)) });
   response.flushHeaders();
   response.write(text);
   await body;
@@ -201,18 +210,18 @@ export async function answerBeforeBody(request: ServiceRequest, response: Respon
  * Receives the rest of a body and discards it; beyond the bound of bytes nothing more is read. Resolves at its end, when
  * the time is over, or when the client has left. The connection ends with the answer unless the body is known to be small.
  */
-export function discarded(request: ServiceRequest, response: Response): Promise<void> {
+export function discardBody(request: ServiceRequest, response: Response): Promise<void> {
   if (!isSmallUnread(request)) response.setHeader('Connection', 'close');
   let bytes = 0;
   return new Promise((resolve) => {
-    const timer = setTimeout(resolve, LONGEST_DISCARDING).unref();
+    const timer = setTimeout(resolve, MAX_DISCARDING_MS).unref();
     finished(request, () => {
       clearTimeout(timer);
       resolve();
     });
     request.on('data', (chunk: Buffer) => {
       bytes += chunk.length;
-      if (bytes > MOST_DISCARDED) request.pause();
+      if (bytes > MAX_DISCARDED_BYTES) request.pause();
     });
     request.resume();
   });

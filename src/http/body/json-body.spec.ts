@@ -155,7 +155,7 @@ function valuesIn(value: unknown): number {
 }
 
 function extent(text: string, mostInAll?: number): ReturnType<typeof extentOf> {
-  return extentOf(Buffer.from(text), mostInAll);
+  return extentOf(Buffer.from(text), { mostInAll });
 }
 
 describe('extentOf', () => {

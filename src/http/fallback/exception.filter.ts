@@ -1,4 +1,4 @@
-import { HttpException, type ArgumentsHost, Catch, type ExceptionFilter, Logger } from '@nestjs/common';
+import { HttpException, HttpStatus, type ArgumentsHost, Catch, type ExceptionFilter, Logger } from '@nestjs/common';
 import { CallerRefusal, DomainError, unavailable } from '../../core/errors/domain-error';
 import type { Exchange } from '../request/service-request';
 import { DatabaseFault } from '../../ledger/database/database-fault';
@@ -6,6 +6,9 @@ import { type ErrorCode, errorRow, ERRORS } from '../../core/errors/error-codes'
 import { answerBeforeBody, isBodyToCome } from '../body/body-reader';
 import { AccessDenials } from '../authentication/access-denials';
 import { leaveGates } from '../gates';
+import { AcceptedAnswer } from '../responses/accepted-answer';
+import { JSON_TYPE } from '../responses/json-adapter';
+import { isScimPath, SCIM_TYPE, scimErrorBody } from '../responses/scim-response';
 import { DECISION_ID_HEADER, REASON_HEADER } from '../request/routes';
 
 /** The code of a status, of several the first; any other status below 500 is a fault of the request. */
@@ -45,7 +48,8 @@ export function errorStatus(error: DomainError): number {
 
 /** The body of every error answer. */
 export function errorBody(error: DomainError, requestId: string): { readonly error: object } {
-  const { requestId: firstRequestId = requestId, details, reason, policy } = error.extras;
+  const { requestId: firstRequestId = requestId, details, policy } = error.extras;
+  const { reason = error.extras.conflict } = error.extras;
   const { decisionId, executionId, rejection } = error.extras;
   const { code, message } = error;
   return {
@@ -77,6 +81,10 @@ export class AllExceptionsFilter implements ExceptionFilter {
   private answer(thrown: unknown, host: ArgumentsHost): void {
     const [request, response] = host.getArgs<Exchange>();
     leaveGates(request);
+    if (thrown instanceof AcceptedAnswer) {
+      response.status(HttpStatus.ACCEPTED).location(thrown.location).json(thrown.body);
+      return;
+    }
     const error = domainErrorOf(thrown) ?? INTERNAL_ERROR;
     if (error === INTERNAL_ERROR) {
       this.logger.error({ msg: 'Unforeseen error', err: thrown });
@@ -90,7 +98,9 @@ export class AllExceptionsFilter implements ExceptionFilter {
     if (request.isCut === true) response.setHeader('Connection', 'close');
     response.status(errorStatus(error)).set(error.extras.headers ?? {});
     if (request.traits.isForGateways) response.set(explainingHeaders(error));
-    const body = errorBody(error, request.id);
+    const isScim = isScimPath(request.path);
+    const body = isScim ? scimErrorBody(error, errorStatus(error)) : errorBody(error, request.id);
+    response.setHeader('Content-Type', isScim ? SCIM_TYPE : JSON_TYPE);
     if (isBodyToCome(request)) void answerBeforeBody(request, response, body);
     else response.json(body);
   }

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { DomainError, invalidField } from '../../core/errors/domain-error';
 import { errorBody, errorStatus } from './exception.filter';
-import { countedClient, requestIdFor, unmapped } from '../request/arrival';
+import { countedClient, requestIdFor, unmapAddress } from '../request/arrival';
 import { SHARED_BUCKET } from '../request/routes';
 import type { RateLimits } from '../rate-limit/rate-limits';
 import type { ServiceRequest } from '../request/service-request';
@@ -64,7 +64,7 @@ async function refuse(socket: Duplex, error: DomainError, limits: RateLimits): P
     socket.destroy();
     return;
   }
-  const client = countedClient(unmapped((socket as Socket).remoteAddress ?? ''));
+  const client = countedClient(unmapAddress((socket as Socket).remoteAddress ?? ''));
   const { headers } = await limits.count(SHARED_BUCKET, client);
   socket.end(refusal(error, headers), () => socket.destroy());
 }

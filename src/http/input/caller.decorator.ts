@@ -1,6 +1,6 @@
-import { type Caller as LedgerCaller, callerOf, type Origin } from '../../ledger/caller';
+import { type Caller as LedgerCaller, callerOf, type Origin } from '../../ledger/kinds/caller';
 import { canonicalJson } from '../../ledger/chain/canonical-json';
-import { IdempotentRequest } from '../../ledger/idempotent-request';
+import { IdempotentRequest, type RequestContent } from '../../ledger/kinds/idempotent-request';
 import type { JsonObject } from '../../core/json/json-value';
 import { REPLAYED_HEADER } from '../responses/json-adapter';
 import { type Exchange, exchangeParameter, type ServiceRequest } from '../request/service-request';
@@ -9,12 +9,12 @@ import { type Exchange, exchangeParameter, type ServiceRequest } from '../reques
 export const Caller = exchangeParameter((...exchange): LedgerCaller => {
   const [request] = exchange;
   const { caller } = request;
-  if (caller === undefined) throw new Error('A public route asked for its caller, but has none.');
+  if (caller === undefined) throw new Error('A public route has no caller, but its handler takes one.');
   const key = keyOf(request);
   if (key === undefined) return caller;
-  const { requestId, ip, traceId } = caller;
+  const { requestId, ip, traceId, gate } = caller;
   const idempotency = idempotentRequest(key, caller, exchange);
-  return callerOf(caller, { requestId, ip, traceId, idempotency });
+  return callerOf(caller, { requestId, ip, traceId, idempotency, ...(gate !== undefined && { gate }) });
 });
 
 export type Caller = LedgerCaller;
@@ -30,7 +30,10 @@ function keyOf({ method, headers, traits }: ServiceRequest): string | undefined 
  * its content.
  */
 function idempotentRequest(key: string, caller: LedgerCaller, [request, response]: Exchange): IdempotentRequest {
-  const content = (): string => canonicalJson([request.sent.body as JsonObject, request.sent.query as JsonObject]);
+  const content = (): RequestContent => ({
+    body: request.sent.body as JsonObject,
+    query: request.sent.query as JsonObject,
+  });
   return new IdempotentRequest([...callerParts(caller), request.method, ...routeOf(request), key], content, () => {
     // The client may have been answered already, for sending too slowly.
     if (!response.headersSent) response.setHeader(REPLAYED_HEADER, 'true');

@@ -1,7 +1,7 @@
 import { headerValues } from '../request/arrival';
 import { exchangeParameter } from '../request/service-request';
 
-/** The headers in which a gateway says what it asks about. */
+/** The headers in which a gateway describes the forwarded request. */
 export interface ForwardedHeaders {
   /** All values of a header, in whatever case its name is. */
   readonly valuesOf: (name: string) => readonly string[];
@@ -10,7 +10,7 @@ export interface ForwardedHeaders {
 }
 
 /** See {@link ForwardedHeaders}. */
-export const Forwarded = exchangeParameter((request): ForwardedHeaders => {
+export const GatewayHeaders = exchangeParameter((request): ForwardedHeaders => {
   const { app, socket } = request;
   // Express compiles it from TRUST_PROXY.
   const isProxy = app.get('trust proxy fn') as (address: string, hop: number) => boolean;

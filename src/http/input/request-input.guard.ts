@@ -5,7 +5,7 @@ import { Configuration } from '../../core/config/configuration';
 import { type FieldFault, invalid, MOST_FAULTS } from '../../core/errors/domain-error';
 import { leavingSignal } from '../responses/response-end';
 import { answersWait } from '../responses/json-adapter';
-import { BodyReader, discarded, isBodyToCome } from '../body/body-reader';
+import { BodyReader, discardBody, isBodyToCome } from '../body/body-reader';
 import type { JsonBody } from '../body/json-body';
 import { printableKey } from '../body/json-scanner';
 import { Gates, holdUntilAnswered } from '../gates';
@@ -50,7 +50,7 @@ export class RequestInputGuard implements CanActivate {
 
   /** A write must be answerable: without room for the answer it must not begin. */
   private requireRoomForAnswer({ client }: ServiceRequest): void {
-    const answers = this.gates.of('answers');
+    const answers = this.gates.get('answers');
     if (answers.held === 0) return;
     const pass = answers.tryEnter(client);
     if (pass === null) throw answersWait();
@@ -60,10 +60,10 @@ export class RequestInputGuard implements CanActivate {
   /** A client that leaves, or whose key ends, gives up its place among those that wait to read a list. */
   private async enter(request: ServiceRequest, response: Response, provided: MaybeLater): Promise<boolean> {
     await provided;
-    if (isBodyToCome(request)) await discarded(request, response);
+    if (isBodyToCome(request)) await discardBody(request, response);
     if (!request.traits.isList) return true;
     const { client } = request;
-    const lists = this.gates.of('lists');
+    const lists = this.gates.get('lists');
     const wait = (): Promise<Pass> => lists.enter(client, { signal: leavingSignal(request, response) });
     holdUntilAnswered(request, lists.tryEnter(client) ?? (await wait()));
     return true;

@@ -1,22 +1,22 @@
-import type { Comparison, Condition, SortOrder } from '../../ledger/record-page';
+import type { Comparison, Condition, SortOrder } from '../../ledger/kinds/record-page';
 import { QueryInteger, QueryOneOf, QueryText } from '../validation/query-fields';
 
-const MOST_ROWS = 1000;
-const LARGEST_OFFSET = 2 ** 31 - 1;
+const MAX_ROWS = 1000;
+const MAX_OFFSET = 2 ** 31 - 1;
 /** Far longer than any cursor of ours. */
-const LONGEST_CURSOR = 65_536;
+const MAX_CURSOR_CHARACTERS = 65_536;
 
 /** The parameters of every list; a list with filters extends it. */
 export class ListQuery {
   @QueryInteger({
     min: 1,
-    max: MOST_ROWS,
+    max: MAX_ROWS,
     description:
       'Maximum number of rows; fewer are returned if they are large. Default: 50, in audit and provenance 100.',
   })
   limit?: number;
 
-  @QueryInteger({ min: 0, max: LARGEST_OFFSET, description: 'Rows to skip.' })
+  @QueryInteger({ min: 0, max: MAX_OFFSET, description: 'Rows to skip.' })
   offset?: number;
 
   @QueryOneOf(['asc', 'desc'], {
@@ -26,7 +26,7 @@ export class ListQuery {
   order?: SortOrder;
 
   @QueryText({
-    max: LONGEST_CURSOR,
+    max: MAX_CURSOR_CHARACTERS,
     description:
       '`nextCursor` of the previous page. It includes the filters and the order, so only `limit` can be combined with it.',
   })
@@ -35,10 +35,10 @@ export class ListQuery {
 
 /** The parameters of a list without cursor, as what it lists changes with records of other kinds. */
 export class PageQuery {
-  @QueryInteger({ min: 1, max: MOST_ROWS, description: 'Maximum number of rows. Default: 50.' })
+  @QueryInteger({ min: 1, max: MAX_ROWS, description: 'Maximum number of rows. Default: 50.' })
   readonly limit?: number;
 
-  @QueryInteger({ min: 0, max: LARGEST_OFFSET, description: 'Rows to skip.' })
+  @QueryInteger({ min: 0, max: MAX_OFFSET, description: 'Rows to skip.' })
   readonly offset?: number;
 }
 

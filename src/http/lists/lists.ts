@@ -1,8 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { Configuration } from '../../core/config/configuration';
 import { invalidField } from '../../core/errors/domain-error';
+import { JsonText } from '../../core/json/json-text';
 import { SEAL_BYTES, Seals } from '../../core/values/seals';
-import type { Condition, Page, PageRequest, SortOrder } from '../../ledger/record-page';
+import type { Condition, Page, PageRequest, SortOrder } from '../../ledger/kinds/record-page';
+import type { WrittenPage } from '../../ledger/reading/written-page';
 import type { ListQuery } from './list.query';
 
 /** What a list does unless the client says otherwise. */
@@ -23,6 +25,9 @@ export interface ListResponse<Item> {
   readonly total: number;
   readonly nextCursor?: string;
 }
+
+/** What a handler of a list returns. */
+export type ListAnswer<Item> = ListResponse<Item> | JsonText;
 
 /** Opens lists: turns a client's request into a page to read, and the page into the answer. */
 @Injectable()
@@ -85,17 +90,38 @@ export class OpenList<Filtered extends object> {
   }
 
   async answer<Row extends ListedRow, Item>(page: Page<Row>, present: (row: Row) => Item): Promise<ListResponse<Item>> {
-    const { rows, total, totalOf = null, more } = page;
+    const { rows, total } = page;
     const data = rows.map((row) => present(row));
     const last = rows.at(-1);
-    if (!more || last === undefined) return { data, total };
-    const position = 'createdSequence' in last ? last.createdSequence : last.sequence;
-    return { data, total, nextCursor: await cursorOf({ ...this.start, total, totalOf, position }, this.seals) };
+    if (last === undefined) return { data, total };
+    return {
+      data,
+      total,
+      ...(await this.following(page, 'createdSequence' in last ? last.createdSequence : last.sequence)),
+    };
+  }
+
+  /** @internal The same, with records that the database has written as text. */
+  async answerShown<Row extends ListedRow, Item>(
+    page: WrittenPage | Page<Row>,
+    present: (row: Row) => Item,
+  ): Promise<ListAnswer<Item>> {
+    if ('rows' in page) return this.answer(page, present);
+    const { text, last, total } = page;
+    const members = JSON.stringify({ total, ...(last !== null && (await this.following(page, last))) });
+    return new JsonText(`{"data":[${text}],${members.slice(1)}`);
+  }
+
+  private async following(
+    { total, totalOf = null, more }: Omit<Page<never>, 'rows'>,
+    position: number,
+  ): Promise<Pick<ListResponse<never>, 'nextCursor'>> {
+    return more ? { nextCursor: await cursorOf({ ...this.start, total, totalOf, position }, this.seals) } : {};
   }
 }
 
-/** Where a list continues, and what the client asked for. */
-export interface ListPlace {
+/** The position at which a list continues, and the client's filters and limits. */
+interface ListPlace {
   readonly list: string;
   readonly filters: object;
   readonly order: SortOrder;

@@ -1,7 +1,7 @@
 /** Shorter keys would occur in ordinary words and make the lines unreadable; startup warns about them. */
-const SHORTEST_MASKED_KEY = 8;
-/** How many levels of percent-encoding are decoded; nobody uses more on purpose, and decoding takes long. */
-const DEEPEST_ENCODING = 8;
+const MIN_MASKED_KEY_CHARACTERS = 8;
+/** Levels of percent-encoding that are decoded: a proxy adds one to the client's. */
+const MAX_ENCODING = 2;
 const MASK = '[key]';
 const JSON_TEXT = /"[^"\\]*(?:\\.[^"\\]*)*"/g;
 const ENCODED_BYTE = /%[0-9a-f]{2}/gi;
@@ -21,11 +21,10 @@ interface IssuedForm {
 
 /**
  * Removes keys and passwords from a finished log line, whatever message or member they came from. A text in which one is
- * percent-encoded, partly or several times, is removed as a whole, and so is one encoded more than eight
- * times. Issued keys and tokens are recognised by their form.
+ * percent-encoded, partly or twice, is removed as a whole, and so is one that is encoded more than twice. Issued keys and tokens are recognised by their form.
  */
 export function maskKeys(keys: readonly string[]): (line: string) => string {
-  const masked = keys.filter((key) => key.length >= SHORTEST_MASKED_KEY);
+  const masked = keys.filter((key) => key.length >= MIN_MASKED_KEY_CHARACTERS);
   const asJson = masked.map((key) => JSON.stringify(key).slice(1, -1));
   const asBytes = masked.flatMap(decodedForms);
   return (line) => {
@@ -44,14 +43,14 @@ function withoutIssued(text: string): string {
 function decodedForms(key: string): string[] {
   const forms: string[] = [];
   for (let form: string | null = bytesOf(key); form !== null; form = decodedOnce(form))
-    if (form.length >= SHORTEST_MASKED_KEY) forms.push(form);
+    if (form.length >= MIN_MASKED_KEY_CHARACTERS) forms.push(form);
   return forms;
 }
 
 /** Whether a text has one of the keys in percent-encoded form. */
 function hidesKey(text: string, keys: readonly string[]): boolean {
   let bytes = bytesOf(text);
-  for (let depth = 0; depth <= DEEPEST_ENCODING; depth += 1) {
+  for (let depth = 0; depth <= MAX_ENCODING; depth += 1) {
     const decoded = decodedOnce(bytes);
     if (decoded === null) return false;
     if (keys.some((key) => decoded.includes(key)) || withoutIssued(decoded) !== decoded) return true;

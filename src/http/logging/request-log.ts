@@ -16,7 +16,7 @@ export function currentRequestId(): string | undefined {
 }
 
 /** Characters: paths of the service are shorter, and searching a long one for keys takes long. It is left out. */
-const LONGEST_PATH = 1024;
+const MAX_PATH_CHARACTERS = 1024;
 
 /** Writes one line for each request, when it is over. */
 @Injectable()
@@ -59,7 +59,7 @@ function lineOf(request: ServiceRequest, response: Response, durationMs: number)
     requestId: request.id,
     method: request.method,
     route: request.template ?? null,
-    path: path.length > LONGEST_PATH ? null : path,
+    path: path.length > MAX_PATH_CHARACTERS ? null : path,
     // Null if the client left before it was answered.
     status: response.headersSent ? response.statusCode : null,
     durationMs,

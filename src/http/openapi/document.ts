@@ -51,7 +51,9 @@ const TAGS: readonly { readonly name: string; readonly description: string }[] =
     description: 'Approvals that are valid for more than one action, within the bounds that their reviewers have set.',
   },
   { name: 'Passkeys', description: 'What people sign approvals with, so that nobody else can give them.' },
+  { name: 'Delegations', description: 'People who are away, and who reviews in their place.' },
   { name: 'Stops', description: 'Agents, roles and actions that people have stopped, whatever the policies allow.' },
+  { name: 'Directory', description: 'Groups of people from a directory, which sends them by SCIM at `/scim/v2`.' },
   { name: 'API keys', description: 'Who calls: the keys that the service issues, and what each of them allows.' },
   { name: 'Audit', description: 'Who did what, when, and with what outcome.' },
   { name: 'Events', description: 'The audit trail as it is written, without polling.' },
@@ -67,7 +69,7 @@ const TAGS: readonly { readonly name: string; readonly description: string }[] =
   { name: 'Health', description: 'Whether the service works, and how many records it holds.' },
 ];
 
-const DESCRIPTION = `This service stands between AI agents and the systems they act on. Before an agent acts, it asks here, and its
+const DESCRIPTION = `This service stands between AI agents and the systems they act on. Before an agent acts, it requests the action here, and its
 capabilities and the policies in force decide; risky actions are proposed, and others approve them. Every action, refusal and change
 is recorded, and sealed in a chain that anyone can verify.
 
@@ -181,6 +183,14 @@ const IDEMPOTENCY_KEY: ParameterObject = {
 };
 const LOCATION: HeadersObject = { Location: { schema: { type: 'string' }, description: 'Path of the new record.' } };
 
+/** With `FOUR_EYES`, in place of what the route answers otherwise. */
+const CHANGE_PROPOSED: ResponseObject = {
+  description:
+    'With `FOUR_EYES`: nothing has changed; the decision on the change, which a second person has to approve.',
+  content: { 'application/json': { schema: { $ref: '#/components/schemas/DecisionResponse' } } },
+  headers: { Location: { schema: { type: 'string' }, description: 'Path of the decision.' } },
+};
+
 /** Adds to every operation what the HTTP layer adds to it: its errors, its headers, and whether it requires a key. */
 function completeOperations(document: OpenAPIObject, routes: ReadonlyMap<string, DocumentedRoute>): void {
   for (const item of Object.values(document.paths)) {
@@ -214,6 +224,7 @@ function complete(document: OpenAPIObject, operation: OperationObject, route: Do
     operation.responses['304'] = { description: 'The copy named in `If-None-Match` is current.', headers: tag };
     operation.parameters = [...(operation.parameters ?? []), IF_NONE_MATCH];
   }
+  if (traits.secondPerson !== undefined) operation.responses['202'] = { ...CHANGE_PROPOSED };
   addErrorResponses(operation.responses, errorCodesOf(route), shared);
   for (const response of Object.values(operation.responses)) {
     if (response !== undefined && !('$ref' in response)) {

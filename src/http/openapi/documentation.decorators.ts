@@ -1,6 +1,6 @@
 import { SetMetadata, type CustomDecorator } from '@nestjs/common';
 import { ApiParam } from '@nestjs/swagger';
-import type { AnyRecordKind } from '../../ledger/record-kind';
+import type { AnyRecordKind } from '../../ledger/kinds/record-kind';
 
 export const API_EXAMPLES = 'docs:api-examples';
 

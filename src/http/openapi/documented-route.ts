@@ -104,6 +104,7 @@ export function errorCodesOf({ traits, method, namesRecord, errors }: Documented
     ...(WITH_BODY.has(method) ? (['REQUEST_TIMEOUT', 'PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE'] as const) : []),
     ...(method === RequestMethod.POST && traits.body.isTaken && traits.keepsAnswers ? (['CONFLICT'] as const) : []),
     ...(traits.headers.some(({ name }) => name === 'If-Match') ? (['PRECONDITION_FAILED'] as const) : []),
+    ...(traits.secondPerson === undefined ? [] : (['CONFLICT'] as const)),
     ...errors,
   ];
 }

@@ -8,6 +8,7 @@ import {
   type ApiResponseNoStatusOptions,
   DECORATORS,
 } from '@nestjs/swagger';
+import { membersNamed, type ShownMember } from '../../ledger/records/record-text';
 
 /** What the API document says of a route: a title, and the rest. */
 export function ApiRoute(summary: string, description?: string): MethodDecorator {
@@ -74,6 +75,15 @@ export function responseMapper<Answer extends object>(answer: Type<Answer>): Res
     for (const name of names) if (record[name] !== undefined) members[name] = record[name];
     return members as Answer;
   };
+}
+
+const membersOfResponses = new WeakMap<Type, readonly ShownMember[]>();
+
+/** The members that the class of a response declares, if each shows the column of its name. */
+export function shownMembers(response: Type): readonly ShownMember[] {
+  const members = membersOfResponses.get(response) ?? membersNamed(declaredIn(response).map(String));
+  membersOfResponses.set(response, members);
+  return members;
 }
 
 function declaredIn<Answer extends object>({ prototype }: Type<Answer>): (keyof Answer)[] {

@@ -9,7 +9,7 @@ import {
 import type { Response } from 'express';
 import { Configuration } from '../../core/config/configuration';
 import { DomainError } from '../../core/errors/domain-error';
-import type { Identity } from '../../ledger/caller';
+import { type Identity, isLoneScope } from '../../ledger/kinds/caller';
 import { Authentication } from '../authentication/authentication';
 import { routeTemplate, routeTraits } from '../request/routes';
 import type { Exchange, ServiceRequest } from '../request/service-request';
@@ -50,15 +50,15 @@ export class AppThrottlerGuard extends ThrottlerGuard {
       : this.authentication.identify(request);
     if (!(identity instanceof Promise)) return this.count(request, response, identity);
     // Nobody can be looked up now, neither in the database nor at the issuer of a token. A public route answers
-    // nevertheless; for any other, the next guard asks again and reports the failure.
+    // nevertheless; for any other, the next guard repeats the look-up and reports the failure.
     return identity.catch(() => null).then((caller) => this.count(request, response, caller));
   }
 
   /** Without a promise where the count is in memory: one for each request would cost more than the count. */
   private count(request: ServiceRequest, response: Response, identity: Identity | null): Promise<boolean> {
     const { rateLimitBucket, keyHoldersBucket } = request.traits;
-    // A gateway's reports must not compete with the requests that it passes on.
-    const isUncounted = request.traits.isUncounted || identity?.effectiveScopes.has('report') === true;
+    // A gateway's reports must not compete with the requests that it passes on, and a directory sends what it has at once.
+    const isUncounted = request.traits.isUncounted || identity?.scopes.some(isLoneScope) === true;
     const admit = (status: RateLimitStatus): Promise<boolean> => {
       for (const [name, value] of status.headers) response.setHeader(name, value);
       if (status.exceeded && !isUncounted) throw rateLimited(status);

@@ -90,7 +90,7 @@ export class FixedWindows {
 }
 
 /** The settings that limit rates. */
-export type RateLimitSetting = 'RATE_LIMIT' | 'RATE_LIMIT_PER_KEY';
+type RateLimitSetting = 'RATE_LIMIT' | 'RATE_LIMIT_PER_KEY';
 
 /** How much of its limit a client has used. */
 export interface RateLimitStatus {
@@ -132,7 +132,7 @@ export class RateLimits implements ThrottlerStorage, OnApplicationShutdown {
     return window instanceof Promise ? window.then((counted) => statusOf(counted, limit)) : statusOf(window, limit);
   }
 
-  /** What the throttler asks of its storage. The guard calls `count`, which knows clients and their buckets. */
+  /** The throttler's interface to its storage. The guard calls `count`, which knows clients and their buckets. */
   async increment(key: string, _ttl: number, limit: number, _block: number, name: string): Promise<ThrottlerRecord> {
     const { hits, resetsAt } = await this.counter.hit(name, key, 1);
     const seconds = Math.ceil((resetsAt - Date.now()) / 1000);
@@ -145,7 +145,7 @@ export class RateLimits implements ThrottlerStorage, OnApplicationShutdown {
 }
 
 /** Who uses a key, and from where. */
-export interface KeyUse {
+interface KeyUse {
   /** See `countedClient`. */
   readonly client: string;
   /** The same for all requests with one key, or with tokens of one subject. */

@@ -10,7 +10,7 @@ const ANSWER_TIMEOUT = 250;
 const PAUSE = 1_000;
 /** Milliseconds. */
 const CONNECT_TIMEOUT = 1_000;
-const LONGEST_RETRY_DELAY = 1_000;
+const MAX_RETRY_DELAY_MS = 1_000;
 
 const NO_CONNECTION = 'there is no connection';
 const NO_ANSWER = new Error(`no answer within ${ANSWER_TIMEOUT} ms`);
@@ -67,7 +67,7 @@ export class RedisCounter implements RequestCounter {
       maxRetriesPerRequest: 0,
       // A server that another one has replaced may keep its connections: the name leads to the other one by now.
       reconnectOnError: ({ message }) => message.includes('READONLY'),
-      retryStrategy: (attempts) => Math.min(attempts * 50, LONGEST_RETRY_DELAY),
+      retryStrategy: (attempts) => Math.min(attempts * 50, MAX_RETRY_DELAY_MS),
     });
     const counter = new RedisCounter(redis, window);
     await redis.connect().catch((error: unknown) => counter.failed(error));

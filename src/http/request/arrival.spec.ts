@@ -1,4 +1,4 @@
-import { countedClient, unmapped } from './arrival';
+import { countedClient, unmapAddress } from './arrival';
 
 describe('countedClient', () => {
   it.each([
@@ -23,6 +23,6 @@ describe('unmapped', () => {
     ['2001:db8::c633:6401', '2001:db8::c633:6401'],
     ['', ''],
   ])('%s is %s', (address, plain) => {
-    expect(unmapped(address)).toBe(plain);
+    expect(unmapAddress(address)).toBe(plain);
   });
 });

@@ -8,7 +8,7 @@ import type { ServiceRequest } from './service-request';
 
 const SECRET_HEADERS = ['x-api-key', 'authorization'];
 /** Most consecutive characters of a secret that may appear in an id. */
-const LONGEST_SHOWN = 7;
+const MAX_SECRET_CHARACTERS = 7;
 const USABLE_ID = /^[A-Za-z0-9._-]{1,128}$/;
 /** Paths of standards that require any id to be echoed. */
 const STANDARD_PATH = /^\/(?:access\/v1\/|\.well-known\/)/;
@@ -46,12 +46,12 @@ export function headerValues({ rawHeaders, headers }: IncomingMessage, name: str
 /** Whether a text contains enough of a secret to be of use, or all of a short one. */
 function shows(text: string, secret: string): boolean {
   if (secret === '') return false;
-  const length = Math.min(secret.length, LONGEST_SHOWN + 1);
+  const length = Math.min(secret.length, MAX_SECRET_CHARACTERS + 1);
   for (let at = 0; at + length <= text.length; at += 1) if (secret.includes(text.slice(at, at + length))) return true;
   return false;
 }
 
-/** The id a client asked for if it is usable, otherwise a new one. */
+/** Returns the request id that the client sent if it is usable, otherwise a new one. */
 export function requestIdFor(id: string | string[] | undefined, usable = USABLE_ID): string {
   return typeof id === 'string' && usable.test(id) ? id : randomUUID();
 }
@@ -76,7 +76,7 @@ function stripPorts(headers: IncomingMessage['headers']): void {
 function addressOf(request: ServiceRequest): string {
   // Without that header the socket's address is all there is to say.
   const stated = request.headers['x-forwarded-for'] === undefined ? '' : (request.ip ?? '');
-  return unmapped(isIP(stated) === 0 ? (request.socket.remoteAddress ?? '') : stated);
+  return unmapAddress(isIP(stated) === 0 ? (request.socket.remoteAddress ?? '') : stated);
 }
 
 /**
@@ -89,7 +89,7 @@ export function countedClient(address: string): string {
 }
 
 /** An IPv4-mapped address as IPv4. */
-export function unmapped(address: string): string {
+export function unmapAddress(address: string): string {
   if (!address.includes(':')) return address;
   const groups = ipv6Groups(address);
   const isMapped = groups[5] === 0xffff && groups.slice(0, 5).every((group) => group === 0);

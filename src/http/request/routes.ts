@@ -11,7 +11,8 @@ import type { Request } from 'express';
 import type { Configuration } from '../../core/config/configuration';
 import { DomainError } from '../../core/errors/domain-error';
 import type { AnyErrorCode } from '../../core/errors/error-codes';
-import type { Caller, Scope } from '../../ledger/caller';
+import type { Caller, Scope } from '../../ledger/kinds/caller';
+import type { JsonObject } from '../../core/json/json-value';
 import { HTTP_CODE_METADATA, METHOD_METADATA, ROUTE_ARGS_METADATA } from '@nestjs/common/constants';
 import { RouteParamtypes } from '@nestjs/common/enums/route-paramtypes.enum';
 import { type DiscoveryService, MetadataScanner } from '@nestjs/core';
@@ -31,10 +32,10 @@ export interface AdmissionRule {
 }
 
 /** The settings that limit body sizes. */
-export type BodyLimitSetting = 'bodyLimit' | 'planBodyLimit';
+type BodyLimitSetting = 'bodyLimit' | 'planBodyLimit';
 
 /** A header that a handler takes; what is wrong with it is reported with the other faults of the request. */
-export interface TakenHeader {
+interface TakenHeader {
   readonly name: string;
   readonly description: string;
   /** What it must be, as the message of a fault. */
@@ -43,8 +44,29 @@ export interface TakenHeader {
   readonly read: (header: string | undefined) => unknown;
 }
 
+/** A request that is held back, as its route describes it to the second person. */
+export interface HeldInput {
+  readonly params: Readonly<Record<string, string | undefined>>;
+  /** As it was sent. */
+  readonly body: JsonObject;
+}
+
+/** What holds for a route whose effects need a second person, with `FOUR_EYES`. */
+export interface SecondPersonRule {
+  /** What the request does, in a sentence without a final stop. @param result what the handler's write returned */
+  summary(input: HeldInput, result: unknown): string;
+  /** False if this request takes effect at once; without it, all are held back. @param result as for `summary` */
+  isHeld?(input: HeldInput, caller: Caller, result: unknown): boolean;
+  /** The body as those who decide may see it; without it, as it was sent. */
+  visibleBody?(body: JsonObject, result: unknown): JsonObject;
+  /** True if it changes which policies are in force. */
+  readonly changesPolicies?: true;
+  /** True if it may have an effect without an entry. */
+  readonly writesAside?: true;
+}
+
 /** What decorators say about a route, or about every route of a controller; and what holds where they say nothing. */
-export class RouteMetadata {
+class RouteMetadata {
   /** If it returns false, the route answers as if it did not exist. */
   readonly isServedWith: (settings: Configuration) => boolean = () => true;
   readonly rateLimitBucket: string = SHARED_BUCKET;
@@ -52,8 +74,8 @@ export class RouteMetadata {
   readonly isUncounted: boolean = false;
   /** A route that names no scope needs `admin`: a forgotten one is open only to callers who may do everything. */
   readonly scopes: RouteScopes = ['admin'];
-  /** A route that is open to every caller admits keys of a scope that they have alone only with this. */
-  readonly admitsLoneScopes: boolean = false;
+  /** A route that is open to every caller admits keys of a scope that they have alone only if it is listed here. */
+  readonly admittedLoneScopes: readonly Scope[] = [];
   /** Tokens that were issued for a gateway are taken there, and nowhere else. */
   readonly takesGatewayTokens: boolean = false;
   readonly admissionRule: Type<AdmissionRule> | undefined = undefined;
@@ -71,6 +93,8 @@ export class RouteMetadata {
   readonly refusesRepeatedNames: boolean = false;
   /** The route only reads: an `Idempotency-Key` is validated, and otherwise ignored. */
   readonly ignoresIdempotencyKey: boolean = false;
+  /** Bodies and answers have the media type of SCIM (RFC 7644). */
+  readonly isScim: boolean = false;
   /** The body is a form, taken as it was sent, as the member `form`: its signature covers these bytes. */
   readonly takesForm: boolean = false;
   /**
@@ -85,6 +109,8 @@ export class RouteMetadata {
   /** The route reads many records: few such requests are worked on at a time. */
   readonly isList: boolean = false;
   readonly isRevisioned: boolean = false;
+  /** Undefined: one person is enough. */
+  readonly secondPerson: SecondPersonRule | undefined = undefined;
   /** The route sets an ETag of its own, of what it answers, and honours `If-None-Match`. */
   readonly isTagged: boolean = false;
   readonly headers: readonly TakenHeader[] = [];
@@ -137,13 +163,34 @@ function refuseSecondMark(target: object, name?: string | symbol, method?: Prope
   throw new Error(`${place} says twice who may call it: keep one of @RequiresScope('…'), @AnyScope() and @Public().`);
 }
 
-/** The route asks a provider whether it admits a caller that has the right scope. */
+/** A provider decides whether the route admits a caller that has the scope. */
 export const AdmittedBy = (rule: Type<AdmissionRule>): MethodDecorator & ClassDecorator =>
   SetRouteMetadata({ admissionRule: rule });
 
 /** The member of the body that names the acting agent. A caller bound to an agent may omit it. */
 export const OwnAgentIn = (member: string): MethodDecorator & ClassDecorator =>
   SetRouteMetadata({ ownAgentMember: member });
+
+/** Name of the header with the id of the approved decision on a change. */
+export const CHANGE_HEADER = 'Change';
+/** Name of the header with the reason why a change cannot wait. */
+export const BREAK_GLASS_HEADER = 'Break-Glass';
+
+/** With `FOUR_EYES`, requests of the route take effect once a second person has approved them. */
+export const NeedsSecondPerson = (rule: SecondPersonRule): MethodDecorator =>
+  applyDecorators(
+    SetRouteMetadata({ secondPerson: rule }),
+    ApiHeader({
+      name: CHANGE_HEADER,
+      required: false,
+      description: 'Id of the approved decision on this change. See [Changes that need a second person](four-eyes.md).',
+    }),
+    ApiHeader({
+      name: BREAK_GLASS_HEADER,
+      required: false,
+      description: 'In an emergency, with `admin`: why it cannot wait, in 10 to 500 characters, percent-encoded.',
+    }),
+  );
 
 /** Headers of a 403 to a gateway. */
 export const REASON_HEADER = 'X-Reason';

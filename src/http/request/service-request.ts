@@ -1,7 +1,7 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import type { FieldFault } from '../../core/errors/domain-error';
-import type { Caller, Identity } from '../../ledger/caller';
+import type { Caller, Identity } from '../../ledger/kinds/caller';
 import type { Pass } from '../../core/concurrency/gate';
 import type { RouteTraits } from './routes';
 
@@ -29,6 +29,8 @@ export interface ServiceRequest extends Request {
   template?: string | null;
   /** Body and query as they were sent; `RequestInputGuard` makes DTOs of those that the handler takes. */
   sent: { readonly body: object; readonly query: object };
+  /** See `leavingSignal`. */
+  clientSignal?: AbortSignal;
   /** What it holds until it is answered: see `holdUntilAnswered`. */
   passes?: readonly Pass[];
   /** The client waits for `100 Continue` before it sends the body. */

@@ -5,7 +5,7 @@ import { Socket } from 'node:net';
 import type { Configuration } from '../../core/config/configuration';
 import { REPLAYED_HEADER } from './json-adapter';
 
-/** Middleware that sets the headers which all answers have alike, in one step: Helmet is asked once. */
+/** Middleware that sets the headers which all responses share in one step: Helmet computes them once. */
 export function commonHeaders(): (request: IncomingMessage, response: ServerResponse, next: () => void) => void {
   const directives = {
     fontSrc: ["'self'", 'data:'],
@@ -44,6 +44,8 @@ const REQUEST_HEADERS = [
   'X-Request-Id',
   'Last-Event-ID',
   'traceparent',
+  'Change',
+  'Break-Glass',
 ];
 const EXPOSED_HEADERS = [
   'X-RateLimit-Limit',
@@ -73,7 +75,7 @@ export function corsOptions(origins: readonly string[] | '*'): CorsOptions {
   };
 }
 
-/** Whether a browser asks if it may send a cross-origin request, and some origins may. */
+/** True for a browser's preflight of a cross-origin request, if any origin is admitted. */
 export function isPreflight({ method, headers }: IncomingMessage, { corsOrigins }: Configuration): boolean {
   const isAsked = method === 'OPTIONS' && headers.origin !== undefined;
   return corsOrigins !== null && isAsked && headers['access-control-request-method'] !== undefined;

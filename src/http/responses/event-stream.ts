@@ -6,9 +6,9 @@ import { HeaderParameter } from '../request/routes';
 
 const TYPE = 'text/event-stream';
 /** Unread bytes above which the client counts as too slow for live events. */
-const MOST_UNREAD = 1024 * 1024;
+const MAX_UNREAD_BYTES = 1024 * 1024;
 /** Milliseconds of silence after which a comment shows proxies that the stream is alive. */
-const LONGEST_SILENCE = 15_000;
+const MAX_SILENCE_MS = 15_000;
 /** Milliseconds between checks of it. */
 const INTERVAL = 250;
 const COMMENT = ':\n\n';
@@ -50,7 +50,7 @@ export class EventStream {
   /** Closes the connection if more is unread than a live client would leave. */
   send(events: Buffer): void {
     this.write(events);
-    if (this.response.writableLength > MOST_UNREAD) this.response.destroy();
+    if (this.response.writableLength > MAX_UNREAD_BYTES) this.response.destroy();
   }
 
   /** Sends, and waits until the client has read it or the stream is over. */
@@ -61,7 +61,7 @@ export class EventStream {
 
   /** Sends a comment if one is due. While a client reads nothing, none can be sent. */
   private keepAlive(): void {
-    if (performance.now() - this.lastSent < LONGEST_SILENCE || this.response.writableLength > 0) return;
+    if (performance.now() - this.lastSent < MAX_SILENCE_MS || this.response.writableLength > 0) return;
     this.write(COMMENT);
   }
 

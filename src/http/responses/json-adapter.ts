@@ -3,11 +3,13 @@ import { ExpressAdapter } from '@nestjs/platform-express';
 import type { Application, Response } from 'express';
 import { IncomingMessage, type ServerOptions, ServerResponse } from 'node:http';
 import { type DomainError, unavailable } from '../../core/errors/domain-error';
+import { JsonText } from '../../core/json/json-text';
 import type { Gate } from '../../core/concurrency/gate';
 import { leaveGates } from '../gates';
 import { onAnswerOver } from './response-end';
+import { SCIM_TYPE } from './scim-response';
 import { createHttpServer, TURN } from '../server/http-server';
-import { isCurrentCopy } from '../conditional/precondition';
+import { isCurrentCopy } from '../request/precondition';
 import type { ServiceRequest } from '../request/service-request';
 
 /** Header of an answer that replays the answer to an earlier request. */
@@ -21,7 +23,7 @@ const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
  */
 const SMALL_ANSWER = 16 * 1024;
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
-const JSON_TYPE = 'application/json; charset=utf-8';
+export const JSON_TYPE = 'application/json; charset=utf-8';
 
 /**
  * Express's adapter with two additions: headers derived from records, and a fast path for ordinary answers, for which
@@ -59,8 +61,8 @@ export class JsonAdapter extends ExpressAdapter {
     // Express would take `*` for a copy of an answer that has no ETag to compare it by.
     if (!response.hasHeader('ETag')) delete request.headers['if-none-match'];
     if (!isJson(response, body)) return super.reply(response, body);
-    const text = JSON.stringify(body);
-    response.setHeader('Content-Type', JSON_TYPE);
+    const text = body instanceof JsonText ? body.text : JSON.stringify(body);
+    response.setHeader('Content-Type', request.traits.isScim ? SCIM_TYPE : JSON_TYPE);
     if (text.length <= SMALL_ANSWER || request.method === 'HEAD') {
       response.setHeader('Content-Length', Buffer.byteLength(text));
       return response.end(request.method === 'HEAD' ? undefined : text);

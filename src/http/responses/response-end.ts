@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { type DomainError, unavailable, unauthorized } from '../../core/errors/domain-error';
-import type { Caller } from '../../ledger/caller';
+import type { Caller } from '../../ledger/kinds/caller';
 import { type Exchange, exchangeParameter } from '../request/service-request';
 
 /** Calls back once, when the client has received the whole answer or its connection is gone. */
@@ -26,10 +26,15 @@ export function staleCallerError({ refusal, expiresAt }: Caller): DomainError | 
 }
 
 /**
- * A signal for long work, aborted when the client leaves before it has the whole answer, or when its key, its token or
- * its agent ends or is suspended. Its reason is the error to throw; if the client has left, nobody reads it.
+ * The request's signal for long work, aborted when the client leaves before it has the whole answer, or when its key, its
+ * token or its agent ends or is suspended. Its reason is the error to throw; if the client has left, nobody reads it.
  */
-export function leavingSignal(...[{ caller }, response]: Exchange): AbortSignal {
+export function leavingSignal(...[request, response]: Exchange): AbortSignal {
+  request.clientSignal ??= signalFor(request, response);
+  return request.clientSignal;
+}
+
+function signalFor(...[{ caller }, response]: Exchange): AbortSignal {
   const signal = new AbortController();
   const check = (): void => {
     const end = caller === undefined ? null : staleCallerError(caller);

@@ -13,7 +13,7 @@ const TYPES: Readonly<Record<string, string>> = {
 /** One copy in memory for all clients, so that slow ones hold no copy of their own. */
 const contents = new Map<string, Buffer>();
 
-/** A file that the service is installed with, read when it is first asked for. Its name says its type. */
+/** A file of the installation, read at its first request. Its type follows from its name. */
 export function staticFile(path: string): StreamableFile {
   const type = TYPES[extname(path)];
   if (type === undefined) throw new Error(`A file of an unknown type cannot be served: ${path}`);

@@ -5,7 +5,7 @@ import type { Response } from 'express';
 import { unavailable } from '../../core/errors/domain-error';
 import { Gates } from '../gates';
 import { countedClient } from '../request/arrival';
-import { ShutdownGuard } from '../shutdown/shutdown';
+import { ShutdownGuard } from '../server/shutdown';
 
 const logger = new Logger('Export');
 
@@ -33,7 +33,7 @@ export class StreamedAnswers {
     { address, signal }: Receiver,
     prepare: () => Promise<Opened>,
   ): Promise<Opened> {
-    const pass = await this.gates.of('exports').enter(countedClient(address ?? ''));
+    const pass = await this.gates.get('exports').enter(countedClient(address ?? ''));
     try {
       const opened = await prepare();
       // Nobody listens to the stream yet: if the signal is already aborted, the stream's error would end the process.

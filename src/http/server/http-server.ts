@@ -2,7 +2,7 @@ import { AsyncResource } from 'node:async_hooks';
 import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { countedClient, unmapped } from '../request/arrival';
+import { countedClient, unmapAddress } from '../request/arrival';
 import type { ServiceRequest } from '../request/service-request';
 
 const OPTIONS: ServerOptions = {
@@ -23,7 +23,7 @@ const OPTIONS: ServerOptions = {
 /** Milliseconds without progress in writing an answer because the client reads nothing. */
 const STALLED_TIMEOUT = 30_000;
 /** Unlimited: Node would drop excess headers silently, a second key among them. Their bytes are limited. */
-const MOST_HEADERS = 0;
+const MAX_HEADERS = 0;
 
 /** The server's event when it is a request's turn on its connection; listeners get the request and its response. */
 export const TURN = 'turn';
@@ -33,7 +33,7 @@ export const OVER = 'over';
 /** A server that limits how long its clients may take. It serves their requests by its event `TURN`. */
 export function createHttpServer(classes: Pick<ServerOptions, 'IncomingMessage' | 'ServerResponse'> = {}): Server {
   const server = createServer({ ...OPTIONS, ...classes });
-  server.maxHeadersCount = MOST_HEADERS;
+  server.maxHeadersCount = MAX_HEADERS;
   server.setTimeout(STALLED_TIMEOUT, endStalled);
   server.on('connection', (socket: Socket) => socket.on('error', outliveReset));
   const take = inTurn((request, response) => {
@@ -69,7 +69,7 @@ function endStalled(socket: Socket): void {
 }
 
 /** Most requests that may wait on a connection behind the one being answered. */
-const MOST_WAITING = 100;
+const MAX_WAITING = 100;
 
 type Serve = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -100,7 +100,7 @@ function inTurn(serve: Serve): Serve {
 
 function wait(turns: Turns, { socket }: IncomingMessage, previous: ServerResponse, serve: () => void): void {
   turns.waiting += 1;
-  if (turns.waiting > MOST_WAITING) socket.destroy();
+  if (turns.waiting > MAX_WAITING) socket.destroy();
   else socket.pause();
   const begin = (): void => {
     turns.waiting -= 1;
@@ -130,7 +130,7 @@ export function isAheadOfBody(socket: Duplex): boolean {
  */
 const PART = 1 / 5;
 /** One for requests, and one to check whether they are answered. */
-const LEAST_PER_CLIENT = 2;
+const MIN_PER_CLIENT = 2;
 
 /** How many connections may be held. */
 interface ConnectionLimits {
@@ -162,7 +162,7 @@ export class ConnectionLimiter {
     server: Server,
     private readonly limits: ConnectionLimits,
   ) {
-    this.mostPerClient = limits.mostPerClient ?? Math.max(LEAST_PER_CLIENT, partOf(limits.most));
+    this.mostPerClient = limits.mostPerClient ?? Math.max(MIN_PER_CLIENT, partOf(limits.most));
     server.on('connection', (socket: Socket) => {
       if (!this.admit(socket)) socket.destroy();
     });
@@ -172,7 +172,7 @@ export class ConnectionLimiter {
   }
 
   private admit(socket: Socket): boolean {
-    const holder = this.holderAt(unmapped(socket.remoteAddress ?? ''));
+    const holder = this.holderAt(unmapAddress(socket.remoteAddress ?? ''));
     if (holder.connections.size >= holder.most || !this.makeRoom()) return false;
     this.holders.set(holder.name, holder);
     this.holderOf.set(socket, holder);

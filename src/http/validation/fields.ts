@@ -157,9 +157,14 @@ export function FreeFormObject(field: FreeFormField): PropertyDecorator {
   return Field(freeFormShape(field.rule), field);
 }
 
+interface JsonValueField extends FieldText<JsonValue> {
+  /** Faults in members whose meaning the service knows. */
+  readonly rule?: (value: JsonValue) => readonly FaultInside[];
+}
+
 /** Any JSON value, kept as it was sent. It may be left out; `null` counts as left out. */
-export function JsonField(field: FieldText<JsonValue>): PropertyDecorator {
-  return Field({ rule: () => undefined, schema: ANY_JSON_SCHEMA }, { ...field, optional: true });
+export function JsonField({ rule = () => [], ...field }: JsonValueField): PropertyDecorator {
+  return Field({ rule: (value) => rule(value as JsonValue), schema: ANY_JSON_SCHEMA }, { ...field, optional: true });
 }
 
 /** A text (possibly empty), a number or a boolean. */

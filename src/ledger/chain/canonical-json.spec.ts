@@ -2,8 +2,8 @@ import * as fc from 'fast-check';
 import { canonicalize } from 'json-canonicalize';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { JsonValue } from '../../core/json/json-value';
-import { canonicalJson } from './canonical-json';
+import type { JsonObject, JsonValue } from '../../core/json/json-value';
+import { canonicalJson, canonicalParts } from './canonical-json';
 
 /** The test data of https://github.com/cyberphone/json-canonicalization, if it is checked out next to the project. */
 const VECTORS = join(__dirname, '../../../../shared/vectors/jcs/testdata');
@@ -107,6 +107,14 @@ describe('Canonical JSON', () => {
     fc.assert(
       fc.property(fc.jsonValue({ stringUnit: 'binary', maxDepth: 5 }), (value) => {
         expect(canonicalJson(value as JsonValue)).toBe(canonicalize(value));
+      }),
+    );
+  });
+
+  it('is the same in parts, of any object', () => {
+    fc.assert(
+      fc.property(fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 3 })), (value) => {
+        expect([...canonicalParts(value as JsonObject)].join('')).toBe(canonicalJson(value as JsonObject));
       }),
     );
   });

@@ -5,7 +5,7 @@ import { decodeTime, incrementBase32, TIME_LEN, ulid } from 'ulid';
 const drawn = Buffer.alloc(4_096);
 let used = drawn.length;
 
-/** Random bytes from the cryptographic generator, to be read before more are asked for. */
+/** Random bytes from the cryptographic generator; a later call may overwrite them. */
 function randomBytes(count: number): Buffer {
   if (used + count > drawn.length) {
     randomFillSync(drawn);

@@ -14,6 +14,16 @@ export function saysStateSql(alias = ''): string {
   return `${alias}"action" <> '${ACCESS_DENIED}'`;
 }
 
+/** Action of the entry that records the erasure of a record. */
+export function erasureAction(subjectType: string): string {
+  return `${subjectType}.erased`;
+}
+
+/** True for an entry that records the erasure of its own subject. @param alias as above. */
+export function isErasureSql(alias = ''): string {
+  return `${alias}"action" = ${alias}"subjectType" || '${erasureAction('')}'`;
+}
+
 /**
  * One entry of the ledger: what happened (the audit view), its seal in the chain (the provenance view) and the state of
  * its subject afterwards. They are always one to one, so they share a row and none can be orphaned.

@@ -9,7 +9,7 @@ import { Database } from './database';
 import type * as postgres from './postgres/postgres-database';
 import { ProcessLease } from './postgres/postgres-lease';
 import { refuseReplacedTables } from './found-tables';
-import { SchemaContribution, type Opening, StartCondition } from './start-condition';
+import { SchemaContribution, type OpeningOptions, StartCondition } from './start-condition';
 import { SqliteDatabase } from './sqlite/sqlite-database';
 
 const load = createRequire(__filename);
@@ -78,7 +78,7 @@ function contributedCheck(
   configuration: Configuration,
   discovery: DiscoveryService,
   schema: SchemaContribution,
-): Opening['check'] {
+): OpeningOptions['check'] {
   const conditions = provided(discovery).filter((instance) => instance instanceof StartCondition);
   return async (database) => {
     await refuseReplacedTables(database, schema);

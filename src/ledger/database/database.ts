@@ -1,5 +1,5 @@
 import type { DataSourceOptions } from 'typeorm';
-import { Gate, ONE_AT_A_TIME } from '../../core/concurrency/gate';
+import { SerialQueue } from '../../core/concurrency/serial-queue';
 import type { Dialect } from './dialect';
 import { type ReplacedTable, replacedTables } from './found-tables';
 import type { SqlConnection, SqlSessions } from './sql-connection';
@@ -11,7 +11,7 @@ import type { SchemaContribution } from './start-condition';
  */
 export abstract class Database {
   private closing: Promise<void> | null = null;
-  private readonly alone = new Gate({ label: 'records being read alone', ...ONE_AT_A_TIME });
+  private readonly alone = new SerialQueue();
   abstract readonly dialect: Dialect;
   /** For people: where the records are, without a password. */
   abstract readonly location: string;
@@ -67,11 +67,11 @@ export abstract class Database {
   }
 
   /**
-   * Reads a single row that may be large, decoding included: one at a time, whatever asks for it. Many at once would not
+   * Reads a single row that may be large, decoding included: one at a time for all callers. Many at once would not
    * fit in memory, and reads of small rows would wait behind them.
    */
   readAlone<Result>(read: () => Promise<Result>): Promise<Result> {
-    return this.alone.run('', read);
+    return this.alone.run(read);
   }
 
   /** Closes the connections but the ledger's own, and releases the database; once, however often it is called. */

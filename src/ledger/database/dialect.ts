@@ -11,6 +11,8 @@ export interface ColumnDefinition {
 export interface StorageForms {
   /** A condition: the column holds bytes. */
   isBytes(column: string): string;
+  /** A condition: the column holds bytes, another type, or text that is not JSON, where it should be. */
+  isAltered(column: ColumnDefinition): string;
   /** Texts and bytes as `text:` or `blob:` followed by their bytes in hexadecimal; other values unchanged. */
   form(column: string): string;
 }
@@ -43,6 +45,11 @@ export interface Dialect {
   unindexed(column: string): string;
   /** Aggregates rows into the text of a JSON list, each row a list of the columns' values. */
   jsonRows(columns: readonly string[]): string;
+  /**
+   * The JSON text of a column's value: JSON is its own text, and null is written. An altered value fails, or is one for which
+   * `isAltered` is true.
+   */
+  jsonText(column: ColumnDefinition): string;
   /** A text column's value in a form from which `placeAt` restores it exactly: drivers alter text that is not UTF-8. */
   position(column: string): string;
   placeAt(parameter: string): string;
@@ -50,6 +57,6 @@ export interface Dialect {
   readonly storageForms: StorageForms | null;
 }
 
-export function quoted(name: string): string {
+export function quoteName(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }

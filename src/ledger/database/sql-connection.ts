@@ -24,6 +24,8 @@ export interface SqlConnection extends SqlSessions {
   run(sql: string, parameters?: readonly SqlValue[]): Promise<void>;
   /** Runs all of them, in order; rejects with the failure of the first that failed. */
   runAll(statements: readonly SqlStatement[]): Promise<void>;
+  /** Ends the transaction. Rejects unless the server confirms that it is on disk, and on its standby if it waits for one. */
+  commit(): Promise<void>;
 }
 
 /**

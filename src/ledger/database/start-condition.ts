@@ -22,7 +22,7 @@ export interface OpenedDatabase {
 }
 
 /** What is needed to open a database. `check` throws for one that must stay as it was found. */
-export interface Opening {
+export interface OpeningOptions {
   readonly schema: SchemaContribution;
   readonly check: (database: OpenedDatabase) => Promise<void>;
 }

@@ -20,10 +20,10 @@ export class WriteStops {
 }
 
 /**
- * As sysexits.h names them: EX_IOERR, and EX_DATAERR. A start whose database contradicts its checkpoint also ends with
- * the latter.
+ * As sysexits.h names them: EX_IOERR, EX_DATAERR and EX_CONFIG. A start whose database contradicts its checkpoint also
+ * ends with the second, and one with a wrong setting with the last.
  */
-const EXIT_CODE = { storage: 74, contradicted: 65 };
+const EXIT_CODE = { storage: 74, contradicted: 65, configuration: 78 };
 
 /** Ends the process at once. After a failed sync nobody knows what reached the disk; the next start reads what did. */
 export function failStop(reason: string): never {
@@ -36,6 +36,11 @@ export function stopContradicted(reason: string): never {
     `${reason} The process stops; the next start checks the database against the kept checkpoint.`,
     EXIT_CODE.contradicted,
   );
+}
+
+/** Ends the process when another process has made its settings wrong. @param reason says what would be right */
+export function stopMisconfigured(reason: string): never {
+  return stop(reason, EXIT_CODE.configuration);
 }
 
 function stop(line: string, exitCode: number): never {

@@ -46,7 +46,7 @@ export class LedgerClock {
   }
 
   /**
-   * @throws UNAVAILABLE when writing has been stopped; DatabaseFault when the database cannot be asked for its time.
+   * @throws UNAVAILABLE when writing has been stopped; DatabaseFault if the database's time cannot be read.
    */
   async check(connection: Pick<SqlConnection, 'all'>): Promise<void> {
     if (this.sql === null) this.watch();

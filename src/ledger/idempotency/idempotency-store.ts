@@ -1,12 +1,12 @@
-import { type Dialect, quoted } from '../database/dialect';
+import { type Dialect, quoteName } from '../database/dialect';
 import type { CommitProof, SqlConnection, SqlStatement } from '../database/sql-connection';
 import { arraysOfOne, oncePerDialect, selectAmong, upsertRows } from '../records/statements';
 import { columnsOf } from '../records/record-codec';
 import { IdempotencyKey } from '../schema/ledger-tables';
-import type { IdempotentWrite } from '../idempotent-request';
+import type { IdempotentWrite } from '../kinds/idempotent-request';
 import { conflict, DomainError } from '../../core/errors/domain-error';
 import { newSalt } from '../chain/random';
-import { Refusal } from '../ledger-transaction';
+import { Refusal } from '../commands/ledger-transaction';
 
 const TABLE = 'idempotency_keys';
 
@@ -24,7 +24,7 @@ const SELECT_CREATED_AT = `SELECT "createdAt" AS "actual" FROM "${TABLE}" WHERE 
 const SELECT_ANSWER = `SELECT "answer" FROM "${TABLE}" WHERE "id" = $1`;
 
 const idempotencyKeySql = oncePerDialect((dialect) => ({
-  select: selectAmong(dialect, TABLE, ['id', 'contentHash', 'createdAt'].map(quoted), ['id']),
+  select: selectAmong(dialect, TABLE, ['id', 'contentHash', 'createdAt'].map(quoteName), ['id']),
   // An expired key that has not been removed yet is replaced.
   write: upsertRows(dialect, TABLE, columnsOf(IdempotencyKey), ['id']),
 }));
@@ -33,7 +33,7 @@ const idempotencyKeySql = oncePerDialect((dialect) => ({
 export const KEPT_FOR = 24 * 60 * 60 * 1000;
 
 /** A key without its answer. */
-export type StoredKey = Omit<IdempotencyKey, 'answer' | 'subjects'>;
+type StoredKey = Omit<IdempotencyKey, 'answer' | 'subjects'>;
 
 /** The answers for the keys that the commands of a batch carry, from the database and from the batch itself. */
 export class IdempotencyStore {

@@ -1,7 +1,7 @@
 import type { SqlSessions, SqlValue } from '../database/sql-connection';
 
 /** Entries of a range: for queries that few of them satisfy. */
-const MOST_ENTRIES = 1_000;
+const MAX_ENTRIES = 1_000;
 
 /** Most bytes of texts in a chunk of rows that are read together. */
 const CHUNK_BYTES = 1_000_000;
@@ -44,7 +44,7 @@ export async function* entryRanges(
   const ofAction = action === undefined ? '' : 'AND "action" = $3 ';
   const sql =
     `SELECT max("sequence") AS "last" FROM (SELECT "sequence" FROM "ledger_entries" WHERE "sequence" > $1 ` +
-    `AND "sequence" <= $2 ${ofAction}ORDER BY "sequence" LIMIT ${MOST_ENTRIES}) AS chunk`;
+    `AND "sequence" <= $2 ${ofAction}ORDER BY "sequence" LIMIT ${MAX_ENTRIES}) AS chunk`;
   const bounds = action === undefined ? [upTo] : [upTo, action];
   for (let after = Number.MIN_SAFE_INTEGER; ;) {
     const [extent] = await chain.all<{ last: number | null }>(sql, [after, ...bounds]);

@@ -2,12 +2,12 @@ import { Injectable } from '@nestjs/common';
 import { Database } from '../database/database';
 import { runRowQueries } from '../records/row-query';
 import { arraysOfOne } from '../records/statements';
-import { type StoredSum, sumAsked, type SumKey } from '../records/sum-key';
+import { type StoredSum, sumQuery, type SumKey } from '../records/sum-key';
 
 /** Totals from one snapshot. */
 export interface LedgerCounts {
   readonly entries: number;
-  /** The records of each counter, in the order asked for. */
+  /** The numbers of records, in the order of the counters. */
   readonly records: readonly number[];
 }
 
@@ -41,7 +41,7 @@ export class CounterReader {
   /** @internal The values of sums, in this order; undefined for one that is not kept yet. */
   async sums(keys: readonly SumKey[]): Promise<readonly (string | undefined)[]> {
     const { points, dialect } = this.database;
-    const queries = keys.map((key) => sumAsked(dialect, key));
-    return (await runRowQueries<StoredSum>(points, queries)).map(([kept]) => kept?.value);
+    const queries = keys.map((key) => sumQuery(dialect, key));
+    return (await runRowQueries<StoredSum>(points, queries)).map(([stored]) => stored?.value);
   }
 }

@@ -1,28 +1,24 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../database/database';
-import { quoted } from '../database/dialect';
+import { quoteName } from '../database/dialect';
+import { isOwnedSql, RecordCatalog } from '../records/record-catalog';
 import { ENTRIES_COUNTED_BY, ENTRY_COUNTER } from '../records/counters';
-import type { StoredEntry } from '../chain/stored-entry';
+import { isErasureSql, type StoredEntry } from '../chain/stored-entry';
 import { ENTRY_COLUMNS } from '../schema/ledger-tables';
 import { fittingChunk } from './chunks';
 import type { PageSource } from './page-query';
 import { RecordReader } from './record-reader';
-import type { Page, PageRequest } from '../record-page';
+import type { ShownMember } from '../records/record-text';
+import { WrittenForms, type WrittenPage } from './written-page';
+import type { Page, PageRequest } from '../kinds/record-page';
 import { rowLists } from './row-lists';
 import type { JsonObject } from '../../core/json/json-value';
+import type { LastEntry } from '../commands/ledger-transaction';
 
 const ENTRY_NAMES = ENTRY_COLUMNS.map(({ name }) => name);
-const NAMES = ENTRY_NAMES.map(quoted).join(', ');
+const NAMES = ENTRY_NAMES.map(quoteName).join(', ');
 const SELECT_ENTRY = `SELECT ${NAMES} FROM "ledger_entries" WHERE "sequence" = $1`;
 const CHUNK = 'WHERE "sequence" > $1 AND "sequence" <= $2 ORDER BY "sequence" LIMIT $3';
-/** Whether what an erased entry names is a later erasure of its record or, of a claim, of the entity it belonged to. */
-const IS_NAMED =
-  `CASE WHEN "erased" IS NULL THEN 1 ELSE (SELECT count(*) FROM "ledger_entries" AS said ` +
-  `WHERE said."sequence" = entry."erased" AND said."sequence" > entry."sequence" ` +
-  `AND said."subjectType" = CASE WHEN entry."subjectType" = 'claim' THEN 'entity' ELSE entry."subjectType" END ` +
-  `AND said."subjectId" = CASE WHEN entry."subjectType" = 'claim' THEN entry."entityId" ELSE entry."subjectId" END ` +
-  `AND said."action" = said."subjectType" || '.erased') END`;
-const SELECT_CHUNK = `SELECT ${NAMES}, ${IS_NAMED} AS "isNamed" FROM "ledger_entries" AS entry ${CHUNK}`;
 /** The columns of a chunk, in their order. */
 export const CHUNK_NAMES = [...ENTRY_NAMES, 'isNamed'];
 const SELECT_CHUNK_EXTENT =
@@ -44,10 +40,14 @@ const SELECT_EXTENT =
 /** What lists omit: the sealed state can be large. An entry read on its own has all of it. */
 const UNLISTED: readonly string[] = ['state', 'stateSalt', 'detailsSalt'];
 
+const LISTED_COLUMNS = ENTRY_COLUMNS.filter(({ name }) => !UNLISTED.includes(name)).map((column) =>
+  column.name === 'details' ? { ...column, type: 'json' as const } : column,
+);
+
 /** A list of entries. */
 const LISTED: PageSource = {
   table: 'ledger_entries',
-  columns: ENTRY_NAMES.filter((name) => !UNLISTED.includes(name)),
+  columns: LISTED_COLUMNS.map(({ name }) => name),
   longColumns: ['details'],
   orderColumn: 'sequence',
   timeColumn: 'timestamp',
@@ -82,7 +82,7 @@ export interface ChainExtent {
 export type ChunkEntry = StoredEntry & { readonly isNamed: number };
 
 /** Consecutive entries, read to check their hashes. */
-export interface ChainChunk {
+interface ChainChunk {
   /** For `rowsIn`, with `CHUNK_NAMES`. */
   readonly entries: string;
   readonly last: number;
@@ -91,14 +91,30 @@ export interface ChainChunk {
 /** Reads the entries of the ledger, for the audit trail and the provenance view. */
 @Injectable()
 export class EntryReader {
+  private readonly selectChunk: string;
+  private readonly forms: WrittenForms;
+
   constructor(
     private readonly database: Database,
     private readonly reader: RecordReader,
-  ) {}
+    catalog: RecordCatalog,
+  ) {
+    this.forms = new WrittenForms(database.dialect);
+    this.selectChunk = `SELECT ${NAMES}, ${isNamedSql(catalog)} AS "isNamed" FROM "ledger_entries" AS entry ${CHUNK}`;
+  }
 
   async page(request: PageRequest): Promise<Page<ParsedListedEntry>> {
     const page = await this.reader.pageOf(LISTED, request);
     return { ...page, rows: (page.rows as unknown as ListedEntry[]).map(parseListedEntry) };
+  }
+
+  /** The same as a response shows it: see `RecordReader.shownPage`. */
+  async shownPage(
+    members: readonly ShownMember[],
+    request: PageRequest,
+  ): Promise<WrittenPage | Page<ParsedListedEntry>> {
+    const form = this.forms.get(members, LISTED_COLUMNS);
+    return (await this.reader.writtenPageOf(LISTED, form, request)) ?? this.page(request);
   }
 
   find(sequence: number): Promise<ParsedEntry | undefined> {
@@ -106,6 +122,26 @@ export class EntryReader {
       const [entry] = await this.database.points.all<StoredEntry>(SELECT_ENTRY, [sequence]);
       return entry === undefined ? undefined : parseEntry(entry);
     });
+  }
+
+  /**
+   * For each of the records, the last entry with the action, up to a sequence. Few ids at once: each is a parameter.
+   * @param upTo undefined: the last entry of all
+   */
+  async lastOfEach(action: string, ids: readonly string[], upTo?: number): Promise<ReadonlyMap<string, LastEntry>> {
+    if (ids.length === 0) return new Map();
+    const places = ids.map((_, index) => `$${index + 3}`).join(', ');
+    const rows = await this.database.points.all<Record<'subjectId' | 'timestamp' | 'details', string>>(
+      `SELECT "subjectId", "timestamp", "details" FROM "ledger_entries" WHERE "sequence" IN (SELECT max("sequence") ` +
+        `FROM "ledger_entries" WHERE "action" = $1 AND "sequence" <= $2 AND "subjectId" IN (${places}) GROUP BY "subjectId")`,
+      [action, upTo ?? SAFE, ...ids],
+    );
+    return new Map(
+      rows.map(({ subjectId, timestamp, details }) => [
+        subjectId,
+        { timestamp, details: JSON.parse(details) as JsonObject | null },
+      ]),
+    );
   }
 
   async extent(): Promise<ChainExtent> {
@@ -133,8 +169,23 @@ export class EntryReader {
     if (extent === null) return null;
     const { last, count } = extent;
     const source = { connection: chain, dialect, columns: CHUNK_NAMES };
-    return { entries: await rowLists(source, SELECT_CHUNK, [after, last, count]), last };
+    return { entries: await rowLists(source, this.selectChunk, [after, last, count]), last };
   }
+}
+
+/** Whether what an erased entry names is a later erasure of its record, or of the entity to which that belonged. */
+function isNamedSql(catalog: RecordCatalog): string {
+  const types = Array.from(
+    catalog.owners,
+    ([type, ownerType]) => `WHEN entry."subjectType" = '${type}' THEN '${ownerType}' `,
+  );
+  return (
+    `CASE WHEN "erased" IS NULL THEN 1 ELSE (SELECT count(*) FROM "ledger_entries" AS said ` +
+    `WHERE said."sequence" = entry."erased" AND said."sequence" > entry."sequence" ` +
+    `AND said."subjectType" = CASE ${types.join('')}WHEN 1 = 1 THEN entry."subjectType" END ` +
+    `AND said."subjectId" = CASE WHEN ${isOwnedSql(catalog, 'entry.')} THEN entry."entityId" ELSE entry."subjectId" END ` +
+    `AND ${isErasureSql('said.')}) END`
+  );
 }
 
 /** An entry of a list with its details as JSON. */

@@ -1,9 +1,9 @@
-import { type ColumnDefinition, type Dialect, quoted } from '../database/dialect';
+import { type ColumnDefinition, type Dialect, quoteName } from '../database/dialect';
 import type { Database } from '../database/database';
 import type { SqlStatement, SqlValue } from '../database/sql-connection';
 import { counterName } from '../records/counters';
 import { LIST_ITEMS, sizeSql } from '../records/statements';
-import type { Condition, PageRequest } from '../record-page';
+import type { Condition, PageRequest } from '../kinds/record-page';
 import type { RecordCodec } from '../records/record-codec';
 
 /** A table that can be listed in order of creation, and where its totals are kept. */
@@ -69,7 +69,7 @@ class WhereClause {
   sql(more?: string): string {
     const conditions = more === undefined ? this.conditions : [...this.conditions, more];
     const where = conditions.length === 0 ? '' : ` WHERE ${conditions.join(' AND ')}`;
-    return `FROM ${[...this.tables, quoted(this.source.table)].join(', ')}${where}`;
+    return `FROM ${[...this.tables, quoteName(this.source.table)].join(', ')}${where}`;
   }
 
   private addItems({ column, value }: Condition, own: string): void {
@@ -77,7 +77,7 @@ class WhereClause {
     if (!listColumns.includes(column))
       throw new Error(`${column} of ${counter} must be one of the kind's listColumns.`);
     const alias = `item${this.tables.length}`;
-    this.tables.push(`${quoted(LIST_ITEMS)} AS ${alias}`);
+    this.tables.push(`${quoteName(LIST_ITEMS)} AS ${alias}`);
     this.conditions.push(
       `${alias}."item" = ${this.parameters.add(counterName(counter, column, value))}`,
       `${own} = ${alias}."createdSequence"`,
@@ -94,10 +94,12 @@ class WhereClause {
   private conditionSql(condition: Condition, leading: string | null): string {
     const { column, comparison, value } = condition;
     const { table } = this.source;
+    if (comparison === 'present') return `${columnOf(table, column)} IS NOT NULL`;
     if (isTimeBound(this.source, condition)) {
       return `${this.order} ${OPERATORS[condition.comparison]} (${placeOfTimeSql(this.source, condition, this.parameters)})`;
     }
     const placeholder = this.parameters.add(value);
+    if (comparison === 'refersTo') return `${columnOf(table, column)} IN (${targetSql(condition, placeholder)})`;
     const own = columnOf(table, column);
     if (comparison === 'among') return `${own} IN (${this.itemsSql(placeholder, 'integer')})`;
     if (comparison === 'nullOrAmong') return `(${own} IS NULL OR ${own} IN (${this.itemsSql(placeholder, 'text')}))`;
@@ -110,6 +112,11 @@ class WhereClause {
     const item = this.dialect.jsonAt(0, { name: 'item', type });
     return `SELECT ${item} FROM ${this.dialect.jsonElements(placeholder)}`;
   }
+}
+
+function targetSql({ column, target }: Condition, placeholder: string): string {
+  if (target === undefined) throw new Error(`The condition on ${column} refers to no table.`);
+  return `SELECT "id" FROM ${quoteName(target.table)} WHERE ${quoteName(target.column)} = ${placeholder}`;
 }
 
 type TimeBound = Condition & { readonly comparison: 'atLeast' | 'atMost' };
@@ -125,10 +132,10 @@ function isTimeBound({ timeColumn }: PageSource, condition: Condition): conditio
  * time.
  */
 function placeOfTimeSql(source: PageSource, { column, comparison, value }: TimeBound, parameters: Parameters): string {
-  const [time, place] = [quoted(column), quoted(source.orderColumn)];
+  const [time, place] = [quoteName(column), quoteName(source.orderColumn)];
   const direction = comparison === 'atLeast' ? 'ASC' : 'DESC';
   return (
-    `SELECT ${place} FROM ${quoted(source.table)} WHERE ${time} ${OPERATORS[comparison]} ${parameters.add(value)} ` +
+    `SELECT ${place} FROM ${quoteName(source.table)} WHERE ${time} ${OPERATORS[comparison]} ${parameters.add(value)} ` +
     `ORDER BY ${time} ${direction}, ${place} ${direction} LIMIT 1`
   );
 }
@@ -140,7 +147,7 @@ function isContains({ comparison }: Condition): boolean {
 
 /** Qualified with its table: several tables in one statement have columns of the same name. */
 export function columnOf(table: string, column: string): string {
-  return `${quoted(table)}.${quoted(column)}`;
+  return `${quoteName(table)}.${quoteName(column)}`;
 }
 
 /** How the records of a kind are listed, with these of their columns. */
@@ -173,31 +180,51 @@ export const HEAD_COLUMN = 'listedUpTo';
 
 const HEAD = `(SELECT "sequence" FROM "ledger_head" WHERE "id" = 1)`;
 
+/** The parts of a statement that reads a page. */
+interface PageParts {
+  /** Selects the rows of the page. */
+  readonly page: string;
+  readonly direction: 'ASC' | 'DESC';
+  /** Selects `total` and `head` of the list. */
+  readonly counted: string;
+  readonly parameters: Parameters;
+}
+
 /**
  * Rows and total in one statement, so that both come from one snapshot. The total is null where it would have to be
- * counted and the ledger has more than `countedAtOnce` entries: counting would take longer, the larger the table is. An
- * empty page is one row of nulls with the total. One row more than the limit is read, to tell whether a page follows.
- * Values of long columns with more than `mostBytes` are null: the size of many rows cannot be known beforehand.
+ * counted and the ledger has more than `countedAtOnce` entries: counting would take longer, the larger the table is. One
+ * row more than the limit is read, to tell whether a page follows. Values of long columns with more than `mostBytes` are
+ * null: the size of many rows cannot be known beforehand.
  */
+export function pageParts(
+  source: PageSource,
+  request: SizedRequest,
+  dialect: Dialect,
+  countedAtOnce: number,
+): PageParts {
+  const parameters = new Parameters();
+  const rows = new WhereClause(source, request.conditions, dialect, parameters);
+  const total = storedTotalSql(source, request, parameters) ?? countSql(rows, countedAtOnce);
+  const [direction, beyond] = request.order === 'asc' ? (['ASC', '>'] as const) : (['DESC', '<'] as const);
+  const { position } = request;
+  const from = position === null ? rows.sql() : rows.sql(`${rows.order} ${beyond} ${parameters.add(position)}`);
+  const page =
+    `SELECT ${columnsSql(source, request.mostBytes, parameters)} ${from} ORDER BY ${rows.order} ${direction} ` +
+    `LIMIT ${parameters.addCount(request.limit + 1)} OFFSET ${parameters.addCount(request.offset)}`;
+  return { page, direction, counted: `(SELECT ${total} AS total, ${HEAD} AS head)`, parameters };
+}
+
+/** Selects a page, with the total in each row; an empty page is one row of nulls with the total. */
 export function pageQuery(
   source: PageSource,
   request: SizedRequest,
   dialect: Dialect,
   countedAtOnce: number,
 ): SqlStatement {
-  const parameters = new Parameters();
-  const rows = new WhereClause(source, request.conditions, dialect, parameters);
-  const total = storedTotalSql(source, request, parameters) ?? countSql(rows, countedAtOnce);
-  const [direction, beyond] = request.order === 'asc' ? ['ASC', '>'] : ['DESC', '<'];
-  const { position } = request;
-  const from = position === null ? rows.sql() : rows.sql(`${rows.order} ${beyond} ${parameters.add(position)}`);
-  const page =
-    `SELECT ${columnsSql(source, request.mostBytes, parameters)} ${from} ORDER BY ${rows.order} ${direction} ` +
-    `LIMIT ${parameters.addCount(request.limit + 1)} OFFSET ${parameters.addCount(request.offset)}`;
+  const { page, direction, counted, parameters } = pageParts(source, request, dialect, countedAtOnce);
   const sql =
-    `SELECT page.*, counted.total AS "${TOTAL_COLUMN}", counted.head AS "${HEAD_COLUMN}" ` +
-    `FROM (SELECT ${total} AS total, ${HEAD} AS head) AS counted ` +
-    `LEFT JOIN (${page}) AS page ON 1 = 1 ORDER BY page.${quoted(source.orderColumn)} ${direction}`;
+    `SELECT page.*, counted.total AS "${TOTAL_COLUMN}", counted.head AS "${HEAD_COLUMN}" FROM ${counted} AS counted ` +
+    `LEFT JOIN (${page}) AS page ON 1 = 1 ORDER BY page.${quoteName(source.orderColumn)} ${direction}`;
   return { sql, parameters: parameters.values };
 }
 
@@ -207,7 +234,7 @@ function columnsSql({ table, columns, longColumns }: PageSource, mostBytes: numb
   const selected = columns.map((name) => {
     const column = columnOf(table, name);
     if (!longColumns.includes(name)) return column;
-    return `CASE WHEN octet_length(${column}) <= ${most} THEN ${column} END AS ${quoted(name)}`;
+    return `CASE WHEN octet_length(${column}) <= ${most} THEN ${column} END AS ${quoteName(name)}`;
   });
   const size = sizeSql(longColumns.map((name) => columnOf(table, name)));
   return [...selected, `${size} AS "${SIZE_COLUMN}"`].join(', ');
@@ -280,10 +307,10 @@ export async function totalInChunks(
     return `(SELECT ${rows.order} ${rows.sql()} ORDER BY ${rows.order} ${direction} LIMIT 1)`;
   };
   const edgesSql = `SELECT ${edge('ASC')} AS "first", ${edge('DESC')} AS "last"`;
-  const [found] = await lists.all<{ first: number | null; last: number | null }>(edgesSql, edges.values);
-  const first = found?.first ?? 1;
+  const [edgeRow] = await lists.all<{ first: number | null; last: number | null }>(edgesSql, edges.values);
+  const first = edgeRow?.first ?? 1;
   // An altered head may claim anything: counting ends with the table.
-  const last = Math.min(list.upTo, found?.last ?? 0);
+  const last = Math.min(list.upTo, edgeRow?.last ?? 0);
   let total = 0;
   for (let after = first - 1; after < last; after += countedAtOnce) {
     list.signal?.throwIfAborted();

@@ -6,9 +6,9 @@ import { PointReader } from './point-reader';
 class HeldDatabase {
   readonly statements: { readonly values: readonly string[]; readonly end: (failure?: Error) => void }[] = [];
   readonly points = {
-    all: (_sql: string, [asked]: readonly [string]) =>
+    all: (_sql: string, [json]: readonly [string]) =>
       new Promise((resolve, reject) => {
-        const values = asked.startsWith('[') ? (JSON.parse(asked) as string[][]).flat() : [asked];
+        const values = json.startsWith('[') ? (JSON.parse(json) as string[][]).flat() : [json];
         const rows = values.filter((value) => value !== 'missing').map((id) => ({ id }));
         this.statements.push({ values, end: (failure) => (failure ? reject(failure) : resolve(rows)) });
       }),
@@ -28,7 +28,7 @@ const CODEC = {
   table: 'notes',
   selectWhere: () => '',
   selectSmallAmong: () => '',
-  isLarge: () => false,
+  isLarge: ({ id }: { id: string }) => id === 'large',
   decode: (row: unknown) => row,
 } as unknown as RecordCodec;
 
@@ -52,12 +52,25 @@ describe('Single records', () => {
     await expect(read).resolves.toEqual({ id: 'a' });
   });
 
-  it('are read together if they are asked for during a statement, and never answered from that one', async () => {
+  it('are read together if they are requested during a statement, and never answered from that one', async () => {
     const reads = ['a', 'a', 'b', 'missing'].map(find);
     await database.end();
     expect(database.statements.map(({ values }) => values)).toEqual([['a'], ['a', 'b', 'missing']]);
     await database.end();
     await expect(Promise.all(reads)).resolves.toEqual([{ id: 'a' }, { id: 'a' }, { id: 'b' }, undefined]);
+  });
+
+  it('are handed out in separate iterations of the event loop if they are large: each reader makes an answer of its own', async () => {
+    const sequence: string[] = [];
+    const reads = ['large', 'large', 'large'].map(async (value) => sequence.push(String(Object(await find(value)).id)));
+    await database.end();
+    database.statements.at(-1)?.end();
+    for (let turn = 0; turn < 12; turn += 1) {
+      await new Promise(setImmediate);
+      sequence.push('turn');
+    }
+    await Promise.all(reads);
+    expect(sequence.join(' ')).not.toContain('large large');
   });
 
   it('fail alone with their statement', async () => {

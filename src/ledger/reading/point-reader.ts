@@ -1,16 +1,17 @@
 import type { Database } from '../database/database';
 import { SingleFlight } from '../../core/concurrency/single-flight';
-import type { GovernedRow } from '../record-kind';
+import { TimeSlice } from '../../core/concurrency/time-slice';
+import type { GovernedRow } from '../kinds/record-kind';
 import type { RecordCodec } from '../records/record-codec';
 import { arraysOfOne } from '../records/statements';
 
-/** By value: a row, or what will be one, for which the others do not wait. */
+/** By value: a small row, or the promise of a large one, for which the others do not wait. */
 type RowsByKey = ReadonlyMap<string, GovernedRow | undefined | Promise<GovernedRow | undefined>>;
 
 /**
  * Reads single records by a unique column. A read that finds nothing under way is sent at once; those that arrive
- * meanwhile share the next statement, which costs about as much for sixty rows as for one. Each read starts after it was
- * asked for, so it is never stale.
+ * meanwhile share the next statement, which costs about as much for sixty rows as for one. Each statement starts after the
+ * calls that it serves, so no result is stale.
  */
 export class PointReader {
   /** By table and column. */
@@ -22,7 +23,10 @@ export class PointReader {
     const name = `${codec.table} ${column}`;
     const reads = this.reads.get(name) ?? new SingleFlight(({ wishes }) => this.readAmong(codec, column, wishes));
     this.reads.set(name, reads);
-    return (await reads.call({ wishes: [value] })).get(value);
+    const row = (await reads.call({ wishes: [value] })).get(value);
+    // Many may share a large row, and each makes an answer of it: one in each iteration of the event loop.
+    if (row instanceof Promise) await new TimeSlice().next();
+    return row;
   }
 
   /** Small rows in one statement; each large one is the promise of its own read. */
@@ -30,7 +34,11 @@ export class PointReader {
     const rows = new Map<string, GovernedRow | undefined | Promise<GovernedRow | undefined>>();
     const values = [...keys];
     const [only = ''] = values;
-    if (values.length === 1) return rows.set(only, await this.readAlone(codec, column, only));
+    if (values.length === 1) {
+      const [row] = await this.database.points.all(codec.selectWhere([column]), [only]);
+      const decoded = row === undefined ? undefined : codec.decode(row);
+      return rows.set(only, row !== undefined && codec.isLarge(row) ? Promise.resolve(decoded) : decoded);
+    }
     for (const row of await this.database.points.all(codec.selectSmallAmong([column]), [arraysOfOne(values)])) {
       const value = String(row[column]);
       const read = (): Promise<GovernedRow | undefined> => this.readAlone(codec, column, value);

@@ -14,16 +14,25 @@ import {
   TOTAL_COLUMN,
   totalInChunks,
 } from './page-query';
-import { onlyAgentSeen, type Viewer, visibilityOf, visibleTo } from '../records/visibility';
+import { type Viewer, visibilityOf, visibleRows, visibleTo } from '../records/visibility';
 import { RecordCatalog } from '../records/record-catalog';
 import type { RecordCodec } from '../records/record-codec';
-import type { AnyRecordKind, ColumnOf, GovernedRow, RecordKind } from '../record-kind';
-import type { Condition, Page, PageRequest, RecordRange } from '../record-page';
+import type { AnyRecordKind, ColumnOf, GovernedRow, RecordKind } from '../kinds/record-kind';
+import type { Condition, Page, PageRequest, RecordRange } from '../kinds/record-page';
 import { arraysOfOne } from '../records/statements';
 import { chunksOf } from './chunks';
 import { PointReader } from './point-reader';
 import { readRows } from './row-lists';
-import { quoted } from '../database/dialect';
+import { quoteName } from '../database/dialect';
+import type { ShownMember } from '../records/record-text';
+import {
+  readWrittenRows,
+  type WrittenForm,
+  WrittenForms,
+  type WrittenPage,
+  writtenPageQuery,
+  type WrittenRows,
+} from './written-page';
 
 /** Keys by which one statement reads records, however large these are. */
 const READ_AT_ONCE = 50;
@@ -31,6 +40,8 @@ const READ_AT_ONCE = 50;
 /** The rows of a page, read in one statement. */
 interface ListedRows {
   readonly rows: readonly SqlRow[];
+  /** Bytes of free-form content of each. */
+  readonly sizes: readonly number[];
   /** Null: it has to be counted in chunks. */
   readonly total: number | null;
   /** The ledger's last sequence when they were read. */
@@ -43,6 +54,7 @@ export class RecordReader {
   /** Ledger size up to which one statement may count rows: small enough to end well before the statement timeout. */
   private readonly countedAtOnce: number = 250_000;
   private readonly points: PointReader;
+  private readonly forms: WrittenForms;
 
   /** @internal */
   constructor(
@@ -50,12 +62,14 @@ export class RecordReader {
     private readonly catalog: RecordCatalog,
   ) {
     this.points = new PointReader(database);
+    this.forms = new WrittenForms(database.dialect);
   }
 
   /** @param viewer who reads: required for kinds whose records not everybody may see. */
   find<Row extends GovernedRow>(kind: RecordKind<Row>, id: string, viewer?: Viewer): Promise<Row | undefined> {
     const row = this.points.find(this.catalog.codec(kind), 'id', id) as Promise<Row | undefined>;
-    return kind.visibility === undefined ? row : row.then((row) => visibleTo(viewer, kind, row));
+    if (kind.visibility === undefined && viewer?.team === undefined) return row;
+    return row.then((row) => visibleTo(viewer, kind, row, (other, id) => this.find(other, id)));
   }
 
   /** Without reading the record if it is large. */
@@ -90,7 +104,26 @@ export class RecordReader {
     const codec = this.catalog.codec(kind);
     const page = await this.pageOf(sourceOf(codec, codec.columns), visibleOnly(kind, request, viewer));
     const rows = page.rows.map((row) => codec.decode(row)) as Row[];
-    return { ...page, rows, totalOf: onlyAgentSeen(kind, viewer) };
+    return { ...page, rows, totalOf: visibleRows(kind, viewer) };
+  }
+
+  /**
+   * @internal A page as a response shows it: with its records as text, or as rows if the text of one would not show
+   * what `page` reads, or reports, because it was altered.
+   * @param members of the response
+   */
+  async shownPage<Row extends GovernedRow>(
+    kind: RecordKind<Row>,
+    members: readonly ShownMember[],
+    request: PageRequest,
+    viewer?: Viewer,
+  ): Promise<WrittenPage | Page<Row>> {
+    const codec = this.catalog.codec(kind);
+    const form = this.forms.get(members, codec.columns, codec);
+    const source = sourceOf(codec, codec.columns);
+    const written = await this.writtenPageOf(source, form, visibleOnly(kind, request, viewer));
+    if (written === null) return this.page(kind, request, viewer);
+    return { ...written, totalOf: visibleRows(kind, viewer) };
   }
 
   /** @internal The records that have one of the keys, each the values of the columns of a unique key. */
@@ -112,7 +145,7 @@ export class RecordReader {
 
   /**
    * All records that meet the conditions, oldest first, in chunks of the given size, smaller where records are large;
-   * each chunk is read when it is asked for.
+   * each chunk is read when the loop reaches it.
    */
   chunks<Row extends GovernedRow>(
     kind: RecordKind<Row>,
@@ -127,7 +160,7 @@ export class RecordReader {
 
   /**
    * @internal Some columns of the records that meet the conditions, in order, in chunks: for scanning many records of
-   * which few are wanted. Each chunk is read when it is asked for.
+   * which few are needed. Each chunk is read when the loop reaches it.
    */
   async *columns<Row extends GovernedRow, Name extends ColumnOf<Row>>(
     kind: RecordKind<Row>,
@@ -138,7 +171,7 @@ export class RecordReader {
     const codec = this.catalog.codec(kind);
     const columns = codec.columnsNamed(names);
     // The total is not needed here, so it is set and not counted.
-    const total = { total: 0, totalOf: onlyAgentSeen(kind, viewer) };
+    const total = { total: 0, totalOf: visibleRows(kind, viewer) };
     for (let position = from, more = true; more;) {
       const request: PageRequest = { conditions, limit, offset: 0, order, position, ...total };
       const page = await this.pageOf(sourceOf(codec, columns), visibleOnly(kind, request, viewer));
@@ -151,9 +184,15 @@ export class RecordReader {
     }
   }
 
-  /** The ids of the records that are due, the earliest first, in chunks; each is read when it is asked for. */
-  async *due<Row extends GovernedRow>(kind: RecordKind<Row>, now: string, limit: number): AsyncGenerator<string[]> {
-    const sql = dueQuery(this.catalog.codec(kind));
+  /** The ids of the records that are due, the earliest first, in chunks; each is read when the loop reaches it. */
+  async *due<Row extends GovernedRow>(
+    kind: RecordKind<Row>,
+    now: string,
+    limit: number,
+    due: RecordKind<Row>['due'] = kind.due,
+  ): AsyncGenerator<string[]> {
+    if (due === undefined) throw new Error(`A ${kind.subjectType} has no time at which it is due.`);
+    const sql = dueQuery(this.catalog.codec(kind), due);
     const chunks = chunksOf<DueRow>((last) =>
       this.database.points.all(sql, [now, last?.time ?? '', last?.id ?? '', limit]),
     );
@@ -165,47 +204,69 @@ export class RecordReader {
    * rows would take more memory than a page may. Most pages are far from that and are read in one statement.
    */
   async pageOf(source: PageSource, request: PageRequest): Promise<Page<SqlRow>> {
-    const { limit } = request;
-    const mostBytes = shareOf(limit);
-    const page = await this.read(source, { mostBytes, ...request });
-    request.signal?.throwIfAborted();
-    const sizes = page.rows.map((row) => Number(row[SIZE_COLUMN]));
-    if (sizes.every((size) => size <= mostBytes)) return this.cut(source, request, page);
-    const fitting = { ...request, limit: rowsThatFit(sizes.slice(0, limit)) };
-    return this.cut(source, fitting, await this.read(source, { ...fitting, mostBytes: ANY_SIZE }));
+    const read = (sized: SizedRequest): Promise<ListedRows> => this.read(source, sized);
+    const { listed, limit } = await fittingPage(request, read);
+    const total = await this.totalOf(source, request, listed);
+    return { rows: listed.rows.slice(0, limit), total, more: listed.rows.length > limit };
+  }
+
+  /** @internal The same with its rows as text; null if a row is altered so that its text would not show it. */
+  async writtenPageOf(source: PageSource, form: WrittenForm, request: PageRequest): Promise<WrittenPage | null> {
+    const { dialect } = this.database;
+    const read = (sized: SizedRequest): Promise<WrittenRows> =>
+      readWrittenRows(this.database, writtenPageQuery(source, form, sized, dialect, this.countedAtOnce), form);
+    const { listed, limit } = await fittingPage(request, read);
+    if (listed.isAltered) return null;
+    const total = await this.totalOf(source, request, listed);
+    const { texts, positions } = listed;
+    const last = positions[Math.min(limit, positions.length) - 1] ?? null;
+    return { text: texts.slice(0, limit).join(','), last, total, more: texts.length > limit };
   }
 
   private async read(source: PageSource, request: SizedRequest): Promise<ListedRows> {
     const { lists, dialect } = this.database;
     const { sql, parameters } = pageQuery(source, request, dialect, this.countedAtOnce);
     const columns = [...source.columns, SIZE_COLUMN, TOTAL_COLUMN, HEAD_COLUMN];
-    const rows = await readRows({ connection: lists, dialect, columns }, sql, parameters);
-    const total = rows[0]?.[TOTAL_COLUMN] ?? null;
+    const listed = await readRows({ connection: lists, dialect, columns }, sql, parameters);
+    const total = listed[0]?.[TOTAL_COLUMN] ?? null;
+    const rows = listed.filter((row) => row[source.orderColumn] !== null);
     return {
-      rows: rows.filter((row) => row[source.orderColumn] !== null),
+      rows,
+      sizes: rows.map((row) => Number(row[SIZE_COLUMN])),
       total: total === null ? null : Number(total),
-      upTo: Number(rows[0]?.[HEAD_COLUMN] ?? 0),
+      upTo: Number(listed[0]?.[HEAD_COLUMN] ?? 0),
     };
   }
 
-  private async cut(
+  private async totalOf(
     source: PageSource,
-    request: PageRequest,
-    { rows, total, upTo }: ListedRows,
-  ): Promise<Page<SqlRow>> {
-    const { limit, conditions, signal } = request;
-    const list = { source, conditions, upTo, leaving: signal };
-    return {
-      rows: rows.slice(0, limit),
-      total: total ?? (await totalInChunks(this.database, list, this.countedAtOnce)),
-      more: rows.length > limit,
-    };
+    { conditions, signal }: PageRequest,
+    { total, upTo }: Pick<ListedRows, 'total' | 'upTo'>,
+  ): Promise<number> {
+    return total ?? totalInChunks(this.database, { source, conditions, upTo, signal }, this.countedAtOnce);
   }
+}
+
+/**
+ * Reads a page, and once more with fewer rows if these would take more memory than a page may. Most pages are far from
+ * that and are read in one statement.
+ */
+async function fittingPage<Listed extends Pick<ListedRows, 'sizes'>>(
+  request: PageRequest,
+  read: (request: SizedRequest) => Promise<Listed>,
+): Promise<{ readonly listed: Listed; readonly limit: number }> {
+  const { limit, signal } = request;
+  const mostBytes = shareOf(limit);
+  const listed = await read({ ...request, mostBytes });
+  signal?.throwIfAborted();
+  if (listed.sizes.every((size) => size <= mostBytes)) return { listed, limit };
+  const fitting = rowsThatFit(listed.sizes.slice(0, limit));
+  return { listed: await read({ ...request, limit: fitting, mostBytes: ANY_SIZE }), limit: fitting };
 }
 
 /** A total is reused only for a viewer who sees the same rows. */
 function visibleOnly(kind: AnyRecordKind, request: PageRequest, viewer: Viewer | undefined): PageRequest {
-  const isSame = (request.totalOf ?? null) === onlyAgentSeen(kind, viewer);
+  const isSame = (request.totalOf ?? null) === visibleRows(kind, viewer);
   const conditions = [...request.conditions, ...visibilityOf(kind, viewer)];
   return { ...request, conditions, total: isSame ? request.total : null };
 }
@@ -217,12 +278,10 @@ interface DueRow {
 }
 
 /** Records due at `$1` or before, the earliest first, at most `$4` after the one with the time `$2` and the id `$3`. */
-function dueQuery({ kind, table }: RecordCodec): string {
-  if (kind.due === undefined) throw new Error(`A ${kind.subjectType} has no time at which it is due.`);
-  const { where } = kind.due;
-  const time = quoted(kind.due.timeColumn);
+function dueQuery({ table }: RecordCodec, { timeColumn, where }: Required<AnyRecordKind>['due']): string {
+  const time = quoteName(timeColumn);
   return (
-    `SELECT "id", ${time} AS "time" FROM ${quoted(table)} ` +
+    `SELECT "id", ${time} AS "time" FROM ${quoteName(table)} ` +
     `WHERE ${where} AND ${time} <= $1 AND (${time}, "id") > ($2, $3) ` +
     `ORDER BY ${time}, "id" LIMIT $4`
   );

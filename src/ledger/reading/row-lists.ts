@@ -1,10 +1,10 @@
 import { isFault } from '../database/database-fault';
-import { type Dialect, quoted, type StorageForms } from '../database/dialect';
+import { type Dialect, quoteName, type StorageForms } from '../database/dialect';
 import type { SqlRow, SqlSessions, SqlValue } from '../database/sql-connection';
 import { storedValue } from '../records/statements';
 
 /** A table to read from, and the columns to read, in this order. */
-export interface RowSource {
+interface RowSource {
   readonly connection: SqlSessions;
   readonly dialect: Dialect;
   readonly columns: readonly string[];
@@ -46,7 +46,7 @@ async function ordinaryRows(source: RowSource, sql: string, parameters: readonly
   const { storageForms: forms } = source.dialect;
   if (forms === null) return writtenRows(source, sql, parameters);
   const { connection, dialect, columns } = source;
-  const hasBytes = columns.map((column) => forms.isBytes(quoted(column))).join(' OR ');
+  const hasBytes = columns.map((column) => forms.isBytes(quoteName(column))).join(' OR ');
   const text = `SELECT ${dialect.jsonRows(columns)} AS "lists", max(${hasBytes}) AS "hasBytes" FROM (${sql}) AS chunk`;
   try {
     const [row] = await connection.all<{ lists: string; hasBytes: number | null }>(text, parameters);
@@ -59,7 +59,7 @@ async function ordinaryRows(source: RowSource, sql: string, parameters: readonly
 }
 
 async function storedRows(source: RowSource, forms: StorageForms, [sql, parameters]: Query): Promise<string> {
-  const inForms = source.columns.map((column) => `${forms.form(quoted(column))} AS ${quoted(column)}`).join(', ');
+  const inForms = source.columns.map((column) => `${forms.form(quoteName(column))} AS ${quoteName(column)}`).join(', ');
   const lists = await writtenRows(source, `SELECT ${inForms} FROM (${sql}) AS stored`, parameters);
   return JSON.stringify((JSON.parse(lists) as SqlValue[][]).map((values) => values.map(storedValue)));
 }

@@ -67,8 +67,8 @@ export class TreeReader {
   /** Whether these subtrees are kept as they are. */
   async keeps(nodes: readonly TreeNode[]): Promise<boolean> {
     for (const { level, position, hash } of nodes) {
-      const [kept] = await this.database.chain.all<{ hash: unknown }>(SELECT_KEPT, [level, position]);
-      if (kept?.hash !== hash) return false;
+      const [stored] = await this.database.chain.all<{ hash: unknown }>(SELECT_KEPT, [level, position]);
+      if (stored?.hash !== hash) return false;
     }
     return true;
   }

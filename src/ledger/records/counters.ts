@@ -1,4 +1,4 @@
-import type { AnyRecordKind, GovernedRow } from '../record-kind';
+import type { AnyRecordKind, GovernedRow } from '../kinds/record-kind';
 import type { StoredEntry } from '../chain/stored-entry';
 
 /** The counter of the rows whose counted column has, or contains, the value, such as `entities:type:service`. */

@@ -1,23 +1,25 @@
-import { Injectable } from '@nestjs/common';
-import { DiscoveryService } from '@nestjs/core';
-import { Database } from '../database/database';
 import type { Dialect } from '../database/dialect';
 import { RecordCodec } from './record-codec';
-import type { AnyRecordKind } from '../record-kind';
+import type { AnyRecordKind } from '../kinds/record-kind';
 
 /** Every kind of record the ledger knows, in order of registration: owners before the kinds that belong to them. */
-@Injectable()
 export class RecordCatalog {
   readonly all: readonly RecordCodec[];
-  readonly dialect: Dialect;
+  /** The owner of each subject type whose records belong to others. */
+  readonly owners: ReadonlyMap<string, string>;
   private readonly codecs = new Map<AnyRecordKind, RecordCodec>();
 
-  constructor(discovery: DiscoveryService, { dialect }: Database) {
-    this.dialect = dialect;
-    for (const { instance } of discovery.getProviders()) {
-      if (instance instanceof LedgerContribution) instance.kinds.forEach((kind) => this.add(kind));
-    }
+  constructor(
+    kinds: readonly AnyRecordKind[],
+    readonly dialect: Dialect,
+  ) {
+    for (const kind of kinds) this.add(kind);
     this.all = [...this.codecs.values()];
+    this.owners = new Map(
+      this.all.flatMap(({ kind: { subjectType, owner } }) =>
+        owner === undefined ? [] : [[subjectType, owner.kind.subjectType]],
+      ),
+    );
   }
 
   codec(kind: AnyRecordKind): RecordCodec {
@@ -41,6 +43,12 @@ export class RecordCatalog {
     }
     this.codecs.set(kind, new RecordCodec(kind, this.dialect));
   }
+}
+
+/** True for an entry about a record that belongs to another. @param alias of the table, with its dot; empty if it has none. */
+export function isOwnedSql({ owners }: Pick<RecordCatalog, 'owners'>, alias = ''): string {
+  const types = Array.from(owners.keys(), (type) => `'${type}'`);
+  return `${alias}"subjectType" IN (${types.join(', ') || 'NULL'})`;
 }
 
 /** The kinds of record a module keeps in the ledger. Provided as a value; the catalog finds it at start. */

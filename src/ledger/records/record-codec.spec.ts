@@ -1,7 +1,7 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { SQLITE_DIALECT } from '../database/sqlite/sqlite-database';
 import { RecordCodec } from './record-codec';
-import type { RecordKind } from '../record-kind';
+import type { RecordKind } from '../kinds/record-kind';
 
 @Entity('notes')
 class Note {

@@ -1,10 +1,10 @@
 import { getMetadataArgsStorage } from 'typeorm';
-import { type ColumnDefinition, type Dialect, quoted } from '../database/dialect';
+import { type ColumnDefinition, type Dialect, quoteName } from '../database/dialect';
 import type { SqlRow, SqlValue } from '../database/sql-connection';
 import { type JsonObject, type JsonValue, parsedJson } from '../../core/json/json-value';
 import { canonicalJson } from '../chain/canonical-json';
 import { deleteRows, equalitySql, insertRows, selectAmong, updateRows } from './statements';
-import type { AnyRecordKind, DecisiveForm, GovernedRow } from '../record-kind';
+import type { AnyRecordKind, DecisiveForm, GovernedRow } from '../kinds/record-kind';
 import type { RowQuery } from './row-query';
 
 /** A row as it was read; some JSON columns may still be text, others already parsed. */
@@ -56,7 +56,7 @@ export class RecordCodec {
   ) {
     this.table = tableName(kind.table);
     this.columns = columnsOf(kind.table);
-    this.selected = this.columns.map((column) => quoted(column.name)).join(', ');
+    this.selected = this.columns.map((column) => quoteName(column.name)).join(', ');
     this.insertRows = insertRows(dialect, this.table, this.columns);
     const { timeColumn, uniqueKeys = [], fixed = [] } = kind;
     const time = timeColumn === undefined ? [] : [timeColumn];
@@ -76,14 +76,14 @@ export class RecordCodec {
 
   /** Selects the rows whose columns equal the parameters, oldest first. */
   selectWhere(columns: readonly string[]): string {
-    return `SELECT ${this.selected} FROM ${quoted(this.table)} WHERE ${equalitySql(columns)} ORDER BY "createdSequence"`;
+    return `SELECT ${this.selected} FROM ${quoteName(this.table)} WHERE ${equalitySql(columns)} ORDER BY "createdSequence"`;
   }
 
   /** Selects the rows about which an entry with one of the given actions was written after `$1`. */
   selectTouchedAfter(actions: number): string {
     const names = Array.from({ length: actions }, (_, index) => `$${index + 2}`).join(', ');
     const touched = `SELECT "subjectId" FROM "ledger_entries" WHERE "action" IN (${names}) AND "sequence" > $1`;
-    return `SELECT ${this.selected} FROM ${quoted(this.table)} WHERE "id" IN (${touched})`;
+    return `SELECT ${this.selected} FROM ${quoteName(this.table)} WHERE "id" IN (${touched})`;
   }
 
   /** Selects the rows whose columns have the values of one of the arrays in a JSON array of arrays. */
@@ -96,10 +96,10 @@ export class RecordCodec {
     const columns = Object.keys(values);
     const name = `presence ${this.table} ${columns.join()}`;
     const equal = columns.map(
-      (column, index) => `${quoted(column)} = ${this.dialect.jsonAt(index + 1, { name: column, type: 'text' })}`,
+      (column, index) => `${quoteName(column)} = ${this.dialect.jsonAt(index + 1, { name: column, type: 'text' })}`,
     );
     const place = `${this.dialect.jsonAt(0, { name: 'place', type: 'integer' })} AS "place"`;
-    const exists = `EXISTS (SELECT 1 FROM ${quoted(this.table)} WHERE ${equal.join(' AND ')})`;
+    const exists = `EXISTS (SELECT 1 FROM ${quoteName(this.table)} WHERE ${equal.join(' AND ')})`;
     const sql = `SELECT ${place} FROM ${this.dialect.jsonElements('$1')} WHERE ${exists}`;
     return { name, sql, key: Object.values(values), dependsOn: [{ kind: this.kind, values }] };
   }
@@ -109,9 +109,10 @@ export class RecordCodec {
     return selectAmong(this.dialect, this.table, [this.selectedSmall], columns);
   }
 
-  /** Whether such a row was read without its content. */
+  /** True if a row is large: `selectSmallAmong` reads it without its content. */
   isLarge(stored: SqlRow): boolean {
-    return stored[IS_LARGE] === 1;
+    const flag = stored[IS_LARGE];
+    return flag === undefined ? this.sizeOf(stored) > LARGE : flag === 1;
   }
 
   /** Characters of free-form content. */
@@ -185,15 +186,30 @@ export class RecordCodec {
     return decoded;
   }
 
+  /** The columns that decide whether something is allowed. */
+  get decisiveColumns(): readonly string[] {
+    return Object.keys(this.kind.decisive ?? {});
+  }
+
+  /** True if the values of the decisive columns, in their order, are those that the service stores. */
+  areDecisive(values: readonly SqlValue[]): boolean {
+    return Object.values(this.kind.decisive ?? {}).every((form, index) => {
+      const value = values[index] ?? null;
+      return (
+        form === undefined || value === null || hasForm(form === 'texts' ? parsedJson(String(value)) : value, form)
+      );
+    });
+  }
+
   private smallColumns(): string {
-    const isLarge = this.longColumns.map((name) => `COALESCE(octet_length(${quoted(name)}), 0) > ${LARGE}`);
+    const isLarge = this.longColumns.map((name) => `COALESCE(octet_length(${quoteName(name)}), 0) > ${LARGE}`);
     const small = this.columns.map(({ name }) =>
       this.longColumns.includes(name)
-        ? `CASE WHEN octet_length(${quoted(name)}) <= ${LARGE} THEN ${quoted(name)} END AS ${quoted(name)}`
-        : quoted(name),
+        ? `CASE WHEN octet_length(${quoteName(name)}) <= ${LARGE} THEN ${quoteName(name)} END AS ${quoteName(name)}`
+        : quoteName(name),
     );
     const flag = isLarge.length === 0 ? '0' : `CASE WHEN ${isLarge.join(' OR ')} THEN 1 ELSE 0 END`;
-    return [...small, `${flag} AS ${quoted(IS_LARGE)}`].join(', ');
+    return [...small, `${flag} AS ${quoteName(IS_LARGE)}`].join(', ');
   }
 
   private stateMember(name: string): StateMember {

@@ -1,5 +1,5 @@
 import type { SqlSessions, SqlValue } from '../database/sql-connection';
-import type { AnyRecordKind } from '../record-kind';
+import type { AnyRecordKind } from '../kinds/record-kind';
 
 /** A statement that finds rows for a list of keys: each key follows its position, which its rows have as `place`. */
 export interface RowQuery {
@@ -11,7 +11,7 @@ export interface RowQuery {
   readonly dependsOn: readonly { readonly kind: AnyRecordKind; readonly values: Readonly<Record<string, SqlValue>> }[];
 }
 
-/** Reads what is asked, inside a command or outside: the rows of each, in this order. */
+/** Runs row queries, inside a command or outside, and returns the rows of each in their order. */
 export type RunRowQueries = <Row>(queries: readonly RowQuery[]) => Promise<readonly (readonly Row[])[]>;
 
 /** The rows of each, in this order: one statement for all that ask by the same text. */

@@ -1,4 +1,4 @@
-import { type ColumnDefinition, type Dialect, quoted } from '../database/dialect';
+import { type ColumnDefinition, type Dialect, quoteName } from '../database/dialect';
 import { isUtf8 } from 'node:buffer';
 import type { SqlValue } from '../database/sql-connection';
 
@@ -14,7 +14,7 @@ export function oncePerDialect<Statements>(make: (dialect: Dialect) => Statement
 
 /** `"a" = $1 AND "b" = $2`, in the order of the columns. */
 export function equalitySql(columns: readonly string[]): string {
-  return columns.map((column, index) => `${quoted(column)} = $${index + 1}`).join(' AND ');
+  return columns.map((column, index) => `${quoteName(column)} = $${index + 1}`).join(' AND ');
 }
 
 /** The parameter of a statement that takes a JSON array of one-element arrays. */
@@ -24,9 +24,9 @@ export function arraysOfOne(values: Iterable<string | number>): string {
 
 /** Inserts every row of a JSON array of arrays. */
 export function insertRows(dialect: Dialect, table: string, columns: readonly ColumnDefinition[]): string {
-  const names = columns.map(({ name }) => quoted(name)).join(', ');
+  const names = columns.map(({ name }) => quoteName(name)).join(', ');
   const values = columns.map((column, index) => dialect.jsonAt(index, column)).join(', ');
-  return `INSERT INTO ${quoted(table)} (${names}) SELECT ${values} FROM ${dialect.jsonElements('$1')}`;
+  return `INSERT INTO ${quoteName(table)} (${names}) SELECT ${values} FROM ${dialect.jsonElements('$1')}`;
 }
 
 /** Inserts every row of a JSON array of arrays, or replaces the one with the same keys. */
@@ -37,8 +37,8 @@ export function upsertRows(
   keys: readonly string[],
 ): string {
   const others = columns.filter(({ name }) => !keys.includes(name));
-  const changes = others.map(({ name }) => `${quoted(name)} = excluded.${quoted(name)}`).join(', ');
-  const conflict = `ON CONFLICT (${keys.map(quoted).join(', ')}) DO UPDATE SET ${changes}`;
+  const changes = others.map(({ name }) => `${quoteName(name)} = excluded.${quoteName(name)}`).join(', ');
+  const conflict = `ON CONFLICT (${keys.map(quoteName).join(', ')}) DO UPDATE SET ${changes}`;
   // `WHERE true` keeps SQLite from reading ON CONFLICT as the condition of a join.
   return `${insertRows(dialect, table, columns)} WHERE true ${conflict}`;
 }
@@ -55,17 +55,17 @@ export function updateRows(
   const changes = columns
     .map((column, index) => ({ name: column.name, value: dialect.jsonAt(index, column) }))
     .filter(({ name }) => !fixed.has(name))
-    .map(({ name, value }) => `${quoted(name)} = ${value}`);
+    .map(({ name, value }) => `${quoteName(name)} = ${value}`);
   return (
-    `UPDATE ${quoted(table)} SET ${changes.join(', ')} ` +
-    `FROM ${dialect.jsonElements('$1')} WHERE ${quoted(table)}."id" = ${idValue}`
+    `UPDATE ${quoteName(table)} SET ${changes.join(', ')} ` +
+    `FROM ${dialect.jsonElements('$1')} WHERE ${quoteName(table)}."id" = ${idValue}`
   );
 }
 
 /** Deletes the rows whose text column has one of the values in a JSON array of one-element arrays. */
 export function deleteRows(dialect: Dialect, table: string, column = 'id'): string {
   const value = dialect.jsonAt(0, { name: column, type: 'text' });
-  return `DELETE FROM ${quoted(table)} WHERE ${quoted(column)} IN (SELECT ${value} FROM ${dialect.jsonElements('$1')})`;
+  return `DELETE FROM ${quoteName(table)} WHERE ${quoteName(column)} IN (SELECT ${value} FROM ${dialect.jsonElements('$1')})`;
 }
 
 /**
@@ -80,8 +80,8 @@ export function selectAmong(
 ): string {
   const values = columns.map((name, index) => dialect.jsonAt(index, { name, type: 'text' })).join(', ');
   return (
-    `SELECT ${selected.join(', ')} FROM ${quoted(table)} ` +
-    `WHERE (${columns.map(quoted).join(', ')}) IN (SELECT ${values} FROM ${dialect.jsonElements('$1')})`
+    `SELECT ${selected.join(', ')} FROM ${quoteName(table)} ` +
+    `WHERE (${columns.map(quoteName).join(', ')}) IN (SELECT ${values} FROM ${dialect.jsonElements('$1')})`
   );
 }
 
@@ -124,4 +124,10 @@ export function isStoredText(value: SqlValue): value is string {
 /** The size of these columns in bytes. Neither database reads the values for it. */
 export function sizeSql(columns: readonly string[]): string {
   return ['0', ...columns.map((column) => `COALESCE(octet_length(${column}), 0)`)].join(' + ');
+}
+
+/** Selects the time of the last entry that meets the condition. */
+export function lastTimeSql(condition: string): string {
+  const newest = `SELECT "timestamp" FROM "ledger_entries" WHERE ${condition} ORDER BY "sequence" DESC LIMIT 1`;
+  return `SELECT * FROM (${newest}) AS one`;
 }

@@ -1,4 +1,4 @@
-import { type Dialect, quoted } from '../database/dialect';
+import { type Dialect, quoteName } from '../database/dialect';
 import type { RowQuery } from './row-query';
 import { oncePerDialect, SUMS } from './statements';
 
@@ -28,15 +28,15 @@ export interface StoredSum extends SumKey {
 const selectSums = oncePerDialect((dialect) => {
   const place = dialect.jsonAt(0, { name: 'place', type: 'integer' });
   const keys = ['sum', 'window', 'key'].map(
-    (name, index) => `kept.${quoted(name)} = ${dialect.jsonAt(index + 1, { name, type: 'text' })}`,
+    (name, index) => `kept.${quoteName(name)} = ${dialect.jsonAt(index + 1, { name, type: 'text' })}`,
   );
   return (
     `SELECT ${place} AS "place", kept."value" FROM ${dialect.jsonElements('$1')} ` +
-    `JOIN ${quoted(SUMS)} AS kept ON ${keys.join(' AND ')}`
+    `JOIN ${quoteName(SUMS)} AS kept ON ${keys.join(' AND ')}`
   );
 });
 
 /** Asks for the value of a sum; there is no row if it is not kept yet. A batch keeps what its commands change in memory. */
-export function sumAsked(dialect: Dialect, { sum, window, key }: SumKey): RowQuery {
+export function sumQuery(dialect: Dialect, { sum, window, key }: SumKey): RowQuery {
   return { name: 'sum', sql: selectSums(dialect), key: [sum, window, key], dependsOn: [] };
 }

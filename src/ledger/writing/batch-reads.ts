@@ -1,7 +1,7 @@
 import type { SqlConnection, SqlRow, SqlSessions, SqlValue } from '../database/sql-connection';
-import { byId, type Lookup } from '../lookup';
+import { byId, type Lookup } from '../kinds/lookup';
 import type { RecordCatalog } from '../records/record-catalog';
-import type { AnyRecordKind, GovernedRow } from '../record-kind';
+import type { AnyRecordKind, GovernedRow } from '../kinds/record-kind';
 import { arraysOfOne } from '../records/statements';
 import { runRowQueries, type RowQuery } from '../records/row-query';
 import { IdempotencyStore } from '../idempotency/idempotency-store';
@@ -9,7 +9,7 @@ import { IdempotencyStore } from '../idempotency/idempotency-store';
 /** Columns with the values that a row has in them. */
 export type Where = Readonly<Record<string, SqlValue>>;
 
-/** A row that the database holds; its content is read when it is asked for. */
+/** A row that the database holds; its content is read at its first use. */
 interface CachedRow {
   row?: GovernedRow;
 }
@@ -99,14 +99,14 @@ export class BatchReads {
 }
 
 /** Names a row by its values in some columns. */
-export function rowKey({ subjectType }: AnyRecordKind, key: Where): string {
+function rowKey({ subjectType }: AnyRecordKind, key: Where): string {
   return JSON.stringify([subjectType, ...Object.entries(key).sort()]);
 }
 
 /** Questions whose rows a batch keeps; with more, it begins anew. */
-const MOST_KNOWN = 5_000;
+const MAX_CACHED_ROWS = 5_000;
 
-/** The names of what was asked that depends on rows with these values. */
+/** The keys of cached queries that depend on rows with these values. */
 interface Dependents {
   readonly values: Readonly<Record<string, unknown>>;
   readonly names: Set<string>;
@@ -116,7 +116,7 @@ interface Dependents {
 export class RowQueryCache {
   /** The rows that were found, by name. */
   private readonly results = new Map<string, readonly unknown[]>();
-  /** What was asked that depends on rows of a kind, by the values that these rows have: many questions depend on the same. */
+  /** Cached queries that depend on rows of a kind, by the values of these rows: many queries depend on the same ones. */
   private readonly dependents = new Map<AnyRecordKind, Map<string, Dependents>>();
 
   constructor(private readonly connection: Pick<SqlSessions, 'all'>) {}
@@ -126,8 +126,8 @@ export class RowQueryCache {
    * @param flush writes everything that was changed before.
    */
   async read<Found>(queries: readonly RowQuery[], flush?: () => Promise<void>): Promise<readonly (readonly Found[])[]> {
-    if (this.results.size > MOST_KNOWN) this.clear();
-    const missing = new Map(queries.map((query) => [nameOfAsked(query), query]));
+    if (this.results.size > MAX_CACHED_ROWS) this.clear();
+    const missing = new Map(queries.map((query) => [queryKey(query), query]));
     for (const name of missing.keys()) if (this.results.has(name)) missing.delete(name);
     if (missing.size > 0) await flush?.();
     const rows = await runRowQueries(this.connection, [...missing.values()]);
@@ -135,7 +135,7 @@ export class RowQueryCache {
       this.results.set(name, rows[index] ?? []);
       for (const dependency of one.dependsOn) this.addDependent(name, dependency);
     }
-    return queries.map((query) => (this.results.get(nameOfAsked(query)) ?? []) as readonly Found[]);
+    return queries.map((query) => (this.results.get(queryKey(query)) ?? []) as readonly Found[]);
   }
 
   /** A command has changed a row. What it was before is not known here. @param row null if it was removed or erased. */
@@ -169,6 +169,6 @@ export function hasValues(row: GovernedRow, values: Readonly<Record<string, unkn
 }
 
 /** The text of the statement is long. */
-function nameOfAsked({ name, key }: RowQuery): string {
+function queryKey({ name, key }: RowQuery): string {
   return name + JSON.stringify(key);
 }

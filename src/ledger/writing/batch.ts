@@ -5,7 +5,7 @@ import { UlidSequence } from '../chain/random';
 import { leafHash, type TreeFrontier, type TreeNode, treeOf } from '../merkle/tree';
 import { counterName, CounterSteps, listItems } from '../records/counters';
 import { type StoredSum } from '../records/sum-key';
-import type { AnyRecordKind, GovernedRow } from '../record-kind';
+import type { AnyRecordKind, GovernedRow } from '../kinds/record-kind';
 import type { EncodedRow, RecordCodec } from '../records/record-codec';
 import { TimeSlice } from '../../core/concurrency/time-slice';
 import { RowQueryCache, type BatchReads, hasValues, type Where } from './batch-reads';
@@ -25,7 +25,7 @@ export class Batch {
   readonly sideWrites: SqlStatement[] = [];
   /** True when dependent rows of removed records, or what was erased, are left to be deleted after the commit. */
   leavesRows = false;
-  /** Null until a command asks. */
+  /** Null until a command needs it. */
   private queryCache: RowQueryCache | null = null;
   private readonly begin: number;
   private readonly counts = new CounterSteps();
@@ -91,7 +91,7 @@ export class Batch {
    * things at once would send the same rows twice.
    */
   flush(): Promise<void> {
-    const send = (): Promise<void> => this.reads.connection.runAll(this.unwritten());
+    const send = async (): Promise<void> => this.reads.connection.runAll(await this.unwritten());
     this.flushed = this.flushed === null ? send() : this.flushed.then(send);
     return this.flushed;
   }
@@ -102,7 +102,7 @@ export class Batch {
    * statements fail, and one sent separately would then take effect alone.
    */
   async finish(keyStatements: readonly SqlStatement[]): Promise<void> {
-    const statements = this.unwritten();
+    const statements = await this.unwritten();
     const sql = ledgerSql(this.reads.catalog.dialect);
     const sums = Array.from(this.storedSums.values(), ({ sum, window, key, value }) =>
       JSON.stringify([sum, window, key, value]),
@@ -124,7 +124,7 @@ export class Batch {
     this.reads.forget();
   }
 
-  private unwritten(): SqlStatement[] {
+  private unwritten(): Promise<SqlStatement[]> {
     const { entries, nodes, removals } = this;
     const changes = this.rows.takeUnwritten();
     [this.entries, this.nodes, this.removals] = [[], [], []];
@@ -134,7 +134,7 @@ export class Batch {
 }
 
 /** Rows that are removed with their owner. */
-export interface OwnedRemoval {
+interface OwnedRemoval {
   readonly codec: RecordCodec;
   readonly ownerId: string;
   readonly count: number;
@@ -144,7 +144,7 @@ export interface OwnedRemoval {
 export type AfterCommit = () => unknown;
 
 /** A row that differs from what the database held before. `row` is null once it is removed. */
-export interface RowChange {
+interface RowChange {
   readonly codec: RecordCodec;
   readonly id: string;
   readonly row: GovernedRow | null;
@@ -237,13 +237,13 @@ interface UnwrittenBatch {
 
 /**
  * The statements that write a batch, each of which takes all its rows as one JSON parameter: that costs the event loop
- * little. Removes before it adds; removes dependent rows first, and adds owners first.
+ * little, in turns. Removes before it adds; removes dependent rows first, and adds owners first.
  */
-function batchStatements(
+async function batchStatements(
   sql: LedgerSql,
   { changes, removals, entries, nodes }: UnwrittenBatch,
   order: readonly RecordCodec[],
-): SqlStatement[] {
+): Promise<SqlStatement[]> {
   const rows = new Map<string, string[]>();
   const add = (written: string, row: string): void => {
     const others = rows.get(written) ?? [];
@@ -258,10 +258,15 @@ function batchStatements(
     ...order.flatMap(({ updateRows, insertRows }) => [updateRows, insertRows]),
     ...[sql.deleteItems, sql.insertItems, sql.insertEntries, sql.insertNodes],
   ];
-  return [
-    ...removals.flatMap(removalStatements),
-    ...ordered.flatMap((written) => rowStatements(written, rows.get(written))),
-  ];
+  const statements = removals.flatMap(removalStatements);
+  const turn = new TimeSlice(true);
+  for (const written of ordered) {
+    for (const statement of rowStatements(written, rows.get(written))) {
+      statements.push(statement);
+      if (turn.isOver) await turn.next();
+    }
+  }
+  return statements;
 }
 
 function removalStatements({ codec, ownerId, count }: OwnedRemoval): SqlStatement[] {
@@ -300,9 +305,7 @@ function headStatements(sql: LedgerSql, counts: CounterSteps, head: LedgerPositi
 }
 
 /** @param rows each a JSON array. */
-function rowStatements(sql: string, rows: readonly string[] = []): SqlStatement[] {
-  const statements: SqlStatement[] = [];
+function* rowStatements(sql: string, rows: readonly string[] = []): Generator<SqlStatement> {
   for (let start = 0; start < rows.length; start += AT_ONCE)
-    statements.push({ sql, parameters: [`[${rows.slice(start, start + AT_ONCE).join()}]`] });
-  return statements;
+    yield { sql, parameters: [`[${rows.slice(start, start + AT_ONCE).join()}]`] };
 }

@@ -4,8 +4,8 @@ import { BatchReads } from './batch-reads';
 import { CommandDraft } from './command-draft';
 import type { CommitProof } from '../database/sql-connection';
 import type { LedgerClock } from '../head/ledger-clock';
-import type { PrefetchQueries } from '../ledger-transaction';
-import type { Projections } from '../projections';
+import type { PrefetchQueries } from '../commands/ledger-transaction';
+import type { Projections } from '../head/projections';
 import type { RowQuery } from '../records/row-query';
 import type { RecordCatalog } from '../records/record-catalog';
 import { type CommandOutcome, Commands, type QueuedCommand } from './commands';
@@ -15,9 +15,9 @@ import { proofOf, type WriterConnection } from './writer-connection';
  * Milliseconds after which a batch takes no further command: other processes wait for the head, and a server ends a
  * session that holds a lock and is idle for some seconds.
  */
-const LONGEST_HOLD = 500;
+const MAX_HOLD_MS = 500;
 /** Questions of commands that a batch reads in advance; a command may bring up to a thousand. */
-const MOST_FORESEEN = 1_000;
+const MAX_PREFETCHED = 1_000;
 /** Milliseconds after which a batch removes expired idempotency keys, even if it adds none. */
 const TIDYING_INTERVAL = 5_000;
 
@@ -88,7 +88,7 @@ export class Batches {
     const queries: RowQuery[] = [];
     const now = this.clock.timeAfter(batch.position.timestamp);
     for (const { foresight, caller } of queued) {
-      if (queries.length >= MOST_FORESEEN) break;
+      if (queries.length >= MAX_PREFETCHED) break;
       if (foresight !== undefined) queries.push(...(await foreseenBy(foresight, new CommandDraft(batch, caller, now))));
     }
     if (queries.length > 0) await batch.rowQueries.read(queries);
@@ -98,7 +98,7 @@ export class Batches {
     const began = performance.now();
     const outcomes: CommandOutcome[] = [];
     for (const command of queued) {
-      if (outcomes.length > 0 && (mustCommit(batch, outcomes) || performance.now() - began > LONGEST_HOLD)) break;
+      if (outcomes.length > 0 && (mustCommit(batch, outcomes) || performance.now() - began > MAX_HOLD_MS)) break;
       const outcome = await this.commands.run(batch, command, this.clock.timeAfter(batch.position.timestamp));
       outcomes.push(outcome);
       // An abandoned command may have left one under way, which would mix with what the next command writes.

@@ -1,26 +1,29 @@
-import { type Caller, SYSTEM_CALLER } from '../caller';
-import { quoted } from '../database/dialect';
+import { type Caller, SYSTEM_CALLER } from '../kinds/caller';
+import { quoteName } from '../database/dialect';
 import type { SqlRow, SqlStatement, SqlValue } from '../database/sql-connection';
 import type { JsonObject } from '../../core/json/json-value';
 import { canonicalJson } from '../chain/canonical-json';
 import { newSalt } from '../chain/random';
-import type { AccessDeniedNote, EntryNote, LedgerTransaction } from '../ledger-transaction';
+import type {
+  AccessDeniedNote,
+  EntryAddition,
+  EntryNote,
+  ErasureNote,
+  LastEntry,
+} from '../commands/ledger-transaction';
+import type { ServiceTransaction } from '../commands/ledger-transaction';
 import { type AfterCommit, type Batch, changedRow, PendingChanges } from './batch';
-import { ACCESS_DENIED } from '../chain/stored-entry';
-import { ownerColumn } from '../records/record-catalog';
+import { ACCESS_DENIED, erasureAction } from '../chain/stored-entry';
+import { isOwnedSql, ownerColumn } from '../records/record-catalog';
 import type { RecordCodec } from '../records/record-codec';
-import { equalitySql } from '../records/statements';
+import { equalitySql, lastTimeSql } from '../records/statements';
 import { visibleTo } from '../records/visibility';
 import type { RowQuery } from '../records/row-query';
-import { type StoredSum, sumAsked, type SumKey, sumName } from '../records/sum-key';
-import type { AnyRecordKind, ColumnOf, GovernedRow, RecordKind } from '../record-kind';
+import { type StoredSum, sumQuery, type SumKey, sumName } from '../records/sum-key';
+import type { AnyRecordKind, ColumnOf, GovernedRow, RecordKind } from '../kinds/record-kind';
 import type { Where } from './batch-reads';
 import { emptyEntriesOf } from './leftover-statements';
 
-/** Only entities have claims. */
-const SELECT_LAST_AT =
-  `SELECT max("timestamp") AS "at" FROM (${lastOf('"subjectId" = $1 AND "subjectType" = $2')} ` +
-  `UNION ALL ${lastOf(`"entityId" = $1 AND "subjectType" = 'claim'`)}) AS "last"`;
 /** Keys by which one statement reads rows. */
 const READ_AT_ONCE = 250;
 
@@ -28,8 +31,9 @@ const READ_AT_ONCE = 250;
  * One command's view of the ledger. Its writes stay here until the command has returned; when it throws they are
  * dropped, and no other command of the batch has seen them.
  */
-export class CommandDraft implements LedgerTransaction {
-  readonly pending = new PendingChanges();
+export class CommandDraft implements ServiceTransaction {
+  pending = new PendingChanges();
+  entryAddition: EntryAddition = {};
   /** Maps ids to rows; null if only existence is known. */
   private readonly rowsRead = new Map<string, GovernedRow | null>();
   /** Reads and entries so far: the number grows as long as the command makes progress. */
@@ -60,7 +64,7 @@ export class CommandDraft implements LedgerTransaction {
   }
 
   async findVisible<Row extends GovernedRow>(kind: RecordKind<Row>, id: string): Promise<Row | undefined> {
-    return visibleTo(this.caller, kind, await this.find(kind, id));
+    return visibleTo(this.caller, kind, await this.find(kind, id), (other, id) => this.find(other, id));
   }
 
   async exists<Row extends GovernedRow>(kind: RecordKind<Row>, id: string): Promise<boolean> {
@@ -115,13 +119,13 @@ export class CommandDraft implements LedgerTransaction {
     this.refuseOwnChanges(kind);
     const codec = this.codec(kind);
     const columns = codec.columnsNamed(names);
-    const selected = columns.map(({ name }) => quoted(name)).join(', ');
+    const selected = columns.map(({ name }) => quoteName(name)).join(', ');
     const all = Object.entries(where as Where);
     const requiredValues = all.filter(([, value]) => value !== null);
-    const nulls = all.filter(([, value]) => value === null).map(([name]) => `${quoted(name)} IS NULL`);
+    const nulls = all.filter(([, value]) => value === null).map(([name]) => `${quoteName(name)} IS NULL`);
     const conditions = [equalitySql(requiredValues.map(([name]) => name)), ...nulls].join(' AND ');
     const sql =
-      `SELECT ${selected} FROM ${quoted(codec.table)} WHERE ${conditions} ` +
+      `SELECT ${selected} FROM ${quoteName(codec.table)} WHERE ${conditions} ` +
       `ORDER BY "createdSequence" DESC LIMIT $${requiredValues.length + 1}`;
     const rows = await this.query(sql, [...requiredValues.map(([, value]) => value), most]);
     return rows.map((row) => codec.decodeColumns(row, columns) as unknown as Pick<Row, Name> & GovernedRow);
@@ -134,9 +138,9 @@ export class CommandDraft implements LedgerTransaction {
   ): Promise<number> {
     this.refuseOwnChanges(kind);
     const values = Object.values(where as Where);
-    const others = Object.keys(greater).map((name, index) => `${quoted(name)} > $${values.length + index + 1}`);
+    const others = Object.keys(greater).map((name, index) => `${quoteName(name)} > $${values.length + index + 1}`);
     const conditions = [equalitySql(Object.keys(where)), ...others].join(' AND ');
-    const sql = `SELECT count(*) AS "count" FROM ${quoted(this.codec(kind).table)} WHERE ${conditions}`;
+    const sql = `SELECT count(*) AS "count" FROM ${quoteName(this.codec(kind).table)} WHERE ${conditions}`;
     const [row] = await this.query<{ count: number }>(sql, [...values, ...Object.values(greater as Where)]);
     return row?.count ?? 0;
   }
@@ -175,34 +179,41 @@ export class CommandDraft implements LedgerTransaction {
     return count;
   }
 
-  erase<Row extends GovernedRow>(kind: RecordKind<Row>, row: Row, note: EntryNote): Row {
-    this.change(kind, row.id, row, note, { isErased: true });
+  erase<Row extends GovernedRow>(kind: RecordKind<Row>, row: Row, note: ErasureNote): Row {
+    this.change(kind, row.id, row, { ...note, action: erasureAction(kind.subjectType) }, { isErased: true });
     this.emptyEntries(kind, row.id);
     return row;
   }
 
-  eraseRemoved<Row extends GovernedRow>(kind: RecordKind<Row>, id: string, note: EntryNote): void {
-    this.addEntry(kind.subjectType, id, null, note);
+  eraseRemoved(kind: AnyRecordKind, id: string, note: ErasureNote): void {
+    this.addEntry(kind.subjectType, id, null, { ...note, action: erasureAction(kind.subjectType) });
     this.emptyEntries(kind, id);
   }
 
   async lastEntryAt({ subjectType }: AnyRecordKind, id: string): Promise<string | undefined> {
-    const [last] = await this.query<{ at: string | null }>(SELECT_LAST_AT, [id, subjectType]);
+    const own = lastTimeSql('"subjectId" = $1 AND "subjectType" = $2');
+    const owned = lastTimeSql(`"entityId" = $1 AND ${isOwnedSql(this.batch.reads.catalog)}`);
+    const sql = `SELECT max("timestamp") AS "at" FROM (${own} UNION ALL ${owned}) AS "last"`;
+    const [last] = await this.query<{ at: string | null }>(sql, [id, subjectType]);
     return last?.at ?? undefined;
   }
 
-  /** Empty once they were erased. */
-  async detailsOf(
+  async detailsOf(kind: AnyRecordKind, id: string, actions: readonly string[]): Promise<JsonObject | null | undefined> {
+    return (await this.lastEntryOf(kind, id, actions))?.details;
+  }
+
+  async lastEntryOf(
     { subjectType }: AnyRecordKind,
     id: string,
     actions: readonly string[],
-  ): Promise<JsonObject | null | undefined> {
+  ): Promise<LastEntry | undefined> {
     const places = actions.map((_, index) => `$${index + 3}`).join(', ');
     const sql =
-      `SELECT "details" FROM "ledger_entries" WHERE "subjectId" = $1 AND "subjectType" = $2 ` +
+      `SELECT "timestamp", "details" FROM "ledger_entries" WHERE "subjectId" = $1 AND "subjectType" = $2 ` +
       `AND "action" IN (${places}) ORDER BY "sequence" DESC LIMIT 1`;
-    const [entry] = await this.query<{ details: string }>(sql, [id, subjectType, ...actions]);
-    return entry === undefined ? undefined : (JSON.parse(entry.details) as JsonObject | null);
+    const [entry] = await this.query<{ timestamp: string; details: string }>(sql, [id, subjectType, ...actions]);
+    if (entry === undefined) return undefined;
+    return { timestamp: entry.timestamp, details: JSON.parse(entry.details) as JsonObject | null };
   }
 
   record<Row extends GovernedRow>(kind: RecordKind<Row>, row: Row, note: EntryNote): void {
@@ -224,7 +235,7 @@ export class CommandDraft implements LedgerTransaction {
 
   async readSums(keys: readonly SumKey[]): Promise<readonly (string | undefined)[]> {
     const { rowQueries, reads, storedSums } = this.batch;
-    const queries = keys.map((key) => sumAsked(reads.catalog.dialect, key));
+    const queries = keys.map((key) => sumQuery(reads.catalog.dialect, key));
     const rows = await this.reading(() => rowQueries.read<StoredSum>(queries));
     return keys.map((key, index) => {
       const sum = this.pending.storedSums.get(sumName(key)) ?? storedSums.get(sumName(key));
@@ -235,6 +246,16 @@ export class CommandDraft implements LedgerTransaction {
   setSum(key: SumKey, value: string): void {
     this.refuseIfFinished();
     this.pending.storedSums.set(sumName(key), { ...key, value });
+  }
+
+  get sideWrites(): number {
+    return this.pending.sideWrites.length;
+  }
+
+  discard(): void {
+    this.refuseIfFinished();
+    this.pending = new PendingChanges();
+    this.rowsRead.clear();
   }
 
   afterCommit(effect: AfterCommit): void {
@@ -253,8 +274,9 @@ export class CommandDraft implements LedgerTransaction {
 
   /** Ids of the records that its entries are about, for a claim of its entity; without those that it has erased. */
   get recorded(): string[] {
+    const { owners } = this.batch.reads.catalog;
     return this.pending.entries
-      .map(({ subjectType, subjectId, entityId }) => (subjectType === 'claim' ? (entityId ?? subjectId) : subjectId))
+      .map(({ subjectType, subjectId, entityId }) => (owners.has(subjectType) ? (entityId ?? subjectId) : subjectId))
       .filter((recorded) => !this.pending.erased.has(recorded));
   }
 
@@ -315,7 +337,9 @@ export class CommandDraft implements LedgerTransaction {
     this.refuseIfFinished();
     this.steps += 1;
     const { caller, now: timestamp } = this;
-    const details = note.details === undefined ? '{}' : canonicalJson(note.details);
+    const { details: added, reason: addedReason = null } = this.entryAddition;
+    const isBare = note.details === undefined && added === undefined;
+    const details = isBare ? '{}' : canonicalJson({ ...note.details, ...added });
     const actor = note.bySystem === true ? SYSTEM_CALLER.actor : caller.actor;
     const sequence = this.headSequence + 1;
     const ulid = this.batch.ulids.next(Date.parse(timestamp));
@@ -332,7 +356,7 @@ export class CommandDraft implements LedgerTransaction {
       subjectType,
       subjectId,
       outcome: note.outcome ?? 'success',
-      reason: note.reason ?? null,
+      reason: note.reason ?? addedReason,
       details,
       requestId: caller.requestId,
       ip: caller.ip,
@@ -371,9 +395,4 @@ export class CommandDraft implements LedgerTransaction {
   private refuseOwnChanges(kind: AnyRecordKind): void {
     if (this.pending.rows.touches(kind)) throw new Error(`Read ${kind.counter} before the command changes them.`);
   }
-}
-
-function lastOf(condition: string): string {
-  const newest = `SELECT "timestamp" FROM "ledger_entries" WHERE ${condition} ORDER BY "sequence" DESC LIMIT 1`;
-  return `SELECT * FROM (${newest}) AS one`;
 }

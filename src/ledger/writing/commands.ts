@@ -2,17 +2,23 @@ import { DatabaseFault } from '../database/database-fault';
 import { type DomainError, unavailable } from '../../core/errors/domain-error';
 import { TimeSlice } from '../../core/concurrency/time-slice';
 import type { AfterCommit, Batch } from './batch';
-import type { Caller } from '../caller';
+import type { Caller } from '../kinds/caller';
 import { CommandDraft } from './command-draft';
-import type { IdempotentWrite } from '../idempotent-request';
+import type { IdempotentWrite } from '../kinds/idempotent-request';
 import { decodeAnswer, encodeAnswer, responseSubjects, keyReuseConflict } from '../idempotency/idempotency-store';
-import { type Command, type LedgerTransaction, Refusal, type WriteOptions } from '../ledger-transaction';
-import type { Projections } from '../projections';
+import {
+  Deferral,
+  Refusal,
+  type ServiceCommand,
+  type ServiceTransaction,
+  type ServiceWriteOptions,
+} from '../commands/ledger-transaction';
+import type { Projections } from '../head/projections';
 
 /** A command in the queue, and the promise its caller is waiting for. */
-export interface QueuedCommand extends WriteOptions<unknown> {
+export interface QueuedCommand extends ServiceWriteOptions<unknown> {
   readonly caller: Caller;
-  readonly command: Command<unknown>;
+  readonly command: ServiceCommand<unknown>;
   /** Null if its request carries no idempotency key. */
   readonly keyed: IdempotentWrite | null;
   readonly resolve: (value: unknown) => void;
@@ -30,11 +36,11 @@ export interface CommandOutcome {
 }
 
 /** Milliseconds for which a command may neither read nor write: everybody else waits for it. */
-const LONGEST_PAUSE = 1_000;
+const MAX_PAUSE_MS = 1_000;
 /** Milliseconds for all of a command that makes progress: less than others wait in the queue. */
-const LONGEST_COMMAND = 8_000;
-const STILL = `A command stood still for ${LONGEST_PAUSE} milliseconds; nothing of it is written.`;
-const OVER = `The write did not end within ${LONGEST_COMMAND} milliseconds.`;
+const MAX_COMMAND_MS = 8_000;
+const STILL = `A command stood still for ${MAX_PAUSE_MS} milliseconds; nothing of it is written.`;
+const OVER = `The write did not end within ${MAX_COMMAND_MS} milliseconds.`;
 /** Seconds after which a write that took too long, as the service has much else to do, may be tried again. */
 const RETRY_AFTER = 5;
 
@@ -55,7 +61,7 @@ export class Commands {
   private running: RunningCommand | null = null;
 
   /** Restarted for each command, which costs less than a timer for each. */
-  private readonly limit = setTimeout(() => this.check(), LONGEST_PAUSE).unref();
+  private readonly limit = setTimeout(() => this.check(), MAX_PAUSE_MS).unref();
 
   constructor(private readonly memory: Projections) {}
 
@@ -89,19 +95,21 @@ export class Commands {
     batch: Batch,
     { caller, resolve, reject }: QueuedCommand,
     now: string,
-    command: Command<unknown>,
+    command: ServiceCommand<unknown>,
     keyed?: IdempotentWrite,
   ): Promise<CommandOutcome> {
     const draft = new CommandDraft(batch, caller, now);
     try {
       const result = await this.inTime(command(draft), draft);
       draft.finish();
-      const answer = keyed === undefined ? '' : encodeAnswer(result, caller.requestId);
+      const keptKey = result instanceof Deferral ? undefined : keyed;
+      const answer = keptKey === undefined ? '' : encodeAnswer(result, caller.requestId);
       const { effects } = draft.pending;
       effects.push(...this.memory.effectsOf(draft.pending));
       await batch.join(draft.pending);
-      if (keyed !== undefined)
-        batch.reads.idempotency.keep(keyed, answer, responseSubjects(draft.recorded, result), now);
+      if (keptKey !== undefined)
+        batch.reads.idempotency.keep(keptKey, answer, responseSubjects(draft.recorded, result), now);
+      if (result instanceof Deferral) return { effects, answer: () => reject(result.reason) };
       if (!(result instanceof Refusal)) return { effects, answer: () => resolve(result) };
       const { error } = result;
       return { effects, answer: () => reject(error), refusal: error };
@@ -125,12 +133,12 @@ export class Commands {
     const { beforeReplay, resolve, reject } = queued;
     if (beforeReplay !== undefined && !(answer instanceof Refusal)) {
       const options: { mayReplay?: boolean } = {};
-      const ask = async (transaction: LedgerTransaction): Promise<unknown> => {
+      const checkReplay = async (transaction: ServiceTransaction): Promise<unknown> => {
         const instead = await beforeReplay(transaction, answer);
         options.mayReplay = instead === null;
         return instead;
       };
-      const outcome = await this.perform(batch, queued, now, ask);
+      const outcome = await this.perform(batch, queued, now, checkReplay);
       if (options.mayReplay !== true) return outcome;
     }
     const repeat = (): void => {
@@ -153,7 +161,7 @@ export class Commands {
     const { running } = this;
     if (running === null) return;
     const { draft, began, reject, readCount } = running;
-    const isOver = performance.now() - began >= LONGEST_COMMAND;
+    const isOver = performance.now() - began >= MAX_COMMAND_MS;
     // A command that compares thousands of records reads and writes nothing for a while, but takes turns.
     running.readCount = draft.steps + TimeSlice.begun;
     if (!isOver && (draft.isReading || running.readCount > readCount)) {

@@ -4,8 +4,8 @@ import type { CommitProof, SqlConnection, SqlStatement } from '../database/sql-c
 import {
   deleteChunkSql,
   type ErasedRecord,
-  ERASE_CONTENTS,
-  FORGET_ERASED,
+  eraseContentsSql,
+  forgetErasedSql,
   forgetLeftoverSql,
   SELECT_ERASED,
   selectLeftoverSql,
@@ -84,8 +84,8 @@ export class Leftovers {
     this.truncateAt = performance.now();
     const { subjectType, ownerId, sequence } = record;
     return [
-      { sql: ERASE_CONTENTS, parameters: [ownerId, sequence] },
-      { sql: FORGET_ERASED, parameters: [ownerId, sequence, subjectType] },
+      { sql: eraseContentsSql(this.catalog), parameters: [ownerId, sequence] },
+      { sql: forgetErasedSql(this.catalog), parameters: [ownerId, sequence, subjectType] },
     ];
   }
 
@@ -95,11 +95,11 @@ export class Leftovers {
       const { owner, subjectType } = codec.kind;
       if (owner === undefined) continue;
       const sql = selectLeftoverSql(codec, this.catalog.codec(owner.kind));
-      const [found] = await connection.all<{ ownerId: string }>(sql);
-      if (found === undefined) continue;
+      const [row] = await connection.all<{ ownerId: string }>(sql);
+      if (row === undefined) continue;
       return [
-        { sql: deleteChunkSql(codec), parameters: [found.ownerId] },
-        { sql: forgetLeftoverSql(codec), parameters: [subjectType, found.ownerId] },
+        { sql: deleteChunkSql(codec), parameters: [row.ownerId] },
+        { sql: forgetLeftoverSql(codec), parameters: [subjectType, row.ownerId] },
       ];
     }
     return null;

@@ -9,20 +9,20 @@ import type { LedgerClock } from '../head/ledger-clock';
 import type { LedgerPosition } from '../schema/ledger-tables';
 import { Batch } from './batch';
 import { BatchReads } from './batch-reads';
-import type { Projections } from '../projections';
+import type { Projections } from '../head/projections';
 import type { RecordCatalog } from '../records/record-catalog';
 import { withTimeout } from '../../core/concurrency/with-timeout';
 import { errorMessage } from '../../core/errors/domain-error';
-import { SYSTEM_CALLER } from '../caller';
+import { SYSTEM_CALLER } from '../kinds/caller';
 import { CommandDraft } from './command-draft';
 
 const SELECT_HASH = `SELECT "hash" AS "actual" FROM "ledger_entries" WHERE "sequence" = $1`;
 /** Milliseconds between attempts to find out whether a commit took place. */
 const LOOK_UP_INTERVAL = 500;
 /** Milliseconds that the process waits at its end for the last known tree to be saved. */
-const LONGEST_FAREWELL = 2_000;
+const MAX_FAREWELL_MS = 2_000;
 /** Milliseconds for which the end waits for those who still read. */
-const LONGEST_READ = 2_000;
+const MAX_READ_MS = 2_000;
 
 /**
  * The only connection that writes. Its transactions hold the head while they run, and it always finds out whether they
@@ -62,14 +62,14 @@ export class WriterConnection {
   /** Another session may be with another server, or with a copy put in the database's place. */
   private open(): Promise<SqlConnection> {
     return this.database.openWriter(async (connection) => {
-      const { sound: known } = this.head;
-      if (known === null || known.sequence === 0) return;
-      if (!(await holds(connection, proofOf(known)))) await this.stop(known);
+      const { sound: soundBefore } = this.head;
+      if (soundBefore === null || soundBefore.sequence === 0) return;
+      if (!(await holds(connection, proofOf(soundBefore)))) await this.stop(soundBefore);
     });
   }
 
   private async stop(head: LedgerPosition): Promise<never> {
-    await withTimeout(this.whenContradicted(head), LONGEST_FAREWELL, undefined);
+    await withTimeout(this.whenContradicted(head), MAX_FAREWELL_MS, undefined);
     const { sequence, hash } = head;
     return stopContradicted(
       `THE CHAIN WENT BACK: the database does not hold entry ${sequence} with the hash ${hash}, which this process knows. ` +
@@ -95,7 +95,7 @@ export class WriterConnection {
   async commit(connection: SqlConnection, proof: CommitProof): Promise<void> {
     if (!this.database.isInPlace()) throw movedAway();
     try {
-      await connection.run('COMMIT');
+      await connection.commit();
     } catch (error) {
       await this.afterFailedCommit(error, proof);
     }
@@ -138,7 +138,7 @@ export class WriterConnection {
     if (head !== undefined && this.head.accept(head)) await this.memory.catchUp(connection, head);
     // A COMMIT that did not wait for its standby may exist on this server alone; this one waits for both.
     await connection.run(TOUCH_HEAD);
-    await connection.run('COMMIT');
+    await connection.commit();
     return true;
   }
 
@@ -181,7 +181,7 @@ export class WriterConnection {
       await this.memory.catchUp(connection, head);
       await dryRun(new BatchReads(connection, this.catalog), head);
       await connection.run(TOUCH_HEAD);
-      await connection.run('COMMIT');
+      await connection.commit();
       if (!this.database.isInPlace()) throw movedAway();
       this.succeeded();
     } catch (error) {
@@ -191,7 +191,7 @@ export class WriterConnection {
 
   /** At the end of the process, with nothing left to write. */
   async finish(): Promise<void> {
-    if (this.connection !== null && !this.hasFailed) await this.database.truncateLog(this.connection, LONGEST_READ);
+    if (this.connection !== null && !this.hasFailed) await this.database.truncateLog(this.connection, MAX_READ_MS);
     await this.close();
   }
 

@@ -1,9 +1,9 @@
 import type { CommittedBatch } from './batches';
 import type { QueuedCommand } from './commands';
-import { SYSTEM_CALLER } from '../caller';
+import { SYSTEM_CALLER } from '../kinds/caller';
 import { Writer } from './writer';
 
-const LONGEST_WAIT = 10_000;
+const MAX_WAIT_MS = 10_000;
 
 describe('The writer', () => {
   let now = 0;
@@ -73,10 +73,10 @@ describe('The writer', () => {
     push();
     now = 5_000;
     push();
-    now = LONGEST_WAIT;
+    now = MAX_WAIT_MS;
     writer.watch();
     expect(refused).toEqual([]);
-    now = LONGEST_WAIT + 1;
+    now = MAX_WAIT_MS + 1;
     writer.watch();
     expect(refused).toEqual([expect.objectContaining({ code: 'UNAVAILABLE' })]);
     expect(writer.waiting).toBe(1);

@@ -6,21 +6,21 @@ import { type DomainError, unavailable } from '../../core/errors/domain-error';
 import type { Batches, CommittedBatch } from './batches';
 import type { QueuedCommand } from './commands';
 import { failStop, type WriteStops } from '../head/fail-stop';
-import type { LedgerObserver } from '../ledger-observer';
+import type { LedgerObserver } from '../commands/ledger-observer';
 import type { HeadTracker } from '../head/head-tracker';
 import type { Leftovers } from './leftovers';
 import type { AfterCommit } from './batch';
-import type { Projections } from '../projections';
+import type { Projections } from '../head/projections';
 import type { WriterConnection } from './writer-connection';
 
 /** Most commands that wait. */
 const CAPACITY = 10_000;
 /** Milliseconds that a command waits at most. */
-const LONGEST_WAIT = 10_000;
+const MAX_WAIT_MS = 10_000;
 /** Most commands per transaction: enough to share a sync, few enough to keep a batch short. */
 const MAXIMUM_BATCH = 512;
 /** Milliseconds after which a batch counts as stuck. It is not interrupted: a COMMIT may be waiting for its standby. */
-const LONGEST_BATCH = 10_000;
+const MAX_BATCH_MS = 10_000;
 
 /** Takes the commands in order of arrival, one batch at a time, and reports to each caller the result of its command. */
 export class Writer {
@@ -52,12 +52,12 @@ export class Writer {
 
   /** Whether a batch has been running for so long that it counts as stuck. */
   get isStuck(): boolean {
-    return this.batchBegan !== null && performance.now() - this.batchBegan > LONGEST_BATCH;
+    return this.batchBegan !== null && performance.now() - this.batchBegan > MAX_BATCH_MS;
   }
 
   push(command: Omit<QueuedCommand, 'deadline'>): void {
     if (this.queue.length >= CAPACITY) throw unavailable('Too many writes are waiting.');
-    this.queue.push({ deadline: performance.now() + LONGEST_WAIT, ...command });
+    this.queue.push({ deadline: performance.now() + MAX_WAIT_MS, ...command });
     this.begin();
   }
 
@@ -71,9 +71,7 @@ export class Writer {
     this.expire();
     if (this.isStuck && !this.isReportedStuck) {
       this.isReportedStuck = true;
-      this.logger.error(
-        `A batch has not ended for ${LONGEST_BATCH / 1000} seconds: until it does, nothing is written.`,
-      );
+      this.logger.error(`A batch has not ended for ${MAX_BATCH_MS / 1000} seconds: until it does, nothing is written.`);
     }
     if (this.connection.needsProbe || this.leftovers.areDue) this.begin();
   }

@@ -2,7 +2,7 @@ import { Injectable, Logger } from '@nestjs/common';
 import { Configuration } from '../../core/config/configuration';
 import { ConfigurationError } from '../../core/config/read-configuration';
 import { issuersIn } from '../../governance/tokens/token-issuer';
-import { fetched } from '../../governance/tokens/token-key';
+import { fetchText } from '../../governance/tokens/token-key';
 
 const RETRY_AFTER = 30_000;
 
@@ -77,7 +77,7 @@ function settingsOf({ oidcIssuer, oidcClientId, oidcScope, publicUrl, tokenIssue
 
 async function endpointsOf(issuer: string): Promise<Pick<SignInAtIssuer, 'authorizationEndpoint' | 'tokenEndpoint'>> {
   const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
-  const document = JSON.parse(await fetched(url)) as Readonly<Record<string, unknown>>;
+  const document = JSON.parse(await fetchText(url)) as Readonly<Record<string, unknown>>;
   if (document['issuer'] !== issuer) throw new Error(`${url} is of another issuer`);
   return {
     authorizationEndpoint: endpoint(document, 'authorization_endpoint'),

@@ -4,6 +4,9 @@ import type { Response } from 'express';
 import { Answers, ApiCount, ApiMember, ApiRoute } from '../../http/openapi/response-members';
 import { Public, RateLimitBucket, RequiresScope } from '../../http/request/routes';
 import { withTimeout } from '../../core/concurrency/with-timeout';
+import { Caller } from '../../http/input/caller.decorator';
+import type { AnyRecordKind, GovernedRow, RecordKind } from '../../ledger/kinds/record-kind';
+import { RecordReader } from '../../ledger/reading/record-reader';
 import { LedgerService } from '../../ledger/ledger.service';
 import { AGENT } from '../../governance/agents/agent.entity';
 import { DECISION } from '../../governance/decisions/decision.entity';
@@ -106,7 +109,8 @@ function answer(response: Response, isHealthy: boolean): HealthResponse {
   return { status: isHealthy ? 'healthy' : 'unhealthy', timestamp: new Date().toISOString() };
 }
 
-const COUNTERS = [ENTITY, CLAIM, AGENT, DECISION, POLICY].map((kind) => kind.counter);
+const COUNTED: readonly AnyRecordKind[] = [ENTITY, CLAIM, AGENT, DECISION, POLICY];
+const COUNTERS = COUNTED.map((kind) => kind.counter);
 
 @ApiTags('Health')
 @Controller('stats')
@@ -115,6 +119,7 @@ export class StatisticsController {
 
   constructor(
     private readonly counters: CounterReader,
+    private readonly reader: RecordReader,
     catalog: RecordCatalog,
   ) {
     this.ofModules = [...catalog.all].flatMap(({ kind }) => (kind.isInStatistics === true ? kind.counter : []));
@@ -122,9 +127,13 @@ export class StatisticsController {
 
   @Get()
   @RequiresScope('read')
-  @ApiRoute('Count the records of the service', 'Six totals, all of the same moment.')
+  @ApiRoute(
+    'Count the records of the service',
+    'Six totals, all of the same moment. A key with a team counts what it sees; of entries, none.',
+  )
   @Answers({ type: StatisticsResponse, description: 'All counts are of the same moment.' })
-  async count(): Promise<StatisticsResponse> {
+  async count(@Caller() caller: Caller): Promise<StatisticsResponse> {
+    if (caller.team !== undefined) return this.countFor(caller);
     const { records, entries } = await this.counters.read([...COUNTERS, ...this.ofModules]);
     const [entities = 0, claims = 0, agents = 0, decisions = 0, policies = 0, ...others] = records;
     const modules = Object.fromEntries(this.ofModules.map((name, index) => [name, others[index] ?? 0]));
@@ -137,5 +146,15 @@ export class StatisticsController {
       provenanceEntries: entries,
       ...(others.length > 0 && { modules }),
     };
+  }
+
+  /** Counts what a caller of a team sees. */
+  private async countFor(caller: Caller): Promise<StatisticsResponse> {
+    const totalOf = async (kind: AnyRecordKind): Promise<number> => {
+      const request = { conditions: [], limit: 1, offset: 0, order: 'asc', position: null, total: null } as const;
+      return (await this.reader.page(kind as RecordKind<GovernedRow>, request, caller)).total;
+    };
+    const [entities = 0, claims = 0, agents = 0, decisions = 0, policies = 0] = await Promise.all(COUNTED.map(totalOf));
+    return { entities, claims, agents, decisions, policies, provenanceEntries: 0 };
   }
 }

@@ -11,14 +11,14 @@ const BATCH_DURATIONS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0
 const REQUEST_DURATIONS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 /** A number that is read when the metrics are scraped; one that cannot be read is `NaN`. */
-export interface Measured {
+export interface MeasuredMetric {
   readonly name: string;
   readonly help: string;
   readonly read: () => number | Promise<number>;
 }
 
 /** Numbers since the start of the process, by the values of a label. */
-export interface Counted extends Pick<Measured, 'name' | 'help'> {
+export interface CountedMetric extends Pick<MeasuredMetric, 'name' | 'help'> {
   readonly label: string;
   readonly read: () => ReadonlyMap<string, number>;
 }
@@ -77,7 +77,7 @@ export class Instruments {
     registers: [this.registry],
   });
 
-  constructor(measured: readonly Measured[], counted: readonly Counted[]) {
+  constructor(measured: readonly MeasuredMetric[], counted: readonly CountedMetric[]) {
     const { Counter, Gauge, Registry, collectDefaultMetrics } = this.client;
     const registers = [this.registry];
     if (ofProcess === null) {

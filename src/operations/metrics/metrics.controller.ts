@@ -1,6 +1,8 @@
 import { Controller, Get, Res } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { Response } from 'express';
+import { callerRefused } from '../../core/errors/domain-error';
+import { Caller } from '../../http/input/caller.decorator';
 import { SetRouteMetadata, RateLimitBucket, RequiresScope } from '../../http/request/routes';
 import { Metrics } from './metrics';
 
@@ -14,7 +16,9 @@ export class MetricsController {
   @Get()
   @RequiresScope('read')
   @RateLimitBucket('health')
-  async get(@Res({ passthrough: true }) response: Response): Promise<string> {
+  async get(@Caller() caller: Caller, @Res({ passthrough: true }) response: Response): Promise<string> {
+    // They count the whole house.
+    if (caller.team !== undefined) throw callerRefused('not_this_team');
     const text = await this.metrics.text();
     response.setHeader('Content-Type', this.metrics.contentType);
     return text;

@@ -11,18 +11,18 @@ import { AccessDenials } from '../../http/authentication/access-denials';
 import { Gates } from '../../http/gates';
 import type { ServiceRequest } from '../../http/request/service-request';
 import { OVER } from '../../http/server/http-server';
-import { SYSTEM_CALLER } from '../../ledger/caller';
-import type { LedgerObserver, ObservedBatch } from '../../ledger/ledger-observer';
+import { SYSTEM_CALLER } from '../../ledger/kinds/caller';
+import type { LedgerObserver, ObservedBatch } from '../../ledger/commands/ledger-observer';
 import { Database } from '../../ledger/database/database';
 import { LedgerService } from '../../ledger/ledger.service';
 import { CounterReader } from '../../ledger/reading/counter-reader';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { counterName } from '../../ledger/records/counters';
-import { type Counted, Instruments, type Measured } from './instruments';
+import { type CountedMetric, Instruments, type MeasuredMetric } from './instruments';
 
 const MILLISECONDS = 1000;
 /** Milliseconds: a database that does not answer must not delay a scrape. */
-const LONGEST_READ = 1_000;
+const MAX_READ_MS = 1_000;
 /** Stands for all paths that match no route: each would otherwise be a series of its own. */
 const NO_ROUTE = 'none';
 /** Stands for the status of a request whose client left before it was answered. */
@@ -90,7 +90,7 @@ export class Metrics implements LedgerObserver, OnModuleInit {
     else if (status === '429') limited.inc();
   }
 
-  private counted(): readonly Counted[] {
+  private counted(): readonly CountedMetric[] {
     return [
       {
         name: 'governance_access_denials_total',
@@ -129,9 +129,9 @@ export class Metrics implements LedgerObserver, OnModuleInit {
     return records[0] ?? 0;
   }
 
-  private measured(): readonly Measured[] {
+  private measured(): readonly MeasuredMetric[] {
     const { ledger, checkpoints, verifier } = this;
-    const [bodies, answers] = [this.gates.of('bodies'), this.gates.of('answers')];
+    const [bodies, answers] = [this.gates.get('bodies'), this.gates.get('answers')];
     return [
       {
         name: 'governance_ledger_queue_commands',
@@ -146,7 +146,7 @@ export class Metrics implements LedgerObserver, OnModuleInit {
       {
         name: 'governance_ledger_previous_heads',
         help: 'Previous versions of the head row that the server still keeps, for example for a long snapshot; each batch reads past all of them.',
-        read: () => withTimeout(this.database.deadRows('ledger_head'), LONGEST_READ, NaN),
+        read: () => withTimeout(this.database.deadRows('ledger_head'), MAX_READ_MS, NaN),
       },
       {
         name: 'governance_ledger_healthy',
@@ -156,12 +156,12 @@ export class Metrics implements LedgerObserver, OnModuleInit {
       {
         name: 'governance_waiting_decisions',
         help: 'Decisions that wait for people, of all agents.',
-        read: () => withTimeout(this.waitingDecisions(), LONGEST_READ, NaN),
+        read: () => withTimeout(this.waitingDecisions(), MAX_READ_MS, NaN),
       },
       {
         name: 'governance_oldest_waiting_decision_seconds',
         help: 'Time since the oldest decision that waits for people was proposed; 0 if none waits.',
-        read: () => withTimeout(this.oldestWait(), LONGEST_READ, NaN),
+        read: () => withTimeout(this.oldestWait(), MAX_READ_MS, NaN),
       },
       {
         name: 'governance_webhook_lag_entries',

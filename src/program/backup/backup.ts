@@ -80,7 +80,7 @@ async function putInPlace(copy: string, target: string): Promise<void> {
 }
 
 /** The least number of bytes that the write-ahead log may need during the copy, if somebody writes. */
-const LEAST_LOG = 64 << 20;
+const MIN_LOG_BYTES = 64 << 20;
 /**
  * The divisor of the database's size for the same: under full write load, the log grew by a sixteenth of what was
  * copied.
@@ -93,7 +93,7 @@ const PART_OF_LOG = 8;
  * more than a while without writes: `warn` is called.
  */
 async function checkRoom(database: string, copy: string, bytes: number, warn: Warn): Promise<void> {
-  const log = Math.max(LEAST_LOG, Math.ceil(bytes / PART_OF_LOG));
+  const log = Math.max(MIN_LOG_BYTES, Math.ceil(bytes / PART_OF_LOG));
   const isOneDisk = deviceOf(database) === deviceOf(copy);
   const [needed, room] = [isOneDisk ? bytes + log : bytes, await freeSpaceAt(copy)];
   if (room < needed)

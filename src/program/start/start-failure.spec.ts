@@ -2,6 +2,7 @@ import { createServer, type Server } from 'node:http';
 import { once } from 'node:events';
 import { ConfigurationError } from '../../core/config/read-configuration';
 import { DatabaseInUseError } from '../../ledger/database/database-fault';
+import { UnfinishedMoveError } from '../../ledger/schema/move-mark';
 import { UnreleasedSchemaError } from '../../ledger/schema/schema-version';
 import { startFailure } from './start-failure';
 
@@ -32,6 +33,11 @@ describe('startFailure', () => {
   it('ends with 65 for a database of a commit between releases', () => {
     const failure = startFailure(new UnreleasedSchemaError('The database x was made by a commit between releases.'));
     expect(failure).toEqual({ exitCode: 65, message: 'The database x was made by a commit between releases.' });
+  });
+
+  it('ends with 65 for a database to which a move has not ended', () => {
+    const failure = startFailure(new UnfinishedMoveError('The database x is not complete.'));
+    expect(failure).toEqual({ exitCode: 65, message: 'The database x is not complete.' });
   });
 
   describe('ends with 1 and one line', () => {

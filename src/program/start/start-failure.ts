@@ -3,6 +3,7 @@ import { CheckpointContradictedError } from '../../evidence/checkpoints/stored-c
 import { ConfigurationError } from '../../core/config/read-configuration';
 import { DatabaseInUseError } from '../../ledger/database/database-fault';
 import { HeadAheadError } from '../../ledger/head/ledger-clock';
+import { UnfinishedMoveError } from '../../ledger/schema/move-mark';
 import { DamagedRowError } from '../../ledger/records/record-codec';
 import { UnreleasedSchemaError } from '../../ledger/schema/schema-version';
 
@@ -28,6 +29,7 @@ export function startFailure(error: unknown): StartFailure {
   if (error instanceof CheckpointContradictedError) return { message: error.message, exitCode: EXIT_CODE.dataError };
   if (error instanceof HeadAheadError) return { message: error.message, exitCode: EXIT_CODE.dataError };
   if (error instanceof UnreleasedSchemaError) return { message: error.message, exitCode: EXIT_CODE.dataError };
+  if (error instanceof UnfinishedMoveError) return { message: error.message, exitCode: EXIT_CODE.dataError };
   if (error instanceof DamagedRowError) return { message: error.message, exitCode: EXIT_CODE.dataError };
   return { message: `The service could not start: ${reasonOf(error)}`, exitCode: EXIT_CODE.general };
 }

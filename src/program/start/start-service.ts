@@ -10,7 +10,7 @@ import { LedgerService } from '../../ledger/ledger.service';
 import { banner, localUrl } from './banner';
 import { ZONES_VERSION } from '../../core/values/time-zone';
 import { startFailure } from './start-failure';
-import { shutDown } from '../../http/shutdown/shutdown';
+import { shutDown } from '../../http/server/shutdown';
 
 const log = new Logger('Main');
 

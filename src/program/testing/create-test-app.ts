@@ -2,7 +2,7 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import { type AppOptions, createApp } from '../../create-app';
 import { type Answer, sendRequest, type Sent } from './send';
 import { temporaryDatabase } from './temporary-database';
-import { TEST_API_KEY } from './test-api-key';
+import { postgresSettings, TEST_API_KEY } from './test-api-key';
 
 export interface TestAppOptions extends AppOptions {
   /** URL of a PostgreSQL server on which to create the database; without it the database is a SQLite file. */
@@ -28,7 +28,8 @@ export async function createTestApp({ postgresServer, environment, ...others }: 
   const isGiven = environment?.['DATABASE_URL'] !== undefined;
   const database = isGiven ? null : await temporaryDatabase(postgresServer);
   const usual = { NODE_ENV: 'test', API_KEY: TEST_API_KEY, LOG_LEVEL: 'warn', RATE_LIMIT: '1000000' };
-  const all = { ...usual, ...database?.environment, ...environment };
+  const own = { ...database?.environment, ...environment };
+  const all = { ...usual, ...postgresSettings(own), ...own };
   const application = await createApp({ ...others, environment: all }).catch(async (error: unknown) => {
     await database?.remove();
     throw error;

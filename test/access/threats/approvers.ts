@@ -1,7 +1,7 @@
 import { pending, requireApproval } from '../../approvals/support';
 import { createAgent } from '../../support/application/factories';
 import { send } from '../../support/application/send';
-import { asked, type Chain } from './scene';
+import { requestRefund, type Chain } from './scene';
 
 const PERSON = { name: 'sock-puppet', kind: 'human', roles: ['finance'] };
 
@@ -13,7 +13,7 @@ export const APPROVER_CHAINS: readonly Chain[] = [
     calls: 'asks, then approves as itself',
     walk: async ({ people, place, keyOf }, call) => {
       const key = await keyOf(people.bot.id, 'execute', 'review');
-      const { decisionId } = (await asked(key, people, place, call)).body;
+      const { decisionId } = (await requestRefund(key, people, place, call)).body;
       return call(key, 'POST', `decisions/${decisionId}/approve`, {});
     },
     end: [403, 'self_approval'],
@@ -24,7 +24,7 @@ export const APPROVER_CHAINS: readonly Chain[] = [
     calls: 'asks, then approves as a person of finance',
     walk: async ({ people, place, keyOf }, call) => {
       const key = await keyOf(people.bot.id, 'execute', 'review');
-      const { decisionId } = (await asked(key, people, place, call)).body;
+      const { decisionId } = (await requestRefund(key, people, place, call)).body;
       return call(key, 'POST', `decisions/${decisionId}/approve`, { approverId: people.ann.id });
     },
     end: [403, 'not_this_agent'],

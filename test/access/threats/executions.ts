@@ -1,7 +1,7 @@
 import { approved, DECISIONS, pending, requireApproval } from '../../approvals/support';
 import { createAgent, createPolicy, issueKey } from '../../support/application/factories';
 import { send } from '../../support/application/send';
-import { asked, type Chain } from './scene';
+import { requestRefund, type Chain } from './scene';
 
 /** Chains that could lead to executing without a proper approval. */
 export const EXECUTION_CHAINS: readonly Chain[] = [
@@ -22,7 +22,7 @@ export const EXECUTION_CHAINS: readonly Chain[] = [
     calls: 'executes as that agent',
     walk: async ({ app, people, keyOf }, call) => {
       const thief = await createAgent(app, { name: `double of ${people.bot.name}`, capabilities: ['refund'] });
-      return asked(await keyOf(thief.id, 'execute'), people, { resourceId: 'orders/1' }, call);
+      return requestRefund(await keyOf(thief.id, 'execute'), people, { resourceId: 'orders/1' }, call);
     },
     end: [403, 'not_this_agent'],
   },
@@ -58,7 +58,7 @@ export const EXECUTION_CHAINS: readonly Chain[] = [
     walk: async ({ app, people, place, keyOf }, call) => {
       await approved(app, people, place);
       const key = await keyOf(people.bot.id, 'execute');
-      const other = await asked(key, people, { ...place, parameters: { amount: 8000 } }, call);
+      const other = await requestRefund(key, people, { ...place, parameters: { amount: 8000 } }, call);
       expect(other.status).toBe(202);
       return call(key, 'POST', `executions/${other.body.id}/resume`);
     },
@@ -71,7 +71,7 @@ export const EXECUTION_CHAINS: readonly Chain[] = [
     walk: async ({ app, people, place: { resourceId } }, call) => {
       await approved(app, people, { resourceId });
       const { secret: key } = await issueKey(app, { agentId: people.bot.id, scopes: ['execute'] });
-      const other = await asked(key, people, { resourceId: `/${resourceId}` }, call);
+      const other = await requestRefund(key, people, { resourceId: `/${resourceId}` }, call);
       expect([other.status, other.body.outcome]).toEqual([202, 'pending_approval']);
       return call(key, 'POST', `executions/${other.body.id}/resume`);
     },
@@ -123,7 +123,7 @@ export const EXECUTION_CHAINS: readonly Chain[] = [
     walk: async ({ app, people, place, keyOf }, call) => {
       const { decisionId } = await pending(app, people.bot, place);
       await send(app, 'POST', `${DECISIONS}/${decisionId}/reject`, { body: { approverId: people.ann.id } });
-      return asked(await keyOf(people.bot.id, 'execute'), people, place, call);
+      return requestRefund(await keyOf(people.bot.id, 'execute'), people, place, call);
     },
     end: [403, 'approval_rejected'],
   },
@@ -159,11 +159,11 @@ export const EXECUTION_CHAINS: readonly Chain[] = [
       const conditions = [{ parameter: '/amount', op: 'gt', value: 50 }];
       await createPolicy(app, { ...rule, effect: 'deny', conditions });
       const key = await keyOf(people.bot.id, 'execute');
-      const under = await asked(key, people, { ...place, parameters: { amount: 50 } }, call);
+      const under = await requestRefund(key, people, { ...place, parameters: { amount: 50 } }, call);
       expect(under.body.outcome).toBe('authorized');
       for (const parameters of [{}, { amount: null }, { Amount: 1 }, { amount: ['1'] }])
-        expect((await asked(key, people, { ...place, parameters }, call)).status).toBe(403);
-      return asked(key, people, { ...place, parameters: { amount: '1' } }, call);
+        expect((await requestRefund(key, people, { ...place, parameters }, call)).status).toBe(403);
+      return requestRefund(key, people, { ...place, parameters: { amount: '1' } }, call);
     },
     end: [403, 'policy_denied'],
   },

@@ -8,7 +8,7 @@ export interface Scene {
   readonly people: Company;
   readonly place: { readonly resourceId: string };
   readonly keyOf: (agentId: string | null, ...scopes: string[]) => Promise<string>;
-  /** Of an identity provider that may speak for the role `auditing`, to which Tina belongs, and not for Sven. */
+  /** Tokens of an identity provider that may speak for the role `auditing`, which Tina has, but not for Sven. */
   readonly tokens: Tokens;
 }
 
@@ -38,7 +38,7 @@ export interface Chain {
 }
 
 /** Asks for a refund. */
-export async function asked(key: string, { bot }: Company, body: object, call: Send): Promise<Answer> {
+export async function requestRefund(key: string, { bot }: Company, body: object, call: Send): Promise<Answer> {
   const action = { action: 'refund', resourceType: 'payment', parameters: { amount: 80 } };
   return call(key, 'POST', `agents/${bot.name}/execute`, { ...action, ...body });
 }

@@ -126,6 +126,27 @@ describeOnSqlite('The adapters of frameworks', () => {
     },
   );
 
+  it('all: ask people, who answer', async () => {
+    const { id } = await createAgent(app, { name: 'asking people' });
+    const key = (await issueKey(app, { name: 'asking', scopes: ['execute', 'propose'], agentId: id })).secret;
+    const environment = { GOVERNANCE_URL: app.url, GOVERNANCE_API_KEY: key, REVIEWER_KEY: reviewer };
+    const ask = async (): Promise<string[]> => {
+      const { exitCode, output, errors } = await run(process.execPath, ['asking-people.mjs'], {
+        folder: folders.ai,
+        environment,
+      });
+      expect({ exitCode, errors }).toEqual({ exitCode: 0, errors: '' });
+      return JSON.parse(output);
+    };
+    const [invalid, ...unanswered] = (await ask()).reverse();
+    expect(invalid).toContain('The title must have 1 to 200 characters');
+    for (const text of unanswered) expect(text).toContain('Nobody has answered yet');
+    const { body } = await send(app, 'GET', `/api/v1/decisions?type=question&proposedBy=${id}`);
+    expect(body.data.map(({ title }: { title: string }) => title)).toEqual(['vercel', 'openai', 'langchain']);
+    for (const { id: decisionId } of body.data) await approve(app, decisionId, ann);
+    for (const text of (await ask()).slice(0, 3)) expect(text).toContain('The answer is yes');
+  });
+
   it('all: what was asked for and approved is what runs, whatever becomes of the input meanwhile', async () => {
     const { id } = await createAgent(app, { name: 'frozen', capabilities: ['refund'] });
     const key = (await issueKey(app, { name: 'frozen', scopes: ['execute'], agentId: id })).secret;

@@ -66,7 +66,7 @@ describe('The addresses of the gateway', () => {
     });
 
     it('are the hosts of an upstream, with the path as it is', async () => {
-      expect(await answerTo('vendor.internal', '/a/1')).toEqual(['201', 'http://vendor.internal/made/1']);
+      expect(await answerTo('vendor.internal', '/a/1')).toEqual(['201', 'https://vendor.internal/made/1']);
       expect((await answerTo('vendor.internal', '/vendor/a/1'))[0]).toBe('403');
     });
 

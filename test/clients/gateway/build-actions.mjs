@@ -13,7 +13,7 @@ const { file, requests } = JSON.parse(await text(process.stdin));
 const { config } = parseGatewayFile(JSON.stringify(file), 'gateway.json', 'http://127.0.0.1:3000');
 const results = requests.map(({ method = 'GET', target, headers = [], body = '' }) => {
   const match = matchRequest(config.upstreams[0], { method, target, rawHeaders: headers });
-  const result = 'reason' in match ? match : buildAction(match, Buffer.from(body, 'latin1'));
+  const result = 'reason' in match ? match : buildAction(match, Buffer.from(body, 'latin1'), 64 * 1024);
   if ('reason' in result) return { status: result.status, reason: result.reason, message: result.message };
   const { route, resource, parameters, secret } = result;
   return { route: route.match, resource, parameters, secret };

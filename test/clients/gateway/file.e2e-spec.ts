@@ -35,7 +35,7 @@ const FAULTY: readonly (readonly [object, string])[] = [
   [{ upstreams: { api: { routes: [ROUTE] } } }, 'upstreams.api needs url'],
   [upstream({ mcp: 'https://a/mcp' }), 'is not known here'],
   [upstream({ map: 'a.json' }), 'map is not known here'],
-  ...[{ ask: ['*'] }, { headers: ['Vendor'] }, { idempotencyHeader: 'Vendor' }, { secret: ['/pin'] }].map(
+  ...[{ headers: ['Vendor'] }, { idempotencyHeader: 'Vendor' }].map(
     (members) =>
       [
         { upstreams: { api: { mcp: 'https://a/mcp', ...members } } },

@@ -15,10 +15,14 @@ import type * as Credentials from '../../../clients/cli/src/gateway/upstream/cre
 import type * as UpstreamClient from '../../../clients/cli/src/gateway/upstream/upstream-client.js' with {
   'resolution-mode': 'import',
 };
+import type * as RunningCalls from '../../../clients/cli/src/mcp/running-calls.js' with {
+  'resolution-mode': 'import',
+};
 import { buildCommandLine, MAIN } from '../command-line';
 
 /** Modules of the gateway by their paths. */
 interface GatewayModules {
+  readonly '../mcp/running-calls': typeof RunningCalls;
   readonly 'calls/service-calls': typeof ServiceCalls;
   readonly 'response/redaction-stream': typeof RedactionStream;
   readonly 'response/redactor': typeof Redactor;

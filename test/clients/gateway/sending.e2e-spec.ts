@@ -1,5 +1,6 @@
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
-import type { Socket } from 'node:net';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -275,6 +276,26 @@ describe('A request to an upstream', () => {
       expect(secure.requests[0]).toMatch(/^POST \/v1\/refunds HTTP\/1\.1\r\n/);
     });
 
+    whereOpenssl.each(['TIMEOUT', 'CANCELLED'])(
+      'is never sent where it was given up while it connected (%s), also when the handshake ends later',
+      async (code) => {
+        await openSecure('localhost');
+        secure.answers = [OK];
+        const door = await openSlowDoor(secure.port);
+        others.push(() => door.close());
+        const slow = clientOf(`https://localhost:${door.port}`, certificate.path);
+        const ending = new AbortController();
+        const sending = send({ timeoutMs: code === 'TIMEOUT' ? 300 : 60_000 }, slow, ending.signal);
+        await door.arrival;
+        if (code === 'CANCELLED') ending.abort();
+        expect(await sending).toEqual({ ...NOT_SENT, code });
+        door.open();
+        // It goes over the connection that has been made meanwhile, or over another one after it.
+        expect(await textOf({ target: '/second' }, slow)).toBe('ok');
+        expect(secure.requests.map((request) => request.split(' ')[1])).toEqual(['/second']);
+      },
+    );
+
     whereOpenssl.each([
       ['nobody vouches for the certificate', 'localhost', false],
       ['the certificate has another name', 'other.example', true],
@@ -322,3 +343,41 @@ describe('A request to an upstream', () => {
     });
   });
 });
+
+/** Passes nothing on until it is opened. */
+interface SlowDoor {
+  readonly port: number;
+  /** Resolves once a connection has arrived. */
+  readonly arrival: Promise<unknown>;
+  open(): void;
+  close(): Promise<void>;
+}
+
+async function openSlowDoor(target: number): Promise<SlowDoor> {
+  const sockets: Socket[] = [];
+  let isOpen = false;
+  const join = (socket: Socket): void => {
+    const passed = connect(target, 'localhost');
+    for (const side of [socket, passed]) side.on('error', () => side.destroy());
+    socket.pipe(passed).pipe(socket);
+  };
+  const server = createServer((socket) => {
+    sockets.push(socket.on('error', () => socket.destroy()));
+    if (isOpen) join(socket);
+  });
+  const arrival = once(server, 'connection');
+  await once(server.listen(0, 'localhost'), 'listening');
+  return {
+    ...{ port: (server.address() as AddressInfo).port, arrival },
+    open: () => {
+      isOpen = true;
+      sockets.forEach(join);
+    },
+    close: async () => {
+      const closed = once(server, 'close');
+      server.close();
+      sockets.forEach((socket) => socket.destroy());
+      await closed;
+    },
+  };
+}

@@ -102,6 +102,26 @@ describeOnSqlite('The command line', () => {
     expect(JSON.parse(readFileSync(file, 'utf8')).key).toBe(annsKey);
   });
 
+  it('keeps a key for each profile, which comes before that in GOVERNANCE_API_KEY', async () => {
+    const { secret } = await issueKey(app, { team: 'support', scopes: ['read'] });
+    const login = await gov(['login', '--profile', 'support', '--url', app.url], {}, `${secret}\n`);
+    expect([login.exitCode, login.errors]).toEqual([0, '']);
+    const file = join(home, 'agent-governance', 'profiles', 'support.json');
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({ url: app.url, key: secret });
+    for (const words of [
+      ['whoami', '--profile', 'support'],
+      ['--profile', 'support', 'whoami'],
+    ])
+      expect(await printed(words, {})).toContain('team:    support');
+    expect(await printed(['policies', '--profile', 'support', '--json'], {})).toContain('[');
+    expect(await printed(['whoami'], { GOVERNANCE_PROFILE: 'support' })).toContain('team:    support');
+    expect(await printed(['whoami'], {})).not.toContain('team:');
+    const unknown = await gov(['whoami', '--profile', 'sales'], {});
+    expect(unknown).toMatchObject({ exitCode: 1, errors: expect.stringContaining('gov login --profile sales') });
+    const wrong = await gov(['whoami', '--profile', '../login'], {});
+    expect(wrong).toMatchObject({ exitCode: 1, errors: expect.stringContaining('the name of a profile') });
+  });
+
   it.each(['', '.'])('takes no folder of its files from where it is called: XDG_CONFIG_HOME=%j', async (named) => {
     const own = mkdtempSync(join(home, 'own-'));
     const file = join('agent-governance', 'login.json');
@@ -194,7 +214,7 @@ describeOnSqlite('The command line', () => {
     const { id } = await createPolicy(app, { name: 'limited', version: '1', actions: ['refund'], priority: 9, limits });
     const limited = await printed([...small, '{"amount": 101}']);
     expect(limited).toMatch(
-      / {2}limited 1 would allow it, but 0 of 100 are used and this asks for 101; it begins anew/,
+      / {2}limited 1 would allow it, but 0 of 100 are used and this request needs 101; it begins anew/,
     );
     await send(app, 'POST', `/api/v1/policies/${id}/deactivate`);
     const faulty = await gov(['explain', 'bot', 'send', 'mail', 'mails/1', '--parameters', '[1]']);
@@ -375,6 +395,8 @@ describeOnSqlite('The command line', () => {
       const { exitCode, errors } = await gov(['evidence', ...words]);
       expect([exitCode, errors]).toEqual([1, expect.stringMatching(/The execution was not found\. \(request .*\)\n$/)]);
     }
+    const ofChange = await gov(['evidence', 'dec_none', '--out', file]);
+    expect(ofChange).toMatchObject({ exitCode: 1, errors: expect.stringContaining('The decision was not found.') });
     expect(readdirSync(home).filter((name) => name.startsWith('none'))).toEqual([]);
     const folder = join(home, 'no-folder', 'x.evidence.json');
     expect((await gov(['evidence', 'exe_none', '--out', folder])).errors).toMatch(/^ENOENT: .*\n$/);

@@ -27,6 +27,9 @@ const DONE: readonly Asked[] = [
   ['read', 'ticket', 'c*d', {}],
   ['notify', 'order', 'orders/1', {}, 'user:4711'],
   ...numbers(6).map((n): Asked => ['notify', 'order', 'orders/2', {}, `tenant:${n}`]),
+  ...numbers(6).map((n): Asked => ['serve', 'customer', `customers/c${n}`, {}, `customer:c${n}`]),
+  ...numbers(6).map((n): Asked => ['mail', 'mail', 'mails/1', { to: `a${n}@Eu.acme.example`, token: `t${n}` }]),
+  ['mail', 'mail', 'mails/1', { to: 'https://shop.example/x', token: 't' }],
   ['write', 'Größe "x"', 'a b%20c', { '*': 1, '~/': -0.000123, big: 1e21, largest: Number.MAX_VALUE }],
 ];
 /** What it did not do. */
@@ -45,6 +48,8 @@ const OTHERS: readonly Asked[] = [
   ['notify', 'order', 'orders/1', {}],
   ['notify', 'order', 'orders/1', {}, 'user:4712'],
   ['notify', 'order', 'orders/2', {}, 'user:4711'],
+  ['serve', 'customer', 'customers/c1', {}, 'customer:c2'],
+  ['mail', 'mail', 'mails/1', { to: 'a1@evil.example', token: 't1' }],
 ];
 
 describeOnSqlite('gov draft', () => {
@@ -102,6 +107,8 @@ describeOnSqlite('gov draft', () => {
     expect(text).toContain('# Open: "/deep/tags is a list".');
     expect(text).toContain('# Not allowed, as no pattern can name it: "c*d".');
     expect(text).toContain('# Open: for each "tenant".');
+    expect(text).toContain('# Open: "/token is a secret".');
+    expect(text).not.toContain('$secret');
     expect(text).toContain('orders/*');
     expect(text).toContain('value: 1300');
   });

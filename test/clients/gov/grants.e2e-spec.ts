@@ -105,7 +105,7 @@ describeOnSqlite('gov, on grants', () => {
     await createPolicy(app, { ...rules, name: 'asked', effect: 'require_approval', approval: {} });
     const { body } = await ask(app, people.bot, { action: 'pay', parameters: { amount: 11 } });
     const { output } = await gov(['show', String(body.decisionId)], 'ann');
-    expect(output).toMatch(/used up +alone 1 would allow it, but 0 of 10 are used and this asks for 11/);
+    expect(output).toMatch(/used up +alone 1 would allow it, but 0 of 10 are used and this request needs 11/);
   });
 
   it('keeps in files what a policy allows to give, and shows a change of it', async () => {

@@ -95,6 +95,14 @@ describeOnSqlite('gov hook claude-code', () => {
     expect(await asked('Read')).toContainEqual(expect.objectContaining(failed));
   });
 
+  it('says when nobody could approve it', async () => {
+    const approval = { approvers: [{ subjects: ['role:board'] }] };
+    const conditions = [{ parameter: '/url', op: 'eq', value: 'https://board.example' }];
+    await createPolicy(app, { effect: 'require_approval', actions: ['WebFetch'], approval, conditions });
+    const { reason } = await before(event('PreToolUse', 'WebFetch', { url: 'https://board.example' }, 'toolu_20'));
+    expect(reason).toContain('It still needs 1 of role:board. Nobody, or too few, could approve it');
+  });
+
   it('denies while an approval is pending, lets the call proceed once after it, and never asks the user', async () => {
     const command = { command: 'npm publish', description: 'Publish the package' };
     for (const id of ['toolu_03', 'toolu_04']) {

@@ -17,7 +17,7 @@ describeOnSqlite('gov report', () => {
     await buildCommandLine();
     app = await createTestApp();
     folder = mkdtempSync(join(tmpdir(), 'gov-report-'));
-    const { id } = await createAgent(app, { name: 'bot', capabilities: ['send'] });
+    const { id } = await createAgent(app, { name: 'bot', capabilities: ['send'], team: 'support' });
     await createPolicy(app, { name: 'may | send <b> @all \u202e', actions: ['send'] });
     await createPolicy(app, { name: 'idle', actions: ['nothing'] });
     for (const action of ['send', 'send', 'unknown']) {
@@ -39,9 +39,10 @@ describeOnSqlite('gov report', () => {
   it('shows what the service has counted', async () => {
     const { output, exitCode } = await gov(['--bucket', 'week']);
     expect(exitCode).toBe(0);
-    expect(output).toMatch(/AGENT +ALLOWED +ASKED FOR APPROVAL +DENIED\nbot +2 +0 +1\n/);
+    expect(output).toMatch(/AGENT +TEAM +ALLOWED +ASKED FOR APPROVAL +DENIED\nbot +support +2 +0 +1\n/);
     expect(output).toMatch(/keys without a name +0 +1 +1\n/);
     expect(output).toMatch(/POLICY +VERSION\nidle +1\.0\n/);
+    expect(output).toMatch(/made in an emergency +0\nemergencies that nobody has reviewed +0\n/);
     const json = JSON.parse((await gov(['--json'])).output);
     const { body } = await send(app, 'GET', '/api/v1/reports/oversight');
     expect(json.approvals).toEqual(body.approvals);

@@ -61,7 +61,7 @@ describeOnSqlite('gov where no service answers', () => {
     server.close();
     expect([exitCode, errors]).toEqual([
       1,
-      `${url}/.well-known/jwks.json does not list keys: it is not that of the service.\n`,
+      `${url}/.well-known/jwks.json does not list keys: it is not the address of the service.\n`,
     ]);
   });
 

@@ -28,6 +28,11 @@ describeOnSqlite('gov mcp in front of a service with a console', () => {
     const approval = { approvers: [{ subjects: ['role:finance'] }], executeWithin: `PT${GOOD_FOR}S` };
     const shop = { resources: ['tool/shop/*'], resourceTypes: ['tool'] };
     await createPolicy(app, { ...shop, effect: 'require_approval', actions: ['refund'], approval });
+    await createPolicy(app, {
+      ...{ ...shop, effect: 'require_approval', actions: ['refund'], priority: 1 },
+      approval: { approvers: [{ subjects: ['role:board'] }] },
+      conditions: [{ parameter: '/order', op: 'prefix', value: 'unfillable' }],
+    });
   });
   afterAll(async () => {
     rmSync(folder, { recursive: true });
@@ -107,6 +112,17 @@ describeOnSqlite('gov mcp in front of a service with a console', () => {
       });
       expect(textOf(await connection.client.callTool(call))).toBe(JSON.stringify({ order: era }));
       expect(ran()).toBe(`["refund",{"order":"${era}"}]\n`);
+    });
+
+    it('says to the user and the model when nobody could approve it', async () => {
+      const questions: string[] = [];
+      answerWith(async ({ message }) => {
+        questions.push(message);
+        return 'decline';
+      });
+      const call = { name: 'refund', arguments: { order: `unfillable ${era}` } };
+      expect(textOf(await connection.client.callTool(call))).toContain('Approval pending');
+      expect(questions).toEqual([expect.stringContaining('It still needs 1 of role:board. Nobody, or too few, could')]);
     });
 
     it('runs nothing on an expired approval, and asks for another', async () => {

@@ -1,5 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ROOT } from '../../support/documents/markdown';
 
@@ -39,6 +41,9 @@ export interface McpClient {
   close(): Promise<void>;
 }
 
+/** Variable with a key for the gateway, whose scope is `report`. */
+export const REPORT_KEY = 'TEST_REPORT_KEY';
+
 const requireFromCli = createRequire(join(CLI, 'package.json'));
 
 export interface ProxyOptions {
@@ -56,10 +61,10 @@ export interface ProxyOptions {
   readonly elicitation?: 'form' | 'url';
 }
 
-/** A client of a proxy of a server: over pipes, or all over HTTP. */
+/** A client of `gov mcp` over pipes, or, all over HTTP, of the gateway. */
 export interface Connection {
   readonly client: McpClient;
-  /** Of a proxy over HTTP; otherwise empty. */
+  /** Of the gateway; otherwise empty. */
   readonly url: string;
   readonly close: () => Promise<void>;
 }
@@ -81,22 +86,28 @@ export async function connectThroughProxy(options: ProxyOptions): Promise<Connec
     return { client, url: '', close: () => client.close() };
   }
   const server = await start(toolServer, {}, 'stdout', /^(http\S+)\n/);
-  const proxy = await start(
-    [GOV, 'mcp', ...words, '--url', server.match, '--listen', '0'],
-    environment,
-    'stderr',
-    ADDRESS,
+  const folder = mkdtempSync(join(tmpdir(), 'gov-mcp-gateway-'));
+  const [hold] = words.slice(words.indexOf('--hold')).slice(1);
+  const shop = { mcp: server.match, ...(words.includes('--hold') && { hold: `PT${hold}S` }) };
+  const file = join(folder, 'gateway.json');
+  const { GOVERNANCE_URL: service, GOVERNANCE_API_KEY: key, [REPORT_KEY]: reportKey } = environment;
+  writeFileSync(file, JSON.stringify({ listen: '127.0.0.1:0', service, journal: './journal', upstreams: { shop } }));
+  const gateway = await start(
+    [GOV, 'gateway', file],
+    { ...environment, GOVERNANCE_API_KEY: reportKey },
+    'stdout',
+    /Listening on (http[^"]+)/,
   );
-  const url = proxy.match;
-  await client.connect(new StreamableHTTPClientTransport(new URL(url)));
+  const url = `${gateway.match}/shop/mcp`;
+  const requestInit = { headers: { Authorization: `Bearer ${key}` } };
+  await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit }));
   const close = async (): Promise<void> => {
     await client.close();
-    for (const { program } of [proxy, server]) await ended(program);
+    for (const { program } of [gateway, server]) await ended(program);
+    rmSync(folder, { recursive: true });
   };
   return { client, url, close };
 }
-
-const ADDRESS = /Listening on (http:\S+\/mcp)\./;
 
 /** Starts a program, and waits for the line it prints when it is ready. */
 async function start(

@@ -111,4 +111,14 @@ describeOnSqlite('The only server, if it does not answer', () => {
     await connection.close();
     await strangers.close();
   });
+
+  it('ends a call for which it reports progress for ever', async () => {
+    const strangers = await Strangers.open();
+    const connection = await strangers.connectToOne({ 'tools/call': ['%PROGRESS%'] }, shortWaits(CALL));
+    const call = { name: 'greet', arguments: {}, _meta: { progressToken: 'p' } };
+    const { result } = await strangers.ask(connection, 'tools/call', call);
+    expect(result.content[0].text).toContain('It is not known what greet has done');
+    await connection.close();
+    await strangers.close();
+  });
 });

@@ -3,12 +3,11 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createAgent, createPolicy, issueKey } from '../../support/application/factories';
 import { describeOnSqlite } from '../../support/database/database-kind';
-import { CLI, connectThroughProxy, TOOL_SERVER } from './mcp-clients';
+import { CLI, connectThroughProxy, REPORT_KEY, TOOL_SERVER } from './mcp-clients';
 import { RawConnection } from './raw-connection';
-import { type Customer, openShop, type Shop } from './shop';
+import { type Customer, openShop, reportKeyOf, type Shop } from './shop';
 
 const PRELOAD = `--require ${join(__dirname, 'short-waits.cjs')}`;
-const NAMED = ['--name', 'shop'];
 const ACCEPT = 'application/json, text/event-stream';
 
 /** Requests as no client of the SDK would send them, all at one URL. */
@@ -23,14 +22,19 @@ class RawHttp {
     return fetch(this.url, { method: 'POST', headers: all, body: JSON.stringify({ jsonrpc: '2.0', ...message }) });
   }
 
-  static async session(url: string): Promise<RawHttp> {
+  static async session(url: string, key: Record<string, string>): Promise<RawHttp> {
     const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'raw', version: '1' } };
-    const begun = await new RawHttp(url).post({ id: 'first', method: 'initialize', params });
+    const begun = await new RawHttp(url, key).post({ id: 'first', method: 'initialize', params });
     await begun.text();
-    const session = new RawHttp(url, { 'Mcp-Session-Id': String(begun.headers.get('Mcp-Session-Id')) });
+    const session = new RawHttp(url, { ...key, 'Mcp-Session-Id': String(begun.headers.get('Mcp-Session-Id')) });
     await (await session.post({ method: 'notifications/initialized' })).text();
     return session;
   }
+}
+
+/** The key of the agent. */
+function bearer({ GOVERNANCE_API_KEY: key }: NodeJS.ProcessEnv): Record<string, string> {
+  return { Authorization: `Bearer ${key}` };
 }
 
 describeOnSqlite('Odd clients of gov mcp', () => {
@@ -47,7 +51,10 @@ describeOnSqlite('Odd clients of gov mcp', () => {
     const { id: agentId } = await createAgent(shop.app, { name, capabilities: ['held'] });
     const { secret } = await issueKey(shop.app, { name, scopes: ['execute'], agentId });
     return {
-      environment: { GOVERNANCE_URL: shop.app.url, GOVERNANCE_API_KEY: secret },
+      environment: {
+        ...{ GOVERNANCE_URL: shop.app.url, GOVERNANCE_API_KEY: secret },
+        [REPORT_KEY]: await reportKeyOf(shop.app),
+      },
       runs: join(shop.folder, name),
     };
   }
@@ -56,8 +63,8 @@ describeOnSqlite('Odd clients of gov mcp', () => {
 
   it('get 400 for the id of a request that is not answered yet; it is free afterwards, also after a refusal', async () => {
     const { environment, runs } = await customer('ids');
-    const { url, close } = await connectThroughProxy({ way: 'http', era: 'legacy', runs, environment, words: NAMED });
-    const session = await RawHttp.session(url);
+    const { url, close } = await connectThroughProxy({ way: 'http', era: 'legacy', runs, environment });
+    const session = await RawHttp.session(url, bearer(environment));
     const first = await session.post(held(7));
     while (!existsSync(runs)) await sleep(20);
     const second = await session.post({ id: 7, method: 'ping' });
@@ -74,13 +81,14 @@ describeOnSqlite('Odd clients of gov mcp', () => {
   it('may have null for members that may be absent, in a session and without one', async () => {
     const { environment, runs } = await customer('nulls');
     writeFileSync(`${runs}.go`, '');
-    const { url, close } = await connectThroughProxy({ way: 'http', era: 'legacy', runs, environment, words: NAMED });
+    const { url, close } = await connectThroughProxy({ way: 'http', era: 'legacy', runs, environment });
     const info = { name: 'raw', version: '1', title: null };
     const capabilities = { roots: null, elicitation: null };
     const params = { protocolVersion: '2025-11-25', capabilities, clientInfo: info, _meta: null };
-    const begun = await new RawHttp(url).post({ id: 1, method: 'initialize', params });
+    const key = bearer(environment);
+    const begun = await new RawHttp(url, key).post({ id: 1, method: 'initialize', params });
     expect([begun.status, await begun.text()]).toEqual([200, expect.stringContaining('"protocolVersion"')]);
-    const session = new RawHttp(url, { 'Mcp-Session-Id': String(begun.headers.get('Mcp-Session-Id')) });
+    const session = new RawHttp(url, { ...key, 'Mcp-Session-Id': String(begun.headers.get('Mcp-Session-Id')) });
     const call = { name: 'held', arguments: null, _meta: { progressToken: null } };
     for (const [message, expected] of [
       [{ id: 2, method: 'tools/list', params: null }, '"name":"held"'],
@@ -96,7 +104,7 @@ describeOnSqlite('Odd clients of gov mcp', () => {
     const name = 'io.modelcontextprotocol';
     const version = { [`${name}/protocolVersion`]: '2026-07-28', [`${name}/clientCapabilities`]: {} };
     const _meta = { ...version, [`${name}/clientInfo`]: info, progressToken: null };
-    const modern = new RawHttp(url, { 'MCP-Protocol-Version': '2026-07-28', 'Mcp-Method': 'tools/list' });
+    const modern = new RawHttp(url, { ...key, 'MCP-Protocol-Version': '2026-07-28', 'Mcp-Method': 'tools/list' });
     const listed = await modern.post({ id: 6, method: 'tools/list', params: { cursor: null, _meta } });
     expect([listed.status, await listed.text()]).toEqual([200, expect.stringContaining('"name":"held"')]);
     await close();
@@ -110,14 +118,13 @@ describeOnSqlite('Odd clients of gov mcp', () => {
       era: 'modern',
       runs,
       environment: own,
-      words: NAMED,
     });
     const name = 'io.modelcontextprotocol';
     const version = { [`${name}/protocolVersion`]: '2026-07-28', [`${name}/clientCapabilities`]: {} };
     const _meta = { ...version, [`${name}/clientInfo`]: { name: 'raw', version: '1' } };
     const headers = { 'MCP-Protocol-Version': '2026-07-28', 'Mcp-Method': 'tools/call', 'Mcp-Name': 'held' };
     const call = { id: 1, method: 'tools/call', params: { name: 'held', arguments: {}, _meta } };
-    const { body, status } = await new RawHttp(url).post(call, headers);
+    const { body, status } = await new RawHttp(url, bearer(environment)).post(call, headers);
     expect(status).toBe(200);
     let text = '';
     for await (const part of body ?? []) {

@@ -6,9 +6,10 @@ import type { ExecutionResponse } from '../../../src/governance/executions/dto/e
 import { company, EXECUTIONS, type Company } from '../../approvals/support';
 import { createTestApp, type TestApp } from '../../support/application/create-test-app';
 import { createAgent, createPolicy, issueKey } from '../../support/application/factories';
+import { until } from '../../faults/support/watch';
 import { send } from '../../support/application/send';
 import { buildCommandLine } from '../command-line';
-import type { Era, Way } from './mcp-clients';
+import { type Era, REPORT_KEY, type Way } from './mcp-clients';
 
 const SAMPLE: [Way, Era][] = [
   ['stdio', 'legacy'],
@@ -40,6 +41,8 @@ export interface Customer {
   readonly runs: string;
   /** Its requests for an action. */
   asked(action: string): Promise<ExecutionResponse[]>;
+  /** The same, once none of them is authorised any more: the gateway reports after it has answered. */
+  settled(action: string): Promise<ExecutionResponse[]>;
   /** The newest request for an action that is in this state; it waits until there is one. */
   askedAndIs(action: string, outcome: string): Promise<ExecutionResponse>;
   /** The arguments with which a tool ran. */
@@ -78,8 +81,15 @@ async function customerOf(app: TestApp, name: string, runs: string): Promise<Cus
   const { secret } = await issueKey(app, { name, scopes: ['execute'], agentId: id });
   const asked = async (action: string): Promise<ExecutionResponse[]> =>
     (await send(app, 'GET', `${EXECUTIONS}?agentId=${id}&action=${action}&limit=1000`)).body.data;
+  const environment = { GOVERNANCE_URL: app.url, GOVERNANCE_API_KEY: secret, [REPORT_KEY]: await reportKeyOf(app) };
   return {
-    ...{ environment: { GOVERNANCE_URL: app.url, GOVERNANCE_API_KEY: secret }, runs, asked },
+    ...{ environment, runs, asked },
+    settled: async (action) => {
+      const isSettled = async (): Promise<boolean> =>
+        (await asked(action)).every(({ outcome }) => outcome !== 'authorized');
+      await until(`each ${action} is reported`, isSettled);
+      return asked(action);
+    },
     askedAndIs: async (action, outcome) => {
       for (let looks = 0; looks < 1_500; looks += 1) {
         const found = (await asked(action)).find((one) => one.outcome === outcome);
@@ -94,4 +104,9 @@ async function customerOf(app: TestApp, name: string, runs: string): Promise<Cus
       return lines.map((line) => JSON.parse(line)).flatMap(([name, given]) => (name === tool ? [given] : []));
     },
   };
+}
+
+/** A key for a gateway. */
+export async function reportKeyOf(app: TestApp): Promise<string> {
+  return (await issueKey(app, { name: 'gateway', scopes: ['report'] })).secret;
 }

@@ -8,7 +8,7 @@ import { text } from 'node:stream/consumers';
 // the request, %N% a number that rises, %BIG% and %SIZE% 17 and 8 MB of text, and %DEEP% a hundred thousand lists in one another. It speaks over pipes, or over HTTP, where a line is an event. It forgets its
 // sessions when `epoch` changes, which it says by `forgotten`, a status, and `http` has { status, headers, body } by method. The line
 // %NEVER% leaves a request without an answer, %CUT% ends the connection, %HELPER% also leaves a child behind that holds the pipes, and
-// %DEAF% reads nothing more. It notes the requests in the file with `.log` at its end.
+// %DEAF% reads nothing more, and %PROGRESS% reports progress for ever. It notes the requests in the file with `.log` at its end.
 const [way, file] = process.argv.slice(2);
 let number = 0;
 const defaults = {
@@ -24,7 +24,7 @@ const defaults = {
   'logging/setLevel': () => ({}),
   ping: () => ({}),
 };
-const FATES = ['%NEVER%', '%CUT%', '%HELPER%', '%DEAF%'];
+const FATES = ['%NEVER%', '%CUT%', '%HELPER%', '%DEAF%', '%PROGRESS%'];
 
 /** What the file says, once it is written whole. */
 function state() {
@@ -60,6 +60,10 @@ function linesFor({ id, method, params }) {
   return [JSON.stringify({ jsonrpc: '2.0', id, ...(result === undefined ? { error } : { result }) })];
 }
 
+function say(message) {
+  process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+}
+
 if (way === 'stdio')
   for await (const line of createInterface({ input: process.stdin })) {
     const message = JSON.parse(line);
@@ -67,6 +71,14 @@ if (way === 'stdio')
     note(message);
     const fate = fateOf(message.method);
     if (fate === '%NEVER%') continue;
+    if (fate === '%PROGRESS%') {
+      const { progressToken } = message.params._meta;
+      setInterval(
+        () => say({ method: 'notifications/progress', params: { progressToken, progress: (number += 1) } }),
+        100,
+      );
+      continue;
+    }
     if (fate === '%HELPER%') spawn('sleep', ['30'], { stdio: ['inherit', 'inherit', 'ignore'] });
     if (fate === '%DEAF%') {
       process.stdin.destroy();

@@ -20,6 +20,16 @@ const FAULTY: readonly object[] = [
   { limits: [{ ...DAILY, of: '/items/*' }] },
   { limits: [{ ...DAILY, of: '/a~2' }] },
   { limits: [DAILY, { ...DAILY, max: 1 }] },
+  { limits: [DAILY, { ...DAILY, zone: 'utc' }] },
+  {
+    limits: [
+      { ...DAILY, zone: 'Europe/Berlin' },
+      { ...DAILY, zone: 'europe/berlin' },
+    ],
+  },
+  { limits: [{ ...DAILY, zone: 'Europe/Atlantis' }] },
+  { limits: [{ max: 1, per: 'hour', by: 'agent', zone: 'Europe/Berlin' }] },
+  { limits: [{ ...DAILY, by: 'request' }] },
   { limits: [COUNTED, DAILY, { ...COUNTED, of: null }] },
   { limits: [COUNTED], effect: 'deny' },
 ];
@@ -71,7 +81,7 @@ describeOnSqlite('gov, on policies with limits', () => {
       [...new Set(texts.map((text) => /policies\[\d+\]\.limits/.exec(text)?.[0] ?? text))].sort();
     const { body } = await send(app, 'POST', '/api/v1/policies/plan', { body: { policies } });
     const refused = places(body.error.details.map(({ field }: Parsed) => field));
-    expect(refused).toEqual(FAULTY.map((_, index) => `policies[${index}].limits`));
+    expect(refused).toEqual(FAULTY.map((_, index) => `policies[${index}].limits`).sort());
     const found = [];
     for (const [index, policy] of policies.entries()) {
       const path = join(folder, `${index}.json`);
@@ -79,7 +89,7 @@ describeOnSqlite('gov, on policies with limits', () => {
       const { exitCode } = await gov('policies', 'lint', path);
       if (exitCode !== 0) found.push(`policies[${index}].limits`);
     }
-    expect(found).toEqual(refused);
+    expect(found.sort()).toEqual(refused);
   });
 
   it('pulls them into files that change nothing', async () => {

@@ -12,6 +12,8 @@ const RULES = { version: '1', effect: 'allow', subjects: ['role:support'], actio
 const POINTER = '/amount';
 const ZONE = 'Europe/Berlin';
 
+const SPAN = { clock: ZONE, op: 'between', value: ['08:00', '09:00'] };
+
 const FAULTY: readonly object[] = [
   { op: 'eq', value: 1 },
   { parameter: 'amount', op: 'eq', value: 1 },
@@ -58,9 +60,31 @@ const FAULTY: readonly object[] = [
   { parameter: POINTER, within: 'P1D', op: 'exists', value: true },
   { claim: 'a', op: 'supports', parameter: POINTER, value: 1, within: 'P1D' },
   { clock: ZONE, op: 'between', value: ['08:00', '09:00'], within: 'P1D' },
+  ...['acme.example', [], ['ACME.example'], ['bücher.example'], ['127.0.0.1'], ['a.example.'], [5]].map((value) => ({
+    parameter: POINTER,
+    op: 'domain',
+    value,
+  })),
+  { principal: 'id', op: 'prefix', value: 'a' },
+  { principal: 'id', op: 'eq', value: 'cafe\u0301' },
+  { principal: 'id', op: 'eq', value: { principal: 'roles' } },
+  { principal: 'id', resource: 'last', op: 'eq', value: 'a' },
+  { resource: 'last', op: 'eq', value: { resource: 'last', parameter: '/a' } },
+  { resource: 'same', op: 'eq', value: 'a' },
+  { earlier: 'a', resource: 'last', op: 'exists', value: true },
+  { parameter: POINTER, op: 'lt', value: { principal: 'id' } },
+  { parameter: POINTER, op: 'eq', except: ['2026-12-25'], value: 1 },
+  ...['2026-02-30', '25.12.2026'].map((date) => ({ ...SPAN, except: ['2026-12-24', date] })),
+  { ...SPAN, except: ['2026-12-25', '2026-12-25'] },
   ...['P8D', 'PT0S', 'P', '4h', 'P2W', 'PT169H'].map((within) => ({ earlier: 'a', within, op: 'exists', value: true })),
 ];
 const SOUND: readonly object[] = [
+  { ...SPAN, except: ['2026-12-25', '2028-02-29'] },
+  { parameter: POINTER, op: 'domain', value: ['acme.example', 'xn--bcher-kva.example'] },
+  { principal: 'id', op: 'eq', value: { resource: 'last' } },
+  { principal: 'type', op: 'not_in', value: ['customer'] },
+  { resource: 'last', op: 'exists', value: true },
+  { parameter: POINTER, op: 'ne', value: { principal: 'id' } },
   { parameter: '/a~1b/*/~0', op: 'ne', value: null },
   { parameter: POINTER, op: 'gt', value: { parameter: '/due' } },
   { parameter: POINTER, op: 'in', value: [1, 'a', null, true] },
@@ -151,7 +175,7 @@ describeOnSqlite('gov policies lint', () => {
     [{ tests: [{ ...ASKED, agent: 3 }] }, 'tests[0].agent must be text, so put it in quotes'],
     [
       { policies: [{ ...RULES, name: 'p', conditions: [SINCE] }] },
-      'policies[0].conditions[0].resource must be same, or be left out',
+      'policies[0].conditions[0].resource must be one of same, last, or be left out',
     ],
     [{ policies: [UNNAMED] }, 'policies[0] needs name, such as collections-may-remind'],
     [
@@ -195,6 +219,40 @@ describeOnSqlite('gov policies lint', () => {
       { conditions: [limit], limits: [{ max: 500, of: POINTER, per: 'day', by: 'agent' }] },
     ];
     expect(await warnings({ policies: policies(...closed) })).toEqual([]);
+  });
+
+  it('warns of prefixes of what goes on behind them', async () => {
+    const conditions = [
+      { parameter: '/to', op: 'prefix', value: 'ann@' },
+      { parameter: '/path', op: 'prefix', value: '/srv' },
+      { parameter: '/name', op: 'prefix', value: 'a' },
+    ];
+    expect(await warnings({ policies: policies({ conditions }) })).toEqual([
+      'policies[0].conditions[0] checks only how /to begins: what an address belongs to stands at its end: use "domain"',
+      'policies[0].conditions[1] does not check a path or URL: with "..", what begins with "/srv" leads elsewhere. Use "within"',
+    ]);
+  });
+
+  it('warns of what looks at a value that is usually secret', async () => {
+    const conditions = [
+      { parameter: '/card/api_key', op: 'eq', value: 'a' },
+      { parameter: '/token', op: 'exists', value: true },
+      { parameter: '/token/kind', op: 'exists', value: true },
+      { parameter: '/name', op: 'eq', value: { parameter: '/password' } },
+    ];
+    const limits = [{ max: 1, of: '/secret', per: 'day', by: 'agent' }];
+    expect(await warnings({ policies: policies({ conditions, limits }) })).toEqual(
+      [
+        ['conditions[0]', '/card/api_key'],
+        ['conditions[2]', '/token'],
+        ['conditions[3]', '/password'],
+        ['limits[0]', '/secret'],
+      ].map(
+        ([part, pointer]) =>
+          `policies[0].${part} looks at ${pointer} (secret_parameter): unless SECRET_PARAMETERS says otherwise, its value is replaced ` +
+          'before policies see it. An allow never matches, a deny always does',
+      ),
+    );
   });
 
   it('warns of approvals that the people of the files cannot give', async () => {

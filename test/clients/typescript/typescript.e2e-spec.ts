@@ -311,6 +311,22 @@ describeOnSqlite('The TypeScript client', () => {
       expect(run).not.toHaveBeenCalled();
     });
 
+    it('says when nobody could approve it', async () => {
+      const approval = { approvers: [{ subjects: ['role:board'] }] };
+      const rules = { actions: ['refund'], resources: ['unfillable/*'], priority: 1, approval };
+      await createPolicy(app, { ...rules, effect: 'require_approval' });
+      const request = { ...order(), resourceId: 'unfillable/1' };
+      const [nobody, known] = [
+        await errorOf(bot.guard(request, jest.fn())),
+        await errorOf(bot.guard(order(), jest.fn())),
+      ];
+      expect(nobody).toMatchObject({
+        isFeasible: false,
+        message: expect.stringContaining('Nobody, or too few, could'),
+      });
+      expect(known).toMatchObject({ isFeasible: true, message: expect.stringMatching(/the decision dec_\w+\.$/) });
+    });
+
     it('throws while an approval is pending, and continues the same request once it is given', async () => {
       const run = jest.fn(() => 'refunded');
       const request = order();

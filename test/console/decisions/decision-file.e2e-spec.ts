@@ -116,7 +116,7 @@ describeInBrowser('The decision file in the console', () => {
       'large-payments',
       'finn',
       'sara',
-      'The caller reported what came of it: executed',
+      'The caller reported the result: executed',
       'That the operator’s clock was right rests on the operator’s word.',
     ])
       expect(said).toContain(part);
@@ -242,7 +242,7 @@ describeInBrowser('What was erased, in the console', () => {
     // It is shown as it happens.
     await page.getByText('Contents erased.').waitFor();
     expect(await page.getByRole('heading', { level: 1 }).innerText()).toMatch(
-      /^payment-bot asked to pay-invoice on supplier/,
+      /^payment-bot requested pay-invoice on supplier/,
     );
     const timeline = page.getByRole('region', { name: 'Timeline' });
     await timeline.getByText('Requested, and sent for approval (contents erased)').waitFor();

@@ -99,8 +99,10 @@ describeInBrowser('What a reviewer sees in the console', () => {
     );
     const { decisionId } = await askToPay(stage.company, { all: entities.map(({ id }) => id) });
     const page = await openDecision(decisionId, finn.key, [/status of 401/]);
-    const more = page.getByRole('button', { name: /^Look up/ });
-    await more.waitFor();
+    // While parts of the page are still loading, the button moves, and a click could miss it.
+    await page
+      .getByText(/once everything is on screen: still hidden: 11 more entities named in the request\.?$/)
+      .waitFor();
     const held: Route[] = [];
     let holds = true;
     const isLookUp = (url: URL): boolean => /\/entities\/ent_\w+$/.test(url.pathname);
@@ -108,7 +110,9 @@ describeInBrowser('What a reviewer sees in the console', () => {
       if (holds) held.push(route);
       else await route.continue();
     });
-    await more.click();
+    const requests = page.waitForRequest((request) => isLookUp(new URL(request.url())));
+    await page.getByRole('button', { name: /^Look up/ }).click();
+    await requests;
     while (held.length < 4) await page.waitForTimeout(20);
     // Whatever was asked for before this is held by now.
     await Promise.all([page.waitForResponse('**/me'), page.evaluate("fetch('/api/v1/me')")]);

@@ -260,7 +260,7 @@ describeInBrowser("The console's agents", () => {
     await page.getByRole('link', { name: /payment-bot/ }).waitFor();
     await page.getByRole('button', { name: 'Issue a key' }).click();
     await page.getByLabel('Name').fill('for the first worker');
-    await page.getByLabel('Acts as').fill('worker 0');
+    await page.getByRole('combobox', { name: 'Acts as' }).fill('worker 0');
     await page.getByRole('button', { name: 'Issue the key' }).click();
     await page.getByRole('status').getByText(/^agk_/).waitFor();
     await page

@@ -65,7 +65,7 @@ describeInBrowser("The console's limits", () => {
     await page.getByLabel('Resource', { exact: true }).fill('1');
     await page.getByLabel('Arguments').fill('{"amount": 25}');
     await page.getByRole('button', { name: 'Explain' }).click();
-    await page.getByText('a-little 1.0 would allow it, but 0 of 10 are used and this asks for 25;').waitFor();
+    await page.getByText('a-little 1.0 would allow it, but 0 of 10 are used and this request needs 25;').waitFor();
     await page.getByLabel('Action').fill('round-down');
     await page.getByRole('button', { name: 'Explain' }).click();
     await page.getByText('because the agent is observed.').waitFor();

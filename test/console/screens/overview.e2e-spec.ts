@@ -50,11 +50,12 @@ describeInBrowser("The console's overview", () => {
       /Refused most: no policy allows, 1 of 1 refusal/,
       /(finn|sara) decided 1 of 1 within ten seconds/,
       /Observed: newcomer/,
+      /Access never reviewed, or changed since: newcomer/,
       /2 policies in force decided nothing: bot-may-pay and never-used/,
       /Nothing is stopped/,
     ];
     for (const [index, pattern] of expected.entries()) expect(said[index]).toMatch(pattern);
-    await page.getByRole('img', { name: /2 asked for approval, 1 denied/ }).waitFor();
+    await page.getByRole('img', { name: /2 needed approval, 1 denied/ }).waitFor();
     await page.getByText('As a table').click();
     expect((await tableOf(page, 'Requests over time')).at(-1)).toMatch(/ 0 2 1 0 0 0$/);
     expect(await tableOf(page, 'Verdicts by reviewer')).toEqual(expect.arrayContaining(['finn 1 0 1', 'sara 1 0 1']));

@@ -3,7 +3,17 @@ import { send } from '../../support/application/send';
 import { describeInBrowser, signIn } from '../browser';
 import { askToPay, companyStage } from '../company';
 
-const SCREENS = ['Overview', 'Inbox', 'Activity', 'Explain', 'Policies', 'Agents and keys', 'Proof', 'Health'];
+const SCREENS = [
+  'Overview',
+  'Inbox',
+  'Activity',
+  'Explain',
+  'Policies',
+  'Agents and keys',
+  'Access',
+  'Proof',
+  'Health',
+];
 
 /** Keys of people, of machines and of nobody. */
 const KEYS: readonly [who: 'finn' | 'bot' | null, scopes: readonly string[]][] = [
@@ -56,6 +66,7 @@ describeInBrowser('The console sends nothing that is refused for the scopes of t
       `executions/${id}`,
       `policies/${body.data[0].id}`,
       `agents/${company.bot.id}`,
+      `access/${company.bot.id}`,
     ]) {
       await page.evaluate(
         `history.pushState(null, '', '/console/${path}'); dispatchEvent(new PopStateEvent('popstate'));`,

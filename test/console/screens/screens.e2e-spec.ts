@@ -12,6 +12,7 @@ const SCREENS = [
   'Policies',
   'Grants',
   'Agents and keys',
+  'Access',
   'Entities',
   'Webhooks',
   'Proof',

@@ -6,17 +6,18 @@ import type { Snapshot, SnapshotEntry } from './snapshot';
  * seals.
  */
 export function chainFaults({ entries, verification, stats, faults }: Snapshot): string[] {
-  const found = [...faults];
+  const allFaults = [...faults];
   let previousHash = '0'.repeat(64);
   entries.forEach((entry, index) => {
-    found.push(...entryFaults(entry, index + 1, previousHash));
+    allFaults.push(...entryFaults(entry, index + 1, previousHash));
     previousHash = entry.row.hash;
   });
   const auditIds = new Set(entries.map(({ audit }) => audit?.id));
-  if (auditIds.size !== entries.length) found.push('an audit entry is there twice');
-  if (!isSound(verification, entries.length, previousHash)) found.push(`verify: ${JSON.stringify(verification)}`);
-  if (stats.provenanceEntries !== entries.length) found.push(`stats: ${stats.provenanceEntries} provenance entries`);
-  return found;
+  if (auditIds.size !== entries.length) allFaults.push('an audit entry is there twice');
+  if (!isSound(verification, entries.length, previousHash)) allFaults.push(`verify: ${JSON.stringify(verification)}`);
+  if (stats.provenanceEntries !== entries.length)
+    allFaults.push(`stats: ${stats.provenanceEntries} provenance entries`);
+  return allFaults;
 }
 
 function entryFaults(
@@ -26,7 +27,7 @@ function entryFaults(
 ): string[] {
   if (audit === undefined || provenance === undefined) return [`entry ${sequence}: no audit entry or no seal`];
   const hashes = hashesOf({ ...provenance, audit, state, salts });
-  const agreements: readonly (readonly [what: string, found: unknown, expected: unknown])[] = [
+  const agreements: readonly (readonly [what: string, actual: unknown, expected: unknown])[] = [
     ['sequence', provenance.sequence, sequence],
     ['sequence of its audit entry', audit.sequence, sequence],
     ['sequence of its row', row.sequence, sequence],

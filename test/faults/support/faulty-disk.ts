@@ -3,7 +3,7 @@ import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync, 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** What fails: see faulty-disk.c. */
+/** Calls that fail: see faulty-disk.c. */
 export interface DiskFault {
   readonly operation: 'write' | 'sync' | 'any';
   readonly file: 'data' | 'log' | 'any';
@@ -18,7 +18,7 @@ export interface FaultyDisk {
   readonly environment: Readonly<Record<string, string>>;
   fail(fault: DiskFault): void;
   heal(): void;
-  /** How many calls have failed so far. */
+  /** Number of calls that have failed so far. */
   failures(): number;
   /** Sets the service's clock this many milliseconds ahead of the machine's. */
   moveClock(milliseconds: number): void;

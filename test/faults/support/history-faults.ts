@@ -45,7 +45,7 @@ function requestFaults(all: readonly Attempt[], left: (attempt: Attempt) => Snap
     : [...faults, ...keyFaults(attempts, (attempt) => left(attempt).length > 0)];
 }
 
-/** What was authorised under a key is refused, in a separate record, once a new request would be refused. */
+/** True if the attempt was refused, in a separate record, after another one under its key was authorised. */
 function isRefusedLater(
   attempt: Attempt,
   all: readonly Attempt[],
@@ -91,7 +91,7 @@ function wrongMembers({ body = {} }: Attempt, state: Parsed): string[] {
 /** The answer shows the record as the entry has it; that of a removal is empty. */
 function isAsAnswered(body: Parsed, { state, audit }: SnapshotEntry): boolean {
   if (state === null || body === undefined) return state === null && body === undefined;
-  const answered = withoutUnset(body);
-  const shown = Object.fromEntries(Object.keys(state).map((member) => [member, answered[member]]));
-  return body.id === audit.subjectId && isDeepStrictEqual(shown, state);
+  const members = withoutUnset(body);
+  const answeredState = Object.fromEntries(Object.keys(state).map((member) => [member, members[member]]));
+  return body.id === audit.subjectId && isDeepStrictEqual(answeredState, state);
 }

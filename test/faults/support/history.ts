@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Answer, send } from '../../support/application/send';
 import { KeyedWrites } from './keyed-writes';
 
-/** How often unanswered requests are repeated, and the milliseconds in between. */
+/** Number of repetitions of unanswered requests, and the milliseconds in between. */
 const PATIENCE = 500;
 const INTERVAL = 20;
 
@@ -43,7 +43,7 @@ export interface WriteRequest {
 export interface Attempt extends WriteRequest {
   /** Sent as X-Request-Id; the entries of the request carry it. */
   readonly requestId: string;
-  /** Null if no answer came. */
+  /** The answer; null if none came. */
   readonly answer: Answer | null;
   /** Why no answer came, such as ECONNREFUSED. */
   readonly fault: string | null;

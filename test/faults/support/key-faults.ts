@@ -26,11 +26,14 @@ export function settlingAttempt(attempts: readonly Attempt[]): Attempt | undefin
  */
 export function keyFaults(attempts: readonly Attempt[], leftEntries: (attempt: Attempt) => boolean): string[] {
   const name = `${attempts[0]?.operation} ${attempts[0]?.path} under ${attempts[0]?.key}`;
-  const kept = attempts.filter(isKept);
-  const first = kept.filter(({ answer }) => answer !== null && !isReplayed(answer));
+  const keptAttempts = attempts.filter(isKept);
+  const first = keptAttempts.filter(({ answer }) => answer !== null && !isReplayed(answer));
   const wrong: [what: string, isWrong: boolean][] = [
-    ['has different answers', new Set(kept.map(({ answer }) => `${answer?.status} ${answer?.text}`)).size > 1],
-    ['was settled, and answered otherwise', kept.length > 0 && attempts.some((it) => isFinal(it) && !isKept(it))],
+    ['has different answers', new Set(keptAttempts.map(({ answer }) => `${answer?.status} ${answer?.text}`)).size > 1],
+    [
+      'was settled, and answered otherwise',
+      keptAttempts.length > 0 && attempts.some((it) => isFinal(it) && !isKept(it)),
+    ],
     ['has several first answers', first.length > 1],
     ['has a first answer to another than took effect', isOfAnother(first[0], attempts.filter(leftEntries))],
     ['took effect where that was denied', attempts.filter(isDenial).some(leftEntries)],

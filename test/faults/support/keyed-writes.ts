@@ -7,20 +7,20 @@ const REMEMBERED = 40;
 /** The writes that carry an idempotency key: those that wait to be repeated, and those that may be. */
 export class KeyedWrites {
   private readonly waiting = new Map<string, WriteRequest>();
-  private readonly answered: WriteRequest[] = [];
+  private readonly answeredRequests: WriteRequest[] = [];
 
   /** @param keysLast false if the ledger's clock moves so far that keys expire. */
   constructor(private readonly keysLast: boolean) {}
 
-  /** Without an answer, or with 5xx, it waits to be repeated. */
+  /** Notes an attempt; a request without an answer, or with 5xx, waits to be repeated. */
   note(request: WriteRequest, attempt: Attempt): void {
     const { key, answer } = attempt;
     if (key === undefined) return;
     if (answer === null || answer.status >= 500) this.waiting.set(key, request);
     else this.waiting.delete(key);
-    if (!isKept(attempt) || this.answered.includes(request)) return;
-    this.answered.push(request);
-    if (this.answered.length > REMEMBERED) this.answered.shift();
+    if (!isKept(attempt) || this.answeredRequests.includes(request)) return;
+    this.answeredRequests.push(request);
+    if (this.answeredRequests.length > REMEMBERED) this.answeredRequests.shift();
   }
 
   get unanswered(): readonly WriteRequest[] {
@@ -38,6 +38,6 @@ export class KeyedWrites {
 
   /** Requests whose answer is stored: repeated, they get the same one. */
   get repeatable(): readonly WriteRequest[] {
-    return this.keysLast ? this.answered : [];
+    return this.keysLast ? this.answeredRequests : [];
   }
 }

@@ -7,7 +7,7 @@ import { takeSnapshot } from './snapshot';
 import { transitionFaults } from './transition-faults';
 
 /** The first ones are informative enough. */
-const SHOWN = 10;
+const MAX_REPORTED = 10;
 
 /**
  * All faults of a ledger, given what its clients have seen. Requests that are still unanswered are repeated first;
@@ -24,7 +24,7 @@ export async function ledgerFaults(url: string, database: SqlConnection, history
     ...recordFaults(snapshot),
     ...transitionFaults(snapshot),
   ];
-  return faults.slice(0, SHOWN);
+  return faults.slice(0, MAX_REPORTED);
 }
 
 /**
@@ -41,7 +41,7 @@ export function falseHealth({ attempts, sightings }: History, from: number, to: 
   }).length;
 }
 
-/** Whether it certainly succeeded, and left something in the ledger. */
+/** True if the attempt certainly succeeded, and left an entry in the ledger. */
 function isCommit({ answer, operation }: Attempt): boolean {
   const isDone = answer !== null && answer.status >= 200 && answer.status < 300;
   return isDone && TRACES[operation].done.every((trace) => trace.length > 0);

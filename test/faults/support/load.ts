@@ -17,7 +17,7 @@ const KEYED = 0.5;
 /** Share of the choices that repeat unanswered requests, and of those that repeat answered ones. */
 const REPEATED = { unanswered: 0.5, answered: 0.05 };
 
-/** How often each write is chosen. */
+/** Relative frequency of each write. */
 const SHARES: Readonly<Record<Operation, number>> = {
   createEntity: 6,
   updateEntity: 5,
@@ -45,7 +45,7 @@ const CHOICES = Object.entries(SHARES).flatMap(([operation, share]) =>
  * seed determines their choices; they share the records they compete for, and the requests to be repeated.
  */
 export class Load {
-  private readonly known: Record<'entities' | 'claims' | 'agents' | 'decisions' | 'policies', string[]> = {
+  private readonly ids: Record<'entities' | 'claims' | 'agents' | 'decisions' | 'policies', string[]> = {
     entities: [],
     claims: [],
     agents: [],
@@ -110,7 +110,7 @@ export class Load {
   }
 
   private remember({ operation, path }: WriteRequest, body: Parsed): void {
-    const { entities, claims, agents, decisions, policies } = this.known;
+    const { entities, claims, agents, decisions, policies } = this.ids;
     if (operation === 'createEntity') keep(entities, body.id);
     if (operation === 'addClaim') keep(claims, `entities/${body.entityId}/claims/${body.id}`);
     if (operation === 'createAgent') keep(agents, body.id);
@@ -129,7 +129,7 @@ export class Load {
 
   private choose(random: Random): WriteRequest {
     const operation = random.pick(CHOICES);
-    const { entities, claims, agents, decisions, policies } = this.known;
+    const { entities, claims, agents, decisions, policies } = this.ids;
     const aimed = { deleteEntity: entities, removeClaim: claims, approve: decisions, reject: decisions };
     const targets = operation in aimed ? aimed[operation as keyof typeof aimed] : agents;
     if (targets.length === 0 || entities.length === 0 || policies.length === 0) return this.createEntity(random);
@@ -164,13 +164,13 @@ export class Load {
 
   private updateEntity(random: Random): WriteRequest {
     const body = random.chance(0.9) ? { name: this.newName() } : { name: '' };
-    return this.post('updateEntity', `entities/${random.pick(this.known.entities)}`, body, 'PUT');
+    return this.post('updateEntity', `entities/${random.pick(this.ids.entities)}`, body, 'PUT');
   }
 
   private addClaim(random: Random): WriteRequest {
     const value = random.pick<unknown>([random.below(100), true, this.newName(), 'x'.repeat(random.below(9_000))]);
     const body = { predicate: this.newName(), value, context: { confidence: random.below(100) / 100 } };
-    return this.post('addClaim', `entities/${random.pick(this.known.entities)}/claims`, body);
+    return this.post('addClaim', `entities/${random.pick(this.ids.entities)}/claims`, body);
   }
 
   /** A taken name is refused with 409. */
@@ -200,7 +200,7 @@ export class Load {
   }
 
   private execute(random: Random, agent: string): WriteRequest {
-    const resource = { resourceType: 'entity', resourceId: `entities/${random.pick(this.known.entities)}` };
+    const resource = { resourceType: 'entity', resourceId: `entities/${random.pick(this.ids.entities)}` };
     const body = { action: random.pick(ACTIONS), ...resource, parameters: { attempt: this.newName() } };
     return this.post('execute', `agents/${agent}/execute`, body);
   }

@@ -15,7 +15,7 @@ export class PolicyTurns {
   /** Statuses with which the actions were answered. */
   readonly statuses = new Map<number, number>();
   private agent = '';
-  private taken = 0;
+  private turn = 0;
   private policy: string | null = null;
   private isDenied = false;
 
@@ -44,7 +44,7 @@ export class PolicyTurns {
     const rules = { effect, subjects: ['*'], actions: [ACTION], resources: ['*'] };
     this.policy = await this.create('createPolicy', 'policies', () => ({
       name: 'turns',
-      version: `1.${this.taken}`,
+      version: `1.${this.turn}`,
       ...rules,
     }));
     this.isDenied = effect === 'deny';
@@ -61,11 +61,11 @@ export class PolicyTurns {
     const executed = await this.history.write(url, { operation: 'execute', method: 'POST', path, body });
     const status = executed?.status ?? 0;
     this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1);
-    if (this.isDenied && status === 200) this.stale.push(`${url} authorised what turn ${this.taken} denies`);
+    if (this.isDenied && status === 200) this.stale.push(`${url} authorised what turn ${this.turn} denies`);
     const read = await this.history.read(url, `policies/${this.policy}`);
-    if (read?.status === 404) this.stale.push(`${url} does not know the policy of turn ${this.taken}`);
+    if (read?.status === 404) this.stale.push(`${url} does not know the policy of turn ${this.turn}`);
     if (read?.status === 200 && read.body.status !== 'active')
-      this.stale.push(`${url} shows the policy of turn ${this.taken} as ${read.body.status}`);
+      this.stale.push(`${url} shows the policy of turn ${this.turn} as ${read.body.status}`);
   }
 
   /** Tries one replica after another until one has created it; a request refused under load has created nothing. */
@@ -75,8 +75,8 @@ export class PolicyTurns {
     body: () => Record<string, unknown>,
   ): Promise<string> {
     for (;;) {
-      this.taken += 1;
-      const url = this.urls[this.taken % this.urls.length] ?? '';
+      this.turn += 1;
+      const url = this.urls[this.turn % this.urls.length] ?? '';
       const answer = await this.history.write(url, { operation, method: 'POST', path, body: body() });
       if (answer?.status === 201) return answer.body.id;
       await sleep(PAUSE);

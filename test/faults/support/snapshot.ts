@@ -29,7 +29,7 @@ interface Row {
   readonly stateSalt: string | null;
 }
 
-/** Everything that the service shows at a quiet moment, and the content of its database. */
+/** All answers of the service at a quiet moment, and the content of its database. */
 export interface Snapshot {
   readonly entries: readonly SnapshotEntry[];
   /** Records by id, as the lists show them; claims are those of entities that have some. */
@@ -61,8 +61,8 @@ export async function takeSnapshot(
 async function readAll(url: string, database: SqlConnection, checkpoint: string | null): Promise<Snapshot> {
   const faults: string[] = [];
   const stats = (await get(url, 'stats')).body;
-  const asked = { state: true, ...(checkpoint !== null && { checkpoint }) };
-  const { body: verification } = await send({ url }, 'POST', '/api/v1/provenance/verify', { body: asked });
+  const request = { state: true, ...(checkpoint !== null && { checkpoint }) };
+  const { body: verification } = await send({ url }, 'POST', '/api/v1/provenance/verify', { body: request });
   const entries = await readEntries(url, database, faults);
   const stored = await readStored(database);
   const records = new Map<string, Parsed>();

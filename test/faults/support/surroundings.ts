@@ -4,7 +4,7 @@ import type { TemporaryDatabase } from '../../support/database/temporary-databas
 import { ROOT } from '../../support/documents/markdown';
 import { startCommand, type StartedProgram } from '../../support/processes/started-program';
 
-/** How the service is run. */
+/** The way in which the service is run. */
 export interface Surroundings {
   readonly name: string;
   readonly command: readonly string[];
@@ -36,7 +36,7 @@ export function highestMemory(program: StartedProgram): number {
 
 function startScript(): string[] {
   const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: { start: string } };
-  // It begins with `exec`, so the shell becomes the service.
+  // The command begins with `exec`, so the shell becomes the service.
   return ['sh', '-c', scripts.start.replace(/ \|\| .*$/, '')];
 }
 

@@ -10,7 +10,7 @@ import { statistics } from '../../support/application/wire';
 
 /** More than the operating system buffers for a client that does not read. */
 const LARGE = { text: 'x'.repeat(16_000_000) };
-/** One such answer is more than half of it, and counts as half. */
+/** Bytes of memory for answers. One large answer is more than half of it, and counts as half. */
 const ROOM = 30_000_000;
 const [HERE, ELSEWHERE, THIRD] = ['127.0.0.1', '127.0.0.2', '127.0.0.3'];
 

@@ -16,7 +16,7 @@ describe('The rate limit of callers', () => {
   let app: TestApp;
   let folder: string;
   let agentId: string;
-  /** Of the same agent. */
+  /** Tokens of the same agent. */
   let tokens: readonly string[];
 
   beforeEach(async () => {
@@ -53,7 +53,7 @@ describe('The rate limit of callers', () => {
     return [status, Number(headers.get('x-ratelimit-remaining'))];
   }
 
-  it('is one for all their keys, whatever strangers send, in either header', async () => {
+  it('is one for all their keys, in either header, and strangers do not use it up', async () => {
     const [free, bound] = [await issueKey(app), await issueKey(app, { agentId, scopes: ['execute'] })];
     await overrunByStrangers();
     const [, before] = remaining(await withKey(free.secret));
@@ -108,12 +108,12 @@ describe('The rate limit of callers', () => {
   });
 
   it('holds for a token that was verified before; another one is looked at only within the limit of strangers', async () => {
-    const [known = '', late = ''] = tokens;
-    expect((await withBearer(known)).status).toBe(200);
+    const [early = '', late = ''] = tokens;
+    expect((await withBearer(early)).status).toBe(200);
     await overrunByStrangers();
-    const [, before] = remaining(await withBearer(known));
-    expect(remaining(await withBearer(known))).toEqual([200, before - 1]);
+    const [, before] = remaining(await withBearer(early));
+    expect(remaining(await withBearer(early))).toEqual([200, before - 1]);
     expect((await withBearer(late)).status).toBe(429);
-    expect(remaining(await withBearer(known))).toEqual([200, before - 2]);
+    expect(remaining(await withBearer(early))).toEqual([200, before - 2]);
   });
 });

@@ -46,9 +46,9 @@ describe('Connections', () => {
     return client;
   }
 
-  /** The answer; empty if the connection is closed instead. */
-  function answerTo(client: Socket, asked = ASK): Promise<string> {
-    client.write(asked);
+  /** Sends a text and returns the answer, which is empty if the connection is closed instead. */
+  function exchange(client: Socket, text = ASK): Promise<string> {
+    client.write(text);
     return new Promise((resolve) => {
       client.once('data', (answer: Buffer) => resolve(answer.toString()));
       client.once('close', () => resolve(''));
@@ -56,7 +56,7 @@ describe('Connections', () => {
   }
 
   async function isServed(localAddress: string): Promise<boolean> {
-    return (await answerTo(await from(localAddress))).startsWith('HTTP/1.1 200');
+    return (await exchange(await from(localAddress))).startsWith('HTTP/1.1 200');
   }
 
   /** Connections that were answered once and stay open. */
@@ -64,7 +64,7 @@ describe('Connections', () => {
     const held: Socket[] = [];
     for (let number = 0; number < count; number += 1) {
       const client = await from(localAddress);
-      expect(await answerTo(client)).toMatch(/^HTTP\/1\.1 200/);
+      expect(await exchange(client)).toMatch(/^HTTP\/1\.1 200/);
       held.push(client);
     }
     return held;
@@ -96,7 +96,7 @@ describe('Connections', () => {
     const held = await hold(most);
     expect(await isServed(CLIENT)).toBe(false);
     expect(await isServed(ANOTHER)).toBe(true);
-    for (const client of held.slice(0, -1)) expect(await answerTo(client)).toMatch(/^HTTP\/1\.1 200/);
+    for (const client of held.slice(0, -1)) expect(await exchange(client)).toMatch(/^HTTP\/1\.1 200/);
     held[0]?.destroy();
     while ((await open()) > most) await sleep(5);
     expect(await isServed(CLIENT)).toBe(true);
@@ -116,11 +116,11 @@ describe('Connections', () => {
     app = await start({ MAX_CONNECTIONS: '20', MAX_CONNECTIONS_PER_ADDRESS: '10' });
     await hold(8);
     const near = await from(CLIENT);
-    expect(await answerTo(near)).toMatch(/\r\nConnection: close\r\n/);
+    expect(await exchange(near)).toMatch(/\r\nConnection: close\r\n/);
     await once(near, 'close');
     await hold(8, ANOTHER);
     const third = await from('127.0.0.3');
-    expect(await answerTo(third)).toMatch(/\r\nConnection: close\r\n/);
+    expect(await exchange(third)).toMatch(/\r\nConnection: close\r\n/);
   });
 
   it('that are idle make room for others, the oldest of the address that has most first', async () => {
@@ -133,7 +133,7 @@ describe('Connections', () => {
     while ((await open()) < 6) await sleep(5);
     expect(await isServed('127.0.0.3')).toBe(true);
     await gone;
-    for (const client of others) expect(await answerTo(client)).toMatch(/^HTTP\/1\.1 200/);
+    for (const client of others) expect(await exchange(client)).toMatch(/^HTTP\/1\.1 200/);
     expect(work.listenerCount('end')).toBe(1);
   });
 

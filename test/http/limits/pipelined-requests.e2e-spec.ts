@@ -94,7 +94,7 @@ describe('Pipelined requests', () => {
     expect(begun.filter((one) => one !== 'large')).toEqual([...numbers, 'last']);
   });
 
-  it('are answered as each would be alone, in whatever pieces they arrive', async () => {
+  it('are answered as each would be alone, in any pieces in which they arrive', async () => {
     const kinds: readonly (readonly [string, number])[] = [
       [get('1'), 200],
       [get('2?misspelt=1'), 400],
@@ -123,8 +123,8 @@ describe('Pipelined requests', () => {
         }
         client.write(text.slice(sent));
         await over;
-        const found = [...answers.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => Number(status));
-        expect(found).toEqual([...requests.map(([, status]) => status), 200]);
+        const statusCodes = [...answers.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => Number(status));
+        expect(statusCodes).toEqual([...requests.map(([, status]) => status), 200]);
       }),
       { numRuns: 40 },
     );
@@ -140,7 +140,7 @@ describe('Pipelined requests', () => {
     expect(begun.filter((one) => one !== 'large')).toEqual(['2']);
   });
 
-  it('are answered before something behind them that is not HTTP is refused', async () => {
+  it('are answered before later bytes that are not HTTP are refused', async () => {
     expect(await statuses(get('1'), get('2'), 'NONSENSE\r\n\r\n')).toEqual([200, 200, 400]);
     const broken = post('x').replace(/Content-Length: \d+/, 'Transfer-Encoding: chunked');
     expect(await statuses(get('1'), get('2'), broken)).toEqual([200, 200, 400]);

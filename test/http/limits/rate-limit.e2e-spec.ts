@@ -60,7 +60,7 @@ describe('The rate limit', () => {
     expect(refused.headers.get('x-request-id')).toBe(refused.body.error.requestId);
   });
 
-  it('leaves holders of a key their share, whatever strangers at their address send', async () => {
+  it('leaves holders of a key their share if strangers at their address use up their own', async () => {
     await start({ API_KEY_PREVIOUS: 'the-key-of-last-month-0123456789' });
     await overrun('/api/v1/samples', null);
     await overrun('/api/v1/samples', 'wrong');
@@ -123,7 +123,7 @@ describe('The rate limit', () => {
     expect(answer.headers.get('x-ratelimit-remaining')).toBe('4');
   });
 
-  it('refuses nobody for longer than a window if the clock is set back', async () => {
+  it('refuses no client for longer than a window if the clock is set back', async () => {
     await start({ RATE_WINDOW: '60000' });
     for (let count = 0; count <= LIMIT; count += 1) await send(app, 'GET', '/api/v1/samples');
     expect((await send(app, 'GET', '/api/v1/samples')).status).toBe(429);

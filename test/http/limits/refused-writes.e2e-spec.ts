@@ -5,8 +5,8 @@ import { createTestApp, type TestApp } from '../../support/application/create-te
 import { send } from '../../support/application/send';
 
 const CLIENTS = 12;
-/** How many more connections there may be than clients. */
-const MOST_MORE = 60;
+/** Number by which connections may exceed clients. */
+const MAX_MORE_CONNECTIONS = 60;
 
 function codeOf(error: unknown): string | undefined {
   return (error as NodeJS.ErrnoException).code;
@@ -70,7 +70,7 @@ describe('Refused writes', () => {
     isOver = true;
     await working;
     expect([...counts]).toEqual([[401, CLIENTS * each]]);
-    expect(most.connections - before).toBeLessThanOrEqual(CLIENTS + MOST_MORE);
+    expect(most.connections - before).toBeLessThanOrEqual(CLIENTS + MAX_MORE_CONNECTIONS);
     expect(new Set(others)).toEqual(new Set([201]));
   });
 

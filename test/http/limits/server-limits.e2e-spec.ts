@@ -16,7 +16,7 @@ describe('The limit of what a client may occupy on the server', () => {
     return connect(Number(port), hostname);
   }
 
-  /** Everything received over a connection until the server ends it. */
+  /** Returns all text that a connection receives until the server ends it. */
   async function received(socket: Socket): Promise<string> {
     let text = '';
     socket.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));

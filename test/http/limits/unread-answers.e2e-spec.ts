@@ -63,15 +63,15 @@ describe('An answer', () => {
     while ((await connections()) !== count) await sleep(10);
   }
 
-  describe.each(['entities', 'provenance/export', 'slow'])('of %s', (asked) => {
+  describe.each(['entities', 'provenance/export', 'slow'])('of %s', (route) => {
     beforeEach(async () => {
-      path = asked;
+      path = route;
       // Connections of earlier requests, which a client keeps open.
       server().closeIdleConnections();
       await untilConnections(0);
     });
 
-    it('that nobody reads is dropped, even if further requests wait behind it', async () => {
+    it('that is not read is dropped, even if further requests wait for it', async () => {
       ask();
       ask(5);
       await untilConnections(2);

@@ -21,9 +21,10 @@ const ENTRIES: Readonly<Record<string, Entries>> = {
   agents_update: [0, 1],
   agents_suspend: [0, 1],
   agents_resume: [0, 1],
+  access_review: [0, 1],
   agents_setEmail: [0, 1],
   agents_removeEmail: [0, 1],
-  // None if the version is in force with the same content.
+  // No entry if the version is in force with the same content.
   policies_create: [0, 2],
   policies_activate: [0, 2],
   policies_deactivate: [0, 1],
@@ -42,6 +43,8 @@ const ENTRIES: Readonly<Record<string, Entries>> = {
   decisions_reject: [1, 4],
   decisions_cancel: [1, 2],
   executions_report: ONE,
+  delegations_create: ONE,
+  delegations_end: [0, 1],
   grants_revoke: ONE,
   approvals_resume: [1, 2],
   approvals_cancelRun: [0, 2000],
@@ -106,7 +109,7 @@ export class ExpectedEffects {
 
 function allowed(id: string, method: string, status: number): Entries {
   // Refusals of a caller are recorded once a second.
-  if (status === 403) return /^(?:passkeys|forwardAuth)_/.test(id) ? [0, 1] : ONE;
+  if (status === 403) return /^(?:access|delegations|passkeys|forwardAuth)_/.test(id) ? [0, 1] : ONE;
   if (status >= 300 || method === 'GET') return NONE;
   const entries = ENTRIES[id];
   if (entries === undefined) throw new Error(`Say in ENTRIES how many entries ${id} adds to the chain.`);

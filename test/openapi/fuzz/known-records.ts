@@ -1,7 +1,7 @@
 import type { Parsed } from '../../support/application/send';
 
-/** Enough to choose from; the oldest are dropped. */
-const MOST_KEPT = 200;
+/** Bound for the values of a kind; the oldest are dropped. */
+const MAX_VALUES = 200;
 const ID = /^(ent|clm|agt|dec|pol|exe|stp|aud|prv)_/;
 
 /** In a generated request, a placeholder for a record that is only known when it is sent. */
@@ -19,7 +19,7 @@ export class Reference {
 
 /** Ids, names, cursors and sequences from the answers so far, for use in later requests. */
 export class KnownRecords {
-  private readonly kept = new Map<string, string[]>();
+  private readonly valuesByKind = new Map<string, string[]>();
   private readonly entityOfClaim = new Map<string, string>();
 
   /** Collects the ids, names, cursors and sequences of an answer. */
@@ -30,7 +30,7 @@ export class KnownRecords {
   }
 
   forget(id: string): void {
-    for (const values of this.kept.values()) {
+    for (const values of this.valuesByKind.values()) {
       const index = values.indexOf(id);
       if (index >= 0) values.splice(index, 1);
     }
@@ -38,7 +38,7 @@ export class KnownRecords {
 
   /** The text for a reference; one that names nothing while there is no such record. */
   text({ kind, index }: Reference): string {
-    const values = this.kept.get(kind) ?? [];
+    const values = this.valuesByKind.get(kind) ?? [];
     return values[index % Math.max(1, values.length)] ?? `${kind}_nothing`;
   }
 
@@ -57,10 +57,10 @@ export class KnownRecords {
 
   private keep(kind: string, value: unknown): void {
     if (typeof value !== 'string' && typeof value !== 'number') return;
-    const values = this.kept.get(kind) ?? [];
-    this.kept.set(kind, values);
+    const values = this.valuesByKind.get(kind) ?? [];
+    this.valuesByKind.set(kind, values);
     if (values.includes(String(value))) return;
     values.push(String(value));
-    if (values.length > MOST_KEPT) values.shift();
+    if (values.length > MAX_VALUES) values.shift();
   }
 }

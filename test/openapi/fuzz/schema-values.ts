@@ -25,7 +25,7 @@ const FITTING: Readonly<Record<string, readonly string[]>> = {
   resourceTypes: ['document', 'file'],
   version: ['1.0', '1.1', '2', '3-rc.1'],
 };
-const LONGEST_WRITTEN = 2_000;
+const MAX_TEXT_LENGTH = 2_000;
 
 export const telling = fc.constantFrom(...TELLING);
 export const anyText = fc.oneof(fc.string({ maxLength: 12 }), fc.string({ unit: 'binary', maxLength: 12 }), telling);
@@ -48,10 +48,10 @@ export class SchemaValues {
   constructor(private readonly document: OpenAPIObject) {}
 
   /** `name` is that of the member or parameter, which may imply what kind of record it refers to. */
-  of(schema: Schema, name = ''): fc.Arbitrary<unknown> {
+  valuesFor(schema: Schema, name = ''): fc.Arbitrary<unknown> {
     const followed = this.followed(schema);
     const choices = followed.oneOf ?? followed.anyOf;
-    if (choices !== undefined) return fc.oneof(...choices.map((choice) => this.of(choice, name)));
+    if (choices !== undefined) return fc.oneof(...choices.map((choice) => this.valuesFor(choice, name)));
     if (followed.enum !== undefined) return fc.constantFrom<unknown>(...(followed.enum as unknown[]));
     if (followed.type === 'object') return this.object(followed);
     if (followed.type === 'array') return this.array(followed, name);
@@ -67,12 +67,12 @@ export class SchemaValues {
 
   private object({ properties, required = [], additionalProperties }: SchemaObject): fc.Arbitrary<unknown> {
     if (properties === undefined) return additionalProperties === false ? fc.constant({}) : freeForm;
-    const members = Object.entries(properties).map(([name, schema]) => [name, this.of(schema, name)] as const);
+    const members = Object.entries(properties).map(([name, schema]) => [name, this.valuesFor(schema, name)] as const);
     return fc.record(Object.fromEntries(members), { requiredKeys: required });
   }
 
   private array({ items = {}, minItems = 0, maxItems = 5 }: SchemaObject, name: string): fc.Arbitrary<unknown> {
-    const item = this.of(items, name);
+    const item = this.valuesFor(items, name);
     const few = fc.uniqueArray(item, { minLength: minItems, maxLength: Math.min(maxItems, 4), selector: fc.stringify });
     const many = fc.constantFrom(maxItems, maxItems + 1).map((length) => Array.from({ length }, (_, at) => `i${at}`));
     return fc.oneof({ weight: 20, arbitrary: few }, { weight: 1, arbitrary: many });
@@ -95,7 +95,7 @@ function text({ maxLength = 100, minLength = 0, format, example }: SchemaObject,
     return fc.oneof({ weight: 8, arbitrary: reference }, { weight: 1, arbitrary: anyText });
   }
   const lengths = [minLength, minLength - 1, maxLength, maxLength + 1].filter((length) => length >= 0);
-  const boundary = fc.tuple(fc.constantFrom(...lengths.filter((length) => length <= LONGEST_WRITTEN)), telling);
+  const boundary = fc.tuple(fc.constantFrom(...lengths.filter((length) => length <= MAX_TEXT_LENGTH)), telling);
   const usual = fc.constantFrom(...(FITTING[name] ?? []), ...(typeof example === 'string' ? [example] : ['a']));
   return fc.oneof(
     { weight: name in FITTING ? 16 : 4, arbitrary: usual },

@@ -41,10 +41,10 @@ async function grant(app: TestApp): Promise<void> {
   const approval = { approvers: [{ subjects: ['agent:ann'] }], grant: { for: 'PT1H' } };
   await createAgent(app, { name: 'ann', kind: 'human' });
   await createPolicy(app, { name: 'asked', effect: 'require_approval', actions: ['ask'], priority: 1, approval });
-  const asked = { action: 'ask', resourceType: 'document', resourceId: 'a' };
-  const { body } = await send(app, 'POST', '/api/v1/agents/bot/execute', { body: asked });
-  const given = { approverId: 'ann', grant: { for: 'PT1H' } };
-  await send(app, 'POST', `/api/v1/decisions/${body.decisionId}/approve`, { body: given });
+  const request = { action: 'ask', resourceType: 'document', resourceId: 'a' };
+  const { body } = await send(app, 'POST', '/api/v1/agents/bot/execute', { body: request });
+  const review = { approverId: 'ann', grant: { for: 'PT1H' } };
+  await send(app, 'POST', `/api/v1/decisions/${body.decisionId}/approve`, { body: review });
 }
 
 describe('The plan on PostgreSQL of', () => {

@@ -15,7 +15,7 @@ it('A report of one replica knows what another has changed in the past', async (
   await createAgent(one, { name: 'bot', capabilities: ['*'] });
   await createPolicy(one);
   const body = { action: 'send', resourceType: 'mail', resourceId: '1' };
-  const { body: asked } = await send(one, 'POST', '/api/v1/agents/bot/execute', { body });
+  const { body: execution } = await send(one, 'POST', '/api/v1/agents/bot/execute', { body });
   await restoreTime();
   const executed = async (app: TestApp): Promise<number[]> => {
     const { requests } = (await send(app, 'GET', '/api/v1/reports/oversight')).body;
@@ -23,7 +23,7 @@ it('A report of one replica knows what another has changed in the past', async (
   };
   expect([await executed(one), await executed(other)]).toEqual([[], []]);
   const result = { body: { outcome: 'executed' } };
-  await send(other, 'POST', `/api/v1/executions/${asked.id as string}/result`, result);
+  await send(other, 'POST', `/api/v1/executions/${execution.id as string}/result`, result);
   expect([await executed(one), await executed(other)]).toEqual([[1], [1]]);
   await one.close();
   await other.close();

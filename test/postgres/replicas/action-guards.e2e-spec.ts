@@ -1,10 +1,10 @@
 import { Injectable, Module, type OnModuleInit } from '@nestjs/common';
 import { notFound } from '../../../src/core/errors/domain-error';
 import { ActionGuard, type GuardedAction } from '../../../src/governance/permissions/action-guards';
-import { SYSTEM_CALLER } from '../../../src/ledger/caller';
+import { SYSTEM_CALLER } from '../../../src/ledger/kinds/caller';
 import { LedgerModule } from '../../../src/ledger/ledger.module';
 import { LedgerService } from '../../../src/ledger/ledger.service';
-import type { RecordKind } from '../../../src/ledger/record-kind';
+import type { RecordKind } from '../../../src/ledger/kinds/record-kind';
 import { createTestApp, type TestApp } from '../../support/application/create-test-app';
 import { chainIsValid, createAgent, createPolicy } from '../../support/application/factories';
 import { NOTE, type Note, NotesSchema1763600009000 } from '../../support/application/notes.module';

@@ -10,6 +10,7 @@ import { send, type Parsed } from '../../support/application/send';
 import { run } from '../../support/processes/shell';
 import { startProgram } from '../../support/processes/started-program';
 import { copyPostgresDatabase, dropPostgresDatabase } from '../../support/database/database-server';
+import { postgresSettings } from '../../../src/program/testing/test-api-key';
 import { temporaryDatabase, type TemporaryDatabase } from '../../support/database/temporary-database';
 
 const PROVENANCE = '/api/v1/provenance';
@@ -45,9 +46,9 @@ describe.each([
   });
 
   function replica(index: number): TestApp {
-    const found = replicas[index % replicas.length];
-    if (found === undefined) throw new Error('No replica was started.');
-    return found;
+    const instance = replicas[index % replicas.length];
+    if (instance === undefined) throw new Error('No replica was started.');
+    return instance;
   }
 
   async function checkpoint(app: TestApp): Promise<CheckpointResponse> {
@@ -104,11 +105,11 @@ describe('A replica', () => {
       const name = new URL(environment.DATABASE_URL).pathname;
       const wrong = environment.DATABASE_URL.replace(name, new URL(other.environment.DATABASE_URL).pathname);
       expect(wrong).not.toBe(environment.DATABASE_URL);
-      const kept = { NODE_ENV: '', API_KEY: 'a-key-of-these-tests', PORT: '0', SIGNING_KEY, DATABASE_URL: wrong };
+      const settings = { NODE_ENV: '', API_KEY: 'a-key-of-these-tests', PORT: '0', SIGNING_KEY, DATABASE_URL: wrong };
       const { folder } = database;
       const refused = await run(process.execPath, [MAIN], {
         folder,
-        environment: { ...kept, CHECKPOINT_FOLDER: folder },
+        environment: { ...settings, ...postgresSettings(settings), CHECKPOINT_FOLDER: folder },
       });
       expect(refused).toMatchObject({ exitCode: 65, errors: expect.stringMatching(/ends at entry 0, before .* 2\./) });
     } finally {
@@ -131,22 +132,22 @@ describe('A replica', () => {
     const copy = await copyPostgresDatabase(environment.DATABASE_URL);
     try {
       await startAndStop({}, createEntity);
-      const [kept = ''] = keptFiles();
+      const [file = ''] = keptFiles();
       expect(keptFiles()).toEqual([expect.stringMatching(/^agent-governance-service\+[\da-f]{8}\.checkpoint$/)]);
       // As an earlier version has named it.
       const earlier = `${new URL(environment.DATABASE_URL).pathname.slice(1)}.checkpoint`;
-      renameSync(join(folder, kept), join(folder, earlier));
+      renameSync(join(folder, file), join(folder, earlier));
       await startAndStop();
-      expect(keptFiles()).toEqual([kept]);
-      // By another key, that was the previous one of today's.
+      expect(keptFiles()).toEqual([file]);
+      // The checkpoint was signed with the key that is now the previous one.
       const settings = { SIGNING_KEY: Buffer.alloc(32, 6).toString('base64'), SIGNING_KEY_PREVIOUS: PUBLIC_KEY };
       await expect(startAndStop({ ...settings, DATABASE_URL: copy })).rejects.toThrow('does not extend the checkpoint');
 
       const refused = await startAndStop({ DATABASE_URL: copy }).catch(String);
-      expect(refused).toContain(join(folder, kept));
-      const [, given = ''] = /ACCEPT_RESTORED_DATABASE=(\S+),/.exec(refused ?? '') ?? [];
-      renameSync(join(folder, kept), join(folder, `${new URL(copy).pathname.slice(1)}.checkpoint`));
-      await startAndStop({ DATABASE_URL: copy, ACCEPT_RESTORED_DATABASE: given });
+      expect(refused).toContain(join(folder, file));
+      const [, acceptance = ''] = /ACCEPT_RESTORED_DATABASE=(\S+),/.exec(refused ?? '') ?? [];
+      renameSync(join(folder, file), join(folder, `${new URL(copy).pathname.slice(1)}.checkpoint`));
+      await startAndStop({ DATABASE_URL: copy, ACCEPT_RESTORED_DATABASE: acceptance });
       await startAndStop({ DATABASE_URL: copy });
     } finally {
       await dropPostgresDatabase(copy);

@@ -19,7 +19,7 @@ describe('Replicas with folders of their own', () => {
       });
     const [here, there] = [await start('here'), await start('there')];
     const { path } = there.application.get(ErasedIds);
-    // It looks for erasures again only when this one is over.
+    // The replica looks for erasures again only after this erasure has ended.
     const healthy = jest.spyOn(there.application.get(LedgerService), 'isHealthy', 'get').mockReturnValue(false);
     const { id } = await createEntity(here);
     const body = { subjects: [{ type: 'entity', id }], reason: 'Request 7' };

@@ -61,8 +61,8 @@ describe('Evaluate on two replicas', () => {
     const [writer, reader] = replicas;
     const proposer = await createAgent(writer, { name: 'proposer' });
     const reviewer = await createAgent(writer, { name: 'reviewer' });
-    const asked = { type: 'loan', title: 'A loan', proposedBy: proposer.id, riskLevel: 'low' };
-    const { id } = (await send(writer, 'POST', '/api/v1/decisions', { body: asked })).body;
+    const proposal = { type: 'loan', title: 'A loan', proposedBy: proposer.id, riskLevel: 'low' };
+    const { id } = (await send(writer, 'POST', '/api/v1/decisions', { body: proposal })).body;
     const ability = async (): Promise<unknown[]> => {
       const { data } = (await send(reader, 'GET', `/api/v1/decisions/${id}/approvers`)).body;
       const { total } = (await send(reader, 'GET', `/api/v1/decisions?awaiting=${reviewer.id}`)).body;

@@ -50,9 +50,9 @@ describe('One idempotency key at two replicas', () => {
   }
 
   function replica(index: number): StartedProgram {
-    const found = replicas[index % replicas.length];
-    if (found === undefined) throw new Error('No replica was started.');
-    return found;
+    const program = replicas[index % replicas.length];
+    if (program === undefined) throw new Error('No replica was started.');
+    return program;
   }
 
   const make: Make = async (path, body) => {
@@ -71,16 +71,16 @@ describe('One idempotency key at two replicas', () => {
     return post(program, 'agents/bot/execute', body, word);
   }
 
-  const answered = ({ status, text, headers }: Answer): string =>
+  const responseText = ({ status, text, headers }: Answer): string =>
     JSON.stringify([status, text, headers.get('location'), headers.get('etag')]);
 
   /** Waits for the only execution on the resource, and returns it. */
   async function executionOn(program: StartedProgram, resourceId: string): Promise<Parsed> {
     for (;;) {
       const { body } = await program.send('GET', `/api/v1/executions?limit=1000&action=wait`);
-      const found = body.data.filter((execution: Parsed) => execution.resourceId === resourceId);
-      expect(found.length).toBeLessThan(2);
-      if (found.length === 1) return found[0];
+      const matches = body.data.filter((execution: Parsed) => execution.resourceId === resourceId);
+      expect(matches.length).toBeLessThan(2);
+      if (matches.length === 1) return matches[0];
       await sleep(10);
     }
   }
@@ -106,7 +106,7 @@ describe('One idempotency key at two replicas', () => {
       const [path, body] = await request(make, word, ids);
       const both = Array.from({ length: 2 * AT_ONCE }, (_unused, index) => post(replica(index), path, body, word));
       const answers = await Promise.all(both);
-      expect(new Set(answers.map(answered)).size).toBe(1);
+      expect(new Set(answers.map(responseText)).size).toBe(1);
       expect(answers.filter((answer) => !isReplayed(answer))).toHaveLength(1);
       expect(answers[0]?.status).toEqual(operation.endsWith('refused') ? 403 : expect.any(Number));
       const effects = (await effectsByWord(replica(round))).get(word) ?? [];
@@ -120,7 +120,7 @@ describe('One idempotency key at two replicas', () => {
     end();
     const [first, second] = [await original, await repetition];
     expect(first?.body).toMatchObject({ outcome: 'executed', result: { ranIn: replica(0).process.pid } });
-    expect(first && answered(first)).toBe(answered(second));
+    expect(first && responseText(first)).toBe(responseText(second));
     expect(isReplayed(second)).toBe(true);
     expect((await effectsByWord(plain)).get('elsewhere')).toEqual(['execution.authorized,execution.completed']);
   });
@@ -137,7 +137,8 @@ describe('One idempotency key at two replicas', () => {
     expect(answer).toMatchObject({ status: 200, body: { outcome: 'interrupted', result: null } });
     expect(isReplayed(answer)).toBe(true);
     end();
-    for (const program of replicas) expect(answered(await execute(program, body, 'killed'))).toBe(answered(answer));
+    for (const program of replicas)
+      expect(responseText(await execute(program, body, 'killed'))).toBe(responseText(answer));
     expect((await effectsByWord(replica(0))).get('killed')).toEqual(['execution.authorized']);
     await chainIsValid(replica(0));
   });

@@ -93,7 +93,7 @@ describe('A process whose lease has lapsed', () => {
     const after = execute(idAfter);
     while (!releases.has(idAfter)) await sleep(20);
     slow.goOn();
-    // By the next look, everything is marked that the first one found.
+    // Before the next look, everything is marked that the first look found.
     while (slow.looks < 2) await sleep(50);
     slow.end();
     expect([await outcomeOf(idBefore), await outcomeOf(idAfter)]).toEqual(['interrupted', 'running']);

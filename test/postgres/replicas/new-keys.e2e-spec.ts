@@ -23,9 +23,15 @@ describe('A key of which another replica has just changed something', () => {
     folder = mkdtempSync(join(tmpdir(), 'new-keys-'));
     const { keys, tokens } = await signedTokens({ iss: ISSUER, aud: 'governance', sub: 'clerk' });
     token = tokens[0]?.['EdDSA'] ?? '';
-    const of = { issuer: ISSUER, audience: 'governance', jwks: 'keys.json', agents: ['clerk'], scopes: ['entities'] };
+    const issuer = {
+      issuer: ISSUER,
+      audience: 'governance',
+      jwks: 'keys.json',
+      agents: ['clerk'],
+      scopes: ['entities'],
+    };
     writeFileSync(join(folder, 'keys.json'), JSON.stringify({ keys }));
-    writeFileSync(join(folder, 'issuers.json'), JSON.stringify([of]));
+    writeFileSync(join(folder, 'issuers.json'), JSON.stringify([issuer]));
     database = await temporaryDatabase();
     const environment = { ...database.environment, TOKEN_ISSUERS: join(folder, 'issuers.json') };
     const start = (): Promise<TestApp> => createTestApp({ environment });

@@ -76,7 +76,7 @@ describe('Processes of one database', () => {
   });
 
   it('renew their leases while an execution runs, without an entry', async () => {
-    // Of the second, whose next renewal is then ten seconds away from the tests below.
+    // The second process renews its lease, so that its next renewal is ten seconds away from the tests below.
     const { DATABASE_URL } = database.environment;
     const body = { action: 'wait', resourceType: 'document', resourceId: 'b' };
     const answer = send(second, 'POST', '/api/v1/agents/slow/execute', { body });
@@ -112,7 +112,7 @@ describe('Processes of one database', () => {
     expect(await other.endedAmong(['absent'])).toEqual([]);
     await lapse(DATABASE_URL, ['absent']);
     expect(await other.endedAmong(['absent'])).toEqual(['absent']);
-    // As after an outage of the server: nobody has renewed a lease.
+    // As after an outage of the server: no process has renewed its lease.
     await lapse(DATABASE_URL, [other.processId]);
     expect(await other.endedAmong(['absent'])).toEqual([]);
     expect(await other.endedAmong([other.processId])).toEqual([]);

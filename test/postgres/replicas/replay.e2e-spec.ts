@@ -36,7 +36,7 @@ describe('While a plan replays what agents requested', () => {
     await createPolicy(app, MAY_READ);
     const body = { action: 'read', resourceType: 'doc', resourceId: 'a' };
     expect((await send(app, 'POST', '/api/v1/agents/bot/execute', { body })).status).toBe(200);
-    // It would look for executions in a session that others need, and wait for the lock.
+    // The settlement would look for executions in a session that others need, and wait for the lock.
     const settlement: DueSettlement<Execution> = app.application.get(dueSettlementOf(EXECUTION), { strict: false });
     await settlement.onModuleDestroy();
     [somebody, observer] = [await foreignConnection(app), await foreignConnection(app)];
@@ -75,10 +75,10 @@ describe('While a plan replays what agents requested', () => {
     await somebody.run('ROLLBACK');
     const answers = await Promise.all([first, ...others]);
     const replays = answers.filter((answer) => answer !== refused).map(({ status, body }) => [status, body.replay]);
-    const found = expect.objectContaining({ executions: 1, changed: 1, cut: false });
+    const summary = expect.objectContaining({ executions: 1, changed: 1, cut: false });
     expect(replays).toEqual([
-      [200, found],
-      [200, found],
+      [200, summary],
+      [200, summary],
     ]);
   });
 });

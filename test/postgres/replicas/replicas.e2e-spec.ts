@@ -41,9 +41,9 @@ describe('Replicas', () => {
   }
 
   function replica(index: number): StartedProgram {
-    const found = replicas[index % replicas.length];
-    if (found === undefined) throw new Error('No replica was started.');
-    return found;
+    const program = replicas[index % replicas.length];
+    if (program === undefined) throw new Error('No replica was started.');
+    return program;
   }
 
   /** Calls the replicas in turn, as a load balancer does, all at once; `attempt` counts from 0. */
@@ -193,18 +193,18 @@ describe('Replicas', () => {
     await writers;
     replicas.splice(victim, 1);
     expect(failed).toEqual([]);
-    const kept = new Set<string>();
+    const ids = new Set<string>();
     for (let cursor = ''; ;) {
       const path = cursor === '' ? '/api/v1/entities?type=replica&limit=1000' : `/api/v1/entities?cursor=${cursor}`;
       const { body } = await replica(1).send('GET', path);
-      body.data.forEach(({ id }: { id: string }) => kept.add(id));
+      body.data.forEach(({ id }: { id: string }) => ids.add(id));
       if (body.nextCursor === undefined) break;
       cursor = encodeURIComponent(body.nextCursor);
     }
-    expect(acknowledged.filter((id) => !kept.has(id))).toEqual([]);
+    expect(acknowledged.filter((id) => !ids.has(id))).toEqual([]);
     await chainIsValid(replica(0));
     const { body: counts } = await replica(0).send('GET', '/api/v1/stats');
-    expect(counts.entities).toBe(kept.size);
+    expect(counts.entities).toBe(ids.size);
   });
 
   it('mark what a killed one was running, but not what another runs', async () => {

@@ -50,9 +50,9 @@ describeWhereReachable([REDIS_SERVER], 'The rate limit in Redis', () => {
   }
 
   function app(index: number): TestApp {
-    const found = apps[index % apps.length];
-    if (found === undefined) throw new Error('No application was started.');
-    return found;
+    const instance = apps[index % apps.length];
+    if (instance === undefined) throw new Error('No application was started.');
+    return instance;
   }
 
   function request(index: number, path = '/api/v1/samples', key: string | null = API_KEY): Promise<Answer> {
@@ -89,7 +89,7 @@ describeWhereReachable([REDIS_SERVER], 'The rate limit in Redis', () => {
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
   });
 
-  it('is a single one for a key over all processes with RATE_LIMIT_PER_KEY, from whatever address', async () => {
+  it('is a single one for a key over all processes with RATE_LIMIT_PER_KEY, from any address', async () => {
     await start(2, { RATE_WINDOW: '60000', RATE_LIMIT_PER_KEY: '1000000000' });
     const first = remainingOf(await request(0));
     client = newClient();
@@ -104,7 +104,7 @@ describeWhereReachable([REDIS_SERVER], 'The rate limit in Redis', () => {
     expect(remainingOf(await request(1))).toBe(LIMIT - 1);
   });
 
-  it('refuses nobody for longer than a window if the clock of Redis is set back', async () => {
+  it('refuses no client for longer than a window if the clock of Redis is set back', async () => {
     await start(1);
     const redis = new Redis(REDIS_SERVER.port, REDIS_SERVER.host);
     await redis.set(`governance:rate:${WINDOW}:shared-with-key:${countedClient(client)}`, LIMIT, 'PX', 86_400_000);
@@ -195,7 +195,7 @@ describeWhereReachable([REDIS_SERVER], 'The rate limit in Redis', () => {
   }
 });
 
-/** An address that nobody else uses, not even another run of these tests. */
+/** An address that no other client uses, not even another run of these tests. */
 function newClient(): string {
   const part = (): string => randomInt(65_536).toString(16);
   return `2001:db8:${part()}:${part()}::1`;

@@ -1,28 +1,27 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DatabaseFault } from '../../../src/ledger/database/database-fault';
 import { PostgresConnection } from '../../../src/ledger/database/postgres/postgres-connection';
-import type { SqlConnection, SqlValue } from '../../../src/ledger/database/sql-connection';
+import type { SqlConnection } from '../../../src/ledger/database/sql-connection';
 import { createTestApp, type TestApp } from '../../support/application/create-test-app';
 import { createAgent, createEntity, issueKey } from '../../support/application/factories';
 import { send, type Answer, type Parsed } from '../../support/application/send';
 import { temporaryDatabase, type TemporaryDatabase } from '../../support/database/temporary-database';
-import { signatureBy, type Answering, WebhookEndpoint } from '../../support/application/webhook-endpoint';
+import { signatureBy, type DeliveryHandler, WebhookEndpoint } from '../../support/application/webhook-endpoint';
 
 const WEBHOOKS = '/api/v1/webhooks';
 const ALLOWED = { WEBHOOK_ALLOW_HTTP: 'true', WEBHOOK_ALLOW_PRIVATE: 'true', RATE_LIMIT: '1000000' };
 /** Replicas also poll: in some rounds a poll would happen to come first. */
 const ROUNDS = 5;
 
-const confirmed: Answering = (response) => response.writeHead(204).end();
-const waiting: Answering = (response) => response.writeHead(503, { 'Retry-After': '3000' }).end();
+const confirmed: DeliveryHandler = (response) => response.writeHead(204).end();
+const waiting: DeliveryHandler = (response) => response.writeHead(503, { 'Retry-After': '3000' }).end();
 
 /** The session of the next COMMIT is lost, after that took effect or before it could; then something else happens. */
 function loseNextCommit(isDone: boolean, meanwhile: () => Promise<unknown> = async () => undefined): void {
-  const spy = jest.spyOn(PostgresConnection.prototype, 'run');
-  spy.mockImplementation(async function (this: SqlConnection, sql: string, parameters?: readonly SqlValue[]) {
-    if (sql === 'COMMIT') spy.mockRestore();
-    await this.all(sql === 'COMMIT' && !isDone ? 'ROLLBACK' : sql, parameters);
-    if (sql !== 'COMMIT') return;
+  const spy = jest.spyOn(PostgresConnection.prototype, 'commit');
+  spy.mockImplementation(async function (this: SqlConnection) {
+    spy.mockRestore();
+    await (isDone ? this.commit() : this.run('ROLLBACK'));
     await meanwhile();
     throw new DatabaseFault('unavailable', 'CONNECTION', 'Connection terminated unexpectedly');
   });
@@ -46,7 +45,7 @@ describe('What a caller has a webhook do at one of two replicas', () => {
   });
 
   /** The path of a new webhook that receives new entities. */
-  async function create(answering: Answering): Promise<[string, WebhookEndpoint]> {
+  async function create(answering: DeliveryHandler): Promise<[string, WebhookEndpoint]> {
     const endpoint = await WebhookEndpoint.start(answering);
     endpoints.push(endpoint);
     const { body } = await send(here, 'POST', WEBHOOKS, { body: { url: endpoint.url, actions: ['entity.created'] } });

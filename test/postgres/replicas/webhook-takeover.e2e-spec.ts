@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { EntryReader } from '../../../src/ledger/reading/entry-reader';
-import { DeliveryProgressStore } from '../../../src/evidence/webhooks/delivery/delivery-position-store';
+import { DeliveryLease } from '../../../src/evidence/webhooks/delivery/delivery-lease';
 import { createTestApp, type TestApp } from '../../support/application/create-test-app';
 import { createEntity } from '../../support/application/factories';
 import { send } from '../../support/application/send';
@@ -128,18 +128,18 @@ describe('A replica that gets the lease after a hang, when another has delivered
 
   it('does not continue the deliveries that it had begun before', async () => {
     const hung = await startDelivering();
-    const store = hung.application.get(DeliveryProgressStore);
+    const lease = hung.application.get(DeliveryLease);
     const entries = hung.application.get(EntryReader);
-    const [hold, page] = [store.hold.bind(store), entries.page.bind(entries)];
+    const [hold, page] = [lease.hold.bind(lease), entries.page.bind(entries)];
     let isReachable = false;
     goOn = () => (isReachable = true);
     const isBack = new Promise<void>((resolve) => {
-      jest.spyOn(store, 'hold').mockImplementation(async () => {
+      jest.spyOn(lease, 'hold').mockImplementation(async () => {
         if (!isReachable) throw new Error('The database cannot be reached.');
         return hold().finally(resolve);
       });
     });
-    // What has been written meanwhile reaches those deliveries right after the lease.
+    // Entries that were written meanwhile reach those deliveries right after the lease.
     jest.spyOn(entries, 'page').mockImplementation(async (request) => {
       await isBack.then(() => nextTurn());
       return page(request);
@@ -149,18 +149,18 @@ describe('A replica that gets the lease after a hang, when another has delivered
 
   it('does not begin at positions that it had read before', async () => {
     const other = await startDelivering();
-    const healthy = other.application.get(DeliveryProgressStore);
-    const hold: () => Promise<number | null> = Reflect.get(DeliveryProgressStore.prototype, 'hold');
+    const healthy = other.application.get(DeliveryLease);
+    const hold: () => Promise<number | null> = Reflect.get(DeliveryLease.prototype, 'hold');
     const isBack = new Promise<void>((resolve) => (goOn = resolve));
     const hangs = new Promise<void>((resolve) => {
-      const asked = async function (this: DeliveryProgressStore): Promise<number | null> {
+      const holdLease = async function (this: DeliveryLease): Promise<number | null> {
         if (this !== healthy) {
           resolve();
           await isBack;
         }
         return hold.call(this);
       };
-      jest.spyOn(DeliveryProgressStore.prototype, 'hold').mockImplementation(asked);
+      jest.spyOn(DeliveryLease.prototype, 'hold').mockImplementation(holdLease);
     });
     const hung = await start();
     await hangs;

@@ -77,7 +77,7 @@ describe('The service, cut off from its server,', () => {
     expect([await ask('/api/v1/health/ready'), await ask('/api/v1/me')]).toEqual([503, key === null ? 401 : 503]);
   });
 
-  it('refuses requests behind a COMMIT of unknown outcome, and answers that one when the server is back', async () => {
+  it('refuses requests that wait for a COMMIT of unknown outcome, and answers that one when the server is back', async () => {
     const isHeld = gate.holdAt(COMMIT);
     const committed = post();
     await isHeld;

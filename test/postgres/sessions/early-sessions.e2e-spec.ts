@@ -64,7 +64,7 @@ describeWithPostgresCluster('A session that was opened before the writer had one
   });
 
   it('keeps the writer from a primary that was replaced, which may still answer', async () => {
-    // At the promoted standby.
+    // A restarted service uses the promoted standby.
     const restarted = await open();
     await restarted.points.all(SELECT_PORT);
     gate.aim(primary.port);

@@ -30,7 +30,7 @@ describe.each<[how: string, arrive: (commit: UnansweredCommit) => unknown, isSee
   });
 
   /** Lets the late replica write, and the other one before the first gets to know that its commit took effect. */
-  async function overtaken<Written>(write: () => Promise<Written>, overtake: () => Promise<unknown>): Promise<Written> {
+  async function overtaken<Result>(write: () => Promise<Result>, overtake: () => Promise<unknown>): Promise<Result> {
     const commit = withholdAnswer();
     const written = write();
     await commit.done;

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DatabaseFault } from '../../../src/ledger/database/database-fault';
 import { PostgresConnection } from '../../../src/ledger/database/postgres/postgres-connection';
-import type { SqlConnection, SqlValue } from '../../../src/ledger/database/sql-connection';
+import type { SqlConnection } from '../../../src/ledger/database/sql-connection';
 import { createTestApp, type TestApp } from '../../support/application/create-test-app';
 import { onServer } from '../../support/database/database-server';
 import { chainIsValid, createEntity } from '../../support/application/factories';
@@ -19,17 +19,12 @@ const WAITING = `SELECT count(*)::integer AS "waiting" FROM pg_locks WHERE NOT g
 
 /** Makes the next COMMIT fail as if the connection were lost; `before` runs first and may send it. */
 function failNextCommit(before: (connection: SqlConnection) => Promise<unknown>): jest.SpyInstance {
-  let hasFailed = false;
-  const run = async function (this: SqlConnection, sql: string, parameters?: readonly SqlValue[]): Promise<void> {
-    if (sql !== 'COMMIT' || hasFailed) {
-      await this.all(sql, parameters);
-      return;
-    }
-    hasFailed = true;
+  const spy = jest.spyOn(PostgresConnection.prototype, 'commit');
+  return spy.mockImplementation(async function (this: SqlConnection) {
+    spy.mockRestore();
     await before(this);
     throw new DatabaseFault('unavailable', 'CONNECTION', 'Connection terminated unexpectedly');
-  };
-  return jest.spyOn(PostgresConnection.prototype, 'run').mockImplementation(run);
+  });
 }
 
 describe('The service, when its sessions end', () => {
@@ -83,7 +78,7 @@ describe('The service, when its sessions end', () => {
     await createEntity(app);
     await notes.repository.find();
     await endSessions();
-    // They are gone; the service has yet to notice.
+    // The sessions are gone; the service has yet to notice.
     await sleep(200);
     expect((await post('after')).status).toBe(201);
     expect((await send(app, 'GET', ENTITIES)).status).toBe(200);
@@ -93,14 +88,14 @@ describe('The service, when its sessions end', () => {
 
   it('under load, keeps everything that it acknowledged, and nothing that it refused', async () => {
     const stopped = new AbortController();
-    const kept: string[] = [];
+    const storedIds: string[] = [];
     const others = new Set<number>();
     const clients = Array.from({ length: CLIENTS }, async () => {
       while (!stopped.signal.aborted) {
         const { status, body } = await send(app, 'POST', ENTITIES, { body: { type: 'load', name: 'x' } });
-        if (status === 201) kept.push(body.id);
+        if (status === 201) storedIds.push(body.id);
         else others.add(status);
-        const read = await send(app, 'GET', `${ENTITIES}/${kept.at(-1) ?? 'none'}`);
+        const read = await send(app, 'GET', `${ENTITIES}/${storedIds.at(-1) ?? 'none'}`);
         if (read.status !== 200) others.add(read.status);
       }
     });
@@ -113,10 +108,10 @@ describe('The service, when its sessions end', () => {
     await healed();
     others.delete(404); // Before the first is kept.
     expect([...others].filter((status) => status !== 503)).toEqual([]);
-    expect(kept.length).toBeGreaterThan(CLIENTS);
-    expect(await stored('load')).toBe(kept.length);
-    const found = await Promise.all(kept.slice(-300).map((id) => send(app, 'GET', `${ENTITIES}/${id}`)));
-    expect(found.filter(({ status }) => status !== 200)).toEqual([]);
+    expect(storedIds.length).toBeGreaterThan(CLIENTS);
+    expect(await stored('load')).toBe(storedIds.length);
+    const answers = await Promise.all(storedIds.slice(-300).map((id) => send(app, 'GET', `${ENTITIES}/${id}`)));
+    expect(answers.filter(({ status }) => status !== 200)).toEqual([]);
   });
 
   it.each([
@@ -125,7 +120,7 @@ describe('The service, when its sessions end', () => {
   ] as const)('%s a COMMIT reached the server answers %i', async (when, status, rows) => {
     const type = `commit-${when}`;
     const commit = failNextCommit(async (connection) => {
-      if (when === 'after') await connection.all('COMMIT');
+      if (when === 'after') await connection.commit();
       await endSessions();
     });
     const answer = await send(app, 'POST', ENTITIES, { body: { type, name: 'x' } });
@@ -223,7 +218,7 @@ describe('The service, when its sessions end', () => {
       notes.add('last'),
     ]);
     expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
-    const found = await Promise.all(['first', 'swallower', 'last'].map((slug) => notes.reader.findBy(NOTE, { slug })));
-    expect(found.map((note) => note?.slug)).toEqual(['first', undefined, 'last']);
+    const rows = await Promise.all(['first', 'swallower', 'last'].map((slug) => notes.reader.findBy(NOTE, { slug })));
+    expect(rows.map((note) => note?.slug)).toEqual(['first', undefined, 'last']);
   });
 });

@@ -8,7 +8,7 @@ const DISABLE = 'ALTER TABLE policies NO FORCE ROW LEVEL SECURITY, DISABLE ROW L
 
 describe('Row security of a table', () => {
   let url: string;
-  /** Of a role that owns the database and is no superuser. */
+  /** URL of a role that owns the database and is no superuser. */
   let urlOfOwner: string;
   let owner: string;
   let app: TestApp | null = null;

@@ -1,7 +1,7 @@
 import { Injectable, Module, type OnModuleInit } from '@nestjs/common';
 import { LedgerModule } from '../../../src/ledger/ledger.module';
 import { LedgerService } from '../../../src/ledger/ledger.service';
-import { RowProjection } from '../../../src/ledger/projections';
+import { RowProjection } from '../../../src/ledger/head/projections';
 import { POLICY, type Policy } from '../../../src/governance/policies/policy.entity';
 import { createTestApp, type TestApp } from '../../support/application/create-test-app';
 import { createPolicy, issueKey } from '../../support/application/factories';

@@ -8,6 +8,7 @@ import { createPostgresDatabase, dropPostgresDatabase, onServer } from '../../su
 import { ROOT } from '../../support/documents/markdown';
 import { type ProgramRun, run } from '../../support/processes/shell';
 import { startProgram } from '../../support/processes/started-program';
+import { postgresSettings } from '../../../src/program/testing/test-api-key';
 import { POSTGRES_SERVER } from '../../support/processes/where-reachable';
 
 const MAIN = join(ROOT, 'dist', 'main.js');
@@ -25,7 +26,8 @@ describe('A start on PostgreSQL', () => {
   }
 
   function refuse(url: string): Promise<ProgramRun> {
-    return run(process.execPath, [MAIN], { environment: { NODE_ENV: '', API_KEY, PORT: '0', DATABASE_URL: url } });
+    const environment = { NODE_ENV: '', API_KEY, PORT: '0', DATABASE_URL: url };
+    return run(process.execPath, [MAIN], { environment: { ...environment, ...postgresSettings(environment) } });
   }
 
   it('is refused if commits are acknowledged before they are on disk', async () => {
@@ -128,7 +130,7 @@ describe('A start on PostgreSQL', () => {
     await somebody.close();
   });
 
-  it('makes texts compare by bytes, whatever the locale of the database', async () => {
+  it('makes texts compare by bytes, with any locale of the database', async () => {
     const url = await createDatabase();
     const app = await createTestApp({ environment: { DATABASE_URL: url } });
     await app.close();

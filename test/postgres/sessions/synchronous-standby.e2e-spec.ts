@@ -9,10 +9,10 @@ import { send } from '../../support/application/send';
 import { describeWithPostgresCluster, postgresCluster, type PostgresCluster } from '../support/postgres-cluster';
 
 const WAITING = `FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND application_name = 'agent-governance'`;
-/** Milliseconds. */
-const UNANSWERED = 3_000;
-/** Milliseconds after which other statements are given up, and the server has been asked about this one twice. */
-const LONGEST_ANSWER = 19_500;
+/** Milliseconds without an answer. */
+const SILENCE_MS = 3_000;
+/** Milliseconds after which the service gives up other statements, and has asked the server about this one twice. */
+const MAX_ANSWER_MS = 19_500;
 
 describeWithPostgresCluster('While the synchronous standby is down, a write', () => {
   let folder: string;
@@ -41,7 +41,7 @@ describeWithPostgresCluster('While the synchronous standby is down, a write', ()
     const waiting = (): ReturnType<typeof onServer> => onServer(`SELECT pid ${WAITING}`, primary.url);
     while ((await waiting()).length === 0) await sleep(50);
     const before = await waiting();
-    await sleep(LONGEST_ANSWER);
+    await sleep(MAX_ANSWER_MS);
     expect(await waiting()).toEqual(before);
     standby.start();
     await answer;
@@ -63,14 +63,14 @@ describeWithPostgresCluster('While the synchronous standby is down, a write', ()
     standby.stopHard();
     let status = 0;
     const answer = send(app, 'POST', '/api/v1/entities', { body: { type: 'service', name: 'gateway' } });
-    void answer.then((given) => (status = given.status));
+    void answer.then((response) => (status = response.status));
     while ((await onServer(`SELECT pid ${WAITING}`, primary.url)).length === 0) await sleep(50);
     await fault();
-    await sleep(UNANSWERED);
+    await sleep(SILENCE_MS);
     expect(status).toBe(0);
     standby.start();
-    const { status: given, body } = await answer;
-    expect(given).toBe(201);
+    const { status: finalStatus, body } = await answer;
+    expect(finalStatus).toBe(201);
     const onStandby = `SELECT "id" FROM "entities" WHERE "id" = '${body.id}'`;
     // The standby has it on disk, and shows it a moment later.
     while ((await onServer(onStandby, standby.url)).length === 0) await sleep(50);

@@ -89,8 +89,8 @@ async function makeCluster(makeData: (run: Run, data: string) => void): Promise<
 /** PostgreSQL refuses to run as root. */
 function serverUser(): number | null {
   if (process.getuid?.() !== 0) return null;
-  const found = Number(spawnSync('id', ['-u', 'postgres']).stdout.toString());
-  return found > 0 ? found : 65_534;
+  const userId = Number(spawnSync('id', ['-u', 'postgres']).stdout.toString());
+  return userId > 0 ? userId : 65_534;
 }
 
 /** In Debian's folder, or where pg_config says. */

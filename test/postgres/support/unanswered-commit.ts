@@ -1,7 +1,7 @@
 import { EventEmitter, once } from 'node:events';
 import { DatabaseFault } from '../../../src/ledger/database/database-fault';
 import { PostgresConnection } from '../../../src/ledger/database/postgres/postgres-connection';
-import type { SqlConnection, SqlValue } from '../../../src/ledger/database/sql-connection';
+import type { SqlConnection } from '../../../src/ledger/database/sql-connection';
 
 /** A commit that has taken effect, but whose session has yet to get the answer. */
 export interface UnansweredCommit {
@@ -12,18 +12,17 @@ export interface UnansweredCommit {
   lose(): unknown;
 }
 
-/** Of the next COMMIT of any session. */
+/** Withholds the answer to the next COMMIT of any session. */
 export function withholdAnswer(): UnansweredCommit {
   const steps = new EventEmitter();
   const done = once(steps, 'done');
-  const answered = once(steps, 'answered');
-  const spy = jest.spyOn(PostgresConnection.prototype, 'run');
-  spy.mockImplementation(async function (this: SqlConnection, sql: string, parameters?: readonly SqlValue[]) {
-    if (sql === 'COMMIT') spy.mockRestore();
-    await this.all(sql, parameters);
-    if (sql !== 'COMMIT') return;
+  const acknowledgement = once(steps, 'answered');
+  const spy = jest.spyOn(PostgresConnection.prototype, 'commit');
+  spy.mockImplementation(async function (this: SqlConnection) {
+    spy.mockRestore();
+    await this.commit();
     steps.emit('done');
-    await answered;
+    await acknowledgement;
   });
   return {
     done,

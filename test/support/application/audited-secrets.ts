@@ -8,12 +8,12 @@ const MEMBERS = ['action', 'actorId', 'agentId', 'entityId', 'subjectId', 'reaso
 
 /** Audit entries that contain a secret, by their sequence. */
 export async function entriesWithSecrets(application: INestApplicationContext): Promise<string[]> {
-  const found: string[] = [];
+  const matches: string[] = [];
   for (const secret of knownSecrets()) {
     const query = application.get(DataSource).getRepository(StoredEntry).createQueryBuilder('entry');
     const matching = MEMBERS.map((member) => `entry.${member} LIKE :secret`).join(' OR ');
     const entry = await query.where(matching, { secret: `%${secret}%` }).getOne();
-    if (entry !== null) found.push(`${entry.action}, sequence ${entry.sequence}`);
+    if (entry !== null) matches.push(`${entry.action}, sequence ${entry.sequence}`);
   }
-  return found;
+  return matches;
 }

@@ -7,7 +7,7 @@ export const RP_ID = 'governance.example';
 
 type Algorithm = 'ES256' | 'EdDSA' | 'RS256';
 
-/** What a device may do otherwise than it should. */
+/** Faults that a device may have. */
 export interface Faults {
   readonly origin?: string;
   readonly rpId?: string;

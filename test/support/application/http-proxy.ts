@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 
-/** What a proxy does with a request: passes it on, at once or later, loses the answer of the service, or answers itself. */
+/** A proxy passes a request on, at once or later, loses the answer of the service, or answers itself. */
 export type Treatment = 'pass' | Promise<'pass'> | 'lose the answer' | ((response: ServerResponse) => void);
 
 /** A request as a proxy received it. */
@@ -19,7 +19,7 @@ export interface ProxiedRequest {
 export interface HttpProxy {
   readonly url: string;
   readonly received: ProxiedRequest[];
-  /** Of the next requests; later ones pass. */
+  /** Treatments of the next requests; later requests pass. */
   readonly treatments: Treatment[];
   close(): void;
 }
@@ -53,13 +53,13 @@ export async function openHttpProxy(target: string): Promise<HttpProxy> {
 
 async function forward(
   url: string,
-  { method = '', headers: given }: IncomingMessage,
+  { method = '', headers: requestHeaders }: IncomingMessage,
   body: Buffer,
   treatment: 'pass' | 'lose the answer',
   response: ServerResponse,
 ): Promise<void> {
   const headers = Object.fromEntries(
-    PASSED.flatMap((name) => (given[name] === undefined ? [] : [[name, String(given[name])]])),
+    PASSED.flatMap((name) => (requestHeaders[name] === undefined ? [] : [[name, String(requestHeaders[name])]])),
   );
   const answer = await fetch(url, { method, headers, ...(body.length > 0 ? { body } : {}) });
   const text = await answer.text();

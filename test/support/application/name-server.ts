@@ -1,26 +1,26 @@
 import { createSocket, type Socket } from 'node:dgram';
 
-/** Where the resolver's configuration of a program under test sends its questions; loopback, so nothing else has it. */
+/** Address of the name server for a program under test; no other program uses this address of loopback. */
 export const NAME_SERVER = '127.0.0.99';
 const PORT = 53;
 const HEADER = 12;
 const TYPES = { A: 1, AAAA: 28 };
 const LOOPBACK_6 = '::1';
 /** Flags of an answer: without a code, and with the one for a name that does not exist. */
-const [FOUND, NO_SUCH_NAME] = [0x8180, 0x8183];
+const [NO_ERROR, NO_SUCH_NAME] = [0x8180, 0x8183];
 
-/** What a name server knows, and what it does otherwise. */
+/** The addresses of a name server, and the names for which it is silent. */
 export interface Zone {
-  /** By name: IPv4 addresses, and `::1`. */
-  readonly known: Readonly<Record<string, readonly string[]>>;
+  /** Maps names to IPv4 addresses and `::1`. */
+  readonly addresses: Readonly<Record<string, readonly string[]>>;
   /** The names for which it never answers. */
   readonly isSilent: (name: string) => boolean;
 }
 
-/** A name server that knows a few names; of others it says that they do not exist, unless it is silent. */
+/** A name server for a few names. Other names do not exist, unless it is silent about them. */
 export class NameServer {
-  /** The names that were asked for, in order. */
-  readonly asked: string[] = [];
+  /** The names in the queries so far, in order. */
+  readonly queries: string[] = [];
   private wake: (() => void)[] = [];
 
   private constructor(
@@ -28,7 +28,7 @@ export class NameServer {
     private readonly zone: Zone,
   ) {
     socket.on('message', (question, { port, address }) => {
-      const answer = this.answerTo(question);
+      const answer = this.answerFor(question);
       if (answer !== null) socket.send(answer, port, address);
     });
   }
@@ -42,30 +42,30 @@ export class NameServer {
     return isListening ? new NameServer(socket, zone) : null;
   }
 
-  /** Resolves when this many different names have been asked for. */
+  /** Resolves after queries for this many different names. */
   async until(count: number): Promise<void> {
-    while (new Set(this.asked).size < count) await new Promise<void>((resolve) => this.wake.push(resolve));
+    while (new Set(this.queries).size < count) await new Promise<void>((resolve) => this.wake.push(resolve));
   }
 
   async close(): Promise<void> {
     await new Promise<void>((resolve) => this.socket.close(resolve));
   }
 
-  private answerTo(question: Buffer): Buffer | null {
+  private answerFor(question: Buffer): Buffer | null {
     const { name, end } = nameIn(question);
-    this.asked.push(name);
+    this.queries.push(name);
     this.wake.splice(0).forEach((wake) => wake());
     const type = question.readUInt16BE(end);
-    const { known, isSilent } = this.zone;
+    const { addresses, isSilent } = this.zone;
     if (isSilent(name)) return null;
-    const all = known[name];
-    const found = (all ?? []).filter((address) => type === (address === LOOPBACK_6 ? TYPES.AAAA : TYPES.A));
+    const all = addresses[name];
+    const matches = (all ?? []).filter((address) => type === (address === LOOPBACK_6 ? TYPES.AAAA : TYPES.A));
     const header = Buffer.alloc(HEADER);
     question.copy(header, 0, 0, 2);
-    header.writeUInt16BE(all === undefined ? NO_SUCH_NAME : FOUND, 2);
+    header.writeUInt16BE(all === undefined ? NO_SUCH_NAME : NO_ERROR, 2);
     header.writeUInt16BE(1, 4);
-    header.writeUInt16BE(found.length, 6);
-    const records = found.map((address) => recordOf(type, address));
+    header.writeUInt16BE(matches.length, 6);
+    const records = matches.map((address) => recordOf(type, address));
     return Buffer.concat([header, question.subarray(HEADER, end + 4), ...records]);
   }
 }

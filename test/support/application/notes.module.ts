@@ -11,11 +11,11 @@ import {
   type QueryRunner,
 } from 'typeorm';
 import { governedColumns, textColumn } from '../../../src/ledger/database/columns';
-import { SYSTEM_CALLER } from '../../../src/ledger/caller';
+import { SYSTEM_CALLER } from '../../../src/ledger/kinds/caller';
 import { LedgerModule } from '../../../src/ledger/ledger.module';
 import { LedgerService } from '../../../src/ledger/ledger.service';
-import type { Command, LedgerTransaction } from '../../../src/ledger/ledger-transaction';
-import type { RecordKind } from '../../../src/ledger/record-kind';
+import type { Command, LedgerTransaction } from '../../../src/ledger/commands/ledger-transaction';
+import type { RecordKind } from '../../../src/ledger/kinds/record-kind';
 import { RecordReader } from '../../../src/ledger/reading/record-reader';
 
 /** A kind of record like that of a third-party module: it shows what the ledger does with any kind. */

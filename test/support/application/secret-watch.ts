@@ -2,7 +2,15 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Environment } from '../../../src/core/config/variables/variable';
 
-const SECRET_VARIABLES = ['API_KEY', 'API_KEY_PREVIOUS', 'SIGNING_KEY', 'PERMIT_KEY', 'DATABASE_URL', 'REDIS_URL'];
+const SECRET_VARIABLES = [
+  'API_KEY',
+  'API_KEY_PREVIOUS',
+  'SIGNING_KEY',
+  'SECRET_KEY',
+  'PERMIT_KEY',
+  'DATABASE_URL',
+  'REDIS_URL',
+];
 
 /** Shorter ones occur in ordinary words. */
 const SHORTEST_WATCHED = 8;
@@ -22,7 +30,7 @@ export function keepSecrets(environment: Environment): void {
 
 /** Watches for the signing keys that the service has generated in a folder. */
 export function keepSigningKeys(folder: string): void {
-  const files = readdirSync(folder).filter((name) => /\.(signing|permit)-key$/.test(name));
+  const files = readdirSync(folder).filter((name) => /\.(signing|permit|secret)-key$/.test(name));
   files.forEach((name) => keepSecret(readFileSync(join(folder, name), 'utf8').trim()));
 }
 

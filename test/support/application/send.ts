@@ -33,7 +33,7 @@ export function sendRaw(app: Pick<TestApp, 'url'>, request: string | Buffer): Pr
   });
 }
 
-/** Whether the answer says that it is replayed from an earlier request under the same idempotency key. */
+/** True if the answer is marked as replayed from an earlier request under the same idempotency key. */
 export function isReplayed({ headers }: Answer): boolean {
   return headers.get('idempotent-replayed') === 'true';
 }

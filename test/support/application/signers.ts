@@ -43,9 +43,9 @@ export async function signer(
 
 /** Says what an approval of this decision has to sign. */
 export function signedOf(decision: DecisionResponse, agentId: string, grant?: object): object {
-  const { id: decisionId, executionId, actionHash, context, description, riskLevel, title } = decision;
+  const { id: decisionId, executionId, actionHash, context, description, riskLevel, title, change } = decision;
   return executionId === null
-    ? { agentId, context, decisionId, description, riskLevel, title, verdict: 'approve' }
+    ? { agentId, context, decisionId, description, riskLevel, title, verdict: 'approve', ...(change && { change }) }
     : { actionHash, agentId, decisionId, verdict: 'approve', ...(grant && { grant }) };
 }
 

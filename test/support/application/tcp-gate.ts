@@ -35,7 +35,7 @@ export async function openTcpGate(host: string, port: number): Promise<TcpGate> 
   let delay = 0;
   let aim = port;
   let awaited: { readonly text: string; readonly seen: (client: Socket, target: Socket) => void } | null = null;
-  /** Those of whom nothing more is let through. */
+  /** Sockets whose data no longer passes. */
   const held = new Set<Socket>();
   const keptOpen = new Set<Socket>();
   const arrivals = new EventEmitter();
@@ -141,7 +141,7 @@ class Line {
   }
 }
 
-/** How a client of PostgreSQL sends the text of COMMIT; the word is also in READ COMMITTED. */
+/** COMMIT as a client of PostgreSQL sends it; the word alone is also in READ COMMITTED. */
 export const COMMIT = 'COMMIT\0';
 
 /** A gate in front of a PostgreSQL server, and the URL of the database through it. */

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { Parsed } from './send';
 
 /** A delivery as an endpoint received it. */
-export interface Received {
+export interface Delivery {
   readonly id: string;
   readonly timestamp: string;
   readonly signature: string;
@@ -13,14 +13,14 @@ export interface Received {
 }
 
 /** Determines how an endpoint answers its deliveries; `index` counts them from 0. */
-export type Answering = (response: ServerResponse, received: Received, index: number) => void;
+export type DeliveryHandler = (response: ServerResponse, received: Delivery, index: number) => void;
 
 /** A server that receives the deliveries of webhooks. */
 export class WebhookEndpoint {
-  readonly received: Received[] = [];
+  readonly received: Delivery[] = [];
   /** Sequences of the delivered entries, in the order of arrival. */
   readonly sequences: number[] = [];
-  answering: Answering = (response) => response.writeHead(204).end();
+  answering: DeliveryHandler = (response) => response.writeHead(204).end();
   private wake: (() => void)[] = [];
 
   private constructor(
@@ -31,7 +31,7 @@ export class WebhookEndpoint {
   }
 
   /** With `keepsAll` false it keeps only the sequences: a million deliveries would not fit into memory. */
-  static async start(answering?: Answering, { keepsAll = true } = {}): Promise<WebhookEndpoint> {
+  static async start(answering?: DeliveryHandler, { keepsAll = true } = {}): Promise<WebhookEndpoint> {
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const endpoint = new WebhookEndpoint(server, keepsAll);
@@ -65,7 +65,7 @@ export class WebhookEndpoint {
       ...{ text, body: JSON.parse(text) },
     };
     if (this.keepsAll) this.received.push(received);
-    // Of messages for people nobody knows it.
+    // Messages for people have no sequence.
     this.sequences.push((received.body.data?.sequence as number | undefined) ?? 0);
     this.answering(response, received, this.sequences.length - 1);
     this.wake.splice(0).forEach((wake) => wake());
@@ -73,7 +73,7 @@ export class WebhookEndpoint {
 }
 
 /** The signature of a delivery according to Standard Webhooks, computed independently. */
-export function signatureBy(secret: string, { id, timestamp, text }: Received): string {
+export function signatureBy(secret: string, { id, timestamp, text }: Delivery): string {
   const key = Buffer.from(secret.replace('whsec_', ''), 'base64');
   return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${text}`).digest('base64')}`;
 }

@@ -2,7 +2,7 @@ import { API_KEY } from './api-key';
 import type { TestApp } from './create-test-app';
 import { type Parsed, sendRaw } from './send';
 
-/** One of the answers received over a connection. */
+/** An answer received over a connection. */
 export interface WireAnswer {
   readonly status: number;
   readonly headers: ReadonlyMap<string, string>;
@@ -11,7 +11,7 @@ export interface WireAnswer {
 }
 
 /** The required answer to a request; for an error its code and the fields in its details, in any order. */
-export interface Expected {
+export interface ExpectedAnswer {
   readonly status: number;
   readonly code?: string;
   readonly fields?: readonly string[];
@@ -46,7 +46,7 @@ export async function exchange(app: Pick<TestApp, 'url'>, request: Buffer): Prom
 }
 
 /** The status, code and faulty fields of an answer, after checking that it shows no internals. */
-export function summaryOf({ status, text, body }: WireAnswer): Expected {
+export function summaryOf({ status, text, body }: WireAnswer): ExpectedAnswer {
   expect(text).not.toMatch(LEAK);
   expect(text).not.toContain(API_KEY);
   if (status < 400) return { status };
@@ -55,7 +55,7 @@ export function summaryOf({ status, text, body }: WireAnswer): Expected {
 }
 
 /** Sends a request that must get this refusal, and change nothing. */
-export async function expectRefusal(app: TestApp, request: Buffer, expected: Expected): Promise<WireAnswer> {
+export async function expectRefusal(app: TestApp, request: Buffer, expected: ExpectedAnswer): Promise<WireAnswer> {
   const before = await statistics(app);
   const [answer, ...others] = await exchange(app, request);
   if (answer === undefined) throw new Error('The connection ended without an answer.');
@@ -71,7 +71,7 @@ export async function statistics(app: Pick<TestApp, 'url'>): Promise<Parsed> {
 }
 
 /** A refusal with VALIDATION_ERROR for these fields. */
-export function invalid(...fields: string[]): Expected {
+export function invalid(...fields: string[]): ExpectedAnswer {
   return { status: 400, code: 'VALIDATION_ERROR', fields: fields.sort() };
 }
 

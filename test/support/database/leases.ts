@@ -13,7 +13,7 @@ export async function leaseHolders(url: string): Promise<string[]> {
  */
 export async function lapse(url: string, processIds: readonly string[]): Promise<void> {
   if (!onPostgres) return;
-  const named = `"id" IN (${processIds.map((id) => `'${id}'`).join(', ') || 'NULL'})`;
-  await onServer(`UPDATE "process_leases" SET "until" = "until" - 120000 WHERE ${named}`, url);
+  const condition = `"id" IN (${processIds.map((id) => `'${id}'`).join(', ') || 'NULL'})`;
+  await onServer(`UPDATE "process_leases" SET "until" = "until" - 120000 WHERE ${condition}`, url);
   await onServer(`UPDATE "process_leases" SET "since" = "since" - 120000`, url);
 }

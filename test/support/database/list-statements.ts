@@ -18,7 +18,7 @@ export async function listStatements(app: TestApp, request: () => Promise<unknow
   return statements;
 }
 
-/** Statements that the service runs by itself: for interrupted executions, leases and webhooks. */
+/** Statements that the service runs by itself: for interrupted and unreported executions, leases and webhooks. */
 function isOfTheService(sql: string, parameters: readonly SqlValue[]): boolean {
-  return parameters.includes('running') || sql.includes('process_leases') || sql.includes('webhook');
+  return parameters.includes('running') || /"via" IS NOT NULL|process_leases|webhook/.test(sql);
 }

@@ -16,7 +16,13 @@ export async function migratedDatabase(): Promise<TemporaryDatabase> {
   if (onPostgres) return inFolder(await copyPostgresDatabase(MIGRATED_POSTGRES));
   const database = temporaryFolder(sqliteUrl);
   copyFileSync(MIGRATED_SQLITE, database.path);
+  // Without it, the service takes the copy for one whose key is lost.
+  copyFileSync(secretKeyFile(MIGRATED_SQLITE), secretKeyFile(database.path));
   return database;
+}
+
+function secretKeyFile(path: string): string {
+  return `${path}.secret-key`;
 }
 
 function inFolder(url: string): TemporaryDatabase {

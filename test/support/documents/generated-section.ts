@@ -27,6 +27,6 @@ export function markdownTable(head: readonly string[], rows: readonly (readonly 
 }
 
 /** Cells that mark which of the columns apply. */
-export function marks(found: readonly string[], columns: readonly string[]): string[] {
-  return columns.map((column) => (found.includes(column) ? '×' : ''));
+export function marks(names: readonly string[], columns: readonly string[]): string[] {
+  return columns.map((column) => (names.includes(column) ? '×' : ''));
 }

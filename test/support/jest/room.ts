@@ -15,9 +15,9 @@ export function describeRoom(folder: string): void {
   const room = basename(folder);
   const chosen = ON_POSTGRES?.[room] ?? null;
   const names = readdirSync(folder).flatMap((file) => (file.endsWith(ENDING) ? [basename(file, ENDING)] : []));
-  for (const name of names.filter((found) => chosen === null || chosen.includes(found))) {
+  for (const name of names.filter((candidate) => chosen === null || chosen.includes(candidate))) {
     describe(`${room}/${name}`, () => {
-      // What a file replaces or keeps secret does not concern the next one.
+      // Mocks and secrets of a file do not concern the next one.
       afterAll(() => {
         jest.restoreAllMocks();
         forgetSecrets();

@@ -20,14 +20,14 @@ export function combinedByRule(approvals: readonly (ApprovalRequirement | null)[
   const groups: ApproverGroup[] = [];
   for (const group of all.flatMap(({ approvers }) => approvers)) {
     const index = groups.findIndex((other) => sameSet(other, group));
-    const known = groups[index];
-    if (known === undefined) groups.push(group);
+    const earlierGroup = groups[index];
+    if (earlierGroup === undefined) groups.push(group);
     else
       groups[index] = {
-        ...known,
+        ...earlierGroup,
         ...group,
-        subjects: known.subjects,
-        approvals: Math.max(known.approvals, group.approvals),
+        subjects: earlierGroup.subjects,
+        approvals: Math.max(earlierGroup.approvals, group.approvals),
       };
   }
   return {

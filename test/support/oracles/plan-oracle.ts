@@ -27,7 +27,7 @@ export const AGENTS: readonly AgentSubject[] = [
   { agentId: 'agt_1', agentName: 'bot', kind: 'machine', roles: [] },
   { agentId: 'agt_2', agentName: 'ann', kind: 'human', roles: ['r'] },
   { agentId: 'agt_3', agentName: 'ben', kind: 'human', roles: ['r', 's'] },
-  { agentId: 'agt_4', agentName: 'two', kind: 'machine', roles: [] },
+  { agentId: 'agt_4', agentName: 'two', kind: 'machine', roles: [], team: 'red' },
 ];
 export const OTHERS = (['machine', 'human'] as const).map((kind) => ({
   agentId: `other:${kind}`,
@@ -60,12 +60,12 @@ export type AgentRequest = EvaluationRequest & { readonly subject: AgentSubject 
 export function* faultsOf(policies: readonly PlannedPolicy[], effects: readonly Effect[]): Generator<string> {
   const before = evaluatorOf(policies.filter(({ isBefore }) => isBefore));
   const after = evaluatorOf(policies.filter(({ isAfter }) => isAfter));
-  const known = lettingOf(policies);
+  const letting = lettingOf(policies);
   const conditional = policies.filter(({ conditions }) => conditions.length > 0).map(({ name }) => name);
   const deciding = new DecidingPolicies(new Set(conditional));
-  // One value is enough of those that all conditions treat alike.
+  // Of values that all conditions treat alike, one is enough.
   const parameterSets = new Map(
-    PARAMETERS.map((parameters) => [[...known.values()].map((lets) => lets(parameters)).join(), parameters]),
+    PARAMETERS.map((parameters) => [[...letting.values()].map((lets) => lets(parameters)).join(), parameters]),
   );
   for (const subject of [...AGENTS, ...OTHERS, ...machinesListed(policies)]) {
     const ofSubject = effects.filter(({ subjects }) => subjects.includes(subject.agentId));
@@ -79,7 +79,7 @@ export function* faultsOf(policies: readonly PlannedPolicy[], effects: readonly 
           const ofId = ofType.filter(({ resources }) => isIn(resources, (pattern) => matches(pattern, resourceId)));
           for (const parameters of parameterSets.values()) {
             const request = { subject, action, resourceType, resourceId, parameters, at: AT };
-            const regions = ofId.filter(({ when }) => holds(when, parameters, known));
+            const regions = ofId.filter(({ when }) => holds(when, parameters, letting));
             const answers = { from: before.evaluate(request), to: after.evaluate(request) };
             yield* faultsAt(request, regions, verdictOf(answers.from), verdictOf(answers.to));
             for (const region of regions) deciding.add(region, answers);
@@ -104,21 +104,21 @@ class DecidingPolicies {
     for (const side of SIDES) for (const { name } of answers[side].policies) deciding[side].add(name);
   }
 
-  /** None for a region in which no request lies. */
+  /** Yields nothing for a region in which no request lies. */
   *faultsOf(region: Effect): Generator<string> {
     const deciding = this.byRegion.get(region);
     if (deciding === undefined) return;
     for (const side of SIDES) {
-      const named = new Set(region.because[side].map(({ name }) => name));
-      const isMissing = [...deciding[side]].some((name) => !named.has(name));
-      const isWrong = [...named].some((name) => !deciding[side].has(name) && !this.conditional.has(name));
+      const names = new Set(region.because[side].map(({ name }) => name));
+      const isMissing = [...deciding[side]].some((name) => !names.has(name));
+      const isWrong = [...names].some((name) => !deciding[side].has(name) && !this.conditional.has(name));
       if (isMissing || isWrong) yield `because ${side} ${[...deciding[side]].join()} ${JSON.stringify(region)}`;
     }
   }
 }
 
-/** Those of the regions in which a request lies. */
-export function regionsOf(request: AgentRequest, effects: readonly Effect[], letting: Letting): Effect[] {
+/** Selects the regions in which the request lies. */
+export function regionsOf(request: AgentRequest, effects: readonly Effect[], letting: PolicyConditions): Effect[] {
   const { subject, action, resourceType, resourceId, parameters } = request;
   return effects.filter(
     (region) =>
@@ -137,16 +137,16 @@ export function* faultsAt(
   from: PlannedVerdict,
   to: PlannedVerdict,
 ): Generator<string> {
-  const shown = (): string => JSON.stringify({ ...request, subject: request.subject.agentId, from, to });
-  const differs = textOf(from) !== textOf(to);
+  const requestText = (): string => JSON.stringify({ ...request, subject: request.subject.agentId, from, to });
+  const differs = verdictText(from) !== verdictText(to);
   const [region] = regions;
-  if (regions.length > 1) yield `overlap ${shown()} ${JSON.stringify(regions)}`;
+  if (regions.length > 1) yield `overlap ${requestText()} ${JSON.stringify(regions)}`;
   if (region === undefined) {
-    if (differs) yield `missing ${shown()}`;
+    if (differs) yield `missing ${requestText()}`;
     return;
   }
-  if (!differs || textOf(region.from) !== textOf(from) || textOf(region.to) !== textOf(to))
-    yield `wrong ${shown()} ${JSON.stringify(region)}`;
+  if (!differs || verdictText(region.from) !== verdictText(from) || verdictText(region.to) !== verdictText(to))
+    yield `wrong ${requestText()} ${JSON.stringify(region)}`;
 }
 
 function evaluatorOf(policies: readonly PlannedPolicy[]): PolicyEvaluator {
@@ -161,17 +161,17 @@ function verdictOf({ effect, requirement }: Evaluation): PlannedVerdict {
     : { effect: 'require_approval', approvers: requirement.approvers };
 }
 
-function textOf({ effect, approvers = [] }: PlannedVerdict): string {
+function verdictText({ effect, approvers = [] }: PlannedVerdict): string {
   return `${effect} ${approvers
     .map(({ subjects, approvals, signed = false }) => `${[...new Set(subjects)].sort().join()} ${approvals} ${signed}`)
     .sort()
     .join(';')}`;
 }
 
-export type Letting = ReadonlyMap<string, (parameters: JsonObject) => boolean>;
+export type PolicyConditions = ReadonlyMap<string, (parameters: JsonObject) => boolean>;
 
-/** Whether the conditions of a policy, given by name and version, let it match. */
-export function lettingOf(policies: readonly PlannedPolicy[]): Letting {
+/** Maps each policy, by name and version, to a test whether its conditions let it match. */
+export function lettingOf(policies: readonly PlannedPolicy[]): PolicyConditions {
   return new Map(
     policies.map((policy) => {
       const conditions = policy.conditions.map(compileCondition);
@@ -184,11 +184,11 @@ export function lettingOf(policies: readonly PlannedPolicy[]): Letting {
   );
 }
 
-function holds({ hold, fail }: Effect['when'], parameters: JsonObject, letting: Letting): boolean {
+function holds({ hold, fail }: Effect['when'], parameters: JsonObject, letting: PolicyConditions): boolean {
   const lets = (version: PolicyVersion): boolean => {
-    const known = letting.get(versionText(version));
-    if (known === undefined) throw new Error(`There is no policy ${version.name}.`);
-    return known(parameters);
+    const policyLets = letting.get(versionText(version));
+    if (policyLets === undefined) throw new Error(`There is no policy ${version.name}.`);
+    return policyLets(parameters);
   };
   return hold.every(lets) && !fail.some(lets);
 }
@@ -210,9 +210,9 @@ const matched = new Map<string, boolean>();
 /** The same texts are compared again and again. */
 function matches(pattern: string, id: string): boolean {
   const key = `${pattern}\n${id}`;
-  const known = matched.get(key) ?? resourceMatches(pattern, id);
-  matched.set(key, known);
-  return known;
+  const isMatch = matched.get(key) ?? resourceMatches(pattern, id);
+  matched.set(key, isMatch);
+  return isMatch;
 }
 
 function resourceMatches(pattern: string, id: string): boolean {

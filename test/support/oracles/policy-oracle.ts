@@ -1,6 +1,6 @@
 import moment from 'moment-timezone';
 import type { ClockCondition } from '../../../src/governance/policies/conditions/clock';
-import { isOnParameter, type ParameterCondition } from '../../../src/governance/policies/conditions/condition';
+import type { PolicyCondition } from '../../../src/governance/policies/conditions/condition';
 import type { EvaluationSubject } from '../../../src/governance/policies/patterns/subjects';
 import { combinedByRule } from './approval-oracle';
 import { listedTypeFault, resourcePatternFault } from '../../../src/governance/policies/patterns/resources';
@@ -34,10 +34,11 @@ export function oracle(policies: readonly PolicyRules[], request: EvaluationRequ
 }
 
 function matches(policy: PolicyRules, request: EvaluationRequest): boolean {
-  const { subject, action, resourceType, resourceId, parameters, at, isReview } = request;
+  const { subject, action, resourceType, resourceId, isReview } = request;
   return (
     !(isReview === true && (policy.effect === 'require_approval' || policy.conditions.length > 0)) &&
-    conditionsLet(policy, parameters, at) &&
+    conditionsLet(policy, request) &&
+    (policy.team === null || ('agentId' in subject && subject.team === policy.team)) &&
     policy.subjects.some((pattern) => subjectMatches(pattern, subject)) &&
     principalLets(policy, request.principal ?? null) &&
     policy.actions.some((pattern) => actionMatches(pattern, action)) &&
@@ -97,14 +98,11 @@ function decoded(path: string): string {
   return once === path ? path : decoded(once);
 }
 
-function conditionsLet({ effect, conditions }: PolicyRules, parameters: unknown, at: string): boolean {
-  const truths = conditions.map((condition) =>
-    isOnParameter(condition)
-      ? truthByRule(condition, parameters)
-      : condition.op === 'between'
-        ? String(isWithinSpan(condition, at))
-        : 'unknown',
-  );
+function conditionsLet({ effect, conditions }: PolicyRules, request: EvaluationRequest): boolean {
+  const truths = conditions.map((condition) => {
+    if ('clock' in condition) return String(isWithinSpan(condition, request.at));
+    return 'earlier' in condition || 'claim' in condition ? 'unknown' : truthByRule(condition, request);
+  });
   return effect === 'allow' ? truths.every((truth) => truth === 'true') : !truths.includes('false');
 }
 
@@ -112,19 +110,24 @@ const SPANS = new Map<string, boolean>();
 
 function isWithinSpan(condition: ClockCondition, at: string): boolean {
   const key = JSON.stringify([condition, at]);
-  const known = SPANS.get(key) ?? findsStart(condition, at);
-  SPANS.set(key, known);
-  return known;
+  const isWithin = SPANS.get(key) ?? findsStart(condition, at);
+  SPANS.set(key, isWithin);
+  return isWithin;
 }
 
-/** By the local time that Moment Timezone computes from the same database. */
-function findsStart({ clock, days, value: [start, end] }: ClockCondition, at: string): boolean {
+/** Decides by the local time that Moment Timezone computes from the same database. */
+function findsStart({ clock, days, except, value: [start, end] }: ClockCondition, at: string): boolean {
   const local = moment.tz(at, clock);
-  const [time, day] = [local.format('HH:mm'), local.day()];
-  const isOn = (weekday: number): boolean =>
-    days?.some((name) => name === moment.weekdaysShort(weekday).toLowerCase()) ?? true;
-  if (start < end) return isOn(day) && time >= start && time < end;
-  return time >= start ? isOn(day) : time < end && isOn((day + 6) % 7);
+  const time = local.format('HH:mm');
+  const [today, yesterday] = [
+    local.format('YYYY-MM-DD'),
+    local.clone().startOf('day').subtract(1, 'day').format('YYYY-MM-DD'),
+  ];
+  const isOn = (date: string): boolean =>
+    except?.includes(date) !== true &&
+    (days?.some((name) => name === moment.utc(date).format('ddd').toLowerCase()) ?? true);
+  if (start < end) return isOn(today) && time >= start && time < end;
+  return time >= start ? isOn(today) : time < end && isOn(yesterday);
 }
 
 function tokensOf(pointer: string): string[] {
@@ -132,43 +135,85 @@ function tokensOf(pointer: string): string[] {
   return tokens.map((part) => part.replace('~1', '/').replace('~0', '~'));
 }
 
+/** Stands for values below a replaced secret, which are unknown. */
+const HIDDEN = {};
+
 /** Every value that a pointer names: with a `*` those of each item. */
 function valuesAt(tokens: readonly string[], from: unknown): unknown[] {
   const [name, ...rest] = tokens;
   if (name === undefined) return [from];
+  if (/^\{"\$secret":"[^"]*"\}$/.test(JSON.stringify(from))) return [HIDDEN];
+  if (name === '$hmac' && /^\{"(?=.*"bytes":)(?=.*"\$hmac":)[^,]*,[^,]*\}$/.test(JSON.stringify(from))) return [{}];
   if (typeof from !== 'object' || from === null) return [undefined];
   if (name === '*' && Array.isArray(from)) return from.flatMap((item) => valuesAt(rest, item));
   return Object.keys(from).includes(name) ? valuesAt(rest, (from as Record<string, unknown>)[name]) : [undefined];
 }
 
-/** By the literal reading of the rule. */
-function truthByRule({ parameter, op, value }: ParameterCondition, parameters: unknown): string {
-  if (op === 'exists') return String((valuesAt(tokensOf(parameter), parameters)[0] !== undefined) === value);
-  const isNamed = typeof value === 'object' && value !== null && 'parameter' in value;
-  const [right] = isNamed ? valuesAt(tokensOf(value.parameter), parameters) : [value];
-  const truths = valuesAt(tokensOf(parameter), parameters).map((found) => truthOfValue(found, op, right));
+type OnRequest = Exclude<PolicyCondition, { clock: string } | { earlier: string } | { claim: string }>;
+
+/** Decides by the literal reading of the rule. */
+function truthByRule(condition: OnRequest, request: EvaluationRequest): string {
+  const { op, value } = condition;
+  const lefts = operands(condition, request);
+  if (op === 'exists' && lefts[0] === HIDDEN) return 'unknown';
+  if (op === 'exists') return String((lefts[0] !== undefined) === value);
+  const isNamed = typeof value === 'object' && value !== null && !Array.isArray(value);
+  const [right] = isNamed ? operands(value as Operand, request) : [value];
+  const truths = lefts.map((left) => truthOfValue(left, op, right));
   const [first = 'unknown'] = truths;
   return truths.every((truth) => truth === first) ? first : 'unknown';
 }
 
-function truthOfValue(found: unknown, op: string, value: unknown): string {
+type Operand = { parameter: string } | { principal: string } | { resource: string };
+
+function operands(operand: Operand, { parameters, principal = null, resourceId }: EvaluationRequest): unknown[] {
+  if ('parameter' in operand) return valuesAt(tokensOf(operand.parameter), parameters);
+  if ('resource' in operand) return [resourceId.normalize('NFC').replace(/^.*\//s, '')];
+  if (principal === null) return [undefined];
+  const [type, id] = 'type' in principal ? [principal.type, principal.id] : ['agent', principal.agentId];
+  return [operand.principal === 'id' ? id : type];
+}
+
+function truthOfValue(left: unknown, op: string, value: unknown): string {
   const isObject = (each: unknown): boolean => typeof each === 'object' && each !== null;
-  if (found === undefined || isObject(found)) return 'unknown';
+  if (left === undefined || isObject(left)) return 'unknown';
   if (op === 'in' || op === 'not_in') {
     const values = value as unknown[];
-    const hasType = values.some((each) => each !== null && typeof each === typeof found);
-    return found === null || hasType ? String(values.includes(found) === (op === 'in')) : 'unknown';
+    const hasType = values.some((each) => each !== null && typeof each === typeof left);
+    return left === null || hasType ? String(values.includes(left) === (op === 'in')) : 'unknown';
+  }
+  if (op === 'domain') {
+    const host = typeof left === 'string' ? hostOf(left) : undefined;
+    return host === undefined ? 'unknown' : String((value as string[]).some((name) => `.${host}`.endsWith(`.${name}`)));
   }
   if (value === undefined || isObject(value)) return 'unknown';
   if (op === 'eq' || op === 'ne') {
-    const isKnown = found === null || value === null || typeof found === typeof value;
-    return isKnown ? String((found === value) === (op === 'eq')) : 'unknown';
+    const isKnown = left === null || value === null || typeof left === typeof value;
+    return isKnown ? String((left === value) === (op === 'eq')) : 'unknown';
   }
   if (op === 'prefix' || op === 'within') {
-    if (typeof found !== 'string' || (op === 'within' && /(?:^|\/)(?:\.\.|)(?:\/|$)/.test(found))) return 'unknown';
+    if (typeof left !== 'string' || (op === 'within' && /(?:^|\/)(?:\.\.|)(?:\/|$)/.test(left))) return 'unknown';
     const text = typeof value === 'string' ? value : '';
-    return String(op === 'prefix' ? found.startsWith(text) : found === text || found.startsWith(`${text}/`));
+    return String(op === 'prefix' ? left.startsWith(text) : left === text || left.startsWith(`${text}/`));
   }
-  if (typeof found !== 'number' || typeof value !== 'number') return 'unknown';
-  return String({ lt: found < value, lte: found <= value, gt: found > value, gte: found >= value }[op]);
+  if (typeof left !== 'number' || typeof value !== 'number') return 'unknown';
+  return String({ lt: left < value, lte: left <= value, gt: left > value, gte: left >= value }[op]);
+}
+
+/** The labels of the tests that are not in ASCII, by IDNA. */
+const ASCII_LABELS = new Map([
+  ['b\u00fccher', 'xn--bcher-kva'],
+  ['caf\u00e9', 'xn--caf-dma'],
+]);
+
+/** Reads a host by regular expressions, for the few hosts of the tests. */
+function hostOf(text: string): string | undefined {
+  const [, host] =
+    /^https:\/\/([a-z0-9.-]+)(?::8443)?(?:\/(?:[a-z]+(?:\/[a-z]+)*)?)?(?:\?[a-z=]*)?(?:#[a-z]*)?$/.exec(text) ??
+    /^[\w.]+@([^@]+)$/.exec(text) ??
+    /^([^@:/]*)$/.exec(text) ??
+    [];
+  const labels = host?.toLowerCase().normalize('NFC').split('.');
+  const ascii = labels?.map((label) => ASCII_LABELS.get(label) ?? label).join('.');
+  return ascii !== undefined && /^(?:[a-z0-9][a-z0-9-]*\.)*[a-z0-9-]*[a-z][a-z0-9-]*$/.test(ascii) ? ascii : undefined;
 }

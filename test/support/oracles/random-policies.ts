@@ -58,6 +58,7 @@ export function rules(effect: PlannedPolicy['effect']): Omit<PlannedPolicy, 'isB
     limits: [],
     onBehalfOf: [],
     approval: null,
+    team: null,
   };
 }
 
@@ -119,7 +120,7 @@ export class Random {
     return items[this.below(items.length)] as Item;
   }
 
-  /** One to three of the items. */
+  /** Chooses one to three of the items. */
   some<Item>(items: readonly Item[]): Item[] {
     return Array.from({ length: 1 + this.below(3) }, () => this.of(items));
   }

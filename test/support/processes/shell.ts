@@ -19,7 +19,7 @@ export function run(
     program.stderr.setEncoding('utf8').on('data', (text: string) => (errors += text));
     program.on('error', reject);
     program.on('close', (exitCode) => resolve({ exitCode, output, errors }));
-    // It may end without having read its input.
+    // The program may end before it has read its input.
     program.stdin.on('error', () => undefined);
     program.stdin.end(input);
   });

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { postgresSettings } from '../../../src/program/testing/test-api-key';
 import { API_KEY } from '../application/api-key';
 import { keepSecrets, watch } from '../application/secret-watch';
 import { type Answer, send, type Sent } from '../application/send';
@@ -24,7 +25,7 @@ export interface StartedProgram {
 /** A program that ended before it listened. */
 export class ProgramEnded extends Error {
   constructor(
-    /** Null if a signal ended it. */
+    /** The exit code; null if a signal ended the program. */
     readonly exitCode: number | null,
     readonly printed: string,
   ) {
@@ -68,7 +69,7 @@ export async function startCommand(
   environment: Readonly<Record<string, string>> = {},
 ): Promise<StartedProgram> {
   const usual = { PATH: process.env['PATH'], PORT: '0', HOST: '127.0.0.1', LOG_LEVEL: 'warn', API_KEY };
-  const variables = { ...usual, ...environment };
+  const variables = { ...usual, ...postgresSettings(environment), ...environment };
   keepSecrets(variables);
   const program = spawn(command, parameters, {
     cwd: folder,
@@ -81,8 +82,8 @@ export async function startCommand(
   const url = await new Promise<string>((resolve, reject) => {
     const look = (chunk: string): void => {
       printed += chunk;
-      const found = /^ *API {2,}(http\S+)\/api\/v1$/m.exec(printed)?.[1];
-      if (found !== undefined) resolve(found);
+      const address = /^ *API {2,}(http\S+)\/api\/v1$/m.exec(printed)?.[1];
+      if (address !== undefined) resolve(address);
     };
     program.stdout.setEncoding('utf8').on('data', look);
     program.stderr.setEncoding('utf8').on('data', look);

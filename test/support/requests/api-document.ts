@@ -17,7 +17,7 @@ export interface DocumentedOperation {
 export function operationsOf({ paths }: OpenAPIObject): DocumentedOperation[] {
   return Object.entries(paths).flatMap(([path, item]) =>
     Object.keys(item).flatMap((name) => {
-      const method = METHODS.find((known) => known === name);
+      const method = METHODS.find((candidate) => candidate === name);
       const operation = method === undefined ? undefined : item[method];
       if (operation === undefined) return [];
       return [{ id: operation.operationId ?? '', method: name.toUpperCase(), path, operation }];

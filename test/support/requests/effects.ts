@@ -19,7 +19,7 @@ export async function actionsByRequest(program: StartedProgram): Promise<Map<str
   return actions;
 }
 
-/** How many attempts of each request had an effect, and which: there should be one. */
+/** Maps the words of requests to the effects of their attempts; each should have one. */
 export async function effectsByWord(program: StartedProgram): Promise<Map<string, string[]>> {
   const effects = new Map<string, string[]>();
   for (const [requestId, actions] of await actionsByRequest(program)) {

@@ -108,8 +108,12 @@ class Story {
     const about = { subjectType: 'stop', subjectId: id };
     this.expect({ action: 'stop.created', ...about });
     await this.refused(`agents/${this.agentId}/execute`, { action: 'look', resourceType: 'entity', resourceId: 'x' });
-    const asked = { action: 'look', resourceType: 'entity', resourceId: 'x', policies: [], stopId: id };
-    await this.expectAboutExecution('execution.denied', { outcome: 'denied', reason: 'stopped', details: asked });
+    const requestDetails = { action: 'look', resourceType: 'entity', resourceId: 'x', policies: [], stopId: id };
+    await this.expectAboutExecution('execution.denied', {
+      outcome: 'denied',
+      reason: 'stopped',
+      details: requestDetails,
+    });
     await this.request('POST', `stops/${id}/lift`, { reason: 'It has seen enough.' });
     this.expect({ action: 'stop.lifted', ...about, reason: 'It has seen enough.' });
   }
@@ -304,8 +308,8 @@ class Story {
   private async expectAboutExecution(action: string, members: Partial<ExpectedEntry>): Promise<void> {
     const [{ id }] = (await send(this.app, 'GET', '/api/v1/executions?order=desc&limit=1')).body.data;
     const decided = action === 'execution.completed' ? {} : await this.basis();
-    const asked = members.details ?? { action: 'look', resourceType: 'entity', resourceId: 'x', policies: [] };
-    const details = { ...asked, ...decided };
+    const requestDetails = members.details ?? { action: 'look', resourceType: 'entity', resourceId: 'x', policies: [] };
+    const details = { ...requestDetails, ...decided };
     this.expect({ action, subjectType: 'execution', subjectId: id, agentId: this.agentId, ...members, details });
   }
 

@@ -123,8 +123,13 @@ const REQUESTS: Readonly<Record<string, PostCase['request']>> = {
   'execute_action, refused': async (_make, word) => ['agents/bot/execute', action('unknown', word)],
 };
 
-/** A person's own, signed with what only that person has: test/approvals/passkeys.e2e-spec.ts sends them. */
-const OF_PEOPLE: ReadonlySet<string> = new Set(['passkeys_register', 'passkeys_remove']);
+/**
+ * A person's own, signed with what only that person has, or with a person's key: test/approvals/passkeys.e2e-spec.ts,
+ * test/approvals/delegations.e2e-spec.ts and test/policies/access-reviews.e2e-spec.ts send them.
+ */
+const OF_PEOPLE: ReadonlySet<string> = new Set([
+  ...['passkeys_register', 'passkeys_remove', 'access_review', 'delegations_create', 'delegations_end'],
+]);
 
 /** A case for every POST of the document that takes an `Idempotency-Key`; throws if one of them has none. */
 export function everyPost(): PostCase[] {

@@ -7,7 +7,7 @@ import { POLICY } from '../../../src/governance/policies/policy.entity';
 import { WEBHOOK } from '../../../src/evidence/webhooks/webhook.entity';
 import type { Parsed } from '../application/send';
 
-/** One list for each kind: two kinds may leave out the same member for another value. */
+/** Later members, in a list for each kind: two kinds may leave out the same member for different values. */
 const LATER_MEMBERS = [AGENT, API_KEY, POLICY, DECISION, EXECUTION, WEBHOOK].map(
   ({ laterMembers }) => laterMembers ?? {},
 );

@@ -16,9 +16,10 @@ import {
 import { grantText } from '../grant-text.js';
 import { jsonObject } from '../json-option.js';
 import { counted, plain, printError, printJson, printLine, styled } from '../output.js';
-import { requireWanted } from '../question.js';
+import { requireConfirmation } from '../question.js';
 import { client, settings, SettingsError } from '../settings.js';
-import { listed, requireAgent, wholeNumber } from './list.js';
+import { requireAgent } from '../require-agent.js';
+import { listed, wholeNumber } from './list.js';
 import { type Execution, type GovernanceClient, GovernanceError } from '../../../typescript/src/index.js';
 
 type Verb = 'approve' | 'reject';
@@ -28,17 +29,19 @@ interface DecideOptions {
   readonly as?: string;
   readonly json?: boolean;
   readonly yes?: boolean;
-  /** What is given with an approval. */
+  /** The terms of a grant that is given with an approval. */
   readonly for?: string;
   readonly uses?: number;
   readonly resources?: string;
   readonly anyParameters?: boolean;
-  /** Parameters that would be approved in place of those that are rejected. */
+  /** Parameters that the reviewer would approve instead of the rejected ones. */
   readonly instead?: Readonly<Record<string, unknown>>;
+  /** The id of a delegation, by which the reviewer takes the place of another person. */
+  readonly delegation?: string;
 }
 
-/** As many decisions as can be approved in one request. */
-const MOST_TOGETHER = 50;
+/** Maximum number of decisions that one request can approve. */
+const MAX_TOGETHER = 50;
 const NO_REVIEWER = 'Your key is bound to no agent: name the reviewer with --as.';
 
 /** The commands for reviewers. */
@@ -59,6 +62,7 @@ export function addReviewCommands(program: Command): void {
       .description(`show a decision in full, ask, and ${verb} it`)
       .option('--comment <text>', 'why')
       .option('--as <agent>', 'the reviewer; by default the agent of your key')
+      .option('--delegation <id>', 'review in the place of the person who made this delegation')
       .option('--json', 'the decision as JSON')
       .option('--yes', 'neither show it nor ask; needed without a terminal');
     if (verb === 'approve') addGrantOptions(command);
@@ -87,9 +91,9 @@ async function showInbox(options: InboxOptions): Promise<void> {
   const governance = client();
   if (as !== undefined) await requireAgent(governance, as);
   const agent = as ?? (await governance.get('/api/v1/me')).agentId;
-  const wanted = { ...(agent !== null && { awaiting: agent }), ...(run !== undefined && { run }) };
+  const filter = { ...(agent !== null && { awaiting: agent }), ...(run !== undefined && { run }) };
   const { data, total } = await governance.get('/api/v1/decisions', {
-    query: { status: 'proposed', ...wanted, limit: approve === true ? MOST_TOGETHER : 100 },
+    query: { status: 'proposed', ...filter, limit: approve === true ? MAX_TOGETHER : 100 },
   });
   if (approve === true && data.length > 0) {
     await approveTogether(governance, data, { ...options, approverId: agent });
@@ -105,11 +109,11 @@ async function showInbox(options: InboxOptions): Promise<void> {
   for (const decision of data) printBrief(decision, executions.get(decision.id), names);
   if (data.length === 0) printLine('Nothing.');
   else if (total > data.length) printLine(styled('dim', `${data.length} of ${total}.`));
-  if (data.length > 1)
+  if (data.filter(({ change }) => !change).length > 1)
     printLine(styled('dim', 'To approve them together: gov inbox --approve; those of one run: --run <run>'));
 }
 
-/** With the hashes of what is shown: what has become another action meanwhile is not approved. */
+/** Approves decisions by the hashes of what is shown, so that an action that has changed meanwhile is not approved. */
 async function approveTogether(
   governance: GovernanceClient,
   all: readonly Decision[],
@@ -117,29 +121,34 @@ async function approveTogether(
 ): Promise<void> {
   if (approverId === null) throw new SettingsError(NO_REVIEWER);
   if (as !== undefined) await requireReviewer(governance, as);
-  const waiting = all.filter((decision) => !isSigned(decision));
+  const together = all.filter((decision) => !isSigned(decision) && !decision.change);
   for (const { id } of all.filter(isSigned)) printError(`${id} takes a signature: ${consoleLink(id)}`);
-  if (waiting.length === 0) {
+  for (const decision of all)
+    if (decision.change && !isSigned(decision))
+      printError(
+        `${decision.id} is about a change of the rules, which is approved by itself: gov approve ${decision.id}`,
+      );
+  if (together.length === 0) {
     if (json === true) printJson([]);
     return;
   }
   if (yes !== true) {
-    const executions = await executionsOf(governance, waiting);
-    const names = await namesOf(governance, waiting);
-    for (const decision of waiting) printCase(shownCase(decision, executions.get(decision.id) ?? null, names));
-    await requireWanted(`Approve ${counted(waiting.length, 'decision')}?`, 'Nothing was approved');
+    const executions = await executionsOf(governance, together);
+    const names = await namesOf(governance, together);
+    for (const decision of together) printCase(shownCase(decision, executions.get(decision.id) ?? null, names));
+    await requireConfirmation(`Approve ${counted(together.length, 'decision')}?`, 'Nothing was approved');
   }
-  const decisions = waiting.map(({ id, actionHash }) => ({ id, actionHash }));
+  const decisions = together.map(({ id, actionHash }) => ({ id, actionHash }));
   const body = { decisions, approverId, ...(comment === undefined ? {} : { comment }) };
   const { data } = await governance.post('/api/v1/decisions/approve', { body });
   if (json === true) printJson(data);
   else for (const decision of data) printDecided(decision);
 }
 
-/** Names of the reviewers, and of who proposed a decision about no execution, as far as the key may read them. */
+/** Loads the names of the reviewers, and of the proposers of decisions about no execution, if the key may read them. */
 async function namesOf(governance: GovernanceClient, decisions: readonly Decision[]): Promise<AgentNames> {
   const ids = decisions.flatMap((decision) => [
-    ...(decision.executionId === null ? [decision.proposedBy] : []),
+    ...(decision.executionId === null && decision.proposedBy !== null ? [decision.proposedBy] : []),
     ...decision.reviews.map(({ approverId }) => approverId),
     ...principalIds(decision),
   ]);
@@ -147,26 +156,29 @@ async function namesOf(governance: GovernanceClient, decisions: readonly Decisio
   return agentNames(governance, ids);
 }
 
-function shownCase(decision: Decision, execution: Execution | null, others: AgentNames): Case {
+function shownCase(decision: Decision, execution: Execution | null, agentNamesById: AgentNames): Case {
   const reasons = execution === null ? [] : [`the policy ${policiesText(execution)}`];
-  const names = new Map([...others, ...namesIn(execution)]);
-  return { decision, execution, names, reasons, limits: [] };
+  const names = new Map([...agentNamesById, ...namesIn(execution)]);
+  return { decision, execution, names, reasons, limits: [], body: null };
 }
 
 async function decide(verb: Verb, id: string, options: DecideOptions): Promise<void> {
-  const { comment, as, json, yes, instead } = options;
+  const { comment, as, json, yes, instead, delegation } = options;
   const grant = grantOf(options);
   const governance = client();
   // A rejection may be by the holder of the key.
-  if (verb === 'approve' || as !== undefined) await requireReviewer(governance, as);
+  if (verb === 'approve' || (as ?? delegation) !== undefined) await requireReviewer(governance, as);
   if (yes !== true) await confirm(governance, verb, id);
   const body = {
     ...(comment === undefined ? {} : { comment }),
     ...(as === undefined ? {} : { approverId: as }),
     ...(grant === null ? {} : { grant }),
     ...(instead === undefined ? {} : { instead: { parameters: { ...instead } } }),
+    ...(delegation === undefined ? {} : { delegationId: delegation }),
   };
-  const decision = await sent(id, () => governance.post(`/api/v1/decisions/{id}/${verb}`, { path: { id }, body }));
+  const decision = await sendReview(id, () =>
+    governance.post(`/api/v1/decisions/{id}/${verb}`, { path: { id }, body }),
+  );
   if (json === true) {
     printJson(decision);
     return;
@@ -176,8 +188,8 @@ async function decide(verb: Verb, id: string, options: DecideOptions): Promise<v
     await printGiven(governance, id, verb);
 }
 
-/** A signature comes from a device, which only a browser reaches. @throws SettingsError that says where, if it takes one */
-async function sent(id: string, send: () => Promise<Decision>): Promise<Decision> {
+/** Only a browser reaches the device that signs. @throws SettingsError that names the page if the decision needs a signature */
+async function sendReview(id: string, send: () => Promise<Decision>): Promise<Decision> {
   try {
     return await send();
   } catch (error) {
@@ -194,12 +206,12 @@ function consoleLink(id: string): string {
   return `${settings().url}/console/decisions/${encodeURIComponent(id)}`;
 }
 
-/** Whether a group asks for signatures. */
+/** True if a group needs signatures. */
 function isSigned({ approvers }: Decision): boolean {
   return approvers?.some(({ signed }) => signed === true) === true;
 }
 
-/** @throws SettingsError for what says how much is given, without how long. */
+/** @throws SettingsError if options limit a grant and --for is missing. */
 function grantOf({ for: length, uses, resources, anyParameters }: DecideOptions): object | null {
   if (length !== undefined)
     return {
@@ -212,7 +224,7 @@ function grantOf({ for: length, uses, resources, anyParameters }: DecideOptions)
   throw new SettingsError('--uses, --resources and --any-parameters need --for: how long it is given.');
 }
 
-/** What came of what was given: a grant needs the same word of all that approve. */
+/** Returns a text about the grant that was given: it needs equal terms from all who approve. */
 async function printGiven(governance: GovernanceClient, decisionId: string, verb: Verb): Promise<void> {
   const [grant] = (await governance.get('/api/v1/grants', { query: { decisionId } })).data;
   if (grant !== undefined)
@@ -228,8 +240,8 @@ function printDecided(decision: Decision): void {
 }
 
 /**
- * Before anybody is asked. Warns of a key that is bound to nobody: whoever holds it decides for everybody, and the ledger shows only whose
- * name they gave. @throws SettingsError where they give none
+ * Checks the reviewer before the question. Warns of a key that is bound to nobody: its holder can decide as anyone, and the ledger shows
+ * only the name that was given. @throws SettingsError if no reviewer is named
  */
 async function requireReviewer(governance: GovernanceClient, as: string | undefined): Promise<void> {
   if ((await governance.get('/api/v1/me')).agentId !== null) return;
@@ -240,15 +252,15 @@ async function requireReviewer(governance: GovernanceClient, as: string | undefi
   );
 }
 
-/** @throws SettingsError unless the person who reads what is asked says yes. */
+/** Shows the case and asks for confirmation. @throws SettingsError unless the answer is yes. */
 async function confirm(governance: GovernanceClient, verb: Verb, id: string): Promise<void> {
-  const asked = await caseOf(governance, id);
-  printCase(asked);
-  const { status, approvers } = asked.decision;
-  // What is settled is refused by the service, which says what it is.
+  const reviewCase = await caseOf(governance, id);
+  printCase(reviewCase);
+  const { status, approvers } = reviewCase.decision;
+  // The service refuses a settled decision, and names its status.
   if (status !== 'proposed') return;
   if (verb === 'approve' && approvers?.every(({ signed }) => signed === true) === true) throw toSign(id);
   await (verb === 'approve'
-    ? requireWanted('Approve?', 'Nothing was approved')
-    : requireWanted('Reject?', 'Nothing was rejected'));
+    ? requireConfirmation('Approve?', 'Nothing was approved')
+    : requireConfirmation('Reject?', 'Nothing was rejected'));
 }

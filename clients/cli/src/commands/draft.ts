@@ -1,14 +1,8 @@
 import type { Command } from 'commander';
+import type { DraftOptions } from '../policies/draft-files.js';
 import { timeSpan } from '../time-span.js';
 
-export interface DraftOptions {
-  readonly agent: string;
-  /** Milliseconds. */
-  readonly since: number;
-  readonly out: string;
-}
-
-/** Policies for what an agent did while it was observed. */
+/** The command that drafts policies from what an agent did while it was observed. */
 export function addDraftCommand(program: Command): void {
   program
     .command('draft')

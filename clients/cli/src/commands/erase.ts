@@ -1,8 +1,9 @@
 import { Argument, type Command } from 'commander';
-import { askedText, seenBy } from '../decision-text.js';
+import { withChangeWait } from '../change-waits.js';
+import { executionText, seenBy } from '../decision-text.js';
 import { grantText } from '../grant-text.js';
 import { counted, plain, printError, printJson, printLine } from '../output.js';
-import { requireWanted } from '../question.js';
+import { requireConfirmation } from '../question.js';
 import { client, SettingsError } from '../settings.js';
 import { type GovernanceClient, GovernanceError, type Schemas } from '../../../typescript/src/index.js';
 import { sleep } from '../../../typescript/src/sleep.js';
@@ -11,10 +12,10 @@ type Erasure = Schemas['ErasureResponse'];
 type ErasableType = Schemas['ErasableType'];
 
 const TYPES: readonly ErasableType[] = ['entity', 'decision', 'execution'];
-/** Milliseconds between two looks. */
+/** Milliseconds between two requests for the state of the erasure. */
 const LOOK_EVERY = 250;
-/** From this many on, entries are not counted before. */
-const MOST_COUNTED = 10_000;
+/** Maximum number of entries that are counted before the erasure. */
+const MAX_COUNTED = 10_000;
 const PAGE = 1_000;
 
 interface EraseOptions {
@@ -23,24 +24,23 @@ interface EraseOptions {
   readonly json?: boolean;
 }
 
-/** A record that goes. */
-interface Going {
+/** A record that the erasure covers. */
+interface ErasedRecord {
   readonly type: ErasableType | 'grant';
   readonly id: string;
-  /** What it is, for people. */
+  /** A text about the record for people. */
   readonly text: string;
   readonly isErased: boolean;
-  /** An entity that is there is deleted, and a grant that is in force is ended: that is an entry too. */
+  /** True if the erasure also writes an entry that deletes an existing entity, or ends an active grant. */
   readonly isEnded?: true;
 }
 
 export function addEraseCommand(program: Command): void {
-  program
-    .command('erase')
+  withChangeWait(program.command('erase'))
     .addArgument(new Argument('<type>', 'what kind of record').choices(TYPES))
     .argument('<id>', 'the id of the record')
     .description(
-      'erase the contents of a record, everywhere and for good; shows what goes and asks first. Needs the scope admin',
+      'erase the contents of a record, everywhere and for good; shows what goes, and needs a confirmation. Needs the scope admin',
     )
     .requiredOption('--reason <text>', 'why; it stays on record, so it must hold no personal data')
     .option('--yes', 'do not ask; needed without a terminal')
@@ -52,10 +52,10 @@ async function erase(type: ErasableType, id: string, { reason, yes, json }: Eras
   const governance = client();
   if (!(await seenBy(governance))('admin'))
     throw new SettingsError('Nothing was erased: the key lacks the scope admin.');
-  const going = await goingWith(governance, type, id);
+  const records = await goingWith(governance, type, id);
   // The result is the erasure.
   const say = json === true ? printError : printLine;
-  if (going.every(({ isErased }) => isErased)) {
+  if (records.every(({ isErased }) => isErased)) {
     const earlier = await earlierErasure(governance, type, id);
     say(
       plain(
@@ -65,21 +65,25 @@ async function erase(type: ErasableType, id: string, { reason, yes, json }: Eras
     if (json === true) printJson(earlier);
     return;
   }
-  const entries = await countEntries(governance, going);
+  const entries = await countEntries(governance, records);
   say(
-    `What ${going.length === 1 ? 'this record contains' : 'these records contain'} will be erased, and cannot be brought back:`,
+    `What ${records.length === 1 ? 'this record contains' : 'these records contain'} will be erased, and cannot be brought back:`,
   );
-  for (const one of going) say(plain(`  ${one.type.padEnd(10)} ${one.id}  ${one.text}`));
+  for (const record of records) say(plain(`  ${record.type.padEnd(10)} ${record.id}  ${record.text}`));
   say(`${entriesText(entries)} Who did what when stays, and so does every hash.`);
-  if (yes !== true) await requireWanted('Erase?', 'Nothing was erased');
+  if (yes !== true) await requireConfirmation('Erase?', 'Nothing was erased');
   const body = { subjects: [{ type, id }], reason };
-  const erasure = await completed(governance, await governance.post('/api/v1/erasures', { body }));
+  const erasure = await waitForErasure(governance, await governance.post('/api/v1/erasures', { body }));
   if (json === true) printJson(erasure);
   else printLine(plain(resultText(erasure)));
 }
 
-/** The record and what goes with it. */
-async function goingWith(governance: GovernanceClient, type: ErasableType, id: string): Promise<readonly Going[]> {
+/** Loads the record and the records that are erased with it. */
+async function goingWith(
+  governance: GovernanceClient,
+  type: ErasableType,
+  id: string,
+): Promise<readonly ErasedRecord[]> {
   if (type === 'entity') return [await goingEntity(governance, id)];
   if (type === 'execution') {
     const execution = await goingExecution(governance, id);
@@ -92,8 +96,8 @@ async function goingWith(governance: GovernanceClient, type: ErasableType, id: s
   return [...execution, decision, ...(await goingGrants(governance, decision.id))];
 }
 
-/** What the decision gave. */
-async function goingGrants(governance: GovernanceClient, decisionId: string): Promise<readonly Going[]> {
+/** Loads the grants of a decision. */
+async function goingGrants(governance: GovernanceClient, decisionId: string): Promise<readonly ErasedRecord[]> {
   const { data } = await governance.get('/api/v1/grants', { query: { decisionId } });
   return data.map((grant) => {
     const { id, status, resourceId } = grant;
@@ -106,31 +110,33 @@ async function goingGrants(governance: GovernanceClient, decisionId: string): Pr
 async function goingExecution(
   governance: GovernanceClient,
   id: string,
-): Promise<Going & { readonly decisionId: string | null }> {
+): Promise<ErasedRecord & { readonly decisionId: string | null }> {
   const execution = await governance.get('/api/v1/executions/{id}', { path: { id }, query: {} });
   const { decisionId, outcome, erased } = execution;
-  const text = erased === true ? 'is erased already' : `${askedText(execution)}, ${outcome}`;
+  const text = erased === true ? 'is erased already' : `${executionText(execution)}, ${outcome}`;
   return { type: 'execution', id: execution.id, text, isErased: erased === true, decisionId };
 }
 
 async function goingDecision(
   governance: GovernanceClient,
   id: string,
-): Promise<Going & { readonly executionId: string | null }> {
+): Promise<ErasedRecord & { readonly executionId: string | null }> {
   const decision = await governance.get('/api/v1/decisions/{id}', { path: { id }, query: {} });
   const { title, status, executionId, erased } = decision;
   const text = erased === true ? 'is erased already' : `${title}, ${status}`;
   return { type: 'decision', id: decision.id, text, isErased: erased === true, executionId };
 }
 
-async function goingEntity(governance: GovernanceClient, id: string): Promise<Going> {
+async function goingEntity(governance: GovernanceClient, id: string): Promise<ErasedRecord> {
   const path = { id };
   try {
     const entity = await governance.get('/api/v1/entities/{id}', { path, query: {} });
     const { total } = await governance.get('/api/v1/entities/{id}/claims', { path, query: { limit: 1 } });
-    const what = `${entity.type} ${entity.name}`;
+    const entityText = `${entity.type} ${entity.name}`;
     const text =
-      total === 0 ? `${what}, which is deleted` : `${what} and ${counted(total, 'claim')}, which are deleted`;
+      total === 0
+        ? `${entityText}, which is deleted`
+        : `${entityText} and ${counted(total, 'claim')}, which are deleted`;
     return { type: 'entity', id: entity.id, text, isErased: false, isEnded: true };
   } catch (error) {
     if (!(error instanceof GovernanceError) || error.status !== 404) throw error;
@@ -141,7 +147,7 @@ async function goingEntity(governance: GovernanceClient, id: string): Promise<Go
   }
 }
 
-/** The erasure that took a record; null where the service did so by itself. */
+/** Finds the erasure of a record; null if the service erased it by itself. */
 async function earlierErasure(governance: GovernanceClient, type: ErasableType, id: string): Promise<Erasure | null> {
   const query = { subjectId: id, action: `${type}.erased`, limit: 1 };
   const [entry] = (await governance.get('/api/v1/audit', { query })).data;
@@ -150,16 +156,16 @@ async function earlierErasure(governance: GovernanceClient, type: ErasableType, 
   return governance.get('/api/v1/erasures/{id}', { path: { id: erasureId } });
 }
 
-/** How many entries have contents to lose, as far as they can be counted in a moment. */
-async function countEntries(governance: GovernanceClient, going: readonly Going[]): Promise<number> {
-  let count = going.filter(({ isEnded }) => isEnded === true).length;
-  for (const { type, id } of going) {
+/** Counts the entries that have contents to lose, up to a maximum. */
+async function countEntries(governance: GovernanceClient, records: readonly ErasedRecord[]): Promise<number> {
+  let count = records.filter(({ isEnded }) => isEnded === true).length;
+  for (const { type, id } of records) {
     const query = { ...(type === 'entity' ? { entityId: id } : { subjectId: id }), limit: PAGE };
     for await (const { subjectType, details } of governance.pages('/api/v1/audit', { query })) {
       // Executions on an entity do not go with it, its claims do.
       const goes = subjectType === type || (type === 'entity' && subjectType === 'claim');
       if (goes && details !== null) count += 1;
-      if (count === MOST_COUNTED) return count;
+      if (count === MAX_COUNTED) return count;
     }
   }
   return count;
@@ -167,10 +173,10 @@ async function countEntries(governance: GovernanceClient, going: readonly Going[
 
 function entriesText(count: number): string {
   if (count === 1) return '1 entry loses its state, details, reason and address.';
-  return `${count}${count === MOST_COUNTED ? ' or more' : ''} entries lose their states, details, reasons and addresses.`;
+  return `${count}${count === MAX_COUNTED ? ' or more' : ''} entries lose their states, details, reasons and addresses.`;
 }
 
-async function completed(governance: GovernanceClient, begun: Erasure): Promise<Erasure> {
+async function waitForErasure(governance: GovernanceClient, begun: Erasure): Promise<Erasure> {
   let erasure = begun;
   while (erasure.completedAt === null) {
     await sleep(LOOK_EVERY);
@@ -180,10 +186,10 @@ async function completed(governance: GovernanceClient, begun: Erasure): Promise<
 }
 
 function resultText({ id, completedAt, entries, records, unsalted }: Erasure): string {
-  const lost = counted(entries ?? 0, 'entry', 'entries');
+  const entriesText = counted(entries ?? 0, 'entry', 'entries');
   const guessable =
     (unsalted ?? 0) === 0
       ? ''
       : ` ${counted(unsalted ?? 0, 'entry is', 'entries are')} of version 1: what they held can still be guessed from the hash.`;
-  return `${id} was complete at ${completedAt}: ${lost} and ${counted(records ?? 0, 'record')} lost their contents.${guessable}`;
+  return `${id} was complete at ${completedAt}: ${entriesText} and ${counted(records ?? 0, 'record')} lost their contents.${guessable}`;
 }

@@ -24,8 +24,8 @@ interface EvidenceOptions extends ServiceOption {
 
 export function addEvidenceCommand(program: Command): void {
   program
-    .command('evidence <execution>')
-    .description('fetch the decision file of an execution, from which the decision can be recomputed')
+    .command('evidence <id>')
+    .description('fetch the decision file of an execution or a change, from which the decision can be recomputed')
     .option('--out <file>', 'write it to this file instead of standard output')
     .option('--verify', 'recompute it with the offline verifier; the exit codes are those of gov verify')
     .option(
@@ -36,14 +36,14 @@ export function addEvidenceCommand(program: Command): void {
     .action(evidence);
 }
 
-async function evidence(execution: string, { out, verify, publicKey, service }: EvidenceOptions): Promise<void> {
+async function evidence(id: string, { out, verify, publicKey, service }: EvidenceOptions): Promise<void> {
   const from = settings();
   if (verify !== true) {
     if (publicKey !== undefined)
       throw new SettingsError('--public-key belongs to --verify: without it, nothing is verified.');
-    if (out === undefined) await writeEvidence(from, process.stdout, execution);
+    if (out === undefined) await writeEvidence(from, process.stdout, id);
     else {
-      await writeFile(from, out, execution);
+      await writeFile(from, out, id);
       printLine(writtenText(out, service));
     }
     return;
@@ -55,32 +55,32 @@ async function evidence(execution: string, { out, verify, publicKey, service }: 
   const verifier = serviceFolder(service);
   const key = publicKey ?? (await keyOf(from));
   await inFile(out, async (file) => {
-    await writeFile(from, file, execution);
+    await writeFile(from, file, id);
     await runVerifier(verifier, [file, '--public-key', key]);
   });
 }
 
 function writtenText(file: string, service: string | undefined): string {
-  const written = plain(`The decision file is written to ${file}.`);
-  if (!file.endsWith(ENDING)) return `${written} To verify it, let its name end in ${ENDING}.`;
+  const message = plain(`The decision file is written to ${file}.`);
+  if (!file.endsWith(ENDING)) return `${message} To verify it, let its name end in ${ENDING}.`;
   const isFound = service === undefined && installedService() !== undefined;
   const program = isFound ? '' : ` --service ${shellWord(service ?? 'path/to/the/service')}`;
   const command = plain(`${commandName()} verify${program} ${shellWord(file)} --public-key key.txt`);
-  return `${written} Verify it offline, with the public key that you keep in key.txt:\n${command}`;
+  return `${message} Verify it offline, with the public key that you keep in key.txt:\n${command}`;
 }
 
-/** The words that start this program: `npm run gov` does not put it on the `PATH`. */
+/** Returns the words that start this program: `npm run gov` does not put it on the `PATH`. */
 function commandName(): string {
   return process.env['npm_lifecycle_event'] === 'gov' ? 'npm run --silent gov --' : 'gov';
 }
 
-/** The text as one word of a shell's command line. */
+/** Quotes a text as one word of a shell's command line. */
 function shellWord(text: string): string {
   return /^[\w./:@%+,=-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
-function writeFile(from: Settings, file: string, execution: string): Promise<void> {
-  return writeNewFile(file, (to) => writeEvidence(from, to, execution));
+function writeFile(from: Settings, file: string, id: string): Promise<void> {
+  return writeNewFile(file, (to) => writeEvidence(from, to, id));
 }
 
 async function keyOf(from: Settings): Promise<string> {
@@ -91,14 +91,14 @@ async function keyOf(from: Settings): Promise<string> {
   return publicKey;
 }
 
-/** In a file of the user's, or in one that is removed afterwards. */
-async function inFile(named: string | undefined, work: (file: string) => Promise<void>): Promise<void> {
-  if (named !== undefined) return work(named);
+/** Works in the named file, or in a temporary one that is removed afterwards. */
+async function inFile(path: string | undefined, work: (file: string) => Promise<void>): Promise<void> {
+  if (path !== undefined) return work(path);
   const folder = mkdtempSync(join(tmpdir(), 'governance-'));
   const remove = (): void => rmSync(folder, { recursive: true, force: true });
   beforeEarlyEnd(remove);
   try {
-    await work(join(folder, `execution${ENDING}`));
+    await work(join(folder, `decision${ENDING}`));
   } finally {
     remove();
   }

@@ -7,7 +7,7 @@ interface CancelOptions {
   readonly reason?: string;
 }
 
-/** What is done with executions, in addition to listing them. */
+/** The commands that change executions. */
 export function addExecutionCommands(executions: Command): void {
   executions
     .command('cancel <run>')

@@ -10,10 +10,10 @@ import type { GovernanceClient, Schemas } from '../../../typescript/src/index.js
 import { limitTexts } from '../../../typescript/src/limit-text.js';
 import { groupText } from '../group-text.js';
 
-/** Policies that are looked up, to save the rate limit. */
-const MOST_LOOKED_UP = 5;
-/** Stops that are looked through. */
-const MOST_STOPS = 1_000;
+/** Maximum number of policies that are looked up, to save the rate limit. */
+const MAX_LOOKUPS = 5;
+/** Maximum number of stops that are read. */
+const MAX_STOPS = 1_000;
 
 export function addExplainCommand(program: Command): void {
   const command = program
@@ -47,7 +47,7 @@ async function explain(
   else {
     await printVerdict(governance, answer, body);
     await printRefusal(governance, answer, body);
-    await printNearest(governance, answer, parameters ?? {});
+    await printNearest(governance, answer, body);
   }
   if (answer.effect === 'deny') process.exitCode = 1;
 }
@@ -55,7 +55,7 @@ async function explain(
 async function printVerdict(
   governance: GovernanceClient,
   { effect, reason, policies, approval, grantId }: Schemas['EvaluationResponse'],
-  asked: ConditionInput,
+  input: ConditionInput,
 ): Promise<void> {
   const isRestricted = policies.length > 0 && effect !== 'allow';
   const isReader = isRestricted && (await seenBy(governance))('read');
@@ -63,21 +63,21 @@ async function printVerdict(
   printLine(`${styled(colour[effect], effect)}${reason === null ? '' : ` (${reason})`}`);
   for (const [index, { name, version, id }] of policies.entries()) {
     printLine(plain(`  decided by ${name} ${version} (${id})`));
-    if (isReader && index < MOST_LOOKED_UP) await printRules(governance, id, asked);
+    if (isReader && index < MAX_LOOKUPS) await printRules(governance, id, input);
   }
   if (grantId !== undefined) printLine(plain(`  approved before, by the grant ${grantId}: gov show ${grantId}`));
   for (const group of approval?.approvers ?? []) printLine(plain(`  needs ${groupText(group)}`));
 }
 
-/** What a policy that restricts is for, and what its conditions saw: the answer itself does not say why it matched. */
-async function printRules(governance: GovernanceClient, id: string, asked: ConditionInput): Promise<void> {
+/** Prints the description of a policy that restricts, and the values that its conditions saw, which the response lacks. */
+async function printRules(governance: GovernanceClient, id: string, input: ConditionInput): Promise<void> {
   const { description, conditions } = await governance.get('/api/v1/policies/{id}', { path: { id }, query: {} });
   const text = description.trim().replace(/\s+/g, ' ');
   if (text !== '') printLine(plain(`    ${text}`));
-  for (const condition of matchedConditions(conditions, asked)) printLine(plain(`    ${condition}`));
+  for (const condition of matchedConditions(conditions, input)) printLine(plain(`    ${condition}`));
 }
 
-/** What refuses it before any policy: the stop, or the capabilities that the agent has. */
+/** Prints what refuses the action before any policy: the stop, or the capabilities of the agent. */
 async function printRefusal(
   governance: GovernanceClient,
   { reason }: Schemas['EvaluationResponse'],
@@ -90,16 +90,16 @@ async function printRefusal(
     printLine(plain(`  ${agent.name} is not capable of ${action}, but of ${able}`));
     return;
   }
-  const { data } = await governance.get('/api/v1/stops', { query: { status: 'active', limit: MOST_STOPS } });
-  const covering = data.filter((stop) => isCovering(stop, agent, action));
-  for (const { id, reason: why } of covering) printLine(plain(`  stopped by ${id}: ${why}`));
+  const { data } = await governance.get('/api/v1/stops', { query: { status: 'active', limit: MAX_STOPS } });
+  const coveringStops = data.filter((stop) => isCovering(stop, agent, action));
+  for (const { id, reason: why } of coveringStops) printLine(plain(`  stopped by ${id}: ${why}`));
 }
 
-/** Policies that lack one part, with what they have there; of conditions, those that fail with the value that they saw. */
+/** Prints policies that fail in one part, with the contents of that part; of conditions, those that fail and the value that they saw. */
 async function printNearest(
   governance: GovernanceClient,
   { explanation }: Schemas['EvaluationResponse'],
-  parameters: Readonly<Record<string, unknown>>,
+  input: ConditionInput,
 ): Promise<void> {
   const nearest = explanation?.nearest ?? [];
   for (const text of explanation === undefined ? [] : limitTexts(explanation)) printLine(plain(`  ${text}`));
@@ -108,8 +108,8 @@ async function printNearest(
     const { id } = policy;
     const [part] = missing;
     printLine(plain(`  ${nearText(policy, missing)}`));
-    if (!isReader || part === undefined || index >= MOST_LOOKED_UP) continue;
+    if (!isReader || part === undefined || index >= MAX_LOOKUPS) continue;
     const whole = await governance.get('/api/v1/policies/{id}', { path: { id }, query: {} });
-    for (const line of missingLines(part, whole, parameters)) printLine(plain(`    ${line}`));
+    for (const line of missingLines(part, whole, input)) printLine(plain(`    ${line}`));
   }
 }

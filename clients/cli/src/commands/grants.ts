@@ -6,11 +6,9 @@ import { client } from '../settings.js';
 import { addListCommand, list, type ListOptions, readableNames } from './list.js';
 import type { GovernanceClient } from '../../../typescript/src/index.js';
 
-/** What was approved once, for more than one action. */
+/** The commands for grants: approvals for more than one action. */
 export function addGrantCommands(program: Command): void {
-  const grants = program
-    .command('grants')
-    .description('list and revoke grants: what agents may do again without asking');
+  const grants = program.command('grants').description('list and revoke grants: approvals that agents may use again');
   addListCommand(grants, 'list', 'list grants, newest first; the same as gov grants', { isDefault: true })
     .option('--agent <agent>', 'only those of this agent, by id or name')
     .option('--status <status>', 'active, used_up, expired or revoked')

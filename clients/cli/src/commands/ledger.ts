@@ -43,12 +43,12 @@ async function exportChain({ after, out }: { after?: number; out?: string }): Pr
 }
 
 async function follow({ after, action, json }: { after?: number; action?: string[]; json?: boolean }): Promise<void> {
-  const ending = new AbortController();
+  const controller = new AbortController();
   process.once('SIGINT', () => {
     process.exit(0);
   });
   const request = {
-    signal: ending.signal,
+    signal: controller.signal,
     ...(after === undefined ? {} : { after }),
     ...(action && { actions: action }),
   };
@@ -62,18 +62,18 @@ async function follow({ after, action, json }: { after?: number; action?: string
   }
 }
 
-/** Names of agents that cannot be read now are left out, so that the stream goes on. */
+/** Loads names of agents. Names that cannot be read now are left out, so that the stream goes on. */
 async function addAgentNames(
   governance: GovernanceClient,
   names: Map<string, string>,
   { subjectId, agentId, actor }: AuditEntry,
 ): Promise<void> {
   const ids = [subjectId, agentId, actor.id].filter(isAgentId).filter((id) => !names.has(id));
-  const found = await agentNames(governance, ids).catch((): AgentNames => new Map());
-  for (const [id, name] of found) names.set(id, name);
+  const newNames = await agentNames(governance, ids).catch((): AgentNames => new Map());
+  for (const [id, name] of newNames) names.set(id, name);
 }
 
-/** The names of keys, likewise. */
+/** Loads names of keys in the same way. */
 async function addKeyNames(
   governance: GovernanceClient,
   names: Map<string, string>,
@@ -81,17 +81,17 @@ async function addKeyNames(
 ): Promise<void> {
   for (const id of [subjectId, actor.id].filter(isKeyId)) {
     if (names.has(id)) continue;
-    const found = await keyName(governance, id).catch((): AgentNames => new Map());
-    for (const [keyId, name] of found) names.set(keyId, name);
+    const newNames = await keyName(governance, id).catch((): AgentNames => new Map());
+    for (const [keyId, name] of newNames) names.set(keyId, name);
   }
 }
 
 function lineOf({ timestamp, action, subjectId, agentId, actor, outcome }: AuditEntry, names: AgentNames): string {
-  const described = outcome === 'success' ? plain(action) : styled('red', plain(`${action} (${outcome})`));
+  const actionText = outcome === 'success' ? plain(action) : styled('red', plain(`${action} (${outcome})`));
   const isApart = agentId !== null && agentId !== subjectId && agentId !== actor.id;
   const agent = isApart ? `  of ${plain(withName(agentId, names))}` : '';
   const [subject, doer] = [subjectId, actor.id].map((id) => plain(withName(id, names)));
-  return `${timestamp}  ${described}  ${subject}${agent}  by ${actor.type} ${doer}`;
+  return `${timestamp}  ${actionText}  ${subject}${agent}  by ${actor.type} ${doer}`;
 }
 
 function sequence(text: string): number {

@@ -1,9 +1,10 @@
 import { type Command, type CommandOptions, InvalidArgumentError } from 'commander';
 import { type AgentNames, agentNames } from '../agent-names.js';
-import { type Column, plain, printJson, printTable } from '../output.js';
-import { client, SettingsError } from '../settings.js';
+import { type Column, printJson, printTable } from '../output.js';
+import { requireAgent } from '../require-agent.js';
+import { client } from '../settings.js';
 import { seenBy } from '../decision-text.js';
-import { type GovernanceClient, GovernanceError } from '../../../typescript/src/index.js';
+import type { GovernanceClient } from '../../../typescript/src/index.js';
 
 type PagePath =
   | '/api/v1/agents'
@@ -18,11 +19,11 @@ export interface ListOptions {
   readonly limit: number;
   readonly json?: boolean;
   readonly order?: 'desc';
-  /** Of an agent, by id or name. */
+  /** An agent, by id or name, whose records are listed. */
   readonly agentId?: string;
 }
 
-/** A command that lists records; what further options it has are the filters of the list. */
+/** A command that lists records; its further options are the filters of the list. */
 export function addListCommand(
   parent: Command,
   name: string,
@@ -36,7 +37,7 @@ export function addListCommand(
     .option('--json', 'the records as JSON');
 }
 
-/** Columns, or what makes them for the rows that are shown: it may look up names. */
+/** Columns, or a function that makes them for the rows that are shown, as it may look up names. */
 type Columns<Row> =
   readonly Column<Row>[] | ((governance: GovernanceClient, rows: readonly Row[]) => Promise<readonly Column<Row>[]>);
 
@@ -53,21 +54,7 @@ export async function list<Row>(
   else printTable(data, typeof columns === 'function' ? await columns(governance, data) : columns, total);
 }
 
-/**
- * A list finds as little for an agent that does not exist as for one that has done nothing. Only a key with the scope `read` can tell
- * them apart. @throws SettingsError
- */
-export async function requireAgent(governance: GovernanceClient, idOrName: string): Promise<void> {
-  if (!(await seenBy(governance))('read')) return;
-  try {
-    await governance.get('/api/v1/agents/{id}', { path: { id: idOrName }, query: {} });
-  } catch (error) {
-    if (!(error instanceof GovernanceError) || error.status !== 404) throw error;
-    throw new SettingsError(`There is no agent with the id or name ${plain(idOrName)}.`);
-  }
-}
-
-/** The names of agents, as far as the key may read them. */
+/** Loads the names of agents; none if the key may not read them. */
 export async function readableNames(
   governance: GovernanceClient,
   ids: readonly (string | null)[],
@@ -75,7 +62,7 @@ export async function readableNames(
   return (await seenBy(governance))('read') ? agentNames(governance, ids) : new Map();
 }
 
-/** Items separated by commas. */
+/** Splits a text into items separated by commas. */
 export function listed(text: string): string[] {
   return text.split(',').map((item) => item.trim());
 }

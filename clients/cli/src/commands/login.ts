@@ -7,6 +7,7 @@ import {
   client,
   clientOf,
   keepSettings,
+  profileName,
   requireUsable,
   serviceAddress,
   serviceUrl,
@@ -25,8 +26,8 @@ export function addLoginCommands(program: Command): void {
   program.command('whoami').description('show whose key this is and what it may do').action(whoAmI);
 }
 
-async function login({ url: given }: { url?: string }): Promise<void> {
-  const url = given === undefined ? serviceUrl() : serviceAddress(given);
+async function login({ url: urlOption }: { url?: string }): Promise<void> {
+  const url = urlOption === undefined ? serviceUrl() : serviceAddress(urlOption);
   const key = (await readKey()).trim();
   if (key === '') throw new SettingsError('No key was given.');
   requireUsable(key);
@@ -36,7 +37,7 @@ async function login({ url: given }: { url?: string }): Promise<void> {
   const { actor, agentId } = me;
   const agent = agentId === null ? 'bound to no agent' : `bound to the agent ${await agentText(governance, me)}`;
   printLine(plain(`Logged in at ${url} with the key ${actor.id}, ${agent}. Kept in ${path}.`));
-  if (process.env['GOVERNANCE_API_KEY'] !== undefined)
+  if (process.env['GOVERNANCE_API_KEY'] !== undefined && profileName() === undefined)
     printError(
       'Warning: GOVERNANCE_API_KEY is set and takes precedence. Unset it to use the key that was just stored.',
     );
@@ -45,14 +46,15 @@ async function login({ url: given }: { url?: string }): Promise<void> {
 async function whoAmI(): Promise<void> {
   const governance = client();
   const me = await governance.get('/api/v1/me');
-  const { actor, scopes, expiresAt } = me;
+  const { actor, team, scopes, expiresAt } = me;
   printLine(plain(`${actor.type} ${actor.id}`));
   printLine(plain(`agent:   ${await agentText(governance, me)}`));
+  if (team !== null) printLine(plain(`team:    ${team}`));
   printLine(plain(`scopes:  ${scopes.join(', ')}`));
   printLine(`expires: ${expiresAt ?? 'never'}`);
 }
 
-/** Its name and id; the id alone for a key that may not read agents. */
+/** Returns the name and id of the agent; the id alone for a key that may not read agents. */
 async function agentText(governance: GovernanceClient, { agentId, scopes }: Me): Promise<string> {
   if (agentId === null) return 'none';
   if (!scopes.some((scope) => scope === 'read' || scope === 'admin')) return agentId;
@@ -60,7 +62,7 @@ async function agentText(governance: GovernanceClient, { agentId, scopes }: Me):
   return name === undefined ? agentId : `${name} (${agentId})`;
 }
 
-/** Typed without echo, or the first line of piped input. */
+/** Reads the key: typed without echo, or the first line of piped input. */
 async function readKey(): Promise<string> {
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
   const isTerminal = process.stdin.isTTY;

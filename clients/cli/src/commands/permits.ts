@@ -7,14 +7,14 @@ import { unreachableText } from '../../../typescript/src/never-connected.js';
 
 type Part = Readonly<Record<string, unknown>>;
 
-/** What a token says, and whether it holds. */
-interface Inspected {
+/** The contents of a token, and the results of its checks. */
+interface InspectedPermit {
   readonly header: Part;
   readonly claims: Part;
-  /** Whether a key of the service signed it; null: the service lists no keys. */
+  /** True if a key of the service signed the token; null if the service lists no keys. */
   readonly signed: boolean | null;
-  /** Seconds until it is over; negative once it is, and NaN where it does not say. */
-  readonly left: number;
+  /** Seconds until the token expires; negative after that, and NaN if it has no expiry. */
+  readonly remainingSeconds: number;
 }
 
 const TOKEN = /^[\w-]+\.[\w-]+\.[\w-]+$/;
@@ -30,38 +30,38 @@ export function addPermitCommands(program: Command): void {
 }
 
 async function inspect(token: string, { json }: { readonly json?: boolean }): Promise<void> {
-  const inspected = await inspectedPermit(token);
-  const { claims, signed, left } = inspected;
-  if (json === true) printJson(inspected);
+  const permit = await inspectedPermit(token);
+  const { claims, signed, remainingSeconds } = permit;
+  if (json === true) printJson(permit);
   else {
-    // Anybody can have written it: a line break in a claim could fake the line of the signature.
+    // Anybody can have written the token: a line break in a claim could fake the line of the signature.
     for (const [name, text] of rowsOf(claims)) printLine(plain(`${name.padEnd(12)} ${text}`));
     printLine(`signature    ${signatureText(signed)}`);
-    printLine(`validity     ${validityText(left)}`);
+    printLine(`validity     ${validityText(remainingSeconds)}`);
   }
-  if (signed !== true || !(left > 0)) process.exitCode = 1;
+  if (signed !== true || !(remainingSeconds > 0)) process.exitCode = 1;
 }
 
-async function inspectedPermit(token: string): Promise<Inspected> {
+async function inspectedPermit(token: string): Promise<InspectedPermit> {
   if (!TOKEN.test(token))
     throw new SettingsError('That is not a token: a token has three parts with dots between them.');
   const [head = '', body = '', signature = ''] = token.split('.');
-  const [header, claims] = [parsed(head), parsed(body)];
+  const [header, claims] = [parsePart(head), parsePart(body)];
   const keys = await listedKeys();
   const key = keys?.find(({ kid }) => kid === header['kid']);
-  const isSigned = (by: JsonWebKey): boolean =>
+  const isSigned = (key: JsonWebKey): boolean =>
     header['alg'] === 'ES256' &&
     verify(
       'sha256',
       Buffer.from(`${head}.${body}`),
-      { key: createPublicKey({ key: by, format: 'jwk' }), dsaEncoding: 'ieee-p1363' },
+      { key: createPublicKey({ key, format: 'jwk' }), dsaEncoding: 'ieee-p1363' },
       Buffer.from(signature, 'base64url'),
     );
   const signed = keys === null ? null : key !== undefined && isSigned(key);
-  return { header, claims, signed, left: Math.ceil(secondsIn(claims['exp']) - Date.now() / 1_000) };
+  return { header, claims, signed, remainingSeconds: Math.ceil(secondsIn(claims['exp']) - Date.now() / 1_000) };
 }
 
-/** Null where the service issues no permits. No key is needed to ask. */
+/** Loads the public keys without a key; null if the service issues no permits. */
 async function listedKeys(): Promise<readonly (JsonWebKey & { readonly kid?: string })[] | null> {
   const service = serviceUrl();
   const url = `${service}/.well-known/jwks.json`;
@@ -71,7 +71,7 @@ async function listedKeys(): Promise<readonly (JsonWebKey & { readonly kid?: str
   if (answer.status === 404) return null;
   if (!answer.ok) throw new SettingsError(`${url} answered ${answer.status}.`);
   const { keys } = Object(await answer.json().catch(() => null)) as { readonly keys?: readonly JsonWebKey[] };
-  if (!Array.isArray(keys)) throw new SettingsError(`${url} does not list keys: it is not that of the service.`);
+  if (!Array.isArray(keys)) throw new SettingsError(`${url} does not list keys: it is not the address of the service.`);
   return keys as readonly JsonWebKey[];
 }
 
@@ -99,12 +99,14 @@ function signatureText(signed: boolean | null): string {
   return signed ? 'by a key of the service' : 'NOT by a key of the service';
 }
 
-function validityText(left: number): string {
-  if (Number.isNaN(left)) return 'it does not say when it ends';
-  return left > 0 ? `${duration(left * 1_000)} left` : `over for ${duration(-left * 1_000)}`;
+function validityText(remainingSeconds: number): string {
+  if (Number.isNaN(remainingSeconds)) return 'it does not say when it ends';
+  return remainingSeconds > 0
+    ? `${duration(remainingSeconds * 1_000)} left`
+    : `over for ${duration(-remainingSeconds * 1_000)}`;
 }
 
-/** Whatever the token has there; a dash for what it lacks. */
+/** Returns a claim as text; a dash if the token lacks it. */
 function claimText(claim: unknown): string {
   if (claim === undefined) return '–';
   return typeof claim === 'string' ? claim : JSON.stringify(claim);
@@ -119,7 +121,7 @@ function timeText(claim: unknown): string {
   return Number.isNaN(time.getTime()) ? claimText(claim) : time.toISOString();
 }
 
-function parsed(part: string): Part {
+function parsePart(part: string): Part {
   try {
     return Object(JSON.parse(Buffer.from(part, 'base64url').toString('utf8'))) as Part;
   } catch {

@@ -1,23 +1,27 @@
 import { type Command, Option } from 'commander';
+import { withChangeWait } from '../change-waits.js';
 import type { ApplyOptions, PlanOptions, PullOptions, ReplayOptions } from '../policies/file-actions.js';
 
 const FOLDER = 'policies';
 const FILES = ['[paths...]', `files, or folders of files; by default ${FOLDER}`] as const;
 const PRUNE = ['--prune', 'deactivate policies that are in no file'] as const;
 
+const TEAM = ['--team <name>', 'the team whose policies these are, with a key that has none'] as const;
+
 const ALL = ['--all', 'show each kind of request, with all names'] as const;
 
 type Paths = readonly string[];
 
-/** Loaded at first use: what reads YAML and checks a schema takes almost as long as all other commands together. */
+/** Loaded at first use: the code that reads YAML and checks a schema takes almost as long to load as all other commands. */
 const actions = () => import('../policies/file-actions.js');
 
-/** Policies as files: what `gov policies` does besides listing them. */
+/** The commands of `gov policies` that work with files. */
 export function addPolicyFileCommands(policies: Command): void {
   policies
     .command('pull')
     .description('write each policy in force into a file')
     .argument('[folder]', 'where to write them', FOLDER)
+    .option(...TEAM)
     .option('--force', 'overwrite files that differ')
     .action(async (folder: string, options: PullOptions) => (await actions()).pull(folder, options));
   policies
@@ -30,6 +34,7 @@ export function addPolicyFileCommands(policies: Command): void {
     .description('run the tests of policy files against the policies as they would be; applies nothing')
     .argument(...FILES)
     .option(...PRUNE)
+    .option(...TEAM)
     .option('--json', 'the result as JSON')
     .action(async (paths: Paths, options: PlanOptions) => (await actions()).test(paths, options));
   policies
@@ -37,18 +42,19 @@ export function addPolicyFileCommands(policies: Command): void {
     .description('show what applying policy files would change. Exit code 2 if it changes something, 1 if a test fails')
     .argument(...FILES)
     .option(...PRUNE)
+    .option(...TEAM)
     .option('--replay', 'also evaluate recorded requests again, each with its agent as it was then')
-    .addOption(new Option('--from <time>', 'replay what was asked since then').implies({ replay: true }))
-    .addOption(new Option('--to <time>', 'replay what was asked up to then').implies({ replay: true }))
+    .addOption(new Option('--from <time>', 'replay the requests since then').implies({ replay: true }))
+    .addOption(new Option('--to <time>', 'replay the requests up to then').implies({ replay: true }))
     .option(...ALL)
     .option('--markdown', 'format the plan as a comment on a pull request')
     .option('--json', 'the whole plan as JSON')
     .action(async (paths: Paths, options: PlanOptions & ReplayOptions) => (await actions()).plan(paths, options));
-  policies
-    .command('apply')
+  withChangeWait(policies.command('apply'))
     .description('apply policy files if their tests pass: all policies in one commit, agents before and after it')
     .argument(...FILES)
     .option(...PRUNE)
+    .option(...TEAM)
     .option(
       '--base <digest>',
       'the base of the plan that was reviewed; if policies or agents have changed since, apply nothing',

@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import { withChangeWait } from '../change-waits.js';
 import { type AgentNames, agentNames, keyNames, withName } from '../agent-names.js';
 import { caseOf, printCase, seenBy } from '../decision-text.js';
 import { type Column, printError, printJson, printLine } from '../output.js';
@@ -12,7 +13,7 @@ import { type GovernanceClient, GovernanceError, type Schemas } from '../../../t
 type AuditEntry = Schemas['AuditEntryResponse'];
 type ApiKey = Schemas['ApiKeyResponse'];
 
-/** The kinds of records by the beginnings of their ids. */
+/** The kinds of records, by the prefix of their ids. */
 const PATHS = {
   agt: '/api/v1/agents/{id}',
   dec: '/api/v1/decisions/{id}',
@@ -28,26 +29,27 @@ const PATHS = {
 
 const AGENT_ID = /^agt_[0-9A-Z]{26}$/;
 
-/** Scopes with which a key that is bound to nobody acts as whomever it names. */
+/** Scopes with which a key that is bound to nobody can act as anyone. */
 const ACTING = ['execute', 'propose', 'review'];
 
 /** The commands that list records, and show one. */
 export function addRecordCommands(program: Command): void {
   addAgentCommands(program);
   const policies = addListCommand(program, 'policies', 'list policies, and work with policies as files');
-  policies.option('--status <status>').option('--effect <effect>').option('--name <name>');
+  policies.option('--status <status>').option('--effect <effect>').option('--name <name>').option('--team <team>');
   policies.action((options: ListOptions) => list('/api/v1/policies', options, POLICY_COLUMNS));
   addPolicyFileCommands(policies);
   const executions = addListCommand(
     program,
     'executions',
-    'list what agents asked for and what came of it, newest first',
+    'list what agents requested, with the outcome, newest first',
   );
   executions
     .option('--agent-id <agent>')
     .option('--action <action>')
     .option('--outcome <outcome>')
-    .option('--via <upstream>');
+    .option('--via <upstream>')
+    .option('--team <team>');
   executions.action((options: ListOptions) =>
     list('/api/v1/executions', { ...options, order: 'desc' }, EXECUTION_COLUMNS),
   );
@@ -73,14 +75,14 @@ function addKeyCommands(program: Command): void {
   addListCommand(keys, 'list', 'list all keys; the same as gov keys', { isDefault: true }).action(
     (options: ListOptions) => list('/api/v1/api-keys', options, keyColumns),
   );
-  keys
-    .command('issue <name>')
+  withChangeWait(keys.command('issue <name>'))
     .description('issue a key and print it as JSON; its secret is shown only this once')
     .requiredOption('--scopes <scopes>', 'what it may do, separated by commas, such as read,review')
     .option('--agent <agent>', 'the agent that it is bound to, by id or name')
     .option('--principals <patterns>', 'on whose behalf its agent may act, separated by commas, such as user:*')
+    .option('--team <team>', 'the team whose records alone it writes and reads; then bound to no agent')
     .option('--expires-at <time>', 'when it ends, such as 2027-01-01T00:00:00Z')
-    // As every other command takes it.
+    // The option has the name that every other command uses.
     .addOption(new Option('--json').hideHelp())
     .action(issue);
   keys.command('revoke <id>').description('revoke a key').option('--reason <text>', 'why').action(revoke);
@@ -101,18 +103,20 @@ async function issue(
     scopes,
     agent,
     principals,
+    team,
     expiresAt,
-  }: Record<'agent' | 'principals' | 'expiresAt', string | undefined> & { scopes: string },
+  }: Record<'agent' | 'principals' | 'team' | 'expiresAt', string | undefined> & { scopes: string },
 ): Promise<void> {
   const body = {
     name,
     scopes: listed(scopes),
     ...(principals === undefined ? {} : { principals: listed(principals) }),
     ...(agent === undefined ? {} : { agentId: agent }),
+    ...(team === undefined ? {} : { team }),
     ...(expiresAt === undefined ? {} : { expiresAt }),
   };
   printJson(await client().post('/api/v1/api-keys', { body }));
-  if (agent === undefined && body.scopes.some((scope) => ACTING.includes(scope)))
+  if (agent === undefined && team === undefined && body.scopes.some((scope) => ACTING.includes(scope)))
     printError('Warning: this key is bound to no agent: it may act as every agent. --agent binds it to one.');
 }
 
@@ -143,7 +147,7 @@ const EXECUTION_COLUMNS: Column<Schemas['ExecutionResponse']>[] = [
   { title: 'OUTCOME', value: ({ outcome }) => outcome },
 ];
 
-/** Names of agents and keys stand beside their ids, as far as the key may read these. */
+/** Adds names of agents and keys to their ids, if the key may read them. */
 async function auditColumns(
   governance: GovernanceClient,
   entries: readonly AuditEntry[],

@@ -16,23 +16,23 @@ interface ReportOptions {
 /** A part of the report: rows of cells under the names of their columns. */
 interface Part {
   readonly title: string;
-  /** What it serves, for an auditor. */
+  /** The purpose of the part, for an auditor. */
   readonly serves: string;
   readonly columns: readonly string[];
   readonly rows: readonly Row[];
-  /** How many more rows are all zeros. */
+  /** Number of further rows that are all zeros. */
   readonly zeros?: number;
 }
 
 type Row = readonly (string | number | null)[];
 
-/** What tells Markdown, or a page made of it, to do something; in a name it is a character. */
+/** Characters with a meaning in Markdown, which are escaped in names. */
 const MARKUP = /[^\p{L}\p{N} ./-]|(?<=www)\./giu;
 
 export function addReportCommand(program: Command): void {
   program
     .command('report')
-    .description('report what agents asked for in a period, what was refused and why, and who approved how fast')
+    .description('report what agents requested in a period, what was refused and why, and who approved how fast')
     .option('--from <time>', 'begin at this date (UTC) or time with a zone; by default 30 days before the end')
     .option('--to <time>', 'end before this date or time; by default now')
     .option('--bucket <length>', 'count by hour, day or week')
@@ -88,15 +88,15 @@ function cellText(cell: string | number | null | undefined): string {
   return cell === null || cell === undefined ? '–' : String(cell);
 }
 
-/** The text as itself, whoever wrote it. */
+/** Escapes a text so that Markdown shows it unchanged. */
 function inMarkdown(text: string): string {
   return plain(text).replace(MARKUP, (character) => `&#${character.codePointAt(0) ?? 0};`);
 }
 
-function partsOf({ requests, reasons, agents, approvals, policies, unused, ...rest }: Report): Part[] {
+function partsOf({ requests, reasons, agents, approvals, policies, unused, ...header }: Report): Part[] {
   const { proposed, approved, rejected, expired, cancelled, byReviewer } = approvals;
-  const { stops, erasures, grants, chain } = rest;
-  const asked = requests
+  const { stops, erasures, grants, changes, chain } = header;
+  const requestRows = requests
     .map(({ start, allowed, approval_requested: approval, denied, executed, failed, observed }) => {
       return [start, allowed, approval, denied, executed, failed, observed];
     })
@@ -106,8 +106,8 @@ function partsOf({ requests, reasons, agents, approvals, policies, unused, ...re
       title: 'Requests',
       serves: serves('12, 26(5)', '9.4, 9.6'),
       columns: ['From', 'Allowed', 'Asked for approval', 'Denied', 'Executed', 'Failed', 'Observed'],
-      rows: asked,
-      zeros: requests.length - asked.length,
+      rows: requestRows,
+      zeros: requests.length - requestRows.length,
     },
     {
       title: 'Refused, and why',
@@ -118,8 +118,8 @@ function partsOf({ requests, reasons, agents, approvals, policies, unused, ...re
     {
       title: 'Agents',
       serves: serves('12, 26(5)', '9.4'),
-      columns: ['Agent', 'Allowed', 'Asked for approval', 'Denied'],
-      rows: agents.map((one) => [one.name, one.allowed, one.approvals, one.denied]),
+      columns: ['Agent', 'Team', 'Allowed', 'Asked for approval', 'Denied'],
+      rows: agents.map((agent) => [agent.name, agent.team, agent.allowed, agent.approvals, agent.denied]),
     },
     {
       title: 'Decisions',
@@ -141,11 +141,11 @@ function partsOf({ requests, reasons, agents, approvals, policies, unused, ...re
       title: 'Reviewers',
       serves: serves('14(4), 26(2)', '9.2'),
       columns: ['Reviewer', 'Approved', 'Rejected', 'Within ten seconds'],
-      rows: byReviewer.map((one) => [
-        one.name ?? 'keys without a name',
-        one.approved,
-        one.rejected,
-        one.withinTenSeconds,
+      rows: byReviewer.map((reviewer) => [
+        reviewer.name ?? 'keys without a name',
+        reviewer.approved,
+        reviewer.rejected,
+        reviewer.withinTenSeconds,
       ]),
     },
     {
@@ -159,6 +159,19 @@ function partsOf({ requests, reasons, agents, approvals, policies, unused, ...re
       serves: serves('14, 26(1)', '9.6, 9.7'),
       columns: ['Policy', 'Version'],
       rows: unused.map(({ name, version }) => [name, version]),
+    },
+    {
+      title: 'Changes that need a second person',
+      serves: serves('14(4), 26(1)', '9.6'),
+      columns: ['Changes', 'How many'],
+      rows: [
+        ['proposed', changes.proposed],
+        ['approved', changes.approved],
+        ['rejected', changes.rejected],
+        ['made', changes.made],
+        ['made in an emergency', changes.breakGlass],
+        ['emergencies that nobody has reviewed', changes.unreviewed],
+      ],
     },
     {
       title: 'Evidence',

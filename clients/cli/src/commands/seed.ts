@@ -30,17 +30,17 @@ async function seed(file: string | undefined, options: { json?: boolean }): Prom
   await making;
 }
 
-async function make(company: DemoCompany, { json }: { json?: boolean }, interrupted: AbortSignal): Promise<void> {
+async function make(company: DemoCompany, { json }: { json?: boolean }, signal: AbortSignal): Promise<void> {
   const onPart = (part: string): void => printError(`${part} …`);
-  const issued: IssuedDemoKey[] = [];
-  const show = (title: string): void => (json === true ? printJson(issued) : printKeys(title, issued));
+  const keys: IssuedDemoKey[] = [];
+  const show = (title: string): void => (json === true ? printJson(keys) : printKeys(title, keys));
   try {
     const own = settings();
-    const connection = { ...own, fetch: until(interrupted, findingFetch(own.url)) };
-    await makeDemoCompany(connection, company, { onPart, onKey: (key) => void issued.push(key) });
+    const connection = { ...own, fetch: abortable(signal, findingFetch(own.url)) };
+    await makeDemoCompany(connection, company, { onPart, onKey: (key) => void keys.push(key) });
   } catch (error) {
-    // They are valid, and the service does not return them again.
-    if (issued.length > 0) show(`${company.name} is incomplete. The keys that were issued are shown this once:`);
+    // The keys are valid, and the service does not return them again.
+    if (keys.length > 0) show(`${company.name} is incomplete. The keys that were issued are shown this once:`);
     throw error;
   }
   show(`${company.name} is ready. The keys of its agents and people are shown this once:`);
@@ -48,10 +48,10 @@ async function make(company: DemoCompany, { json }: { json?: boolean }, interrup
   printLine('See what waits with `gov inbox`. To act as one of them, set GOVERNANCE_API_KEY to their key.');
 }
 
-/** Between two requests: the answer to one that was sent may hold a key, which would be lost. */
-function until(interrupted: AbortSignal, send: typeof fetch): typeof fetch {
+/** Interrupts between two requests only: the answer to a request may hold a key, which would be lost. */
+function abortable(interruption: AbortSignal, send: typeof fetch): typeof fetch {
   return async (...request) => {
-    if (interrupted.aborted) throw new GovernanceError('It was interrupted.', { code: 'INTERRUPTED', status: null });
+    if (interruption.aborted) throw new GovernanceError('It was interrupted.', { code: 'INTERRUPTED', status: null });
     return send(...request);
   };
 }
@@ -66,13 +66,13 @@ function printKeys(title: string, keys: readonly IssuedDemoKey[]): void {
 }
 
 function readCompany(file: string | URL): DemoCompany {
-  const company = parsed(file);
-  const missing = LISTS.filter((name) => !Array.isArray(company?.[name]));
-  if (missing.length === 0) return company as DemoCompany;
-  throw new SettingsError(`${String(file)} does not describe a company: ${missing.join(', ')} must be arrays.`);
+  const company = parseFile(file);
+  const missingLists = LISTS.filter((name) => !Array.isArray(company?.[name]));
+  if (missingLists.length === 0) return company as DemoCompany;
+  throw new SettingsError(`${String(file)} does not describe a company: ${missingLists.join(', ')} must be arrays.`);
 }
 
-function parsed(file: string | URL): Partial<DemoCompany> | null {
+function parseFile(file: string | URL): Partial<DemoCompany> | null {
   try {
     return readJsonFile(file) as Partial<DemoCompany> | null;
   } catch (error) {

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { withChangeWait } from '../change-waits.js';
 import { type AgentNames, withName } from '../agent-names.js';
 import { seenBy } from '../decision-text.js';
 import { type Column, plain, printError, printJson, printLine } from '../output.js';
@@ -9,9 +10,9 @@ import { type GovernanceClient, GovernanceError, type Schemas } from '../../../t
 
 type Stop = Schemas['StopResponse'];
 
-/** Agents that are looked through, and as many of them in one request. */
-const MOST_AGENTS = 5_000;
-const LONGEST_PAGE = 1_000;
+/** Maximum number of agents that are read, and of agents in one response. */
+const MAX_AGENTS = 5_000;
+const MAX_PAGE_SIZE = 1_000;
 
 interface StopOptions {
   readonly agent?: string;
@@ -21,7 +22,7 @@ interface StopOptions {
   readonly json?: boolean;
 }
 
-/** Agents stopped at once, and let go on. */
+/** The commands that stop agents at once, and lift stops. */
 export function addStopCommands(program: Command): void {
   program
     .command('stop')
@@ -34,8 +35,7 @@ export function addStopCommands(program: Command): void {
     .requiredOption('--reason <text>', 'why, kept on record')
     .option('--json', 'the stop as JSON')
     .action(stop);
-  program
-    .command('lift <id>')
+  withChangeWait(program.command('lift <id>'))
     .description('end a stop: policies decide again about what it covered')
     .requiredOption('--reason <text>', 'why, kept on record')
     .option('--json', 'the stop as JSON')
@@ -53,27 +53,27 @@ async function stop({ agent, role, action, reason, json }: StopOptions): Promise
     ...(action === undefined ? {} : { actions: [...action] }),
   };
   const governance = client();
-  const made = await governance.post('/api/v1/stops', { body });
-  await show(governance, made, json);
-  if (role !== undefined || action !== undefined) await warnOfNobody(governance, made);
+  const stop = await governance.post('/api/v1/stops', { body });
+  await show(governance, stop, json);
+  if (role !== undefined || action !== undefined) await warnOfNobody(governance, stop);
 }
 
-/** The stop is made, whatever comes of this. */
-async function warnOfNobody(governance: GovernanceClient, made: Stop): Promise<void> {
+/** Warns if a stop covers nobody. The stop exists even if this fails. */
+async function warnOfNobody(governance: GovernanceClient, stop: Stop): Promise<void> {
   const agents = await allAgents(governance).catch((error: unknown) => {
     if (error instanceof GovernanceError) return null;
     throw error;
   });
-  for (const warning of agents === null ? [] : stopWarnings(made, agents))
-    printError(plain(`Warning: ${warning} The stop ${made.id} is made all the same.`));
+  for (const warning of agents === null ? [] : stopWarnings(stop, agents))
+    printError(plain(`Warning: ${warning} The stop ${stop.id} is made all the same.`));
 }
 
-/** Null if the key may not see them, or if they are too many to look through. */
+/** Loads all agents; null if the key may not see them, or if there are too many. */
 async function allAgents(governance: GovernanceClient): Promise<Schemas['AgentResponse'][] | null> {
   if (!(await seenBy(governance))('read')) return null;
   const agents: Schemas['AgentResponse'][] = [];
-  for await (const agent of governance.pages('/api/v1/agents', { query: { limit: LONGEST_PAGE } })) {
-    if (agents.length === MOST_AGENTS) return null;
+  for await (const agent of governance.pages('/api/v1/agents', { query: { limit: MAX_PAGE_SIZE } })) {
+    if (agents.length === MAX_AGENTS) return null;
     agents.push(agent);
   }
   return agents;
@@ -84,18 +84,18 @@ async function lift(id: string, { reason, json }: Pick<StopOptions, 'reason' | '
   await show(governance, await governance.post('/api/v1/stops/{id}/lift', { path: { id }, body: { reason } }), json);
 }
 
-async function show(governance: GovernanceClient, made: Stop, asJson: boolean | undefined): Promise<void> {
+async function show(governance: GovernanceClient, stop: Stop, asJson: boolean | undefined): Promise<void> {
   if (asJson === true) {
-    printJson(made);
+    printJson(stop);
     return;
   }
-  const { id, status, agentId } = made;
-  const cover = coverText(made, await namesAfterwards(governance, agentId));
+  const { id, status, agentId } = stop;
+  const cover = coverText(stop, await namesAfterwards(governance, agentId));
   if (status === 'lifted') printLine(plain(`${id} is lifted: ${cover}.`));
   else printLine(plain(`${id} stops ${cover}. To end it: gov lift ${id} --reason "…"`));
 }
 
-/** The name of a stopped agent. The stop is made, so a name that cannot be read is no error. */
+/** Returns the name of a stopped agent. The stop exists, so a name that cannot be read is not an error. */
 function namesAfterwards(governance: GovernanceClient, agentId: string | null): Promise<AgentNames> {
   return readableNames(governance, [agentId]).catch((error: unknown): AgentNames => {
     if (error instanceof GovernanceError) return new Map();
@@ -103,7 +103,7 @@ function namesAfterwards(governance: GovernanceClient, agentId: string | null): 
   });
 }
 
-/** What a stop covers, for people. */
+/** Describes what a stop covers, for people. */
 function coverText({ agentId, role, actions }: Stop, names: AgentNames): string {
   const parts = [
     agentId === null ? 'every agent' : `the agent ${withName(agentId, names)}`,

@@ -30,12 +30,12 @@ export async function tamper(service: Settings, programs: string): Promise<void>
     printLine('A copy of the whole chain, as the service exports it:');
     const before = await verifiedExport(programs, copy);
     printVerdict(before);
-    const altered = alterOneByte(copy);
-    if (altered === null)
+    const alteration = alterOneByte(copy);
+    if (alteration === null)
       throw new SettingsError('There are no entries yet that could be altered: `gov seed` creates some.');
-    printLine(`\nOne byte of the copy is altered, in line ${altered.line}:`);
-    printLine(styled('red', plain(`  - ${altered.was}`)));
-    printLine(styled('green', plain(`  + ${altered.is}`)));
+    printLine(`\nOne byte of the copy is altered, in line ${alteration.line}:`);
+    printLine(styled('red', plain(`  - ${alteration.was}`)));
+    printLine(styled('green', plain(`  + ${alteration.is}`)));
     printLine('\nThe same verification again:');
     const after = await verifiedExport(programs, copy);
     printVerdict(after);

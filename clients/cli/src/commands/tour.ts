@@ -25,8 +25,8 @@ export function addTourCommand(program: Command): void {
     .action(tour);
 }
 
-async function tour({ pause, service: named }: ServiceOption & { pause: boolean }): Promise<void> {
-  const programs = serviceFolder(named);
+async function tour({ pause, service: folder }: ServiceOption & { pause: boolean }): Promise<void> {
+  const programs = serviceFolder(folder);
   printLine(`${OPENING}\n`);
   const service = await startTemporaryService(programs);
   const { settings } = service;

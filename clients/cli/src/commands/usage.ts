@@ -4,11 +4,14 @@ import { type Column, printJson, printLine, printTable } from '../output.js';
 import { client, SettingsError } from '../settings.js';
 import type { GovernanceClient, Schemas } from '../../../typescript/src/index.js';
 
-type Used = Schemas['UsedLimitResponse'];
+type UsedLimit = Schemas['UsedLimitResponse'];
+/** Characters that are shown of the digest of a request. */
+const KEY_LENGTH = 8;
+
 type Limits = Schemas['PolicyResponse']['limits'];
 
-/** Most rows that are shown. */
-const MOST = 100;
+/** Maximum number of rows that are shown. */
+const MAX_ROWS = 100;
 const ID = /^pol_[0-9A-Z]{26}$/;
 
 export function addUsageCommand(program: Command): void {
@@ -24,11 +27,11 @@ export function addUsageCommand(program: Command): void {
 async function usage(idOrName: string, { json }: { readonly json?: boolean }): Promise<void> {
   const governance = client();
   const { id, limits } = await policyOf(governance, idOrName);
-  const answer = await governance.get('/api/v1/policies/{id}/usage', { path: { id }, query: { limit: MOST } });
+  const answer = await governance.get('/api/v1/policies/{id}/usage', { path: { id }, query: { limit: MAX_ROWS } });
   if (json === true) printJson(answer);
   else if (limits.length === 0) printLine('The policy has no limits.');
   else {
-    const ids = answer.data.map(({ key }) => key);
+    const ids = answer.data.map(({ key, limit }) => (limits[limit]?.by === 'agent' ? key : null));
     printTable(answer.data, columnsOf(limits, await agentNames(governance, ids)), answer.total);
   }
 }
@@ -41,15 +44,21 @@ async function policyOf(governance: GovernanceClient, idOrName: string): Promise
   return policy;
 }
 
-function columnsOf(limits: Limits, names: AgentNames): readonly Column<Used>[] {
+function columnsOf(limits: Limits, names: AgentNames): readonly Column<UsedLimit>[] {
   return [
     { title: 'LIMIT', value: ({ limit }) => `[${limit}] ${limitText(limits[limit])}` },
-    { title: 'FOR', value: ({ key }) => (key === null ? 'all' : withName(key, names)) },
+    { title: 'FOR', value: ({ key, limit }) => whoseText(key, limits[limit], names) },
     { title: 'USED', value: ({ used, max }) => `${used} of ${max}` },
     { title: 'UNTIL', value: ({ resetsAt }) => resetsAt },
   ];
 }
 
+function whoseText(key: string | null, limit: Limits[number] | undefined, names: AgentNames): string {
+  if (key === null) return 'all';
+  return limit?.by === 'request' ? `equal requests ${key.slice(0, KEY_LENGTH)}…` : withName(key, names);
+}
+
 function limitText(limit: Limits[number] | undefined): string {
-  return limit === undefined ? '' : `${limit.of ?? 'executions'} a ${limit.per}`;
+  if (limit === undefined) return '';
+  return `${limit.of ?? 'executions'} a ${limit.per}${limit.zone === undefined ? '' : ` in ${limit.zone}`}`;
 }

@@ -1,19 +1,19 @@
 import type { Command } from 'commander';
+import { type DigestOptions, withDigestOption } from '../large-values.js';
 import type { AskOptions } from './commands/ask.js';
 
 export function addGatewayCommand(program: Command): void {
-  const command = program
-    .command('gateway')
+  const command = withDigestOption(program.command('gateway'))
     .description('run in front of HTTP APIs and MCP servers, and send them only what was authorised')
     .argument('<file>', 'such as gateway.yaml')
     .addHelpText(
       'after',
       '\nThe key of the gateway, with the scope `report`, comes from GOVERNANCE_API_KEY.\nExit codes: 75 another gateway holds the journal, 78 the file has faults.',
     )
-    .action(async (file: string) => {
+    .action(async (file: string, options: DigestOptions) => {
       // Loaded for this command only: the others start faster without it.
       const { serveGateway } = await import('./run/serve.js');
-      await serveGateway(file);
+      await serveGateway(file, options);
     });
   command
     .command('check <file>')

@@ -1,9 +1,10 @@
-import { readMapping, requestOf, UnclearCallError } from '../mcp/mapping.js';
+import { type DigestOptions, digestLargeTexts } from '../large-values.js';
+import { type Mapping, readMapping, requestOf, type ToolRequest, UnclearCallError } from '../mcp/mapping.js';
 import { waitingText } from '../decision-text.js';
 import type { PrincipalOptions } from '../principal-options.js';
 import { refusalText } from '../refusal-text.js';
 import { settings, SettingsError } from '../settings.js';
-import { forget, keepAuthorized, type KeptCall, keepOutcome, unreported } from './authorized-calls.js';
+import { forget, keepAuthorized, type KeptCall, keepOutcome, unreportedCalls } from './authorized-calls.js';
 import {
   ApprovalPendingError,
   type Execution,
@@ -13,7 +14,7 @@ import {
   ResultNotReportedError,
 } from '../../../typescript/src/index.js';
 
-/** The parts that matter here of what Claude Code writes to a hook. */
+/** The members of a hook's event that are read here. */
 interface HookEvent {
   readonly session_id: string;
   readonly hook_event_name: string;
@@ -32,25 +33,30 @@ export interface PreToolUseAnswer {
   };
 }
 
+export interface HookOptions extends DigestOptions {
+  /** Path of the mapping. */
+  readonly map?: string | undefined;
+}
+
 /** Prefix of its tools in resources: `claude-code/Bash`. */
 const SERVER = 'claude-code';
-/** Milliseconds: a hook that takes too long is ignored, and the tool would run. */
+/** Time limit in milliseconds: a hook that takes too long is ignored, and the tool would run. */
 const PATIENCE = 10_000;
 
 /**
- * The answer to one event, or null if there is none: then Claude Code follows its own rules, so that being
- * authorised never skips the questions to its user.
+ * Returns the answer to an event; null lets Claude Code follow its own rules, so that being authorised never skips the questions to
+ * its user.
  * @throws Error if the event cannot be read or its result cannot be reported.
  */
 export async function answerClaudeCode(
   text: string,
-  map: string | undefined,
+  { map, digestAbove }: HookOptions,
   forWhom: PrincipalOptions,
 ): Promise<PreToolUseAnswer | null> {
   const event = eventOf(text);
   switch (event.hook_event_name) {
     case 'PreToolUse':
-      return beforeTool(event, map, { run: event.session_id, ...forWhom });
+      return beforeTool(event, { map, digestAbove }, { run: event.session_id, ...forWhom });
     case 'PostToolUse':
       await afterTool(event, { result: event.tool_response ?? null });
       return null;
@@ -66,26 +72,41 @@ export async function answerClaudeCode(
 
 async function beforeTool(
   event: HookEvent,
-  map: string | undefined,
+  { map, digestAbove }: HookOptions,
   forWhom: PrincipalOptions,
 ): Promise<PreToolUseAnswer | null> {
-  const { tool_name: tool, tool_input: given } = event;
+  const { tool_name: tool, tool_input: toolInput } = event;
   try {
-    const request = requestOf(readMapping(map), { server: SERVER, name: tool, shown: tool }, given);
+    const request = withoutSecrets(readMapping(map), { tool, toolInput, digestAbove });
     const service = governance();
     const execution = await service.authorize({ ...request, ...forWhom, agent: await agentOf(service) });
-    if (execution.outcome !== 'authorized') return denied(handledReason(tool, execution));
-    keepAuthorized(callOf(event), settings().url, execution);
+    if (execution.outcome !== 'authorized') return denial(handledReason(tool, execution));
+    // What the tool gets may be secret, and reporting needs none of it.
+    keepAuthorized(callOf(event), settings().url, { ...execution, parameters: {} });
     return null;
   } catch (error) {
-    if (error instanceof ApprovalPendingError) return denied(await pendingReason(tool, error.execution));
-    if (error instanceof UnclearCallError) return denied(error.message);
-    if (error instanceof GovernanceError) return denied(refusalText(tool, error));
+    if (error instanceof ApprovalPendingError) return denial(await pendingReason(tool, error));
+    if (error instanceof UnclearCallError) return denial(error.message);
+    if (error instanceof GovernanceError) return denial(refusalText(tool, error));
     throw error;
   }
 }
 
-/** @throws SettingsError for a key that is nobody's: a hook has no option that says who acts. */
+/** The request about a use of a tool, as the service gets it. @throws UnclearCallError */
+function withoutSecrets(
+  mapping: Mapping,
+  { tool, toolInput, digestAbove }: { tool: string; toolInput: HookEvent['tool_input'] } & DigestOptions,
+): ToolRequest {
+  const request = requestOf(mapping, { server: SERVER, name: tool, visibleName: tool }, toolInput);
+  const secret = [...new Set([...(mapping.secret ?? []), ...(request.secret ?? [])])];
+  return {
+    ...request,
+    parameters: digestLargeTexts(toolInput, digestAbove),
+    ...(secret.length > 0 && { secret }),
+  };
+}
+
+/** @throws SettingsError if the key is bound to nobody: a hook has no option for the agent. */
 async function agentOf(service: GovernanceClient): Promise<string> {
   const { agentId } = await service.get('/api/v1/me');
   if (agentId !== null) return agentId;
@@ -94,18 +115,18 @@ async function agentOf(service: GovernanceClient): Promise<string> {
   );
 }
 
-/** The model gets what it would have got from the tool. */
+/** Returns the recorded outcome as text for the model, which the tool would have given. */
 function handledReason(tool: string, { outcome, result, failureReason }: Execution): string {
   const isDone = outcome === 'executed';
-  const what = `${isDone ? 'Its result' : 'The reason'}: ${JSON.stringify((isDone ? result : failureReason) ?? null)}`;
-  return `The governance service handles ${tool} itself; it is ${outcome}. Do not run it. ${what}`;
+  const outcomeText = `${isDone ? 'Its result' : 'The reason'}: ${JSON.stringify((isDone ? result : failureReason) ?? null)}`;
+  return `The governance service handles ${tool} itself; it is ${outcome}. Do not run it. ${outcomeText}`;
 }
 
-async function pendingReason(tool: string, execution: Execution): Promise<string> {
-  const decisionId = String(execution.decisionId);
-  const asked = await waitingText(governance(), execution);
+async function pendingReason(tool: string, error: ApprovalPendingError): Promise<string> {
+  const decisionId = String(error.execution.decisionId);
+  const executionText = await waitingText(governance(), error.execution, error);
   return (
-    `Approval pending: ${tool} needs the decision ${decisionId} (gov approve ${decisionId}) on ${asked} ` +
+    `Approval pending: ${tool} needs the decision ${decisionId} (gov approve ${decisionId}) on ${executionText} ` +
     'Nothing ran. Once it is approved, use the tool again with exactly the same input.'
   );
 }
@@ -115,10 +136,10 @@ async function afterTool(event: HookEvent, outcome: Outcome): Promise<void> {
   if (own === null) return;
   await governance().report(own.execution, outcome);
   forget(own);
-  for (const earlier of unreported(own)) await reportEarlier(earlier);
+  for (const earlier of unreportedCalls(own)) await reportEarlier(earlier);
 }
 
-/** The service is there again. What it refuses for good is not tried a second time. */
+/** Reports earlier uses after the service has answered again. A use that it refuses for good is not reported a second time. */
 async function reportEarlier(earlier: KeptCall): Promise<void> {
   if (earlier.outcome === undefined) return;
   try {
@@ -135,12 +156,12 @@ function governance(): GovernanceClient {
   return new GovernanceClient({ ...settings(), patience: PATIENCE });
 }
 
-/** Identifies one use of a tool. */
-function callOf({ session_id: session, tool_use_id: id, tool_name: name, tool_input: given }: HookEvent): string {
-  return JSON.stringify([session, id ?? [name, given]]);
+/** Returns a text that identifies one use of a tool. */
+function callOf({ session_id: session, tool_use_id: id, tool_name: name, tool_input: toolInput }: HookEvent): string {
+  return JSON.stringify([session, id ?? [name, toolInput]]);
 }
 
-function denied(reason: string): PreToolUseAnswer {
+function denial(reason: string): PreToolUseAnswer {
   return {
     hookSpecificOutput: {
       hookEventName: 'PreToolUse',
@@ -150,22 +171,23 @@ function denied(reason: string): PreToolUseAnswer {
   };
 }
 
-function parsed(text: string): Partial<HookEvent> {
+function parseEvent(text: string): Partial<HookEvent> {
   try {
     const event: unknown = JSON.parse(text);
     if (typeof event === 'object' && event !== null) return event;
   } catch {
-    // Said below.
+    // The error below covers it.
   }
   throw new TypeError('What came on standard input is not the JSON of a hook.');
 }
 
 function eventOf(text: string): HookEvent {
-  const event = parsed(text);
-  const { session_id: session, hook_event_name: name, tool_name: tool, tool_input: given } = event;
+  const event = parseEvent(text);
+  const { session_id: session, hook_event_name: name, tool_name: tool, tool_input: toolInput } = event;
   for (const [member, value] of Object.entries({ session_id: session, hook_event_name: name, tool_name: tool })) {
     if (typeof value !== 'string') throw new TypeError(`The hook's event has no ${member}.`);
   }
-  if (typeof given !== 'object' || Array.isArray(given)) throw new TypeError("The hook's event has no tool_input.");
+  if (typeof toolInput !== 'object' || Array.isArray(toolInput))
+    throw new TypeError("The hook's event has no tool_input.");
   return event as HookEvent;
 }

@@ -2,17 +2,18 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { printError, printLine, shownJson } from '../output.js';
 import { type PrincipalOptions, withPrincipalOptions } from '../principal-options.js';
 import { shownMessage } from '../settings.js';
-import { answerClaudeCode } from './claude-code.js';
+import { withDigestOption } from '../large-values.js';
+import { answerClaudeCode, type HookOptions } from './claude-code.js';
 
 /** Exit code with which a hook blocks a tool call; any other code would let it proceed. */
 const BLOCKED = 2;
-/** Words that only a hook's command line has in the place of a command, or near it. */
+/** Words that only a hook's command line has at or near the position of a command. */
 const WORDS = ['hook', 'claude-code'];
-/** Seconds: a hook that exceeds the time limit of Claude Code, 60 by default, does not block. */
+/** Time limit in seconds. A hook that exceeds the limit of Claude Code, 60 by default, does not block. */
 const TIMEOUT = 45;
 
 /**
- * How Claude Code is to run it. It goes on with the tool after any exit code but 2, also where gov is missing, or was
+ * The command line of the hook. Claude Code runs the tool after any exit code except 2, also if gov is missing, or was
  * killed before it could say anything.
  */
 const COMMAND = 'gov hook claude-code || exit 2';
@@ -26,20 +27,24 @@ export function isHookLine(words: readonly string[], commands: readonly string[]
   return command === 'hook' || (!commands.includes(command) && words.some((word) => WORDS.includes(word)));
 }
 
-/** Whatever ends a hook other than well has to block the tool. */
+/** Blocks the tool if the hook ends by an error or a signal. */
 export function blockFailures(): void {
   process.on('exit', (code) => {
     if (code !== 0) process.exitCode = BLOCKED;
   });
 }
 
+interface HookCommandOptions extends HookOptions, PrincipalOptions {
+  readonly timeout: number;
+}
+
 export function addHookCommand(program: Command): void {
   const hook = program.command('hook').description('answer agents that ask a program before they use a tool');
   const command = hook
     .command('claude-code')
-    .description('a hook of Claude Code: PreToolUse asks the policies, PostToolUse and PostToolUseFailure report')
+    .description('a hook of Claude Code: PreToolUse checks the policies, PostToolUse and PostToolUseFailure report')
     .option('--map <file>', 'JSON that says how tools become actions and resources');
-  withPrincipalOptions(command)
+  withPrincipalOptions(withDigestOption(command))
     .option(
       '--timeout <seconds>',
       "block if there is no answer by then; less than the hook's own timeout",
@@ -50,22 +55,22 @@ export function addHookCommand(program: Command): void {
       'after',
       `\nIn .claude/settings.json, with || exit 2, so that a gov that is missing or killed blocks, too:\n${settings()}`,
     )
-    .action(async ({ map, timeout, ...forWhom }: { map?: string; timeout: number } & PrincipalOptions) => {
+    .action(async ({ map, timeout, digestAbove, ...forWhom }: HookCommandOptions) => {
       const event = { text: '' };
       blockAfter(timeout, event);
       try {
         event.text = await standardInput();
-        const answer = await answerClaudeCode(event.text, map, forWhom);
+        const answer = await answerClaudeCode(event.text, { map, digestAbove }, forWhom);
         if (answer !== null) printLine(shownJson(answer));
       } catch (error) {
-        // Whatever the error, a call that was not authorised must not run.
+        // A call that was not authorised must not run, whatever the error is.
         printError(shownMessage(error));
         process.exitCode = BLOCKED;
       }
     });
 }
 
-/** The settings of Claude Code that install it. */
+/** Returns the settings of Claude Code that install the hook. */
 function settings(): string {
   const entry = [{ matcher: '*', hooks: [{ type: 'command', command: COMMAND }] }];
   return JSON.stringify({ hooks: Object.fromEntries(EVENTS.map((name) => [name, entry])) }, null, 2);
@@ -77,7 +82,7 @@ async function standardInput(): Promise<string> {
   return text;
 }
 
-/** Whatever it is waiting for, such as a service that accepts the request and never answers. */
+/** Ends the hook at its time limit, for example if a service accepts the request and never answers. */
 function blockAfter(timeout: number, event: { readonly text: string }): void {
   setTimeout(() => {
     const consequence = AFTER_THE_TOOL.test(event.text)

@@ -1,17 +1,17 @@
 /** The name of the service's own page for decisions. */
 const CONSOLE = 'console';
-/** Milliseconds: a service that does not answer has no page. */
+/** Time limit in milliseconds: a service that does not answer has no page. */
 const TIMEOUT = 5_000;
 
 /**
  * Finds where a person decides: a page of the console, below the service's public address. Null where the service has no public
- * address, or no console; asked again until there is one.
+ * address, or no console; the request is repeated until there is one.
  */
 export function approvalPages(serviceUrl: string): (decisionId: string) => Promise<string | null> {
-  let found: string | null = null;
+  let pageUrl: string | null = null;
   return async (decisionId) => {
-    found ??= await consoleOf(serviceUrl);
-    return found === null ? null : `${found}/decisions/${decisionId}`;
+    pageUrl ??= await consoleOf(serviceUrl);
+    return pageUrl === null ? null : `${pageUrl}/decisions/${decisionId}`;
   };
 }
 
@@ -26,11 +26,11 @@ async function consoleOf(serviceUrl: string): Promise<string | null> {
   return page === null ? null : `${origin}/${CONSOLE}`;
 }
 
-/** What is read from a success; null for every other answer, and for one that cannot be read. */
-async function answer(url: string, read: (response: Response) => Promise<unknown>): Promise<unknown> {
+/** Parses a successful response; null for any other, and for one that cannot be read. */
+async function answer(url: string, parse: (response: Response) => Promise<unknown>): Promise<unknown> {
   try {
     const response = await fetch(url, { redirect: 'error', signal: AbortSignal.timeout(TIMEOUT) });
-    if (response.ok) return await read(response);
+    if (response.ok) return await parse(response);
     await response.body?.cancel();
     return null;
   } catch {

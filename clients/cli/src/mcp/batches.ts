@@ -1,19 +1,19 @@
 import { Transform, type TransformCallback, type Readable, type Writable } from 'node:stream';
 import { isJSONRPCNotification, isJSONRPCRequest, isJSONRPCResponse } from '@modelcontextprotocol/server';
 import { doubtfulNumberIn } from '../unsafe-number.js';
-import { LARGEST_MESSAGE, messagesIn, parsed } from './servers/messages.js';
+import { MAX_MESSAGE_BYTES, messagesIn, parseMessage } from './servers/messages.js';
 
 const [OPENING, NEWLINE] = [0x5b, 0x0a];
 const SPACES: ReadonlySet<number> = new Set([0x09, 0x0d, 0x20]);
-/** Bytes that are looked at for the ids of a batch. */
-const MOST = 10_000_000;
+/** Maximum number of bytes in which the ids of a batch are looked for. */
+const MAX_BYTES = 10_000_000;
 const INVALID_REQUEST = -32_600;
 const NO_MESSAGE = 'Expected a message of JSON-RPC 2.0 on a line of its own.';
 const TEXT = 'Batches are not part of this protocol: nothing of it was done. Send each message on a line of its own.';
 
 /**
- * The lines of a client without its batches, which the SDK would pass over in silence: each request in one is answered with an
- * error, so that nobody waits for it. A message that is too large is an error of the lines: its end, and so its id, is not known.
+ * Removes batches from the lines of a client, which the SDK would ignore in silence: each request in a batch is answered with an
+ * error, so that no client waits for it. A message that is too large is an error of the lines: its end, and so its id, is not known.
  */
 export function withoutBatches(input: Readable, output: Writable): Readable {
   return input.pipe(new WithoutBatches((id, text) => void output.write(`${refusal(id, text)}\n`)));
@@ -22,7 +22,7 @@ export function withoutBatches(input: Readable, output: Writable): Readable {
 class WithoutBatches extends Transform {
   private isAtStart = true;
   private isBatch = false;
-  /** The line as far as it has come. The SDK gets it whole: each part that it adds to another costs a copy of both. */
+  /** The chunks of the current line. The SDK gets the whole line, as it copies everything for each chunk that it appends. */
   private line: Buffer[] = [];
   /** Bytes of the line so far. */
   private size = 0;
@@ -32,13 +32,13 @@ class WithoutBatches extends Transform {
   }
 
   override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
-    for (let rest = chunk; rest.length > 0;) {
-      const end = rest.indexOf(NEWLINE) + 1;
-      const part = end === 0 ? rest : rest.subarray(0, end);
-      rest = rest.subarray(part.length);
+    for (let remainingBytes = chunk; remainingBytes.length > 0;) {
+      const end = remainingBytes.indexOf(NEWLINE) + 1;
+      const part = end === 0 ? remainingBytes : remainingBytes.subarray(0, end);
+      remainingBytes = remainingBytes.subarray(part.length);
       this.size += part.length;
-      if (!this.isBatch && this.size > LARGEST_MESSAGE) {
-        done(new Error(`a message has ${LARGEST_MESSAGE} bytes at most.`));
+      if (!this.isBatch && this.size > MAX_MESSAGE_BYTES) {
+        done(new Error(`a message has ${MAX_MESSAGE_BYTES} bytes at most.`));
         return;
       }
       this.sort(part, end > 0);
@@ -52,7 +52,7 @@ class WithoutBatches extends Transform {
       this.isAtStart = false;
       this.isBatch = first === OPENING;
     }
-    if (!this.isBatch || this.size < MOST) this.line.push(part);
+    if (!this.isBatch || this.size < MAX_BYTES) this.line.push(part);
     if (!isEnd) return;
     if (this.isBatch) for (const id of idsIn(this.line)) this.refuse(id, TEXT);
     else this.pass(Buffer.concat(this.line));
@@ -62,13 +62,13 @@ class WithoutBatches extends Transform {
     this.isAtStart = true;
   }
 
-  /** A line as the SDK reads it, without null members. What is no message is answered, as the SDK passes over it. */
+  /** Returns a line as the SDK reads it, without null members. Invalid messages are answered, as the SDK ignores them. */
   private pass(line: Buffer): void {
     const text = line.toString('utf8');
     if (text.trim() === '') return;
-    const value = parsed(text);
+    const value = parseMessage(text);
     const isMessage = isJSONRPCRequest(value) || isJSONRPCNotification(value) || isJSONRPCResponse(value);
-    // A number that cannot be held has to reach the check of the arguments as it was written.
+    // A number that a double cannot hold has to reach the check of the arguments as it was written.
     const isFixed = !text.includes('null') || doubtfulNumberIn(value, 'message') !== undefined;
     const [message] = messagesIn(value);
     if (isMessage && isFixed) this.push(line);
@@ -82,14 +82,16 @@ function idIn(value: unknown): unknown {
   return typeof id === 'string' || typeof id === 'number' ? id : null;
 }
 
-/** Of its requests; null, as JSON-RPC has it, where there is none. */
+/** Returns the ids of its requests; null, as in JSON-RPC, if there are none. */
 function idsIn(line: readonly Buffer[]): unknown[] {
   try {
     const batch = JSON.parse(Buffer.concat(line).toString('utf8')) as readonly ({
       id?: unknown;
       method?: unknown;
     } | null)[];
-    const ids = batch.flatMap((one) => (one?.id !== undefined && one.method !== undefined ? [one.id] : []));
+    const ids = batch.flatMap((message) =>
+      message?.id !== undefined && message.method !== undefined ? [message.id] : [],
+    );
     return ids.length > 0 ? ids : [null];
   } catch {
     return [null];

@@ -3,54 +3,57 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClientLink, Kind } from './servers/governed-server.js';
 import { elicitationOf } from './elicitation.js';
 
-/** Milliseconds for which a server that asks at its start waits until the session has begun. */
-const LONGEST_BEGINNING = 30_000;
-/** Milliseconds for which a client may leave a question to its user unanswered. */
+/** Maximum time in milliseconds that a request of a starting server waits for the session to begin. */
+const MAX_START_MS = 30_000;
+/** Maximum time in milliseconds for a client to answer a question to its user. */
 export const MAX_QUESTION_MS = 300_000;
 
-/** Notifications that the client has not read yet: of more, the newest are dropped. */
+/** Maximum number of notifications that the client has not read; beyond it, the newest are dropped. */
 const MAX_UNREAD_NOTIFICATIONS = 100;
 
 /**
  * Between the servers of a session and its client.
- * @param areSeveral whether what servers say has to name them
- * @param subscribed the URIs whose changes the client may learn of
+ * @param areSeveral true if messages have to name their server
+ * @param subscribedUris URIs whose changes the client may see
  */
-export function linkOf({ server }: McpServer, areSeveral: boolean, subscribed: ReadonlySet<string>): ClientLink {
+export function linkOf({ server }: McpServer, areSeveral: boolean, subscribedUris: ReadonlySet<string>): ClientLink {
   const ready = new Promise<void>((resolve) => (server.oninitialized = resolve));
   let unread = 0;
   const notify = (method: string, params?: object): void => {
     // A server may send more than its client ever reads.
     if (unread >= MAX_UNREAD_NOTIFICATIONS) return;
     unread += 1;
-    // Whether the client gets it does not matter: it may be about to disconnect, and its calls still have to be reported.
+    // A failure does not matter: the client may be about to disconnect, and its calls still have to be reported.
     server
       .notification({ method, ...(params && { params: { ...params } }) })
       .catch(() => undefined)
       .finally(() => (unread -= 1));
   };
   return {
-    changed: (kind: Kind) => notify(`notifications/${kind}/list_changed`),
-    notified: (name, { method, params = {} }) => {
-      if (method === 'notifications/resources/updated' && subscribed.has(String(params['uri']))) notify(method, params);
+    onListChange: (kind: Kind) => notify(`notifications/${kind}/list_changed`),
+    onNotification: (name, { method, params = {} }) => {
+      if (method === 'notifications/resources/updated' && subscribedUris.has(String(params['uri'])))
+        notify(method, params);
       if (method === 'notifications/elicitation/complete') notify(method, params);
       if (method !== 'notifications/message') return;
       const logger = [...(areSeveral ? [name] : []), ...('logger' in params ? [params['logger']] : [])].join('/');
       notify(method, { ...params, ...(logger !== '' && { logger }) });
     },
     roots: async () => {
-      await Promise.race([ready, sleep(LONGEST_BEGINNING, undefined, { ref: false })]);
+      await Promise.race([ready, sleep(MAX_START_MS, undefined, { ref: false })]);
       if (server.getClientCapabilities()?.roots === undefined) throw refusal('The client has no roots.');
       return server.request({ method: 'roots/list' });
     },
     elicit: async (name, params, within: ServerContext | undefined) => {
       const mode = params.mode === 'url' ? 'url' : 'form';
-      if (within?.mcpReq.envelope !== undefined) throw refusal('A client without a handshake cannot be asked here.');
-      if (elicitationOf(server, within)?.[mode] !== true) throw refusal(`The client cannot be asked (${mode}).`);
-      // So that nothing passes for a question of the proxy.
-      const asked = { ...params, message: `${name} asks: ${params.message}` };
+      if (within?.mcpReq.envelope !== undefined)
+        throw refusal('A client without a handshake cannot be questioned here.');
+      if (elicitationOf(server, within)?.[mode] !== true)
+        throw refusal(`The client cannot question its user (${mode}).`);
+      // The prefix shows that the question does not come from the proxy.
+      const prefixedParams = { ...params, message: `${name} asks: ${params.message}` };
       const options = { timeout: MAX_QUESTION_MS, ...(within && { signal: within.mcpReq.signal }) };
-      const request = { method: 'elicitation/create' as const, params: asked };
+      const request = { method: 'elicitation/create' as const, params: prefixedParams };
       return within === undefined ? server.request(request, options) : within.mcpReq.send(request, options);
     },
   };
@@ -58,4 +61,12 @@ export function linkOf({ server }: McpServer, areSeveral: boolean, subscribed: R
 
 function refusal(message: string): ProtocolError {
   return new ProtocolError(ProtocolErrorCode.MethodNotFound, message);
+}
+
+/** Requests without a session have no client that could be asked. */
+export function withoutSession(onListChange: ClientLink['onListChange']): ClientLink {
+  const refuse = (): never => {
+    throw new ProtocolError(ProtocolErrorCode.MethodNotFound, 'Without a session there is nobody to ask.');
+  };
+  return { onListChange, onNotification: () => undefined, roots: refuse, elicit: refuse };
 }

@@ -9,8 +9,8 @@ import { withinTrace } from './trace-of-call.js';
 import type { ToolWarnings } from './tool-warnings.js';
 import type { Visible } from './visible.js';
 
-/** What one client is served: the servers of its session, as far as the policies allow. */
-export interface Offered {
+/** The parts of one client's session: its server, the governed servers, and what the policies allow of them. */
+export interface SessionParts {
   readonly server: McpServer['server'];
   readonly servers: Servers;
   readonly gate: Gate;
@@ -19,15 +19,17 @@ export interface Offered {
   readonly pins: Pins | null;
   readonly visible: Visible;
   readonly forWhom: PrincipalOptions;
+  /** Who may answer the agent's questions; null if it cannot ask. */
+  readonly ask: readonly string[] | null;
 }
 
-/** Carries out what a client asks for, if and when it may. */
-export function governed<Result>(
-  { server, gate, forWhom }: Offered,
+/** Carries out the request of a client once the policies allow it. */
+export function carryOutGoverned<Result>(
+  { server, gate, forWhom }: SessionParts,
   context: ServerContext,
   call: Omit<GovernedCall<Result>, 'requestOf'> & { readonly requestOf: () => ToolRequest | Promise<ToolRequest> },
 ): Promise<Result | InputRequiredResult> {
-  const asked = { ...call, requestOf: async () => ({ ...(await call.requestOf()), ...forWhom }) };
+  const callWithPrincipal = { ...call, requestOf: async () => ({ ...(await call.requestOf()), ...forWhom }) };
   const { _meta } = context.mcpReq;
-  return withinTrace(_meta, () => governedCall(gate, asked, context, elicitationOf(server, context)));
+  return withinTrace(_meta, () => governedCall(gate, callWithPrincipal, context, elicitationOf(server, context)));
 }

@@ -1,29 +1,41 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { withDigestOption } from '../large-values.js';
 import { withPrincipalOptions } from '../principal-options.js';
 import type { PinOptions } from './servers/pin.js';
 import type { McpOptions } from './serve.js';
 import { isServerUrl } from './servers/server-address.js';
 
+/** In seconds. */
+const DAY = 86_400;
+
 export function addMcpCommand(program: Command): void {
   const command = withTargets(program.command('mcp [command...]'))
     .description('run in front of MCP servers and ask the policies before each call')
-    .option('--listen <port>', 'serve over HTTP: a port of 127.0.0.1, or an address and a port such as 10.0.0.5:8080')
-    .option('--allow-shared', 'listen on an address that others can reach, although each of them acts as this agent')
-    .option('--host <name...>', 'other host names under which clients may call this proxy over HTTP')
     .option('--lock <file>', 'offer only tools that are unchanged since `gov mcp pin`')
+    .option(
+      '--ask [subject...]',
+      'offer a tool by which the agent asks people; by default any person may answer',
+      askSubjects,
+    )
     .addOption(
       new Option('--results <kept>', 'what to record of results').choices(['hash', 'full', 'none']).default('hash'),
     )
     .option('--agent <agent>', 'who acts, by id or name; by default the agent of your key');
-  withPrincipalOptions(command)
+  withPrincipalOptions(withDigestOption(command))
     .option('--map <file>', 'JSON that says how tools become actions and resources')
     .option('--hold <seconds>', 'how long a call waits for its approval', secondsFrom(0), 45)
-    .option('--patience <seconds>', 'how long to keep asking a service that does not answer', secondsFrom(0), 10)
+    .option('--patience <seconds>', 'how long to retry while the service does not answer', secondsFrom(0), 10)
     .option(
       '--timeout <seconds>',
       'how long an answer of the service may take before it counts as lost',
       secondsFrom(1),
       20,
+    )
+    .option(
+      '--call-timeout <seconds>',
+      'how long a server may take for a call, whatever progress it reports',
+      secondsFrom(1, DAY),
+      3_600,
     )
     .addHelpText(
       'after',
@@ -39,7 +51,7 @@ export function addMcpCommand(program: Command): void {
     .requiredOption('--lock <file>', 'the file to write')
     .action(async (words: string[], options: PinOptions, { parent }: Command) => {
       const { pinServers } = await import('./servers/pin.js');
-      // What both commands have is read by the first.
+      // Options that both commands have are read by the first.
       await pinServers(words, { ...parent?.opts<PinOptions>(), ...options });
     });
 }
@@ -57,9 +69,14 @@ function serverUrl(text: string): URL {
   throw new InvalidArgumentError('It is a URL, such as https://tools.example.com/mcp.');
 }
 
-function secondsFrom(least: number): (text: string) => number {
+/** Subjects after `--ask`, each separately. */
+function askSubjects(subject: string, before: readonly string[] | true = []): readonly string[] {
+  return [...(before === true ? [] : before), subject];
+}
+
+function secondsFrom(least: number, most = 9_999): (text: string) => number {
   return (text) => {
-    if (/^\d{1,4}$/.test(text) && Number(text) >= least) return Number(text);
-    throw new InvalidArgumentError(`It is a number of seconds, ${least} to 9999.`);
+    if (/^\d{1,5}$/.test(text) && Number(text) >= least && Number(text) <= most) return Number(text);
+    throw new InvalidArgumentError(`It is a number of seconds, ${least} to ${most}.`);
   };
 }

@@ -6,17 +6,17 @@ import {
 } from '@modelcontextprotocol/server';
 import type { Elicitation } from './governed-call.js';
 
-/** How the client of a request, or of the session, can be asked. */
+/** The modes in which the client of a request, or of the session, can question its user. */
 export function elicitationOf(server: McpServer['server'], context: ServerContext | undefined): Elicitation {
   const envelope = context?.mcpReq.envelope;
   // Without a handshake each request carries the capabilities of its client.
-  const declared: unknown =
+  const capability: unknown =
     envelope === undefined
       ? server.getClientCapabilities()
       : (envelope as Readonly<Record<string, unknown>>)[CLIENT_CAPABILITIES_META_KEY];
-  const elicitation = (declared as ClientCapabilities | undefined)?.elicitation;
+  const elicitation = (capability as ClientCapabilities | undefined)?.elicitation;
   if (elicitation === undefined) return null;
   const url = elicitation.url !== undefined;
-  // Without a mode it means forms.
+  // A capability without a mode means forms.
   return { url, form: elicitation.form !== undefined || !url };
 }

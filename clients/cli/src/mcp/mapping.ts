@@ -1,8 +1,10 @@
 import { changedNumberText, doubtfulNumberIn } from '../unsafe-number.js';
 import { readJsonFile } from '../json-file.js';
+import { hasDigest } from '../large-values.js';
+import { secretPointerFault } from '../service-rules/secret-pointers.js';
 import { SettingsError } from '../settings.js';
 
-/** How a tool call becomes a request to the policies, if not by its names. */
+/** The request to the policies for a tool call, if it differs from the names of tool and server. */
 export interface ToolMapping {
   /** The tool's name unless given. */
   readonly action?: string;
@@ -12,36 +14,41 @@ export interface ToolMapping {
   readonly resourceId?: string;
   /** The argument whose value is the resource's id. */
   readonly resourceArgument?: string;
+  /** JSON Pointers to arguments that the service must not keep, in addition to those of the mapping. */
+  readonly secret?: string[];
 }
 
 export interface Mapping {
   /** Name of the server in resources; by default its own name. */
   readonly server?: string;
   readonly tools: ReadonlyMap<string, ToolMapping>;
+  /** JSON Pointers to arguments of all tools and prompts that the service must not keep. */
+  readonly secret?: string[];
 }
 
 /** A tool, or a prompt, of a governed server. */
 export interface ItemName {
   /** The server, as resources have it. */
   readonly server: string;
-  /** As the server calls it. */
+  /** The name that the server uses. */
   readonly name: string;
-  /** As clients call it. */
-  readonly shown: string;
+  /** The name that clients use. */
+  readonly visibleName: string;
 }
 
-/** What the policies are asked about a call. */
+/** The request to the policies about a call. */
 export interface ToolRequest {
   readonly action: string;
   readonly resourceType: string;
   readonly resourceId: string;
   readonly parameters?: Readonly<Record<string, unknown>>;
+  readonly secret?: string[];
 }
 
 export type Arguments = Readonly<Record<string, unknown>>;
 
 const NO_MAPPING: Mapping = { tools: new Map() };
-/** What can be the first part of a resource id. */
+/** A text that can be the first part of a resource id. */
 const PLAIN_NAME = /^(?!\.+$)[\w.-]{1,100}$/;
 /** A tool name that is safe in an action and a path: no two match as equal, and no such name reads as a location. */
 const PLAIN_TOOL = /^(?!\.+(?:\/|$))[\w.:-]+(?:\/(?!\.+(?:\/|$))[\w.:-]+)*$/;
@@ -51,11 +58,13 @@ const WEB_OR_FILE = /^(?:https?|wss?|ftp|file):$/;
 const UNCLEAR_PARTS = /[#\\\p{Cc}]|^[a-z][\w+.-]*:\/(?!\/)/iu;
 /** No file has a host or a query. */
 const PLAIN_FILE = /^file:\/\/\/[^?]*$/;
-const TOOL_MEMBERS = ['action', 'resourceType', 'resourceId', 'resourceArgument'] as const;
+const TEXT_MEMBERS = ['action', 'resourceType', 'resourceId', 'resourceArgument'] as const;
+const TOOL_MEMBERS = [...TEXT_MEMBERS, 'secret'];
+const MAX_SECRETS = 10;
 
 /**
- * What is called is unclear: from the tool's name, from the argument that names the resource, or as a number among the arguments may
- * no longer be what the client sent. Nothing is requested and nothing runs.
+ * The call is unclear: its tool's name or the argument with the resource cannot be used, or a number among the arguments may no longer
+ * be what the client sent. Nothing is requested and nothing runs.
  */
 export class UnclearCallError extends Error {}
 
@@ -63,12 +72,12 @@ export function isPlainName(name: string): boolean {
   return PLAIN_NAME.test(name);
 }
 
-/** Whether the name of a tool or prompt can be an action, or a part of a resource. */
+/** True if the name of a tool or prompt can be an action, and a part of a resource. */
 export function isPlainTool(name: string): boolean {
   return PLAIN_TOOL.test(name);
 }
 
-/** What the server is called in resources. @throws SettingsError where it cannot be a part of them. */
+/** Returns the name of the server in resources. @throws SettingsError if it cannot be a part of them. */
 export function plainName(name: string): string {
   if (isPlainName(name)) return name;
   throw new SettingsError(
@@ -86,28 +95,55 @@ export function readMapping(path: string | undefined): Mapping {
   }
 }
 
+/** The mapping with more pointers to arguments of all tools. @throws SettingsError if a tool then has too many */
+export function withSecrets(mapping: Mapping, pointers: readonly string[]): Mapping {
+  const secret = [...new Set([...pointers, ...(mapping.secret ?? [])])];
+  for (const tool of [{ secret: [] }, ...mapping.tools.values()])
+    if (new Set([...secret, ...(tool.secret ?? [])]).size > MAX_SECRETS)
+      throw new SettingsError(
+        `A tool must have at most ${MAX_SECRETS} pointers to secrets, with those of the upstream.`,
+      );
+  return { ...mapping, secret };
+}
+
 function mappingOf(value: unknown): Mapping {
-  const { server, tools, ...others } = members(value, 'it');
-  refuseOthers(others, 'it', ['server', 'tools']);
+  const { server, tools, secret, ...otherMembers } = members(value, 'it');
+  refuseOthers(otherMembers, 'it', ['server', 'tools', 'secret']);
+  const ofAll = secret === undefined ? [] : secretPointers(secret, 'secret');
   const entries = Object.entries(tools === undefined ? {} : members(tools, 'tools'));
   return {
     ...(server === undefined ? {} : { server: text(server, 'server') }),
-    tools: new Map(entries.map(([name, tool]) => [name, toolMappingOf(tool, `tools.${name}`)])),
+    ...(secret === undefined ? {} : { secret: ofAll }),
+    tools: new Map(entries.map(([name, tool]) => [name, toolMappingOf(tool, `tools.${name}`, ofAll)])),
   };
 }
 
-function toolMappingOf(value: unknown, place: string): ToolMapping {
-  const given = members(value, place);
-  const others = Object.fromEntries(Object.entries(given).filter(([name]) => !isToolMember(name)));
-  refuseOthers(others, place, TOOL_MEMBERS);
-  if (given['resourceId'] !== undefined && given['resourceArgument'] !== undefined) {
+function toolMappingOf(value: unknown, place: string, secretOfAll: readonly string[]): ToolMapping {
+  const toolMembers = members(value, place);
+  const { secret, ...textMembers } = toolMembers;
+  const otherMembers = Object.fromEntries(Object.entries(toolMembers).filter(([name]) => !TOOL_MEMBERS.includes(name)));
+  refuseOthers(otherMembers, place, TOOL_MEMBERS);
+  if (toolMembers['resourceId'] !== undefined && toolMembers['resourceArgument'] !== undefined) {
     throw new TypeError(`${place} has both resourceId and resourceArgument. Only one of them can name the resource.`);
   }
-  return Object.fromEntries(Object.entries(given).map(([name, member]) => [name, text(member, `${place}.${name}`)]));
+  const texts = Object.entries(textMembers).map(([name, member]) => [name, text(member, `${place}.${name}`)] as const);
+  return {
+    ...Object.fromEntries(texts),
+    ...(secret === undefined ? {} : { secret: secretPointers(secret, `${place}.secret`, secretOfAll) }),
+  };
 }
 
-function isToolMember(name: string): boolean {
-  return (TOOL_MEMBERS as readonly string[]).includes(name);
+/** @param ofAll pointers that go with them */
+function secretPointers(value: unknown, place: string, ofAll: readonly string[] = []): string[] {
+  if (!Array.isArray(value)) throw new TypeError(`${place} must be a list of JSON Pointers.`);
+  const pointers = value.map((item: unknown, index) => text(item, `${place}[${index}]`));
+  for (const [index, pointer] of pointers.entries()) {
+    const fault = secretPointerFault(pointer);
+    if (fault !== undefined) throw new TypeError(`${place}[${index}] ${fault}.`);
+  }
+  if (new Set([...ofAll, ...pointers]).size > MAX_SECRETS)
+    throw new TypeError(`${place} must have at most ${MAX_SECRETS} pointers, with those of all tools.`);
+  return [...new Set(pointers)];
 }
 
 function members(value: unknown, place: string): Record<string, unknown> {
@@ -115,9 +151,10 @@ function members(value: unknown, place: string): Record<string, unknown> {
   throw new TypeError(`${place} must be an object.`);
 }
 
-function refuseOthers(others: object, place: string, known: readonly string[]): void {
-  const [other] = Object.keys(others);
-  if (other !== undefined) throw new TypeError(`${place} has the member ${other}. It may have: ${known.join(', ')}.`);
+function refuseOthers(otherMembers: object, place: string, knownNames: readonly string[]): void {
+  const [name] = Object.keys(otherMembers);
+  if (name !== undefined)
+    throw new TypeError(`${place} has the member ${name}. It may have: ${knownNames.join(', ')}.`);
 }
 
 function text(value: unknown, place: string): string {
@@ -129,23 +166,24 @@ function text(value: unknown, place: string): string {
  * @throws UnclearCallError where the mapping takes the resource from an argument that the call does not have, where it leaves
  * action or resource to a name that cannot be one, or where a number may have changed on its way.
  */
-export function requestOf(mapping: Mapping, tool: ItemName, given: Arguments | undefined): ToolRequest {
-  const { server, name, shown } = tool;
-  const { action, resourceType = 'tool', resourceId, resourceArgument } = mapping.tools.get(shown) ?? {};
-  const id = resourceArgument === undefined ? resourceId : resourceIn(given, shown, resourceArgument);
+export function requestOf(mapping: Mapping, tool: ItemName, input: Arguments | undefined): ToolRequest {
+  const { server, name, visibleName } = tool;
+  const { action, resourceType = 'tool', resourceId, resourceArgument, secret } = mapping.tools.get(visibleName) ?? {};
+  const id = resourceArgument === undefined ? resourceId : resourceIn(input, visibleName, resourceArgument);
   if (!isNameable(mapping, tool)) throw unnameable(name, 'Give it both by a mapping (--map).');
   return {
     action: action ?? name,
     resourceType,
     resourceId: id ?? `${server}/${name}`,
-    ...parametersOf(given),
+    ...(secret === undefined ? {} : { secret }),
+    ...parametersOf(input),
   };
 }
 
 /** @throws UnclearCallError as `requestOf` */
-export function promptRequestOf({ server, name }: ItemName, given: Arguments | undefined): ToolRequest {
+export function promptRequestOf({ server, name }: ItemName, input: Arguments | undefined): ToolRequest {
   if (!isPlainTool(name)) throw unnameable(name, 'The server has to give the prompt another.');
-  return { action: 'get-prompt', resourceType: 'prompt', resourceId: `${server}/${name}`, ...parametersOf(given) };
+  return { action: 'get-prompt', resourceType: 'prompt', resourceId: `${server}/${name}`, ...parametersOf(input) };
 }
 
 /**
@@ -154,7 +192,7 @@ export function promptRequestOf({ server, name }: ItemName, given: Arguments | u
  */
 export function isPlainUri(uri: string): boolean {
   if (UNCLEAR_PARTS.test(uri) || (/^file:/i.test(uri) && !PLAIN_FILE.test(uri))) return false;
-  // What has no scheme is a name.
+  // A text without a scheme is a name.
   if (!URL.canParse(uri)) return !/^[a-z][\w+.-]*:/i.test(uri);
   const { protocol, host, hostname } = new URL(uri);
   const [, authority = ''] = /^[^/?#]+:\/\/([^/?#]*)/.exec(uri) ?? [];
@@ -163,8 +201,8 @@ export function isPlainUri(uri: string): boolean {
 }
 
 /**
- * The request to read a resource: its URI as a path, with another form for each of `file:///a`, `note://a`, `note:///a` and `note:a`.
- * The service refuses what could be read as another path.
+ * Returns the request to read a resource: its URI as a path, with another form for each of `file:///a`, `note://a`, `note:///a` and `note:a`.
+ * The service refuses a path that could be read as another one.
  * @throws UnclearCallError for a URI that is not plain
  */
 export function readRequestOf(server: string, uri: string): Omit<ToolRequest, 'parameters'> {
@@ -183,25 +221,27 @@ function unnameable(name: string, advice: string): UnclearCallError {
   );
 }
 
-function parametersOf(given: Arguments | undefined): { parameters?: Arguments } {
-  const doubtful = doubtfulNumberIn(given, 'arguments');
+function parametersOf(input: Arguments | undefined): { parameters?: Arguments } {
+  const doubtful = doubtfulNumberIn(input, 'arguments');
   if (doubtful !== undefined) throw new UnclearCallError(changedNumberText(doubtful));
-  return given === undefined ? {} : { parameters: given };
+  if (hasDigest(input))
+    throw new UnclearCallError('arguments have a member "$sha256", which stands for a text that is not sent.');
+  return input === undefined ? {} : { parameters: input };
 }
 
-/** Whether action and resource of a tool can be said: its name can be a part of them, or the mapping has both. */
-export function isNameable({ tools }: Mapping, { name, shown }: ItemName): boolean {
-  const { action, resourceId, resourceArgument } = tools.get(shown) ?? {};
+/** True if a tool has an action and a resource: its name can be a part of them, or the mapping has both. */
+export function isNameable({ tools }: Mapping, { name, visibleName }: ItemName): boolean {
+  const { action, resourceId, resourceArgument } = tools.get(visibleName) ?? {};
   return PLAIN_TOOL.test(name) || (action !== undefined && (resourceId ?? resourceArgument) !== undefined);
 }
 
-/** Whether the resource is known only once the tool is called. */
-export function takesResourceFromArgument({ tools }: Mapping, { shown }: ItemName): boolean {
-  return tools.get(shown)?.resourceArgument !== undefined;
+/** True if the resource is known only once the tool is called. */
+export function takesResourceFromArgument({ tools }: Mapping, { visibleName }: ItemName): boolean {
+  return tools.get(visibleName)?.resourceArgument !== undefined;
 }
 
-function resourceIn(given: Arguments | undefined, tool: string, name: string): string {
-  const value = given !== undefined && Object.hasOwn(given, name) ? given[name] : undefined;
+function resourceIn(input: Arguments | undefined, tool: string, name: string): string {
+  const value = input !== undefined && Object.hasOwn(input, name) ? input[name] : undefined;
   if (typeof value === 'string' && value !== '') return value;
   if (typeof value === 'number' && Number.isSafeInteger(value)) return String(value);
   throw new UnclearCallError(`The tool ${tool} needs the argument "${name}", as a text or a whole number.`);

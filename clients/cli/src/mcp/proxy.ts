@@ -8,7 +8,7 @@ import { approvalPages } from './approval-page.js';
 import { linkOf, MAX_QUESTION_MS } from './client-link.js';
 import type { CarryOut, Gate } from './governed-call.js';
 import type { Mapping } from './mapping.js';
-import type { Offered } from './client-session.js';
+import type { SessionParts } from './client-session.js';
 import { offerPrompts } from './client-session-prompts.js';
 import { offerResources } from './client-session-resources.js';
 import { offerTools } from './client-session-tools.js';
@@ -22,12 +22,12 @@ import { Visible } from './visible.js';
 export interface ProxyOptions {
   readonly governance: GovernanceClient;
   readonly serviceUrl: string;
-  /** Id or name; the agent that the key is bound to unless given. */
+  /** Id or name of the agent. Default: the agent that the key is bound to. */
   readonly agent: string | undefined;
-  /** Its run is that of all sessions. */
+  /** The principal; its run applies to all sessions. */
   readonly forWhom: PrincipalOptions;
   readonly mapping: Mapping;
-  /** What may be offered; anything where it is null. */
+  /** The pins of tools that may be offered; null offers all. */
   readonly pins: Pins | null;
   readonly results: KeptResults;
   /** Seconds for which a call waits for its approval. */
@@ -36,15 +36,19 @@ export interface ProxyOptions {
   readonly carrying: Set<Promise<unknown>>;
   readonly left: RateLimitLeft;
   readonly stops: Pick<StopWatch, 'during'>;
-  /** Runs what is authorised, and reports it; by default with the key that asks. */
+  /** Runs an authorised call, and reports it. Default: with the key that requested it. */
   readonly carryOut?: CarryOut;
-  /** Members of each request besides those of the call. */
+  /** Members that each request has in addition to those of the call. */
   readonly requestMembers?: Pick<GuardRequest, 'via'>;
+  /** Bytes above which the service gets the hash of a text. */
+  readonly digestAbove: number;
   readonly waits?: ApprovalWaits;
+  /** Who may answer the agent's questions; it cannot ask unless given. */
+  readonly ask?: readonly string[];
 }
 
 /**
- * @param session the run of what is asked through it, unless the options have one. Null without sessions: a call that is repeated
+ * @param session the run of its requests, unless the options have one. Null without sessions: a call that is repeated
  *   after its approval has to be of the same run.
  */
 export type MakeServer = (session: string | null, servers: Servers) => McpServer;
@@ -66,19 +70,22 @@ export async function proxyOf(first: Servers, options: ProxyOptions): Promise<Ma
     governance,
     agent,
     hold,
-    carrying,
+    activeCalls: carrying,
     stops,
     results,
     carryOut:
       options.carryOut ??
-      ((execution, run, { signal, results: kept }) => governance.carryOut(execution, run, { signal, results: kept })),
+      ((execution, run, { signal, results: keptResults }) =>
+        governance.carryOut(execution, run, { signal, results: keptResults })),
     requestMembers: options.requestMembers ?? {},
+    secret: mapping.secret ?? [],
+    digestAbove: options.digestAbove,
     waits: options.waits ?? new ApprovalWaits(),
     pageOf: approvalPages(options.serviceUrl),
   };
   const identity = { name: first.only?.name ?? 'gov', version: '1.0.0' };
   const instructions = await instructionsOf(first, pins);
-  // Said at the start, and by lists later: a server that does not list its tools now does not keep clients waiting.
+  // Warnings appear at the start, and with later lists: a server that does not list its tools now must not delay clients.
   void first.list('tools').then(
     (tools) => toolWarnings.report(first, tools),
     () => undefined,
@@ -88,18 +95,21 @@ export async function proxyOf(first: Servers, options: ProxyOptions): Promise<Ma
   return (session, servers) => {
     const server = new McpServer(identity, settings);
     const forWhom = { ...(session !== null && { run: session }), ...options.forWhom };
-    const subscribed = new Set<string>();
-    if (session !== null) servers.linkTo(linkOf(server, servers.only === null, subscribed));
-    const offered = { server: server.server, servers, gate, mapping, toolWarnings, pins, visible, forWhom };
-    offerTools(offered);
-    offerResources(offered, subscribed);
-    offerPrompts(offered);
-    offerRest(offered);
+    const subscribedUris = new Set<string>();
+    if (session !== null) servers.linkTo(linkOf(server, servers.only === null, subscribedUris));
+    const parts = {
+      ...{ server: server.server, servers, gate, mapping, toolWarnings, pins, visible, forWhom },
+      ask: options.ask ?? null,
+    };
+    offerTools(parts);
+    offerResources(parts, subscribedUris);
+    offerPrompts(parts);
+    offerRest(parts);
     return server;
   };
 }
 
-/** Of each server under its name where there are several; what is not as it was pinned is left out. */
+/** Joins the instructions of the servers, with their names if there are several; those that do not match their pins are left out. */
 async function instructionsOf(servers: Servers, pins: Pins | null): Promise<string> {
   const texts = await servers.each('instructions', async (server) => {
     const text = await server.instructions();
@@ -113,14 +123,14 @@ async function instructionsOf(servers: Servers, pins: Pins | null): Promise<stri
   return texts.filter(Boolean).join('\n\n');
 }
 
-function offerRest({ server, servers }: Offered): void {
+function offerRest({ server, servers }: SessionParts): void {
   server.setRequestHandler('logging/setLevel', async ({ params: { level } }) => {
-    await servers.each('logging', (one) => one.setLogLevel(level));
+    await servers.each('logging', (governedServer) => governedServer.setLogLevel(level));
     return {};
   });
   server.setNotificationHandler('notifications/roots/list_changed', async () => {
-    await servers.each('roots', (one) =>
-      one.say((client) => client.notification({ method: 'notifications/roots/list_changed' })),
+    await servers.each('roots', (governedServer) =>
+      governedServer.say((client) => client.notification({ method: 'notifications/roots/list_changed' })),
     );
   });
   server.fallbackRequestHandler = ({ method }) => {
@@ -128,12 +138,12 @@ function offerRest({ server, servers }: Offered): void {
   };
 }
 
-/** Fetched when it is first needed, so that a proxy can start while the service is unreachable. */
-function agentOf(governance: GovernanceClient, given: string | undefined): () => Promise<string> {
-  let known = given;
+/** Returns a function that finds the agent at first use, so that a proxy can start while the service is unreachable. */
+function agentOf(governance: GovernanceClient, agentOption: string | undefined): () => Promise<string> {
+  let agentId = agentOption;
   return async () => {
-    known ??= (await governance.get('/api/v1/me')).agentId ?? undefined;
-    if (known === undefined) throw new SettingsError('The key is bound to no agent: say which one acts by --agent.');
-    return known;
+    agentId ??= (await governance.get('/api/v1/me')).agentId ?? undefined;
+    if (agentId === undefined) throw new SettingsError('The key is bound to no agent: say which one acts by --agent.');
+    return agentId;
   };
 }

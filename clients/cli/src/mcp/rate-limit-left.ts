@@ -1,10 +1,10 @@
-/** What the service's rate limit leaves to this address, from the answers that came last. */
+/** The requests that the service's rate limit still allows this address, by its latest responses. */
 export class RateLimitLeft {
   private remaining = Infinity;
-  /** Unix time in seconds. */
+  /** Unix time in seconds at which the limit is reset. */
   private reset = 0;
 
-  /** As `fetch`, and notes what each answer says. */
+  /** Wraps `fetch` to note the headers of each response. */
   watching(fetch: typeof globalThis.fetch): typeof globalThis.fetch {
     return async (url, init) => {
       const answer = await fetch(url, init);
@@ -17,7 +17,7 @@ export class RateLimitLeft {
     };
   }
 
-  /** How many requests are half of those left; none known: any number. */
+  /** Returns half of the remaining requests; Infinity if the number is not known. */
   half(): number {
     return Date.now() >= this.reset * 1_000 ? Infinity : Math.floor(this.remaining / 2);
   }

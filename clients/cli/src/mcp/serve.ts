@@ -2,28 +2,27 @@ import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/s
 import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { GovernanceClient, GovernanceError, type KeptResults } from '../../../typescript/src/index.js';
+import type { DigestOptions } from '../large-values.js';
 import { plain, printError } from '../output.js';
 import type { PrincipalOptions } from '../principal-options.js';
 import { keySource, settings, SettingsError } from '../settings.js';
 import { withoutBatches } from './batches.js';
-import { overHttp, placeOf, type Served } from './listen.js';
 import { readMapping } from './mapping.js';
-import { LARGEST_MESSAGE } from './servers/messages.js';
+import { MAX_MESSAGE_BYTES } from './servers/messages.js';
 import { Pins } from './servers/pins.js';
 import { type MakeServer, type ProxyOptions, proxyOf } from './proxy.js';
 import { RateLimitLeft } from './rate-limit-left.js';
 import { serviceFetch } from '../service-fetch.js';
 import { Servers } from './servers/servers.js';
 import { StopWatch } from './stop-watch.js';
-import { reached, serversOf, type TargetOptions } from './servers/targets.js';
+import { requireReachable, serversOf, type TargetOptions } from './servers/targets.js';
 import { tracedFetch } from './trace-of-call.js';
 
-export interface McpOptions extends PrincipalOptions, TargetOptions {
-  readonly listen?: string;
-  readonly host?: readonly string[];
-  readonly allowShared?: true;
+export interface McpOptions extends PrincipalOptions, TargetOptions, DigestOptions {
   readonly map?: string;
   readonly lock?: string;
+  /** True without subjects. */
+  readonly ask?: readonly string[] | true;
   readonly results: KeptResults;
   readonly agent?: string;
   readonly hold: number;
@@ -31,25 +30,23 @@ export interface McpOptions extends PrincipalOptions, TargetOptions {
   readonly timeout: number;
 }
 
-/** Milliseconds for which the start waits for the service. */
-const LONGEST_CHECK = 2_000;
+/** Maximum time in milliseconds that the start waits for the service. */
+const MAX_CHECK_MS = 2_000;
 
 /** Serves until its client or its server ends, or it is stopped. @throws SettingsError if it cannot start. */
 export async function serveProxy(command: string[], options: McpOptions): Promise<void> {
   const { url, key } = settings();
   const [patience, timeout] = [options.patience * 1_000, options.timeout * 1_000];
-  const left = new RateLimitLeft();
-  const fetch = tracedFetch(left.watching(serviceFetch));
+  const rateLimit = new RateLimitLeft();
+  const fetch = tracedFetch(rateLimit.watching(serviceFetch));
   const governance = new GovernanceClient({ url, key, patience, timeout, fetch });
   const ownAgent = await agentOfKey(governance);
   const stops = new StopWatch(governance, { url, key, fetch });
   const mapping = readMapping(options.map);
   const pins = options.lock === undefined ? null : Pins.read(options.lock);
-  const { listen, host = [], allowShared = false } = options;
-  const place = listen === undefined ? null : placeOf(listen, host, allowShared);
   const servers = new Servers(await serversOf(command, options, mapping));
   const { agent = ownAgent, hold, onBehalfOf, run, results } = options;
-  const carrying = new Set<Promise<unknown>>();
+  const activeCalls = new Set<Promise<unknown>>();
   const proxyOptions: ProxyOptions = {
     governance,
     serviceUrl: url,
@@ -58,47 +55,47 @@ export async function serveProxy(command: string[], options: McpOptions): Promis
     pins,
     results,
     hold,
-    carrying,
-    left,
+    carrying: activeCalls,
+    digestAbove: options.digestAbove,
+    left: rateLimit,
     stops,
+    ...(options.ask !== undefined && { ask: options.ask === true ? ['*'] : options.ask }),
     forWhom: { ...(onBehalfOf && { onBehalfOf }), ...(run !== undefined && { run }) },
   };
-  const make = await reached(proxyOf(servers, proxyOptions));
-  const served = place === null ? overStdio(make, servers) : await overHttp(make, servers, place);
+  const make = await requireReachable(proxyOf(servers, proxyOptions));
+  const closeClient = overStdio(make, servers);
   const stop = async (): Promise<void> => {
     stops.close();
-    await served.close();
+    await closeClient();
     await servers.close();
   };
   const endWithServer = async (): Promise<void> => {
     printError('The MCP server ended by itself, so gov mcp ends as well.');
     process.exitCode = 1;
-    // Its calls are answered first: a client that only loses the connection would take them for calls that can be repeated.
-    await Promise.allSettled(carrying);
+    // Calls are answered first: a client that only loses the connection would repeat them.
+    await Promise.allSettled(activeCalls);
     await nextTurn();
     await stop();
   };
   if (servers.only !== null) servers.only.onEnd = () => void endWithServer();
-  if (place === null) {
-    process.stdin.once('end', () => void stop());
-    process.stdin.once('error', ({ message }) => {
-      printError(plain(`The client cannot be read: ${message}`));
-      process.exitCode = 1;
-      void stop();
-    });
-    // Once nobody reads, the SDK reads no longer either, and the end of the input would go unnoticed.
-    process.stdout.once('error', () => void stop());
-  }
+  process.stdin.once('end', () => void stop());
+  process.stdin.once('error', ({ message }) => {
+    printError(plain(`The client cannot be read: ${message}`));
+    process.exitCode = 1;
+    void stop();
+  });
+  // Once nobody reads, the SDK reads no longer either, and the end of the input would go unnoticed.
+  process.stdout.once('error', () => void stop());
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => void stop());
 }
 
 /**
- * The agent that the key is bound to; undefined where there is none, or no answer: the service may be starting.
+ * Finds the agent that the key is bound to; undefined if there is none, or the service does not answer, as it may be starting.
  * @throws SettingsError for a key that no call could succeed with: a client would show only that each fails.
  */
 async function agentOfKey(governance: GovernanceClient): Promise<string | undefined> {
   try {
-    const { agentId, scopes } = await governance.get('/api/v1/me', { signal: AbortSignal.timeout(LONGEST_CHECK) });
+    const { agentId, scopes } = await governance.get('/api/v1/me', { signal: AbortSignal.timeout(MAX_CHECK_MS) });
     if (!scopes.some((scope) => scope === 'execute' || scope === 'admin')) throw new SettingsError(noExecute(scopes));
     return agentId ?? undefined;
   } catch (error) {
@@ -117,7 +114,8 @@ function noExecute(scopes: readonly string[]): string {
   );
 }
 
-function overStdio(make: MakeServer, servers: Servers): Served {
+/** Serves the client over pipes. The result ends that. */
+function overStdio(make: MakeServer, servers: Servers): () => Promise<void> {
   const session = randomUUID();
   // A client that disconnects must not end this before its calls are reported.
   process.stdout.removeAllListeners('error');
@@ -125,12 +123,11 @@ function overStdio(make: MakeServer, servers: Servers): Served {
   const lines = withoutBatches(stdin, stdout);
   lines.once('error', (error) => stdin.destroy(error));
   const handle = serveStdio(() => make(session, servers), {
-    transport: new StdioServerTransport(lines, stdout, { maxBufferSize: LARGEST_MESSAGE }),
+    transport: new StdioServerTransport(lines, stdout, { maxBufferSize: MAX_MESSAGE_BYTES }),
   });
-  const close = async (): Promise<void> => {
+  return async () => {
     await handle.close();
     // It would keep the process alive.
     stdin.unpipe().pause();
   };
-  return { close };
 }

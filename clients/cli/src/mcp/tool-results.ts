@@ -3,47 +3,47 @@ import type { Execution } from '../../../typescript/src/index.js';
 import { reviewersWords } from '../../../typescript/src/governance-error.js';
 import { plain, printError } from '../output.js';
 
-/** How what comes of a call is said to its client. */
+/** Makes the results of calls for their client. */
 export interface Answers<Result> {
-  /** That it was not carried out, and why. @throws ProtocolError where its result has no place for that. */
+  /** Returns a result that says why the call was not carried out. @throws ProtocolError if the result has no place for it. */
   readonly refused: (text: string) => Result;
   /** Wraps a recorded value, which is not a tool result even if it looks like one. */
-  readonly recorded: (value: unknown) => Result;
-  /** The result, and that it is not on record. */
-  readonly noted: (result: Result, message: string) => Result;
+  readonly fromRecorded: (value: unknown) => Result;
+  /** Adds a note to a result that could not be recorded. */
+  readonly withNote: (result: Result, message: string) => Result;
 }
 
 export const toolAnswers: Answers<CallToolResult> = {
   refused: (text) => ({ isError: true, content: [{ type: 'text', text }] }),
-  recorded: (value) => ({ content: [{ type: 'text', text: JSON.stringify(value ?? null) }] }),
-  noted: (result, message) => ({ ...result, content: [...result.content, { type: 'text', text: message }] }),
+  fromRecorded: (value) => ({ content: [{ type: 'text', text: JSON.stringify(value ?? null) }] }),
+  withNote: (result, message) => ({ ...result, content: [...result.content, { type: 'text', text: message }] }),
 };
 
-/** Of what has no place for texts: the reading of a resource, a prompt. */
+/** Answers of requests whose results have no place for texts: the reading of a resource, a prompt. */
 export function otherAnswers<Result>(): Answers<Result> {
   const refused = (text: string): never => {
     throw new ProtocolError(ProtocolErrorCode.InvalidRequest, text);
   };
   return {
     refused,
-    recorded: (value) =>
+    fromRecorded: (value) =>
       refused(`The service, or an equal request, has carried it out: ${JSON.stringify(value ?? null)}`),
-    noted: (result, message) => {
+    withNote: (result, message) => {
       printError(plain(message));
       return result;
     },
   };
 }
 
-/** @param waiting what waits, and for whom */
-export function pendingText(tool: string, { decisionId }: Execution, waiting: string): string {
+/** @param waitingText the request that waits, and its missing approvals */
+export function pendingText(tool: string, { decisionId }: Execution, waitingText: string): string {
   return (
-    `Approval pending: ${tool} was not run. It waits for the decision ${String(decisionId)} on ${waiting} ` +
+    `Approval pending: ${tool} was not run. It waits for the decision ${String(decisionId)} on ${waitingText} ` +
     'Call it again with the same arguments: once it is approved, that call goes through.'
   );
 }
 
-/** How the wait ended, if not with an approval. */
+/** Returns a text about a wait that ended without an approval. */
 export function endedText(tool: string, { outcome, decisionId, rejection }: Execution): string {
   if (outcome === 'rejected')
     return `${tool} was not run: the decision ${String(decisionId)} was rejected. ${plain(reviewersWords(rejection))}`.trim();
@@ -52,7 +52,7 @@ export function endedText(tool: string, { outcome, decisionId, rejection }: Exec
   return `${tool} was not run: another call with the same arguments used the approval of ${String(decisionId)}.`;
 }
 
-/** A result and nothing else: what else a server says, such as a question to the user, must not pass for the proxy's own. */
+/** Returns the result only: other messages of a server, for example a question to the user, must not look like the proxy's. */
 export function resultOnly<Result extends object>(result: Result, ...members: readonly (keyof Result)[]): Result {
   const own = [...members, '_meta' as keyof Result].filter((name) => result[name] !== undefined);
   return Object.fromEntries(own.map((name) => [name, result[name]])) as Result;

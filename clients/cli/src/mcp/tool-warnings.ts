@@ -3,15 +3,15 @@ import { isSlip } from '../similar-names.js';
 import { isNameable, type Mapping } from './mapping.js';
 import type { ListedItem, Servers } from './servers/servers.js';
 
-/** Names that the model APIs of clients take: others refuse all tools of a client for one such name. */
+/** Names that the model APIs of clients accept: they refuse all tools of a client for one invalid name. */
 const MODEL_NAME = /^[\w-]*$/;
 const MAX_MODEL_NAME = 64;
-/** Lines about the names of tools. */
+/** Maximum number of warnings about names of tools. */
 const MAX_WARNINGS = 100;
 
-/** Warns of names of tools, and of names in the mapping, once for each, however many sessions list the tools. */
+/** Warns once of each name of a tool, or in the mapping, also if several sessions list the tools. */
 export class ToolWarnings {
-  private readonly reported = new Set<string>();
+  private readonly reportedWarnings = new Set<string>();
 
   constructor(private readonly mapping: Mapping) {}
 
@@ -19,48 +19,48 @@ export class ToolWarnings {
   report(servers: Servers, tools: readonly ListedItem<unknown>[]): void {
     this.reportUnknown(servers, tools);
     for (const tool of tools) {
-      const fault = modelNameFault(tool.shown);
+      const fault = modelNameFault(tool.visibleName);
       if (fault === null || !isNameable(this.mapping, tool)) continue;
       this.warn(
-        tool.shown,
-        `The tool ${JSON.stringify(tool.shown)} ${fault}: the model APIs of many clients expect at most ${MAX_MODEL_NAME} letters, digits, "_" and "-".`,
+        tool.visibleName,
+        `The tool ${JSON.stringify(tool.visibleName)} ${fault}: the model APIs of many clients expect at most ${MAX_MODEL_NAME} letters, digits, "_" and "-".`,
       );
     }
   }
 
   /**
-   * What was meant by a name that no tool has is governed as if there were no mapping, and a policy on its resource passes it by. It is
-   * not a fault of the mapping, as a server may have more tools later.
+   * Warns of names in the mapping that no tool has: the intended tool is governed without the mapping, so that a policy on its resource
+   * does not match. It is not an error, as a server may have more tools later.
    */
   private reportUnknown(servers: Servers, tools: readonly ListedItem<unknown>[]): void {
-    const shown = new Set(tools.map((tool) => tool.shown));
-    const answering = new Set(tools.map(({ server }) => server));
+    const toolNames = new Set(tools.map((tool) => tool.visibleName));
+    const answeringServers = new Set(tools.map(({ server }) => server));
     for (const name of this.mapping.tools.keys()) {
       const server = servers.find(name)?.server;
-      // One of several that lists nothing may only have failed to answer.
-      const isKnown = servers.only !== null || server === undefined || answering.has(server);
-      if (shown.has(name) || !isKnown) continue;
-      const meant = meantBy(name, [...shown]);
-      const question = meant === undefined ? '.' : `: did you mean ${JSON.stringify(meant)}?`;
+      // A server without tools may only have failed to answer.
+      const isKnown = servers.only !== null || server === undefined || answeringServers.has(server);
+      if (toolNames.has(name) || !isKnown) continue;
+      const suggestion = similarName(name, [...toolNames]);
+      const question = suggestion === undefined ? '.' : `: did you mean ${JSON.stringify(suggestion)}?`;
       this.warn(name, `The mapping names the tool ${JSON.stringify(name)}, which no server has${question}`);
     }
   }
 
   private warn(name: string, text: string): void {
-    if (this.reported.has(name) || this.reported.size >= MAX_WARNINGS) return;
-    this.reported.add(name);
+    if (this.reportedWarnings.has(name) || this.reportedWarnings.size >= MAX_WARNINGS) return;
+    this.reportedWarnings.add(name);
     printError(plain(text));
   }
 }
 
-/** Why model APIs refuse a tool of this name; null if they take it. */
+/** Returns the reason why model APIs refuse a tool of this name; null if they accept it. */
 function modelNameFault(name: string): string | null {
   if (name.length > MAX_MODEL_NAME) return `has a name of ${name.length} characters`;
   const [character] = MODEL_NAME.test(name) ? [] : (/[^\w-]/u.exec(name) ?? []);
   return character === undefined ? null : `has ${JSON.stringify(character)} in its name`;
 }
 
-/** With several servers a name may lack the server. */
-function meantBy(name: string, shown: readonly string[]): string | undefined {
-  return shown.find((tool) => isSlip(tool, name)) ?? shown.find((tool) => tool.endsWith(`__${name}`));
+/** Finds a similar name; with several servers, a name may lack its server. */
+function similarName(name: string, names: readonly string[]): string | undefined {
+  return names.find((tool) => isSlip(tool, name)) ?? names.find((tool) => tool.endsWith(`__${name}`));
 }

@@ -8,20 +8,20 @@ const KEYS = [TRACEPARENT_META_KEY, TRACESTATE_META_KEY, BAGGAGE_META_KEY];
 
 const traces = new AsyncLocalStorage<Meta>();
 
-/** Carries out a call within the trace that its client sent with it, if it sent one. */
+/** Carries out a call within the trace of its client, if there is one. */
 export function withinTrace<Result>(meta: Meta | undefined, call: () => Promise<Result>): Promise<Result> {
-  const sent = KEYS.flatMap((key) => (typeof meta?.[key] === 'string' ? [[key, meta[key]] as const] : []));
-  const trace: Meta = Object.fromEntries(sent);
+  const members = KEYS.flatMap((key) => (typeof meta?.[key] === 'string' ? [[key, meta[key]] as const] : []));
+  const trace: Meta = Object.fromEntries(members);
   return traces.run(isTraceparent(trace[TRACEPARENT_META_KEY]) ? trace : {}, call);
 }
 
-/** For the governed server: the same trace. */
+/** Returns the trace for the governed server. */
 export function traceMeta(): { _meta?: Record<string, unknown> } {
   const trace = traces.getStore() ?? {};
   return Object.keys(trace).length === 0 ? {} : { _meta: { ...trace } };
 }
 
-/** As `fetch`, and names the trace of the call to the service, which keeps it with the execution. */
+/** Wraps `fetch` to send the trace of the call to the service, which records it with the execution. */
 export function tracedFetch(fetch: typeof globalThis.fetch): typeof globalThis.fetch {
   return (url, init) => {
     const traceparent = traces.getStore()?.[TRACEPARENT_META_KEY];

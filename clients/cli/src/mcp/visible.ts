@@ -7,40 +7,40 @@ import type { ToolRequest } from './mapping.js';
 import type { RateLimitLeft } from './rate-limit-left.js';
 import type { Servers } from './servers/servers.js';
 
-/** An item of a list, and what decides whether it is shown. */
-export interface Listing<Item> {
+/** An item of a list, and the request that decides whether it is shown. */
+export interface ListCandidate<Item> {
   readonly item: Item;
-  /** Whether it is allowed; `shown` where only a call says what is asked, `hidden` where nothing can be asked. */
+  /** The request to the policies; `shown` if only a call has the whole request, `hidden` if no request is possible. */
   readonly question: Question | 'shown' | 'hidden';
 }
 
 type Question = Omit<ToolRequest, 'parameters'>;
 
-/** How many requests one question takes. */
+/** Maximum number of checks in one request. */
 const AT_ONCE = 1_000;
-/** Milliseconds after which answers are asked for anew: the agent may have changed, which no set of policies shows. */
-const LONGEST_KEPT = 60_000;
-/** Milliseconds between two looks for other policies, while a client is served that has listed something. */
+/** Maximum age of results in milliseconds: the agent may have changed, which no set of policies shows. */
+const MAX_AGE_MS = 60_000;
+/** Milliseconds between two checks for changed policies, while a session has listed something. */
 const LOOK_PAUSE_MS = 30_000;
 
 /**
- * What of lists some arguments could make allowed. Each item is asked about once for a set of policies, and never with more than
- * half of the requests that the rate limit leaves. The annotations of a tool do not count.
+ * Selects the items of lists that are allowed with some arguments. Each item is checked once for a set of policies, with at most half
+ * of the requests that the rate limit leaves. The annotations of a tool do not count.
  */
 export class Visible {
-  /** Why it is hidden, or null for what is shown: by question as JSON, for the set of policies that answered last. */
-  private readonly known = new Map<string, string | null>();
+  /** Reasons why items are hidden, or null for visible ones: by request as JSON, for the latest set of policies. */
+  private readonly reasons = new Map<string, string | null>();
   private policySet = '';
-  private since = 0;
+  private startTime = 0;
   /** The sessions whose clients have listed something, and learn that policies have changed. */
   private readonly sessions = new Set<Servers>();
   private isLooking = false;
-  /** What was said last, by kind. */
-  private readonly reported = new Map<string, string>();
+  /** The latest messages, by kind. */
+  private readonly lastReports = new Map<string, string>();
 
   constructor(
     private readonly governance: GovernanceClient,
-    private readonly left: RateLimitLeft,
+    private readonly rateLimit: RateLimitLeft,
     private readonly forWhom: PrincipalOptions,
   ) {}
 
@@ -49,7 +49,12 @@ export class Visible {
    * @param kind such as `tool`
    * @throws GovernanceError or SettingsError if the service does not answer: then nothing is shown.
    */
-  async among<Item>(servers: Servers, agent: string, kind: string, listed: readonly Listing<Item>[]): Promise<Item[]> {
+  async select<Item>(
+    servers: Servers,
+    agent: string,
+    kind: string,
+    listed: readonly ListCandidate<Item>[],
+  ): Promise<Item[]> {
     const questions = listed.flatMap(({ question }) => (typeof question === 'string' ? [] : [question]));
     await this.ask(agent, questions);
     this.sessions.add(servers);
@@ -61,25 +66,25 @@ export class Visible {
     return listed.flatMap(({ item }, index) => (reasons[index] === null ? [item] : []));
   }
 
-  /** Why it is hidden; null for what is shown, and undefined for what has not been asked yet. */
-  private reasonOf(question: Listing<unknown>['question']): string | null | undefined {
+  /** Returns the reason why an item is hidden; null if it is visible, and undefined if it has not been checked yet. */
+  private reasonOf(question: ListCandidate<unknown>['question']): string | null | undefined {
     if (question === 'shown') return null;
-    return question === 'hidden' ? UNNAMEABLE : this.known.get(keyOf(question));
+    return question === 'hidden' ? UNNAMEABLE : this.reasons.get(keyOf(question));
   }
 
   private async ask(agent: string, questions: readonly Question[]): Promise<void> {
-    if (Date.now() - this.since > LONGEST_KEPT) this.known.clear();
-    if (this.known.size === 0) this.since = Date.now();
-    let allowed = this.left.half();
-    if (allowed < 1) return;
-    const unknown = (): Question[] => questions.filter((question) => !this.known.has(keyOf(question)));
-    // A question that has an answer shows whether the policies are still the same.
+    if (Date.now() - this.startTime > MAX_AGE_MS) this.reasons.clear();
+    if (this.reasons.size === 0) this.startTime = Date.now();
+    let maxRequests = this.rateLimit.half();
+    if (maxRequests < 1) return;
+    const unknown = (): Question[] => questions.filter((question) => !this.reasons.has(keyOf(question)));
+    // Repeating one check shows whether the policies are still the same.
     let some = unknown().length === 0 ? questions.slice(0, 1) : unknown().slice(0, AT_ONCE);
     for (let requests = 1; some.length > 0; requests += 1) {
       await this.answer(agent, some);
-      // Before the first answer nobody knows what is left.
-      if (requests === 1) allowed = Math.min(allowed, this.left.half() + 1);
-      some = requests < allowed ? unknown().slice(0, AT_ONCE) : [];
+      // The remaining requests are unknown before the first response.
+      if (requests === 1) maxRequests = Math.min(maxRequests, this.rateLimit.half() + 1);
+      some = requests < maxRequests ? unknown().slice(0, AT_ONCE) : [];
     }
   }
 
@@ -90,49 +95,49 @@ export class Visible {
         body,
       })) as Schemas['EvaluationsResponse'];
       const hasChanged = policySet !== this.policySet && this.policySet !== '';
-      if (policySet !== this.policySet) this.known.clear();
+      if (policySet !== this.policySet) this.reasons.clear();
       this.policySet = policySet;
       if (hasChanged) for (const session of this.sessions) session.listsChanged();
       for (const [index, request] of requests.entries()) {
         const { effect, reason } = results[index] ?? {};
-        this.known.set(keyOf(request), effect === 'deny' ? (reason ?? '') : null);
+        this.reasons.set(keyOf(request), effect === 'deny' ? (reason ?? '') : null);
       }
     } catch (error) {
       if (error instanceof GovernanceError && error.status === 401)
         throw new SettingsError(`${error.message} ${keySource()}`);
       const refused = refusedAmong(requests, error);
       if (refused.length === 0) throw error;
-      // Calls of a tool whose name the service refuses would be refused, too. The others are asked about again.
-      for (const request of refused) this.known.set(keyOf(request), UNNAMEABLE);
+      // Calls of a tool whose name the service refuses would be refused, too. The others are checked again.
+      for (const request of refused) this.reasons.set(keyOf(request), UNNAMEABLE);
     }
   }
 
-  /** Asks one question from time to time: its answer shows whether the policies are still the same. */
+  /** Repeats one check from time to time: its response shows whether the policies are still the same. */
   private lookLater(agent: string, question: Question): void {
     this.isLooking = true;
     const look = async (): Promise<void> => {
       for (const session of this.sessions) if (session.isClosed) this.sessions.delete(session);
       this.isLooking = this.sessions.size > 0;
       if (!this.isLooking) return;
-      // A service that does not answer is asked again later.
-      if (this.left.half() >= 1) await this.answer(agent, [question]).catch(() => undefined);
+      // If the service does not answer, the check is repeated later.
+      if (this.rateLimit.half() >= 1) await this.answer(agent, [question]).catch(() => undefined);
       this.lookLater(agent, question);
     };
     setTimeout(() => void look(), LOOK_PAUSE_MS).unref();
   }
 
-  /** Once for each change, to those who wonder where something is. */
-  private report(kind: string, hidden: readonly string[], notAsked: number): void {
+  /** Prints what is hidden, once for each change. */
+  private report(kind: string, hidden: readonly string[], uncheckedCount: number): void {
     const text = [
       ...(hidden.length > 0 ? [hiddenText(kind, hidden)] : []),
-      ...(notAsked > 0
+      ...(uncheckedCount > 0
         ? [
-            `${counted(notAsked, kind)} not listed yet: to ask would take more than half of what the rate limit leaves. List again in a minute.`,
+            `${counted(uncheckedCount, kind)} not listed yet: the check would take more than half of what the rate limit leaves. List again in a minute.`,
           ]
         : []),
     ].join(' ');
-    if (text !== (this.reported.get(kind) ?? '') && text !== '') printError(text);
-    this.reported.set(kind, text);
+    if (text !== (this.lastReports.get(kind) ?? '') && text !== '') printError(text);
+    this.lastReports.set(kind, text);
   }
 }
 
@@ -140,7 +145,7 @@ function keyOf(question: Question): string {
   return JSON.stringify(question);
 }
 
-/** The questions that an error names; none where it is about something else, such as an agent that does not exist. */
+/** Returns the requests that an error names; empty if it is about something else, for example an agent that does not exist. */
 function refusedAmong(requests: readonly Question[], error: unknown): Question[] {
   if (!(error instanceof GovernanceError) || error.status !== 400) return [];
   return error.details.flatMap(({ field }) => {

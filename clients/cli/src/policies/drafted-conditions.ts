@@ -1,15 +1,19 @@
+import { hostIn, hostNameFault } from '../service-rules/host-names.js';
 import type { Policy } from './policy-files.js';
 
 export type Condition = NonNullable<Policy['conditions']>[number];
 type Scalar = string | number | boolean | null;
 type Parameters = Readonly<Record<string, unknown>>;
 
-/** Conditions that a policy may have; a bound of numbers takes two. */
-const MOST_CONDITIONS = 20;
-const MOST_TEXTS = 5;
-const LONGEST_POINTER = 500;
+/** Conditions that a policy may have, except one on its principal; a bound of numbers takes two. */
+const MAX_CONDITIONS = 19;
+const MAX_TEXTS = 5;
+const MAX_POINTER_LENGTH = 500;
 /** Of a text that a condition names. */
-const LONGEST_TEXT = 500;
+const MAX_TEXT_LENGTH = 500;
+
+/** A text that names its host together with something else: a name alone could be anything. */
+const ADDRESS = /@|:\/\//;
 
 /** What the scalars among some parameters have in common: pointers with the types of their values. */
 export function shapeOf(parameters: Parameters): string {
@@ -25,27 +29,40 @@ export function draftedConditions(all: readonly Parameters[]): {
   readonly conditions: Condition[];
   readonly open: string[];
 } {
-  const given = all.map((parameters) => scalarsOf(parameters));
+  const scalarMaps = all.map((parameters) => scalarsOf(parameters));
   const conditions: Condition[] = [];
   const open = new Set(all.flatMap((parameters) => openOf(parameters)));
-  for (const pointer of new Set(given.flatMap((scalars) => [...scalars.keys()]))) {
-    const values = given.flatMap((scalars) => (scalars.has(pointer) ? [scalars.get(pointer) as Scalar] : []));
-    const drafted = values.length < all.length ? 'is not always given' : conditionsOn(pointer, values);
-    if (typeof drafted === 'string') open.add(`${pointer} ${drafted}`);
-    else if (conditions.length + drafted.length > MOST_CONDITIONS)
-      open.add(`${pointer} would be one condition too many`);
-    else conditions.push(...drafted);
+  for (const pointer of new Set(scalarMaps.flatMap((scalars) => [...scalars.keys()]))) {
+    const values = scalarMaps.flatMap((scalars) => (scalars.has(pointer) ? [scalars.get(pointer) as Scalar] : []));
+    const draft = values.length < all.length ? 'is not always given' : conditionsOn(pointer, values);
+    if (typeof draft === 'string') open.add(`${pointer} ${draft}`);
+    else if (conditions.length + draft.length > MAX_CONDITIONS) open.add(`${pointer} would be one condition too many`);
+    else conditions.push(...draft);
   }
   return { conditions, open: [...open] };
 }
 
 function conditionsOn(parameter: string, values: readonly Scalar[]): Condition[] | string {
-  if (parameter.length > LONGEST_POINTER) return 'has too long a name';
+  if (parameter.length > MAX_POINTER_LENGTH) return 'has too long a name';
   if (values.every((value) => typeof value === 'number')) return boundsOf(parameter, values);
   const distinct = [...new Set(values)];
-  if (distinct.length > MOST_TEXTS) return `has ${distinct.length} different values`;
-  if (distinct.some((value) => typeof value === 'string' && value.length > LONGEST_TEXT)) return 'has long texts';
+  if (distinct.length > MAX_TEXTS) {
+    const hosts = hostsOf(distinct);
+    return hosts === null ? `has ${distinct.length} different values` : [{ parameter, op: 'domain', value: hosts }];
+  }
+  if (distinct.some((value) => typeof value === 'string' && value.length > MAX_TEXT_LENGTH)) return 'has long texts';
   return [{ parameter, op: 'in', value: distinct }];
+}
+
+/** The hosts of addresses and URLs, in order; null if a value is none, or if there are too many hosts. */
+function hostsOf(values: readonly Scalar[]): string[] | null {
+  const hosts = new Set<string>();
+  for (const value of values) {
+    const host = typeof value === 'string' && ADDRESS.test(value) ? hostIn(value) : null;
+    if (host === null || hostNameFault(host) !== undefined) return null;
+    hosts.add(host);
+  }
+  return hosts.size > MAX_TEXTS ? null : [...hosts].sort();
 }
 
 function boundsOf(parameter: string, numbers: readonly number[]): Condition[] {
@@ -55,36 +72,45 @@ function boundsOf(parameter: string, numbers: readonly number[]): Condition[] {
 
 /** To two significant digits, away from what is smaller; nothing is larger than the largest number. */
 export function roundedUp(number: number): number {
-  const rounded = Number(number.toPrecision(2));
-  if (rounded >= number) return Math.min(rounded, Number.MAX_VALUE);
+  const roundedNumber = Number(number.toPrecision(2));
+  if (roundedNumber >= number) return Math.min(roundedNumber, Number.MAX_VALUE);
   const [digits = '', exponent = ''] = number.toExponential(1).split('e');
   return Number(`${(Number(digits) + 0.1).toFixed(1)}e${exponent}`);
 }
 
 /** By JSON Pointer, also inside objects; of lists nothing. */
-function scalarsOf(value: Parameters, beginning = ''): Map<string, Scalar> {
-  const found = new Map<string, Scalar>();
+function scalarsOf(value: Parameters, prefix = ''): Map<string, Scalar> {
+  const scalars = new Map<string, Scalar>();
   for (const [name, member] of Object.entries(value)) {
-    const pointer = `${beginning}/${escaped(name)}`;
+    const pointer = `${prefix}/${escapeToken(name)}`;
     // A `*` alone would mean each item of a list.
-    if (name === '*' || Array.isArray(member)) continue;
+    if (name === '*' || Array.isArray(member) || isSecret(member)) continue;
+    // An HMAC says nothing.
+    if (name === '$hmac' && 'bytes' in value) continue;
     if (typeof member === 'object' && member !== null)
-      for (const [inner, scalar] of scalarsOf(member as Parameters, pointer)) found.set(inner, scalar);
-    else found.set(pointer, member as Scalar);
+      for (const [inner, scalar] of scalarsOf(member as Parameters, pointer)) scalars.set(inner, scalar);
+    else scalars.set(pointer, member as Scalar);
   }
-  return new Map([...found].sort(([one], [other]) => (one < other ? -1 : 1)));
+  return new Map([...scalars].sort(([left], [right]) => (left < right ? -1 : 1)));
 }
 
-function openOf(value: Parameters, beginning = ''): string[] {
+function openOf(value: Parameters, prefix = ''): string[] {
   return Object.entries(value).flatMap(([name, member]) => {
-    const pointer = `${beginning}/${escaped(name)}`;
+    const pointer = `${prefix}/${escapeToken(name)}`;
     if (Array.isArray(member)) return [`${pointer} is a list`];
+    if (isSecret(member)) return [`${pointer} is a secret`];
+    if (name === '$hmac' && 'bytes' in value) return [`${prefix} is known by its hash`];
     if (name === '*') return [`${pointer} cannot be named`];
     return typeof member === 'object' && member !== null ? openOf(member as Parameters, pointer) : [];
   });
 }
 
-function escaped(name: string): string {
+/** True for what stands for a secret, `{ $secret }`: conditions see nothing of it. */
+function isSecret(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && Object.keys(value).join() === '$secret';
+}
+
+function escapeToken(name: string): string {
   return name.replaceAll('~', '~0').replaceAll('/', '~1');
 }
 

@@ -1,5 +1,5 @@
 import { stringify } from 'yaml';
-import { draftedConditions, shapeOf } from './drafted-conditions.js';
+import { type Condition, draftedConditions, shapeOf } from './drafted-conditions.js';
 import { draftedResources } from './drafted-resources.js';
 import type { Policy } from './policy-files.js';
 
@@ -20,20 +20,23 @@ export interface DraftedPolicy {
   readonly comments: readonly string[];
 }
 
-const MOST_RESOURCES = 100;
-const LONGEST_NAME = 180;
+const MAX_RESOURCES = 100;
+const MAX_NAME_LENGTH = 180;
 /** Forms of parameters of one action that get a policy each; with more, what they share decides. */
-const MOST_SHAPES = 10;
+const MAX_SHAPES = 10;
 /** Principals that are named one by one; of more, all of their type. */
-const MOST_PRINCIPALS = 5;
+const MAX_PRINCIPALS = 5;
+const ABOUT_PRINCIPAL: Condition = { principal: 'id', op: 'eq', value: { resource: 'last' } };
 
 /** Policies that allow what was observed and, as far as they can say it, nothing else. */
 export function draftedPolicies(executions: readonly ObservedExecution[]): DraftedPolicy[] {
-  const kinds = groupedBy(executions, (one) => JSON.stringify([one.action, one.resourceType, principalTypeOf(one)]));
+  const kinds = groupedBy(executions, (execution) =>
+    JSON.stringify([execution.action, execution.resourceType, principalTypeOf(execution)]),
+  );
   return kinds.flatMap((kind) => {
     const shapes = groupedBy(kind, ({ parameters }) => shapeOf(parameters));
-    const groups = shapes.length > MOST_SHAPES ? [kind] : shapes;
-    return numbered(groups.flatMap(policiesOf));
+    const groups = shapes.length > MAX_SHAPES ? [kind] : shapes;
+    return withNumbers(groups.flatMap(policiesOf));
   });
 }
 
@@ -46,20 +49,21 @@ function policiesOf(group: readonly ObservedExecution[]): DraftedPolicy[] {
   const [first] = group;
   if (first === undefined) return [];
   const { agentName, action, resourceType } = first;
-  const { patterns, unnamed } = draftedResources([...new Set(group.map(({ resourceId }) => resourceId))]);
-  const { conditions, open } = draftedConditions(group.map(({ parameters }) => parameters));
+  const { patterns, unnameable } = draftedResources([...new Set(group.map(({ resourceId }) => resourceId))]);
+  const { conditions: onParameters, open } = draftedConditions(group.map(({ parameters }) => parameters));
+  const conditions = [...(isAboutPrincipals(group) ? [ABOUT_PRINCIPAL] : []), ...onParameters];
   const type = principalTypeOf(first);
   const principals = type === null ? [] : principalsOf(type, group);
   const forWhom = type === null ? '' : ` for ${type}`;
-  const name = [...`${agentName} may ${action} ${resourceType}${forWhom}`].slice(0, LONGEST_NAME).join('');
+  const name = [...`${agentName} may ${action} ${resourceType}${forWhom}`].slice(0, MAX_NAME_LENGTH).join('');
   const comments = [
     `Drafted from ${group.length === 1 ? 'one observed execution' : `${group.length} observed executions`}. Read it before it is applied.`,
     ...(principals.includes(`${type}:*`) ? [`Open: for each ${JSON.stringify(type)}.`] : []),
     ...open.map((sentence) => `Open: ${JSON.stringify(sentence)}.`),
-    ...unnamed.map((id) => `Not allowed, as no pattern can name it: ${JSON.stringify(id)}.`),
+    ...unnameable.map((id) => `Not allowed, as no pattern can name it: ${JSON.stringify(id)}.`),
   ];
-  const parts = Array.from({ length: Math.ceil(patterns.length / MOST_RESOURCES) }, (_, index) =>
-    patterns.slice(index * MOST_RESOURCES, (index + 1) * MOST_RESOURCES),
+  const parts = Array.from({ length: Math.ceil(patterns.length / MAX_RESOURCES) }, (_, index) =>
+    patterns.slice(index * MAX_RESOURCES, (index + 1) * MAX_RESOURCES),
   );
   return parts.map((resources) => ({
     policy: {
@@ -82,15 +86,22 @@ function principalTypeOf({ onBehalfOf }: ObservedExecution): string | null {
   return onBehalfOf?.subject.split(':', 1)[0] ?? null;
 }
 
+/** True if each of several principals was served about itself only. */
+function isAboutPrincipals(group: readonly ObservedExecution[]): boolean {
+  const ids = group.map(({ onBehalfOf }) => onBehalfOf?.subject.normalize('NFC').replace(/^[^:]*:/, ''));
+  const isOwn = group.every(({ resourceId }, index) => ids[index] === resourceId.normalize('NFC').split('/').at(-1));
+  return isOwn && new Set(ids).size > 1;
+}
+
 /** As patterns, which name no id with a `*`. */
 function principalsOf(type: string, group: readonly ObservedExecution[]): string[] {
   const subjects = [...new Set(group.flatMap(({ onBehalfOf }) => onBehalfOf?.subject ?? []))].sort();
-  const areNamed = subjects.length <= MOST_PRINCIPALS && !subjects.some((subject) => subject.includes('*'));
+  const areNamed = subjects.length <= MAX_PRINCIPALS && !subjects.some((subject) => subject.includes('*'));
   return areNamed ? subjects : [`${type}:*`];
 }
 
 /** A policy's name is unique. */
-function numbered(drafts: readonly DraftedPolicy[]): DraftedPolicy[] {
+function withNumbers(drafts: readonly DraftedPolicy[]): DraftedPolicy[] {
   return drafts.map(({ policy, comments }, index) => ({
     policy: index === 0 ? policy : { ...policy, name: `${policy.name} ${index + 1}` },
     comments,

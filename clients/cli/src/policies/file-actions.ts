@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import {
   agentChanges,
   type AgentChange,
-  askedTests,
-  judged,
+  testsForPlan,
+  withTestResults,
   register,
-  remaining,
+  remainingWarnings,
   secondAgents,
   update,
 } from './file-agents.js';
@@ -19,7 +19,7 @@ import { type PolicyFiles, readPolicyFiles } from './policy-files.js';
 import { printPlan, printTests, shownPlan } from './print-plan.js';
 import { leftOut, policyFileName, policyFileText } from './pulled-policy.js';
 import { counted, plain, printError, printJson, printLine, styled } from '../output.js';
-import { requireWanted } from '../question.js';
+import { requireConfirmation } from '../question.js';
 import { client, SettingsError } from '../settings.js';
 import {
   type FieldFault,
@@ -34,10 +34,12 @@ type PlanRequest = Schemas['PlanPoliciesRequest'];
 
 export interface PullOptions {
   readonly force?: boolean;
+  readonly team?: string;
 }
 
 export interface PlanOptions {
   readonly prune?: boolean;
+  readonly team?: string;
   readonly json?: boolean;
   readonly markdown?: boolean;
   readonly all?: boolean;
@@ -60,25 +62,29 @@ const FOLDER = 'policies';
 const CHANGES = 2;
 
 /** Writes the policies in force into files. */
-export async function pull(folder: string, { force }: PullOptions): Promise<void> {
-  const taken = new Set<string>();
-  const files: { path: string; text: string; left: string | null }[] = [];
-  for await (const policy of client().pages('/api/v1/policies', { query: { status: 'active' } })) {
-    const name = policyFileName(policy, taken);
-    taken.add(name.toLowerCase());
-    files.push({ path: join(folder, name), text: policyFileText(policy), left: leftOut(policy) });
+export async function pull(folder: string, { force, team: teamOption }: PullOptions): Promise<void> {
+  const governance = client();
+  const team = teamOption ?? (await governance.get('/api/v1/me')).team;
+  const takenNames = new Set<string>();
+  const files: { path: string; text: string; omission: string | null }[] = [];
+  for await (const policy of governance.pages('/api/v1/policies', { query: { status: 'active' } })) {
+    // A set is that of one team, or of none.
+    if (policy.team !== team) continue;
+    const name = policyFileName(policy, takenNames);
+    takenNames.add(name.toLowerCase());
+    files.push({ path: join(folder, name), text: policyFileText(policy), omission: leftOut(policy) });
   }
-  const others = files.filter(({ path, text }) => existsSync(path) && !hasText(path, text));
-  if (others.length > 0 && force !== true) {
-    const names = others.map(({ path }) => path).join(', ');
+  const changedFiles = files.filter(({ path, text }) => existsSync(path) && !hasText(path, text));
+  if (changedFiles.length > 0 && force !== true) {
+    const names = changedFiles.map(({ path }) => path).join(', ');
     throw new SettingsError(
       `Nothing was written, as these files differ from what is in force: ${plain(names)}. --force overwrites them.`,
     );
   }
   mkdirSync(folder, { recursive: true });
-  for (const { path, text, left } of files) {
+  for (const { path, text, omission } of files) {
     writeFileSync(path, text);
-    if (left !== null) printError(`${plain(path)}: ${left}`);
+    if (omission !== null) printError(`${plain(path)}: ${omission}`);
   }
   printLine(`${counted(files.length, 'policy', 'policies')} written to ${folder}.`);
 }
@@ -104,23 +110,23 @@ export function lint(paths: readonly string[]): void {
 
 function wellFormed(paths: readonly string[]): PolicyFiles {
   const set = readPolicyFiles(paths.length === 0 ? [FOLDER] : paths);
-  const { others } = set;
-  if (others.length > 0) printError(`Not read, as no policy files: ${plain(others.join(', '))}.`);
+  const { otherFiles } = set;
+  if (otherFiles.length > 0) printError(`Not read, as no policy files: ${plain(otherFiles.join(', '))}.`);
   const faults = lintFaults(set);
   if (faults.length > 0) throw new SettingsError(...faults);
   return set;
 }
 
 /** Runs the tests of policy files; nothing is applied. */
-export async function test(paths: readonly string[], { prune = false, json }: PlanOptions): Promise<void> {
+export async function test(paths: readonly string[], { prune = false, team, json }: PlanOptions): Promise<void> {
   const set = wellFormed(paths);
   if (set.tests.length === 0) throw new SettingsError('There are no tests in these files.');
   const governance = client();
   const agents = await agentChanges(governance, set);
-  const planned = await planOf(governance, set, { prune, agents });
-  if (json === true) printJson(shownPlan(set, planned, agents).tests);
-  else printTests(set, planned);
-  if (hasFailedTests(planned)) process.exitCode = 1;
+  const plan = await planOf(governance, set, { prune, agents, ...ofTeam(team) });
+  if (json === true) printJson(shownPlan(set, plan, agents).tests);
+  else printTests(set, plan);
+  if (hasFailedTests(plan)) process.exitCode = 1;
 }
 
 /** Prints what applying policy files would change. */
@@ -129,64 +135,87 @@ export async function plan(paths: readonly string[], options: PlanOptions & Repl
   const set = wellFormed(paths);
   const governance = client();
   const agents = await agentChanges(governance, set);
-  const planned = await planOf(governance, set, { prune, agents, ...replayOf(options) });
-  const shown = { ...shownPlan(set, planned, agents), base: baseOf(planned, agents) };
-  if (json === true) printJson({ ...shown, ...shownAgents(agents) });
-  else await printPlan(governance, set, planned, { asMarkdown: markdown, all, agents });
-  if (hasFailedTests(planned)) process.exitCode = 1;
-  else if (isAnyChange(planned, agents)) process.exitCode = CHANGES;
+  const plan = await planOf(governance, set, { prune, agents, ...ofTeam(options.team), ...replayOf(options) });
+  const printedPlan = { ...shownPlan(set, plan, agents), base: baseOf(plan, agents) };
+  if (json === true) printJson({ ...printedPlan, ...shownAgents(agents) });
+  else await printPlan(governance, set, plan, { asMarkdown: markdown, all, agents });
+  if (hasFailedTests(plan)) process.exitCode = 1;
+  else if (isAnyChange(plan, agents)) process.exitCode = CHANGES;
 }
 
 /**
- * Brings policy files into force when their tests pass. Agents are registered before the policies that name them, and
- * changed after those that say what their new roles may do.
+ * Brings policy files into force when their tests pass, with their agents in the same commit. If no policy changes, each agent
+ * is registered or changed by itself, for which no scope for policies is needed.
  */
 export async function apply(
   paths: readonly string[],
-  { prune = false, base, yes, json, markdown = false, all = false }: ApplyOptions,
+  { prune = false, team, base, yes, json, markdown = false, all = false }: ApplyOptions,
 ): Promise<void> {
   const set = wellFormed(paths);
   const governance = client();
   const agents = await agentChanges(governance, set);
-  const planned = await planOf(governance, set, { prune, agents });
-  if (base !== undefined) requireBase(base, planned, agents);
-  if (json !== true) await printPlan(governance, set, planned, { asMarkdown: markdown, all, agents });
-  if (hasFailedTests(planned)) {
-    const { tests } = shownPlan(set, planned, agents);
-    if (json === true) printJson({ changes: [], policySet: planned.base, tests });
+  const plan = await planOf(governance, set, { prune, agents, ...ofTeam(team) });
+  if (base !== undefined) requireBase(base, plan, agents);
+  if (json !== true) await printPlan(governance, set, plan, { asMarkdown: markdown, all, agents });
+  if (hasFailedTests(plan)) {
+    const { tests } = shownPlan(set, plan, agents);
+    if (json === true) printJson({ changes: [], policySet: plan.base, tests });
     throw new SettingsError('Nothing was applied: tests fail.');
   }
-  if (!isAnyChange(planned, agents)) {
-    if (json === true) printJson({ changes: planned.changes, policySet: planned.base, ...shownAgents(agents) });
+  if (!isAnyChange(plan, agents)) {
+    if (json === true) printJson({ changes: plan.changes, policySet: plan.base, ...shownAgents(agents) });
     return;
   }
-  await requireScopes(governance, { isOfPolicies: planned.changes.some(isChange), agents });
-  if (yes !== true) await requireWanted('Apply?', 'Nothing was applied');
-  const body = { base: planned.base, policies: set.policies, prune };
-  await register(governance, set, agents);
-  const applied = planned.changes.some(isChange)
-    ? await explained(set, governance.post('/api/v1/policies/apply', { body }))
-    : { changes: planned.changes, policySet: planned.base };
-  await update(governance, set, agents).catch((error: unknown) => {
-    throw error instanceof SettingsError
-      ? new SettingsError(...`The policies are applied. ${error.message}`.split('\n'))
-      : error;
-  });
-  if (json === true) printJson({ ...applied, ...shownAgents(agents) });
-  else printLine(`\n${styled('green', 'Applied.')} The set in force is ${applied.policySet}.`);
+  await requireScopes(governance, { isOfPolicies: plan.changes.some(isChange), agents });
+  if (yes !== true) await requireConfirmation('Apply?', 'Nothing was applied');
+  requireBase(baseOf(plan, agents), plan, await agentChanges(governance, set));
+  const hasChanges = plan.changes.some(isChange)
+    ? await applyTogether(governance, set, { plan, prune, agents, ...ofTeam(team) })
+    : { changes: plan.changes, policySet: plan.base };
+  if (!plan.changes.some(isChange)) {
+    await register(governance, set, agents);
+    await update(governance, set, agents);
+  }
+  if (json === true) printJson({ ...hasChanges, ...shownAgents(agents) });
+  else printLine(`\n${styled('green', 'Applied.')} The set in force is ${hasChanges.policySet}.`);
+}
+
+interface AppliedPlan {
+  readonly plan: Plan;
+  readonly prune: boolean;
+  readonly team?: string;
+  readonly agents: readonly AgentChange[];
+}
+
+/** Brings policies and agents into force in one commit; agents that all stay as they are, are left out. */
+function applyTogether(
+  governance: GovernanceClient,
+  set: PolicyFiles,
+  { plan, prune, agents, team }: AppliedPlan,
+): Promise<Schemas['AppliedPoliciesResponse']> {
+  const hasAgents = agents.some(({ change }) => change !== 'keep');
+  const declared = hasAgents ? { agents: agents.map(({ agent }) => agent) } : {};
+  const body = { base: plan.base, policies: set.policies, prune, ...ofTeam(team), ...declared };
+  return withExplanation(set, governance.post('/api/v1/policies/apply', { body }));
+}
+
+/** The member of a request that names the team; of the key's without one. */
+function ofTeam(team: string | undefined): { readonly team?: string } {
+  return team === undefined ? {} : { team };
 }
 
 interface PlanOf extends Pick<PlanRequest, 'replay' | 'prune'> {
+  readonly team?: string;
   readonly agents: readonly AgentChange[];
 }
 
 async function planOf(governance: GovernanceClient, set: PolicyFiles, { agents, ...request }: PlanOf): Promise<Plan> {
-  const tests = set.tests.length === 0 ? {} : { tests: askedTests(set, agents) };
+  const tests = set.tests.length === 0 ? {} : { tests: testsForPlan(set, agents) };
   const body = { policies: set.policies, ...request, ...tests };
   const answer = governance.post('/api/v1/policies/plan', { body });
-  const meant = (faults: Faults): Promise<Faults> => withMeantAgents(governance, set, faults);
-  const planned = judged(set, agents, await explained(set, answer, meant));
-  return { ...planned, warnings: [...secondAgents(set, agents), ...remaining(set, planned.warnings, agents)] };
+  const withSuggestions = (faults: Faults): Promise<Faults> => withMeantAgents(governance, set, faults);
+  const plan = withTestResults(set, agents, await withExplanation(set, answer, withSuggestions));
+  return { ...plan, warnings: [...secondAgents(set, agents), ...remainingWarnings(set, plan.warnings, agents)] };
 }
 
 function isAnyChange({ changes }: Plan, agents: readonly AgentChange[]): boolean {
@@ -203,7 +232,7 @@ function replayOf({ replay, from, to }: ReplayOptions): Pick<PlanRequest, 'repla
 }
 
 /** Faults that the service finds are reported with the file and line that they concern. @param explain what it says of them */
-async function explained<Answer>(
+async function withExplanation<Answer>(
   set: PolicyFiles,
   answer: Promise<Answer>,
   explain: (faults: Faults) => Promise<Faults> | Faults = (faults) => faults,
@@ -214,7 +243,7 @@ async function explained<Answer>(
     if (!(error instanceof GovernanceError)) throw error;
     if (error.status === 412) throw new SettingsError(NO_LONGER);
     if (error.details.length === 0) throw error;
-    throw new SettingsError(...(await explain(error.details)).map((fault) => set.located(fault)));
+    throw new SettingsError(...(await explain(error.details)).map((fault) => set.withLocation(fault)));
   }
 }
 

@@ -14,69 +14,79 @@ type FailedTest = NonNullable<Plan['tests']>['failed'][number];
 
 const MEMBERS = ['description', 'roles', 'capabilities'] as const;
 type Member = (typeof MEMBERS)[number];
-type Declared = Pick<Agent, 'name' | 'kind' | Member>;
+type DeclaredAgent = Pick<Agent, 'name' | 'kind' | Member> & { readonly team?: string };
 
 /** What makes an agent what its file says. */
 export interface AgentChange {
   readonly change: 'create' | 'update' | 'keep';
-  readonly agent: Declared;
+  readonly agent: DeclaredAgent;
   readonly registered: Agent | null;
   /** Members that an update changes. */
-  readonly members: readonly Member[];
+  readonly members: readonly (Member | 'team')[];
   /** Of what is to be registered: a registered agent of a similar name, if any, that was probably meant. */
   readonly near: string | null;
 }
 
-const LONGEST_PAGE = 1_000;
+const MAX_PAGE_SIZE = 1_000;
 
 /** Of the agents in the files; others stay as they are. @throws SettingsError where a kind would have to change. */
 export async function agentChanges(governance: GovernanceClient, set: PolicyFiles): Promise<AgentChange[]> {
-  const wanted = set.agents.map(declared);
+  const declaredAgents = set.agents.map(declaredAgent);
   const { registered, others } = await registeredAmong(
     governance,
-    wanted.map(({ name }) => name),
+    declaredAgents.map(({ name }) => name),
   );
-  return wanted.map((agent, index) => {
-    const found = registered.get(agent.name) ?? null;
-    if (found === null) {
+  return declaredAgents.map((agent, index) => {
+    const registeredAgent = registered.get(agent.name) ?? null;
+    if (registeredAgent === null) {
       const near = others.find((name) => isSlip(agent.name, name)) ?? null;
       return { change: 'create', agent, registered: null, members: [], near };
     }
-    if (found.kind !== agent.kind) {
-      const message = `cannot become ${agent.kind}: "${agent.name}" is registered as ${found.kind}, and that never changes`;
-      throw new SettingsError(plain(set.located({ field: `agents[${index}].kind`, message })));
+    if (registeredAgent.kind !== agent.kind) {
+      const message = `cannot become ${agent.kind}: "${agent.name}" is registered as ${registeredAgent.kind}, and that never changes`;
+      throw new SettingsError(plain(set.withLocation({ field: `agents[${index}].kind`, message })));
     }
-    const members = MEMBERS.filter((member) => !isDeepStrictEqual(agent[member], found[member]));
-    return { change: members.length > 0 ? 'update' : 'keep', agent, registered: found, members, near: null };
+    const isMoved = agent.team !== undefined && agent.team !== registeredAgent.team;
+    const changed = MEMBERS.filter((member) => !isDeepStrictEqual(agent[member], registeredAgent[member]));
+    const members = [...changed, ...(isMoved ? ['team' as const] : [])];
+    return { change: members.length > 0 ? 'update' : 'keep', agent, registered: registeredAgent, members, near: null };
   });
 }
 
 /** With the defaults of the service, and with the name as it keeps it. */
-function declared({ name, kind, description, roles, capabilities }: Schemas['CreateAgentRequest']): Declared {
+function declaredAgent({
+  name,
+  kind,
+  description,
+  roles,
+  capabilities,
+  team,
+}: Schemas['CreateAgentRequest']): DeclaredAgent {
   return {
     name: name.normalize('NFC'),
     kind: kind ?? 'machine',
     description: description ?? '',
     roles: roles ?? [],
     capabilities: capabilities ?? [],
+    ...(typeof team === 'string' && { team }),
   };
 }
 
-interface Registered {
+interface RegisteredAgents {
   readonly registered: ReadonlyMap<string, Agent>;
   /** Names of others; all of them where an agent is not registered. */
   readonly others: readonly string[];
 }
 
-async function registeredAmong(governance: GovernanceClient, names: readonly string[]): Promise<Registered> {
-  const left = new Set(names);
+async function registeredAmong(governance: GovernanceClient, names: readonly string[]): Promise<RegisteredAgents> {
+  const missingNames = new Set(names);
   const registered = new Map<string, Agent>();
   const others: string[] = [];
-  if (left.size === 0) return { registered, others };
-  for await (const agent of governance.pages('/api/v1/agents', { query: { limit: LONGEST_PAGE } })) {
-    if (left.delete(agent.name)) registered.set(agent.name, agent);
+  if (missingNames.size === 0) return { registered, others };
+  for await (const agent of governance.pages('/api/v1/agents', { query: { limit: MAX_PAGE_SIZE } })) {
+    if (missingNames.delete(agent.name)) registered.set(agent.name, agent);
     else others.push(agent.name);
-    if (left.size === 0) break;
+    if (missingNames.size === 0) break;
   }
   return { registered, others };
 }
@@ -85,7 +95,7 @@ async function registeredAmong(governance: GovernanceClient, names: readonly str
 export function secondAgents(set: PolicyFiles, changes: readonly AgentChange[]): string[] {
   return changes.flatMap(({ agent: { name }, near }, index) => {
     const message = `is "${name}": did you mean "${String(near)}", which is registered? This would register a second one`;
-    return near === null ? [] : set.located({ field: `agents[${index}].name`, message });
+    return near === null ? [] : set.withLocation({ field: `agents[${index}].name`, message });
   });
 }
 
@@ -96,7 +106,7 @@ export async function register(
   changes: readonly AgentChange[],
 ): Promise<void> {
   for (const [index, { change, agent }] of changes.entries())
-    if (change === 'create') await located(set, index, governance.post('/api/v1/agents', { body: agent }));
+    if (change === 'create') await withLocation(set, index, governance.post('/api/v1/agents', { body: agent }));
 }
 
 /** Agents that are registered, unless somebody else has changed them since the plan. */
@@ -109,20 +119,25 @@ export async function update(
     if (change !== 'update' || registered === null) continue;
     const body = Object.fromEntries(members.map((member) => [member, agent[member]]));
     const headers = { 'If-Match': `"${registered.revision}"` };
-    await located(set, index, governance.patch('/api/v1/agents/{id}', { path: { id: registered.id }, body, headers }));
+    await withLocation(
+      set,
+      index,
+      governance.patch('/api/v1/agents/{id}', { path: { id: registered.id }, body, headers }),
+    );
   }
 }
 
-async function located(set: PolicyFiles, index: number, answer: Promise<unknown>): Promise<void> {
+async function withLocation(set: PolicyFiles, index: number, answer: Promise<unknown>): Promise<void> {
   try {
     await answer;
   } catch (error) {
-    if (!(error instanceof GovernanceError)) throw error;
+    // What is no refusal, such as a change that waits for a second person, is about no line of a file.
+    if (!(error instanceof GovernanceError) || (error.status ?? 0) < 400) throw error;
     const { details, message } = error;
     const faults = details.length === 0 ? [{ field: '', message }] : details;
     const texts = faults.map((fault) => {
       const field = `agents[${index}]${fault.field === '' ? '' : `.${fault.field}`}`;
-      return set.located({ field, message: fault.message });
+      return set.withLocation({ field, message: fault.message });
     });
     throw new SettingsError(...texts);
   }
@@ -152,23 +167,23 @@ export function agentLines(changes: readonly AgentChange[]): PlanLine[] {
   return areRightsChanged(changes) ? [...lines, line('!', UNLISTED_RIGHTS)] : lines;
 }
 
-function listed(value: string | readonly string[] = ''): string {
-  return [value].flat().join(', ') || 'none';
+function listed(value: string | readonly string[] | null = ''): string {
+  return [value ?? ''].flat().join(', ') || 'none';
 }
 
 /** Tests of an agent as the files make it: the service knows it as it is registered, if at all. */
-export function askedTests(set: PolicyFiles, changes: readonly AgentChange[]): PolicyTest[] {
+export function testsForPlan(set: PolicyFiles, changes: readonly AgentChange[]): PolicyTest[] {
   return set.tests.map((test) => {
-    const changed = changedAgent(test, changes);
-    if (changed === undefined) return test;
-    const { name, kind, roles } = changed;
-    const { agent: _, ...others } = test;
-    return { ...others, subject: { name, kind, roles } };
+    const agent = changedAgent(test, changes);
+    if (agent === undefined) return test;
+    const { name, kind, roles, team } = agent;
+    const { agent: _, ...members } = test;
+    return { ...members, subject: { name, kind, roles, ...(team !== undefined && { team }) } };
   });
 }
 
 /** The plan with the answers to tests of agents that lack the capability, which the service does not ask of a subject. */
-export function judged(set: PolicyFiles, changes: readonly AgentChange[], plan: Plan): Plan {
+export function withTestResults(set: PolicyFiles, changes: readonly AgentChange[], plan: Plan): Plan {
   const { tests } = plan;
   if (tests === undefined) return plan;
   const unable = new Set(
@@ -185,15 +200,18 @@ export function judged(set: PolicyFiles, changes: readonly AgentChange[], plan: 
     return [{ index, expect, effect: 'deny', reason: 'capability_missing', policies: [] }];
   });
   const failed = [...tests.failed.filter(({ index }) => !unable.has(index)), ...denied];
-  failed.sort((one, other) => one.index - other.index);
+  failed.sort((left, right) => left.index - right.index);
   return { ...plan, tests: { passed: set.tests.length - failed.length, failed } };
 }
 
-function changedAgent({ agent }: PolicyTest, changes: readonly AgentChange[]): Declared | undefined {
+/** The agent of a test as the files make it; its team stays unless they name one. */
+function changedAgent({ agent }: PolicyTest, changes: readonly AgentChange[]): DeclaredAgent | undefined {
   const name = agent?.normalize('NFC');
-  const isMeant = ({ change, registered, agent: { name: declaredName } }: AgentChange): boolean =>
-    change !== 'keep' && declaredName === name && registered?.status !== 'suspended';
-  return changes.find(isMeant)?.agent;
+  const isMeant = ({ change: kind, registered, agent: { name: declaredName } }: AgentChange): boolean =>
+    kind !== 'keep' && declaredName === name && registered?.status !== 'suspended';
+  const change = changes.find(isMeant);
+  const team = change?.agent.team ?? change?.registered?.team;
+  return change && { ...change.agent, ...(typeof team === 'string' && { team }) };
 }
 
 /** A warning of a plan that nobody has a role or name, or is capable of an action. */
@@ -231,30 +249,36 @@ function isActive({ registered }: AgentChange): boolean {
  * Which groups other registered agents fill is not known here.
  */
 function isEnded(warning: string, set: PolicyFiles, changes: readonly AgentChange[]): boolean {
-  const [, needed = '', possible = ''] = TOO_FEW.exec(warning) ?? [];
-  if (needed === '') return false;
+  const [, neededText = '', possible = ''] = TOO_FEW.exec(warning) ?? [];
+  if (neededText === '') return false;
   const groups = groupsOf(set, warning);
   const active = changes.filter(isActive);
   const agents = active.map(({ agent }) => agent);
-  if (possibleApprovals(groups, agents) >= Number(needed)) return true;
-  const added = active.filter(({ registered }) => registered === null || possibleApprovals(groups, [registered]) === 0);
+  if (possibleApprovals(groups, agents) >= Number(neededText)) return true;
+  const newAgents = active.filter(
+    ({ registered }) => registered === null || possibleApprovals(groups, [registered]) === 0,
+  );
   const isOnly = groups.length === 1;
   const more = possibleApprovals(
     groups,
-    added.map(({ agent }) => agent),
+    newAgents.map(({ agent }) => agent),
   );
-  return isOnly && Number(possible) + more >= Number(needed);
+  return isOnly && Number(possible) + more >= Number(neededText);
 }
 
 /** The warnings of a plan except those that the agents of the files make untrue. */
-export function remaining(set: PolicyFiles, warnings: readonly string[], changes: readonly AgentChange[]): string[] {
+export function remainingWarnings(
+  set: PolicyFiles,
+  warnings: readonly string[],
+  changes: readonly AgentChange[],
+): string[] {
   const agents = changes.map(({ agent }) => agent);
   return warnings.filter((warning) => {
     if (isFilled(warning, set, changes) || isEnded(warning, set, changes)) return false;
-    const [, text = '', what] = NOBODY.exec(warning) ?? [];
-    if (what === 'role') return !agents.some(({ roles }) => roles.some((role) => `role:${role}` === text));
-    if (what === 'name') return !agents.some(({ name }) => name === text.replace(/^agent:/, '').normalize('NFC'));
+    const [, text = '', subject] = NOBODY.exec(warning) ?? [];
+    if (subject === 'role') return !agents.some(({ roles }) => roles.some((role) => `role:${role}` === text));
+    if (subject === 'name') return !agents.some(({ name }) => name === text.replace(/^agent:/, '').normalize('NFC'));
     const able = agents.flatMap(({ capabilities }) => capabilities);
-    return what === undefined || !able.some((capability) => overlap(capability, text));
+    return subject === undefined || !able.some((capability) => overlap(capability, text));
   });
 }

@@ -16,12 +16,13 @@ export function possibleApprovals(groups: readonly ApproverGroup[], agents: read
   const slots = groups.flatMap((group) =>
     Array.from({ length: group.approvals ?? 1 }, () => ({ group, agent: null as Agent | null })),
   );
-  const assign = (agent: Agent, visited: Set<object>): boolean =>
+  const assign = (agent: Agent, visitedPlaces: Set<object>): boolean =>
     slots.some((slot) => {
       const { subjects, signed } = slot.group;
-      if (visited.has(slot) || signed === true || !subjects.some((subject) => isApprover(agent, subject))) return false;
-      visited.add(slot);
-      if (slot.agent !== null && !assign(slot.agent, visited)) return false;
+      if (visitedPlaces.has(slot) || signed === true || !subjects.some((subject) => isApprover(agent, subject)))
+        return false;
+      visitedPlaces.add(slot);
+      if (slot.agent !== null && !assign(slot.agent, visitedPlaces)) return false;
       slot.agent = agent;
       return true;
     });

@@ -45,8 +45,8 @@ function faultOf(error: ErrorObject, misspelt: ReadonlySet<string>): Partial<For
       return { message: 'must be an RFC 3339 time with a zone, such as 2026-11-20T06:18:03Z' };
     case 'additionalProperties': {
       const { additionalProperty: name } = params as { additionalProperty: string };
-      const meant = meantBy(error)?.split('/').at(-1);
-      const advice = meant === undefined ? '' : `: did you mean ${meant}?`;
+      const keyword = meantBy(error)?.split('/').at(-1);
+      const advice = keyword === undefined ? '' : `: did you mean ${keyword}?`;
       return { field: fieldOf(`${instancePath}/${asToken(name)}`), message: `is not known here${advice}` };
     }
     case 'required': {
@@ -82,10 +82,11 @@ function faultOf(error: ErrorObject, misspelt: ReadonlySet<string>): Partial<For
 function meantBy({ keyword, instancePath, params, data, parentSchema }: ErrorObject): string | null {
   if (keyword !== 'additionalProperties') return null;
   const { additionalProperty: name } = params as { additionalProperty: string };
-  const meant = Object.keys(propertiesOf(parentSchema)).find(
-    (known) => (isSlip(name, known) || isSingular(name, known)) && !Object.hasOwn(data as Members, known),
+  const similarName = Object.keys(propertiesOf(parentSchema)).find(
+    (propertyName) =>
+      (isSlip(name, propertyName) || isSingular(name, propertyName)) && !Object.hasOwn(data as Members, propertyName),
   );
-  return meant === undefined ? null : `${instancePath}/${meant}`;
+  return similarName === undefined ? null : `${instancePath}/${similarName}`;
 }
 
 /** Of more than one letter, such as `policy` for `policies`. */
@@ -104,23 +105,23 @@ function exampleText({ enum: values, examples: [example] = [] }: MemberSchema = 
 }
 
 function choiceText(values: readonly unknown[]): string {
-  const named = values.filter((value) => value !== null).map(String);
-  const left = named.length < values.length ? ', or be left out' : '';
-  return `${named.length === 1 ? '' : 'one of '}${named.join(', ')}${left}`;
+  const texts = values.filter((value) => value !== null).map(String);
+  const omission = texts.length < values.length ? ', or be left out' : '';
+  return `${texts.length === 1 ? '' : 'one of '}${texts.join(', ')}${omission}`;
 }
 
 /** A test whose one asker is wrong has that reported for the asker. */
 function askerFault({ agent, subject }: Members): Partial<FormFault> | null {
-  const given = [agent, subject].filter((one) => one !== undefined && one !== null);
-  if (given.length === 1) return null;
-  return { message: given.length === 2 ? 'has both agent and subject: only one can ask' : `needs who asks: ${ASKER}` };
+  const askers = [agent, subject].filter((asker) => asker !== undefined && asker !== null);
+  if (askers.length === 1) return null;
+  return { message: askers.length === 2 ? 'has both agent and subject: only one can ask' : `needs who asks: ${ASKER}` };
 }
 
 /** YAML reads 1.0 as a number: most faults of type are missing quotes. */
 function typeText(value: unknown, types: string | readonly string[]): string {
-  const wanted = [types].flat().filter((type) => type !== 'null');
-  const isUnquoted = wanted.includes('string') && ['number', 'boolean'].includes(typeof value);
-  const names = wanted.map((type) => TYPES[type] ?? type);
+  const typeNames = [types].flat().filter((type) => type !== 'null');
+  const isUnquoted = typeNames.includes('string') && ['number', 'boolean'].includes(typeof value);
+  const names = typeNames.map((type) => TYPES[type] ?? type);
   return `must be ${names.join(' or ')}${isUnquoted ? ', so put it in quotes' : ''}`;
 }
 
@@ -128,7 +129,7 @@ function fieldOf(pointer: string): string {
   return pointer
     .slice(1)
     .split('/')
-    .map((name) => (/^\d+$/.test(name) ? `[${name}]` : `.${quoted(name.replaceAll('~1', '/').replaceAll('~0', '~'))}`))
+    .map((name) => (/^\d+$/.test(name) ? `[${name}]` : `.${quote(name.replaceAll('~1', '/').replaceAll('~0', '~'))}`))
     .join('')
     .replace(/^\./, '');
 }
@@ -138,6 +139,6 @@ function asToken(name: string): string {
 }
 
 /** A name for a message: in quotes unless it is a plain word, so that it cannot be taken for a part of the message. */
-function quoted(name: string): string {
+function quote(name: string): string {
   return /^[\w$-]*$/.test(name) ? name : JSON.stringify(name);
 }

@@ -1,41 +1,56 @@
-import type { ConditionFault } from './condition-faults.js';
+import { amountPointerFault } from '../service-rules/condition-faults.js';
+import { type ConditionFault, isZone } from './condition-faults.js';
 
 type Members = Readonly<Record<string, unknown>>;
 
 const PLAIN = /^\d+(?:\.\d+)?$/;
-const MOST_DIGITS = 15;
-const ESCAPE = /~(?![01])/;
+const MAX_DIGITS = 15;
 
 /** What the service refuses in the limits of a policy besides what the schema does. */
 export function limitFaults(effect: unknown, limits: readonly Members[]): ConditionFault[] {
-  const counted = limits.map(({ of, per, by }) => JSON.stringify([of ?? null, per, by]));
+  const sumKeys = limits.map(({ of, per, zone, by }) =>
+    JSON.stringify([of ?? null, per, isUtc(zone) ? null : String(zone).toLowerCase(), by]),
+  );
   return [
     ...(limits.length > 0 && effect !== 'allow' ? [{ at: '', message: 'is allowed with the effect allow only' }] : []),
-    ...limits.flatMap(({ max, of }, index) => [
+    ...limits.flatMap(({ max, of, per, zone, by }, index) => [
+      ...faultAt(`[${index}].zone`, zoneFault(zone, per)),
+      ...faultAt(
+        `[${index}].of`,
+        by === 'request' && isPresent(of) ? 'is not allowed by request: each counts 1' : null,
+      ),
       ...faultAt(`[${index}].max`, maxFault(max)),
-      ...faultAt(`[${index}].of`, typeof of === 'string' ? pointerFault(of) : null),
-      ...faultAt(`[${index}]`, equalFault(counted, index)),
+      ...faultAt(`[${index}].of`, typeof of === 'string' ? (amountPointerFault(of) ?? null) : null),
+      ...faultAt(`[${index}]`, equalFault(sumKeys, index)),
     ]),
   ];
 }
 
-function faultAt(at: string, message: string | null): ConditionFault[] {
-  return message === null ? [] : [{ at, message }];
+function isPresent(value: unknown): boolean {
+  return value !== undefined && value !== null;
+}
+
+function isUtc(zone: unknown): boolean {
+  return !isPresent(zone) || String(zone).toUpperCase() === 'UTC';
+}
+
+function zoneFault(zone: unknown, per: unknown): string | null {
+  if (!isPresent(zone)) return null;
+  if (!isZone(zone)) return 'must be the name of an IANA time zone, such as "Europe/Berlin"';
+  return per === 'hour' ? 'is not allowed per hour' : null;
+}
+
+function faultAt(pointer: string, message: string | null): ConditionFault[] {
+  return message === null ? [] : [{ at: pointer, message }];
 }
 
 function maxFault(max: unknown): string | null {
   const text = String(max);
-  const isAmount = typeof max === 'number' && PLAIN.test(text) && text.replace('.', '').length <= MOST_DIGITS;
+  const isAmount = typeof max === 'number' && PLAIN.test(text) && text.replace('.', '').length <= MAX_DIGITS;
   return isAmount ? null : 'must be a number from 0 with at most 15 digits and no exponent';
 }
 
-function pointerFault(pointer: string): string | null {
-  if (!pointer.startsWith('/')) return 'must be a JSON Pointer that begins with "/", such as "/amount"';
-  if (pointer.split('/').includes('*')) return 'must not have a "*"';
-  return ESCAPE.test(pointer) ? 'must have "~" as "~0", and "/" inside a name as "~1"' : null;
-}
-
-function equalFault(counted: readonly string[], index: number): string | null {
-  const first = counted.indexOf(counted[index] ?? '');
-  return first === index ? null : `must not have the same of, per and by as limits[${first}]`;
+function equalFault(sumKeys: readonly string[], index: number): string | null {
+  const first = sumKeys.indexOf(sumKeys[index] ?? '');
+  return first === index ? null : `must not have the same of, per, zone and by as limits[${first}]`;
 }

@@ -1,5 +1,8 @@
 import type { Policy, PolicyFiles } from './policy-files.js';
 import { possibleApprovals } from './file-approvers.js';
+import { prefixWarning } from '../service-rules/prefix-warning.js';
+import { pathOf } from '../service-rules/condition-faults.js';
+import { SecretPointers, USUAL_SECRET_POINTERS } from '../service-rules/secret-pointers.js';
 import { isSlip } from '../similar-names.js';
 
 const UPPER = ['lt', 'lte'];
@@ -7,12 +10,16 @@ const LOWER = ['gt', 'gte', 'eq', 'in'];
 /** Policies that do not all misspell a name in the same way. */
 const MANY = 2;
 /** Names that are compared with each other. */
-const MOST_COMPARED = 3_000;
+const MAX_COMPARED = 3_000;
+
+const USUAL_SECRETS = new SecretPointers(USUAL_SECRET_POINTERS);
 
 /** What is probably not meant in policy files that are well-formed, as far as they tell; a plan knows who is registered. */
 export function lintWarnings(set: PolicyFiles): string[] {
   return [
     ...amountWarnings(set),
+    ...prefixWarnings(set),
+    ...secretWarnings(set),
     ...agentWarnings(set),
     ...subjectWarnings(set),
     ...actionWarnings(set),
@@ -24,12 +31,12 @@ export function lintWarnings(set: PolicyFiles): string[] {
 function amountWarnings(set: PolicyFiles): string[] {
   return set.policies.flatMap(({ effect, conditions, limits }, index) => {
     if (effect !== 'allow') return [];
-    const bounded = (ops: readonly string[]): string[] =>
+    const boundPointers = (ops: readonly string[]): string[] =>
       (conditions ?? []).flatMap(({ parameter, op }) => (parameter !== undefined && ops.includes(op) ? parameter : []));
-    const lower = [...bounded(LOWER), ...(limits ?? []).map(({ of }) => of)];
-    const open = [...new Set(bounded(UPPER))].filter((parameter) => !lower.includes(parameter));
+    const lower = [...boundPointers(LOWER), ...(limits ?? []).map(({ of }) => of)];
+    const open = [...new Set(boundPointers(UPPER))].filter((parameter) => !lower.includes(parameter));
     return open.map((parameter) =>
-      set.located({
+      set.withLocation({
         field: `policies[${index}].conditions`,
         message: `leave ${parameter} without a lower bound: zero and negative numbers are allowed. Add one with "gt" or "gte"`,
       }),
@@ -37,14 +44,54 @@ function amountWarnings(set: PolicyFiles): string[] {
   });
 }
 
+/** Conditions that look only at the beginning of what goes on behind it. */
+function prefixWarnings(set: PolicyFiles): string[] {
+  return set.policies.flatMap(({ conditions }, index) =>
+    (conditions ?? []).flatMap(({ parameter, op, value }, at) => {
+      const warning = op === 'prefix' && typeof value === 'string' ? prefixWarning(parameter ?? '', value) : undefined;
+      const field = `policies[${index}].conditions[${at}]`;
+      return warning === undefined ? [] : set.withLocation({ field, message: warning.replace(/\.$/, '') });
+    }),
+  );
+}
+
+/** Parts that look at what the service replaces, unless its SECRET_PARAMETERS says otherwise. */
+function secretWarnings(set: PolicyFiles): string[] {
+  return set.policies.flatMap(({ conditions, limits }, index) => {
+    const lookedAt: [part: string, pointer: string][] = [
+      ...(conditions ?? []).flatMap((condition, at) =>
+        pointersOf(condition).map((pointer): [string, string] => [`conditions[${at}]`, pointer]),
+      ),
+      ...(limits ?? []).flatMap(({ of }, at): [string, string][] =>
+        of === undefined || of === null ? [] : [[`limits[${at}]`, of]],
+      ),
+    ];
+    return lookedAt.flatMap(([part, pointer]) =>
+      USUAL_SECRETS.covers(pathOf(pointer))
+        ? set.withLocation({
+            field: `policies[${index}].${part}`,
+            message: `looks at ${pointer} (secret_parameter): unless SECRET_PARAMETERS says otherwise, its value is replaced before policies see it. An allow never matches, a deny always does`,
+          })
+        : [],
+    );
+  });
+}
+
+/** Pointers to what a condition has to see: `exists` sees a secret, and nothing within it. */
+function pointersOf({ parameter, op, value }: NonNullable<Policy['conditions']>[number]): string[] {
+  if (op === 'exists') return parameter === undefined ? [] : [parameter.slice(0, parameter.lastIndexOf('/'))];
+  const compared = typeof value === 'object' && value !== null && 'parameter' in value ? value['parameter'] : undefined;
+  return [parameter, compared].filter((pointer) => typeof pointer === 'string');
+}
+
 /** An agent of a similar name as an earlier one: a slip would register a second one. */
 function agentWarnings(set: PolicyFiles): string[] {
   const { agents } = set;
-  if (agents.length > MOST_COMPARED) return [];
+  if (agents.length > MAX_COMPARED) return [];
   return agents.flatMap(({ name }, index) => {
-    const near = agents.slice(0, index).find((other) => other.name !== name && isSlip(name, other.name));
+    const near = agents.slice(0, index).find((otherAgent) => otherAgent.name !== name && isSlip(name, otherAgent.name));
     const message = `is similar to "${String(near?.name)}", another agent of these files`;
-    return near === undefined ? [] : set.located({ field: `agents[${index}].name`, message });
+    return near === undefined ? [] : set.withLocation({ field: `agents[${index}].name`, message });
   });
 }
 
@@ -57,10 +104,12 @@ function approverWarnings(set: PolicyFiles): string[] {
   if (!agents.some(({ kind }) => kind === 'human')) return [];
   return set.policies.flatMap(({ approval }, index) => {
     const groups = (approval?.approvers ?? []).map((group) => ({ ...group, signed: false }));
-    const needed = groups.reduce((sum, { approvals }) => sum + (approvals ?? 1), 0);
+    const neededApprovals = groups.reduce((sum, { approvals }) => sum + (approvals ?? 1), 0);
     const possible = possibleApprovals(groups, agents);
-    const message = `need ${needed} approvals, each of another reviewer, and the agents of these files can give ${possible} of them: others have to be registered`;
-    return possible >= needed ? [] : set.located({ field: `policies[${index}].approval.approvers`, message });
+    const message = `need ${neededApprovals} approvals, each of another reviewer, and the agents of these files can give ${possible} of them: others have to be registered`;
+    return possible >= neededApprovals
+      ? []
+      : set.withLocation({ field: `policies[${index}].approval.approvers`, message });
   });
 }
 
@@ -69,14 +118,14 @@ function subjectWarnings(set: PolicyFiles): string[] {
     `agent:${name}`,
     ...(roles ?? []).map((role) => `role:${role}`),
   ]);
-  return unknown(set, 'subjects', own, (one, other) => one === other);
+  return unknown(set, 'subjects', own, (left, right) => left === right);
 }
 
 function actionWarnings(set: PolicyFiles): string[] {
   const own = set.agents.flatMap(({ capabilities }) => capabilities ?? []);
   const covers = (pattern: string, action: string): boolean =>
     pattern.endsWith('*') && action.startsWith(pattern.slice(0, -1));
-  return unknown(set, 'actions', own, (one, other) => one === other || covers(one, other) || covers(other, one));
+  return unknown(set, 'actions', own, (left, right) => left === right || covers(left, right) || covers(right, left));
 }
 
 /**
@@ -87,22 +136,22 @@ function unknown(
   set: PolicyFiles,
   list: 'subjects' | 'actions',
   own: readonly string[],
-  isSame: (one: string, other: string) => boolean,
+  isSame: (left: string, right: string) => boolean,
 ): string[] {
   const textsOf = (policy: Policy): string[] =>
     policy[list].map((text) => (list === 'subjects' ? fullText(text) : text));
-  const naming = new Map<string, number>(own.map((text) => [text, MANY]));
+  const counts = new Map<string, number>(own.map((text) => [text, MANY]));
   for (const text of set.policies.flatMap((policy) => [...new Set(textsOf(policy))]))
-    if (text !== '*') naming.set(text, (naming.get(text) ?? 0) + 1);
-  if (naming.size > MOST_COMPARED) return [];
-  const all = [...naming.keys()];
-  const usual = all.filter((text) => (naming.get(text) ?? 0) >= MANY);
+    if (text !== '*') counts.set(text, (counts.get(text) ?? 0) + 1);
+  if (counts.size > MAX_COMPARED) return [];
+  const all = [...counts.keys()];
+  const usual = all.filter((text) => (counts.get(text) ?? 0) >= MANY);
   return set.policies.flatMap((policy, index) =>
-    textsOf(policy).flatMap((text, at) => {
-      if (naming.get(text) !== 1 || all.some((other) => other !== text && isSame(other, text))) return [];
-      const near = usual.find((other) => isSlip(text, other));
+    textsOf(policy).flatMap((text, position) => {
+      if (counts.get(text) !== 1 || all.some((otherText) => otherText !== text && isSame(otherText, text))) return [];
+      const near = usual.find((usualText) => isSlip(text, usualText));
       const message = `names "${text}", which nothing else here does: did you mean "${String(near)}"?`;
-      return near === undefined ? [] : set.located({ field: `policies[${index}].${list}[${at}]`, message });
+      return near === undefined ? [] : set.withLocation({ field: `policies[${index}].${list}[${position}]`, message });
     }),
   );
 }

@@ -13,11 +13,12 @@ const SCHEMA = new URL('../../../policies.schema.json', import.meta.url);
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/i;
 
 /** Of one file: each is looked for in the file, to name its place. */
-const MOST_FAULTS = 100;
+const MAX_FAULTS = 100;
 
 /** Faults of form in policy files, each with its place, found without a service. */
 export function lintFaults(set: PolicyFiles): string[] {
-  const formats = { 'date-time': TIME };
+  // Dates are checked with the conditions.
+  const formats = { 'date-time': TIME, date: true as const };
   const isValid = new Ajv({ allErrors: true, verbose: true, strict: false, formats }).compile(
     JSON.parse(readFileSync(SCHEMA, 'utf8')) as object,
   );
@@ -25,11 +26,11 @@ export function lintFaults(set: PolicyFiles): string[] {
     isValid(file.value);
     const errors = isValid.errors ?? [];
     const faults = new Set(
-      formFaults(errors.slice(0, MOST_FAULTS)).map(
+      formFaults(errors.slice(0, MAX_FAULTS)).map(
         ({ field, message }) => `${file.placeOf(field)}: ${field === '' ? 'the file' : field} ${message}`,
       ),
     );
-    if (errors.length > MOST_FAULTS) faults.add(`${file.path}: … and more: only the first are looked at`);
+    if (errors.length > MAX_FAULTS) faults.add(`${file.path}: … and more: only the first are looked at`);
     return [...faults];
   });
   return [
@@ -42,15 +43,15 @@ export function lintFaults(set: PolicyFiles): string[] {
 
 function faultsOfPatterns(set: PolicyFiles): string[] {
   return set.policies.flatMap((policy, index) =>
-    patternFaults(policy).map(({ at, message }) => set.located({ field: `policies[${index}]${at}`, message })),
+    patternFaults(policy).map(({ at, message }) => set.withLocation({ field: `policies[${index}]${at}`, message })),
   );
 }
 
 function faultsOfConditions(set: PolicyFiles): string[] {
   return set.policies.flatMap(({ conditions }, index) =>
-    (conditions ?? []).flatMap((condition, at) =>
+    (conditions ?? []).flatMap((condition, position) =>
       conditionFaults(condition).map((fault) =>
-        set.located({ field: `policies[${index}].conditions[${at}]${fault.at}`, message: fault.message }),
+        set.withLocation({ field: `policies[${index}].conditions[${position}]${fault.at}`, message: fault.message }),
       ),
     ),
   );
@@ -59,19 +60,19 @@ function faultsOfConditions(set: PolicyFiles): string[] {
 function faultsOfLimits(set: PolicyFiles): string[] {
   return set.policies.flatMap(({ effect, limits }, index) =>
     limitFaults(effect, limits ?? []).map(({ at, message }) =>
-      set.located({ field: `policies[${index}].limits${at}`, message }),
+      set.withLocation({ field: `policies[${index}].limits${at}`, message }),
     ),
   );
 }
 
-function namedTwice(set: PolicyFiles, list: 'policies' | 'agents', why: string): string[] {
+function namedTwice(set: PolicyFiles, list: 'policies' | 'agents', consequence: string): string[] {
   const first = new Map<unknown, number>();
   return set[list].flatMap((item: { readonly name?: unknown } | null, index) => {
     const name = typeof item?.name === 'string' ? item.name.normalize('NFC') : undefined;
     const earlier = first.get(name);
     if (earlier === undefined) first.set(name, index);
     if (earlier === undefined || name === undefined) return [];
-    const message = `is that of ${list}[${earlier}]: ${why}`;
-    return [set.located({ field: `${list}[${index}].name`, message })];
+    const message = `is that of ${list}[${earlier}]: ${consequence}`;
+    return [set.withLocation({ field: `${list}[${index}].name`, message })];
   });
 }

@@ -3,9 +3,9 @@ import { seenBy } from '../decision-text.js';
 import { meantText } from '../similar-names.js';
 import type { PolicyFiles } from './policy-files.js';
 
-const LONGEST_PAGE = 1_000;
+const MAX_PAGE_SIZE = 1_000;
 /** Agents that are read, to save the rate limit. */
-const MOST_READ = 5_000;
+const MAX_READ = 5_000;
 /** The service's fault of a test about an agent that does not exist. */
 const ASKER = /^tests\[(\d+)\]\.agent$/;
 
@@ -16,21 +16,21 @@ export async function withMeantAgents(
   faults: readonly FieldFault[],
 ): Promise<readonly FieldFault[]> {
   if (!faults.some(({ field }) => ASKER.test(field))) return faults;
-  const known = [...set.agents.map(({ name }) => name), ...(await registeredNames(governance))];
+  const names = [...set.agents.map(({ name }) => name), ...(await registeredNames(governance))];
   return faults.map((fault) => {
     const [, index] = ASKER.exec(fault.field) ?? [];
     const name = index === undefined ? undefined : set.tests[Number(index)]?.agent;
-    const meant = typeof name === 'string' ? meantText(name, known) : '';
-    return meant === '' ? fault : { ...fault, message: `${fault.message}.${meant}` };
+    const suggestion = typeof name === 'string' ? meantText(name, names) : '';
+    return suggestion === '' ? fault : { ...fault, message: `${fault.message}.${suggestion}` };
   });
 }
 
 async function registeredNames(governance: GovernanceClient): Promise<string[]> {
   const names: string[] = [];
   if (!(await seenBy(governance))('read')) return names;
-  for await (const { name } of governance.pages('/api/v1/agents', { query: { limit: LONGEST_PAGE } })) {
+  for await (const { name } of governance.pages('/api/v1/agents', { query: { limit: MAX_PAGE_SIZE } })) {
     names.push(name);
-    if (names.length === MOST_READ) break;
+    if (names.length === MAX_READ) break;
   }
   return names;
 }

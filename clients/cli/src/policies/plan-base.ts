@@ -30,19 +30,19 @@ export function requireBase(
   throw new SettingsError(base.split('.')[0] === planned.base ? OTHER_AGENTS : NO_LONGER);
 }
 
-/** Before anything is changed: agents and policies are not changed in one commit. @throws SettingsError which names all that are missing */
+/** Checks the scopes before anything is changed. @throws SettingsError which names all that are missing */
 export async function requireScopes(
   governance: GovernanceClient,
   { isOfPolicies, agents }: { readonly isOfPolicies: boolean; readonly agents: readonly AgentChange[] },
 ): Promise<void> {
-  const changed = agents.filter(({ change }) => change !== 'keep').map(({ agent: { kind } }) => kind);
-  const wanted = [
+  const changedKinds = agents.filter(({ change }) => change !== 'keep').map(({ agent: { kind } }) => kind);
+  const neededScopes = [
     ...(isOfPolicies ? [{ scope: 'policies', why: 'policies change' }] : []),
-    ...(changed.includes('machine') ? [{ scope: 'agents', why: 'agents are registered or changed' }] : []),
-    ...(changed.includes('human') ? [{ scope: 'admin', why: 'people are registered or changed' }] : []),
+    ...(changedKinds.includes('machine') ? [{ scope: 'agents', why: 'agents are registered or changed' }] : []),
+    ...(changedKinds.includes('human') ? [{ scope: 'admin', why: 'people are registered or changed' }] : []),
   ];
   const has = await seenBy(governance);
-  const missing = wanted.filter(({ scope }) => !has(scope)).map(({ scope, why }) => `${scope} (${why})`);
-  if (missing.length > 0)
-    throw new SettingsError(`Nothing was applied: the key lacks the scope ${missing.join(' and ')}.`);
+  const missingScopes = neededScopes.filter(({ scope }) => !has(scope)).map(({ scope, why }) => `${scope} (${why})`);
+  if (missingScopes.length > 0)
+    throw new SettingsError(`Nothing was applied: the key lacks the scope ${missingScopes.join(' and ')}.`);
 }

@@ -6,18 +6,18 @@ import { line, listed, type PlanLine, type PlanReader, resourceText, verdictText
 type Effect = Schemas['PolicyPlanResponse']['effects'][number];
 type Verdict = Effect['from'];
 
-const CHANGES = ['allowed', 'refused', 'asked for'] as const;
+const CHANGES = ['allowed', 'refused', 'gated'] as const;
 type Change = (typeof CHANGES)[number];
 
 const AS_CAPABLE =
   'Agents count as active and capable of everything: what their capabilities do not cover stays denied.';
 const UNCOMPARED =
   'Conditions and limits are not compared: where a policy only becomes stricter, nothing is newly allowed by it.';
-const NEWLY = { allowed: 'newly allowed', refused: 'newly refused', 'asked for': 'newly in need of approval' } as const;
+const NEWLY = { allowed: 'newly allowed', refused: 'newly refused', gated: 'newly in need of approval' } as const;
 /** Most kinds of changes, unless all are wanted. */
-const MOST_LINES = 20;
+const MAX_LINES = 20;
 /** Most sentences in a line, unless all are wanted. */
-const MOST_SENTENCES = 3;
+const MAX_SENTENCES = 3;
 /** That everybody is meant says more than that everything is, and that more than everywhere. */
 const [EVERYBODY, EVERYTHING, EVERYWHERE] = [4, 2, 1];
 
@@ -25,7 +25,7 @@ const [EVERYBODY, EVERYTHING, EVERYWHERE] = [4, 2, 1];
 interface Kind {
   readonly change: Change;
   readonly verdict: string;
-  readonly by: string;
+  readonly cause: string;
   readonly regions: readonly Effect[];
 }
 
@@ -39,7 +39,7 @@ interface Line extends Kind {
   readonly sentences: readonly Sentence[];
 }
 
-/** Whether the answer changes for whoever asks: without a policy, the default is the answer. */
+/** True if the result changes for the requester: without a matching policy, the default is the result. */
 export function isChangeInPractice({ from, to }: Effect, byDefault: PlanReader['byDefault']): boolean {
   const answer = ({ effect }: Verdict): string => (effect === 'no_policy' ? (byDefault ?? effect) : effect);
   return to.effect === 'require_approval' || answer(from) !== answer(to);
@@ -50,31 +50,38 @@ export function isChangeInPractice({ from, to }: Effect, byDefault: PlanReader['
  * all requests that it speaks of.
  */
 export function headlineLines(effects: readonly Effect[], reader: PlanReader): PlanLine[] {
-  const changing = effects.filter((effect) => isChangeInPractice(effect, reader.byDefault));
-  const kinds = kindsOf(changing, reader.byDefault);
+  const effectiveChanges = effects.filter((effect) => isChangeInPractice(effect, reader.byDefault));
+  const kinds = kindsOf(effectiveChanges, reader.byDefault);
   const counts = CHANGES.map((change) => ({
     change,
     count: kinds.filter((kind) => kind.change === change).length,
   }));
-  const unchanging = effects.filter((effect) => !isChangeInPractice(effect, reader.byDefault));
-  const folded = kindsOf(unchanging, reader.byDefault).length;
+  const ineffectiveChanges = effects.filter((effect) => !isChangeInPractice(effect, reader.byDefault));
+  const foldedCount = kindsOf(ineffectiveChanges, reader.byDefault).length;
   const all = kinds.map((kind) => ({ ...kind, sentences: sentencesOf(kind.regions) }));
-  const shown = reader.all ? all : [...all].sort(byWidth).slice(0, MOST_LINES);
-  const texts = [...shown].sort(byChange).map((one) => ({ one, text: textOf(one, reader) }));
-  const isCut = !reader.all && texts.some(({ one, text }) => textOf(one, { ...reader, all: true }) !== text);
-  const left = kinds.length - shown.length;
+  const shownKinds = reader.all ? all : [...all].sort(byWidth).slice(0, MAX_LINES);
+  const texts = [...shownKinds].sort(byChange).map((kind) => ({ one: kind, text: textOf(kind, reader) }));
+  const isCut = !reader.all && texts.some(({ one: kind, text }) => textOf(kind, { ...reader, all: true }) !== text);
+  const hiddenCount = kinds.length - shownKinds.length;
   const total = counts.filter(({ count }) => count > 0).map(({ change, count }) => `${count} ${NEWLY[change]}`);
   return [
-    line('#', changing.length === 0 ? 'No request would get a different answer in practice.' : headline(total)),
-    ...(changing.length > 0 ? [line(' ', AS_CAPABLE)] : []),
-    ...(changing.some(isUncompared) ? [line(' ', UNCOMPARED)] : []),
+    line('#', effectiveChanges.length === 0 ? 'No request would get a different answer in practice.' : headline(total)),
+    ...(effectiveChanges.length > 0 ? [line(' ', AS_CAPABLE)] : []),
+    ...(effectiveChanges.some(isUncompared) ? [line(' ', UNCOMPARED)] : []),
     ...texts.map(({ one: { change }, text }) => line(change === 'allowed' ? '!' : ' ', text)),
-    ...(left > 0 ? [line('!', `and ${left} more: --all shows them`)] : []),
+    ...(hiddenCount > 0 ? [line('!', `and ${hiddenCount} more: --all shows them`)] : []),
     ...(isCut ? [line(' ', 'This is cut: --all shows all of it.')] : []),
-    ...(folded > 0
-      ? [line(' ', `${counted(folded, 'kind')} of requests answered as before (${asBefore(reader)}).`)]
+    ...(foldedCount > 0
+      ? [line(' ', `${counted(foldedCount, 'kind')} of requests answered as before (${asBefore(reader)}).`)]
       : []),
   ];
+}
+
+/** A line for each kind of requests and what it may do, the widest first, under marks of what has come and gone. */
+export function accessLines(effects: readonly Effect[], reader: PlanReader): PlanLine[] {
+  const marks = { allowed: '+', refused: '-', gated: '!' } as const;
+  const kinds = kindsOf(effects, reader.byDefault).map((kind) => ({ ...kind, sentences: sentencesOf(kind.regions) }));
+  return kinds.sort(byChange).map((kind) => line(marks[kind.change], textOf(kind, reader)));
 }
 
 /** Whether it takes a request that the conditions of one policy let match, and those of another do not. */
@@ -95,10 +102,10 @@ function kindsOf(effects: readonly Effect[], byDefault: PlanReader['byDefault'])
   for (const effect of effects) {
     const { to, because } = effect;
     const change = changeTo(to, byDefault);
-    const by = versions(because.to) || `without ${versions(because.from) || 'a policy'}`;
+    const cause = versions(because.to) || `without ${versions(because.from) || 'a policy'}`;
     const verdict = to.effect === 'require_approval' ? verdictText(to) : '';
-    const key = JSON.stringify([change, verdict, by]);
-    const kind = kinds.get(key) ?? { change, verdict, by, regions: [] };
+    const key = JSON.stringify([change, verdict, cause]);
+    const kind = kinds.get(key) ?? { change, verdict, cause, regions: [] };
     kind.regions.push(effect);
     kinds.set(key, kind);
   }
@@ -106,7 +113,7 @@ function kindsOf(effects: readonly Effect[], byDefault: PlanReader['byDefault'])
 }
 
 function changeTo({ effect }: Verdict, byDefault: PlanReader['byDefault']): Change {
-  if (effect === 'require_approval') return 'asked for';
+  if (effect === 'require_approval') return 'gated';
   return effect === 'allow' || (effect === 'no_policy' && byDefault === 'allow') ? 'allowed' : 'refused';
 }
 
@@ -120,55 +127,55 @@ function sentencesOf(regions: readonly Effect[]): Sentence[] {
   }
   return [...sentences.values()]
     .map((sentence) => ({ ...sentence, places: shortPlaces(sentence.places) }))
-    .sort((one, other) => widthOf(other) - widthOf(one) || other.subjects.length - one.subjects.length);
+    .sort((left, right) => widthOf(right) - widthOf(left) || right.subjects.length - left.subjects.length);
 }
 
-function textOf({ change, verdict, by, sentences }: Line, reader: PlanReader): string {
-  const verb = { allowed: 'may', refused: 'may not', 'asked for': 'needs approval to' }[change];
-  const shown = sentences.slice(0, reader.all ? sentences.length : MOST_SENTENCES);
-  const texts = shown.map((sentence) => {
+function textOf({ change, verdict, cause, sentences }: Line, reader: PlanReader): string {
+  const verb = { allowed: 'may', refused: 'may not', gated: 'needs approval to' }[change];
+  const shownSentences = sentences.slice(0, reader.all ? sentences.length : MAX_SENTENCES);
+  const texts = shownSentences.map((sentence) => {
     const { subjects, actions, places, when } = sentence;
     const does = isAny(actions) ? `do everything${exceptText(actions, reader)}` : patternsText(actions, reader);
     const isEverywhere = isAny(actions) && places.some(isWholly);
-    const on = isEverywhere ? '' : ` ${places.map((place) => placeText(place, reader)).join(', or ')}`;
-    return `${whoText(subjects, reader)} ${verb} ${does}${on}${whenText(when, by)}`;
+    const resourcesText = isEverywhere ? '' : ` ${places.map((place) => placeText(place, reader)).join(', or ')}`;
+    return `${whoText(subjects, reader)} ${verb} ${does}${resourcesText}${whenText(when, cause)}`;
   });
-  const left = sentences.length - shown.length;
-  const more = left > 0 ? `; and ${counted(left, 'narrower case')}` : '';
-  return `${texts.join('; ')}${more}${verdict === '' ? '' : `: ${verdict}`} (${by})`;
+  const hiddenCount = sentences.length - shownSentences.length;
+  const more = hiddenCount > 0 ? `; and ${counted(hiddenCount, 'narrower case')}` : '';
+  return `${texts.join('; ')}${more}${verdict === '' ? '' : `: ${verdict}`} (${cause})`;
 }
 
 /** Everybody, or a kind of everybody, and whom that leaves out; or their names, if those are fewer. */
 function whoText(ids: readonly string[], { subjectOf, everyone, all }: PlanReader): string {
-  const named = (some: readonly string[]): string =>
+  const namesText = (ids: readonly string[]): string =>
     listed(
-      some.map((id) => subjectOf(id).name),
+      ids.map((id) => subjectOf(id).name),
       all,
     );
   const has = new Set(ids);
   const [machines, people] = [has.has('other:machine'), has.has('other:human')];
-  if (everyone === null || !(machines || people)) return named(ids);
+  if (everyone === null || !(machines || people)) return namesText(ids);
   const every = machines && people ? null : machines ? 'machine' : 'human';
   const isMeant = (id: string): boolean => every === null || subjectOf(id).kind === every;
-  const left = everyone.filter((id) => isMeant(id) && !has.has(id));
-  if (left.length > ids.filter(isMeant).length) return named(ids);
-  const others = ids.filter((id) => !isMeant(id));
+  const excluded = everyone.filter((id) => isMeant(id) && !has.has(id));
+  if (excluded.length > ids.filter(isMeant).length) return namesText(ids);
+  const otherIds = ids.filter((id) => !isMeant(id));
   const most = every === null ? 'everybody' : every === 'machine' ? 'every machine' : 'every person';
-  const but = left.length === 0 ? '' : ` but ${named(left)}`;
-  return `${most}${but}${others.length === 0 ? '' : `, and ${named(others)}`}`;
+  const but = excluded.length === 0 ? '' : ` but ${namesText(excluded)}`;
+  return `${most}${but}${otherIds.length === 0 ? '' : `, and ${namesText(otherIds)}`}`;
 }
 
 function placeText({ resources, resourceTypes }: Place, reader: PlanReader): string {
-  const on = isAny(resources) ? 'on anything' : `on ${listed(resources.in.map(resourceText), reader.all)}`;
+  const resourcesText = isAny(resources) ? 'on anything' : `on ${listed(resources.in.map(resourceText), reader.all)}`;
   const { in: types, except } = resourceTypes;
-  const ofTypes = (some: readonly string[]): string =>
-    `of the ${some.length === 1 ? 'type' : 'types'} ${listed(some, reader.all)}`;
-  const left = [
+  const ofTypes = (ids: readonly string[]): string =>
+    `of the ${ids.length === 1 ? 'type' : 'types'} ${listed(ids, reader.all)}`;
+  const exceptions = [
     ...(resources.except.length > 0 ? [listed(resources.except.map(resourceText), reader.all)] : []),
     ...(except.length > 0 ? [ofTypes(except)] : []),
   ];
-  const but = left.length === 0 ? '' : ` (except ${left.join(' and ')})`;
-  return `${on}${isAny(resourceTypes) ? '' : ` ${ofTypes(types)}`}${but}`;
+  const but = exceptions.length === 0 ? '' : ` (except ${exceptions.join(' and ')})`;
+  return `${resourcesText}${isAny(resourceTypes) ? '' : ` ${ofTypes(types)}`}${but}`;
 }
 
 function isWholly({ resources, resourceTypes }: Place): boolean {
@@ -183,25 +190,25 @@ function exceptText({ except }: Patterns, reader: PlanReader): string {
   return except.length === 0 ? '' : ` but ${listed(except.map(resourceText), reader.all)}`;
 }
 
-/** @param by the policies that decide, which are named already. */
-function whenText(when: PlanPart['when'], by: string): string {
-  const texts = [true, false].flatMap((wanted) => {
-    const policies = when.filter(({ holds }) => holds === wanted).map(({ policy }) => policy);
+/** @param cause the policies that decide, which are named already. */
+function whenText(when: PlanPart['when'], cause: string): string {
+  const texts = [true, false].flatMap((isTrue) => {
+    const policies = when.filter(({ holds }) => holds === isTrue).map(({ policy }) => policy);
     if (policies.length === 0) return [];
-    const whose = policies.join(', ') === by ? (policies.length === 1 ? 'its' : 'their') : null;
+    const owner = policies.join(', ') === cause ? (policies.length === 1 ? 'its' : 'their') : null;
     const conditions =
-      whose === null ? `the conditions and limits of ${policies.join(', ')}` : `${whose} conditions and limits`;
-    return `${conditions} ${wanted ? '' : 'do not '}let ${policies.length === 1 ? 'it' : 'them'} match`;
+      owner === null ? `the conditions and limits of ${policies.join(', ')}` : `${owner} conditions and limits`;
+    return `${conditions} ${isTrue ? '' : 'do not '}let ${policies.length === 1 ? 'it' : 'them'} match`;
   });
   return texts.length === 0 ? '' : `, where ${texts.join(' and ')}`;
 }
 
-function byChange(one: Line, other: Line): number {
-  return CHANGES.indexOf(one.change) - CHANGES.indexOf(other.change) || byWidth(one, other);
+function byChange(left: Line, right: Line): number {
+  return CHANGES.indexOf(left.change) - CHANGES.indexOf(right.change) || byWidth(left, right);
 }
 
-function byWidth(one: Line, other: Line): number {
-  return lineWidth(other) - lineWidth(one) || other.regions.length - one.regions.length;
+function byWidth(left: Line, right: Line): number {
+  return lineWidth(right) - lineWidth(left) || right.regions.length - left.regions.length;
 }
 
 function lineWidth({ sentences }: Line): number {
@@ -209,7 +216,7 @@ function lineWidth({ sentences }: Line): number {
 }
 
 function widthOf({ subjects, actions, places }: Sentence): number {
-  const who = subjects.filter((id) => id === 'other:machine' || id === 'other:human').length;
-  const where = places.some(({ resources }) => isAny(resources));
-  return EVERYBODY * who + EVERYTHING * Number(isAny(actions)) + EVERYWHERE * Number(where);
+  const subjectWidth = subjects.filter((id) => id === 'other:machine' || id === 'other:human').length;
+  const placeWidth = places.some(({ resources }) => isAny(resources));
+  return EVERYBODY * subjectWidth + EVERYTHING * Number(isAny(actions)) + EVERYWHERE * Number(placeWidth);
 }

@@ -23,20 +23,20 @@ export interface PlanPart {
 export type Place = Pick<PlanPart, 'resources' | 'resourceTypes'>;
 
 /** What two parts that differ in nothing else have together; null: that cannot be said of one part. */
-type Union = (one: PlanPart, other: PlanPart) => Partial<PlanPart> | null;
+type Union = (left: PlanPart, right: PlanPart) => Partial<PlanPart> | null;
 
 /** Beyond so many comparisons of patterns, parts stay apart. */
-const MOST_COMPARED = 1_000_000;
+const MAX_COMPARED = 1_000_000;
 
 const UNIONS: readonly (readonly [keyof PlanPart, Union])[] = [
-  ['when', (one, other) => withEither(one.when, other.when)],
-  ['subjects', (one, other) => ({ subjects: [...new Set([...one.subjects, ...other.subjects])].sort() })],
-  ['resources', (one, other) => named('resources', unionOf(one.resources, other.resources, coversResource))],
+  ['when', (left, right) => withEither(left.when, right.when)],
+  ['subjects', (left, right) => ({ subjects: [...new Set([...left.subjects, ...right.subjects])].sort() })],
+  ['resources', (left, right) => memberOf('resources', unionOf(left.resources, right.resources, coversResource))],
   [
     'resourceTypes',
-    (one, other) => named('resourceTypes', unionOf(one.resourceTypes, other.resourceTypes, coversType)),
+    (left, right) => memberOf('resourceTypes', unionOf(left.resourceTypes, right.resourceTypes, coversType)),
   ],
-  ['actions', (one, other) => named('actions', unionOf(one.actions, other.actions, coversAction))],
+  ['actions', (left, right) => memberOf('actions', unionOf(left.actions, right.actions, coversAction))],
 ];
 
 /**
@@ -48,7 +48,7 @@ export function planParts(effects: readonly Effect[]): PlanPart[] {
   let before: number;
   do {
     before = parts.length;
-    for (const [respect, union] of UNIONS) parts = united(parts, respect, union);
+    for (const [respect, union] of UNIONS) parts = unite(parts, respect, union);
   } while (parts.length < before);
   return parts;
 }
@@ -57,25 +57,25 @@ function partOf({ subjects, actions, resourceTypes, resources, when: { hold, fai
   const conditions = (policies: Effect['when']['hold'], holds: boolean): PartCondition[] =>
     policies.map(({ name, version }) => ({ policy: `${name} ${version}`, holds }));
   const when = [...conditions(hold, true), ...conditions(fail, false)];
-  when.sort((one, other) => (one.policy < other.policy ? -1 : 1));
+  when.sort((left, right) => (left.policy < right.policy ? -1 : 1));
   return { when, subjects: [...subjects].sort(), resources, resourceTypes, actions };
 }
 
-function united(parts: readonly PlanPart[], respect: keyof PlanPart, union: Union): PlanPart[] {
+function unite(parts: readonly PlanPart[], respect: keyof PlanPart, union: Union): PlanPart[] {
   const alike = new Map<string, PlanPart[]>();
   for (const part of parts) {
     const key = JSON.stringify({ ...part, [respect]: null });
     const apart = alike.get(key) ?? [];
-    const index = apart.findIndex((known) => union(known, part) !== null);
-    const known = apart[index];
-    if (known === undefined) apart.push(part);
-    else apart[index] = { ...known, ...union(known, part) };
+    const index = apart.findIndex((candidate) => union(candidate, part) !== null);
+    const existing = apart[index];
+    if (existing === undefined) apart.push(part);
+    else apart[index] = { ...existing, ...union(existing, part) };
     alike.set(key, apart);
   }
   return [...alike.values()].flat();
 }
 
-function named(
+function memberOf(
   respect: 'resources' | 'resourceTypes' | 'actions',
   patterns: Patterns | null,
 ): Partial<PlanPart> | null {
@@ -83,18 +83,18 @@ function named(
 }
 
 /** Where the conditions of one policy are all that differs, they make no difference. */
-function withEither(one: readonly PartCondition[], other: readonly PartCondition[]): Partial<PlanPart> | null {
-  if (one.length !== other.length || one.some(({ policy }, index) => policy !== other[index]?.policy)) return null;
-  const same = one.filter(({ holds }, index) => holds === other[index]?.holds);
-  return one.length - same.length === 1 ? { when: same } : null;
+function withEither(left: readonly PartCondition[], right: readonly PartCondition[]): Partial<PlanPart> | null {
+  if (left.length !== right.length || left.some(({ policy }, index) => policy !== right[index]?.policy)) return null;
+  const same = left.filter(({ holds }, index) => holds === right[index]?.holds);
+  return left.length - same.length === 1 ? { when: same } : null;
 }
 
-function unionOf(one: Patterns, other: Patterns, covers: Covers): Patterns | null {
-  const all = [...new Set([...one.in, ...other.in])];
-  const except = [...new Set([...one.except, ...other.except])].filter((pattern) => !all.includes(pattern));
-  if (all.length * Math.max(all.length, except.length) > MOST_COMPARED) return null;
+function unionOf(first: Patterns, second: Patterns, covers: Covers): Patterns | null {
+  const all = [...new Set([...first.in, ...second.in])];
+  const except = [...new Set([...first.except, ...second.except])].filter((pattern) => !all.includes(pattern));
+  if (all.length * Math.max(all.length, except.length) > MAX_COMPARED) return null;
   // One leaves out what the other has a part of.
-  if (except.some((left) => all.some((pattern) => covers(left, pattern)))) return null;
+  if (except.some((exception) => all.some((pattern) => covers(exception, pattern)))) return null;
   return { in: all.filter((pattern) => !all.some((wider) => wider !== pattern && covers(wider, pattern))), except };
 }
 
@@ -102,19 +102,20 @@ function unionOf(one: Patterns, other: Patterns, covers: Covers): Patterns | nul
 export function shortPlaces(places: readonly Place[]): Place[] {
   const wide = places.map((place) => {
     const isElsewhere = (type: string): boolean =>
-      places.some((other) => hasType(other, type) && isInside(place.resources, other.resources));
+      places.some((otherPlace) => hasType(otherPlace, type) && isInside(place.resources, otherPlace.resources));
     return isAny(place.resourceTypes) ? withoutExcept(place, (type) => !isElsewhere(type)) : place;
   });
   return wide.flatMap((place) => {
-    const others = wide.filter((other) => other !== place && isAny(other.resourceTypes));
+    const otherPlaces = wide.filter((otherPlace) => otherPlace !== place && isAny(otherPlace.resourceTypes));
     if (isAny(place.resourceTypes)) return place;
-    const left = place.resources.in.filter((pattern) => {
+    const uncovered = place.resources.in.filter((pattern) => {
       const part = { in: [pattern], except: place.resources.except };
-      return !others.some(
-        (other) => place.resourceTypes.in.every((type) => hasType(other, type)) && isInside(part, other.resources),
+      return !otherPlaces.some(
+        (otherPlace) =>
+          place.resourceTypes.in.every((type) => hasType(otherPlace, type)) && isInside(part, otherPlace.resources),
       );
     });
-    return left.length === 0 ? [] : { ...place, resources: { ...place.resources, in: left } };
+    return uncovered.length === 0 ? [] : { ...place, resources: { ...place.resources, in: uncovered } };
   });
 }
 
@@ -129,15 +130,15 @@ function hasType({ resourceTypes }: Place, type: string): boolean {
 
 /** Whether each resource of one set is in the other. */
 function isInside(inner: Patterns, outer: Patterns): boolean {
-  if (inner.in.length * Math.max(outer.in.length, outer.except.length * inner.except.length) > MOST_COMPARED)
+  if (inner.in.length * Math.max(outer.in.length, outer.except.length * inner.except.length) > MAX_COMPARED)
     return false;
   return inner.in.every(
     (pattern) =>
       outer.in.some((wider) => coversResource(wider, pattern)) &&
       outer.except.every(
-        (left) =>
-          !(coversResource(left, pattern) || coversResource(pattern, left)) ||
-          inner.except.some((wider) => coversResource(wider, left)),
+        (exception) =>
+          !(coversResource(exception, pattern) || coversResource(pattern, exception)) ||
+          inner.except.some((wider) => coversResource(wider, exception)),
       ),
   );
 }

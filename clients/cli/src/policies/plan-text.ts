@@ -32,9 +32,9 @@ export interface PlanReader {
 }
 
 /** Most names in a line, unless all are wanted. */
-const MOST_NAMED = 8;
+const MAX_NAMES = 8;
 /** Most warnings and policies that never decide shown, unless all are wanted. */
-const MOST_REMARKS = 10;
+const MAX_REMARKS = 10;
 
 const MARKS = { create: '+', activate: '+', deactivate: '-', keep: ' ' } as const;
 
@@ -45,23 +45,24 @@ export function isChange({ change }: Plan['changes'][number]): boolean {
 
 /**
  * One line: how many policies change.
- * @param others how many agents do
+ * @param otherFiles how many agents do
  * @param inForce how many policies are in force now; null where that is not known
  */
-export function planTitle({ changes }: Plan, others: readonly string[], inForce: number | null): string {
+export function planTitle({ changes }: Plan, otherFiles: readonly string[], inForce: number | null): string {
   const counts = (['create', 'activate', 'deactivate'] as const)
     .map((kind) => ({ kind, count: changes.filter(({ change }) => change === kind).length }))
     .filter(({ count }) => count > 0);
-  const kept = changes.length - changes.filter(isChange).length;
-  const named = changes.filter(({ change, replaces }) => !isStarted(change) || replaces !== null).length;
-  const rest = restText(inForce === null ? 0 : Math.max(0, inForce - named));
-  if (counts.length + others.length === 0) return `nothing to do: ${kept} in force as they are here${rest}`;
+  const keptCount = changes.length - changes.filter(isChange).length;
+  const namedCount = changes.filter(({ change, replaces }) => !isStarted(change) || replaces !== null).length;
+  const restOfTitle = restText(inForce === null ? 0 : Math.max(0, inForce - namedCount));
+  if (counts.length + otherFiles.length === 0)
+    return `nothing to do: ${keptCount} in force as they are here${restOfTitle}`;
   const texts = [
     ...counts.map(({ kind, count }) => `${count} to ${kind}`),
-    ...others,
-    ...(kept > 0 ? [`${kept} kept`] : []),
+    ...otherFiles,
+    ...(keptCount > 0 ? [`${keptCount} kept`] : []),
   ];
-  return `${texts.join(', ')}${rest}`;
+  return `${texts.join(', ')}${restOfTitle}`;
 }
 
 /** Whether it is not in force before. */
@@ -117,7 +118,7 @@ function effectLines(
 
 /** A title and its lines, of which the first are shown, and how many there are besides. */
 function cut(lines: readonly PlanLine[], { all }: PlanReader): readonly PlanLine[] {
-  const more = lines.length - MOST_REMARKS;
+  const more = lines.length - MAX_REMARKS;
   return all || more <= 1 ? lines : [...lines.slice(0, -more), line('!', `and ${more} more: --all shows them`)];
 }
 
@@ -134,8 +135,8 @@ function regionLines(
     ['unless', conditionsText(when.fail, 'any of them')],
     ['by', [versions(because.from) || 'no policy', versions(because.to) || 'no policy'].join(' → ')],
   ];
-  const shown = facts.filter(([, text]) => text !== '').map(([name, text]) => line(' ', `  ${name.padEnd(7)}${text}`));
-  return [line(isLooser(from, to) ? '!' : ' ', `${verdictText(from)} → ${verdictText(to)}`), ...shown];
+  const lines = facts.filter(([, text]) => text !== '').map(([name, text]) => line(' ', `  ${name.padEnd(7)}${text}`));
+  return [line(isLooser(from, to) ? '!' : ' ', `${verdictText(from)} → ${verdictText(to)}`), ...lines];
 }
 
 /** Not "hold": a denial also matches where the parameter of its condition is missing. */
@@ -194,8 +195,8 @@ export function versions(policies: Versions): string {
 
 /** The first of them, unless all are wanted. */
 export function listed(names: readonly string[], all: boolean): string {
-  const more = all ? 0 : names.length - MOST_NAMED;
-  return more > 0 ? `${names.slice(0, MOST_NAMED).join(', ')} and ${more} more` : names.join(', ');
+  const more = all ? 0 : names.length - MAX_NAMES;
+  return more > 0 ? `${names.slice(0, MAX_NAMES).join(', ')} and ${more} more` : names.join(', ');
 }
 
 export function section(title: string): PlanLine[] {

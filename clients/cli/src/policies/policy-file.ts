@@ -3,10 +3,10 @@ import { type Document, isNode, isScalar, LineCounter, parseDocument, visit, typ
 import { changedNumberIn, changedNumberText } from '../unsafe-number.js';
 
 /** Aliases may expand to more than fits in memory, and each is looked for in the whole file. */
-const MOST_ALIASES = 100;
-const EXPANSION = { maxAliasCount: MOST_ALIASES };
+const MAX_ALIASES = 100;
+const EXPANSION = { maxAliasCount: MAX_ALIASES };
 /** The parser takes the square of the time for many empty lines. */
-const MOST_LINES = 50_000;
+const MAX_LINES = 50_000;
 
 /** One file of policies, tests and agents, in YAML or in JSON, which YAML includes. */
 export class PolicyFile {
@@ -21,9 +21,9 @@ export class PolicyFile {
     readonly path: string,
     text: string,
   ) {
-    if (text.split('\n', MOST_LINES + 1).length > MOST_LINES) {
+    if (text.split('\n', MAX_LINES + 1).length > MAX_LINES) {
       this.document = parseDocument('');
-      this.faults = [`${path}: has more than ${MOST_LINES} lines. Split it into several files.`];
+      this.faults = [`${path}: has more than ${MAX_LINES} lines. Split it into several files.`];
       return;
     }
     const lineCounter = this.lines;
@@ -45,9 +45,8 @@ export class PolicyFile {
     if (this.faults.length > 0) return;
     this.faults = extname(path).toLowerCase() === '.json' ? faultsOf(path, () => JSON.parse(text) as unknown) : [];
     this.faults = [...this.faults, ...faultsOf(path, () => (this.value = this.document.toJS(EXPANSION)))];
-    const changed = changedNumberIn(this.value, '');
-    if (changed !== undefined)
-      this.faults = [...this.faults, `${this.placeOf(changed)}: ${changedNumberText(changed)}`];
+    const fault = changedNumberIn(this.value, '');
+    if (fault !== undefined) this.faults = [...this.faults, `${this.placeOf(fault)}: ${changedNumberText(fault)}`];
     if (this.faults.length > 0) return;
     roundIntegers(this.document);
     this.value = this.document.toJS(EXPANSION);
@@ -83,7 +82,7 @@ export class PolicyFile {
       Map: (_, map) => void faults.push(...this.namesTwice(map)),
       Alias: () => void (aliases += 1),
     });
-    if (aliases > MOST_ALIASES) faults.push(`${this.path}: has ${aliases} aliases, and may have ${MOST_ALIASES}.`);
+    if (aliases > MAX_ALIASES) faults.push(`${this.path}: has ${aliases} aliases, and may have ${MAX_ALIASES}.`);
     return faults;
   }
 
@@ -110,9 +109,9 @@ export class PolicyFile {
 }
 
 /** Others read a file with this name as JSON, too; and YAML aliases may expand to more than fits in memory. */
-function faultsOf(path: string, read: () => unknown): string[] {
+function faultsOf(path: string, task: () => unknown): string[] {
   try {
-    read();
+    task();
     return [];
   } catch (error) {
     return [`${path}: ${(error as Error).message}`];

@@ -11,7 +11,7 @@ export type DeclaredAgent = Schemas['CreateAgentRequest'];
 export type PolicyTest = Schemas['PolicyTestRequest'];
 
 /** Bytes of one file; a set may have many. */
-const LARGEST_FILE = 1_048_576;
+const MAX_FILE_BYTES = 1_048_576;
 const EXTENSIONS: ReadonlySet<string> = new Set(['.yaml', '.yml', '.json']);
 
 /** A part of a set, and its place. */
@@ -34,7 +34,7 @@ export class PolicyFiles {
   constructor(
     readonly files: readonly PolicyFile[],
     /** Paths of what is in the folders and was not read. */
-    readonly others: readonly string[],
+    readonly otherFiles: readonly string[],
   ) {
     const originsOf = (list: Origin['list']): Origin[] =>
       files.flatMap((file) => file[list].map((_, index) => ({ file, list, index })));
@@ -54,42 +54,42 @@ export class PolicyFiles {
   }
 
   /** A fault of the whole set, with the file and line that it concerns, if any. */
-  located({ field, message }: Fault): string {
-    const [, list, index, rest = ''] = /^(policies|tests|agents)\[(\d+)\](.*)$/.exec(field) ?? [];
+  withLocation({ field, message }: Fault): string {
+    const [, list, index, path = ''] = /^(policies|tests|agents)\[(\d+)\](.*)$/.exec(field) ?? [];
     const origin = list === undefined ? undefined : this.origins[list as Origin['list']][Number(index)];
     if (origin === undefined) return `${field}: ${message}`;
     const own = message.replace(
       /\b(policies|tests|agents)\[(\d+)\](\.\w+)?/g,
-      (text, other: Origin['list'], at: string) => {
-        const meant = this.origins[other][Number(at)];
-        return meant === undefined ? text : meant.file.placeOf(`${other}[${meant.index}]`);
+      (text, otherList: Origin['list'], indexText: string) => {
+        const origin = this.origins[otherList][Number(indexText)];
+        return origin === undefined ? text : origin.file.placeOf(`${otherList}[${origin.index}]`);
       },
     );
-    const ownField = `${origin.list}[${origin.index}]${rest}`;
+    const ownField = `${origin.list}[${origin.index}]${path}`;
     return `${origin.file.placeOf(ownField)}: ${ownField} ${own}`;
   }
 }
 
 /** What files and folders hold, each thing once, whichever links lead to it. */
-interface Found {
+interface FileSearch {
   readonly files: string[];
   /** What is in the folders and is not read. */
-  readonly others: string[];
+  readonly otherFiles: string[];
   /** Real paths of what was looked at. */
-  readonly seen: Set<string>;
+  readonly visited: Set<string>;
 }
 
 /** @throws SettingsError if nothing is found, or a file is not well-formed. */
 export function readPolicyFiles(paths: readonly string[]): PolicyFiles {
-  const found: Found = { files: [], others: [], seen: new Set() };
-  for (const path of paths) find(path, statsAt(path).isDirectory() ? realpathSync(path) : null, found);
-  if (found.files.length === 0) {
+  const search: FileSearch = { files: [], otherFiles: [], visited: new Set() };
+  for (const path of paths) find(path, statsAt(path).isDirectory() ? realpathSync(path) : null, search);
+  if (search.files.length === 0) {
     throw new SettingsError(`There are no policy files (.yaml, .yml, .json) in ${plain(paths.join(', '))}.`);
   }
-  const files = found.files.map((path) => new PolicyFile(plain(path), textOf(path)));
+  const files = search.files.map((path) => new PolicyFile(plain(path), textOf(path)));
   const faults = files.flatMap((file) => file.faults);
   if (faults.length > 0) throw new SettingsError(...faults);
-  return new PolicyFiles(files, found.others);
+  return new PolicyFiles(files, search.otherFiles);
 }
 
 /** Without a byte order mark. @throws SettingsError if it is not UTF-8: replaced characters would match something else. */
@@ -103,30 +103,30 @@ function textOf(path: string): string {
  * Follows links within the folder `root`. One that leads out of it is an error, not passed over: with --prune that would
  * take its policies out of force. A path that the user names may be a link to anywhere.
  */
-function find(path: string, root: string | null, found: Found): void {
+function find(path: string, root: string | null, search: FileSearch): void {
   const stats = statsAt(path);
   const place = realpathSync(path);
   if (root !== null && place !== root && !place.startsWith(root.endsWith(sep) ? root : `${root}${sep}`))
     throw new SettingsError(`${plain(path)} is a link out of the folder: put the file there, or name it itself.`);
-  if (found.seen.has(place)) return;
-  found.seen.add(place);
+  if (search.visited.has(place)) return;
+  search.visited.add(place);
   if (!stats.isDirectory()) {
     requireReadable(path, stats);
-    found.files.push(path);
+    search.files.push(path);
     return;
   }
   for (const name of readdirSync(path).sort()) {
     const inside = join(path, name);
-    if (isPolicyPlace(name, inside)) find(inside, root, found);
-    else found.others.push(inside);
+    if (isPolicyPlace(name, inside)) find(inside, root, search);
+    else search.otherFiles.push(inside);
   }
 }
 
 /** @throws SettingsError for what has no end, or not before somebody writes to it, and for what is too large. */
 function requireReadable(path: string, stats: Stats): void {
   if (!stats.isFile()) throw new SettingsError(`${plain(path)} is not a regular file.`);
-  if (stats.size > LARGEST_FILE)
-    throw new SettingsError(`${plain(path)} has more than ${LARGEST_FILE} bytes. Split it into several files.`);
+  if (stats.size > MAX_FILE_BYTES)
+    throw new SettingsError(`${plain(path)} has more than ${MAX_FILE_BYTES} bytes. Split it into several files.`);
 }
 
 /** @throws SettingsError where there is nothing, or a link leads nowhere. */

@@ -5,10 +5,10 @@ import { PolicyFile } from './policy-file.js';
 import type { Policy } from './policy-files.js';
 
 /** Bytes of a file's name, with room for a number and the ending. */
-const LONGEST_NAME = 200;
+const MAX_NAME_LENGTH = 200;
 
 /** Approvals that a policy can require of one group; the group that the service fills in may require more. */
-const MOST_APPROVALS = 10;
+const MAX_APPROVALS = 10;
 
 type InForce = Schemas['PolicyResponse'];
 type Approval = NonNullable<InForce['approval']>;
@@ -22,31 +22,31 @@ export function policyFileText(policy: InForce): string {
   const content = { policies: [bodyOf(policy)] };
   const readable = stringify(content, READABLE);
   const text = isDeepStrictEqual(new PolicyFile('', readable).value, content) ? readable : stringify(content, EXACT);
-  const left = leftOut(policy);
-  return left === null ? text : `# ${left}\n${text}`;
+  const omission = leftOut(policy);
+  return omission === null ? text : `# ${omission}\n${text}`;
 }
 
 /** What the file of a policy cannot say; null if it says everything. */
 export function leftOut({ approval }: InForce): string | null {
   const most = Math.max(0, ...(approval?.approvers ?? []).map(({ approvals }) => approvals));
-  if (most <= MOST_APPROVALS) return null;
+  if (most <= MAX_APPROVALS) return null;
   const risk = `${approval?.riskLevel ?? ''}=${most}`;
-  return `It requires ${most} approvals, and a file at most ${MOST_APPROVALS}: they depend on REQUIRED_APPROVALS (${risk}) where it is applied.`;
+  return `It requires ${most} approvals, and a file at most ${MAX_APPROVALS}: they depend on REQUIRED_APPROVALS (${risk}) where it is applied.`;
 }
 
 /** Its name, with `-` for characters that do not belong in a file name; `taken` are names already in use. */
-export function policyFileName({ name }: Pick<InForce, 'name'>, taken: ReadonlySet<string>): string {
+export function policyFileName({ name }: Pick<InForce, 'name'>, takenNames: ReadonlySet<string>): string {
   const plain = cut(name.replace(/[^\p{L}\p{N}._-]+/gu, '-').replace(/^[.-]+|[.-]+$/g, '')) || 'policy';
   for (let number = 1; ; number += 1) {
     const file = number === 1 ? `${plain}.yaml` : `${plain}-${number}.yaml`;
-    if (!taken.has(file.toLowerCase())) return file;
+    if (!takenNames.has(file.toLowerCase())) return file;
   }
 }
 
 /** File systems count bytes, of which a character has up to four. */
 function cut(name: string): string {
   const characters = [...name];
-  while (Buffer.byteLength(characters.join('')) > LONGEST_NAME) characters.pop();
+  while (Buffer.byteLength(characters.join('')) > MAX_NAME_LENGTH) characters.pop();
   return characters.join('');
 }
 
@@ -72,9 +72,9 @@ function bodyOf(policy: InForce): Policy {
 
 /** Without the approvers if they can only have been filled in: a file with them would be refused. */
 function givenApproval(policy: InForce, approval: Approval): object {
-  const { approvers, grant, ...others } = approval;
+  const { approvers, grant, ...members } = approval;
   return {
-    ...others,
+    ...members,
     ...(leftOut(policy) === null && { approvers }),
     ...(grant && { grant: givenAllowance(grant) }),
   };

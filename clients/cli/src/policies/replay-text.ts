@@ -5,25 +5,25 @@ type Replay = NonNullable<Schemas['PolicyPlanResponse']['replay']>;
 type Execution = Schemas['ExecutionResponse'];
 
 /** Recorded requests that are shown: each costs a request to look it up. */
-const MOST_SHOWN = 10;
+const MAX_SHOWN = 10;
 
 /** Ids of the executions that `replayLines` names. */
 export function shownExecutions({ examples }: Replay): string[] {
-  return examples.slice(0, MOST_SHOWN).map(({ executionId }) => executionId);
+  return examples.slice(0, MAX_SHOWN).map(({ executionId }) => executionId);
 }
 
 /** The answers that recorded requests would get; `found` has those that the key may read. */
-export function replayLines(replay: Replay, found: ReadonlyMap<string, Execution>): PlanLine[] {
+export function replayLines(replay: Replay, executionsById: ReadonlyMap<string, Execution>): PlanLine[] {
   const { executions, changed, cut, examples } = replay;
-  const more = changed - Math.min(examples.length, MOST_SHOWN);
+  const more = changed - Math.min(examples.length, MAX_SHOWN);
   return [
     ...section(`Replay: ${changed} of ${executions} recorded requests would get a different answer.`),
     ...examples
-      .slice(0, MOST_SHOWN)
+      .slice(0, MAX_SHOWN)
       .flatMap(({ executionId, recorded, was, now, because }) => [
         line(
           STRENGTH[now] > STRENGTH[was] ? '!' : ' ',
-          `${name(was)} → ${name(now)}: ${whatOf(found.get(executionId))}`,
+          `${name(was)} → ${name(now)}: ${whatOf(executionsById.get(executionId))}`,
         ),
         line(' ', `  by     ${[because.from, because.to].map((those) => versions(those) || 'no policy').join(' → ')}`),
         line(' ', `  was    ${recorded} (${executionId})`),

@@ -1,7 +1,7 @@
-import { type FieldFault, MOST_FAULTS } from './field-fault.js';
+import { type FieldFault, MAX_FAULTS } from './field-fault.js';
 
 const PLAIN_KEY = /^[A-Za-z_$][\w$-]*$/;
-const LONGEST_KEY_SHOWN = 100;
+const MAX_KEY_CHARACTERS = 100;
 
 /** Names a member of a body: `name`, `properties.a`, `properties["two words"]`. Truncates a long name. */
 function pathOf(parent: string, key: string): string {
@@ -14,6 +14,18 @@ export function pathTo(steps: readonly (string | number)[]): string {
   return steps.reduce<string>((path, step) => (typeof step === 'number' ? `${path}[${step}]` : pathOf(path, step)), '');
 }
 
+/** Where the first item of a text that is a list stands in a body. */
+export interface FirstItemPlace {
+  readonly name: string;
+  readonly first: number;
+}
+
+/** The steps from the body to what lies at `path` in the text of a list; `path` if the text is the body. */
+export function stepsFrom(place: FirstItemPlace | undefined, path: readonly (string | number)[]): (string | number)[] {
+  const [index, ...rest] = path;
+  return place === undefined || typeof index !== 'number' ? [...path] : [place.name, place.first + index, ...rest];
+}
+
 /** The rest of the path to a member of an object: `.a`, `["two words"]`. */
 export function stepTo(key: string): string {
   return PLAIN_KEY.test(key) ? `.${printableKey(key)}` : `[${JSON.stringify(printableKey(key))}]`;
@@ -21,7 +33,7 @@ export function stepTo(key: string): string {
 
 /** A client's key, truncated if it is too long to display. */
 export function printableKey(key: string): string {
-  return key.length > LONGEST_KEY_SHOWN ? `${key.slice(0, LONGEST_KEY_SHOWN)}…` : key;
+  return key.length > MAX_KEY_CHARACTERS ? `${key.slice(0, MAX_KEY_CHARACTERS)}…` : key;
 }
 
 /** The texts and numbers of a JSON text: what is inside a text must not be taken for a number. */
@@ -34,13 +46,16 @@ const CHANGED_INTEGER = '\0integer';
 /**
  * Finds what cannot be returned as it was sent, in a text that is valid JSON: `__proto__` keys, NUL and lone
  * surrogates, integers beyond 2^53−1 that would change and numbers that overflow. As many as are reported.
+ * @param place of the text's first item in the body, if the text is a list.
  */
-export function scanJson(text: string): readonly FieldFault[] {
+export function scanJson(text: string, place?: FirstItemPlace): readonly FieldFault[] {
   const markedText = text.replace(TEXT_OR_NUMBER, (token) =>
     isChanged(token) ? JSON.stringify(CHANGED_INTEGER) : token,
   );
   const faults: FieldFault[] = [];
-  visit(JSON.parse(markedText), '', faults);
+  const value: unknown = JSON.parse(markedText);
+  if (place === undefined || !Array.isArray(value)) visit(value, '', faults);
+  else value.forEach((item, index) => visit(item, pathTo(stepsFrom(place, [index])), faults));
   return faults;
 }
 
@@ -53,7 +68,7 @@ function isChanged(token: string): boolean {
 }
 
 function visit(value: unknown, path: string, faults: FieldFault[]): void {
-  if (faults.length >= MOST_FAULTS) return;
+  if (faults.length >= MAX_FAULTS) return;
   if (typeof value === 'string') visitText(value, path, faults);
   else if (value === Infinity || value === -Infinity)
     faults.push({ field: path, message: 'is too large for a number: send it as a string' });

@@ -42,7 +42,7 @@ function splitPattern(text: string): ResourcePattern {
 }
 
 /** Most segments of a path: each takes memory in the index. */
-const MOST_SEGMENTS = 64;
+const MAX_SEGMENTS = 64;
 const CONTROL_OR_FORMAT_CHARACTER = /[\p{Cc}\p{Cf}]/u;
 /** URL parsers read `http:a` and `http:/a` as `http://a`. */
 const URL_SCHEME = /^(?:https?|wss?|ftp|file):/i;
@@ -50,7 +50,7 @@ const URL_SCHEME = /^(?:https?|wss?|ftp|file):/i;
 const END_OF_PATH = /[?#;]/;
 
 /** Segments of letters, digits, `_`, `-` and `.` that do not begin with a `.`: such a path can only be read one way. */
-const ORDINARY = new RegExp(`^/?[\\w-][\\w.-]*(?:/[\\w-][\\w.-]*){0,${MOST_SEGMENTS - 1}}$`);
+const ORDINARY = new RegExp(`^/?[\\w-][\\w.-]*(?:/[\\w-][\\w.-]*){0,${MAX_SEGMENTS - 1}}$`);
 
 /** One leading `/` of a resource path means nothing. */
 export function withoutLeadingSlash(path: string): string {
@@ -77,13 +77,13 @@ export function decodedPath(path: string): string {
 export function resourcePathFault(path: string): string | undefined {
   if (ORDINARY.test(path)) return undefined;
   const spelled = path.normalize('NFC');
-  const meant = decodedPath(spelled);
-  const fault = percentEncodingFault(spelled) ?? characterFault(meant);
+  const decoded = decodedPath(spelled);
+  const fault = percentEncodingFault(spelled) ?? characterFault(decoded);
   if (fault !== undefined) return fault;
-  if (isUrl(spelled)) return urlFault(spelled) ?? segmentsFault(meant.slice(urlPathStart(meant) + 1), true);
-  const hasSlash = meant.includes('/');
-  if (hasSlash && URL_SCHEME.test(meant)) return 'must have "://" after the scheme of a URL, and no "/" before it';
-  return segmentsFault(meant, hasSlash);
+  if (isUrl(spelled)) return urlFault(spelled) ?? segmentsFault(decoded.slice(urlPathStart(decoded) + 1), true);
+  const hasSlash = decoded.includes('/');
+  if (hasSlash && URL_SCHEME.test(decoded)) return 'must have "://" after the scheme of a URL, and no "/" before it';
+  return segmentsFault(decoded, hasSlash);
 }
 
 /** A resource type is the first segment of a path, so it is a path of one segment. It is compared as it is written. */
@@ -104,7 +104,7 @@ function segmentsFault(path: string, hasSlash: boolean): string | undefined {
     return 'must not contain "?", "#" or ";" in a path with "/", also not percent-encoded';
   const segments = path.split('/');
   const counted = segments.at(-1) === '*' ? segments.length - 1 : segments.length;
-  if (counted > MOST_SEGMENTS) return `must have at most ${MOST_SEGMENTS} segments`;
+  if (counted > MAX_SEGMENTS) return `must have at most ${MAX_SEGMENTS} segments`;
   for (const segment of segments) {
     const fault = segmentFault(segment);
     if (fault !== undefined) return fault;
@@ -162,12 +162,12 @@ function urlFault(url: string): string | undefined {
 }
 
 /** Longer texts are not examined as paths. */
-const LONGEST_PATH = 4_096;
+export const MAX_PATH_CHARACTERS = 4_096;
 
 /** What a path or URL has to be, below which others may lie, or undefined if it is valid: `https://host` is one. */
 export function withinFault(text: string): string | undefined {
   if (text.includes('*')) return 'must be a path or URL without "*"';
-  if (text.length > LONGEST_PATH) return `must have at most ${LONGEST_PATH} characters`;
+  if (text.length > MAX_PATH_CHARACTERS) return `must have at most ${MAX_PATH_CHARACTERS} characters`;
   const isHost = isUrl(text) && urlPathStart(text) < 0 && !text.endsWith('/');
   return resourcePathFault(isHost ? `${text}/path` : text);
 }
@@ -177,7 +177,7 @@ export function withinFault(text: string): string | undefined {
  * only lies there once it is decoded: that is enough for a policy which forbids, but not for an allow.
  */
 export function liesWithin(text: string, path: string): boolean | 'unknown' {
-  if (text.length > LONGEST_PATH || resourcePathFault(text) !== undefined) return 'unknown';
+  if (text.length > MAX_PATH_CHARACTERS || resourcePathFault(text) !== undefined) return 'unknown';
   const [spelled, base] = [text.normalize('NFC'), path.normalize('NFC')];
   if (isBelow(spelled, base)) return true;
   const decode = (each: string): string => percentDecoded(each).normalize('NFC');

@@ -59,7 +59,7 @@ export const STEPS: readonly Step[] = [
   {
     title: 'Waiting for a person',
     explains: 'A refund is neither allowed nor refused. It waits for a decision, and the function does not run yet.',
-    run: askForRefund,
+    run: requestRefund,
   },
   {
     title: 'Ann decides',
@@ -86,10 +86,10 @@ async function introduce(stage: Stage): Promise<void> {
 }
 
 async function setRules({ operator }: Stage): Promise<void> {
-  const shared = { version: '1.0', subjects: ['role:billing'], resources: ['invoices/*'] };
-  const send: Policy = { ...shared, name: 'billing-may-invoice', effect: 'allow', actions: ['send-invoice'] };
+  const commonMembers = { version: '1.0', subjects: ['role:billing'], resources: ['invoices/*'] };
+  const send: Policy = { ...commonMembers, name: 'billing-may-invoice', effect: 'allow', actions: ['send-invoice'] };
   const refund: Policy = {
-    ...shared,
+    ...commonMembers,
     name: 'refunds-need-finance',
     effect: 'require_approval',
     actions: ['refund'],
@@ -97,16 +97,16 @@ async function setRules({ operator }: Stage): Promise<void> {
   };
   for (const policy of [send, refund]) {
     const { name, effect, actions } = await operator.post('/api/v1/policies', { body: policy });
-    shown(`policy ${name}: ${effect} ${actions.join(', ')}`);
+    show(`policy ${name}: ${effect} ${actions.join(', ')}`);
   }
 }
 
 async function sendInvoice({ bot }: Stage): Promise<void> {
-  const sent = await bot.guard({ action: 'send-invoice', ...INVOICE }, () => {
-    shown('the function runs: the invoice is sent');
+  const result = await bot.guard({ action: 'send-invoice', ...INVOICE }, () => {
+    show('the function runs: the invoice is sent');
     return { sent: '2026-0042' };
   });
-  good(`done and reported: ${JSON.stringify(sent)}`);
+  good(`done and reported: ${JSON.stringify(result)}`);
 }
 
 async function sendContract({ bot }: Stage): Promise<void> {
@@ -115,7 +115,7 @@ async function sendContract({ bot }: Stage): Promise<void> {
   bad(`${error.code} (${String(error.reason)}): ${error.message}`);
 }
 
-async function askForRefund(stage: Stage): Promise<void> {
+async function requestRefund(stage: Stage): Promise<void> {
   const error = await refusal(stage.bot.guard(REFUND, () => bad('the function runs: this must not happen')));
   if (!(error instanceof ApprovalPendingError)) throw error;
   stage.executionId = error.execution.id;
@@ -128,17 +128,17 @@ async function askForRefund(stage: Stage): Promise<void> {
 
 async function decide({ ann, decisionId: id }: Stage): Promise<void> {
   const { data } = await ann.get('/api/v1/decisions', { query: { awaiting: 'ann' } });
-  for (const { title, riskLevel } of data) shown(`in her inbox: ${title} (risk ${riskLevel})`);
+  for (const { title, riskLevel } of data) show(`in her inbox: ${title} (risk ${riskLevel})`);
   const body = { approverId: 'ann', comment: 'The goods came back.' };
   const { status } = await ann.post('/api/v1/decisions/{id}/approve', { path: { id }, body });
   good(`${id} is ${status}`);
 }
 
 async function refundOnce({ bot, executionId: id }: Stage): Promise<void> {
-  await bot.guard(REFUND, () => shown('the function runs: 80 are refunded'));
+  await bot.guard(REFUND, () => show('the function runs: 80 are refunded'));
   good('done and reported');
-  const again = await refusal(bot.post('/api/v1/executions/{id}/resume', { path: { id } }));
-  bad(`taking the same approval up again: ${again.message}`);
+  const secondResume = await refusal(bot.post('/api/v1/executions/{id}/resume', { path: { id } }));
+  bad(`taking the same approval up again: ${secondResume.message}`);
   const more = { ...REFUND, parameters: { amount: 8_000 } };
   const error = await refusal(bot.guard(more, () => bad('the function runs: this must not happen')));
   waits(`a refund of 8,000: ${error.message}`);
@@ -148,7 +148,7 @@ async function lookBack({ operator, executionId }: Stage): Promise<void> {
   const names = await keyNames(operator);
   const query = { subjectId: executionId, order: 'asc' } as const;
   for await (const { action, actor, timestamp } of operator.pages('/api/v1/audit', { query })) {
-    shown(`${timestamp}  ${action.padEnd(30)} by ${withName(actor.id, names)}`);
+    show(`${timestamp}  ${action.padEnd(30)} by ${withName(actor.id, names)}`);
   }
 }
 
@@ -160,14 +160,14 @@ async function member(
 ): Promise<GovernanceClient> {
   const { id, name, kind } = await operator.post('/api/v1/agents', { body });
   const { secret } = await operator.post('/api/v1/api-keys', { body: { name, scopes, agentId: id } });
-  shown(`${name} (${kind}) is ${id}, with a key for ${scopes.join(' and ')}`);
+  show(`${name} (${kind}) is ${id}, with a key for ${scopes.join(' and ')}`);
   return new GovernanceClient({ url, key: secret });
 }
 
 /** @throws Error if it is not refused, which ends the tour. */
-async function refusal(doing: Promise<unknown>): Promise<GovernanceError> {
+async function refusal(request: Promise<unknown>): Promise<GovernanceError> {
   try {
-    await doing;
+    await request;
   } catch (error) {
     if (error instanceof GovernanceError) return error;
     throw error;
@@ -175,7 +175,7 @@ async function refusal(doing: Promise<unknown>): Promise<GovernanceError> {
   throw new Error('It was not refused.');
 }
 
-function shown(text: string): void {
+function show(text: string): void {
   printLine(`  ${text}`);
 }
 

@@ -7,13 +7,14 @@ import { useFeed } from '../../api/use-feed.js';
 import { useNames } from '../../api/use-names.js';
 import { useDisclosure } from '../../ui/disclosure.js';
 import { focusScreen } from '../../ui/focus.js';
-import { counted, listText, showInvisible, revealedProse } from '../../ui/format.js';
+import { countText, listText, showInvisible, revealedProse } from '../../ui/format.js';
 import { Problem } from '../../ui/parts.js';
-import { At } from '../../ui/time.js';
+import { LocalTime } from '../../ui/time.js';
+import { ChangeProblem } from '../changes/change-problem.js';
 
 /** Stops that are shown at first, and as many as can be in force. */
 const FIRST = 5;
-const MOST = 1_000;
+const MAX_STOPS = 1_000;
 
 /** What is stopped now, on every screen. */
 export function StopBanner(): JSX.Element | null {
@@ -35,25 +36,25 @@ export function StopBanner(): JSX.Element | null {
       {data === null || data.total === 0 ? null : (
         <section class="notice bad stops" aria-label="Stopped" role="alert" tabIndex={-1} ref={section}>
           <strong>
-            {counted(data.total, 'stop')} in force: what {data.total === 1 ? 'it covers' : 'they cover'} is refused.
+            {countText(data.total, 'stop')} in force: what {data.total === 1 ? 'it covers' : 'they cover'} is refused.
           </strong>
           <ul>
             {data.data.map((stop) => (
               <li key={stop.id}>
-                <Stopped stop={stop} lifted={stops.reload} />
+                <StopNotice stop={stop} onLift={stops.reload} />
               </li>
             ))}
           </ul>
-          {data.total > data.data.length && limit < MOST ? (
+          {data.total > data.data.length && limit < MAX_STOPS ? (
             <button
               type="button"
               onClick={() => {
-                setLimit(MOST);
+                setLimit(MAX_STOPS);
                 // The button goes.
                 section.current?.focus();
               }}
             >
-              Show {counted(data.total - data.data.length, 'earlier one')}
+              Show {countText(data.total - data.data.length, 'earlier one')}
             </button>
           ) : null}
         </section>
@@ -62,7 +63,7 @@ export function StopBanner(): JSX.Element | null {
   );
 }
 
-function Stopped({ stop, lifted }: { readonly stop: Stop; readonly lifted: () => void }): JSX.Element {
+function StopNotice({ stop, onLift }: { readonly stop: Stop; readonly onLift: () => void }): JSX.Element {
   const { promptClient, has } = useSession();
   const nameOf = useNames();
   const { isOpen, button, close } = useDisclosure();
@@ -77,7 +78,7 @@ function Stopped({ stop, lifted }: { readonly stop: Stop; readonly lifted: () =>
       });
       // The form goes with the stop.
       focusScreen();
-      lifted();
+      onLift();
     } catch (failure) {
       setError(failure);
     }
@@ -88,7 +89,7 @@ function Stopped({ stop, lifted }: { readonly stop: Stop; readonly lifted: () =>
       <bdi>{agentId === null ? 'Every agent' : nameOf(agentId)}</bdi>
       {role === null ? '' : ` with the role ${showInvisible(role)}`}
       {actions.length === 0 ? ', every action' : `, ${listText(actions.map(showInvisible), 'and')}`}, since{' '}
-      <At at={stop.createdAt} />: {revealedProse(stop.reason)}{' '}
+      <LocalTime iso={stop.createdAt} />: {revealedProse(stop.reason)}{' '}
       {has('review') ? (
         <button type="button" {...button}>
           Lift
@@ -115,7 +116,7 @@ function Stopped({ stop, lifted }: { readonly stop: Stop; readonly lifted: () =>
           </div>
         </form>
       ) : null}
-      {error === null ? null : <Problem error={error} />}
+      <ChangeProblem error={error} again={() => void lift()} />
     </>
   );
 }

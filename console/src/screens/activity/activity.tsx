@@ -7,10 +7,10 @@ import { Trail } from './trail.js';
 /** The audit trail as it is written, newest first. */
 export function Activity(): JSX.Element {
   const query = useQuery();
-  return <Filtered key={query.toString()} initial={filterIn(query)} />;
+  return <FilteredTrail key={query.toString()} initial={filterIn(query)} />;
 }
 
-function Filtered({ initial }: { readonly initial: ActivityFilter }): JSX.Element {
+function FilteredTrail({ initial }: { readonly initial: ActivityFilter }): JSX.Element {
   const [filter, setFilter] = useState(initial);
   return (
     <>

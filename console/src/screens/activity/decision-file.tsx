@@ -1,12 +1,18 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { askPlain } from '../../api/plain.js';
+import { requestPlain } from '../../api/plain.js';
 import { useSession } from '../../api/session.js';
 import { Problem } from '../../ui/parts.js';
 import { save } from '../../ui/save.js';
 
-/** A button that downloads what an execution was decided by: whoever has the file can decide it again. */
-export function DecisionFile({ of: id }: { readonly of: string }): JSX.Element | null {
+interface DecisionFileProps {
+  readonly records: 'executions' | 'decisions';
+  /** Of the execution, or of the decision on a change. */
+  readonly id: string;
+}
+
+/** A button that downloads what an execution or a change was decided by: whoever has the file can decide it again. */
+export function DecisionFile({ records, id }: DecisionFileProps): JSX.Element | null {
   const { connection, has } = useSession();
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
@@ -15,7 +21,7 @@ export function DecisionFile({ of: id }: { readonly of: string }): JSX.Element |
     setBusy(true);
     setError(null);
     try {
-      const response = await askPlain(connection, `/api/v1/executions/${encodeURIComponent(id)}/evidence`);
+      const response = await requestPlain(connection, `/api/v1/${records}/${encodeURIComponent(id)}/evidence`);
       save(`${id}.evidence.json`, await response.blob());
     } catch (reason) {
       setError(reason);

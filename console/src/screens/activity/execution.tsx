@@ -4,13 +4,14 @@ import { useLoad } from '../../api/load.js';
 import { useNames } from '../../api/use-names.js';
 import { useSession } from '../../api/session.js';
 import type { Execution } from '../../api/types.js';
-import { Erased } from '../../ui/erased.js';
+import { ErasedNotice } from '../../ui/erased.js';
 import { showInvisible, revealedProse, words } from '../../ui/format.js';
+import { ReplacedValues } from '../../ui/replaced-values.js';
 import { Json } from '../../ui/json.js';
 import { Link } from '../../ui/link.js';
 import { Badge, Needs, Panel, When } from '../../ui/parts.js';
 import { PolicyName } from '../../ui/policy-name.js';
-import { Ago } from '../../ui/time.js';
+import { TimeAgo } from '../../ui/time.js';
 import { WithNames } from '../../ui/with-names.js';
 import { ForWhom } from '../decision/action.js';
 import { Instead } from '../decision/instead.js';
@@ -20,17 +21,17 @@ import { Story } from './story.js';
 /** One execution: what was requested, the outcome, and its whole timeline. */
 export function ExecutionScreen({ id }: { readonly id: string }): JSX.Element {
   const { client } = useSession();
-  const found = useLoad(
+  const executionLoad = useLoad(
     (signal) => client.get('/api/v1/executions/{id}', { path: { id }, query: {}, signal }),
     [client, id],
   );
-  useFeed(found.reload, ({ subjectId }) => subjectId === id);
+  useFeed(executionLoad.reload, ({ subjectId }) => subjectId === id);
   return (
     <>
       <Link to="activity" class="back">
         ← Activity
       </Link>
-      <When of={found} what="the execution">
+      <When load={executionLoad} label="the execution">
         {(execution) => <View execution={execution} />}
       </When>
     </>
@@ -47,31 +48,32 @@ function View({ execution }: { readonly execution: Execution }): JSX.Element {
     <div class="decision">
       <header class="decision-head">
         <h1>
-          <bdi>{nameOf(agentId)}</bdi> <span class="quiet">asked to</span>{' '}
+          <bdi>{nameOf(agentId)}</bdi> <span class="quiet">requested</span>{' '}
           <bdi class="exact">{showInvisible(action)}</bdi> <span class="quiet">on</span>{' '}
           <bdi class="exact">{showInvisible(resourceType)}</bdi>{' '}
           <bdi class="exact">
-            <WithNames of={showInvisible(resourceId)} />
+            <WithNames text={showInvisible(resourceId)} />
           </bdi>
         </h1>
         <p class="facts">
           <Badge value={outcome} />
-          <Ago at={createdAt} />
+          <TimeAgo iso={createdAt} />
           {reason === null ? null : <span>{words(reason)}</span>}
           {execution.observed === true ? <span>observed: no policy allowed it</span> : null}
           {decisionId === null ? null : <Link to={`decisions/${decisionId}`}>Decision</Link>}
           {grantId === null ? null : <Link to={`grants/${grantId}`}>Allowed by a grant</Link>}
           {traceId === null ? null : <span class="exact">trace {traceId}</span>}
         </p>
-        {isErased ? <Erased /> : <DecisionFile of={id} />}
+        {isErased ? <ErasedNotice /> : <DecisionFile records="executions" id={id} />}
       </header>
       {isErased ? null : (
         <Panel title="The request">
           <dl class="pairs">
-            <ForWhom of={execution} />
+            <ForWhom execution={execution} />
             <dt>Arguments</dt>
             <dd>
               <Json value={execution.parameters} label="Arguments" />
+              <ReplacedValues value={execution.parameters} />
             </dd>
           </dl>
         </Panel>
@@ -87,17 +89,18 @@ function View({ execution }: { readonly execution: Execution }): JSX.Element {
           </ul>
         </Panel>
       )}
-      <Instead of={execution} />
+      <Instead execution={execution} />
       <Panel title="Timeline">
         {has('audit') ? (
           <Story subjectIds={decisionId === null ? [id] : [decisionId, id]} version={outcome} />
         ) : (
-          <Needs scope="audit" what="Seeing the timeline" />
+          <Needs scope="audit" label="Seeing the timeline" />
         )}
         {execution.failureReason === null ? null : (
           <p class="notice bad text">{revealedProse(execution.failureReason)}</p>
         )}
         {execution.result === null ? null : <Json value={execution.result} label="Result" />}
+        <ReplacedValues value={execution.result} />
       </Panel>
     </div>
   );

@@ -68,7 +68,7 @@ export function Filters({ filter, onChange }: FiltersProps): JSX.Element {
         What
         <select value={filter.action ?? ''} onChange={(event) => change({ action: event.currentTarget.value })}>
           <option value="">Everything</option>
-          <Options of={Object.entries(SENTENCES)} />
+          <Options choices={Object.entries(SENTENCES)} />
         </select>
       </label>
       <AgentField
@@ -81,14 +81,14 @@ export function Filters({ filter, onChange }: FiltersProps): JSX.Element {
         Outcome
         <select value={filter.outcome ?? ''} onChange={(event) => change({ outcome: event.currentTarget.value })}>
           <option value="">Any</option>
-          <Options of={OUTCOMES.map((outcome) => [outcome, outcome])} />
+          <Options choices={OUTCOMES.map((outcome) => [outcome, outcome])} />
         </select>
       </label>
       <label>
         Period
         <select value={period} onChange={(event) => choose(event.currentTarget.value)}>
           <option value="">Any time</option>
-          <Options of={PERIODS} />
+          <Options choices={PERIODS} />
         </select>
       </label>
       {period === 'own'
@@ -109,13 +109,13 @@ export function Filters({ filter, onChange }: FiltersProps): JSX.Element {
 
 /** What is not a time stays as it is, so that the service says so. */
 function isoOf(local: string): string {
-  const at = new Date(local);
-  return Number.isNaN(at.getTime()) ? local : at.toISOString();
+  const date = new Date(local);
+  return Number.isNaN(date.getTime()) ? local : date.toISOString();
 }
 
 /** As the field takes it, in the reader's time zone. */
 function localOf(iso: string | undefined): string {
-  const at = new Date(iso ?? '');
-  if (Number.isNaN(at.getTime())) return '';
-  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 'YYYY-MM-DDTHH:MM'.length);
+  const date = new Date(iso ?? '');
+  if (Number.isNaN(date.getTime())) return '';
+  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 'YYYY-MM-DDTHH:MM'.length);
 }

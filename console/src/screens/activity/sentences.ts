@@ -20,16 +20,22 @@ export const SENTENCES: Readonly<Record<string, string>> = {
   'decision.approved': 'Gave the final approval',
   'decision.rejected': 'Rejected',
   'decision.expired': 'Time ran out',
+  'decision.escalated': 'Escalated to further people',
   'decision.cancelled': 'Decision cancelled',
   'decision.approval_denied': 'Tried to approve, and was denied',
   'decision.rejection_denied': 'Tried to reject, and was denied',
   'decision.proposal_denied': 'Tried to propose, and was denied',
+  'decision.change_made': 'Change made',
   'decision.erased': 'Decision erased',
   'grant.created': 'Grant given',
   'grant.used_up': 'Grant used up',
   'grant.expired': 'Grant expired',
   'grant.revoked': 'Grant revoked',
   'grant.erased': 'Grant erased',
+  'delegation.created': 'Delegation made',
+  'delegation.started': 'Delegation began',
+  'delegation.ended': 'Delegation ended',
+  'delegation.expired': 'Delegation ran out',
   'policy.created': 'Policy created',
   'policy.superseded': 'Policy superseded',
   'policy.activated': 'Policy activated',
@@ -41,6 +47,7 @@ export const SENTENCES: Readonly<Record<string, string>> = {
   'agent.updated': 'Agent updated',
   'agent.suspended': 'Agent suspended',
   'agent.resumed': 'Agent resumed',
+  'agent.access_reviewed': 'Reviewed what the agent may do',
   'passkey.registered': 'Passkey registered',
   'passkey.removed': 'Passkey removed',
   'api_key.created': 'Key issued',
@@ -64,9 +71,9 @@ export const SENTENCES: Readonly<Record<string, string>> = {
 
 /** The meaning of an audit entry in words. */
 export function sentence({ action, details }: Pick<AuditEntry, 'action' | 'details'>): string {
-  if (details === null) return `${named(action)} (contents erased)`;
+  if (details === null) return `${actionSentence(action)} (contents erased)`;
   if (action === 'decision.reviewed') return details['verdict'] === 'approve' ? 'Approved' : 'Rejected';
-  return named(action);
+  return actionSentence(action);
 }
 
 /** The reason of an entry: one of the service's own, such as `policy_denied`, or what somebody wrote. */
@@ -74,11 +81,11 @@ export function reasonText(reason: string): string {
   return /^[a-z_]+$/.test(reason) ? words(reason) : revealedProse(reason);
 }
 
-function named(action: string): string {
-  const known = SENTENCES[action];
-  if (known !== undefined) return known;
-  const [kind = '', what = ''] = action.split('.');
-  return `${words(kind).replace(/^./, (first) => first.toUpperCase())} ${words(what)}`.trim();
+function actionSentence(action: string): string {
+  const text = SENTENCES[action];
+  if (text !== undefined) return text;
+  const [kind = '', verb = ''] = action.split('.');
+  return `${words(kind).replace(/^./, (first) => first.toUpperCase())} ${words(verb)}`.trim();
 }
 
 /**
@@ -89,9 +96,9 @@ export function aboutText(
   { action, agentId, entityId, details }: Pick<AuditEntry, 'action' | 'agentId' | 'entityId' | 'details'>,
   nameOf: (id: string) => string,
 ): string {
-  const { action: asked, resourceType, resourceId, policies } = details ?? {};
-  const isComplete = [asked, resourceType, resourceId].every((part) => typeof part === 'string');
-  if (isComplete) return showInvisible(`${String(asked)} on ${String(resourceType)}/${String(resourceId)}`);
+  const { action: requestedAction, resourceType, resourceId, policies } = details ?? {};
+  const isComplete = [requestedAction, resourceType, resourceId].every((part) => typeof part === 'string');
+  if (isComplete) return showInvisible(`${String(requestedAction)} on ${String(resourceType)}/${String(resourceId)}`);
   if (action.startsWith('policy.')) return policyText(policies);
   if (/^(?:api_key|passkey)\./.test(action)) return agentId === null ? '' : `for ${nameOf(agentId)}`;
   return showInvisible(entityId ?? '');
@@ -104,7 +111,7 @@ function policyText(policies: unknown): string {
 
 /**
  * The entries whose agent did what they say. In others it is whose request was decided, or who was changed; an approval, above all,
- * is never the doing of the agent that asked for it.
+ * is never an act of the agent that requested it.
  */
 const BY_THEIR_AGENT: ReadonlySet<string> = new Set([
   'execution.approval_requested',
@@ -115,6 +122,7 @@ const BY_THEIR_AGENT: ReadonlySet<string> = new Set([
   'execution.completed',
   'decision.proposed',
   'decision.proposal_denied',
+  'decision.change_made',
   'decision.reviewed',
   'decision.approved',
   'decision.rejected',

@@ -3,14 +3,14 @@ import { useLoad } from '../../api/load.js';
 import { useFeed } from '../../api/use-feed.js';
 import { useNames } from '../../api/use-names.js';
 import { useSession } from '../../api/session.js';
-import { counted } from '../../ui/format.js';
+import { countText } from '../../ui/format.js';
 import { Link } from '../../ui/link.js';
 import { When } from '../../ui/parts.js';
-import { At } from '../../ui/time.js';
+import { LocalTime } from '../../ui/time.js';
 import { actorText, reasonText, sentence } from './sentences.js';
 
 /** The maximum page length of the API. */
-const MOST = 1_000;
+const MAX_ENTRIES = 1_000;
 
 interface StoryProps {
   readonly subjectIds: readonly string[];
@@ -24,11 +24,11 @@ export function Story({ subjectIds, version }: StoryProps): JSX.Element {
   const nameOf = useNames();
   const story = useLoad(
     async (signal) => {
-      const query = { order: 'asc', limit: MOST } as const;
+      const query = { order: 'asc', limit: MAX_ENTRIES } as const;
       const pages = await Promise.all(
         subjectIds.map((subjectId) => client.get('/api/v1/audit', { query: { ...query, subjectId }, signal })),
       );
-      const entries = pages.flatMap(({ data }) => data).sort((one, other) => one.sequence - other.sequence);
+      const entries = pages.flatMap(({ data }) => data).sort((left, right) => left.sequence - right.sequence);
       return { entries, later: pages.reduce((sum, { data, total }) => sum + total - data.length, 0) };
     },
     [client, subjectIds.join(' '), version],
@@ -36,13 +36,13 @@ export function Story({ subjectIds, version }: StoryProps): JSX.Element {
   // The contents of entries go after those of the record.
   useFeed(story.reload, ({ action }) => action === 'erasure.completed' || action.endsWith('.erased'));
   return (
-    <When of={story} what="the timeline">
+    <When load={story} label="the timeline">
       {({ entries, later }) => (
         <>
           <ol class="story">
             {entries.map((entry) => (
               <li key={entry.id} class={entry.outcome}>
-                <At at={entry.timestamp} /> <strong>{sentence(entry)}</strong>{' '}
+                <LocalTime iso={entry.timestamp} /> <strong>{sentence(entry)}</strong>{' '}
                 <span class="quiet">
                   by {actorText(entry, nameOf)}
                   {entry.reason === null ? '' : `: ${reasonText(entry.reason)}`}
@@ -53,7 +53,9 @@ export function Story({ subjectIds, version }: StoryProps): JSX.Element {
               </li>
             ))}
           </ol>
-          {later === 0 ? null : <p class="quiet">And {counted(later, 'later entry', 'later entries')}: see the API.</p>}
+          {later === 0 ? null : (
+            <p class="quiet">And {countText(later, 'later entry', 'later entries')}: see the API.</p>
+          )}
         </>
       )}
     </When>

@@ -9,13 +9,13 @@ import { words } from '../../ui/format.js';
 import { PagesEnd } from '../../ui/pages-end.js';
 import { Badge, Empty, When } from '../../ui/parts.js';
 import { Link } from '../../ui/link.js';
-import { At } from '../../ui/time.js';
+import { LocalTime } from '../../ui/time.js';
 import { WithNames } from '../../ui/with-names.js';
 import { type ActivityFilter, matches } from './filters.js';
 import { aboutText, actorText, reasonText, sentence, subjectLink } from './sentences.js';
 
 /** With more new entries than this, the list starts again from its first page. */
-const MOST_FRESH = 500;
+const MAX_FRESH = 500;
 
 /** The entries that match a filter, as they are written. */
 export function Trail({ filter }: { readonly filter: ActivityFilter }): JSX.Element {
@@ -44,14 +44,14 @@ export function Trail({ filter }: { readonly filter: ActivityFilter }): JSX.Elem
   useFeed(list.reload, () => isAgentUnknown || list.error !== null);
   useEffect(() => {
     // After an error the feed decides when to try again.
-    if (fresh.length > MOST_FRESH && !list.loading && list.error === null) list.reload();
+    if (fresh.length > MAX_FRESH && !list.loading && list.error === null) list.reload();
   }, [fresh.length, list.loading, list.error, list.reload]);
   return (
-    <When of={list} what="the trail">
+    <When load={list} label="the trail">
       {({ data }) => (
         <>
           <Entries entries={distinct([...fresh, ...data])} />
-          <PagesEnd of={list} more="Show older" />
+          <PagesEnd pages={list} more="Show older" />
         </>
       )}
     </When>
@@ -61,7 +61,7 @@ export function Trail({ filter }: { readonly filter: ActivityFilter }): JSX.Elem
 /** An entry from the stream may also be on the first page. */
 function distinct(entries: readonly AuditEntry[]): readonly AuditEntry[] {
   const bySequence = new Map(entries.map((entry) => [entry.sequence, entry]));
-  return [...bySequence.values()].sort((one, other) => other.sequence - one.sequence);
+  return [...bySequence.values()].sort((left, right) => right.sequence - left.sequence);
 }
 
 function Entries({ entries }: { readonly entries: readonly AuditEntry[] }): JSX.Element {
@@ -77,11 +77,11 @@ function Entries({ entries }: { readonly entries: readonly AuditEntry[] }): JSX.
     <ol class="rows trail">
       {entries.map((entry) => (
         <li key={entry.id}>
-          <At at={entry.timestamp} />
+          <LocalTime iso={entry.timestamp} />
           <span>
             <strong>{sentence(entry)}</strong>{' '}
             <bdi class="exact">
-              <WithNames of={aboutText(entry, nameOf)} />
+              <WithNames text={aboutText(entry, nameOf)} />
             </bdi>{' '}
             <span class="quiet">by {actorText(entry, nameOf)}</span>
             {entry.outcome === 'success' ? null : (

@@ -1,42 +1,55 @@
 import type { JSX } from 'preact';
 import { useSession } from '../../api/session.js';
 import type { Agent } from '../../api/types.js';
+import { ChangeProblem } from '../../app/changes/change-problem.js';
 import { useDisclosure } from '../../ui/disclosure.js';
 import { textOf, useFormSending } from '../../ui/form-sending.js';
 import { Lines, linesIn } from '../../ui/lines.js';
-import { Needs, Problem } from '../../ui/parts.js';
+import { Needs } from '../../ui/parts.js';
 
 interface AgentFormProps {
   /** The agent to change; null for a new one. */
   readonly agent: Agent | null;
-  readonly done: () => void;
+  /** The roles that the directory gives and takes. */
+  readonly managedRoles?: readonly string[];
+  readonly onDone: () => void;
 }
 
 /** Registers an agent, or changes one. Its name and kind stay as they are given first. */
-export function AgentForm({ agent, done }: AgentFormProps): JSX.Element {
+export function AgentForm({ agent, managedRoles = [], onDone }: AgentFormProps): JSX.Element {
   const { client, has } = useSession();
   const { isOpen, button, close } = useDisclosure();
   const title = agent === null ? 'Register an agent' : 'Change it';
+  const ownRoles = agent?.roles.filter((role) => !managedRoles.includes(role)) ?? [];
+  /** Keeps the order of the roles that stay, so that nothing changes if nobody changes anything. */
+  const rolesIn = (text: string): string[] => {
+    const lines = linesIn(text);
+    const before = agent?.roles ?? [];
+    const remainingRoles = before.filter((role) => managedRoles.includes(role) || lines.includes(role));
+    return [...remainingRoles, ...lines.filter((role) => !before.includes(role))];
+  };
 
-  const { error, busy, onSubmit } = useFormSending(async (given) => {
+  const { error, busy, onSubmit, again } = useFormSending(async (form) => {
     const members = {
-      description: textOf(given, 'description'),
-      roles: linesIn(textOf(given, 'roles')),
-      capabilities: linesIn(textOf(given, 'capabilities')),
+      description: textOf(form, 'description'),
+      roles: rolesIn(textOf(form, 'roles')),
+      capabilities: linesIn(textOf(form, 'capabilities')),
     };
     if (agent === null) {
-      const kind = textOf(given, 'kind') === 'human' ? 'human' : 'machine';
-      await client.post('/api/v1/agents', { body: { name: textOf(given, 'name'), kind, ...members } });
+      const kind = textOf(form, 'kind') === 'human' ? 'human' : 'machine';
+      const team = textOf(form, 'team').trim();
+      const body = { name: textOf(form, 'name'), kind, ...members, ...(team !== '' && { team }) } as const;
+      await client.post('/api/v1/agents', { body });
     } else {
       // What somebody else has changed meanwhile is not overwritten.
       const headers = { 'If-Match': `"${agent.revision}"` };
       await client.patch('/api/v1/agents/{id}', { path: { id: agent.id }, body: members, headers });
     }
     close();
-    done();
+    onDone();
   });
 
-  if (agent === null && !has('agents')) return <Needs scope="agents" what="Registering agents" />;
+  if (agent === null && !has('agents')) return <Needs scope="agents" label="Registering agents" />;
   return (
     <div class="issue">
       <button type="button" {...button}>
@@ -57,15 +70,22 @@ export function AgentForm({ agent, done }: AgentFormProps): JSX.Element {
                   {has('admin') ? <option value="human">person</option> : null}
                 </select>
               </label>
+              <label>
+                Team <small>(of a machine; optional)</small>
+                <input name="team" maxLength={50} autocomplete="off" />
+              </label>
             </>
           ) : null}
-          <Lines name="roles" title="Roles" defaultValue={agent?.roles.join('\n') ?? ''} />
+          <Lines name="roles" title="Roles" defaultValue={ownRoles.join('\n')} />
           <Lines name="capabilities" title="Capabilities" defaultValue={agent?.capabilities.join('\n') ?? ''} />
           <label class="wide">
             Description
             <textarea name="description" rows={2} maxLength={2000} defaultValue={agent?.description ?? ''} />
           </label>
-          {error === null ? null : <Problem error={error} />}
+          {ownRoles.length === (agent?.roles.length ?? 0) ? null : (
+            <p class="help wide">Roles of the directory, which it alone gives and takes, are not listed here.</p>
+          )}
+          <ChangeProblem error={error} again={again} />
           <div class="buttons wide">
             <button type="submit" class="primary" disabled={busy}>
               {agent === null ? 'Register it' : 'Save'}

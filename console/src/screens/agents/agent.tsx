@@ -5,10 +5,10 @@ import { useLoad } from '../../api/load.js';
 import { type Session, useSession } from '../../api/session.js';
 import type { Agent, Evaluation, Policy } from '../../api/types.js';
 import { focusScreen } from '../../ui/focus.js';
-import { counted, listText, showInvisible, revealedProse, words } from '../../ui/format.js';
+import { countText, listText, showInvisible, revealedProse, words } from '../../ui/format.js';
 import { Link } from '../../ui/link.js';
 import { Badge, Needs, Panel, When } from '../../ui/parts.js';
-import { At } from '../../ui/time.js';
+import { LocalTime } from '../../ui/time.js';
 import { AgentForm } from './agent-form.js';
 import { Suspension } from './suspension.js';
 import { means, samples, type Sample } from './samples.js';
@@ -16,7 +16,7 @@ import { UsedByAgent } from '../policies/used-limits.js';
 import { isObserved } from './observed.js';
 
 /** The longest page of a list, and the longest batch of evaluations. */
-const MOST = 1_000;
+const MAX_POLICIES = 1_000;
 
 /** The answer of the policies to one kind of request. */
 interface Right {
@@ -37,18 +37,18 @@ interface Rights {
 /** An agent, and what it may do. */
 export function AgentScreen({ id }: { readonly id: string }): JSX.Element {
   const session = useSession();
-  const found = useLoad(
+  const agentLoad = useLoad(
     (signal) => session.client.get('/api/v1/agents/{id}', { path: { id }, query: {}, signal }),
     [session, id],
   );
-  useFeed(found.reload, ({ subjectId }) => subjectId === id);
+  useFeed(agentLoad.reload, ({ subjectId }) => subjectId === id);
   return (
     <>
       <Link to="agents" class="back">
         ← Agents and keys
       </Link>
-      <When of={found} what="the agent">
-        {(agent) => <View key={agent.revision} agent={agent} changed={found.reload} />}
+      <When load={agentLoad} label="the agent">
+        {(agent) => <View key={agent.revision} agent={agent} changed={agentLoad.reload} />}
       </When>
     </>
   );
@@ -65,11 +65,16 @@ function View({ agent, changed }: ViewProps): JSX.Element {
   const isOwn = session.me.agentId === agent.id;
   const rights = useLoad((signal) => loadRights(session, agent, signal), [session, agent.id, agent.revision]);
   useFeed(rights.reload, ({ action }) => action.startsWith('policy.'));
+  const managedLoad = useLoad(
+    (signal) => loadManagedRoles(session, agent, signal),
+    [session, agent.id, agent.revision],
+  );
+  const managedRoles = managedLoad.data ?? [];
   useLayoutEffect(() => {
     // The form that had the focus was of the former revision.
     if (document.activeElement === document.body) focusScreen();
   }, []);
-  const { name, kind, roles, status, description, capabilities, createdAt, observeUntil } = agent;
+  const { name, kind, roles, status, description, capabilities, createdAt, observeUntil, team, directory } = agent;
   return (
     <div class="decision">
       <header>
@@ -80,7 +85,7 @@ function View({ agent, changed }: ViewProps): JSX.Element {
           <Badge value={kind} text={kind === 'human' ? 'person' : 'machine'} />
           <Badge value={status} />
           <span>
-            since <At at={createdAt} />
+            since <LocalTime iso={createdAt} />
           </span>
         </p>
       </header>
@@ -88,38 +93,64 @@ function View({ agent, changed }: ViewProps): JSX.Element {
         {description === '' ? null : <p class="text">{revealedProse(description)}</p>}
         <dl class="pairs">
           <dt>Roles</dt>
-          <dd>{roles.length === 0 ? 'none' : showInvisible(roles.join(', '))}</dd>
+          <dd>
+            {roles.length === 0 ? 'none' : showInvisible(roles.join(', '))}
+            {managedRoles.length === 0 ? null : (
+              <p class="help">From groups of the directory: {showInvisible(managedRoles.join(', '))}.</p>
+            )}
+          </dd>
+          {directory === null ? null : (
+            <>
+              <dt>Directory</dt>
+              <dd>
+                <code>{showInvisible(directory)}</code>
+                <p class="help">
+                  The directory manages this person: the address, the roles that come from its groups, and whom it has
+                  suspended are changed there.
+                </p>
+              </dd>
+            </>
+          )}
+          {team === null ? null : (
+            <>
+              <dt>Team</dt>
+              <dd>{showInvisible(team)}</dd>
+            </>
+          )}
           <dt>Capabilities</dt>
           <dd>{capabilities.length === 0 ? 'none' : showInvisible(capabilities.join(', '))}</dd>
           {isObserved(observeUntil) ? (
             <>
               <dt>Observed</dt>
               <dd>
-                until <At at={observeUntil} />: what no policy allows is let through, and noted
+                until <LocalTime iso={observeUntil} />: what no policy allows is let through, and noted
               </dd>
             </>
           ) : null}
         </dl>
         {kind === 'human' ? (
           <p>
-            <Link to={`passkeys/${agent.id}`}>Passkeys</Link>
+            <Link to={`passkeys/${agent.id}`}>Passkeys</Link> <Link to={`delegations/${agent.id}`}>Delegations</Link>
           </p>
         ) : null}
         {isOwn ? (
           <p class="quiet">Your key acts as it, so somebody else changes it.</p>
         ) : session.has(scope) ? (
           <>
-            <AgentForm agent={agent} done={changed} />
-            <Suspension agent={agent} done={changed} />
+            <AgentForm agent={agent} managedRoles={managedRoles} onDone={changed} />
+            <Suspension agent={agent} onDone={changed} />
           </>
         ) : (
-          <Needs scope={scope} what="Changing, suspending and resuming it" />
+          <Needs scope={scope} label="Changing, suspending and resuming it" />
         )}
       </Panel>
       <Panel title="What it may do">
-        <When of={rights} what="what it may do">
-          {(data) => <RightsView of={data} />}
+        <When load={rights} label="what it may do">
+          {(data) => <RightsView result={data} />}
         </When>
+        <p>
+          <Link to={`access/${agent.id}`}>Everything that it may do</Link>
+        </p>
       </Panel>
       {rights.data === null || rights.data.limited.length === 0 ? null : (
         <UsedByAgent agentId={agent.id} policies={rights.data.limited} />
@@ -128,20 +159,20 @@ function View({ agent, changed }: ViewProps): JSX.Element {
   );
 }
 
-function RightsView({ of: { rights, policiesLeft, samplesLeft } }: { readonly of: Rights }): JSX.Element {
+function RightsView({ result: { rights, policiesLeft, samplesLeft } }: { readonly result: Rights }): JSX.Element {
   if (rights.length === 0)
     return <p class="quiet">It has no capabilities, so it may carry out nothing. Reviewing needs none.</p>;
-  const left = [
-    ...(policiesLeft === 0 ? [] : [counted(policiesLeft, 'older policy in force', 'older policies in force')]),
-    ...(samplesLeft === 0 ? [] : [counted(samplesLeft, 'more kind of request', 'more kinds of requests')]),
+  const omissions = [
+    ...(policiesLeft === 0 ? [] : [countText(policiesLeft, 'older policy in force', 'older policies in force')]),
+    ...(samplesLeft === 0 ? [] : [countText(samplesLeft, 'more kind of request', 'more kinds of requests')]),
   ];
   return (
     <>
       <p class="quiet">According to the policies in force, for requests without arguments, on nobody's behalf.</p>
       <ul class="history">
-        {rights.map(({ sample: { action, shown, conditional }, effect, reason }) => (
-          <li key={`${action} ${shown}`}>
-            <Badge value={effect} /> <strong>{showInvisible(action)}</strong> <code>{showInvisible(shown)}</code>
+        {rights.map(({ sample: { action, resourceText, conditional }, effect, reason }) => (
+          <li key={`${action} ${resourceText}`}>
+            <Badge value={effect} /> <strong>{showInvisible(action)}</strong> <code>{showInvisible(resourceText)}</code>
             {reason === null || reason === 'approval_required' ? null : <small>{words(reason)}</small>}
             {conditional.length === 0 ? null : (
               <small>
@@ -152,9 +183,9 @@ function RightsView({ of: { rights, policiesLeft, samplesLeft } }: { readonly of
           </li>
         ))}
       </ul>
-      {left.length === 0 ? null : (
+      {omissions.length === 0 ? null : (
         <p class="notice warn">
-          Not considered here: {listText(left, 'and')}. Ask about a single request under{' '}
+          Not considered here: {listText(omissions, 'and')}. Ask about a single request under{' '}
           <Link to="explain">Explain</Link>.
         </p>
       )}
@@ -162,22 +193,34 @@ function RightsView({ of: { rights, policiesLeft, samplesLeft } }: { readonly of
   );
 }
 
+/** The roles of a person that groups of the directory map; none if the caller may not see the groups. */
+async function loadManagedRoles(
+  { client, has }: Session,
+  { directory, roles }: Agent,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  if (directory === null || !has('admin')) return [];
+  const { data } = await client.get('/api/v1/directory/groups', { signal });
+  const mappedRoles = new Set(data.flatMap((group) => group.roles));
+  return roles.filter((role) => mappedRoles.has(role));
+}
+
 async function loadRights({ client }: Session, agent: Agent, signal: AbortSignal): Promise<Rights> {
-  const query = { status: 'active', limit: MOST, order: 'desc' } as const;
+  const query = { status: 'active', limit: MAX_POLICIES, order: 'desc' } as const;
   const { data, total } = await client.get('/api/v1/policies', { query, signal });
   const all = samples(agent, data);
-  const asked = all.slice(0, MOST);
+  const checkedSamples = all.slice(0, MAX_POLICIES);
   const isAbout = ({ limits, subjects }: Policy): boolean =>
     limits.length > 0 && subjects.some((subject) => means(subject, agent));
-  const left = { policiesLeft: total - data.length, samplesLeft: all.length - asked.length };
+  const omittedCounts = { policiesLeft: total - data.length, samplesLeft: all.length - checkedSamples.length };
   const limited = data.filter(isAbout);
-  if (asked.length === 0) return { rights: [], ...left, limited };
-  const requests = asked.map(({ action, resourceType, resourceId }) => ({ action, resourceType, resourceId }));
-  const found = await client.post('/api/v1/policies/evaluate', { body: { agent: agent.id, requests }, signal });
-  const results = 'results' in found ? found.results : [];
-  const rights = asked.flatMap((sample, index) => {
+  if (checkedSamples.length === 0) return { rights: [], ...omittedCounts, limited };
+  const requests = checkedSamples.map(({ action, resourceType, resourceId }) => ({ action, resourceType, resourceId }));
+  const response = await client.post('/api/v1/policies/evaluate', { body: { agent: agent.id, requests }, signal });
+  const results = 'results' in response ? response.results : [];
+  const rights = checkedSamples.flatMap((sample, index) => {
     const answer = results[index];
     return answer === undefined ? [] : [{ sample, effect: answer.effect, reason: answer.reason }];
   });
-  return { rights, ...left, limited };
+  return { rights, ...omittedCounts, limited };
 }

@@ -1,11 +1,11 @@
 import type { JSX } from 'preact';
 import { useSession } from '../../api/session.js';
 import type { Scope } from '../../api/types.js';
+import { ChangeProblem } from '../../app/changes/change-problem.js';
 import { AgentField } from '../../ui/agent-field.js';
 import { useDisclosure } from '../../ui/disclosure.js';
 import { textOf, useFormSending } from '../../ui/form-sending.js';
 import { showInvisible } from '../../ui/format.js';
-import { Problem } from '../../ui/parts.js';
 import { type IssuedKeys, useUnsavedKeys } from '../../ui/unsaved-keys.js';
 
 const SCOPES: readonly (readonly [Scope, string])[] = [
@@ -18,32 +18,35 @@ const SCOPES: readonly (readonly [Scope, string])[] = [
   ['agents', 'write machines'],
   ['policies', 'write policies'],
   ['report', 'for a gateway: report what it carried out; alone in its key'],
+  ['directory', 'for a directory: people and groups by SCIM; alone in its key'],
   ['admin', 'everything else; cannot be bound to an agent'],
 ];
 /** The scopes that a reviewer needs. */
 const REVIEWER: readonly Scope[] = ['read', 'review'];
 
 /** Issues a key, whose secret is shown only once, above the screen. */
-export function IssueKey({ done }: { readonly done: () => void }): JSX.Element {
+export function IssueKey({ onDone }: { readonly onDone: () => void }): JSX.Element {
   const { client } = useSession();
   const { isOpen, button, close } = useDisclosure();
   const { receive } = useUnsavedKeys();
 
-  const { error, busy, onSubmit } = useFormSending(async (given) => {
-    const [agentId, expires] = [textOf(given, 'agent').trim(), textOf(given, 'expires')];
-    const scopes = given.getAll('scopes').filter((scope) => typeof scope === 'string');
+  const { error, busy, onSubmit, again } = useFormSending(async (form) => {
+    const [agentId, expires] = [textOf(form, 'agent').trim(), textOf(form, 'expires')];
+    const team = textOf(form, 'team').trim();
+    const scopes = form.getAll('scopes').filter((scope) => typeof scope === 'string');
     const body = {
-      name: textOf(given, 'name'),
+      name: textOf(form, 'name'),
       scopes: scopes as Scope[],
       ...(agentId === '' ? {} : { agentId }),
+      ...(team === '' ? {} : { team }),
       ...(expires === '' ? {} : { expiresAt: new Date(expires).toISOString() }),
     };
     await receive(async () => {
-      const issued = await client.post('/api/v1/api-keys', { body });
+      const answer = await client.post('/api/v1/api-keys', { body });
       close();
-      return shownOnce(issued);
+      return shownOnce(answer);
     });
-    done();
+    onDone();
   });
 
   return (
@@ -62,6 +65,10 @@ export function IssueKey({ done }: { readonly done: () => void }): JSX.Element {
             Expires <small>(optional)</small>
             <input name="expires" type="datetime-local" />
           </label>
+          <label>
+            Team <small>(for read, agents, policies and execute; acts as no agent)</small>
+            <input name="team" maxLength={50} autocomplete="off" />
+          </label>
           <fieldset class="wide">
             <legend>Scopes</legend>
             {SCOPES.map(([scope, meaning]) => (
@@ -71,7 +78,7 @@ export function IssueKey({ done }: { readonly done: () => void }): JSX.Element {
               </label>
             ))}
           </fieldset>
-          {error === null ? null : <Problem error={error} />}
+          <ChangeProblem error={error} again={again} />
           <div class="buttons wide">
             <button type="submit" class="primary" disabled={busy}>
               {busy ? 'Issuing …' : 'Issue the key'}
@@ -86,10 +93,16 @@ export function IssueKey({ done }: { readonly done: () => void }): JSX.Element {
   );
 }
 
-function shownOnce({ name, secret }: { readonly name: string; readonly secret: string }): IssuedKeys {
+interface IssuedKey {
+  readonly name: string;
+  readonly secret: string;
+  readonly warnings?: readonly string[];
+}
+
+function shownOnce({ name, secret, warnings = [] }: IssuedKey): IssuedKeys {
   return {
     title: `The key ${showInvisible(name)} is issued. Its secret is shown only once:`,
-    advice: 'copy it now and give it to its holder.',
+    advice: ['copy it now and give it to its holder.', ...warnings.map(showInvisible)].join(' '),
     keys: [{ name: showInvisible(name), secret }],
   };
 }

@@ -6,10 +6,10 @@ import { useNames } from '../../api/use-names.js';
 import { useSession } from '../../api/session.js';
 import type { Key } from '../../api/types.js';
 import { focusScreen } from '../../ui/focus.js';
-import { counted, listText, showInvisible } from '../../ui/format.js';
+import { countText, listText, showInvisible } from '../../ui/format.js';
 import { ListEnd, PAGE } from '../../ui/list-end.js';
 import { Badge, Empty, Problem, When } from '../../ui/parts.js';
-import { At } from '../../ui/time.js';
+import { LocalTime } from '../../ui/time.js';
 import { IssueKey } from './issue-key.js';
 
 /** The issued keys, with their holders and scopes. */
@@ -24,8 +24,8 @@ export function Keys(): JSX.Element {
   useFeed(list.reload, ({ action }) => action.startsWith('api_key.'));
   return (
     <>
-      <IssueKey done={list.reload} />
-      <When of={list} what="the keys">
+      <IssueKey onDone={list.reload} />
+      <When load={list} label="the keys">
         {({ data, total }) =>
           total === 0 ? (
             <Empty title="No keys yet.">
@@ -35,13 +35,13 @@ export function Keys(): JSX.Element {
             <>
               <ul class="rows">
                 {data.map((key) => (
-                  <KeyRow key={key.id} of={key} done={list.reload} />
+                  <KeyRow key={key.id} apiKey={key} onDone={list.reload} />
                 ))}
               </ul>
               <ListEnd
-                shown={data.length}
+                count={data.length}
                 total={total}
-                text={counted(total, 'key')}
+                text={countText(total, 'key')}
                 limit={limit}
                 setLimit={setLimit}
               />
@@ -54,24 +54,24 @@ export function Keys(): JSX.Element {
 }
 
 interface KeyRowProps {
-  readonly of: Key;
-  readonly done: () => void;
+  readonly apiKey: Key;
+  readonly onDone: () => void;
 }
 
 function KeyRow({
-  of: { id, name, scopes, agentId, principals, status, expiresAt, prefix },
-  done,
+  apiKey: { id, name, scopes, agentId, principals, status, expiresAt, prefix },
+  onDone,
 }: KeyRowProps): JSX.Element {
   const { client } = useSession();
   const nameOf = useNames();
-  const [asks, setAsks] = useState(false);
+  const [isConfirming, setIsConfirming] = useState(false);
   const button = useRef<HTMLButtonElement>(null);
-  const hasAsked = useRef(asks);
+  const wasConfirming = useRef(isConfirming);
   useLayoutEffect(() => {
     // The button that had the focus was replaced.
-    if (asks !== hasAsked.current) button.current?.focus();
-    hasAsked.current = asks;
-  }, [asks]);
+    if (isConfirming !== wasConfirming.current) button.current?.focus();
+    wasConfirming.current = isConfirming;
+  }, [isConfirming]);
   const lastStatus = useRef(status);
   useLayoutEffect(() => {
     if (status !== lastStatus.current && document.activeElement === document.body) focusScreen();
@@ -81,11 +81,11 @@ function KeyRow({
   const revoke = async (): Promise<void> => {
     try {
       await client.post('/api/v1/api-keys/{id}/revoke', { path: { id }, body: {} });
-      done();
+      onDone();
     } catch (reason) {
       setError(reason);
     }
-    setAsks(false);
+    setIsConfirming(false);
   };
   return (
     <li>
@@ -105,15 +105,15 @@ function KeyRow({
         <span class="row-state">
           {expiresAt === null ? null : (
             <span class="row-who">
-              until <At at={expiresAt} />
+              until <LocalTime iso={expiresAt} />
             </span>
           )}
-          {status !== 'active' ? null : asks ? (
+          {status !== 'active' ? null : isConfirming ? (
             <span class="buttons">
               <button type="button" class="danger" onClick={() => void revoke()}>
                 Revoke permanently
               </button>
-              <button ref={button} type="button" onClick={() => setAsks(false)}>
+              <button ref={button} type="button" onClick={() => setIsConfirming(false)}>
                 Keep
               </button>
             </span>
@@ -122,7 +122,7 @@ function KeyRow({
               <button
                 ref={button}
                 type="button"
-                onClick={() => setAsks(true)}
+                onClick={() => setIsConfirming(true)}
                 aria-label={`Revoke the key ${showInvisible(name)}`}
               >
                 Revoke

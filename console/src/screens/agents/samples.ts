@@ -6,7 +6,7 @@ export interface Sample {
   readonly resourceType: string;
   readonly resourceId: string;
   /** The pattern in words. */
-  readonly shown: string;
+  readonly resourceText: string;
   /** Policies with conditions, limits or `onBehalfOf`: they may answer another request differently. */
   readonly conditional: readonly Policy[];
 }
@@ -20,30 +20,31 @@ const ANY = 'any';
  */
 export function samples({ capabilities, ...agent }: Agent, policies: readonly Policy[]): readonly Sample[] {
   return capabilities.flatMap((action) => {
-    const concerned = policies.filter(
+    const relevantPolicies = policies.filter(
       ({ actions, subjects }) =>
         actions.some((pattern) => covers(pattern, action)) && subjects.some((subject) => means(subject, agent)),
     );
-    const found = new Map<string, Sample>();
-    for (const { resources, resourceTypes } of concerned) {
+    const samplesByKey = new Map<string, Sample>();
+    for (const { resources, resourceTypes } of relevantPolicies) {
       for (const resourceType of resourceTypes.length === 0 ? [ANY] : resourceTypes) {
         for (const pattern of resources) {
-          const shown = resourceType === ANY ? pattern : `${resourceType} ${pattern}`;
+          const resourceText = resourceType === ANY ? pattern : `${resourceType} ${pattern}`;
           const resourceId = pattern.replace(/\*$/, ANY);
-          if (shown !== '*') found.set(shown, { action, resourceType, resourceId, shown, conditional: [] });
+          if (resourceText !== '*')
+            samplesByKey.set(resourceText, { action, resourceType, resourceId, resourceText, conditional: [] });
         }
       }
     }
-    const other = {
+    const otherSample = {
       action,
       resourceType: ANY,
       resourceId: ANY,
-      shown: found.size === 0 ? 'anything' : 'anything else',
+      resourceText: samplesByKey.size === 0 ? 'anything' : 'anything else',
     };
-    const all = [...found.values(), { ...other, conditional: [] }];
+    const all = [...samplesByKey.values(), { ...otherSample, conditional: [] }];
     return all.map((sample) => ({
       ...sample,
-      conditional: concerned.filter((policy) => isConditionalFor(policy, sample)),
+      conditional: relevantPolicies.filter((policy) => isConditionalFor(policy, sample)),
     }));
   });
 }

@@ -2,11 +2,11 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { useSession } from '../../api/session.js';
 import type { Agent } from '../../api/types.js';
+import { ChangeProblem } from '../../app/changes/change-problem.js';
 import { useDisclosure } from '../../ui/disclosure.js';
-import { Problem } from '../../ui/parts.js';
 
 /** Suspends an agent, from the service's answer on, or resumes it. */
-export function Suspension({ agent, done }: { readonly agent: Agent; readonly done: () => void }): JSX.Element {
+export function Suspension({ agent, onDone }: { readonly agent: Agent; readonly onDone: () => void }): JSX.Element {
   const { client } = useSession();
   const { isOpen, button, close } = useDisclosure();
   const [reason, setReason] = useState('');
@@ -22,7 +22,7 @@ export function Suspension({ agent, done }: { readonly agent: Agent; readonly do
       else await client.post('/api/v1/agents/{id}/resume', request);
       close();
       setReason('');
-      done();
+      onDone();
     } catch (failure) {
       setError(failure);
     }
@@ -54,7 +54,7 @@ export function Suspension({ agent, done }: { readonly agent: Agent; readonly do
           </div>
         </form>
       ) : null}
-      {error === null ? null : <Problem error={error} />}
+      <ChangeProblem error={error} again={() => void toggle()} />
     </>
   );
 }

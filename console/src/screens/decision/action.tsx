@@ -1,6 +1,7 @@
-import type { JSX } from 'preact';
+import type { ComponentChildren, JSX } from 'preact';
 import { useNames } from '../../api/use-names.js';
 import { showInvisible, revealedProse } from '../../ui/format.js';
+import { ReplacedValues } from '../../ui/replaced-values.js';
 import { Json } from '../../ui/json.js';
 import { Panel } from '../../ui/parts.js';
 import type { Execution } from '../../api/types.js';
@@ -8,18 +9,22 @@ import { principalText } from '../inbox/needs.js';
 import type { Case } from './case.js';
 
 interface ActionProps {
-  readonly of: Case;
+  readonly subject: Case;
   /** The arguments or the context. */
-  readonly given: unknown;
+  readonly values: unknown;
+  /** The title, where a page shows several requests. */
+  readonly title?: string;
+  /** Follows the request. */
+  readonly children?: ComponentChildren;
 }
 
 /** What would be done after the approval, in full. */
-export function Action({ of: { decision, execution }, given }: ActionProps): JSX.Element {
+export function Action({ subject: { decision, execution }, values, title, children }: ActionProps): JSX.Element {
   const nameOf = useNames();
   const forNobodyElse = execution?.onBehalfOf ? ', on behalf of nobody else,' : '';
-  const isEmpty = Object.keys(Object(given) as object).length === 0;
+  const isEmpty = Object.keys(Object(values) as object).length === 0;
   return (
-    <Panel title={execution === null ? 'The proposal' : 'The request'}>
+    <Panel title={title ?? (execution === null ? 'The proposal' : 'The request')}>
       <dl class="pairs">
         {execution === null ? (
           <>
@@ -45,7 +50,7 @@ export function Action({ of: { decision, execution }, given }: ActionProps): JSX
             <dd>
               <code>{showInvisible(`${execution.resourceType}/${execution.resourceId}`)}</code>
             </dd>
-            <ForWhom of={execution} />
+            <ForWhom execution={execution} />
           </>
         )}
         <dt>{execution === null ? 'Context' : 'Arguments'}</dt>
@@ -53,8 +58,12 @@ export function Action({ of: { decision, execution }, given }: ActionProps): JSX
           {isEmpty ? (
             <span class="quiet">none</span>
           ) : (
-            <Json value={given} label={execution === null ? 'Context' : 'Arguments'} />
+            <Json
+              value={values}
+              label={`${execution === null ? 'Context' : 'Arguments'}${title === undefined ? '' : ` of ${title}`}`}
+            />
           )}
+          {execution === null ? null : <ReplacedValues value={values} />}
         </dd>
         {decision.actionHash === null ? null : (
           <>
@@ -68,12 +77,13 @@ export function Action({ of: { decision, execution }, given }: ActionProps): JSX
           </>
         )}
       </dl>
+      {children}
     </Panel>
   );
 }
 
 /** On whose behalf the agent acts, and in which run. */
-export function ForWhom({ of: { onBehalfOf, run } }: { readonly of: Execution }): JSX.Element {
+export function ForWhom({ execution: { onBehalfOf, run } }: { readonly execution: Execution }): JSX.Element {
   const nameOf = useNames();
   return (
     <>

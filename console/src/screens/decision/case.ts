@@ -1,13 +1,14 @@
+import { withStandIns } from '../../../../clients/typescript/src/replaced-values.js';
 import type { Session } from '../../api/session.js';
 import type { Approvers, Decision, Evaluation, Execution, Policy } from '../../api/types.js';
 
 /** Most policies that are listed as nearly allowing it. */
-export const MOST_NEAR = 5;
+export const MAX_NEAR = 5;
 /** Number of approvers listed at first. */
 export const FIRST_APPROVERS = 100;
-const MOST_EXECUTIONS = 6;
+const MAX_EXECUTIONS = 6;
 /** The longest page of a list. */
-export const LONGEST_PAGE = 1_000;
+export const MAX_PAGE_SIZE = 1_000;
 
 /** The case to decide: the decision, and the execution that waits for it, if any. */
 export interface Case {
@@ -70,10 +71,10 @@ export async function loadApprovers(
   const isCaller = ({ agentId }: Approvers['data'][number]): boolean => agentId === me.agentId;
   const first = await ask(0, FIRST_APPROVERS);
   const data = [...first.data];
-  for (let offset = FIRST_APPROVERS; offset < first.total; offset += LONGEST_PAGE) {
+  for (let offset = FIRST_APPROVERS; offset < first.total; offset += MAX_PAGE_SIZE) {
     const isLookingForCaller = me.agentId !== null && !data.some(isCaller);
     if (offset >= most && !isLookingForCaller) break;
-    const page = await ask(offset, LONGEST_PAGE);
+    const page = await ask(offset, MAX_PAGE_SIZE);
     data.push(...page.data.filter((approver) => offset < most || isCaller(approver)));
   }
   return { ...first, data };
@@ -84,16 +85,19 @@ export async function loadWhy(
   execution: Execution,
   signal: AbortSignal,
 ): Promise<Why> {
-  const { agentId, action, resourceType, resourceId, parameters } = execution;
+  const { agentId, action, resourceType, resourceId } = execution;
+  const parameters = withStandIns(execution.parameters);
   // In the API document it is never null.
   const onBehalfOf: Execution['onBehalfOf'] | null = execution.onBehalfOf;
   const forWhom = { ...(onBehalfOf && { onBehalfOf }), ...(execution.run && { run: execution.run }) };
-  const asked = { agent: agentId, action, resourceType, resourceId, parameters, ...forWhom };
-  const mayAsk = onBehalfOf === null || me.agentId === null || (has('review') && me.agentId !== agentId);
+  const request = { agent: agentId, action, resourceType, resourceId, parameters, ...forWhom };
+  const mayEvaluate = onBehalfOf === null || me.agentId === null || (has('review') && me.agentId !== agentId);
   const ruleWith = async (id: string): Promise<Rule> =>
     ruleOf(await patientClient.get('/api/v1/policies/{id}', { path: { id }, query: {}, signal }));
   const [answer, ...policies] = await Promise.all([
-    mayAsk ? patientClient.post('/api/v1/policies/evaluate', { body: { ...asked, explain: true }, signal }) : null,
+    mayEvaluate
+      ? patientClient.post('/api/v1/policies/evaluate', { body: { ...request, explain: true }, signal })
+      : null,
     ...execution.policies.map(({ id }) => ruleWith(id)),
   ]);
   // A single request has a single answer.
@@ -103,7 +107,10 @@ export async function loadWhy(
   const limits = explanation?.limits ?? [];
   const near = (explanation?.nearest ?? []).filter(({ policy }) => policy.effect === 'allow');
   const nearest = await Promise.all(
-    near.map(async (one, index) => ({ ...one, rule: index < MOST_NEAR ? await ruleWith(one.policy.id) : null })),
+    near.map(async (policy, index) => ({
+      ...policy,
+      rule: index < MAX_NEAR ? await ruleWith(policy.policy.id) : null,
+    })),
   );
   return { now: { effect, reason, matched: explanation?.matched ?? [], nearest, limits }, policies };
 }
@@ -118,7 +125,7 @@ export async function loadHistory(
   { id, agentId, resourceType, resourceId }: Execution,
   signal: AbortSignal,
 ): Promise<Past> {
-  const query = { agentId, resourceType, resourceId, limit: MOST_EXECUTIONS, order: 'desc' } as const;
+  const query = { agentId, resourceType, resourceId, limit: MAX_EXECUTIONS, order: 'desc' } as const;
   const { data, total } = await client.get('/api/v1/executions', { query, signal });
   const executions = data.filter((execution) => execution.id !== id);
   // The request itself is one of all.

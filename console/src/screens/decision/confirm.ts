@@ -14,19 +14,19 @@ export interface Difference {
   readonly isAddition: boolean;
 }
 
-/** Loads again what the scrutiny asks for, shows what is different, and returns that. */
+/** Loads the data of the scrutiny again, shows the differences, and returns them. */
 export type Check = (scrutiny: Scrutiny) => Promise<readonly Difference[]>;
 
-interface Checked {
+interface RegisteredCheck {
   readonly check: Check;
   /** Loads it again if that failed. */
   readonly retry: () => void;
 }
 
 /** Registers what has to be reloaded before an approval; returns a function that unregisters it. */
-export const ConfirmContext = createContext<(checked: Checked) => () => void>(() => () => undefined);
+export const ConfirmContext = createContext<(checked: RegisteredCheck) => () => void>(() => () => undefined);
 
-/** Before an approval, asks `check` whether what it loaded is still current; if that fails, it is loaded again by `retry`. */
+/** Before an approval, `check` compares the loaded data with the current; if that fails, `retry` loads it again. */
 export function useConfirm(check: Check, retry: () => void): void {
   const register = useContext(ConfirmContext);
   const latest = useRef(check);
@@ -43,21 +43,21 @@ export async function allEnded<Results extends readonly unknown[]>(
 }
 
 interface Checks {
-  readonly register: (checked: Checked) => () => void;
+  readonly register: (checked: RegisteredCheck) => () => void;
   readonly run: Check;
   readonly retry: () => void;
 }
 
 export function useChecks(): Checks {
-  const registered = useRef(new Set<Checked>());
-  const register = useCallback((checked: Checked) => {
-    registered.current.add(checked);
-    return () => void registered.current.delete(checked);
+  const checks = useRef(new Set<RegisteredCheck>());
+  const register = useCallback((checked: RegisteredCheck) => {
+    checks.current.add(checked);
+    return () => void checks.current.delete(checked);
   }, []);
   const run = useCallback(async (scrutiny: Scrutiny) => {
-    const differences = await allEnded(...[...registered.current].map(({ check }) => check(scrutiny)));
+    const differences = await allEnded(...[...checks.current].map(({ check }) => check(scrutiny)));
     return differences.flat();
   }, []);
-  const retry = useCallback(() => registered.current.forEach((checked) => checked.retry()), []);
+  const retry = useCallback(() => checks.current.forEach((checked) => checked.retry()), []);
   return { register, run, retry };
 }

@@ -5,24 +5,25 @@ import { useLoad } from '../../api/load.js';
 import { useNames } from '../../api/use-names.js';
 import { useSession } from '../../api/session.js';
 import type { Decision } from '../../api/types.js';
-import { Erased } from '../../ui/erased.js';
+import { ErasedNotice } from '../../ui/erased.js';
 import { focusScreen } from '../../ui/focus.js';
 import { showInvisible } from '../../ui/format.js';
 import { HiddenContext, useHiddenParts } from '../../ui/hidden.js';
 import { Link } from '../../ui/link.js';
 import { Badge, Needs, Panel, When } from '../../ui/parts.js';
-import { Ago, Left } from '../../ui/time.js';
+import { TimeAgo, TimeLeft } from '../../ui/time.js';
 import { WithNames } from '../../ui/with-names.js';
 import { DecisionFile } from '../activity/decision-file.js';
 import { needsText } from '../inbox/needs.js';
 import { Action } from './action.js';
-import { type Case, FIRST_APPROVERS, loadApprovers, loadCase, loadHistory, loadWhy, LONGEST_PAGE } from './case.js';
-import { areAsMeant, meantDifferences } from './changes.js';
+import { type Case, FIRST_APPROVERS, loadApprovers, loadCase, loadHistory, loadWhy, MAX_PAGE_SIZE } from './case.js';
+import { ChangePanel, loadChangeBody } from './change-panel.js';
+import { areMentionsEqual, mentionDifferences } from './changes.js';
 import { useCommentEnd } from './comment.js';
 import { allEnded, ConfirmContext, type Difference, type Scrutiny, useChecks } from './confirm.js';
 import { History } from './history.js';
 import { Instead } from './instead.js';
-import { loadMeant } from './mentioned-entities.js';
+import { loadMentioned } from './mentioned-entities.js';
 import { Outcome } from './outcome.js';
 import { Reviewers } from './reviewers.js';
 import { Settle } from './settle.js';
@@ -32,32 +33,32 @@ import { WhyPanel, WhyProposed } from './why.js';
 /** One decision: everything that a reviewer has to see, then the decision itself. */
 export function DecisionScreen({ id }: { readonly id: string }): JSX.Element {
   const session = useSession();
-  const found = useLoad((signal) => loadCase(session, id, signal), [session, id]);
+  const caseLoad = useLoad((signal) => loadCase(session, id, signal), [session, id]);
   return (
     <>
       <Link to="inbox" class="back">
         ← Inbox
       </Link>
-      <When of={found} what="the decision">
-        {(data) => <CaseView key={id} of={data} reload={found.reload} />}
+      <When load={caseLoad} label="the decision">
+        {(data) => <CaseView key={id} subject={data} reload={caseLoad.reload} />}
       </When>
     </>
   );
 }
 
 interface CaseViewProps {
-  readonly of: Case;
+  readonly subject: Case;
   readonly reload: () => void;
 }
 
-function CaseView({ of, reload }: CaseViewProps): JSX.Element {
-  const { decision, isWithheld } = of;
+function CaseView({ subject, reload }: CaseViewProps): JSX.Element {
+  const { decision, isWithheld } = subject;
   const isErased = decision.erased === true;
   // Nothing is left of it that could be explained or looked up.
-  const execution = isErased ? null : of.execution;
+  const execution = isErased ? null : subject.execution;
   const session = useSession();
   const mayRead = session.has('read');
-  const given = execution === null ? decision.context : execution.parameters;
+  const values = execution === null ? decision.context : execution.parameters;
   /** The decision in the service's answer to the caller's review. */
   const [settled, setSettled] = useState<Decision | null>(null);
   const [mostApprovers, setMostApprovers] = useState(FIRST_APPROVERS);
@@ -73,30 +74,34 @@ function CaseView({ of, reload }: CaseViewProps): JSX.Element {
     async (signal) => (execution === null || !mayRead ? null : loadWhy(session, execution, signal)),
     inputs,
   );
-  const target = useLoad(async (signal) => (mayRead && !isErased ? loadMeant(session, of, signal) : []), inputs);
+  const target = useLoad(
+    async (signal) => (mayRead && !isErased ? loadMentioned(session, subject, signal) : []),
+    inputs,
+  );
   const history = useLoad(
     async (signal) => (execution === null ? { executions: [], older: 0 } : loadHistory(session, execution, signal)),
     inputs,
   );
+  const body = useLoad((signal) => loadChangeBody(session, decision, signal), [session, decision.id, decision.status]);
   const differences = async (scrutiny: Scrutiny): Promise<readonly Difference[]> => {
     // What is known about the entities first: they are loaded anew if the request means others.
-    const [policies, others, known] = await allEnded(
+    const [policyChange, historyChange, claimChanges] = await allEnded(
       why.confirm(),
       scrutiny === 'everything' ? history.confirm() : Promise.resolve(null),
       checks.run(scrutiny),
     );
-    const meant = await target.confirm(areAsMeant);
+    const targetChange = await target.confirm(areMentionsEqual);
     return [
-      ...(policies === null ? [] : [{ words: 'what the policies say about it', isAddition: false }]),
-      ...(others === null ? [] : [{ words: 'the other requests of this agent', isAddition: true }]),
-      ...known,
-      ...(meant === null ? [] : meantDifferences(meant)),
+      ...(policyChange === null ? [] : [{ words: 'what the policies say about it', isAddition: false }]),
+      ...(historyChange === null ? [] : [{ words: 'the other requests of this agent', isAddition: true }]),
+      ...claimChanges,
+      ...(targetChange === null ? [] : mentionDifferences(targetChange)),
     ];
   };
   const refresh = (): void => {
     reload();
     approvers.reload();
-    for (const part of [why, target, history, checks]) part.retry();
+    for (const part of [why, target, history, body, checks]) part.retry();
   };
   // The outcome comes first.
   useEffect(() => {
@@ -112,7 +117,7 @@ function CaseView({ of, reload }: CaseViewProps): JSX.Element {
   }, [isPending]);
   useFeed(refresh, ({ subjectId }) => subjectId === decision.id || subjectId === execution?.id);
 
-  const parts = [approvers, why, target, history];
+  const parts = [approvers, why, target, history, body];
   const missing = [
     ...(mayRead ? [] : ['the policies and the claims, which your key may not see (it needs read)']),
     ...(parts.some(({ loading, data, error }) => loading && data === null && error === null)
@@ -125,20 +130,23 @@ function CaseView({ of, reload }: CaseViewProps): JSX.Element {
   return (
     <HiddenContext.Provider value={hidden.report}>
       <div class="decision">
-        <Head of={of} />
-        {isPending && settled !== null ? <Recorded decision={newer(settled, decision)} /> : null}
-        {isPending ? null : <Outcome of={of} />}
-        {execution === null ? null : <Instead of={execution} />}
-        {isErased ? null : isWithheld ? (
+        <Head subject={subject} />
+        {isPending && settled !== null ? <RecordedDecision decision={newerDecision(settled, decision)} /> : null}
+        {isPending ? null : <Outcome subject={subject} />}
+        {decision.change === undefined || isErased ? null : (
+          <ChangePanel decision={decision} change={decision.change} body={body} />
+        )}
+        {execution === null ? null : <Instead execution={execution} />}
+        {isErased || decision.change !== undefined ? null : isWithheld ? (
           <Panel title="The request">
-            <Needs scope="read" what="Seeing the request and why it needs approval" />
+            <Needs scope="read" label="Seeing the request and why it needs approval" />
           </Panel>
         ) : (
-          <Action of={of} given={given} />
+          <Action subject={subject} values={values} />
         )}
         {execution !== null ? (
           <WhyPanel why={why} execution={execution} />
-        ) : isWithheld || isErased ? null : (
+        ) : isWithheld || isErased || decision.change !== undefined ? null : (
           <WhyProposed decision={decision} />
         )}
         {isErased || (execution === null && target.data?.length === 0) ? null : (
@@ -146,7 +154,7 @@ function CaseView({ of, reload }: CaseViewProps): JSX.Element {
             <Target
               target={target}
               isAllowed={mayRead}
-              given={execution === null ? given : [given, execution.resourceId]}
+              requestInput={execution === null ? values : [values, execution.resourceId]}
             />
           </ConfirmContext.Provider>
         )}
@@ -154,7 +162,7 @@ function CaseView({ of, reload }: CaseViewProps): JSX.Element {
         <Reviewers
           decision={decision}
           approvers={approvers}
-          showMore={() => setMostApprovers((most) => most + LONGEST_PAGE)}
+          showMore={() => setMostApprovers((most) => most + MAX_PAGE_SIZE)}
         />
         {isPending ? (
           <Settle
@@ -172,7 +180,7 @@ function CaseView({ of, reload }: CaseViewProps): JSX.Element {
   );
 }
 
-function Recorded({ decision }: { readonly decision: Decision }): JSX.Element {
+function RecordedDecision({ decision }: { readonly decision: Decision }): JSX.Element {
   const needs = needsText(decision);
   return (
     <p class="notice good" role="status">
@@ -181,11 +189,11 @@ function Recorded({ decision }: { readonly decision: Decision }): JSX.Element {
   );
 }
 
-function newer(one: Decision, other: Decision): Decision {
-  return one.updatedAt > other.updatedAt ? one : other;
+function newerDecision(left: Decision, right: Decision): Decision {
+  return left.updatedAt > right.updatedAt ? left : right;
 }
 
-function Head({ of: { decision, execution } }: { readonly of: Case }): JSX.Element {
+function Head({ subject: { decision, execution } }: { readonly subject: Case }): JSX.Element {
   const nameOf = useNames();
   const { title, type, proposedBy, riskLevel, status, createdAt, expiresAt, executionId } = decision;
   const isErased = decision.erased === true;
@@ -201,7 +209,7 @@ function Head({ of: { decision, execution } }: { readonly of: Case }): JSX.Eleme
             <bdi class="exact">{showInvisible(execution.action)}</bdi> <span class="quiet">on</span>{' '}
             <bdi class="exact">{showInvisible(execution.resourceType)}</bdi>{' '}
             <bdi class="exact">
-              <WithNames of={showInvisible(execution.resourceId)} />
+              <WithNames text={showInvisible(execution.resourceId)} />
             </bdi>
           </>
         )}
@@ -211,12 +219,22 @@ function Head({ of: { decision, execution } }: { readonly of: Case }): JSX.Eleme
         <Badge value={riskLevel} text={`${riskLevel} risk`} />
         <span>
           requested {execution === null ? `by ${agent} ` : ''}
-          <Ago at={createdAt} />
+          <TimeAgo iso={createdAt} />
         </span>
-        {status === 'proposed' && expiresAt !== null ? <Left until={expiresAt} /> : null}
+        {status === 'proposed' && expiresAt !== null ? <TimeLeft until={expiresAt} /> : null}
         <span>{needsText(decision)}</span>
       </p>
-      {isErased ? <Erased /> : executionId === null ? null : <DecisionFile of={executionId} />}
+      {isErased ? <ErasedNotice /> : <FileOfDecision decision={decision} />}
     </header>
   );
+}
+
+/** Nothing for a decision that is about neither an execution nor a change. */
+function FileOfDecision({
+  decision: { id, executionId, change },
+}: {
+  readonly decision: Decision;
+}): JSX.Element | null {
+  if (executionId !== null) return <DecisionFile records="executions" id={executionId} />;
+  return change === undefined ? null : <DecisionFile records="decisions" id={id} />;
 }

@@ -2,35 +2,39 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { useSession } from '../../api/session.js';
 import type { Claim, Entity } from '../../api/types.js';
-import { counted, numberText, percentText, showInvisible } from '../../ui/format.js';
+import { countText, numberText, percentText, showInvisible } from '../../ui/format.js';
 import { useHidden } from '../../ui/hidden.js';
 import { Json } from '../../ui/json.js';
 import { Badge, Problem } from '../../ui/parts.js';
-import { At } from '../../ui/time.js';
+import { LocalTime } from '../../ui/time.js';
 import { newestOf } from './changes.js';
 import { type Evidence, evidenceIn, isDoubtful } from './evidence.js';
 import { type ClaimPage, type EntityWithClaims, moreClaims } from './mentioned-entities.js';
 
-interface KnownProps {
-  readonly known: EntityWithClaims;
+interface EntityPanelProps {
+  readonly entityClaims: EntityWithClaims;
   /** What was shown until it turned out to have changed; what has come since then is marked. */
   readonly before: EntityWithClaims | undefined;
   /** The values in the request. */
-  readonly given: ReadonlySet<string>;
+  readonly requestValues: ReadonlySet<string>;
 }
 
 /** One entity that the request names. */
-export function Known({ known: { id, found }, before, given }: KnownProps): JSX.Element {
-  if (found === null) {
+export function EntityPanel({
+  entityClaims: { id, registered },
+  before,
+  requestValues,
+}: EntityPanelProps): JSX.Element {
+  if (registered === null) {
     return (
       <p class="notice warn">
         <code>{id}</code> is named in the request and not registered.
       </p>
     );
   }
-  const { entity, claims } = found;
-  const shown = before?.found ?? null;
-  const seen = shown === null ? null : newestOf(shown.claims);
+  const { entity, claims } = registered;
+  const registeredBefore = before?.registered ?? null;
+  const seen = registeredBefore === null ? null : newestOf(registeredBefore.claims);
   const name = showInvisible(entity.name);
   return (
     <article class="entity">
@@ -41,7 +45,10 @@ export function Known({ known: { id, found }, before, given }: KnownProps): JSX.
         <Json value={entity.properties} label={`Properties of ${name}`} />
       )}
       {/* Further pages belong to these claims only. */}
-      <Claims key={`${claims.total} ${newestOf(claims)}`} {...{ entity, first: claims, seen, given, heading: 'h4' }} />
+      <Claims
+        key={`${claims.total} ${newestOf(claims)}`}
+        {...{ entity, first: claims, seen, requestValues, heading: 'h4' }}
+      />
     </article>
   );
 }
@@ -51,21 +58,21 @@ interface ClaimsProps {
   readonly first: ClaimPage;
   /** The newest claim that was shown before; null if they are all shown for the first time. */
   readonly seen: string | null;
-  readonly given: ReadonlySet<string>;
+  readonly requestValues: ReadonlySet<string>;
   /** Of each kind of claim. */
   readonly heading: 'h3' | 'h4';
 }
 
 /** Every claim about an entity: a page at a time, with the number that remain. */
-export function Claims({ entity, first, seen, given, heading }: ClaimsProps): JSX.Element {
+export function Claims({ entity, first, seen, requestValues, heading }: ClaimsProps): JSX.Element {
   const session = useSession();
   const [{ data, total, nextCursor }, setPage] = useState<ClaimPage>(first);
   const [error, setError] = useState<unknown>(null);
   const [busy, setBusy] = useState(false);
   const name = showInvisible(entity.name);
   // A claim added in the meantime is on no page.
-  const rest = nextCursor === undefined ? 0 : Math.max(1, total - data.length);
-  useHidden(rest === 0 ? null : `${counted(rest, 'claim')} about ${name}`);
+  const remainingCount = nextCursor === undefined ? 0 : Math.max(1, total - data.length);
+  useHidden(remainingCount === 0 ? null : `${countText(remainingCount, 'claim')} about ${name}`);
   const showMore = async (cursor: string): Promise<void> => {
     setBusy(true);
     setError(null);
@@ -80,17 +87,17 @@ export function Claims({ entity, first, seen, given, heading }: ClaimsProps): JS
   return (
     <div class="entity">
       {data.length === 0 ? <p class="quiet">There are no claims about it.</p> : null}
-      {evidenceIn(data, given).map((evidence) => (
-        <Predicate key={evidence.predicate} of={evidence} seen={seen} heading={heading} />
+      {evidenceIn(data, requestValues).map((evidence) => (
+        <Predicate key={evidence.predicate} evidence={evidence} seen={seen} heading={heading} />
       ))}
       {error === null ? null : <Problem error={error} />}
       {nextCursor === undefined ? null : (
         <>
           <p class="notice warn">
-            {numberText(data.length)} of {counted(total, 'claim')} are shown. Those that follow may contradict them.
+            {numberText(data.length)} of {countText(total, 'claim')} are shown. Those that follow may contradict them.
           </p>
           <button type="button" class="unfold" disabled={busy} onClick={() => void showMore(nextCursor)}>
-            Show more claims: {numberText(rest)} left
+            Show more claims: {numberText(remainingCount)} left
           </button>
         </>
       )}
@@ -99,11 +106,11 @@ export function Claims({ entity, first, seen, given, heading }: ClaimsProps): JS
 }
 
 interface PredicateProps extends Pick<ClaimsProps, 'seen' | 'heading'> {
-  readonly of: Evidence;
+  readonly evidence: Evidence;
 }
 
 /** All claims of one kind, side by side if they contradict each other. */
-function Predicate({ of: evidence, seen, heading: Heading }: PredicateProps): JSX.Element {
+function Predicate({ evidence, seen, heading: Heading }: PredicateProps): JSX.Element {
   const { predicate, claims, values } = evidence;
   const isContradictory = values > 1;
   // The decision may depend on which of several values is meant.
@@ -128,7 +135,7 @@ function Predicate({ of: evidence, seen, heading: Heading }: PredicateProps): JS
             {used.includes(claim) ? (
               <Badge value={doubtful.includes(claim) ? 'high' : 'medium'} text="in this request" />
             ) : null}
-            <Context of={claim} />
+            <Context claim={claim} />
           </li>
         ))}
       </ul>
@@ -137,12 +144,12 @@ function Predicate({ of: evidence, seen, heading: Heading }: PredicateProps): JS
 }
 
 /** The confidence of a claim, its source, and the other members of its context. */
-function Context({ of: { context, createdAt, predicate } }: { readonly of: Claim }): JSX.Element {
-  const { confidence, source, ...others } = context;
+function Context({ claim: { context, createdAt, predicate } }: { readonly claim: Claim }): JSX.Element {
+  const { confidence, source, ...otherMembers } = context;
   const isStated = typeof confidence === 'number';
   const isSourced = typeof source === 'string';
-  const rest = { ...others, ...(isStated ? {} : { confidence }), ...(isSourced ? {} : { source }) };
-  const hasRest = Object.values(rest).some((value) => value !== undefined);
+  const members = { ...otherMembers, ...(isStated ? {} : { confidence }), ...(isSourced ? {} : { source }) };
+  const hasRest = Object.values(members).some((value) => value !== undefined);
   return (
     <>
       {isStated ? (
@@ -156,9 +163,9 @@ function Context({ of: { context, createdAt, predicate } }: { readonly of: Claim
       <small>
         {isSourced ? <bdi>{showInvisible(source)}</bdi> : null}
         {isSourced ? ' · ' : ''}
-        <At at={createdAt} />
+        <LocalTime iso={createdAt} />
       </small>
-      {hasRest ? <Json value={rest} label={`Context of a claim about ${showInvisible(predicate)}`} /> : null}
+      {hasRest ? <Json value={members} label={`Context of a claim about ${showInvisible(predicate)}`} /> : null}
     </>
   );
 }

@@ -11,7 +11,7 @@ export interface Evidence {
 }
 
 /** Sorts claims by what they are about, contradictory ones first. `given`: the values in the request, as text. */
-export function evidenceIn(claims: readonly Claim[], given: ReadonlySet<string>): readonly Evidence[] {
+export function evidenceIn(claims: readonly Claim[], requestValues: ReadonlySet<string>): readonly Evidence[] {
   const predicates = [...new Set(claims.map(({ predicate }) => predicate))];
   const evidence = predicates.map((predicate) => {
     const same = claims.filter((claim) => claim.predicate === predicate);
@@ -20,7 +20,7 @@ export function evidenceIn(claims: readonly Claim[], given: ReadonlySet<string>)
       claims: same,
       values: new Set(same.map(({ value }) => value)).size,
       // A `true` in the request may mean anything.
-      used: same.filter(({ value }) => typeof value !== 'boolean' && given.has(String(value))),
+      used: same.filter(({ value }) => typeof value !== 'boolean' && requestValues.has(String(value))),
     };
   });
   return [...evidence.filter(({ values }) => values > 1), ...evidence.filter(({ values }) => values === 1)];
@@ -28,7 +28,9 @@ export function evidenceIn(claims: readonly Claim[], given: ReadonlySet<string>)
 
 /** Whether another value is more certain. */
 export function isDoubtful(claim: Claim, { claims }: Evidence): boolean {
-  return claims.some((other) => other.value !== claim.value && confidenceOf(other) > confidenceOf(claim));
+  return claims.some(
+    (claimToCompare) => claimToCompare.value !== claim.value && confidenceOf(claimToCompare) > confidenceOf(claim),
+  );
 }
 
 /** A claim that states no confidence counts as the least certain. */

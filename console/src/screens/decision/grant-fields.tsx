@@ -7,26 +7,26 @@ import { givenText } from '../../ui/grant-text.js';
 import { Options } from '../../ui/options.js';
 
 /** What an approval is good for besides this action. */
-export type Given = NonNullable<Review['grant']>;
+export type GrantTerms = NonNullable<Review['grant']>;
 
 const PRESETS = ['PT1H', 'PT8H', 'P1D', 'P7D', 'P30D'];
 
 interface GrantFieldsProps {
   readonly decision: Decision;
-  readonly given: Given | null;
-  readonly onChange: (given: Given | null) => void;
+  readonly terms: GrantTerms | null;
+  readonly onChange: (terms: GrantTerms | null) => void;
 }
 
 /** Approving for longer than once, as far as the policies let their approvers. */
-export function GrantFields({ decision: { grant, reviews }, given, onChange }: GrantFieldsProps): JSX.Element | null {
+export function GrantFields({ decision: { grant, reviews }, terms, onChange }: GrantFieldsProps): JSX.Element | null {
   const nameOf = useNames();
   if (!grant) return null;
   const first = reviews.find((review) => review.grant);
   const most = parseDuration(grant.for) ?? 0;
   const shorter = PRESETS.filter((preset) => (parseDuration(preset) ?? 0) < most);
-  const lengths = [...new Set([...shorter, grant.for, ...(given === null ? [] : [given.for])])];
-  const change = (changed: Partial<Given>): void => {
-    if (given !== null) onChange({ ...given, ...changed });
+  const lengths = [...new Set([...shorter, grant.for, ...(terms === null ? [] : [terms.for])])];
+  const change = (changed: Partial<GrantTerms>): void => {
+    if (terms !== null) onChange({ ...terms, ...changed });
   };
   return (
     <fieldset class="form">
@@ -43,16 +43,16 @@ export function GrantFields({ decision: { grant, reviews }, given, onChange }: G
       <label>
         For how long
         <select
-          value={given?.for ?? ''}
+          value={terms?.for ?? ''}
           onChange={({ currentTarget: { value } }) =>
-            onChange(value === '' ? null : { uses: null, resources: null, parameters: 'same', ...given, for: value })
+            onChange(value === '' ? null : { uses: null, resources: null, parameters: 'same', ...terms, for: value })
           }
         >
           <option value="">this once</option>
-          <Options of={lengths.map((length) => [length, isoDurationText(length)])} />
+          <Options choices={lengths.map((length) => [length, isoDurationText(length)])} />
         </select>
       </label>
-      {given === null ? null : (
+      {terms === null ? null : (
         <>
           <label>
             How often <small>(empty: {grant.uses === null ? 'any number of times' : `${grant.uses} times`})</small>
@@ -60,7 +60,7 @@ export function GrantFields({ decision: { grant, reviews }, given, onChange }: G
               type="number"
               min={1}
               max={grant.uses ?? 10_000}
-              value={given.uses ?? ''}
+              value={terms.uses ?? ''}
               onInput={({ currentTarget: { value } }) => change({ uses: value === '' ? null : Number(value) })}
             />
           </label>
@@ -71,7 +71,7 @@ export function GrantFields({ decision: { grant, reviews }, given, onChange }: G
                 <textarea
                   rows={2}
                   class="code"
-                  value={given.resources?.join('\n') ?? ''}
+                  value={terms.resources?.join('\n') ?? ''}
                   onInput={({ currentTarget: { value } }) =>
                     change({ resources: value === '' ? null : value.split('\n') })
                   }
@@ -80,7 +80,7 @@ export function GrantFields({ decision: { grant, reviews }, given, onChange }: G
               <label class="check">
                 <input
                   type="checkbox"
-                  checked={given.parameters === 'any'}
+                  checked={terms.parameters === 'any'}
                   onChange={({ currentTarget: { checked } }) => change({ parameters: checked ? 'any' : 'same' })}
                 />{' '}
                 With any parameters

@@ -1,17 +1,17 @@
 import type { JSX } from 'preact';
-import type { Loaded } from '../../api/load.js';
-import { counted, showInvisible } from '../../ui/format.js';
+import type { LoadState } from '../../api/load.js';
+import { countText, showInvisible } from '../../ui/format.js';
 import { jsonText } from '../../ui/json.js';
 import { Link } from '../../ui/link.js';
 import { Badge, Panel, When } from '../../ui/parts.js';
-import { Ago } from '../../ui/time.js';
+import { TimeAgo } from '../../ui/time.js';
 import type { Past } from './case.js';
 
 /** What this agent last did to the same resource. */
-export function History({ history }: { readonly history: Loaded<Past> }): JSX.Element {
+export function History({ history }: { readonly history: LoadState<Past> }): JSX.Element {
   return (
     <Panel title="Other requests of this agent on this target">
-      <When of={history} what="earlier executions">
+      <When load={history} label="earlier executions">
         {({ executions, older }) =>
           executions.length === 0 ? (
             <p class="quiet">There are no others.</p>
@@ -24,12 +24,12 @@ export function History({ history }: { readonly history: Loaded<Past> }): JSX.El
                     <Link to={`executions/${id}`} class="exact">
                       {showInvisible(action)}
                     </Link>{' '}
-                    <Ago at={createdAt} />
+                    <TimeAgo iso={createdAt} />
                     <code class="excerpt">{jsonText(parameters, 0)}</code>
                   </li>
                 ))}
               </ul>
-              {older === 0 ? null : <p class="quiet">And {counted(older, 'older request')}.</p>}
+              {older === 0 ? null : <p class="quiet">And {countText(older, 'older request')}.</p>}
             </>
           )
         }

@@ -7,10 +7,10 @@ const FIRST_ENTITIES = 4;
 const MORE_ENTITIES = 12;
 const ENTITIES_OF_A_NAME = 100;
 /** The maximum length of an entity's name in code points. */
-const LONGEST_NAME = 255;
+const MAX_NAME_LENGTH = 255;
 /** Claims shown at first, and with each "Show more". */
 const FIRST_CLAIMS = 500;
-const LONGEST_PAGE = 1_000;
+const MAX_PAGE_SIZE = 1_000;
 const ENTITY_ID = /(?<![0-9A-Za-z])ent_[0-9A-HJKMNP-TV-Z]{26}(?![0-9A-Za-z])/g;
 
 /** An entity that a request means: found by its name, or named by an id, which need not be registered. */
@@ -19,7 +19,7 @@ export type MentionedEntity = Entity | string;
 export interface EntityWithClaims {
   readonly id: string;
   /** Null where none is registered under the id. */
-  readonly found: { readonly entity: Entity; readonly claims: ClaimPage } | null;
+  readonly registered: { readonly entity: Entity; readonly claims: ClaimPage } | null;
 }
 
 export interface ClaimPage {
@@ -31,21 +31,21 @@ export interface ClaimPage {
 }
 
 /** The entities that the request means: named by its resource, or by their ids anywhere in it. */
-export async function loadMeant(
+export async function loadMentioned(
   session: Session,
   { decision, execution }: Case,
   signal: AbortSignal,
 ): Promise<readonly MentionedEntity[]> {
-  const named = execution === null ? [] : await byName(session, execution, signal);
-  const known = new Set(named.map(({ id }) => id));
+  const entities = execution === null ? [] : await byName(session, execution, signal);
+  const entityIds = new Set(entities.map(({ id }) => id));
   const ids = new Set(idsIn([execution?.resourceId, execution?.parameters, decision.context]));
-  return [...named, ...[...ids].filter((id) => !known.has(id))];
+  return [...entities, ...[...ids].filter((id) => !entityIds.has(id))];
 }
 
 /** The state of the lookup: what was loaded stays while more is loaded. */
-export function batchesOf(meant: readonly MentionedEntity[], looks: number): (readonly MentionedEntity[])[] {
-  const ends = Array.from({ length: looks }, (_, look) => FIRST_ENTITIES + look * MORE_ENTITIES);
-  const batches = ends.map((end, look) => meant.slice(look === 0 ? 0 : end - MORE_ENTITIES, end));
+export function batchesOf(mentioned: readonly MentionedEntity[], stepCount: number): (readonly MentionedEntity[])[] {
+  const ends = Array.from({ length: stepCount }, (_, look) => FIRST_ENTITIES + look * MORE_ENTITIES);
+  const batches = ends.map((end, look) => mentioned.slice(look === 0 ? 0 : end - MORE_ENTITIES, end));
   return batches.filter(({ length }) => length > 0);
 }
 
@@ -63,31 +63,31 @@ async function byName(
 ): Promise<readonly Entity[]> {
   for (const name of new Set([resourceId, resourceId.split('/').at(-1) ?? ''])) {
     // The service refuses to look for what cannot be a name.
-    if (name.trim() === '' || Array.from(name).length > LONGEST_NAME) continue;
+    if (name.trim() === '' || Array.from(name).length > MAX_NAME_LENGTH) continue;
     const query = { type: resourceType, name, limit: ENTITIES_OF_A_NAME };
-    const found: Entity[] = [];
-    for await (const entity of patientClient.pages('/api/v1/entities', { query, signal })) found.push(entity);
-    entityNames.learn(found);
-    if (found.length > 0) return found;
+    const entities: Entity[] = [];
+    for await (const entity of patientClient.pages('/api/v1/entities', { query, signal })) entities.push(entity);
+    entityNames.learn(entities);
+    if (entities.length > 0) return entities;
   }
   return [];
 }
 
 /** What is known about each of them. */
-export function loadKnown(
+export function loadEntityClaims(
   { patientClient, lookUps, entityNames }: Session,
-  meant: readonly MentionedEntity[],
+  mentioned: readonly MentionedEntity[],
   signal: AbortSignal,
 ): Promise<readonly EntityWithClaims[]> {
-  const load = async (one: MentionedEntity): Promise<EntityWithClaims> => {
-    const id = typeof one === 'string' ? one : one.id;
-    const entity = typeof one === 'string' ? await byId(patientClient, id, signal) : one;
-    if (entity === null) return { id, found: null };
+  const load = async (mention: MentionedEntity): Promise<EntityWithClaims> => {
+    const id = typeof mention === 'string' ? mention : mention.id;
+    const entity = typeof mention === 'string' ? await byId(patientClient, id, signal) : mention;
+    if (entity === null) return { id, registered: null };
     // Titles show the name that the entity has now.
     entityNames.learn([entity]);
-    return { id, found: { entity, claims: await firstClaims(patientClient, id, signal) } };
+    return { id, registered: { entity, claims: await firstClaims(patientClient, id, signal) } };
   };
-  return Promise.all(meant.map((one) => lookUps.take(() => load(one))));
+  return Promise.all(mentioned.map((mention) => lookUps.take(() => load(mention))));
 }
 
 async function byId(client: GovernanceClient, id: string, signal: AbortSignal): Promise<Entity | null> {
@@ -107,5 +107,5 @@ async function firstClaims(client: GovernanceClient, id: string, signal: AbortSi
 
 /** The claims about an entity that follow a cursor. */
 export function moreClaims({ patientClient }: Session, id: string, cursor: string): Promise<ClaimPage> {
-  return patientClient.get('/api/v1/entities/{id}/claims', { path: { id }, query: { limit: LONGEST_PAGE, cursor } });
+  return patientClient.get('/api/v1/entities/{id}/claims', { path: { id }, query: { limit: MAX_PAGE_SIZE, cursor } });
 }

@@ -5,10 +5,11 @@ import { useSession } from '../../api/session.js';
 import type { Execution } from '../../api/types.js';
 import { revealedProse } from '../../ui/format.js';
 import { grantText } from '../../ui/grant-text.js';
+import { ReplacedValues } from '../../ui/replaced-values.js';
 import { Json } from '../../ui/json.js';
 import { Link } from '../../ui/link.js';
 import { Badge, Needs, Panel, When } from '../../ui/parts.js';
-import { Left } from '../../ui/time.js';
+import { TimeLeft } from '../../ui/time.js';
 import { WithNames } from '../../ui/with-names.js';
 import { Story } from '../activity/story.js';
 import type { Case } from './case.js';
@@ -28,18 +29,18 @@ const SENTENCES: Readonly<Record<Execution['outcome'], string>> = {
 };
 
 /** What its approval is good for besides this once. */
-function Given({ decisionId }: { readonly decisionId: string }): JSX.Element {
+function GrantsOfDecision({ decisionId }: { readonly decisionId: string }): JSX.Element {
   const { client } = useSession();
   const grants = useLoad(
     (signal) => client.get('/api/v1/grants', { query: { decisionId }, signal }),
     [client, decisionId],
   );
   return (
-    <When of={grants} what="what it gave">
+    <When load={grants} label="what it gave">
       {({ data }) =>
         data.map((grant) => (
           <p key={grant.id}>
-            Its approval gave a <Link to={`grants/${grant.id}`}>grant</Link>: <WithNames of={grantText(grant)} />.
+            Its approval gave a <Link to={`grants/${grant.id}`}>grant</Link>: <WithNames text={grantText(grant)} />.
           </p>
         ))
       }
@@ -48,7 +49,7 @@ function Given({ decisionId }: { readonly decisionId: string }): JSX.Element {
 }
 
 /** What happened afterwards, with its proof. */
-export function Outcome({ of: { decision, execution } }: { readonly of: Case }): JSX.Element {
+export function Outcome({ subject: { decision, execution } }: { readonly subject: Case }): JSX.Element {
   const nameOf = useNames();
   const { has } = useSession();
   const { failureReason = null, result = null } = execution ?? {};
@@ -60,21 +61,22 @@ export function Outcome({ of: { decision, execution } }: { readonly of: Case }):
       </p>
       {execution?.outcome === 'approved' && execution.approvedUntil !== null ? (
         <p class="quiet">
-          {nameOf(execution.agentId)} may continue: <Left until={execution.approvedUntil} />.
+          {nameOf(execution.agentId)} may continue: <TimeLeft until={execution.approvedUntil} />.
         </p>
       ) : null}
       {decision.status === 'approved' && decision.grant && has('read', 'review') ? (
-        <Given decisionId={decision.id} />
+        <GrantsOfDecision decisionId={decision.id} />
       ) : null}
       {failureReason === null ? null : <p class="notice bad text">{revealedProse(failureReason)}</p>}
       {result === null ? null : <Json value={result} label="Result" />}
+      <ReplacedValues value={result} />
       {has('audit') ? (
         <Story
           subjectIds={execution === null ? [decision.id] : [decision.id, execution.id]}
           version={`${decision.updatedAt} ${execution?.outcome ?? ''}`}
         />
       ) : (
-        <Needs scope="audit" what="Seeing the proof" />
+        <Needs scope="audit" label="Seeing the proof" />
       )}
     </Panel>
   );

@@ -8,21 +8,21 @@ const FIRST_LOOK = 2_000;
 /** Milliseconds after a refusal in which what is only added counts no more, if that is all there was twice in a row. */
 const LOOK = 30_000;
 
-/** Why Approve asked again. */
+/** The reason why Approve needs a second confirmation. */
 export interface Refusal {
   readonly differences: readonly Difference[];
-  readonly at: number;
+  readonly timeMs: number;
   /** How many in a row, this one included, were for additions alone. */
   readonly additionsInARow: number;
 }
 
 export function refusalFor(differences: readonly Difference[], last: Refusal | null): Refusal {
   const isAddition = differences.every((difference) => difference.isAddition);
-  return { differences, at: Date.now(), additionsInARow: isAddition ? (last?.additionsInARow ?? 0) + 1 : 0 };
+  return { differences, timeMs: Date.now(), additionsInARow: isAddition ? (last?.additionsInARow ?? 0) + 1 : 0 };
 }
 
 export function scrutinyAfter(refusal: Refusal | null): Scrutiny {
-  return isForAdditions(refusal) && Date.now() - refusal.at <= LOOK ? 'all but additions' : 'everything';
+  return isForAdditions(refusal) && Date.now() - refusal.timeMs <= LOOK ? 'all but additions' : 'everything';
 }
 
 function isForAdditions(refusal: Refusal | null): refusal is Refusal {
@@ -41,7 +41,7 @@ export function useLook(refusal: Refusal | null): boolean {
 }
 
 /** What changed while the page was open, and what the next press will do. */
-export function Refused({ refusal }: { readonly refusal: Refusal }): JSX.Element {
+export function RefusalNotice({ refusal }: { readonly refusal: Refusal }): JSX.Element {
   const changes = [...new Set(refusal.differences.map(({ words }) => words))];
   return (
     <div class="notice warn" role="alert">

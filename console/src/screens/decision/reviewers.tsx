@@ -1,12 +1,12 @@
 import type { JSX } from 'preact';
-import type { Loaded } from '../../api/load.js';
+import type { LoadState } from '../../api/load.js';
 import { useNames } from '../../api/use-names.js';
 import { useSession } from '../../api/session.js';
 import type { Approver, Approvers, Decision } from '../../api/types.js';
-import { counted, listText, numberText, showInvisible, revealedProse } from '../../ui/format.js';
+import { countText, listText, numberText, showInvisible, revealedProse } from '../../ui/format.js';
 import { givenText } from '../../ui/grant-text.js';
 import { Badge, Needs, Panel, When } from '../../ui/parts.js';
-import { Ago } from '../../ui/time.js';
+import { TimeAgo } from '../../ui/time.js';
 import { isOnePersonInTwo, peopleText, subjectText } from '../inbox/needs.js';
 
 const REASONS: Readonly<Record<string, string>> = {
@@ -19,26 +19,26 @@ const REASONS: Readonly<Record<string, string>> = {
 
 interface ReviewersProps {
   readonly decision: Decision;
-  readonly approvers: Loaded<Approvers | null>;
+  readonly approvers: LoadState<Approvers | null>;
   readonly showMore: () => void;
 }
 
 /** Who has reviewed, and who still can. */
 export function Reviewers({ decision, approvers, showMore }: ReviewersProps): JSX.Element {
   const { approvers: groups, requiredApprovals, reviews, status } = decision;
-  const given = reviews.filter(({ verdict }) => verdict === 'approve').length;
+  const givenApprovals = reviews.filter(({ verdict }) => verdict === 'approve').length;
   return (
     <Panel title="Reviewers">
       <ul class="groups">
         {groups === null ? (
-          <Group name="anybody who can approve" given={given} needed={requiredApprovals} />
+          <Group name="anybody who can approve" givenApprovals={givenApprovals} neededApprovals={requiredApprovals} />
         ) : (
-          groups.map(({ subjects, approvals, given: inGroup, signed }) => (
+          groups.map(({ subjects, approvals, given: inGroup, signed, escalate }) => (
             <Group
               key={subjects.join(' ')}
-              name={`${listText(subjects.map(subjectText), 'or')}${signed ? ', signed with a passkey' : ''}`}
-              given={inGroup}
-              needed={approvals}
+              name={`${listText([...subjects, ...(escalate?.at === undefined ? [] : escalate.subjects)].map(subjectText), 'or')}${signed ? ', signed with a passkey' : ''}`}
+              givenApprovals={inGroup}
+              neededApprovals={approvals}
             />
           ))
         )}
@@ -48,10 +48,10 @@ export function Reviewers({ decision, approvers, showMore }: ReviewersProps): JS
       ) : null}
       <Reviews decision={decision} />
       {status === 'proposed' ? (
-        <When of={approvers} what="who may decide">
+        <When load={approvers} label="who may decide">
           {(data) =>
             data === null ? (
-              <Needs scope="read" what="Seeing who can decide" />
+              <Needs scope="read" label="Seeing who can decide" />
             ) : (
               <Eligible approvers={data} showMore={showMore} />
             )
@@ -64,18 +64,22 @@ export function Reviewers({ decision, approvers, showMore }: ReviewersProps): JS
 
 interface GroupProps {
   readonly name: string;
-  readonly given: number;
-  readonly needed: number;
+  readonly givenApprovals: number;
+  readonly neededApprovals: number;
 }
 
-function Group({ name, given, needed }: GroupProps): JSX.Element {
+function Group({ name, givenApprovals, neededApprovals }: GroupProps): JSX.Element {
   return (
     <li>
       <strong>{name}</strong>
       <span>
-        {given} of {counted(needed, 'approval')}
+        {givenApprovals} of {countText(neededApprovals, 'approval')}
       </span>
-      <progress value={Math.min(given, needed)} max={needed} aria-label={`Approvals of ${name}`} />
+      <progress
+        value={Math.min(givenApprovals, neededApprovals)}
+        max={neededApprovals}
+        aria-label={`Approvals of ${name}`}
+      />
     </li>
   );
 }
@@ -85,11 +89,12 @@ function Reviews({ decision: { reviews } }: { readonly decision: Decision }): JS
   if (reviews.length === 0) return <p class="quiet">Nobody has reviewed it yet.</p>;
   return (
     <ul class="reviews">
-      {reviews.map(({ approverId, verdict, comment, grant, createdAt, signature }) => (
+      {reviews.map(({ approverId, verdict, comment, grant, createdAt, signature, delegationId }) => (
         <li key={`${approverId ?? ''} ${createdAt}`}>
           <Badge value={verdict} text={verdict === 'approve' ? 'approved' : 'rejected'} />{' '}
           <strong>{approverId === null ? 'The holder of an unbound key' : nameOf(approverId)}</strong>{' '}
-          <Ago at={createdAt} />
+          <TimeAgo iso={createdAt} />
+          {delegationId === undefined ? null : <span> in the place of somebody who is away</span>}
           {signature ? <span> signed with a passkey</span> : null}
           {grant ? <span> for {givenText(grant)}</span> : null}
           {comment === null || comment === '' ? null : <q class="text">{revealedProse(comment)}</q>}
@@ -111,26 +116,28 @@ interface EligibleProps {
 
 function Eligible({ approvers: { data, total, feasible }, showMore }: EligibleProps): JSX.Element {
   const { me } = useSession();
-  const nameOf = ({ agentId, name }: Approver): string =>
-    `${showInvisible(name)}${agentId === me.agentId ? ' (you)' : ''}`;
+  const placeNameOf = useNames();
+  const nameOf = ({ agentId, name, for: place }: Approver): string =>
+    `${showInvisible(name)}${agentId === me.agentId ? ' (you)' : ''}${place === undefined ? '' : ` for ${placeNameOf(place)}`}`;
   const able = data.filter((approver) => approver.able);
-  const others = data.filter((approver) => !approver.able);
+  const unableApprovers = data.filter((approver) => !approver.able);
   return (
     <>
       {feasible === false ? (
         <p class="notice warn">
-          {others.some(({ why }) => why === 'no_passkey')
+          {unableApprovers.some(({ why }) => why === 'no_passkey')
             ? 'Not enough people have a passkey yet. Until more of those named here add one, it can only be rejected or expire.'
             : 'Not enough people are left to approve it. It can only be rejected or expire.'}
         </p>
       ) : null}
       <p>
         {ableText(able.map(nameOf), data.length === total)}
-        {others.length === 0 ? null : (
+        {unableApprovers.length === 0 ? null : (
           <span class="quiet">
             {' '}
             Cannot approve it:{' '}
-            {others.map((other) => `${nameOf(other)} (${REASONS[other.why ?? ''] ?? ''})`).join(', ')}.
+            {unableApprovers.map((approver) => `${nameOf(approver)} (${REASONS[approver.why ?? ''] ?? ''})`).join(', ')}
+            .
           </span>
         )}
       </p>

@@ -2,17 +2,18 @@ import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useLoad } from '../../api/load.js';
 import { useSession } from '../../api/session.js';
+import { useNames } from '../../api/use-names.js';
 import { type Approvers, type Decision, GovernanceError } from '../../api/types.js';
 import { argumentsIn } from '../../api/typed-json.js';
-import { counted, isoDurationText, showInvisible, revealedJson } from '../../ui/format.js';
+import { countText, isoDurationText, showInvisible, revealedJson } from '../../ui/format.js';
 import { Link } from '../../ui/link.js';
 import { Options } from '../../ui/options.js';
 import { Needs, Panel, Problem } from '../../ui/parts.js';
-import { At, Left } from '../../ui/time.js';
+import { LocalTime, TimeLeft } from '../../ui/time.js';
 import { useComment } from './comment.js';
 import type { Check } from './confirm.js';
-import { type Given, GrantFields } from './grant-fields.js';
-import { type Refusal, refusalFor, Refused, scrutinyAfter, useLook } from './refusal.js';
+import { type GrantTerms, GrantFields } from './grant-fields.js';
+import { type Refusal, refusalFor, RefusalNotice, scrutinyAfter, useLook } from './refusal.js';
 
 interface SettleProps {
   readonly decision: Decision;
@@ -37,6 +38,7 @@ const WHY: Readonly<Record<string, string>> = {
   suspended: 'The agent that requested it is suspended, so nobody can approve it now.',
   no_passkey: 'It has to be signed, and you have no passkey yet.',
   policy_denied: 'A policy forbids you to approve it.',
+  unbound: 'People approve it, each with a key of their own.',
 };
 
 const STEPS: Readonly<Record<NonNullable<Step>, string>> = {
@@ -51,7 +53,7 @@ export function Settle({ approvers, ...props }: SettleProps): JSX.Element {
   return (
     <Panel title="Your decision" class="settle">
       {!has('review') ? (
-        <Needs scope="review" what="Deciding" />
+        <Needs scope="review" label="Deciding" />
       ) : approvers === null ? (
         <p class="loading">Loading who may decide …</p>
       ) : (
@@ -85,32 +87,42 @@ type Step = 'checking' | 'signing' | 'sending' | null;
 interface ReviewBody {
   readonly approverId: string;
   readonly comment?: string;
-  readonly grant?: Given;
+  readonly grant?: GrantTerms;
   readonly signature?: Record<string, unknown>;
+  readonly delegationId?: string;
 }
 
 function Choice({ decision, parameters, approvers, missing, differences, changed, settled }: ChoiceProps): JSX.Element {
   const { me, client, patientClient, promptClient } = useSession();
   const { agentId: mine } = me;
+  const nameOf = useNames();
   const [comment, setComment, dropComment] = useComment(decision);
   const [chosen, setChosen] = useState(() => approvers.data.find(({ able: isAble }) => isAble)?.agentId ?? '');
+  /** The delegation by which the caller takes the place of another person; empty for their own place. */
+  const [chosenPlace, setChosenPlace] = useState('');
   /** What is given besides; null for this once. */
-  const [given, setGiven] = useState<Given | null>(null);
+  const [grant, setGrant] = useState<GrantTerms | null>(null);
   /** As JSON, what would be approved instead; null: nothing is said about that. */
   const [instead, setInstead] = useState<string | null>(null);
   const [step, setStep] = useState<Step>(null);
   const [error, setError] = useState<unknown>(null);
   /** Whether Approve of a risky request was pressed, and is to be pressed once more. */
-  const [asks, setAsks] = useState(false);
+  const [isConfirming, setIsConfirming] = useState(false);
   const [refusal, setRefusal] = useState<Refusal | null>(null);
   /** The approvers whose reviews were recorded here: the list may be older. */
-  const [recorded, setRecorded] = useState<readonly string[]>([]);
-  const able = approvers.data.filter((approver) => approver.able && !recorded.includes(approver.agentId));
+  const [recordedIds, setRecorded] = useState<readonly string[]>([]);
+  // Delegations are for the person who has them: nobody chooses them for another.
+  const listed = approvers.data.filter((approver) => approver.for === undefined || approver.agentId === mine);
+  /** Nobody approves a change of the rules for another. */
+  const isForPeople = mine === null && decision.change !== undefined;
+  const able = listed.filter((approver) => approver.able && !isForPeople && !recordedIds.includes(approver.agentId));
   // The chosen reviewer may have reviewed in the meantime.
   const approverId = mine ?? (able.some(({ agentId }) => agentId === chosen) ? chosen : '');
-  const chosenOne = able.find(({ agentId }) => agentId === approverId);
+  const places = able.filter(({ agentId }) => agentId === approverId);
+  const chosenOne = places.find(({ delegationId }) => (delegationId ?? '') === chosenPlace) ?? places[0];
+  const place = chosenOne?.delegationId === undefined ? {} : { delegationId: chosenOne.delegationId };
   const mayApprove = chosenOne !== undefined;
-  const own = approvers.data.find(({ agentId }) => agentId === mine);
+  const own = chosenOne ?? listed.find(({ agentId }) => agentId === mine);
   /** Whether a signature of the reviewer counts for more. */
   const isSigned =
     decision.approvers?.some(({ signed }, index) => signed && chosenOne?.groups.includes(index)) === true;
@@ -120,7 +132,7 @@ function Choice({ decision, parameters, approvers, missing, differences, changed
   const isOpen = useRef(true);
   useEffect(() => () => void (isOpen.current = false), []);
 
-  if (mine !== null && (own?.why === 'reviewed' || recorded.includes(mine)))
+  if (mine !== null && (own?.why === 'reviewed' || recordedIds.includes(mine)))
     return <p class="notice">You have reviewed it. It waits for others.</p>;
   if (mine !== null && own === undefined && decision.proposedBy !== mine) return <NoReviewer agentId={mine} />;
 
@@ -129,9 +141,10 @@ function Choice({ decision, parameters, approvers, missing, differences, changed
     const path = { id: decision.id };
     if (verdict === 'reject') {
       const by = approverId === '' ? {} : { approverId };
-      return patientClient.post('/api/v1/decisions/{id}/reject', { path, body: { ...by, ...body, ...insteadOf() } });
+      const rejection = { ...by, ...body, ...insteadOf(), ...place };
+      return patientClient.post('/api/v1/decisions/{id}/reject', { path, body: rejection });
     }
-    return approve({ approverId, ...body, ...(given !== null && { grant: given }) });
+    return approve({ approverId, ...body, ...(grant !== null && { grant }), ...place });
   };
   const insteadOf = (): { instead?: { parameters: Record<string, unknown> } } =>
     instead === null ? {} : { instead: { parameters: argumentsIn(instead) } };
@@ -142,9 +155,9 @@ function Choice({ decision, parameters, approvers, missing, differences, changed
     let signature: Record<string, unknown> | null | undefined;
     for (;;) {
       setStep('checking');
-      const found = await differences(scrutinyAfter(refusal));
-      if (found.length > 0) {
-        setRefusal(refusalFor(found, refusal));
+      const changes = await differences(scrutinyAfter(refusal));
+      if (changes.length > 0) {
+        setRefusal(refusalFor(changes, refusal));
         return null;
       }
       // Whoever has left the page does not approve.
@@ -152,7 +165,8 @@ function Choice({ decision, parameters, approvers, missing, differences, changed
       if (isSigned && signature === undefined) {
         setStep('signing');
         const { approvalOf, signedBy } = await import('../passkeys/passkey-signing.js');
-        signature = await signedBy(client, approverId, approvalOf(decision, approverId, given));
+        const content = approvalOf(decision, approverId, grant, body.delegationId);
+        signature = await signedBy(client, approverId, content);
         // Meanwhile something may have changed.
         continue;
       }
@@ -167,7 +181,7 @@ function Choice({ decision, parameters, approvers, missing, differences, changed
   };
   const settle = async (verdict: 'approve' | 'reject'): Promise<void> => {
     setStep('sending');
-    setAsks(false);
+    setIsConfirming(false);
     setError(null);
     setRefusal(null);
     try {
@@ -186,15 +200,23 @@ function Choice({ decision, parameters, approvers, missing, differences, changed
 
   return (
     <form onSubmit={(event) => event.preventDefault()}>
-      {mine === null ? (
+      {mine === null && !isForPeople ? (
         <label>
           Decide on behalf of{' '}
           {approvers.total > approvers.data.length ? (
-            <small>(of {counted(approvers.total, 'reviewer')}, those that are listed above)</small>
+            <small>(of {countText(approvers.total, 'reviewer')}, those that are listed above)</small>
           ) : null}
           <select value={approverId} onChange={(event) => setChosen(event.currentTarget.value)}>
             {approverId === '' ? <option value="">choose one of them</option> : null}
-            <Options of={able.map(({ agentId, name }) => [agentId, showInvisible(name)])} />
+            <Options choices={able.map(({ agentId, name }) => [agentId, showInvisible(name)])} />
+          </select>
+        </label>
+      ) : null}
+      {mine !== null && places.some((one) => one.for !== undefined) ? (
+        <label>
+          Decide in the place of
+          <select value={chosenOne?.delegationId ?? ''} onChange={(event) => setChosenPlace(event.currentTarget.value)}>
+            <Options choices={places.map((one) => [one.delegationId ?? '', placeName(one.for, nameOf)])} />
           </select>
         </label>
       ) : null}
@@ -207,7 +229,7 @@ function Choice({ decision, parameters, approvers, missing, differences, changed
           onInput={(event) => setComment(event.currentTarget.value)}
         />
       </label>
-      {mayApprove ? <GrantFields decision={decision} given={given} onChange={setGiven} /> : null}
+      {mayApprove ? <GrantFields decision={decision} terms={grant} onChange={setGrant} /> : null}
       {parameters === null || approverId === '' ? null : instead === null ? (
         <button
           type="button"
@@ -231,12 +253,12 @@ function Choice({ decision, parameters, approvers, missing, differences, changed
           </button>
         </label>
       )}
-      <Validity of={decision} />
+      <Validity decision={decision} />
       {error === null ? null : <Problem error={error} />}
-      {refusal === null ? null : <Refused refusal={refusal} />}
+      {refusal === null ? null : <RefusalNotice refusal={refusal} />}
       {able.length === 0 || (mine !== null && !mayApprove) ? (
         <p class="notice">
-          {WHY[own?.why ?? (mine === decision.proposedBy ? 'proposer' : '')] ??
+          {WHY[isForPeople ? 'unbound' : (own?.why ?? (mine === decision.proposedBy ? 'proposer' : ''))] ??
             'Nobody who is listed can approve it now.'}{' '}
           It can still be rejected.{' '}
           {own?.why === 'no_passkey' ? <Link to={`passkeys/${own.agentId}`}>Add a passkey</Link> : null}
@@ -250,10 +272,10 @@ function Choice({ decision, parameters, approvers, missing, differences, changed
         <button
           type="button"
           class="primary"
-          disabled={step !== null || asks || isHeldUp}
+          disabled={step !== null || isConfirming || isHeldUp}
           onClick={({ currentTarget }) => {
             if (!isWhole(currentTarget)) return;
-            if (isRisky) setAsks(true);
+            if (isRisky) setIsConfirming(true);
             else void settle('approve');
           }}
         >
@@ -272,7 +294,7 @@ function Choice({ decision, parameters, approvers, missing, differences, changed
         </span>
       </div>
       {/* Not where the first button is: a double click is one touch. */}
-      {asks ? (
+      {isConfirming ? (
         <div class="buttons">
           <button
             type="button"
@@ -284,7 +306,7 @@ function Choice({ decision, parameters, approvers, missing, differences, changed
           >
             Approve it, at {decision.riskLevel} risk
           </button>
-          <button type="button" onClick={() => setAsks(false)}>
+          <button type="button" onClick={() => setIsConfirming(false)}>
             Not yet
           </button>
         </div>
@@ -301,20 +323,25 @@ function isWhole({ form }: HTMLButtonElement): boolean {
 }
 
 /** Until when it can be decided, and how long its approval can then be used. */
-function Validity({ of: { expiresAt, executeWithin } }: { readonly of: Decision }): JSX.Element {
+function Validity({ decision: { expiresAt, executeWithin } }: { readonly decision: Decision }): JSX.Element {
   return (
     <p>
       {expiresAt === null ? (
         'It can be decided at any time.'
       ) : (
         <>
-          It can be decided until <At at={expiresAt} /> (<Left until={expiresAt} />
+          It can be decided until <LocalTime iso={expiresAt} /> (<TimeLeft until={expiresAt} />
           ).
         </>
       )}
       {executeWithin === null ? '' : ` From its approval on, it may be started for ${isoDurationText(executeWithin)}.`}
     </p>
   );
+}
+
+/** Whose place it is: the caller's own, or that of a person who is away. */
+function placeName(agentId: string | undefined, nameOf: (id: string) => string): string {
+  return agentId === undefined ? 'nobody else' : `${nameOf(agentId)}, who is away`;
 }
 
 function howRecorded(mine: string | null, approverId: string): string {

@@ -1,55 +1,61 @@
 import type { JSX } from 'preact';
 import { useCallback, useState } from 'preact/hooks';
 import { useFeed } from '../../api/use-feed.js';
-import { type Loaded, useLoad } from '../../api/load.js';
+import { type LoadState, useLoad } from '../../api/load.js';
 import { useSession } from '../../api/session.js';
 import { Needs, Panel, When } from '../../ui/parts.js';
-import { counted } from '../../ui/format.js';
+import { countText } from '../../ui/format.js';
 import { useHidden } from '../../ui/hidden.js';
-import { isAsKnown, knownDifferences } from './changes.js';
+import { areClaimsEqual, claimsDifferences } from './changes.js';
 import { useConfirm } from './confirm.js';
-import { Known } from './entity-claims.js';
-import { batchesOf, type EntityWithClaims, loadKnown, type MentionedEntity } from './mentioned-entities.js';
+import { EntityPanel } from './entity-claims.js';
+import { batchesOf, type EntityWithClaims, loadEntityClaims, type MentionedEntity } from './mentioned-entities.js';
 
 interface TargetProps {
-  readonly target: Loaded<readonly MentionedEntity[]>;
+  readonly target: LoadState<readonly MentionedEntity[]>;
   readonly isAllowed: boolean;
   /** The values of the request. */
-  readonly given: unknown;
+  readonly requestInput: unknown;
 }
 
 /** The entity that the action is about, and the claims about it. */
-export function Target({ target, isAllowed, given }: TargetProps): JSX.Element {
+export function Target({ target, isAllowed, requestInput }: TargetProps): JSX.Element {
   const [looks, setLooks] = useState(1);
   /** What was shown until it turned out to be different, by id: a batch is mounted anew when its entities change. */
   const [before, setBefore] = useState<Before>(new Map());
-  const remember = useCallback((shown: readonly EntityWithClaims[]) => {
-    setBefore((now) => new Map([...now, ...shown.map((one) => [one.id, one] as const)]));
+  const remember = useCallback((entities: readonly EntityWithClaims[]) => {
+    setBefore((now) => new Map([...now, ...entities.map((entity) => [entity.id, entity] as const)]));
   }, []);
-  const meant = target.data ?? [];
-  const batches = batchesOf(meant, looks);
-  const remaining = meant.length - batches.flat().length;
-  const more = `${counted(remaining, 'more entity', 'more entities')} named in the request`;
-  useHidden(remaining === 0 ? null : more);
-  const values = valuesIn(given);
+  const mentioned = target.data ?? [];
+  const batches = batchesOf(mentioned, looks);
+  const remainingCount = mentioned.length - batches.flat().length;
+  const more = `${countText(remainingCount, 'more entity', 'more entities')} named in the request`;
+  useHidden(remainingCount === 0 ? null : more);
+  const values = valuesIn(requestInput);
   return (
     <Panel title="What is known about the target">
       {isAllowed ? (
-        <When of={target} what="the target">
+        <When load={target} label="the target">
           {() =>
             batches.length === 0 ? (
               <p class="quiet">No entity is registered under this type and name, so there are no claims about it.</p>
             ) : (
               batches.map((batch) => (
-                <Batch key={keyOf(batch)} of={batch} given={values} before={before} remember={remember} />
+                <Batch
+                  key={keyOf(batch)}
+                  mentioned={batch}
+                  requestValues={values}
+                  before={before}
+                  remember={remember}
+                />
               ))
             )
           }
         </When>
       ) : (
-        <Needs scope="read" what="Seeing entities and claims" />
+        <Needs scope="read" label="Seeing entities and claims" />
       )}
-      {remaining === 0 ? null : (
+      {remainingCount === 0 ? null : (
         <button type="button" class="unfold" onClick={() => setLooks(looks + 1)}>
           Look up {more}
         </button>
@@ -61,41 +67,54 @@ export function Target({ target, isAllowed, given }: TargetProps): JSX.Element {
 type Before = ReadonlyMap<string, EntityWithClaims>;
 
 interface BatchProps {
-  readonly of: readonly MentionedEntity[];
-  readonly given: ReadonlySet<string>;
+  readonly mentioned: readonly MentionedEntity[];
+  readonly requestValues: ReadonlySet<string>;
   readonly before: Before;
-  readonly remember: (shown: readonly EntityWithClaims[]) => void;
+  readonly remember: (entities: readonly EntityWithClaims[]) => void;
 }
 
 /** Entities that are looked up together. */
-function Batch({ of: meant, given, before, remember }: BatchProps): JSX.Element {
+function Batch({ mentioned, requestValues, before, remember }: BatchProps): JSX.Element {
   const session = useSession();
-  const known = useLoad((signal) => loadKnown(session, meant, signal), [session]);
+  const claimsLoad = useLoad((signal) => loadEntityClaims(session, mentioned, signal), [session]);
   useConfirm(async (scrutiny) => {
-    const change = await known.confirm((now, shown) => isAsKnown(now, shown, scrutiny, given));
+    const change = await claimsLoad.confirm((now, before) => areClaimsEqual(now, before, scrutiny, requestValues));
     if (change === null) return [];
-    remember(change.shown ?? []);
-    return knownDifferences(change, given);
-  }, known.retry);
-  useFeed(known.retry, () => false);
-  const fault = known.error === null ? 'still loading' : 'could not be loaded';
+    remember(change.before ?? []);
+    return claimsDifferences(change, requestValues);
+  }, claimsLoad.retry);
+  useFeed(claimsLoad.retry, () => false);
+  const fault = claimsLoad.error === null ? 'still loading' : 'could not be loaded';
   useHidden(
-    known.data !== null && known.error === null ? null : `${counted(meant.length, 'entity', 'entities')}, ${fault}`,
+    claimsLoad.data !== null && claimsLoad.error === null
+      ? null
+      : `${countText(mentioned.length, 'entity', 'entities')}, ${fault}`,
   );
   return (
-    <When of={known} what="the target">
-      {(data) => data.map((one) => <Known key={one.id} known={one} before={before.get(one.id)} given={given} />)}
+    <When load={claimsLoad} label="the target">
+      {(data) =>
+        data.map((entity) => (
+          <EntityPanel
+            key={entity.id}
+            entityClaims={entity}
+            before={before.get(entity.id)}
+            requestValues={requestValues}
+          />
+        ))
+      }
     </When>
   );
 }
 
 /** A key that changes with the members of a batch. */
 function keyOf(batch: readonly MentionedEntity[]): string {
-  return batch.map((one) => (typeof one === 'string' ? one : `${one.id} ${one.revision}`)).join(' ');
+  return batch
+    .map((mention) => (typeof mention === 'string' ? mention : `${mention.id} ${mention.revision}`))
+    .join(' ');
 }
 
 /** Every value in the arguments, as text. */
-function valuesIn(given: unknown): ReadonlySet<string> {
-  if (typeof given !== 'object' || given === null) return new Set([String(given)]);
-  return new Set(Object.values(given).flatMap((value) => [...valuesIn(value)]));
+function valuesIn(input: unknown): ReadonlySet<string> {
+  if (typeof input !== 'object' || input === null) return new Set([String(input)]);
+  return new Set(Object.values(input).flatMap((value) => [...valuesIn(value)]));
 }

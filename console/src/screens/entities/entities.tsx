@@ -5,12 +5,12 @@ import { useSession } from '../../api/session.js';
 import { useFeed } from '../../api/use-feed.js';
 import { go } from '../../app/router.js';
 import { textOf } from '../../ui/form-sending.js';
-import { counted, showInvisible } from '../../ui/format.js';
+import { countText, showInvisible } from '../../ui/format.js';
 import { Link } from '../../ui/link.js';
 import { Options } from '../../ui/options.js';
 import { PagesEnd } from '../../ui/pages-end.js';
 import { Empty, When } from '../../ui/parts.js';
-import { At } from '../../ui/time.js';
+import { LocalTime } from '../../ui/time.js';
 
 const ID = /^ent_[0-9A-HJKMNP-TV-Z]{26}$/;
 
@@ -35,7 +35,7 @@ export function Entities(): JSX.Element {
         </div>
       </header>
       <Search types={types} onSearch={setFilter} />
-      <When of={list} what="the entities">
+      <When load={list} label="the entities">
         {({ data, total }) =>
           total === 0 ? (
             <Empty title="There are none.">
@@ -56,14 +56,14 @@ export function Entities(): JSX.Element {
                       </span>
                       <span class="row-state">
                         <span>
-                          since <At at={createdAt} />
+                          since <LocalTime iso={createdAt} />
                         </span>
                       </span>
                     </Link>
                   </li>
                 ))}
               </ul>
-              <PagesEnd of={list} text={counted(total, 'entity', 'entities')} />
+              <PagesEnd pages={list} text={countText(total, 'entity', 'entities')} />
             </>
           )
         }
@@ -82,8 +82,8 @@ function Search({ types, onSearch }: SearchProps): JSX.Element {
   const list = useId();
   const search = (event: TargetedSubmitEvent<HTMLFormElement>): void => {
     event.preventDefault();
-    const given = new FormData(event.currentTarget);
-    const [type, name] = [textOf(given, 'type').trim(), textOf(given, 'name').trim()];
+    const form = new FormData(event.currentTarget);
+    const [type, name] = [textOf(form, 'type').trim(), textOf(form, 'name').trim()];
     if (ID.test(name)) go(`entities/${name}`);
     else onSearch({ ...(type !== '' && { type }), ...(name !== '' && { name }) });
   };
@@ -93,7 +93,7 @@ function Search({ types, onSearch }: SearchProps): JSX.Element {
         Type
         <input name="type" list={list} maxLength={100} autocomplete="off" placeholder="Any" />
         <datalist id={list}>
-          <Options of={types.map((type) => [type, showInvisible(type)])} />
+          <Options choices={types.map((type) => [type, showInvisible(type)])} />
         </datalist>
       </label>
       <label>

@@ -2,16 +2,16 @@ import type { JSX } from 'preact';
 import { useLoad } from '../../api/load.js';
 import { useSession } from '../../api/session.js';
 import { useFeed } from '../../api/use-feed.js';
-import { counted, showInvisible } from '../../ui/format.js';
+import { countText, showInvisible } from '../../ui/format.js';
 import { Json } from '../../ui/json.js';
 import { Link } from '../../ui/link.js';
 import { Badge, Needs, Panel, When } from '../../ui/parts.js';
-import { At } from '../../ui/time.js';
+import { LocalTime } from '../../ui/time.js';
 import { Trail } from '../activity/trail.js';
 import { newestOf } from '../decision/changes.js';
 import { evidenceIn } from '../decision/evidence.js';
 import { Claims } from '../decision/entity-claims.js';
-import { type EntityWithClaims, loadKnown } from '../decision/mentioned-entities.js';
+import { type EntityWithClaims, loadEntityClaims } from '../decision/mentioned-entities.js';
 
 /** No request is looked at here whose values claims could hold. */
 const NONE: ReadonlySet<string> = new Set();
@@ -19,9 +19,9 @@ const NONE: ReadonlySet<string> = new Set();
 /** One entity: what is claimed of it, what contradicts that, and its history, which stays when it is deleted. */
 export function EntityScreen({ id }: { readonly id: string }): JSX.Element {
   const session = useSession();
-  const found = useLoad((signal) => loadKnown(session, [id], signal), [session, id]);
+  const entityLoad = useLoad((signal) => loadEntityClaims(session, [id], signal), [session, id]);
   useFeed(
-    found.reload,
+    entityLoad.reload,
     ({ action, subjectId, entityId }) => subjectId === id || (entityId === id && action.startsWith('claim.')),
   );
   return (
@@ -30,14 +30,14 @@ export function EntityScreen({ id }: { readonly id: string }): JSX.Element {
         ← Entities
       </Link>
       <div class="decision">
-        <When of={found} what="the entity">
-          {([known]) => (known === undefined ? null : <View of={known} />)}
+        <When load={entityLoad} label="the entity">
+          {([entity]) => (entity === undefined ? null : <View entity={entity} />)}
         </When>
         <Panel title="History">
           {session.has('audit') ? (
             <Trail key={id} filter={{ entityId: id }} />
           ) : (
-            <Needs scope="audit" what="Seeing its history" />
+            <Needs scope="audit" label="Seeing its history" />
           )}
         </Panel>
       </div>
@@ -45,15 +45,15 @@ export function EntityScreen({ id }: { readonly id: string }): JSX.Element {
   );
 }
 
-function View({ of: { id, found } }: { readonly of: EntityWithClaims }): JSX.Element {
-  if (found === null)
+function View({ entity: { id, registered } }: { readonly entity: EntityWithClaims }): JSX.Element {
+  if (registered === null)
     return (
       <header>
         <h1 class="exact">{showInvisible(id)}</h1>
         <p class="notice warn">It is not registered, or not any more.</p>
       </header>
     );
-  const { entity, claims } = found;
+  const { entity, claims } = registered;
   const contradictions = evidenceIn(claims.data, NONE).filter(({ values }) => values > 1).length;
   return (
     <>
@@ -62,13 +62,13 @@ function View({ of: { id, found } }: { readonly of: EntityWithClaims }): JSX.Ele
           <bdi>{showInvisible(entity.name)}</bdi> <span class="quiet exact">{showInvisible(entity.type)}</span>
         </h1>
         <p class="facts">
-          {contradictions === 0 ? null : <Badge value="high" text={counted(contradictions, 'contradiction')} />}
+          {contradictions === 0 ? null : <Badge value="high" text={countText(contradictions, 'contradiction')} />}
           <span>
-            since <At at={entity.createdAt} />
+            since <LocalTime iso={entity.createdAt} />
           </span>
           {entity.revision === 1 ? null : (
             <span>
-              changed <At at={entity.updatedAt} />
+              changed <LocalTime iso={entity.updatedAt} />
             </span>
           )}
           <code class="id">{id}</code>
@@ -82,7 +82,7 @@ function View({ of: { id, found } }: { readonly of: EntityWithClaims }): JSX.Ele
       <Panel title="Claims">
         <Claims
           key={`${claims.total} ${newestOf(claims)}`}
-          {...{ entity, first: claims, seen: null, given: NONE, heading: 'h3' }}
+          {...{ entity, first: claims, seen: null, requestValues: NONE, heading: 'h3' }}
         />
       </Panel>
     </>

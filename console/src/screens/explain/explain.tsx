@@ -12,7 +12,7 @@ import { Problem, When } from '../../ui/parts.js';
 import { Verdict } from './verdict.js';
 
 /** Number of policies, the newest, whose actions and types are suggested. */
-const MOST_POLICIES = 200;
+const MAX_POLICIES = 200;
 
 interface Question {
   readonly agent: string;
@@ -27,23 +27,23 @@ interface Question {
 /** How a request would be answered, and why, without executing it. */
 export function Explain(): JSX.Element {
   const { client } = useSession();
-  const known = useKnown();
-  /** The one in the form; null before it is asked, and once the form is edited: no answer is shown to another. */
+  const suggestions = useSuggestions();
+  /** The request in the form; null before it is sent, and once the form is edited, so that no answer is shown for another request. */
   const [question, setQuestion] = useState<Question | null>(null);
   const [fault, setFault] = useState<unknown>(null);
   const answer = useLoad(
     async (signal) => {
       if (question === null) return null;
-      const found = await client.post('/api/v1/policies/evaluate', { body: { ...question, explain: true }, signal });
-      return 'results' in found ? null : found;
+      const answer = await client.post('/api/v1/policies/evaluate', { body: { ...question, explain: true }, signal });
+      return 'results' in answer ? null : answer;
     },
     [client, question],
   );
 
   const ask = (form: HTMLFormElement): void => {
-    const given = new FormData(form);
+    const values = new FormData(form);
     const text = (name: string): string => {
-      const value = given.get(name);
+      const value = values.get(name);
       return typeof value === 'string' ? value.trim() : '';
     };
     const [agent, action, resourceType, resourceId] = [text('agent'), text('action'), text('type'), text('resource')];
@@ -76,8 +76,8 @@ export function Explain(): JSX.Element {
       </header>
       <form class="panel form columns" onSubmit={onSubmit} onInput={() => setQuestion(null)}>
         <AgentField label="Agent" name="agent" required />
-        <Suggesting label="Action" name="action" from={known.actions} />
-        <Suggesting label="Resource type" name="type" from={known.types} />
+        <SuggestingField label="Action" name="action" from={suggestions.actions} />
+        <SuggestingField label="Resource type" name="type" from={suggestions.types} />
         <label>
           Resource
           <input name="resource" required autocomplete="off" />
@@ -107,8 +107,8 @@ export function Explain(): JSX.Element {
         </button>
       </form>
       {question === null ? null : (
-        <When of={answer} what="the answer">
-          {(found) => (found === null ? null : <Verdict answer={found} />)}
+        <When load={answer} label="the answer">
+          {(answer) => (answer === null ? null : <Verdict answer={answer} />)}
         </When>
       )}
     </>
@@ -122,13 +122,13 @@ interface SuggestingProps {
 }
 
 /** A field for any text that suggests some. */
-function Suggesting({ label, name, from }: SuggestingProps): JSX.Element {
+function SuggestingField({ label, name, from }: SuggestingProps): JSX.Element {
   return (
     <label>
       {label}
       <input name={name} required list={`known-${name}`} autocomplete="off" />
       <datalist id={`known-${name}`}>
-        <Options of={from.map((text) => [text, showInvisible(text)])} />
+        <Options choices={from.map((text) => [text, showInvisible(text)])} />
       </datalist>
     </label>
   );
@@ -140,13 +140,13 @@ interface KnownWords {
 }
 
 /** The actions and types in the policies in force. They are only suggestions, so errors are not shown. */
-function useKnown(): KnownWords {
+function useSuggestions(): KnownWords {
   const { client, has } = useSession();
   const mayRead = has('read');
   const { data } = useLoad(
     async (signal) => {
       if (!mayRead) return [];
-      const query = { status: 'active', limit: MOST_POLICIES, order: 'desc' } as const;
+      const query = { status: 'active', limit: MAX_POLICIES, order: 'desc' } as const;
       return (await client.get('/api/v1/policies', { query, signal })).data;
     },
     [client, mayRead],
@@ -159,5 +159,5 @@ function useKnown(): KnownWords {
 }
 
 function distinct(texts: readonly string[]): readonly string[] {
-  return [...new Set(texts)].sort((one, other) => one.localeCompare(other));
+  return [...new Set(texts)].sort((left, right) => left.localeCompare(right));
 }

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { limitTexts } from '../../../../clients/typescript/src/limit-text.js';
 import type { Evaluation } from '../../api/types.js';
-import { counted, isoDurationText, listText, showInvisible } from '../../ui/format.js';
+import { countText, isoDurationText, listText, showInvisible } from '../../ui/format.js';
 import { Link } from '../../ui/link.js';
 import { Badge, Panel } from '../../ui/parts.js';
 import { PolicyName } from '../../ui/policy-name.js';
@@ -40,7 +40,7 @@ export function Verdict({ answer }: { readonly answer: Evaluation }): JSX.Elemen
             {listText(
               approval.approvers.map(
                 ({ subjects, approvals, signed }) =>
-                  `${counted(approvals, `${signed ? 'signed ' : ''}approval`)} from ${listText(subjects.map(subjectText), 'or')}`,
+                  `${countText(approvals, `${signed ? 'signed ' : ''}approval`)} from ${listText(subjects.map(subjectText), 'or')}`,
               ),
               'and',
             )}
@@ -78,7 +78,7 @@ export function Verdict({ answer }: { readonly answer: Evaluation }): JSX.Elemen
         </Panel>
       )}
       {explanation === null ? null : (
-        <p class="quiet">{counted(explanation.inForce, 'policy', 'policies')} in force.</p>
+        <p class="quiet">{countText(explanation.inForce, 'policy', 'policies')} in force.</p>
       )}
     </div>
   );

@@ -5,54 +5,54 @@ import { useLoad } from '../../api/load.js';
 import { useNames } from '../../api/use-names.js';
 import { useSession } from '../../api/session.js';
 import type { Execution, Grant } from '../../api/types.js';
-import { counted, showInvisible } from '../../ui/format.js';
+import { countText, showInvisible } from '../../ui/format.js';
 import { grantText, usedText } from '../../ui/grant-text.js';
 import { Link } from '../../ui/link.js';
 import { Badge, Panel, Problem, When } from '../../ui/parts.js';
-import { At, Left } from '../../ui/time.js';
+import { LocalTime, TimeLeft } from '../../ui/time.js';
 import { WithNames } from '../../ui/with-names.js';
 import { principalText } from '../inbox/needs.js';
 
 /** Executions that are listed, the newest. */
-const MOST = 50;
+const MAX_EXECUTIONS = 50;
 
-interface Shown {
+interface GrantPage {
   readonly grant: Grant;
-  readonly served: { readonly data: readonly Execution[]; readonly total: number };
+  readonly executions: { readonly data: readonly Execution[]; readonly total: number };
 }
 
 /** One grant: what it is good for, what it served, and its end. */
 export function GrantScreen({ id }: { readonly id: string }): JSX.Element {
   const { client } = useSession();
-  const found = useLoad(
-    async (signal): Promise<Shown> => {
-      const query = { grantId: id, order: 'desc', limit: MOST } as const;
-      const [grant, served] = await Promise.all([
+  const grantLoad = useLoad(
+    async (signal): Promise<GrantPage> => {
+      const query = { grantId: id, order: 'desc', limit: MAX_EXECUTIONS } as const;
+      const [grant, executions] = await Promise.all([
         client.get('/api/v1/grants/{id}', { path: { id }, signal }),
         client.get('/api/v1/executions', { query, signal }),
       ]);
-      return { grant, served };
+      return { grant, executions };
     },
     [client, id],
   );
-  useFeed(found.reload, ({ action, subjectId }) => subjectId === id || action.startsWith('execution.'));
+  useFeed(grantLoad.reload, ({ action, subjectId }) => subjectId === id || action.startsWith('execution.'));
   return (
     <>
       <Link to="grants" class="back">
         ← Grants
       </Link>
-      <When of={found} what="the grant">
-        {(shown) => <View grant={shown} reload={found.reload} />}
+      <When load={grantLoad} label="the grant">
+        {(page) => <View grant={page} reload={grantLoad.reload} />}
       </When>
     </>
   );
 }
 
 function View({
-  grant: { grant, served },
+  grant: { grant, executions },
   reload,
 }: {
-  readonly grant: Shown;
+  readonly grant: GrantPage;
   readonly reload: () => void;
 }): JSX.Element {
   const nameOf = useNames();
@@ -63,43 +63,45 @@ function View({
         <h1>
           <bdi>{nameOf(agentId)}</bdi> <span class="quiet">may</span>{' '}
           <bdi class="exact">
-            <WithNames of={grantText(grant)} />
+            <WithNames text={grantText(grant)} />
           </bdi>
         </h1>
         <p class="facts">
           <Badge value={status} />
           <span>
-            since <At at={createdAt} /> until <At at={until} />
+            since <LocalTime iso={createdAt} /> until <LocalTime iso={until} />
           </span>
-          {status === 'active' ? <Left until={until} /> : null}
+          {status === 'active' ? <TimeLeft until={until} /> : null}
           <span>{usedText(grant)}</span>
           {onBehalfOf === null ? null : <span>on behalf of {principalText({ subject: onBehalfOf }, nameOf)}</span>}
           <Link to={`decisions/${decisionId}`}>Decision</Link>
         </p>
       </header>
       <Panel title="What it served">
-        {served.total === 0 ? <p class="quiet">Nothing yet.</p> : null}
+        {executions.total === 0 ? <p class="quiet">Nothing yet.</p> : null}
         <ul class="history">
-          {served.data.map(({ id, outcome, resourceType, resourceId, createdAt: at }) => (
+          {executions.data.map(({ id, outcome, resourceType, resourceId, createdAt: time }) => (
             <li key={id}>
               <Badge value={outcome} />
               <Link to={`executions/${id}`}>
                 <bdi class="exact">
-                  <WithNames of={showInvisible(`${resourceType} ${resourceId}`)} />
+                  <WithNames text={showInvisible(`${resourceType} ${resourceId}`)} />
                 </bdi>
               </Link>
-              <At at={at} />
+              <LocalTime iso={time} />
             </li>
           ))}
         </ul>
-        {served.total > MOST ? <p class="quiet">And {counted(served.total - MOST, 'earlier one')}.</p> : null}
+        {executions.total > MAX_EXECUTIONS ? (
+          <p class="quiet">And {countText(executions.total - MAX_EXECUTIONS, 'earlier one')}.</p>
+        ) : null}
       </Panel>
-      {status === 'active' ? <Revoke id={grant.id} done={reload} /> : null}
+      {status === 'active' ? <Revoke id={grant.id} onDone={reload} /> : null}
     </div>
   );
 }
 
-function Revoke({ id, done }: { readonly id: string; readonly done: () => void }): JSX.Element | null {
+function Revoke({ id, onDone }: { readonly id: string; readonly onDone: () => void }): JSX.Element | null {
   const { promptClient, has } = useSession();
   const [reason, setReason] = useState('');
   const [error, setError] = useState<unknown>(null);
@@ -109,7 +111,7 @@ function Revoke({ id, done }: { readonly id: string; readonly done: () => void }
     try {
       const body = reason.trim() === '' ? {} : { reason: reason.trim() };
       await promptClient.post('/api/v1/grants/{id}/revoke', { path: { id }, body });
-      done();
+      onDone();
     } catch (failure) {
       setError(failure);
     }

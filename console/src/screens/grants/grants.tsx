@@ -5,13 +5,13 @@ import { useLoad } from '../../api/load.js';
 import { useNames } from '../../api/use-names.js';
 import { useSession } from '../../api/session.js';
 import type { Grant } from '../../api/types.js';
-import { counted, words } from '../../ui/format.js';
+import { countText, words } from '../../ui/format.js';
 import { grantText, usedText } from '../../ui/grant-text.js';
 import { Link } from '../../ui/link.js';
 import { ListEnd, PAGE } from '../../ui/list-end.js';
 import { Options } from '../../ui/options.js';
 import { Badge, Empty, When } from '../../ui/parts.js';
-import { Left } from '../../ui/time.js';
+import { TimeLeft } from '../../ui/time.js';
 import { WithNames } from '../../ui/with-names.js';
 
 const STATUSES: readonly Grant['status'][] = ['active', 'used_up', 'expired', 'revoked'];
@@ -36,7 +36,7 @@ export function Grants(): JSX.Element {
       <header class="screen-head">
         <div>
           <h1>Grants</h1>
-          <p class="quiet">What agents may do again without asking.</p>
+          <p class="quiet">What agents may do again without another approval.</p>
         </div>
       </header>
       <form class="filters" onSubmit={(event) => event.preventDefault()} aria-label="Filters">
@@ -44,11 +44,11 @@ export function Grants(): JSX.Element {
           Status
           <select value={status} onChange={(event) => setStatus(event.currentTarget.value as typeof status)}>
             <option value="">Any</option>
-            <Options of={STATUSES.map((one) => [one, words(one)])} />
+            <Options choices={STATUSES.map((status) => [status, words(status)])} />
           </select>
         </label>
       </form>
-      <When of={list} what="the grants">
+      <When load={list} label="the grants">
         {({ data, total }) =>
           total === 0 ? (
             <Empty title="There are none." />
@@ -62,20 +62,20 @@ export function Grants(): JSX.Element {
                       <span class="row-what">
                         <strong>
                           <bdi class="exact">
-                            <WithNames of={grantText(grant)} />
+                            <WithNames text={grantText(grant)} />
                           </bdi>
                         </strong>
                         <span class="row-who">{nameOf(grant.agentId)}</span>
                       </span>
                       <span class="row-state">
                         <span>{usedText(grant)}</span>
-                        {grant.status === 'active' ? <Left until={grant.until} /> : null}
+                        {grant.status === 'active' ? <TimeLeft until={grant.until} /> : null}
                       </span>
                     </Link>
                   </li>
                 ))}
               </ul>
-              <ListEnd {...{ total, limit, setLimit }} shown={data.length} text={counted(total, 'grant')} />
+              <ListEnd {...{ total, limit, setLimit }} count={data.length} text={countText(total, 'grant')} />
             </>
           )
         }

@@ -11,7 +11,7 @@ const REQUESTS = 'http_request_duration_seconds';
 const COMMITS = 'governance_ledger_commit_duration_seconds';
 
 interface Look {
-  readonly at: number;
+  readonly timeMs: number;
   readonly status: string;
   readonly pending: number | null;
   readonly counts: Readonly<Record<string, unknown>>;
@@ -35,7 +35,7 @@ export function Health(): JSX.Element {
       <header class="screen-head">
         <h1>Health</h1>
       </header>
-      <When of={look} what="the state of the service">
+      <When load={look} label="the state of the service">
         {(data) => <View now={data} before={before.current} />}
       </When>
     </>
@@ -49,7 +49,7 @@ async function take({ client, connection, has }: Session, signal: AbortSignal): 
     has('read', 'review') ? client.get('/api/v1/decisions', { query: { status: 'proposed', limit: 1 }, signal }) : null,
     metricsOf(connection, signal),
   ]);
-  return { at: Date.now(), status, pending: pending?.total ?? null, counts: { ...stats }, metrics };
+  return { timeMs: Date.now(), status, pending: pending?.total ?? null, counts: { ...stats }, metrics };
 }
 
 function View({ now, before }: { readonly now: Look; readonly before: Look | null }): JSX.Element {
@@ -118,7 +118,7 @@ function rateText(now: Look, before: Look | null): string {
   const latest = now.metrics?.sum(`${REQUESTS}_count`);
   // A restarted service counts from zero.
   if (before === null || earlier === undefined || latest === undefined || latest < earlier) return 'measuring …';
-  return ((latest - earlier) / ((now.at - before.at) / 1_000)).toFixed(1);
+  return ((latest - earlier) / ((now.timeMs - before.timeMs) / 1_000)).toFixed(1);
 }
 
 function latencyText(seconds: number | null): string {

@@ -1,4 +1,4 @@
-import { askPlain } from '../../api/plain.js';
+import { requestPlain } from '../../api/plain.js';
 import { GovernanceError, type TransportOptions } from '../../api/types.js';
 
 /** One value of a metric, with its labels. */
@@ -15,9 +15,9 @@ export class MetricsText {
     for (const line of text.split('\n')) {
       const [, name, labels = '', value] = /^([a-z_:]+)(?:\{(.*)\})? (\S+)$/i.exec(line) ?? [];
       if (name === undefined) continue;
-      const known = this.samples.get(name) ?? [];
-      known.push({ labels: labelsOf(labels), value: Number(value) });
-      this.samples.set(name, known);
+      const samples = this.samples.get(name) ?? [];
+      samples.push({ labels: labelsOf(labels), value: Number(value) });
+      this.samples.set(name, samples);
     }
   }
 
@@ -33,10 +33,10 @@ export class MetricsText {
     if (total === 0) return null;
     const bounds = new Map<number, number>();
     for (const { labels, value } of this.samples.get(`${name}_bucket`) ?? []) {
-      const bound = labels['le'] === '+Inf' ? Infinity : Number(labels['le']);
-      bounds.set(bound, (bounds.get(bound) ?? 0) + value);
+      const limit = labels['le'] === '+Inf' ? Infinity : Number(labels['le']);
+      bounds.set(limit, (bounds.get(limit) ?? 0) + value);
     }
-    const sorted = [...bounds].sort(([one], [other]) => one - other);
+    const sorted = [...bounds].sort(([left], [right]) => left - right);
     return sorted.find(([, count]) => count >= share * total)?.[0] ?? null;
   }
 }
@@ -44,7 +44,7 @@ export class MetricsText {
 /** Null if the metrics have their own port. */
 export async function metricsOf(connection: TransportOptions, signal: AbortSignal): Promise<MetricsText | null> {
   try {
-    return new MetricsText(await (await askPlain(connection, '/metrics', signal)).text());
+    return new MetricsText(await (await requestPlain(connection, '/metrics', signal)).text());
   } catch (error) {
     if (error instanceof GovernanceError && error.status === 404) return null;
     throw error;

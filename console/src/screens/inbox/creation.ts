@@ -39,16 +39,16 @@ export function useCreation(): Creation {
     setError(null);
     try {
       await receive(async () => {
-        const issued: IssuedDemoKey[] = [];
+        const demoKeys: IssuedDemoKey[] = [];
         try {
-          await makeDemoCompany(connection, COMPANY, { onPart: setPart, onKey: (key) => void issued.push(key) });
+          await makeDemoCompany(connection, COMPANY, { onPart: setPart, onKey: (key) => void demoKeys.push(key) });
         } catch (reason) {
           // They are valid, whatever has failed since.
-          if (issued.length === 0) throw reason;
+          if (demoKeys.length === 0) throw reason;
           setError(reason);
-          return shown(`${COMPANY.name} is incomplete.`, ADVICE_IF_INCOMPLETE, issued);
+          return noticeOf(`${COMPANY.name} is incomplete.`, ADVICE_IF_INCOMPLETE, demoKeys);
         }
-        return shown(`${COMPANY.name} is ready.`, ADVICE, issued);
+        return noticeOf(`${COMPANY.name} is ready.`, ADVICE, demoKeys);
       });
     } catch (reason) {
       setError(reason);
@@ -58,6 +58,6 @@ export function useCreation(): Creation {
   return { part, error, begin };
 }
 
-function shown(title: string, advice: string, issued: readonly IssuedDemoKey[]): IssuedKeys {
-  return { title, advice, keys: issued.map(({ agent, secret }) => ({ name: agent, secret })) };
+function noticeOf(title: string, advice: string, demoKeys: readonly IssuedDemoKey[]): IssuedKeys {
+  return { title, advice, keys: demoKeys.map(({ agent, secret }) => ({ name: agent, secret })) };
 }

@@ -7,7 +7,7 @@ import { Options } from '../../ui/options.js';
 
 /** Selects what the inbox shows; an empty text stands for everything. Texts match in any case, as they are typed. */
 export interface InboxFilter {
-  /** A part of the title or the parameters. */
+  /** A part of the title, the parameters or the run. */
   readonly text: string;
   /** An id, or a part of a name. */
   readonly agent: string;
@@ -24,18 +24,18 @@ export function isFiltered(filter: InboxFilter): boolean {
   return Object.values(filter).some((value) => value !== '');
 }
 
-/** @param name of the agent that asks, revealed. */
+/** @param name of the requesting agent, with invisible characters shown. */
 export function matches(
   { text, agent, action, risk }: InboxFilter,
   decision: Decision,
   execution: Execution | undefined,
   name: string,
 ): boolean {
-  const given = `${decision.title} ${JSON.stringify(execution?.parameters ?? decision.context)}`;
+  const searchedText = `${decision.title} ${JSON.stringify(execution?.parameters ?? decision.context)} ${decision.run ?? ''}`;
   return (
-    isPart(text, given) &&
+    isPart(text, searchedText) &&
     (agent === decision.proposedBy || isPart(showInvisible(agent), name)) &&
-    isPart(action, execution?.action ?? '') &&
+    isPart(action, execution?.action ?? decision.type) &&
     ['', decision.riskLevel].includes(risk)
   );
 }
@@ -60,29 +60,35 @@ export function Filters({ filter, actions, onChange }: FiltersProps): JSX.Elemen
         Search
         <input
           type="search"
-          placeholder="In titles and arguments"
+          placeholder="In titles, arguments and runs"
           value={filter.text}
           onInput={(event) => change('text', event.currentTarget.value.trim())}
         />
       </label>
-      <AgentField label="Agent" placeholder="Everybody" onInput={(agent) => change('agent', agent)} />
+      <AgentField
+        label="Agent"
+        placeholder="Everybody"
+        defaultValue={filter.agent}
+        onInput={(agent) => change('agent', agent)}
+      />
       <label>
         Action
         <input
           list={list}
           autocomplete="off"
           placeholder="Any"
+          defaultValue={filter.action}
           onInput={(event) => change('action', event.currentTarget.value.trim())}
         />
         <datalist id={list}>
-          <Options of={actions.map((action) => [action, showInvisible(action)])} />
+          <Options choices={actions.map((action) => [action, showInvisible(action)])} />
         </datalist>
       </label>
       <label>
         Risk
         <select value={filter.risk} onChange={(event) => change('risk', event.currentTarget.value)}>
           <option value="">Any</option>
-          <Options of={RISKS.map((risk) => [risk, risk])} />
+          <Options choices={RISKS.map((risk) => [risk, risk])} />
         </select>
       </label>
     </form>

@@ -1,5 +1,5 @@
 import { POLICY_PARTS } from '../../../../clients/typescript/src/policy-parts.js';
-import { counted, listText, showInvisible } from '../../ui/format.js';
+import { countText, listText, showInvisible } from '../../ui/format.js';
 import type { Decision, Execution, Me } from '../../api/types.js';
 
 const NUMBERS = ['no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten'];
@@ -23,23 +23,23 @@ export function principalText(
   { subject, roles = [] }: NonNullable<Execution['onBehalfOf']>,
   nameOf: (id: string) => string,
 ): string {
-  const who = subject.startsWith('agent:') ? nameOf(subject.slice('agent:'.length)) : showInvisible(subject);
-  if (roles.length === 0) return who;
-  return `${who}, with the ${roles.length === 1 ? 'role' : 'roles'} ${showInvisible(roles.join(', '))}`;
+  const subjectName = subject.startsWith('agent:') ? nameOf(subject.slice('agent:'.length)) : showInvisible(subject);
+  if (roles.length === 0) return subjectName;
+  return `${subjectName}, with the ${roles.length === 1 ? 'role' : 'roles'} ${showInvisible(roles.join(', '))}`;
 }
 
 /** What a decision still needs, such as `needs 1 of the role security and 1 of the role finance`. */
 export function needsText({ approvers, requiredApprovals, reviews, status }: Decision): string {
   if (status !== 'proposed') return '';
   if (approvers === null) {
-    const given = reviews.filter(({ verdict }) => verdict === 'approve').length;
-    return `needs ${counted(Math.max(0, requiredApprovals - given), 'approval')}`;
+    const givenApprovals = reviews.filter(({ verdict }) => verdict === 'approve').length;
+    return `needs ${countText(Math.max(0, requiredApprovals - givenApprovals), 'approval')}`;
   }
-  const open = approvers.filter(({ approvals, given }) => given < approvals);
+  const open = approvers.filter(({ approvals, given: givenApprovals }) => givenApprovals < approvals);
   // Reviews that fit several groups count in each, so all groups may look full while an approval is missing.
   const parts = (open.length === 0 ? approvers : open).map(
-    ({ subjects, approvals, given, signed }) =>
-      `${Math.max(1, approvals - given)} of ${listText(subjects.map(subjectText), 'or')}${signed ? ', signed' : ''}`,
+    ({ subjects, approvals, given: givenApprovals, signed }) =>
+      `${Math.max(1, approvals - givenApprovals)} of ${listText(subjects.map(subjectText), 'or')}${signed ? ', signed' : ''}`,
   );
   return `needs ${listText(parts, 'and')}${open.length === 0 ? `, by ${peopleText(requiredApprovals)}` : ''}`;
 }
@@ -47,7 +47,7 @@ export function needsText({ approvers, requiredApprovals, reviews, status }: Dec
 /** Whether all groups look full although approvals are missing: nobody counts twice. */
 export function isOnePersonInTwo({ approvers, status }: Decision): boolean {
   if (status !== 'proposed' || approvers === null) return false;
-  return approvers.every(({ approvals, given }) => given >= approvals);
+  return approvers.every(({ approvals, given: givenApprovals }) => givenApprovals >= approvals);
 }
 
 /** Such as `two different people`. */

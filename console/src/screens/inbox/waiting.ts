@@ -1,13 +1,15 @@
 import { useRef, useState } from 'preact/hooks';
 import { useFeed } from '../../api/use-feed.js';
-import { type Loaded, useLoad } from '../../api/load.js';
+import { type LoadState, useLoad } from '../../api/load.js';
 import { requiredContext } from '../../api/required-context.js';
 import { type Session, useSession } from '../../api/session.js';
 import type { Decision, Execution } from '../../api/types.js';
+import type { Executions } from './groups.js';
+import { type Selection, useSelection } from './selection.js';
 
-const PAGE = 50;
+const PAGE = 100;
 /** The maximum page length of the API. */
-const LONGEST = 1_000;
+const MAX_PAGE_SIZE = 1_000;
 
 export type Order = 'desc' | 'asc';
 
@@ -17,36 +19,40 @@ interface Page {
 }
 
 /** The pending decisions: those that the person can approve now, and all of them. */
-export interface Pending {
+export interface PendingPages {
   /** Null for a caller that is bound to no agent. */
   readonly mine: Page | null;
   readonly all: Page;
 }
 
-export interface Waiting {
-  readonly pending: Loaded<Pending>;
+export interface WaitingList {
+  readonly pending: LoadState<PendingPages>;
   /** How many wait for the person; all of them for a caller that is bound to no agent. */
   readonly count: number;
   readonly order: Order;
   readonly canShowMore: boolean;
   /** Whether more are pending than the page can show. */
   readonly isCut: boolean;
+  readonly executions: Executions;
+  readonly selection: Selection;
   sort(this: void, order: Order): void;
   showMore(this: void): void;
   /** For a search in all that is pending. */
   showMost(this: void): void;
 }
 
-export const [WaitingProvider, useWaitingHere] = requiredContext<Waiting>('The inbox is not loaded here.');
+export const [WaitingProvider, useWaitingHere] = requiredContext<WaitingList>('The inbox is not loaded here.');
 
 /** Maintained for every screen, since all show the count; the list itself is loaded only where it is `shown`. */
-export function useWaiting(shown: boolean): Waiting {
+export function useWaiting(isShown: boolean): WaitingList {
   const session = useSession();
   const [order, sort] = useState<Order>('desc');
   const [depth, setDepth] = useState(PAGE);
-  const limit = shown ? depth : 1;
-  const pending = useLoad((signal) => load(session, limit, order, signal), [session, shown], `${depth} ${order}`);
+  const limit = isShown ? depth : 1;
+  const selection = useSelection();
+  const pending = useLoad((signal) => load(session, limit, order, signal), [session, isShown], `${depth} ${order}`);
   useFeed(pending.reload, ({ action }) => action.startsWith('decision.'));
+  const executions = useExecutions(isShown ? pending.data : null, order);
   const { data } = pending;
   // The last count is shown until the next one is loaded.
   const count = useRef(0);
@@ -56,15 +62,22 @@ export function useWaiting(shown: boolean): Waiting {
     pending,
     order,
     sort,
+    executions,
+    selection,
     count: count.current,
-    canShowMore: hasMore && depth < LONGEST,
-    isCut: hasMore && depth >= LONGEST,
-    showMore: () => setDepth((now) => Math.min(now + PAGE, LONGEST)),
-    showMost: () => setDepth(LONGEST),
+    canShowMore: hasMore && depth < MAX_PAGE_SIZE,
+    isCut: hasMore && depth >= MAX_PAGE_SIZE,
+    showMore: () => setDepth((now) => Math.min(now + PAGE, MAX_PAGE_SIZE)),
+    showMost: () => setDepth(MAX_PAGE_SIZE),
   };
 }
 
-async function load({ client, me, has }: Session, limit: number, order: Order, signal: AbortSignal): Promise<Pending> {
+async function load(
+  { client, me, has }: Session,
+  limit: number,
+  order: Order,
+  signal: AbortSignal,
+): Promise<PendingPages> {
   const nothing: Page = { data: [], total: 0 };
   if (!has('review', 'read', 'propose')) return { mine: null, all: nothing };
   const { agentId } = me;
@@ -80,23 +93,25 @@ async function load({ client, me, has }: Session, limit: number, order: Order, s
 }
 
 /**
- * What waits for the decisions, by their ids: asked for once where one is new, and shown when it arrives. One page has most of it;
- * a row whose arguments are not on it shows them when it is opened.
+ * Maps ids of decisions to the executions that wait for them, which are loaded once if a decision is new. One page has most of them;
+ * a row without its arguments shows them when it is opened. They stay while another screen is shown.
  */
-export function useExecutions({ data }: Loaded<Pending>, order: Order): ReadonlyMap<string, Execution> {
+function useExecutions(data: PendingPages | null, order: Order): Executions {
   const { patientClient, has } = useSession();
-  const known = useRef(new Map<string, Execution>());
-  const shown = [...(data?.mine?.data ?? []), ...(data?.all.data ?? [])];
-  const missing = shown.filter(({ id, executionId }) => executionId !== null && !known.current.has(id));
-  const limit = Math.min(LONGEST, Math.max(4 * PAGE, shown.length));
+  const executions = useRef(new Map<string, Execution>());
+  const decisions = [...(data?.mine?.data ?? []), ...(data?.all.data ?? [])];
+  const missing = decisions.filter(({ id, executionId }) => executionId !== null && !executions.current.has(id));
+  const limit = Math.min(MAX_PAGE_SIZE, Math.max(2 * PAGE, decisions.length));
   useLoad(
     async (signal) => {
       if (missing.length === 0 || !has('read', 'execute', 'review')) return;
       const query = { outcome: 'pending_approval', limit, order } as const;
       const page = await patientClient.get('/api/v1/executions', { query, signal });
-      for (const execution of page.data) known.current.set(execution.decisionId ?? '', execution);
+      const ids = new Set(decisions.map(({ id }) => id));
+      for (const id of executions.current.keys()) if (!ids.has(id)) executions.current.delete(id);
+      for (const execution of page.data) executions.current.set(execution.decisionId ?? '', execution);
     },
     [patientClient, missing.map(({ id }) => id).join(' ')],
   );
-  return known.current;
+  return executions.current;
 }

@@ -30,7 +30,7 @@ export function Welcome({ creation: { part, error, begin } }: { readonly creatio
           </span>
         </div>
       ) : (
-        <Needs scope="admin" what="Creating the demo company" />
+        <Needs scope="admin" label="Creating the demo company" />
       )}
       {error === null ? null : <Problem error={error} />}
     </Panel>

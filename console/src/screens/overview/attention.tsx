@@ -1,10 +1,10 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { counted, listText, numberText, showInvisible, words } from '../../ui/format.js';
+import { countText, listText, numberText, showInvisible, words } from '../../ui/format.js';
 import { Link } from '../../ui/link.js';
 import { Badge } from '../../ui/parts.js';
-import { Ago } from '../../ui/time.js';
+import { TimeAgo } from '../../ui/time.js';
 import { isObserved } from '../agents/observed.js';
-import { type Look, MOST_AGENTS } from './overview-data.js';
+import { type Look, MAX_AGENTS } from './overview-data.js';
 import { within } from './period.js';
 import { Serves } from './serves.js';
 import { secondsText } from './tables.js';
@@ -16,26 +16,26 @@ interface Matter {
   /** Whether somebody should look at it; the others come after. */
   readonly isOpen: boolean;
   readonly badge: readonly [value: string, text: string];
-  readonly what: string;
+  readonly sentence: string;
   readonly more?: ComponentChildren;
   /** Where the list behind it is. */
   readonly to: string;
 }
 
 /** What to look at first. */
-export function Attention({ of: look }: { readonly of: Look }): JSX.Element {
+export function Attention({ data: look }: { readonly data: Look }): JSX.Element {
   const matters = mattersIn(look);
   const sorted = [...matters.filter(({ isOpen }) => isOpen), ...matters.filter(({ isOpen }) => !isOpen)];
   return (
     <section aria-label="First of all">
       <h2 class="list-head">First of all</h2>
       <ul class="rows">
-        {sorted.map(({ key, isOpen, badge: [value, text], what, more, to }) => (
+        {sorted.map(({ key, isOpen, badge: [value, text], sentence, more, to }) => (
           <li key={key}>
             <Link to={to} class="row">
               <Badge value={isOpen ? value : 'plain'} text={text} />
               <span class="row-what">
-                <strong>{what}</strong>
+                <strong>{sentence}</strong>
                 <Serves as={key} />
               </span>
               <span class="row-state">{more}</span>
@@ -47,11 +47,12 @@ export function Attention({ of: look }: { readonly of: Look }): JSX.Element {
   );
 }
 
-function mattersIn({ report, waiting, agents, stops }: Look): Matter[] {
+function mattersIn({ report, waiting, agents, unreviewed: unreviewedAgents, stops }: Look): Matter[] {
   const { approvals, reasons, unused } = report;
+  const { unreviewed } = report.changes;
   const [most] = reasons;
   const refusals = reasons.reduce((sum, { count }) => sum + count, 0);
-  const [quickest] = [...approvals.byReviewer].sort((one, other) => other.withinTenSeconds - one.withinTenSeconds);
+  const [quickest] = [...approvals.byReviewer].sort((left, right) => right.withinTenSeconds - left.withinTenSeconds);
   const isQuick = quickest !== undefined && quickest.withinTenSeconds > 0;
   const observed = agents?.data.filter(({ observeUntil }) => isObserved(observeUntil)) ?? [];
   const [first] = observed;
@@ -61,33 +62,44 @@ function mattersIn({ report, waiting, agents, stops }: Look): Matter[] {
       badge: ['proposed', 'waiting'],
       to: 'inbox',
       isOpen: (waiting?.total ?? 0) > 0,
-      what:
+      sentence:
         waiting === null
           ? 'Seeing what waits needs read'
           : waiting.total === 0
             ? 'Nothing waits'
-            : `${counted(waiting.total, 'decision waits', 'decisions wait')} for somebody`,
+            : `${countText(waiting.total, 'decision waits', 'decisions wait')} for somebody`,
       more: waiting?.data.map(({ id, createdAt }) => (
         <span key={id}>
-          the oldest was proposed <Ago at={createdAt} />
+          the oldest was proposed <TimeAgo iso={createdAt} />
         </span>
       )),
     },
+    ...(unreviewed === 0
+      ? []
+      : [
+          {
+            key: 'changes',
+            badge: ['denied', 'emergency'],
+            isOpen: true,
+            sentence: `${countText(unreviewed, 'change was', 'changes were')} made in an emergency, and nobody has reviewed ${unreviewed === 1 ? 'it' : 'them'}`,
+            to: 'inbox',
+          } as const,
+        ]),
     {
       key: 'reasons',
       badge: ['denied', 'refused'],
       isOpen: most !== undefined,
-      what:
+      sentence:
         most === undefined
           ? 'Nothing was refused'
-          : `Refused most: ${words(most.reason)}, ${numberText(most.count)} of ${counted(refusals, 'refusal')}`,
+          : `Refused most: ${words(most.reason)}, ${numberText(most.count)} of ${countText(refusals, 'refusal')}`,
       to: `activity?action=execution.denied&${within(report)}`,
     },
     {
       key: 'approvals',
       badge: ['require_approval', 'quick'],
       isOpen: isQuick,
-      what: isQuick
+      sentence: isQuick
         ? `${showInvisible(quickest.name ?? 'Keys without a name')} decided ${numberText(quickest.withinTenSeconds)} of ${numberText(quickest.approved + quickest.rejected)} within ten seconds`
         : 'Nobody decided within ten seconds',
       more: approvals.medianSeconds === null ? null : `half are settled within ${secondsText(approvals.medianSeconds)}`,
@@ -100,36 +112,49 @@ function mattersIn({ report, waiting, agents, stops }: Look): Matter[] {
       key: 'observed',
       badge: ['suspended', 'observed'],
       isOpen: first !== undefined,
-      what:
+      sentence:
         agents === null
           ? 'Seeing who is observed needs read'
           : first === undefined
             ? 'Nobody is observed'
-            : `Observed: ${named(observed.map(({ name }) => showInvisible(name)))}`,
-      more: (agents?.total ?? 0) > MOST_AGENTS ? `among the newest ${numberText(MOST_AGENTS)}` : null,
+            : `Observed: ${namesText(observed.map(({ name }) => showInvisible(name)))}`,
+      more: (agents?.total ?? 0) > MAX_AGENTS ? `among the newest ${numberText(MAX_AGENTS)}` : null,
       to: first !== undefined && observed.length === 1 ? `agents/${first.id}` : 'agents',
+    },
+    {
+      key: 'access',
+      badge: ['proposed', 'unreviewed'],
+      isOpen: (unreviewedAgents?.data.length ?? 0) > 0,
+      sentence:
+        unreviewedAgents === null
+          ? 'Seeing whose access was reviewed needs read'
+          : unreviewedAgents.data.length === 0
+            ? 'The access of every agent was reviewed as it is'
+            : `Access never reviewed, or changed since: ${namesText(unreviewedAgents.data.map(({ name }) => showInvisible(name)))}`,
+      more: unreviewedAgents?.more === true ? `among the newest ${numberText(unreviewedAgents.data.length)}` : null,
+      to: 'access',
     },
     {
       key: 'stops',
       badge: ['denied', 'stopped'],
       isOpen: stops.total > 0,
-      what: stops.total === 0 ? 'Nothing is stopped' : `${counted(stops.total, 'stop')} in force`,
+      sentence: stops.total === 0 ? 'Nothing is stopped' : `${countText(stops.total, 'stop')} in force`,
       to: 'activity?action=stop.created',
     },
     {
       key: 'policies',
       badge: ['interrupted', 'unused'],
       isOpen: unused.length > 0,
-      what:
+      sentence:
         unused.length === 0
           ? 'Every policy in force decided something'
-          : `${counted(unused.length, 'policy', 'policies')} in force decided nothing: ${named(unused.map(({ name }) => showInvisible(name)))}`,
+          : `${countText(unused.length, 'policy', 'policies')} in force decided nothing: ${namesText(unused.map(({ name }) => showInvisible(name)))}`,
       to: 'policies',
     },
   ];
 }
 
-function named(names: readonly string[]): string {
+function namesText(names: readonly string[]): string {
   const more = names.length - NAMED;
   return more > 0 ? `${names.slice(0, NAMED).join(', ')} and ${numberText(more)} more` : listText(names, 'and');
 }

@@ -14,13 +14,13 @@ const HEIGHT = 160;
 /** From the bottom of a bar to its top. */
 const LAYERS = [
   ['allowed', 'allowed'],
-  ['approval_requested', 'asked for approval'],
+  ['approval_requested', 'needed approval'],
   ['denied', 'denied'],
 ] as const;
 const COLUMNS = ['From, UTC', 'Allowed', 'Asked for approval', 'Denied', 'Executed', 'Failed', 'Observed'];
 
 /** The requests of each bucket as a bar of what they were answered, and as a table. */
-export function Requests({ of: { requests, to } }: { readonly of: Oversight }): JSX.Element {
+export function Requests({ report: { requests, to } }: { readonly report: Oversight }): JSX.Element {
   const sums = LAYERS.map(([key, text]) => `${numberText(sumOf(requests, key))} ${text}`).join(', ');
   const endOf = (index: number): string => requests[index + 1]?.start ?? to;
   return (

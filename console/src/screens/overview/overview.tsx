@@ -4,7 +4,7 @@ import { useLoad, useReloads } from '../../api/load.js';
 import { useSession } from '../../api/session.js';
 import type { Oversight } from '../../api/types.js';
 import { useQuery } from '../../app/router.js';
-import { counted, numberText, showInvisible, utcTime, words } from '../../ui/format.js';
+import { countText, numberText, showInvisible, utcTime, words } from '../../ui/format.js';
 import { Link } from '../../ui/link.js';
 import { Panel, When } from '../../ui/parts.js';
 import { PolicyName } from '../../ui/policy-name.js';
@@ -25,13 +25,13 @@ export function Overview(): JSX.Element {
   const session = useSession();
   const chosen = chosenIn(useQuery());
   const creation = useCreationHere();
-  const found = useLoad(
+  const overviewLoad = useLoad(
     (signal) => look(session, chosen, signal),
     [session, JSON.stringify(chosen)],
     // What the demo company does is shown once it is there.
     creation.part === null,
   );
-  useReloads(found, EVERY);
+  useReloads(overviewLoad, EVERY);
   useEffect(() => {
     addEventListener('beforeprint', unfold);
     return () => removeEventListener('beforeprint', unfold);
@@ -42,7 +42,7 @@ export function Overview(): JSX.Element {
         <h1>Overview</h1>
         <PeriodForm chosen={chosen} />
       </header>
-      <When of={found} what="the report">
+      <When load={overviewLoad} label="the report">
         {(data) => (
           <div class="decision overview">
             <p class="quiet">
@@ -51,14 +51,15 @@ export function Overview(): JSX.Element {
             {data.report.chain.size === 0 || creation.part !== null || creation.error !== null ? (
               <Welcome creation={creation} />
             ) : null}
-            <Attention of={data} />
-            <Unused of={data.report} reload={found.reload} />
-            <Requests of={data.report} />
-            <Refusals of={data.report} />
-            <Approvals of={data.report} />
-            <Agents of={data.report} />
-            <Policies of={data.report} />
-            <Evidence of={data.report} />
+            <Attention data={data} />
+            <UnusedPolicies report={data.report} reload={overviewLoad.reload} />
+            <Requests report={data.report} />
+            <Refusals report={data.report} />
+            <Approvals report={data.report} />
+            <Changes report={data.report} />
+            <Agents report={data.report} />
+            <Policies report={data.report} />
+            <Evidence report={data.report} />
           </div>
         )}
       </When>
@@ -72,11 +73,11 @@ function unfold(): void {
 }
 
 interface Part {
-  readonly of: Oversight;
+  readonly report: Oversight;
 }
 
 /** What may be authority that nobody uses, or a denial that nobody has tried to get around. */
-function Unused({ of: { unused }, reload }: Part & { readonly reload: () => void }): JSX.Element | null {
+function UnusedPolicies({ report: { unused }, reload }: Part & { readonly reload: () => void }): JSX.Element | null {
   const { has } = useSession();
   const mayRemove = has('policies');
   if (unused.length === 0) return null;
@@ -88,14 +89,14 @@ function Unused({ of: { unused }, reload }: Part & { readonly reload: () => void
         rows={unused.map((policy) => ({
           key: policy.id,
           name: <PolicyName policy={policy} />,
-          numbers: mayRemove ? [<Removal key={policy.id} of={policy} done={reload} />] : [],
+          numbers: mayRemove ? [<Removal key={policy.id} policy={policy} onDone={reload} />] : [],
         }))}
       />
     </Panel>
   );
 }
 
-function Refusals({ of: report }: Part): JSX.Element {
+function Refusals({ report }: Part): JSX.Element {
   return (
     <Panel title="Refused, and why" aside={<Serves as="reasons" />}>
       {report.reasons.length === 0 ? (
@@ -113,7 +114,7 @@ function Refusals({ of: report }: Part): JSX.Element {
   );
 }
 
-function Approvals({ of: report }: Part): JSX.Element {
+function Approvals({ report }: Part): JSX.Element {
   const { proposed, approved, rejected, expired, cancelled, byReviewer, ...times } = report.approvals;
   const waiting = proposed - approved - rejected - expired - cancelled;
   const ends = Object.entries({ approved, rejected, expired, cancelled, waiting });
@@ -136,17 +137,19 @@ function Approvals({ of: report }: Part): JSX.Element {
         <Table
           label="Verdicts by reviewer"
           columns={['Reviewer', 'Approved', 'Rejected', 'Within ten seconds']}
-          rows={byReviewer.map((one) => ({
-            key: one.agentId ?? '',
+          rows={byReviewer.map((reviewer) => ({
+            key: reviewer.agentId ?? '',
             name:
-              one.agentId === null ? (
+              reviewer.agentId === null ? (
                 'keys without a name'
               ) : (
-                <Link to={`activity?agentId=${encodeURIComponent(one.name ?? one.agentId)}&${within(report)}`}>
-                  {showInvisible(one.name ?? one.agentId)}
+                <Link
+                  to={`activity?agentId=${encodeURIComponent(reviewer.name ?? reviewer.agentId)}&${within(report)}`}
+                >
+                  {showInvisible(reviewer.name ?? reviewer.agentId)}
                 </Link>
               ),
-            numbers: [one.approved, one.rejected, one.withinTenSeconds],
+            numbers: [reviewer.approved, reviewer.rejected, reviewer.withinTenSeconds],
           }))}
           bars
         />
@@ -156,11 +159,32 @@ function Approvals({ of: report }: Part): JSX.Element {
   );
 }
 
-function Agents({ of: report }: Part): JSX.Element {
+/** Changes of the rules; nothing as long as there are none. */
+function Changes({ report: { changes, ...period } }: Part): JSX.Element | null {
+  const { proposed, approved, rejected, made, breakGlass, unreviewed } = changes;
+  if (proposed + approved + rejected + made + breakGlass + unreviewed === 0) return null;
+  const counts = { Proposed: proposed, Approved: approved, Rejected: rejected, Made: made };
+  return (
+    <Panel title="Changes that need a second person" aside={<Serves as="changes" />}>
+      <div class="tiles">
+        {Object.entries(counts).map(([name, count]) => (
+          <Tile key={name} name={name}>
+            {numberText(count)}
+          </Tile>
+        ))}
+        <Tile name="Made in an emergency">{numberText(breakGlass)}</Tile>
+        <Tile name="Emergencies not reviewed">{numberText(unreviewed)}</Tile>
+      </div>
+      <Link to={`activity?action=decision.change_made&${within(period)}`}>Each change</Link>
+    </Panel>
+  );
+}
+
+function Agents({ report }: Part): JSX.Element {
   return (
     <Panel title="Agents" aside={<Serves as="agents" />}>
       {report.agents.length === 0 ? (
-        <p class="quiet">No agent asked for anything.</p>
+        <p class="quiet">No agent requested anything.</p>
       ) : (
         <Table
           label="Requests by agent"
@@ -179,7 +203,7 @@ function Agents({ of: report }: Part): JSX.Element {
   );
 }
 
-function Policies({ of: { policies } }: Part): JSX.Element {
+function Policies({ report: { policies } }: Part): JSX.Element {
   return (
     <Panel title="Policies" aside={<Serves as="policies" />}>
       {policies.length === 0 ? (
@@ -200,7 +224,7 @@ function Policies({ of: { policies } }: Part): JSX.Element {
   );
 }
 
-function Evidence({ of: report }: Part): JSX.Element {
+function Evidence({ report }: Part): JSX.Element {
   const { stops, erasures, grants, chain } = report;
   return (
     <Panel title="Evidence" aside={<Serves as="chain" />}>
@@ -220,7 +244,7 @@ function Evidence({ of: report }: Part): JSX.Element {
         </Tile>
       </div>
       <p>
-        Everything here can be computed again from an export of {counted(chain.size, 'entry', 'entries')}, which this
+        Everything here can be computed again from an export of {countText(chain.size, 'entry', 'entries')}, which this
         checkpoint seals:
       </p>
       <pre class="hash">{chain.checkpoint.trim()}</pre>

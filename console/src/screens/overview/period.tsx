@@ -13,7 +13,7 @@ export type Chosen =
   { readonly last: '24h' | '30d' } | { readonly last: 'own'; readonly from: string; readonly to: string };
 
 /** The parameters of the report. */
-export interface AskedPeriod {
+export interface ReportPeriod {
   readonly from: string;
   readonly to?: string;
   readonly bucket: 'hour' | 'day' | 'week';
@@ -26,11 +26,11 @@ export function chosenIn(query: URLSearchParams): Chosen {
 }
 
 /** In whole hours and days of UTC, as the service counts. */
-export function askedFor(chosen: Chosen, now: number): AskedPeriod {
+export function reportPeriod(chosen: Chosen, now: number): ReportPeriod {
   if (chosen.last !== 'own') {
     const [length, buckets, bucket] =
       chosen.last === '24h' ? ([HOUR, 24, 'hour'] as const) : ([DAY, 30, 'day'] as const);
-    return { from: new Date(floored(now, length) - (buckets - 1) * length).toISOString(), bucket };
+    return { from: new Date(floorTime(now, length) - (buckets - 1) * length).toISOString(), bucket };
   }
   const { from, to } = chosen;
   const end = Date.parse(to) + DAY;
@@ -47,7 +47,9 @@ export function within({ from, to }: Pick<Oversight, 'from' | 'to'>): string {
 export function PeriodForm({ chosen }: { readonly chosen: Chosen }): JSX.Element {
   const now = serviceNow();
   const own =
-    chosen.last === 'own' ? chosen : { from: dateText(floored(now, DAY) - 6 * DAY), to: dateText(floored(now, DAY)) };
+    chosen.last === 'own'
+      ? chosen
+      : { from: dateText(floorTime(now, DAY) - 6 * DAY), to: dateText(floorTime(now, DAY)) };
   const show = (query: string): void => go(`overview${query}`, 'replace');
   const showOwn = (from: string, to: string): void => {
     if (from !== '' && to !== '') show(`?from=${from}&to=${to}`);
@@ -62,7 +64,7 @@ export function PeriodForm({ chosen }: { readonly chosen: Chosen }): JSX.Element
             value === 'own' ? showOwn(own.from, own.to) : show(value === '24h' ? '?last=24h' : '')
           }
         >
-          <Options of={PERIODS} />
+          <Options choices={PERIODS} />
         </select>
       </label>
       {chosen.last === 'own' ? (
@@ -88,6 +90,6 @@ function dateText(moment: number): string {
   return new Date(moment).toISOString().slice(0, 'YYYY-MM-DD'.length);
 }
 
-function floored(moment: number, length: number): number {
+function floorTime(moment: number, length: number): number {
   return Math.floor(moment / length) * length;
 }

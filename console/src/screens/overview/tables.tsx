@@ -2,7 +2,7 @@ import type { ComponentChildren, JSX } from 'preact';
 import { durationText, numberText } from '../../ui/format.js';
 
 /** Most rows that a table shows. */
-const MOST_ROWS = 400;
+const MAX_ROWS = 400;
 
 interface Row {
   readonly key: string;
@@ -35,7 +35,7 @@ export function Table({ label, columns, rows, bars = false }: TableProps): JSX.E
           </tr>
         </thead>
         <tbody>
-          {rows.slice(0, MOST_ROWS).map((row) => (
+          {rows.slice(0, MAX_ROWS).map((row) => (
             <tr key={row.key}>
               <th scope="row">
                 {row.name}
@@ -52,7 +52,7 @@ export function Table({ label, columns, rows, bars = false }: TableProps): JSX.E
           ))}
         </tbody>
       </table>
-      {rows.length > MOST_ROWS ? <p class="quiet">And {numberText(rows.length - MOST_ROWS)} more.</p> : null}
+      {rows.length > MAX_ROWS ? <p class="quiet">And {numberText(rows.length - MAX_ROWS)} more.</p> : null}
     </div>
   );
 }

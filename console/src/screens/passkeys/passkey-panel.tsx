@@ -5,10 +5,11 @@ import { useLoad } from '../../api/load.js';
 import { useNames } from '../../api/use-names.js';
 import { useSession } from '../../api/session.js';
 import type { Passkey } from '../../api/types.js';
+import { ChangeProblem } from '../../app/changes/change-problem.js';
 import { textOf, useFormSending } from '../../ui/form-sending.js';
 import { showInvisible } from '../../ui/format.js';
 import { Panel, Problem, When } from '../../ui/parts.js';
-import { At } from '../../ui/time.js';
+import { LocalTime } from '../../ui/time.js';
 import { isUsable, passkeysOf, registerPasskey, signedBy } from './passkey-signing.js';
 
 /** The passkeys of a person, who adds and removes them; an administrator removes them, too. */
@@ -28,16 +29,16 @@ export function PasskeyPanel({ id: agentId }: { readonly id: string }): JSX.Elem
           With a passkey, a device signs an approval that nobody else can give: not whoever has the key of the person,
           nor what drives their browser.
         </p>
-        <When of={list} what="the passkeys">
+        <When load={list} label="the passkeys">
           {(passkeys) => (
             <>
               {passkeys.length === 0 ? <p class="quiet">No passkeys yet.</p> : null}
               <ul class="rows">
                 {passkeys.map((passkey) => (
-                  <Row key={passkey.id} of={passkey} mayRemove={isOwn || has('admin')} done={list.reload} />
+                  <Row key={passkey.id} passkey={passkey} mayRemove={isOwn || has('admin')} onDone={list.reload} />
                 ))}
               </ul>
-              {isOwn && has('review') ? <Adding isFirst={!passkeys.some(isUsable)} done={list.reload} /> : null}
+              {isOwn && has('review') ? <AddPasskey isFirst={!passkeys.some(isUsable)} onDone={list.reload} /> : null}
             </>
           )}
         </When>
@@ -47,12 +48,12 @@ export function PasskeyPanel({ id: agentId }: { readonly id: string }): JSX.Elem
 }
 
 interface RowProps {
-  readonly of: Passkey;
+  readonly passkey: Passkey;
   readonly mayRemove: boolean;
-  readonly done: () => void;
+  readonly onDone: () => void;
 }
 
-function Row({ of: { id, agentId, name, rpId, createdAt }, mayRemove, done }: RowProps): JSX.Element {
+function Row({ passkey: { id, agentId, name, rpId, createdAt }, mayRemove, onDone }: RowProps): JSX.Element {
   const { client, me } = useSession();
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
@@ -67,7 +68,7 @@ function Row({ of: { id, agentId, name, rpId, createdAt }, mayRemove, done }: Ro
         path,
         body: { ...(signature && { signature }) },
       });
-      done();
+      onDone();
     } catch (reason) {
       setError(reason);
     }
@@ -81,7 +82,7 @@ function Row({ of: { id, agentId, name, rpId, createdAt }, mayRemove, done }: Ro
             <bdi>{showInvisible(name)}</bdi>
           </strong>
           <span class="row-who">
-            for {showInvisible(rpId)}, since <At at={createdAt} />
+            for {showInvisible(rpId)}, since <LocalTime iso={createdAt} />
             {isUsable({ rpId }) ? null : '. It cannot sign on this page, which has another host.'}
           </span>
         </span>
@@ -98,16 +99,16 @@ function Row({ of: { id, agentId, name, rpId, createdAt }, mayRemove, done }: Ro
           </span>
         ) : null}
       </div>
-      {error === null ? null : <Problem error={error} />}
+      <ChangeProblem error={error} again={() => void remove()} />
     </li>
   );
 }
 
-function Adding({ isFirst, done }: { readonly isFirst: boolean; readonly done: () => void }): JSX.Element {
+function AddPasskey({ isFirst, onDone }: { readonly isFirst: boolean; readonly onDone: () => void }): JSX.Element {
   const { client, me } = useSession();
-  const { error, busy, onSubmit } = useFormSending(async (given) => {
-    await registerPasskey(client, me.agentId ?? '', textOf(given, 'name').trim());
-    done();
+  const { error, busy, onSubmit } = useFormSending(async (form) => {
+    await registerPasskey(client, me.agentId ?? '', textOf(form, 'name').trim());
+    onDone();
   });
   return (
     <form class="form" onSubmit={onSubmit}>

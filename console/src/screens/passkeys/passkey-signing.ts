@@ -6,26 +6,36 @@ import { Fault } from '../../api/fault.js';
 import type { Decision, GovernanceClient, Passkey, Review } from '../../api/types.js';
 
 /** What a device made, as the service takes it. */
-type Made = Record<string, unknown>;
+type CredentialMembers = Record<string, unknown>;
 
-/** What approving a decision signs. @param grant with all its members; null without one */
-export function approvalOf(decision: Decision, agentId: string, grant: Review['grant'] | null): object {
-  const { id: decisionId, executionId, actionHash, title, description, context, riskLevel } = decision;
+/** What approving a decision signs. @param grant with all its members; null without one @param delegationId undefined in one's own place */
+export function approvalOf(
+  decision: Decision,
+  agentId: string,
+  grant: Review['grant'] | null,
+  delegationId: string | undefined,
+): object {
+  const { id: decisionId, executionId, actionHash, title, description, context, riskLevel, change } = decision;
   const verdict = 'approve';
+  const place = delegationId === undefined ? {} : { delegationId };
   return executionId === null
-    ? { agentId, context, decisionId, description, riskLevel, title, verdict }
-    : { actionHash, agentId, decisionId, ...(grant && { grant }), verdict };
+    ? { agentId, context, decisionId, description, riskLevel, title, verdict, ...(change && { change }), ...place }
+    : { actionHash, agentId, decisionId, ...(grant && { grant }), verdict, ...place };
 }
 
 /** Asks the device of a person to sign; null where the person has no passkey for this host. */
-export async function signedBy(client: GovernanceClient, agentId: string, content: object): Promise<Made | null> {
+export async function signedBy(
+  client: GovernanceClient,
+  agentId: string,
+  content: object,
+): Promise<CredentialMembers | null> {
   const passkeys = await passkeysOf(client, agentId);
   const usable = passkeys.filter(isUsable);
   if (usable.length === 0) return null;
   const challenge = base64UrlOf(sha256(canonicalJson(content)));
   const allowCredentials = usable.map(({ credentialId: id }) => ({ id, type: 'public-key' as const }));
   const optionsJSON = { challenge, rpId: location.hostname, allowCredentials, userVerification: 'required' as const };
-  return made(() => startAuthentication({ optionsJSON }));
+  return requireCredential(() => startAuthentication({ optionsJSON }));
 }
 
 /** True if the browser can use the passkey on this page. */
@@ -38,7 +48,9 @@ export async function registerPasskey(client: GovernanceClient, agentId: string,
   const path = { id: agentId };
   // The service answers with what WebAuthn specifies.
   const optionsJSON = (await client.post('/api/v1/agents/{id}/passkeys/options', { path })) as unknown;
-  const credential = await made(() => startRegistration({ optionsJSON } as Parameters<typeof startRegistration>[0]));
+  const credential = await requireCredential(() =>
+    startRegistration({ optionsJSON } as Parameters<typeof startRegistration>[0]),
+  );
   const signature = await signedBy(client, agentId, { agentId, credentialId: credential['id'], verdict: 'register' });
   const body = { credential, name, ...(signature && { signature }) };
   return client.post('/api/v1/agents/{id}/passkeys', { path, body });
@@ -48,9 +60,9 @@ export async function passkeysOf(client: GovernanceClient, id: string): Promise<
   return (await client.get('/api/v1/agents/{id}/passkeys', { path: { id }, query: {} })).data;
 }
 
-async function made(ask: () => Promise<unknown>): Promise<Made> {
+async function requireCredential(ask: () => Promise<unknown>): Promise<CredentialMembers> {
   try {
-    return (await ask()) as Made;
+    return (await ask()) as CredentialMembers;
   } catch (error) {
     const isKnown = error instanceof WebAuthnError && error.code === 'ERROR_AUTHENTICATOR_PREVIOUSLY_REGISTERED';
     throw isKnown

@@ -2,9 +2,10 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { useSession } from '../../api/session.js';
 import { typedJson } from '../../api/typed-json.js';
-import type { NewPolicy, Plan } from '../../api/types.js';
+import { ChangePending, type NewPolicy, type Plan } from '../../api/types.js';
+import { ChangeProblem } from '../../app/changes/change-problem.js';
 import { useDraft } from '../../ui/drafts.js';
-import { Panel, Problem } from '../../ui/parts.js';
+import { Panel } from '../../ui/parts.js';
 import { PlanView } from './plan.js';
 
 /** The initial content of a new policy. */
@@ -23,51 +24,59 @@ interface DraftProps {
   /** Where the text is kept until it is activated or cancelled. */
   readonly place: string;
   readonly initial: object;
-  readonly done: () => void;
+  readonly onDone: () => void;
 }
 
-interface Planned {
+interface PlannedText {
   readonly plan: Plan;
   readonly policy: NewPolicy;
 }
 
+/** A set of policies is that of one team, or of none. What is not a policy has no team, and the service refuses it. */
+function teamIn({ team }: NewPolicy): { readonly team?: string } {
+  return typeof team === 'string' ? { team } : {};
+}
+
 /** A draft of a policy: its plan is shown first, and only what was planned can be activated. */
-export function Draft({ place, initial, done }: DraftProps): JSX.Element {
+export function Draft({ place, initial, onDone }: DraftProps): JSX.Element {
   const { client, slowClient } = useSession();
   const [text, setText, drop] = useDraft(place, JSON.stringify(initial, null, 2));
-  const [planned, setPlanned] = useState<Planned | null>(null);
+  const [plannedText, setPlannedText] = useState<PlannedText | null>(null);
   const [error, setError] = useState<unknown>(null);
   const [busy, setBusy] = useState(false);
 
-  const attempt = async (what: () => Promise<void>): Promise<void> => {
+  const attempt = async (task: () => Promise<void>): Promise<void> => {
     setBusy(true);
     setError(null);
-    await what().catch((reason: unknown) => setError(reason));
+    await task().catch((reason: unknown) => setError(reason));
     setBusy(false);
   };
   const plan = (): Promise<void> =>
     attempt(async () => {
       const policy = typedJson(text) as NewPolicy;
-      const body = { policies: [policy], replay: {} };
-      setPlanned({ policy, plan: await slowClient.post('/api/v1/policies/plan', { body }) });
+      const body = { policies: [policy], ...teamIn(policy), replay: {} };
+      setPlannedText({ policy, plan: await slowClient.post('/api/v1/policies/plan', { body }) });
     });
-  const activate = ({ plan: { base }, policy }: Planned): Promise<void> =>
+  const activate = ({ plan: { base }, policy }: PlannedText): Promise<void> =>
     attempt(async () => {
-      await client.post('/api/v1/policies/apply', { body: { base, policies: [policy] } }).catch((reason: unknown) => {
-        // Other policies may be in force by now, so the plan has to be made again.
-        setPlanned(null);
-        throw reason;
-      });
+      await client
+        .post('/api/v1/policies/apply', { body: { base, policies: [policy], ...teamIn(policy) } })
+        .catch((reason: unknown) => {
+          // Other policies may be in force by now, so the plan has to be made again, unless it waits for a second person.
+          if (!(reason instanceof ChangePending)) setPlannedText(null);
+          throw reason;
+        });
       close();
     });
   const close = (): void => {
     drop();
-    done();
+    onDone();
   };
   const edit = (now: string): void => {
     setText(now);
-    // A plan is valid only for what was planned.
-    setPlanned(null);
+    // A plan is valid only for what was planned, and so is a proposal.
+    setPlannedText(null);
+    setError(null);
   };
 
   return (
@@ -84,15 +93,15 @@ export function Draft({ place, initial, done }: DraftProps): JSX.Element {
           onInput={(event) => edit(event.currentTarget.value)}
         />
       </label>
-      {error === null ? null : <Problem error={error} />}
-      {planned === null ? null : <PlanView plan={planned.plan} />}
+      <ChangeProblem error={error} again={() => void (plannedText && activate(plannedText))} />
+      {plannedText === null ? null : <PlanView plan={plannedText.plan} />}
       <div class="buttons">
-        {planned === null ? (
+        {plannedText === null ? (
           <button type="button" class="primary" disabled={busy} onClick={() => void plan()}>
             {busy ? 'Calculating …' : 'Show what it would change'}
           </button>
         ) : (
-          <button type="button" class="primary" disabled={busy} onClick={() => void activate(planned)}>
+          <button type="button" class="primary" disabled={busy} onClick={() => void activate(plannedText)}>
             Activate it
           </button>
         )}

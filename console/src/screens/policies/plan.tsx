@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useNames } from '../../api/use-names.js';
 import type { Plan } from '../../api/types.js';
-import { counted, listText, showInvisible, words } from '../../ui/format.js';
+import { countText, listText, showInvisible, words } from '../../ui/format.js';
 import { jsonText } from '../../ui/json.js';
 import { Badge } from '../../ui/parts.js';
 import { subjectText } from '../inbox/needs.js';
@@ -22,9 +22,10 @@ export function PlanView({ plan }: { readonly plan: Plan }): JSX.Element {
             {replaces === null ? '' : `, in place of ${showInvisible(replaces.version)}`}
             {differences.length === 0 ? null : (
               <ul>
-                {differences.map(({ at, from, to }) => (
-                  <li key={at}>
-                    <code>{showInvisible(at)}</code>: <code>{jsonText(from, 0)}</code> → <code>{jsonText(to, 0)}</code>
+                {differences.map(({ at: pointer, from, to }) => (
+                  <li key={pointer}>
+                    <code>{showInvisible(pointer)}</code>: <code>{jsonText(from, 0)}</code> →{' '}
+                    <code>{jsonText(to, 0)}</code>
                   </li>
                 ))}
               </ul>
@@ -38,7 +39,7 @@ export function PlanView({ plan }: { readonly plan: Plan }): JSX.Element {
         </p>
       ) : (
         <>
-          <p>{counted(effects.length, 'kind')} of requests would get a different answer:</p>
+          <p>{countText(effects.length, 'kind')} of requests would get a different answer:</p>
           <ul class="effects">
             {effects.map((effect, index) => (
               <Region key={index} effect={effect} />
@@ -47,7 +48,7 @@ export function PlanView({ plan }: { readonly plan: Plan }): JSX.Element {
         </>
       )}
       {complete ? null : <p class="notice warn">This list is incomplete{reason === null ? '.' : `: ${reason}`}</p>}
-      {replay === undefined ? null : <Replay of={replay} />}
+      {replay === undefined ? null : <Replay replay={replay} />}
       {shadowed.map(({ policy, by }) => (
         <p key={policy.name} class="notice warn">
           {showInvisible(`${policy.name} ${policy.version}`)} would never decide:{' '}
@@ -65,34 +66,46 @@ export function PlanView({ plan }: { readonly plan: Plan }): JSX.Element {
 
 function Region({ effect }: { readonly effect: Effect }): JSX.Element {
   const nameOf = useNames();
-  const { from, to, subjects, actions, resourceTypes, resources, when } = effect;
+  const { from, to, subjects } = effect;
   return (
     <li>
-      <Verdict of={from} /> → <Verdict of={to} />
+      <Verdict outcome={from} /> → <Verdict outcome={to} />
       <p>
         {listText(
           subjects.map((subject) => subjectName(subject, nameOf)),
           'or',
         )}
-        : {patterns(actions)} on {patterns(resources)}
-        {isEverything(resourceTypes) ? '' : ` of the type ${patterns(resourceTypes)}`}
-        {when.hold.length === 0 ? '' : `, where ${conditions(when.hold, 'them')}`}
-        {when.fail.length === 0 ? '' : `, unless ${conditions(when.fail, 'any of them')}`}
+        : {regionText(effect)}
       </p>
     </li>
   );
 }
 
+/** The requests of a region, without who sends them. */
+export function regionText({
+  actions,
+  resourceTypes,
+  resources,
+  when,
+}: Pick<Effect, 'actions' | 'resourceTypes' | 'resources' | 'when'>): string {
+  return [
+    `${patterns(actions)} on ${patterns(resources)}`,
+    isEverything(resourceTypes) ? '' : ` of the type ${patterns(resourceTypes)}`,
+    when.hold.length === 0 ? '' : `, where ${conditions(when.hold, 'them')}`,
+    when.fail.length === 0 ? '' : `, unless ${conditions(when.fail, 'any of them')}`,
+  ].join('');
+}
+
 /** Not that they hold: a denial also matches where the parameter of its condition is missing. */
 function conditions(policies: Effect['when']['hold'], several: string): string {
-  const named = listText(
+  const policyNames = listText(
     policies.map(({ name }) => showInvisible(name)),
     'and',
   );
-  return `the conditions of ${named} let ${policies.length === 1 ? 'it' : several} match`;
+  return `the conditions of ${policyNames} let ${policies.length === 1 ? 'it' : several} match`;
 }
 
-function Verdict({ of: { effect, approvers } }: { readonly of: Effect['from'] }): JSX.Element {
+export function Verdict({ outcome: { effect, approvers } }: { readonly outcome: Effect['from'] }): JSX.Element {
   const groups = approvers?.map(
     ({ subjects, approvals, signed }) =>
       `${approvals} of ${listText(subjects.map(subjectText), 'or')}${signed ? ', signed' : ''}`,
@@ -111,8 +124,8 @@ function subjectName(subject: string, nameOf: (id: string) => string): string {
 }
 
 function patterns({ in: within, except }: Effect['actions']): string {
-  const named = listText(within.map(patternText), 'or');
-  return except.length === 0 ? named : `${named} but ${listText(except.map(patternText), 'and')}`;
+  const patternNames = listText(within.map(patternText), 'or');
+  return except.length === 0 ? patternNames : `${patternNames} but ${listText(except.map(patternText), 'and')}`;
 }
 
 /** `+` and `://` are patterns that only a plan has. */

@@ -6,10 +6,11 @@ import { useSession } from '../../api/session.js';
 import type { Policy } from '../../api/types.js';
 import { useDisclosure } from '../../ui/disclosure.js';
 import { useDrafts } from '../../ui/drafts.js';
-import { counted, showInvisible, revealedProse } from '../../ui/format.js';
+import { countText, showInvisible, revealedProse } from '../../ui/format.js';
 import { Link } from '../../ui/link.js';
 import { ListEnd, PAGE } from '../../ui/list-end.js';
 import { Badge, Empty, Panel, Problem, When } from '../../ui/parts.js';
+import { TeamChoice } from '../../ui/team-choice.js';
 import { Draft, NEW_POLICY } from './draft.js';
 
 const DRAFT = 'policies';
@@ -18,33 +19,36 @@ const DRAFT = 'policies';
 export function Policies(): JSX.Element {
   const { client, has } = useSession();
   const [all, setAll] = useState(false);
+  const [team, setTeam] = useState('');
   const [limit, setLimit] = useState(PAGE);
   const mayWrite = has('policies');
-  const draft = useDisclosure(useDrafts().at(DRAFT) !== null);
+  const draft = useDisclosure(useDrafts().get(DRAFT) !== null);
   const list = useLoad(
     (signal) => {
-      const query = all ? { limit } : { limit, status: 'active' as const };
+      const ofTeam = team === '' ? {} : { team };
+      const query = all ? { limit, ...ofTeam } : { limit, status: 'active' as const, ...ofTeam };
       return client.get('/api/v1/policies', { query: { ...query, order: 'desc' }, signal });
     },
-    [client, all],
+    [client, all, team],
     limit,
   );
   // A plan without changes shows which policies are already shadowed.
-  const standing = useLoad(
+  const policiesLoad = useLoad(
     (signal) => client.post('/api/v1/policies/plan', { body: { policies: [] }, signal }),
     [client],
   );
   const refresh = (): void => {
     list.reload();
-    standing.reload();
+    policiesLoad.reload();
   };
   useFeed(refresh, ({ action }) => action.startsWith('policy.'));
-  const shadows = new Map(standing.data?.shadowed.map(({ policy, by }) => [policy.id, by]));
+  const shadows = new Map(policiesLoad.data?.shadowed.map(({ policy, by }) => [policy.id, by]));
 
   return (
     <>
       <header class="screen-head">
         <h1>Policies</h1>
+        <TeamChoice team={team} onChange={setTeam} />
         <label class="inline">
           <input type="checkbox" checked={all} onChange={(event) => setAll(event.currentTarget.checked)} /> All versions
         </label>
@@ -58,13 +62,13 @@ export function Policies(): JSX.Element {
         <Draft
           place={DRAFT}
           initial={NEW_POLICY}
-          done={() => {
+          onDone={() => {
             draft.close();
             refresh();
           }}
         />
       ) : null}
-      <When of={list} what="the policies">
+      <When load={list} label="the policies">
         {({ data, total }) =>
           total === 0 ? (
             <Empty title="No policy is in force.">
@@ -81,9 +85,9 @@ export function Policies(): JSX.Element {
                 ))}
               </ul>
               <ListEnd
-                shown={data.length}
+                count={data.length}
                 total={total}
-                text={counted(total, 'policy', 'policies')}
+                text={countText(total, 'policy', 'policies')}
                 limit={limit}
                 setLimit={setLimit}
               />
@@ -91,16 +95,16 @@ export function Policies(): JSX.Element {
           )
         }
       </When>
-      {standing.error === null ? null : (
+      {policiesLoad.error === null ? null : (
         <>
           <p class="quiet total">Which policies never decide is not shown, since it could not be computed:</p>
-          <Problem error={standing.error} retry={standing.reload} />
+          <Problem error={policiesLoad.error} retry={policiesLoad.reload} />
         </>
       )}
-      {standing.data === null || standing.data.warnings.length === 0 ? null : (
+      {policiesLoad.data === null || policiesLoad.data.warnings.length === 0 ? null : (
         <Panel title="Warnings">
           <ul>
-            {standing.data.warnings.map((warning) => (
+            {policiesLoad.data.warnings.map((warning) => (
               <li key={warning}>{showInvisible(warning)}</li>
             ))}
           </ul>
@@ -117,7 +121,7 @@ interface RowProps {
 }
 
 function Row({ policy, shadowedBy }: RowProps): JSX.Element {
-  const { id, name, version, effect, status, description, actions, subjects, warnings } = policy;
+  const { id, name, version, effect, status, description, actions, subjects, warnings, team } = policy;
   return (
     <li>
       <Link to={`policies/${id}`} class="row">
@@ -131,11 +135,12 @@ function Row({ policy, shadowedBy }: RowProps): JSX.Element {
           </span>
         </span>
         <span class="row-state">
+          {team === null ? null : <span>team {showInvisible(team)}</span>}
           <span>{status === 'active' ? 'in force' : 'not in force'}</span>
           {shadowedBy === null ? null : (
             <span class="urgent">never decides: shadowed by {showInvisible(shadowedBy)}</span>
           )}
-          {warnings.length === 0 ? null : <span class="urgent">{counted(warnings.length, 'warning')}</span>}
+          {warnings.length === 0 ? null : <span class="urgent">{countText(warnings.length, 'warning')}</span>}
         </span>
       </Link>
     </li>

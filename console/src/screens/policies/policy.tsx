@@ -5,18 +5,18 @@ import { useSession } from '../../api/session.js';
 import type { Policy } from '../../api/types.js';
 import { useDisclosure } from '../../ui/disclosure.js';
 import { useDrafts } from '../../ui/drafts.js';
-import { counted, showInvisible, revealedProse } from '../../ui/format.js';
+import { countText, showInvisible, revealedProse } from '../../ui/format.js';
 import { Json } from '../../ui/json.js';
 import { Link } from '../../ui/link.js';
 import { Badge, Needs, Panel, When } from '../../ui/parts.js';
-import { At } from '../../ui/time.js';
+import { LocalTime } from '../../ui/time.js';
 import { Draft } from './draft.js';
 import { UsedOfPolicy } from './used-limits.js';
 
 /** One policy and the other versions of its name. */
 export function PolicyScreen({ id }: { readonly id: string }): JSX.Element {
   const { client } = useSession();
-  const found = useLoad(
+  const policyLoad = useLoad(
     async (signal) => {
       const policy = await client.get('/api/v1/policies/{id}', { path: { id }, query: {}, signal });
       const query = { name: policy.name, limit: 1_000, order: 'desc' } as const;
@@ -24,14 +24,14 @@ export function PolicyScreen({ id }: { readonly id: string }): JSX.Element {
     },
     [client, id],
   );
-  useFeed(found.reload, ({ action }) => action.startsWith('policy.'));
+  useFeed(policyLoad.reload, ({ action }) => action.startsWith('policy.'));
   return (
     <>
       <Link to="policies" class="back">
         ← Policies
       </Link>
-      <When of={found} what="the policy">
-        {({ policy, versions }) => <View policy={policy} versions={versions} reload={found.reload} />}
+      <When load={policyLoad} label="the policy">
+        {({ policy, versions }) => <View policy={policy} versions={versions} reload={policyLoad.reload} />}
       </When>
     </>
   );
@@ -47,7 +47,7 @@ function View({ policy, versions, reload }: ViewProps): JSX.Element {
   const { has } = useSession();
   const place = `policies/${policy.id}`;
   const mayWrite = has('policies');
-  const draft = useDisclosure(useDrafts().at(place) !== null);
+  const draft = useDisclosure(useDrafts().get(place) !== null);
   const { name, version, description, effect, status, warnings } = policy;
   return (
     <div class="decision">
@@ -59,7 +59,7 @@ function View({ policy, versions, reload }: ViewProps): JSX.Element {
           <Badge value={effect} />
           <span>{status === 'active' ? 'in force' : 'not in force'}</span>
           <span>
-            since <At at={policy.createdAt} />
+            since <LocalTime iso={policy.createdAt} />
           </span>
         </p>
       </header>
@@ -75,18 +75,18 @@ function View({ policy, versions, reload }: ViewProps): JSX.Element {
       {policy.limits.length === 0 ? null : <UsedOfPolicy policy={policy} />}
       <Panel title="Versions">
         <ul class="history">
-          {versions.data.map((one) => (
-            <li key={one.id}>
-              <Link to={`policies/${one.id}`} current={one.id === policy.id}>
-                {showInvisible(one.version)}
+          {versions.data.map((version) => (
+            <li key={version.id}>
+              <Link to={`policies/${version.id}`} current={version.id === policy.id}>
+                {showInvisible(version.version)}
               </Link>
-              <Badge value={one.status} text={one.status === 'active' ? 'in force' : 'not in force'} />
-              <At at={one.createdAt} />
+              <Badge value={version.status} text={version.status === 'active' ? 'in force' : 'not in force'} />
+              <LocalTime iso={version.createdAt} />
             </li>
           ))}
         </ul>
         {versions.total > versions.data.length ? (
-          <p class="quiet">And {counted(versions.total - versions.data.length, 'older version')}.</p>
+          <p class="quiet">And {countText(versions.total - versions.data.length, 'older version')}.</p>
         ) : null}
       </Panel>
       {mayWrite ? (
@@ -96,13 +96,13 @@ function View({ policy, versions, reload }: ViewProps): JSX.Element {
           </button>
         </p>
       ) : (
-        <Needs scope="policies" what="Writing a new version" />
+        <Needs scope="policies" label="Writing a new version" />
       )}
       {mayWrite && draft.isOpen ? (
         <Draft
           place={place}
           initial={nextVersion(policy)}
-          done={() => {
+          onDone={() => {
             draft.close();
             reload();
           }}
@@ -115,7 +115,7 @@ function View({ policy, versions, reload }: ViewProps): JSX.Element {
 /** The members of a policy that `POST /policies` accepts. */
 function bodyOf(policy: Policy): object {
   const { name, version, description, effect, subjects, actions, resources, resourceTypes, priority } = policy;
-  const { conditions, limits, onBehalfOf, approval } = policy;
+  const { conditions, limits, onBehalfOf, approval, team } = policy;
   const body = {
     name,
     version,
@@ -129,6 +129,7 @@ function bodyOf(policy: Policy): object {
     conditions,
     ...(limits.length > 0 && { limits }),
     ...(onBehalfOf !== null && { onBehalfOf }),
+    ...(team !== null && { team }),
   };
   return approval === null ? body : { ...body, approval };
 }

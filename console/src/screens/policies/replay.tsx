@@ -3,35 +3,39 @@ import { useNames } from '../../api/use-names.js';
 import { useLoad } from '../../api/load.js';
 import { useSession } from '../../api/session.js';
 import type { Plan } from '../../api/types.js';
-import { counted, showInvisible, words } from '../../ui/format.js';
+import { countText, showInvisible, words } from '../../ui/format.js';
 import { Link } from '../../ui/link.js';
 import { Badge } from '../../ui/parts.js';
-import { At } from '../../ui/time.js';
+import { LocalTime } from '../../ui/time.js';
 
-type Replayed = NonNullable<Plan['replay']>;
+type ReplayResult = NonNullable<Plan['replay']>;
 
 /** Number of changed requests that are shown. */
 const SHOWN = 10;
 
 /** How a set of policies would have answered past requests. */
-export function Replay({ of: { executions, changed, cut, examples } }: { readonly of: Replayed }): JSX.Element {
-  const asked = `${counted(executions, 'request')} on record`;
+export function Replay({
+  replay: { executions, changed, cut, examples },
+}: {
+  readonly replay: ReplayResult;
+}): JSX.Element {
+  const requestsText = `${countText(executions, 'request')} on record`;
   return (
     <>
       <h3>What it would have changed in the past</h3>
       {executions === 0 ? (
         <p class="notice">There are no requests yet.</p>
       ) : changed === 0 ? (
-        <p class="notice">Each of {asked} would get the same answer.</p>
+        <p class="notice">Each of {requestsText} would get the same answer.</p>
       ) : (
         <>
           <p>
-            {counted(changed, 'request')} of {asked} would get a different answer
+            {countText(changed, 'request')} of {requestsText} would get a different answer
             {changed > SHOWN ? `. The newest ${SHOWN}` : ''}:
           </p>
           <ul class="effects">
             {examples.slice(0, SHOWN).map((example) => (
-              <Example key={example.executionId} of={example} />
+              <Example key={example.executionId} example={example} />
             ))}
           </ul>
         </>
@@ -41,7 +45,11 @@ export function Replay({ of: { executions, changed, cut, examples } }: { readonl
   );
 }
 
-function Example({ of: { executionId: id, was, now } }: { readonly of: Replayed['examples'][number] }): JSX.Element {
+function Example({
+  example: { executionId: id, was, now },
+}: {
+  readonly example: ReplayResult['examples'][number];
+}): JSX.Element {
   const { client } = useSession();
   const nameOf = useNames();
   const { data } = useLoad(
@@ -57,7 +65,7 @@ function Example({ of: { executionId: id, was, now } }: { readonly of: Replayed[
             ? id
             : `${nameOf(data.agentId)}: ${showInvisible(`${data.action} on ${data.resourceType}/${data.resourceId}`)}`}
         </Link>{' '}
-        {data === null ? null : <At at={data.createdAt} />}
+        {data === null ? null : <LocalTime iso={data.createdAt} />}
       </p>
     </li>
   );

@@ -1,28 +1,28 @@
 import type { JSX } from 'preact';
 import type { Checkpoint } from '../../api/types.js';
-import { counted, numberText } from '../../ui/format.js';
+import { countText, numberText } from '../../ui/format.js';
 import { Panel } from '../../ui/parts.js';
-import { Ago } from '../../ui/time.js';
+import { TimeAgo } from '../../ui/time.js';
 import type { NoteVerdict } from './note.js';
 
 interface CheckpointPanelProps {
-  readonly of: Checkpoint;
+  readonly head: Checkpoint;
   /** When it was loaded. */
-  readonly at: string;
+  readonly time: string;
   readonly signature: NoteVerdict;
   readonly reload: () => void;
 }
 
 /** What the service states about its ledger, and whether the statement is signed. */
-export function CheckpointPanel({ of: said, at, signature, reload }: CheckpointPanelProps): JSX.Element {
-  const { size, origin, rootHash, publicKey, checkpoint } = said;
+export function CheckpointPanel({ head, time, signature, reload }: CheckpointPanelProps): JSX.Element {
+  const { size, origin, rootHash, publicKey, checkpoint } = head;
   return (
     <Panel
       title="The ledger"
       aside={
         <span class="buttons quiet">
           <span>
-            loaded <Ago at={at} />
+            loaded <TimeAgo iso={time} />
           </span>
           <button type="button" onClick={reload}>
             Refresh
@@ -50,7 +50,7 @@ export function CheckpointPanel({ of: said, at, signature, reload }: CheckpointP
           </pre>
           <p class="help">
             Keep a copy of it and of the key somewhere else. Later they prove whether {size === 1 ? 'this' : 'these'}{' '}
-            {counted(size, 'entry', 'entries')} {size === 1 ? 'has' : 'have'} changed.
+            {countText(size, 'entry', 'entries')} {size === 1 ? 'has' : 'have'} changed.
           </p>
         </dd>
       </dl>

@@ -1,16 +1,16 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { askPlain } from '../../api/plain.js';
+import { requestPlain } from '../../api/plain.js';
 import { useSession } from '../../api/session.js';
 import type { Checkpoint } from '../../api/types.js';
-import { counted } from '../../ui/format.js';
+import { countText } from '../../ui/format.js';
 import { Panel, Problem } from '../../ui/parts.js';
 import { save } from '../../ui/save.js';
 
 const LEDGER = 'ledger.ndjson';
 
 /** The export of the ledger, for those who trust neither the service nor this page. */
-export function Download({ of: said }: { readonly of: Checkpoint }): JSX.Element {
+export function Download({ checkpoint }: { readonly checkpoint: Checkpoint }): JSX.Element {
   const { connection } = useSession();
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
@@ -19,7 +19,7 @@ export function Download({ of: said }: { readonly of: Checkpoint }): JSX.Element
     setError(null);
     try {
       const file = await chosenFile(LEDGER);
-      const response = await askPlain(connection, '/api/v1/provenance/export');
+      const response = await requestPlain(connection, '/api/v1/provenance/export');
       if (file === null || response.body === null) save(LEDGER, await response.blob());
       // If it fails halfway, no incomplete file is left.
       else await response.body.pipeTo(await file.createWritable());
@@ -37,15 +37,18 @@ export function Download({ of: said }: { readonly of: Checkpoint }): JSX.Element
       </p>
       <div class="buttons">
         <button type="button" class="primary" disabled={busy} onClick={() => void download()}>
-          {busy ? 'Downloading …' : `Download ${counted(said.size, 'entry', 'entries')}`}
+          {busy ? 'Downloading …' : `Download ${countText(checkpoint.size, 'entry', 'entries')}`}
         </button>
-        <button type="button" onClick={() => save('checkpoint.json', new Blob([`${JSON.stringify(said, null, 2)}\n`]))}>
+        <button
+          type="button"
+          onClick={() => save('checkpoint.json', new Blob([`${JSON.stringify(checkpoint, null, 2)}\n`]))}
+        >
           Download the checkpoint
         </button>
       </div>
       {error === null ? null : <Problem error={error} />}
       <pre class="note" tabIndex={0} role="region" aria-label="Command">
-        {`node verifier/main.mjs ledger.ndjson --checkpoint checkpoint.json --public-key '${said.publicKey}'`}
+        {`node verifier/main.mjs ledger.ndjson --checkpoint checkpoint.json --public-key '${checkpoint.publicKey}'`}
       </pre>
       <p class="help">A checkpoint and a key that you kept earlier prove more than today's.</p>
     </Panel>

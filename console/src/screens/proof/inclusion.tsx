@@ -9,28 +9,28 @@ import type { ChainEntry, Checkpoint } from '../../api/types.js';
 import { Json } from '../../ui/json.js';
 import { Link } from '../../ui/link.js';
 import { Panel, When } from '../../ui/parts.js';
-import { At } from '../../ui/time.js';
+import { LocalTime } from '../../ui/time.js';
 import { actorText, sentence } from '../activity/sentences.js';
 import { checkInclusion, type CheckedProof } from './merkle.js';
 
 interface InclusionProps {
   /** The sequence of the entry. */
-  readonly asked: number;
+  readonly sequence: number;
   /** The checkpoint whose root the proof has to lead to. */
   readonly checkpoint: Checkpoint;
 }
 
-interface Shown {
+interface CheckedEntry {
   readonly entry: ChainEntry;
   readonly checked: CheckedProof;
 }
 
 /** The proof that one entry is in the ledger, checked by the browser itself. */
-export function Inclusion({ asked, checkpoint }: InclusionProps): JSX.Element {
+export function Inclusion({ sequence, checkpoint }: InclusionProps): JSX.Element {
   const session = useSession();
-  const found = useLoad((signal) => load(session, asked, checkpoint, signal), [session, asked, checkpoint]);
-  const [entry, setEntry] = useState(String(asked));
-  useEffect(() => setEntry(String(asked)), [asked]);
+  const proofLoad = useLoad((signal) => load(session, sequence, checkpoint, signal), [session, sequence, checkpoint]);
+  const [entry, setEntry] = useState(String(sequence));
+  useEffect(() => setEntry(String(sequence)), [sequence]);
   const onSubmit = (event: TargetedSubmitEvent<HTMLFormElement>): void => {
     event.preventDefault();
     go(`proof?entry=${entry}`, 'replace');
@@ -51,8 +51,8 @@ export function Inclusion({ asked, checkpoint }: InclusionProps): JSX.Element {
         </label>
         <button type="submit">Show</button>
       </form>
-      <When of={found} what="the proof">
-        {(shown) => <Result {...shown} />}
+      <When load={proofLoad} label="the proof">
+        {(entry) => <Result {...entry} />}
       </When>
     </Panel>
   );
@@ -63,7 +63,7 @@ async function load(
   sequence: number,
   { size, rootHash }: Checkpoint,
   signal: AbortSignal,
-): Promise<Shown> {
+): Promise<CheckedEntry> {
   const [entry, proof] = await Promise.all([
     client.get('/api/v1/provenance/{sequence}', { path: { sequence }, signal }),
     client.get('/api/v1/provenance/{sequence}/proof', { path: { sequence }, query: { size }, signal }),
@@ -73,12 +73,13 @@ async function load(
   return { entry, checked: { ...checked, holds } };
 }
 
-function Result({ entry, checked }: Shown): JSX.Element {
+function Result({ entry, checked }: CheckedEntry): JSX.Element {
   const nameOf = useNames();
   return (
     <>
       <p>
-        <strong>{sentence(entry.audit)}</strong> by {actorText(entry.audit, nameOf)}, <At at={entry.timestamp} />
+        <strong>{sentence(entry.audit)}</strong> by {actorText(entry.audit, nameOf)},{' '}
+        <LocalTime iso={entry.timestamp} />
       </p>
       <Json value={entry.audit} label="The entry" />
       {entry.erased === undefined ? null : (
@@ -116,15 +117,15 @@ function Path({ checked, sequence }: { readonly checked: CheckedProof; readonly 
             {short(own)}
           </code>
         );
-        const other = (
+        const siblingNode = (
           <code class="node" title={sibling}>
             {short(sibling)}
           </code>
         );
         return (
           <li key={own}>
-            {siblingIs === 'left' ? other : node}
-            {siblingIs === 'left' ? node : other}
+            {siblingIs === 'left' ? siblingNode : node}
+            {siblingIs === 'left' ? node : siblingNode}
           </li>
         );
       })}

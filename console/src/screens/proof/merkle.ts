@@ -20,7 +20,7 @@ export interface CheckedProof {
 }
 
 /** The place and the root that a proof has to be about, whatever it says itself. */
-export interface Expected {
+export interface ExpectedLeaf {
   readonly sequence: number;
   readonly size: number;
   readonly rootHash: string;
@@ -30,7 +30,7 @@ export interface Expected {
 export function checkInclusion(
   entryHash: string,
   { hashes, leafHash }: InclusionProof,
-  { sequence, size, rootHash }: Expected,
+  { sequence, size, rootHash }: ExpectedLeaf,
 ): CheckedProof {
   const leaf = digest(0, entryHash);
   const steps: Step[] = [];

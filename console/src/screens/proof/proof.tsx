@@ -14,11 +14,15 @@ import { Verify } from './verify.js';
 /** Shows that the ledger is unaltered, and lets people check that themselves. */
 export function Proof(): JSX.Element {
   const { client } = useSession();
-  const asked = Number(useQuery().get('entry') ?? '');
+  const sequence = Number(useQuery().get('entry') ?? '');
   const checkpoint = useLoad(
     async (signal) => {
-      const said = await client.get('/api/v1/provenance/checkpoint', { signal });
-      return { said, at: new Date(serviceNow()).toISOString(), signature: await checkNote(said) };
+      const checkpointData = await client.get('/api/v1/provenance/checkpoint', { signal });
+      return {
+        checkpointData,
+        time: new Date(serviceNow()).toISOString(),
+        signature: await checkNote(checkpointData),
+      };
     },
     [client],
   );
@@ -33,13 +37,15 @@ export function Proof(): JSX.Element {
         </div>
       </header>
       <div class="decision">
-        <When of={checkpoint} what="the checkpoint">
-          {({ said, at, signature }) => (
+        <When load={checkpoint} label="the checkpoint">
+          {({ checkpointData, time, signature }) => (
             <>
-              <CheckpointPanel of={said} at={at} signature={signature} reload={checkpoint.reload} />
-              <Verify of={said} />
-              {said.size === 0 ? null : <Inclusion asked={asked > 0 ? asked : said.size} checkpoint={said} />}
-              <Download of={said} />
+              <CheckpointPanel head={checkpointData} time={time} signature={signature} reload={checkpoint.reload} />
+              <Verify checkpoint={checkpointData} />
+              {checkpointData.size === 0 ? null : (
+                <Inclusion sequence={sequence > 0 ? sequence : checkpointData.size} checkpoint={checkpointData} />
+              )}
+              <Download checkpoint={checkpointData} />
             </>
           )}
         </When>

@@ -4,18 +4,18 @@ import { verdictOf, wrongs } from '../../../../verifier/decision/result-text.mjs
 import { Fault } from '../../api/fault.js';
 import { useLoad } from '../../api/load.js';
 import { textOf, useFormSending } from '../../ui/form-sending.js';
-import { counted, showInvisible } from '../../ui/format.js';
+import { countText, showInvisible } from '../../ui/format.js';
 import { Panel, Problem, When } from '../../ui/parts.js';
-import { At } from '../../ui/time.js';
+import { LocalTime } from '../../ui/time.js';
 import { useLogKey } from './log-key.js';
-import { keysIn, loadVerifier, recomputed, type Result } from './recomputed.js';
+import { keysIn, loadVerifier, recomputeFile, type Result } from './recomputed.js';
 
 /** Decides again, in this page, what a decision file records. */
 export function Recompute(): JSX.Element {
   const [file, setFile] = useState<File | null>(null);
   const [key, keepKey] = useLogKey();
   const result = useLoad(
-    async () => (file === null || key === null ? null : { name: file.name, of: await recomputed(file, key) }),
+    async () => (file === null || key === null ? null : { name: file.name, result: await recomputeFile(file, key) }),
     [file, key],
   );
   useEffect(() => {
@@ -23,8 +23,8 @@ export function Recompute(): JSX.Element {
     loadVerifier().catch(() => undefined);
   }, []);
   const zone = useRef<HTMLLabelElement>(null);
-  const take = useCallback((dropped: File) => {
-    setFile(dropped);
+  const take = useCallback((droppedFile: File) => {
+    setFile(droppedFile);
     // It may have been dropped far from where the result is shown.
     zone.current?.scrollIntoView();
   }, []);
@@ -33,7 +33,7 @@ export function Recompute(): JSX.Element {
     <Panel title="Recompute a decision">
       <p>
         A decision file holds what an execution was decided by. Your browser checks that the ledger has all of it, and
-        decides again. It asks the service nothing.
+        decides again. It sends nothing to the service.
       </p>
       <label ref={zone} class={isOver ? 'drop over' : 'drop'}>
         Drop a decision file on this page, or choose one{' '}
@@ -58,8 +58,8 @@ export function Recompute(): JSX.Element {
         </p>
       )}
       {file === null || key === null ? null : (
-        <When of={result} what="and recomputing the file">
-          {(shown) => (shown === null ? null : <Recomputed name={shown.name} result={shown.of} />)}
+        <When load={result} label="and recomputing the file">
+          {(result) => (result === null ? null : <RecomputeResult name={result.name} result={result.result} />)}
         </When>
       )}
     </Panel>
@@ -99,8 +99,8 @@ function useDrop(take: (file: File) => void): boolean {
 }
 
 function KeyForm({ keep }: { readonly keep: (key: string) => void }): JSX.Element {
-  const { error, onSubmit } = useFormSending((given) => {
-    const key = textOf(given, 'key').trim();
+  const { error, onSubmit } = useFormSending((form) => {
+    const key = textOf(form, 'key').trim();
     try {
       keysIn(key);
     } catch (reason) {
@@ -131,28 +131,29 @@ interface RecomputedProps {
   readonly result: Result;
 }
 
-function Recomputed({ name, result }: RecomputedProps): JSX.Element {
-  const { executionId, checkpoint, rules, steps, notes, recomputed: isAsRecorded } = result;
+function RecomputeResult({ name, result }: RecomputedProps): JSX.Element {
+  const { executionId, decisionId, checkpoint, rules, steps, notes, recomputed: isAsRecorded } = result;
   return (
     <div class="recomputed" role="region" aria-label="What the file says">
       <h3 class="exact">{showInvisible(name)}</h3>
       {executionId === null ? null : <p>Execution {showInvisible(executionId)}</p>}
+      {decisionId === null ? null : <p>Change {showInvisible(decisionId)}</p>}
       {checkpoint === null ? null : (
         <p>
-          In a checkpoint of {counted(checkpoint.size, 'entry', 'entries')} of {showInvisible(checkpoint.origin)}, root{' '}
-          <code class="hash">{checkpoint.rootHash}</code>
+          In a checkpoint of {countText(checkpoint.size, 'entry', 'entries')} of {showInvisible(checkpoint.origin)},
+          root <code class="hash">{checkpoint.rootHash}</code>
         </p>
       )}
       {rules.map(({ hash, policies, defaultEffect }) => (
         <p key={hash}>
-          Rules <code class="hash">{hash}</code>: {counted(policies, 'policy', 'policies')} in force, default{' '}
+          Rules <code class="hash">{hash}</code>: {countText(policies, 'policy', 'policies')} in force, default{' '}
           {defaultEffect}
         </p>
       ))}
       <ol class="story">
         {steps.map(({ sequence, timestamp, action, sentences }) => (
           <li key={sequence}>
-            <At at={timestamp} />{' '}
+            <LocalTime iso={timestamp} />{' '}
             <strong>
               Entry {sequence}, {showInvisible(action)}
             </strong>

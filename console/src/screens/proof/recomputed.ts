@@ -13,7 +13,7 @@ export type { Result };
  * @param keys public keys of the log
  * @throws Fault where it cannot be read, or this page cannot check signatures
  */
-export async function recomputed(file: File, keys: string): Promise<Result> {
+export async function recomputeFile(file: File, keys: string): Promise<Result> {
   // Lets the page say that it works on it.
   await sleep(0);
   try {

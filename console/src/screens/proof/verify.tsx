@@ -4,9 +4,9 @@ import { useLoad, useReloads } from '../../api/load.js';
 import { useSession } from '../../api/session.js';
 import { serviceNow } from '../../api/clock.js';
 import type { Checkpoint, Verification } from '../../api/types.js';
-import { counted, durationText, numberText, showInvisible, words } from '../../ui/format.js';
+import { countText, durationText, numberText, showInvisible, words } from '../../ui/format.js';
 import { Panel, Problem } from '../../ui/parts.js';
-import { At, useNow } from '../../ui/time.js';
+import { LocalTime, useNow } from '../../ui/time.js';
 import { metricsOf } from '../health/metrics.js';
 
 /** Milliseconds between checks of the progress. */
@@ -15,29 +15,29 @@ const REACHED = 'governance_verification_entry';
 
 interface Finding {
   readonly verification: Verification;
-  /** When it began. */
-  readonly at: string;
-  /** The checkpoint that it was asked about. */
-  readonly about: string;
+  /** Time of the start. */
+  readonly time: string;
+  /** The checkpoint that it covers. */
+  readonly note: string;
 }
 
 /** Makes the service verify everything: the chain, the tree and every record. */
-export function Verify({ of: shown }: { readonly of: Checkpoint }): JSX.Element {
-  const entries = shown.size;
+export function Verify({ checkpoint }: { readonly checkpoint: Checkpoint }): JSX.Element {
+  const entries = checkpoint.size;
   const { slowClient } = useSession();
   const [began, setBegan] = useState<number | null>(null);
-  const [found, setFound] = useState<Finding | null>(null);
+  const [finding, setFinding] = useState<Finding | null>(null);
   const [error, setError] = useState<unknown>(null);
   const run = async (): Promise<void> => {
-    const at = new Date(serviceNow()).toISOString();
+    const time = new Date(serviceNow()).toISOString();
     setBegan(Date.now());
     setError(null);
-    setFound(null);
+    setFinding(null);
     try {
       // A ledger that was written anew as a whole is sound by itself, and not the one that is shown.
-      const body = { state: true, checkpoint: shown.checkpoint };
+      const body = { state: true, checkpoint: checkpoint.checkpoint };
       const verification = await slowClient.post('/api/v1/provenance/verify', { body });
-      setFound({ verification, at, about: shown.checkpoint });
+      setFinding({ verification, time, note: checkpoint.checkpoint });
     } catch (reason) {
       setError(reason);
     }
@@ -48,15 +48,15 @@ export function Verify({ of: shown }: { readonly of: Checkpoint }): JSX.Element 
       <p>The service computes every hash again and compares every record with its last entry.</p>
       {began === null ? (
         <button type="button" class="primary" onClick={() => void run()}>
-          Verify {counted(entries, 'entry', 'entries')}
+          Verify {countText(entries, 'entry', 'entries')}
         </button>
       ) : (
         <Progress began={began} entries={entries} />
       )}
       {error === null ? null : <Problem error={error} />}
-      {found === null ? null : concerns(found, shown) ? (
-        <Verdict of={found} />
-      ) : found.about === shown.checkpoint ? (
+      {finding === null ? null : concerns(finding, checkpoint) ? (
+        <Verdict finding={finding} />
+      ) : finding.note === checkpoint.checkpoint ? (
         <p class="notice bad" role="alert">
           What was verified does not have the head and the root that are shown above, so this says nothing about them.
         </p>
@@ -65,9 +65,12 @@ export function Verify({ of: shown }: { readonly of: Checkpoint }): JSX.Element 
   );
 }
 
-/** Whether a finding says something about the head that is shown. What was tampered with once stays so. */
-function concerns({ verification: { valid, tree, checkpoint } }: Finding, shown: Checkpoint): boolean {
-  return !valid || [checkpoint, tree].some((head) => head?.size === shown.size && head.rootHash === shown.rootHash);
+/** True if a finding is about the head that is shown. A ledger that was altered once stays altered. */
+function concerns({ verification: { valid, tree, checkpoint } }: Finding, shownCheckpoint: Checkpoint): boolean {
+  return (
+    !valid ||
+    [checkpoint, tree].some((head) => head?.size === shownCheckpoint.size && head.rootHash === shownCheckpoint.rootHash)
+  );
 }
 
 interface ProgressProps {
@@ -77,12 +80,12 @@ interface ProgressProps {
 
 function Progress({ began, entries }: ProgressProps): JSX.Element {
   const now = useNow(500);
-  const reached = useReached();
-  const isHashing = reached !== null && reached > 0 && reached < entries;
+  const reachedEntry = useReached();
+  const isHashing = reachedEntry !== null && reachedEntry > 0 && reachedEntry < entries;
   return (
     <p role="status">
-      <progress aria-label="Verification" max={entries} {...(isHashing ? { value: reached } : {})} />{' '}
-      {isHashing ? `Entry ${numberText(reached)} of ${numberText(entries)}` : 'Verifying'} for{' '}
+      <progress aria-label="Verification" max={entries} {...(isHashing ? { value: reachedEntry } : {})} />{' '}
+      {isHashing ? `Entry ${numberText(reachedEntry)} of ${numberText(entries)}` : 'Verifying'} for{' '}
       {durationText(now - began)} …
     </p>
   );
@@ -100,20 +103,23 @@ function useReached(): number | null {
   return look.data;
 }
 
-function Verdict({ of: { verification: found, at } }: { readonly of: Finding }): JSX.Element {
-  const { valid, entriesVerified, recordsVerified, durationMs, firstInvalid, brokenLinks, invalidHashes } = found;
-  const { firstInvalidRecords = [], firstInvalidDerived = [], invalidRecords = 0, invalidDerived = 0 } = found;
-  const { tree, checkpoint, erased } = found;
+function Verdict({ finding: { verification, time } }: { readonly finding: Finding }): JSX.Element {
+  const { valid, entriesVerified, recordsVerified, durationMs, firstInvalid, brokenLinks, invalidHashes } =
+    verification;
+  const { firstInvalidRecords = [], firstInvalidDerived = [], invalidRecords = 0, invalidDerived = 0 } = verification;
+  const { tree, checkpoint, erased } = verification;
   const isTreeWrong = tree?.matches === false;
   const isAltered = brokenLinks + invalidHashes + invalidRecords + invalidDerived > 0 || isTreeWrong;
-  const unlisted = invalidRecords + invalidDerived - firstInvalidRecords.length - firstInvalidDerived.length;
+  const unlistedCount = invalidRecords + invalidDerived - firstInvalidRecords.length - firstInvalidDerived.length;
   if (valid) {
     return (
       <div class="notice good" role="status">
-        <strong>The ledger is sound.</strong> {rangeText(entriesVerified)}, verified at <At at={at} />: they and{' '}
-        {counted(recordsVerified ?? 0, 'record')} match their hashes (
+        <strong>The ledger is sound.</strong> {rangeText(entriesVerified)}, verified at <LocalTime iso={time} />: they
+        and {countText(recordsVerified ?? 0, 'record')} match their hashes (
         {durationMs < 1_000 ? 'under 1 s' : durationText(durationMs)}).
-        {erased === 0 ? '' : ` The contents of ${counted(erased, 'entry', 'entries')} were erased, as later ones say.`}
+        {erased === 0
+          ? ''
+          : ` The contents of ${countText(erased, 'entry', 'entries')} were erased, as later ones say.`}
       </div>
     );
   }
@@ -122,12 +128,12 @@ function Verdict({ of: { verification: found, at } }: { readonly of: Finding }):
       <strong>
         {isAltered ? 'The ledger was tampered with.' : 'The ledger does not confirm the checkpoint that was shown.'}
       </strong>{' '}
-      {rangeText(entriesVerified)}, verified at <At at={at} />:
+      {rangeText(entriesVerified)}, verified at <LocalTime iso={time} />:
       <ul>
         {firstInvalid === null ? null : <li>The first invalid entry is {firstInvalid}.</li>}
         {brokenLinks + invalidHashes === 0 ? null : (
           <li>
-            {counted(invalidHashes, 'wrong hash', 'wrong hashes')} and {counted(brokenLinks, 'broken link')} in the
+            {countText(invalidHashes, 'wrong hash', 'wrong hashes')} and {countText(brokenLinks, 'broken link')} in the
             chain.
           </li>
         )}
@@ -152,7 +158,7 @@ function Verdict({ of: { verification: found, at } }: { readonly of: Finding }):
             {data === 'table' ? 'does not show all its rows as they are' : 'does not match its entries'}
           </li>
         ))}
-        {unlisted === 0 ? null : <li>And {numberText(unlisted)} more.</li>}
+        {unlistedCount === 0 ? null : <li>And {numberText(unlistedCount)} more.</li>}
       </ul>
       <p>Keep the database as it is. Compare it with a backup and with a checkpoint kept elsewhere.</p>
     </div>

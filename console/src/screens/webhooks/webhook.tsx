@@ -5,16 +5,17 @@ import { useSession } from '../../api/session.js';
 import type { Webhook } from '../../api/types.js';
 import { useNames } from '../../api/use-names.js';
 import { useFeed } from '../../api/use-feed.js';
+import { ChangeProblem } from '../../app/changes/change-problem.js';
 import { textOf, useFormSending } from '../../ui/form-sending.js';
 import { listText, numberText, showInvisible, revealedProse } from '../../ui/format.js';
 import { Link } from '../../ui/link.js';
 import { Badge, Panel, Problem, When } from '../../ui/parts.js';
-import { At } from '../../ui/time.js';
+import { LocalTime } from '../../ui/time.js';
 import { answerText, deliveryState } from './state.js';
 
 const EVERY = 10_000;
 
-interface Shown {
+interface WebhookPage {
   readonly webhook: Webhook;
   /** Sequence of the newest entry. */
   readonly newest: number;
@@ -23,8 +24,8 @@ interface Shown {
 /** One webhook: how its deliveries fare, and what can be done about it. */
 export function WebhookScreen({ id }: { readonly id: string }): JSX.Element {
   const { client } = useSession();
-  const found = useLoad(
-    async (signal): Promise<Shown> => {
+  const webhookLoad = useLoad(
+    async (signal): Promise<WebhookPage> => {
       const [webhook, { provenanceEntries: newest }] = await Promise.all([
         client.get('/api/v1/webhooks/{id}', { path: { id }, signal }),
         client.get('/api/v1/stats', { signal }),
@@ -33,21 +34,27 @@ export function WebhookScreen({ id }: { readonly id: string }): JSX.Element {
     },
     [client, id],
   );
-  useReloads(found, EVERY);
-  useFeed(found.reload, ({ subjectId }) => subjectId === id);
+  useReloads(webhookLoad, EVERY);
+  useFeed(webhookLoad.reload, ({ subjectId }) => subjectId === id);
   return (
     <>
       <Link to="webhooks" class="back">
         ← Webhooks
       </Link>
-      <When of={found} what="the webhook">
-        {(shown) => <View of={shown} reload={found.reload} />}
+      <When load={webhookLoad} label="the webhook">
+        {(page) => <View page={page} reload={webhookLoad.reload} />}
       </When>
     </>
   );
 }
 
-function View({ of: { webhook, newest }, reload }: { readonly of: Shown; readonly reload: () => void }): JSX.Element {
+function View({
+  page: { webhook, newest },
+  reload,
+}: {
+  readonly page: WebhookPage;
+  readonly reload: () => void;
+}): JSX.Element {
   const nameOf = useNames();
   const { id, url, status, format, detail, buttons, actions, agentId, description, createdAt } = webhook;
   return (
@@ -59,11 +66,11 @@ function View({ of: { webhook, newest }, reload }: { readonly of: Shown; readonl
         <p class="facts">
           <Badge value={status} />
           <span>
-            since <At at={createdAt} />
+            since <LocalTime iso={createdAt} />
           </span>
         </p>
       </header>
-      <Deliveries of={webhook} newest={newest} reload={reload} />
+      <Deliveries webhook={webhook} newest={newest} reload={reload} />
       <Panel title="About">
         {description === '' ? null : <p class="text">{revealedProse(description)}</p>}
         <dl class="pairs">
@@ -79,19 +86,19 @@ function View({ of: { webhook, newest }, reload }: { readonly of: Shown; readonl
           <dd>{agentId === null ? 'all' : <Link to={`agents/${agentId}`}>{nameOf(agentId)}</Link>}</dd>
         </dl>
       </Panel>
-      <Trial of={id} />
-      <Replay of={id} newest={newest} done={reload} />
+      <Trial webhookId={id} />
+      <Replay webhookId={id} newest={newest} onDone={reload} />
     </div>
   );
 }
 
 interface DeliveriesProps {
-  readonly of: Webhook;
+  readonly webhook: Webhook;
   readonly newest: number;
   readonly reload: () => void;
 }
 
-function Deliveries({ of: webhook, newest, reload }: DeliveriesProps): JSX.Element {
+function Deliveries({ webhook, newest, reload }: DeliveriesProps): JSX.Element {
   const { promptClient } = useSession();
   const { id, delivery } = webhook;
   const { sequence, lastAttemptAt, lastStatus, nextAttemptAt } = delivery;
@@ -111,14 +118,14 @@ function Deliveries({ of: webhook, newest, reload }: DeliveriesProps): JSX.Eleme
         </dd>
         <dt>Last attempt</dt>
         <dd>
-          {lastAttemptAt === null ? 'none' : <At at={lastAttemptAt} />}
+          {lastAttemptAt === null ? 'none' : <LocalTime iso={lastAttemptAt} />}
           {lastAttemptAt === null ? '' : lastStatus === null ? ', without an answer' : `, answered ${lastStatus}`}
         </dd>
         {nextAttemptAt === null ? null : (
           <>
             <dt>Next attempt</dt>
             <dd>
-              <At at={nextAttemptAt} />
+              <LocalTime iso={nextAttemptAt} />
             </dd>
           </>
         )}
@@ -136,7 +143,7 @@ function Deliveries({ of: webhook, newest, reload }: DeliveriesProps): JSX.Eleme
 }
 
 /** Sends one event that is no entry, and says what came of it. */
-function Trial({ of: id }: { readonly of: string }): JSX.Element {
+function Trial({ webhookId: id }: { readonly webhookId: string }): JSX.Element {
   const { promptClient } = useSession();
   const [result, setResult] = useState<string | null>(null);
   const { error, busy, onSubmit } = useFormSending(async () => {
@@ -159,17 +166,17 @@ function Trial({ of: id }: { readonly of: string }): JSX.Element {
 }
 
 interface ReplayProps {
-  readonly of: string;
+  readonly webhookId: string;
   readonly newest: number;
-  readonly done: () => void;
+  readonly onDone: () => void;
 }
 
-function Replay({ of: id, newest, done }: ReplayProps): JSX.Element {
+function Replay({ webhookId: id, newest, onDone }: ReplayProps): JSX.Element {
   const { promptClient } = useSession();
-  const { error, busy, onSubmit } = useFormSending(async (given) => {
-    const body = { after: Number(textOf(given, 'after')) };
+  const { error, busy, onSubmit, again } = useFormSending(async (form) => {
+    const body = { after: Number(textOf(form, 'after')) };
     await promptClient.post('/api/v1/webhooks/{id}/replay', { path: { id }, body });
-    done();
+    onDone();
   });
   return (
     <Panel title="Deliver again">
@@ -188,7 +195,7 @@ function Replay({ of: id, newest, done }: ReplayProps): JSX.Element {
       <p class="help" id="replay-help">
         Delivers every matching entry after this one again; 0 means all.
       </p>
-      {error === null ? null : <Problem error={error} />}
+      <ChangeProblem error={error} again={again} />
     </Panel>
   );
 }

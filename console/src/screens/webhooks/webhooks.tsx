@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { usePages } from '../../api/pages.js';
 import { useSession } from '../../api/session.js';
 import { useFeed } from '../../api/use-feed.js';
-import { counted, listText, showInvisible, revealedProse } from '../../ui/format.js';
+import { countText, listText, showInvisible, revealedProse } from '../../ui/format.js';
 import { Link } from '../../ui/link.js';
 import { PagesEnd } from '../../ui/pages-end.js';
 import { Badge, Empty, When } from '../../ui/parts.js';
@@ -20,7 +20,7 @@ export function Webhooks(): JSX.Element {
           <p class="quiet">Where entries of the audit trail are delivered to.</p>
         </div>
       </header>
-      <When of={list} what="the webhooks">
+      <When load={list} label="the webhooks">
         {({ data, total }) =>
           total === 0 ? (
             <Empty title="There are none.">
@@ -47,7 +47,7 @@ export function Webhooks(): JSX.Element {
                   </li>
                 ))}
               </ul>
-              <PagesEnd of={list} text={counted(total, 'webhook')} />
+              <PagesEnd pages={list} text={countText(total, 'webhook')} />
             </>
           )
         }

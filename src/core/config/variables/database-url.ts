@@ -4,13 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /** A file. `path` is as configured; the database module resolves it. */
-export interface SqliteLocation {
+interface SqliteLocation {
   readonly kind: 'sqlite';
   readonly path: string;
 }
 
 /** A database on a server. `url` may hold a password: never show it. */
-export interface PostgresLocation {
+interface PostgresLocation {
   readonly kind: 'postgres';
   readonly url: string;
 }

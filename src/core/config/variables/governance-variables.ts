@@ -1,7 +1,7 @@
 import {
   listOf,
-  LONGEST_TIME,
-  matching,
+  MAX_TIME_MS,
+  matchRule,
   oneOf,
   optional,
   parseList,
@@ -11,10 +11,12 @@ import {
   wholeNumber,
   maskApiKey,
 } from './variable';
+import { exactLabelFault, labelFault } from '../../values/label-fault';
 import { parseDuration } from '../../values/duration';
 import { parseSeed } from '../../signed-notes/signed-note';
 import { p256Key, parseP256PublicKey } from '../../values/p256-key';
 import { isPostgresUrl } from './database-url';
+import { parseSecretPointer, USUAL_SECRET_POINTERS } from '../../values/secret-pointers';
 
 export const POLICY_DEFAULT_EFFECTS = ['allow', 'deny'] as const;
 export type PolicyDefaultEffect = (typeof POLICY_DEFAULT_EFFECTS)[number];
@@ -26,25 +28,61 @@ export type RiskLevel = (typeof RISK_LEVELS)[number];
 export type RequiredApprovals = Readonly<Record<RiskLevel, number>>;
 
 /** Milliseconds: a day. */
-const SHORTEST_CONTENT = 86_400_000;
+const MIN_CONTENT_RETENTION_MS = 86_400_000;
 /** Ten years. */
-const LONGEST_RETENTION = 3650 * 86_400_000;
+const MAX_RETENTION_MS = 3650 * 86_400_000;
 
 const AUDIENCE = /^[\x21-\x2b\x2d-\x7e]{1,200}$/;
+/** Milliseconds: a week. */
+const MAX_CHANGE_MS = 7 * 86_400_000;
 /** Milliseconds for which a permit may be valid. */
-const LONGEST_PERMIT = 3_600_000;
+const MAX_PERMIT_MS = 3_600_000;
 
 /** Milliseconds; undefined for what is not a retention period. */
 function parseRetention(text: string, shortest = 0): number | undefined {
-  const milliseconds = text === 'PT0S' ? 0 : parseDuration(text, LONGEST_RETENTION);
+  const milliseconds = text === 'PT0S' ? 0 : parseDuration(text, MAX_RETENTION_MS);
   return milliseconds === undefined || milliseconds < shortest ? undefined : milliseconds;
 }
 
 /** Contents that must be kept are not erased because their time is over. */
 function retentionContradiction(content: string, atLeast: string): string | undefined {
-  const [retained, kept] = [parseRetention(content), parseRetention(atLeast)];
-  if (retained === undefined || kept === undefined || retained >= kept) return undefined;
+  const [retained, minimum] = [parseRetention(content), parseRetention(atLeast)];
+  if (retained === undefined || minimum === undefined || retained >= minimum) return undefined;
   return `which is shorter than RETAIN_AT_LEAST=${atLeast}; make RETAIN_CONTENT at least as long, or shorten RETAIN_AT_LEAST`;
+}
+
+const MAX_SECRET_PARAMETERS = 100;
+
+/** Pointers to secrets; none for the word `none`. */
+function parseSecretParameters(text: string): string[] | undefined {
+  if (text === 'none') return [];
+  const pointers = parseList(text, parseSecretPointer);
+  return pointers !== undefined && pointers.length <= MAX_SECRET_PARAMETERS ? pointers : undefined;
+}
+
+/** Undefined for a text that is no JSON. */
+function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Roles by group; undefined for what is no such JSON. */
+function parseDirectoryRoles(text: string): Readonly<Record<string, readonly string[]>> | undefined {
+  const value = jsonIn(text);
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
+  const groups = Object.entries(value as Readonly<Record<string, unknown>>);
+  const isValid = groups.every(([group, roles]) => labelFault(group) === undefined && areRoles(roles));
+  return isValid && groups.length <= 1000 ? (value as Readonly<Record<string, readonly string[]>>) : undefined;
+}
+
+function areRoles(roles: unknown): boolean {
+  if (!Array.isArray(roles) || roles.length === 0 || roles.length > 50) return false;
+  return roles.every(
+    (role) => typeof role === 'string' && role !== '' && role.length <= 100 && exactLabelFault(role) === undefined,
+  );
 }
 
 /** Settings about what agents may do, and about permits: rows of `VARIABLES`, kept here. */
@@ -66,6 +104,12 @@ export const GOVERNANCE_VARIABLES = {
     description: 'Bytes of the patterns of all policies in force together; they are held in memory.',
     default: '33554432',
     ...wholeNumber(1, 2 ** 31 - 1),
+  },
+  teamPriority: {
+    name: 'TEAM_PRIORITY',
+    description: 'The priority below which those of the policies of teams must be.',
+    default: '1000',
+    ...wholeNumber(0, 2 ** 31 - 1),
   },
   planTimeout: {
     name: 'PLAN_TIMEOUT',
@@ -92,8 +136,35 @@ export const GOVERNANCE_VARIABLES = {
     description:
       'How long executions and decisions keep their contents after their last entry; then the service erases them. Unset: for ever.',
     example: 'P730D',
-    ...optional('an ISO 8601 duration from P1D to P3650D', (text) => parseRetention(text, SHORTEST_CONTENT)),
+    ...optional('an ISO 8601 duration from P1D to P3650D', (text) => parseRetention(text, MIN_CONTENT_RETENTION_MS)),
     contradiction: (text, environment) => retentionContradiction(text, environment['RETAIN_AT_LEAST'] ?? ''),
+  },
+  secretParameters: {
+    name: 'SECRET_PARAMETERS',
+    description:
+      'JSON Pointers to the values in parameters and results that are never kept, such as /**/password; none: all are kept.',
+    default: USUAL_SECRET_POINTERS.join(','),
+    expected: `up to ${MAX_SECRET_PARAMETERS} JSON Pointers separated by commas, with * for one name and ** for any number of names; or none`,
+    example: '/**/password,/card/number',
+    parse: parseSecretParameters,
+  },
+  /** Replaces secrets: never show it. Null: the service generates and stores one. */
+  secretKey: {
+    name: 'SECRET_KEY',
+    description:
+      'Key with which secrets are replaced: 32 random bytes. Unset: one is generated at the first start and kept in a file.',
+    // Processes that each generated a key would not find what others have recorded.
+    requiredWith: ({ DATABASE_URL = '' }) =>
+      isPostgresUrl(DATABASE_URL) ? 'although the database is PostgreSQL' : undefined,
+    example: '$(openssl rand -base64 32)',
+    mask: maskApiKey,
+    ...optional('32 bytes in standard base64, the same for all processes on one database', parseSeed),
+  },
+  acceptedSecretKey: {
+    name: 'ACCEPT_SECRET_KEY',
+    description: 'Name of a SECRET_KEY that is another than before, to accept it; as shown when the start is refused.',
+    example: '9b1f0c6e8d2a4f71',
+    ...optional('the name of a key: 16 hex digits', matchRule(/^[0-9a-f]{16}$/)),
   },
   maxPendingApprovals: {
     name: 'MAX_PENDING_APPROVALS',
@@ -149,17 +220,49 @@ export const GOVERNANCE_VARIABLES = {
     example: 'high=2,critical=3',
     parse: parseRequiredApprovals,
   },
+  fourEyes: {
+    name: 'FOUR_EYES',
+    description: 'Whether changes of policies, agents, keys and webhooks need a second person: see docs/four-eyes.md.',
+    default: 'false',
+    example: 'true',
+    ...trueOrFalse(),
+  },
+  /** Checked at the start, by those who know what a group is. */
+  changeApprovers: {
+    name: 'CHANGE_APPROVERS',
+    description:
+      'Who approves such changes: groups as in a policy, as JSON. Unset: any people, as many as REQUIRED_APPROVALS says for high.',
+    example: '[{"subjects":["role:security"],"approvals":2}]',
+    ...optional('a JSON list of groups of approvers, as in a policy', parseJsonList),
+  },
+  changeWithin: {
+    name: 'CHANGE_WITHIN',
+    description: 'How long an approved change may be made.',
+    default: 'PT1H',
+    expected: 'an ISO 8601 duration from PT1S to P7D',
+    parse: (text) => (parseDuration(text, MAX_CHANGE_MS) === undefined ? undefined : text),
+  },
+  directoryRoles: {
+    name: 'DIRECTORY_ROLES',
+    description:
+      'Roles of people from a directory (SCIM), by the groups they are in: JSON with the externalId or id of each group.',
+    default: '{}',
+    example: '{"grp-finance":["finance"],"grp-oncall":["operations","reviewer"]}',
+    expected:
+      'JSON such as {"<group>":["<role>"]}: up to 1000 groups, with 1 to 50 roles each, of up to 100 characters',
+    parse: parseDirectoryRoles,
+  },
   actionTimeout: {
     name: 'ACTION_TIMEOUT',
     description: 'Milliseconds an action handler may run before its execution counts as failed.',
     default: '30000',
-    ...wholeNumber(1, LONGEST_TIME),
+    ...wholeNumber(1, MAX_TIME_MS),
   },
   permitAudiences: {
     name: 'PERMIT_AUDIENCES',
     description: 'Systems for which permits are made: tokens that prove one authorised action. Needs PUBLIC_URL.',
     example: 'bank,https://vault.example.com',
-    ...listOf('names of up to 200 visible ASCII characters, separated by commas', matching(AUDIENCE)),
+    ...listOf('names of up to 200 visible ASCII characters, separated by commas', matchRule(AUDIENCE)),
   },
   /** Milliseconds. */
   permitTtl: {
@@ -168,7 +271,7 @@ export const GOVERNANCE_VARIABLES = {
     description: 'How long a permit is valid, from its authorisation on.',
     default: 'PT5M',
     expected: 'an ISO 8601 duration from PT1S to PT1H',
-    parse: (text) => parseDuration(text, LONGEST_PERMIT),
+    parse: (text) => parseDuration(text, MAX_PERMIT_MS),
   },
   /** Secret: never show it. Null: the service generates and stores one. */
   permitKey: {
@@ -200,7 +303,16 @@ export const GOVERNANCE_VARIABLES = {
   },
 } satisfies VariableTable;
 
-const MOST_APPROVALS = 100;
+const MAX_APPROVALS = 100;
+
+function parseJsonList(text: string): readonly unknown[] | undefined {
+  try {
+    const list: unknown = JSON.parse(text);
+    return Array.isArray(list) ? list : undefined;
+  } catch {
+    return undefined;
+  }
+}
 
 /** `low=1,high=2`: levels that are left out need one approval. */
 function parseRequiredApprovals(text: string): RequiredApprovals | undefined {
@@ -212,7 +324,7 @@ function parseRequiredApprovals(text: string): RequiredApprovals | undefined {
 function parsePair(text: string): readonly [RiskLevel, number] | undefined {
   const equalsSign = text.indexOf('=');
   const level = RISK_LEVELS.find((riskLevel) => riskLevel === text.slice(0, equalsSign));
-  const approvals = parseWholeNumber(text.slice(equalsSign + 1), 1, MOST_APPROVALS);
+  const approvals = parseWholeNumber(text.slice(equalsSign + 1), 1, MAX_APPROVALS);
   return level === undefined || approvals === undefined ? undefined : [level, approvals];
 }
 

@@ -24,13 +24,13 @@ function parseOrigin(text: string): string | undefined {
 }
 
 /** Number of trusted proxy hops in front of the service, or the proxies' addresses and subnets. */
-export type TrustedProxies = number | readonly string[];
+type TrustedProxies = number | readonly string[];
 
-const MOST_HOPS = 32;
+const MAX_HOPS = 32;
 
 /** A number of hops, or addresses and subnets separated by commas. */
 export function parseTrustedProxies(text: string): TrustedProxies | undefined {
-  return parseWholeNumber(text, 0, MOST_HOPS) ?? parseList(text, parseSubnet);
+  return parseWholeNumber(text, 0, MAX_HOPS) ?? parseList(text, parseSubnet);
 }
 
 /** `10.0.0.7`, `10.0.0.0/8`, `fd00::/8`. A prefix of 0 would trust everyone, so it is refused. */

@@ -12,6 +12,8 @@ export interface Variable<Value> {
   readonly defaultInTest?: () => string;
   /** Whether production requires it, given the other variables. */
   readonly requiredInProduction?: (environment: Environment) => boolean;
+  /** Why it must be set, given the other variables: completes "got nothing, …". Undefined if it need not be. */
+  readonly requiredWith?: (environment: Environment) => string | undefined;
   /** A value that works elsewhere, but is refused in production. */
   readonly refusedInProduction?: (text: string) => boolean;
   /** The name of the variable without which this one has no effect: setting it alone is a fault. */
@@ -37,7 +39,7 @@ export type SettingRows<Values> = { readonly [Member in keyof Values]: Variable<
 export type VariableTable = Readonly<Record<string, Variable<unknown>>>;
 
 /** The longest delay that a timer supports, in milliseconds. */
-export const LONGEST_TIME = 2 ** 31 - 1;
+export const MAX_TIME_MS = 2 ** 31 - 1;
 
 export type Reading<Value> = Pick<Variable<Value>, 'expected' | 'parse'>;
 
@@ -79,7 +81,7 @@ export function listOf<Item>(expected: string, parse: Parse<Item>): UnsetReading
 }
 
 /** Reads texts of a form as they are. */
-export function matching(form: RegExp): (text: string) => string | undefined {
+export function matchRule(form: RegExp): (text: string) => string | undefined {
   return (text) => (form.test(text) ? text : undefined);
 }
 
@@ -102,15 +104,15 @@ export function parseList<Item>(text: string, parse: (item: string) => Item | un
 }
 
 /** A shorter key can be guessed: refused in production, warned about elsewhere. */
-export const SHORTEST_SAFE_KEY = 16;
+export const MIN_SAFE_KEY_CHARACTERS = 16;
 
-export const API_KEY_EXPECTED = `a key of 1 to 1024 visible ASCII characters without spaces, of at least ${SHORTEST_SAFE_KEY} with NODE_ENV=production`;
+export const API_KEY_EXPECTED = `a key of 1 to 1024 visible ASCII characters without spaces, of at least ${MIN_SAFE_KEY_CHARACTERS} with NODE_ENV=production`;
 
 /** Undefined if an HTTP header could not carry the key unchanged. */
-export const parseApiKey = matching(/^[\x21-\x7e]{1,1024}$/);
+export const parseApiKey = matchRule(/^[\x21-\x7e]{1,1024}$/);
 
 export function isGuessable(key: string): boolean {
-  return key !== '' && key.length < SHORTEST_SAFE_KEY;
+  return key !== '' && key.length < MIN_SAFE_KEY_CHARACTERS;
 }
 
 export function maskApiKey(): string {

@@ -19,9 +19,9 @@ import {
   API_KEY_EXPECTED,
   isGuessable,
   listOf,
-  LONGEST_TIME,
+  MAX_TIME_MS,
   maskApiKey,
-  matching,
+  matchRule,
   oneOf,
   optional,
   parseApiKey,
@@ -36,7 +36,7 @@ import { findTimeZone } from '../../values/time-zone';
 import { parseSeed, parseVerifierKey } from '../../signed-notes/signed-note';
 
 const USUAL_PORT = '3000';
-const MOST_CONNECTIONS = 1_000_000;
+const MAX_CONNECTIONS = 1_000_000;
 const HOUR = 3_600_000;
 const CENTURY = 100 * 365 * 24 * HOUR;
 const TEXT = /^[\x21-\x7e]{1,500}$/;
@@ -122,7 +122,7 @@ export const VARIABLES = {
     name: 'RATE_WINDOW',
     description: 'Length of the rate limit window in milliseconds.',
     default: '60000',
-    ...wholeNumber(1, LONGEST_TIME),
+    ...wholeNumber(1, MAX_TIME_MS),
   },
   /** It may hold a password: never show it. */
   redisUrl: {
@@ -187,7 +187,7 @@ export const VARIABLES = {
     default: 'agent-governance-service',
     expected: 'a name of 1 to 200 characters without white space and plus signs',
     example: 'example.com/governance',
-    parse: matching(LOG_NAME),
+    parse: matchRule(LOG_NAME),
   },
   checkpointFolder: {
     name: 'CHECKPOINT_FOLDER',
@@ -203,7 +203,7 @@ export const VARIABLES = {
     example: '1040:3f9c0b6e8d2a4f71',
     ...listOf(
       'names of checkpoints (size:first 16 hex digits of the root hash), separated by commas',
-      matching(CHECKPOINT_NAME),
+      matchRule(CHECKPOINT_NAME),
     ),
   },
   maxClockStep: {
@@ -229,7 +229,7 @@ export const VARIABLES = {
   planBodyLimit: {
     name: 'PLAN_BODY_LIMIT',
     description: 'The same for `POST /policies/plan` and `/policies/apply`, which take a whole set of policies.',
-    default: '16777216',
+    default: '8388608',
     ...wholeNumber(1, 100 * 1024 * 1024),
   },
   bodyTotalLimit: {
@@ -249,14 +249,14 @@ export const VARIABLES = {
     description:
       'Connections that clients may hold at a time; a further one takes the place of an idle one, or is closed at once.',
     default: '5000',
-    ...wholeNumber(1, MOST_CONNECTIONS),
+    ...wholeNumber(1, MAX_CONNECTIONS),
   },
   maxConnectionsPerAddress: {
     name: 'MAX_CONNECTIONS_PER_ADDRESS',
     description: 'Connections of one client address, unless it is a trusted proxy. Unset: a fifth of MAX_CONNECTIONS.',
     example: '1000',
-    ...optional(`a whole number from 1 to ${MOST_CONNECTIONS}, in digits`, (text) =>
-      parseWholeNumber(text, 1, MOST_CONNECTIONS),
+    ...optional(`a whole number from 1 to ${MAX_CONNECTIONS}, in digits`, (text) =>
+      parseWholeNumber(text, 1, MAX_CONNECTIONS),
     ),
   },
   trustedProxies: {
@@ -286,7 +286,7 @@ export const VARIABLES = {
     description: 'Sender address of these mails.',
     onlyWith: 'SMTP_URL',
     example: 'governance@example.com',
-    ...optional('an address of visible ASCII characters', matching(/^[\x21-\x7e]+@[\x21-\x7e]+$/)),
+    ...optional('an address of visible ASCII characters', matchRule(/^[\x21-\x7e]+@[\x21-\x7e]+$/)),
   },
   mailZone: {
     name: 'MAIL_ZONE',
@@ -301,7 +301,7 @@ export const VARIABLES = {
     description: 'Signing secret of the Slack app whose messages have buttons. Unset: no buttons.',
     example: '8f742231b10e8888abcd99yyyzzz85a5',
     mask: maskApiKey,
-    ...optional('up to 500 visible ASCII characters', matching(TEXT)),
+    ...optional('up to 500 visible ASCII characters', matchRule(TEXT)),
   },
   logLevel: {
     name: 'LOG_LEVEL',
@@ -334,7 +334,7 @@ export const VARIABLES = {
     onlyWith: 'OIDC_ISSUER',
     description: 'Client id of the console at the issuer: a public client with the redirect URI <PUBLIC_URL>/console/.',
     example: 'governance-console',
-    ...optional('up to 500 visible ASCII characters', matching(TEXT)),
+    ...optional('up to 500 visible ASCII characters', matchRule(TEXT)),
   },
   oidcScope: {
     name: 'OIDC_SCOPE',

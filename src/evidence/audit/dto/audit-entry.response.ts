@@ -2,6 +2,7 @@ import { ApiProperty } from '@nestjs/swagger';
 import { ApiCount, ApiMember, ApiNullableText } from '../../../http/openapi/response-members';
 import { ActorResponse } from '../../../http/authentication/actor.response';
 import { sampleId } from '../../../http/openapi/documentation.decorators';
+import { membersNamed, type ShownMember } from '../../../ledger/records/record-text';
 import type { JsonObject } from '../../../core/json/json-value';
 import type { ParsedListedEntry } from '../../../ledger/reading/entry-reader';
 
@@ -53,6 +54,30 @@ export class AuditEntryResponse {
 
   @ApiProperty({ type: String, nullable: true, example: '127.0.0.1' })
   readonly ip!: string | null;
+
+  /** What `from` shows, for lists. */
+  static readonly members: readonly ShownMember[] = [
+    { name: 'id', shows: 'auditId' },
+    ...membersNamed(['sequence', 'timestamp', 'action']),
+    {
+      name: 'actor',
+      shows: [
+        { name: 'type', shows: 'actorType' },
+        { name: 'id', shows: 'actorId' },
+      ],
+    },
+    ...membersNamed([
+      'agentId',
+      'entityId',
+      'subjectType',
+      'subjectId',
+      'outcome',
+      'reason',
+      'details',
+      'requestId',
+      'ip',
+    ]),
+  ];
 
   static from(this: void, entry: ParsedListedEntry): AuditEntryResponse {
     return {

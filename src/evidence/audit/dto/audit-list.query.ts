@@ -1,7 +1,7 @@
 import { QueryAgent } from '../../../governance/agents/dto/agent.dto';
 import { ListQuery } from '../../../http/lists/list.query';
 import { OrderedPeriod, QueryOneOf, QueryText, QueryTimestamp } from '../../../http/validation/query-fields';
-import type { EntryOutcome } from '../../../ledger/ledger-transaction';
+import type { EntryOutcome } from '../../../ledger/commands/ledger-transaction';
 import { ENTRY_OUTCOMES } from './audit-entry.response';
 
 @OrderedPeriod()

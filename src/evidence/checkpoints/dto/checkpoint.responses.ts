@@ -24,7 +24,7 @@ export class CheckpointResponse {
   @ApiMember('The key that checks the signature (C2SP signed note).', { example: EXAMPLE_PUBLIC_KEY })
   readonly publicKey!: string;
 
-  static of(
+  static from(
     this: void,
     { text: checkpoint, origin, size, rootHash }: IssuedCheckpoint,
     publicKey: string,
@@ -52,7 +52,7 @@ export class ConsistencyProofResponse {
   )
   readonly hashes!: readonly string[];
 
-  static of(this: void, { earlier, later, hashes }: ConsistencyProof): ConsistencyProofResponse {
+  static from(this: void, { earlier, later, hashes }: ConsistencyProof): ConsistencyProofResponse {
     return { from: earlier.size, to: later.size, fromRoot: earlier.rootHash, toRoot: later.rootHash, hashes };
   }
 }
@@ -76,7 +76,7 @@ export class InclusionProofResponse {
   })
   readonly hashes!: readonly string[];
 
-  static of(this: void, sequence: number, { leafHash, tree, hashes }: InclusionProof): InclusionProofResponse {
+  static from(this: void, sequence: number, { leafHash, tree, hashes }: InclusionProof): InclusionProofResponse {
     return { sequence, leafHash, size: tree.size, rootHash: tree.rootHash, hashes };
   }
 }

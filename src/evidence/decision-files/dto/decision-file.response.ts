@@ -7,7 +7,7 @@ import { EXAMPLE_HASH, ProvenanceProofResponse } from '../../provenance/dto/prov
 
 export const DECISION_FILE_FORMAT = 'agent-governance-evidence/1';
 
-export class ProvenEntryResponse extends ProvenanceProofResponse {
+class ProvenEntryResponse extends ProvenanceProofResponse {
   @ApiMember('The audit path of the entry to the root of the checkpoint, from the leaf on.', {
     type: [String],
     example: [EXAMPLE_HASH],
@@ -15,7 +15,7 @@ export class ProvenEntryResponse extends ProvenanceProofResponse {
   readonly proof!: readonly string[];
 }
 
-export class DecisionRulesResponse {
+class DecisionRulesResponse {
   @ApiMember('As `rules` in the details of entries.', { example: EXAMPLE_HASH })
   readonly hash!: string;
 
@@ -34,8 +34,14 @@ export class DecisionFileResponse {
   @ApiProperty({ enum: [DECISION_FILE_FORMAT] })
   readonly format!: typeof DECISION_FILE_FORMAT;
 
-  @ApiProperty({ example: sampleId('exe') })
-  readonly executionId!: string;
+  @ApiMember('The execution that it is about; absent in the file of a change.', {
+    required: false,
+    example: sampleId('exe'),
+  })
+  readonly executionId?: string;
+
+  @ApiMember('The decision on the change that it is about; absent in the file of an execution.', { required: false })
+  readonly decisionId?: string;
 
   @ApiMember('A signed checkpoint that covers all entries.')
   readonly checkpoint!: string;
@@ -43,7 +49,7 @@ export class DecisionFileResponse {
   @ApiMember('By sequence.', { type: [ProvenEntryResponse] })
   readonly entries!: readonly ProvenEntryResponse[];
 
-  @ApiMember('The rules that the entries name, in that order.', { type: [DecisionRulesResponse] })
+  @ApiMember('The rules that the entries, and the change, name, in that order.', { type: [DecisionRulesResponse] })
   readonly rules!: readonly DecisionRulesResponse[];
 
   @ApiMember(

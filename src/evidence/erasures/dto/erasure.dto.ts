@@ -4,9 +4,9 @@ import { sampleId } from '../../../http/openapi/documentation.decorators';
 import { EachNamedOnce, ListOf, OneOf, RequiredText } from '../../../http/validation/fields';
 import { ERASABLE_TYPES, type ErasableType, Erasure } from '../erasure.entity';
 
-const MOST_SUBJECTS = 100;
+const MAX_SUBJECTS = 100;
 
-export class ErasureSubjectRequest {
+class ErasureSubjectRequest {
   @OneOf(ERASABLE_TYPES, { enumName: 'ErasableType', description: 'The kind of record.', example: 'entity' })
   readonly type!: ErasableType;
 
@@ -17,7 +17,7 @@ export class ErasureSubjectRequest {
 @EachNamedOnce('subjects', ({ type, id }) => `${String(type)} ${String(id)}`)
 export class CreateErasureRequest {
   @ListOf(ErasureSubjectRequest, {
-    maxItems: MOST_SUBJECTS,
+    maxItems: MAX_SUBJECTS,
     description:
       'The records to erase, at least one. An entity is erased with its claims, an execution with its decision, and ' +
       'a decision with its execution.',

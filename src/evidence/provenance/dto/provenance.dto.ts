@@ -2,6 +2,7 @@ import { ApiProperty, ApiPropertyOptional, getSchemaPath, type SchemaObject } fr
 import { ApiCount, ApiMember, ApiNullableText } from '../../../http/openapi/response-members';
 import { AuditEntryResponse } from '../../audit/dto/audit-entry.response';
 import { sampleId } from '../../../http/openapi/documentation.decorators';
+import { membersNamed, type ShownMember } from '../../../ledger/records/record-text';
 import type { JsonObject } from '../../../core/json/json-value';
 import type { ParsedEntry, ParsedListedEntry } from '../../../ledger/reading/entry-reader';
 import { ChainHeadResponse } from './verification.response';
@@ -75,6 +76,23 @@ export class ProvenanceEntryResponse {
   })
   readonly erased?: number;
 
+  /** What `from` shows, for lists. */
+  static readonly members: readonly ShownMember[] = [
+    ...membersNamed([
+      'v',
+      'sequence',
+      'id',
+      'timestamp',
+      'action',
+      'subjectType',
+      'subjectId',
+      'auditId',
+      'detailsHash',
+    ]),
+    ...membersNamed(['auditHash', 'stateHash', 'previousHash', 'hash']),
+    { name: 'erased', shows: 'erased', isAbsentIfNull: true },
+  ];
+
   static from(this: void, entry: ParsedListedEntry): ProvenanceEntryResponse {
     return {
       v: entry.v,
@@ -96,7 +114,7 @@ export class ProvenanceEntryResponse {
 }
 
 /** The random texts with which an entry commits to what may have to be forgotten. */
-export class SaltsResponse {
+class SaltsResponse {
   @ApiNullableText('Null once erased.', EXAMPLE_SALT)
   readonly details!: string | null;
 
@@ -115,7 +133,7 @@ export class ProvenanceProofResponse extends ProvenanceEntryResponse {
   @ApiMember('Null in version 1, which has no salts.', { type: SaltsResponse, nullable: true })
   readonly salts!: SaltsResponse | null;
 
-  static of(this: void, entry: ParsedEntry): ProvenanceProofResponse {
+  static fromEntry(this: void, entry: ParsedEntry): ProvenanceProofResponse {
     return {
       ...ProvenanceEntryResponse.from(entry),
       audit: AuditEntryResponse.from(entry),
@@ -170,7 +188,7 @@ export class ExportQuery {
  * Characters: room for 16 witnesses, whose largest signatures (ML-DSA-44, with a time) take 3,300 each besides their
  * names.
  */
-const LONGEST_CHECKPOINT = 65_536;
+const MAX_CHECKPOINT_CHARACTERS = 65_536;
 
 /** The tree of a checkpoint begins at the first entry. */
 function wholeChainOnly({ from, checkpoint }: Readonly<Record<string, unknown>>): FieldFault[] {
@@ -199,7 +217,7 @@ export class VerifyChainRequest {
   readonly state?: boolean;
 
   @OptionalText({
-    max: LONGEST_CHECKPOINT,
+    max: MAX_CHECKPOINT_CHARACTERS,
     rule: checkpointFault,
     // Without an example: it would be the checkpoint of another log, and make a sound chain invalid.
     description: 'An earlier checkpoint of this log: the answer says whether the log extends it.',

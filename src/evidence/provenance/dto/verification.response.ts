@@ -13,7 +13,7 @@ import type { SignatureVerdict } from '../../../core/signed-notes/signed-note';
 import type { CheckpointVerdict } from '../../checkpoints/checkpoint';
 import type { TimedVerdict } from '../../verification/chain-verifier';
 
-export class InvalidRecordResponse {
+class InvalidRecordResponse {
   @ApiProperty({ example: 'entity' })
   readonly subjectType!: string;
 
@@ -29,7 +29,7 @@ export class InvalidRecordResponse {
   readonly fault!: RecordFault;
 }
 
-export class InvalidDerivedResponse {
+class InvalidDerivedResponse {
   @ApiChoice(
     ['DerivedData', DERIVED_DATA],
     'counter',
@@ -44,7 +44,7 @@ export class InvalidDerivedResponse {
   readonly name!: string;
 }
 
-export class TreeResponse {
+class TreeResponse {
   @ApiCount('Number of entries in the tree.')
   readonly size!: number;
 
@@ -55,7 +55,7 @@ export class TreeResponse {
   readonly matches!: boolean;
 }
 
-export class CheckpointVerdictResponse {
+class CheckpointVerdictResponse {
   @ApiMember('Name of the log in the checkpoint.', { example: 'agent-governance-service' })
   readonly origin!: string;
 
@@ -164,21 +164,21 @@ export class VerificationResponse {
     state: TimedStateVerdict | null,
     checkpoint: CheckpointVerdict | null,
   ): VerificationResponse {
-    const { roots: _roots, duration: durationMs, ...found } = verdict;
+    const { roots: _roots, duration: durationMs, ...members } = verdict;
     // A client that only looks at this member must not miss other findings.
-    const valid = found.valid && found.tree?.matches !== false && isKept(checkpoint);
-    const ofChain = { ...found, valid, durationMs };
+    const valid = members.valid && members.tree?.matches !== false && isKept(checkpoint);
+    const ofChain = { ...members, valid, durationMs };
     const answer = checkpoint === null ? ofChain : { ...ofChain, checkpoint };
     return state === null ? answer : withState(answer, state);
   }
 }
 
 function withState(ofChain: VerificationResponse, state: TimedStateVerdict): VerificationResponse {
-  const { duration, ...found } = state;
+  const { duration, ...members } = state;
   return {
     ...ofChain,
-    ...found,
-    valid: ofChain.valid && found.invalidRecords === 0 && found.invalidDerived === 0,
+    ...members,
+    valid: ofChain.valid && members.invalidRecords === 0 && members.invalidDerived === 0,
     durationMs: ofChain.durationMs + duration,
   };
 }

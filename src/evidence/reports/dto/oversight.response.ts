@@ -9,13 +9,13 @@ class RequestsResponse {
   @ApiProperty({ format: 'date-time', example: '2026-11-20T00:00:00.000Z' })
   readonly start!: string;
 
-  @ApiCount('Executions that were allowed when they were asked for.')
+  @ApiCount('Executions that were allowed when they were requested.')
   readonly allowed!: number;
 
   @ApiCount('Executions that were denied.')
   readonly denied!: number;
 
-  @ApiCount('Executions for which an approval was asked.')
+  @ApiCount('Executions for which an approval was requested.')
   readonly approval_requested!: number;
 
   @ApiCount('How many of all these are executed now.')
@@ -43,13 +43,16 @@ class AgentCountsResponse {
   @ApiProperty({ example: 'reminder-bot' })
   readonly name!: string;
 
-  @ApiCount('Executions that were allowed when they were asked for.')
+  @ApiNullableText('The team that it is in now; null: in none.')
+  readonly team!: string | null;
+
+  @ApiCount('Executions that were allowed when they were requested.')
   readonly allowed!: number;
 
   @ApiCount('Executions that were denied.')
   readonly denied!: number;
 
-  @ApiCount('Executions for which an approval was asked.')
+  @ApiCount('Executions for which an approval was requested.')
   readonly approvals!: number;
 }
 
@@ -103,6 +106,26 @@ class ApprovalCountsResponse {
   readonly byReviewer!: readonly ReviewerCountsResponse[];
 }
 
+class ChangeCountsResponse {
+  @ApiCount('Changes proposed in the period, with FOUR_EYES.', { example: 0 })
+  readonly proposed!: number;
+
+  @ApiCount('How many of them are approved now.', { example: 0 })
+  readonly approved!: number;
+
+  @ApiCount('How many are rejected.', { example: 0 })
+  readonly rejected!: number;
+
+  @ApiCount('How many were made.', { example: 0 })
+  readonly made!: number;
+
+  @ApiCount('Changes made at once in an emergency of the period.', { example: 0 })
+  readonly breakGlass!: number;
+
+  @ApiCount('How many of these nobody has reviewed yet.', { example: 0 })
+  readonly unreviewed!: number;
+}
+
 class CountedPolicyResponse extends PickType(PolicyResponse, ['id', 'name', 'version'] as const) {}
 
 class PolicyCountsResponse {
@@ -144,13 +167,16 @@ export class OversightResponse {
   @ApiMember('Why executions were denied, the most frequent first.', { type: [ReasonResponse] })
   readonly reasons!: readonly ReasonResponse[];
 
-  @ApiMember('The 100 agents that asked most often.', { type: [AgentCountsResponse] })
+  @ApiMember('The 100 agents with the most requests.', { type: [AgentCountsResponse] })
   readonly agents!: readonly AgentCountsResponse[];
 
   @ApiMember('Decisions that were proposed in the period, with or without an execution.', {
     type: ApprovalCountsResponse,
   })
   readonly approvals!: ApprovalCountsResponse;
+
+  @ApiMember('Changes that need a second person.', { type: ChangeCountsResponse })
+  readonly changes!: ChangeCountsResponse;
 
   @ApiMember('Policies that decided, the most frequent first.', { type: [PolicyCountsResponse] })
   readonly policies!: readonly PolicyCountsResponse[];

@@ -1,4 +1,7 @@
+import { Injectable } from '@nestjs/common';
 import { Column, Entity, PrimaryColumn } from 'typeorm';
+import { steadyTime } from '../../../core/concurrency/steady-time';
+import { Database } from '../../../ledger/database/database';
 
 /** Milliseconds for which the lease is valid, by the database's clock. */
 export const LEASE = 8_000;
@@ -7,36 +10,48 @@ export const RENEWAL = 2_000;
 /** Milliseconds by which it ends earlier for its holder: clocks run at different speeds, and sending takes a moment. */
 const MARGIN = 1_000;
 
-/** The right of one process to deliver. */
+/** The server's clock, in milliseconds: those of the machines may differ. */
+const NOW = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
+const HOLD =
+  `INSERT INTO "webhook_leases" AS lease ("id", "holder", "term", "until") VALUES (1, $1, 1, ${NOW} + ${LEASE}) ` +
+  `ON CONFLICT ("id") DO UPDATE SET "holder" = excluded."holder", "until" = excluded."until", ` +
+  `"term" = CASE WHEN lease."holder" = excluded."holder" THEN lease."term" ELSE lease."term" + 1 END ` +
+  `WHERE lease."holder" = excluded."holder" OR lease."until" < ${NOW} RETURNING "term"`;
+const RELEASE = `UPDATE "webhook_leases" SET "until" = 0 WHERE "holder" = $1`;
+
+/** The right of one process to deliver to webhooks and to send mail. Of a file it never lapses: it has one process. */
+@Injectable()
 export class DeliveryLease {
   /** By the steady clock; null: another process has it. */
   private renewedAt: number | null = null;
   private current = 0;
 
-  /**
-   * @param length milliseconds for which it is valid after the process asked for it, whatever has delayed it since;
-   * infinite where there is nobody who could take over.
-   */
-  constructor(private readonly length: number) {}
+  constructor(private readonly database: Database) {}
 
   /** A fencing token: higher for each holder, so that late writes of a previous holder are rejected. */
   get term(): number {
     return this.current;
   }
 
-  /** @param asked the moment before the request to the database. */
-  renewed(term: number, asked: number): void {
-    this.current = term;
-    this.renewedAt = asked;
+  /** Renews the lease, or takes it over once it has lapsed. Returns its term; null if another process holds it. */
+  async hold(): Promise<number | null> {
+    // It is valid from before the request, whatever delays the answer.
+    const begun = steadyTime();
+    const { aside, isShared, processId } = this.database;
+    const [lease] = isShared ? await aside.all<{ term: number }>(HOLD, [processId]) : [{ term: 1 }];
+    this.renewedAt = lease === undefined ? null : begun;
+    if (lease !== undefined) this.current = lease.term;
+    return lease?.term ?? null;
   }
 
-  lost(): void {
-    this.renewedAt = null;
+  async release(): Promise<void> {
+    const { aside, isShared, processId } = this.database;
+    if (isShared) await aside.all(RELEASE, [processId]);
   }
 
-  /** @param now by the same clock. */
+  /** @param now by the steady clock. */
   isHeldAt(now: number): boolean {
-    return this.renewedAt !== null && now - this.renewedAt < this.length - MARGIN;
+    return this.renewedAt !== null && (!this.database.isShared || now - this.renewedAt < LEASE - MARGIN);
   }
 }
 

@@ -6,9 +6,8 @@ import { ApiMember, ApiNullableTime } from '../../../http/openapi/response-membe
 import { newEpoch } from '../../../ledger/chain/random';
 import { Database } from '../../../ledger/database/database';
 import { isFault } from '../../../ledger/database/database-fault';
-import { quoted } from '../../../ledger/database/dialect';
-import type { SqlRow, SqlStatement, SqlValue } from '../../../ledger/database/sql-connection';
-import { LEASE } from './delivery-lease';
+import { quoteName } from '../../../ledger/database/dialect';
+import type { SqlStatement } from '../../../ledger/database/sql-connection';
 import { columnsOf } from '../../../ledger/records/record-codec';
 
 /**
@@ -75,26 +74,26 @@ export const NO_FAILURES = {
 } as const;
 
 const COLUMNS = columnsOf(DeliveryPosition);
-const NAMES = COLUMNS.map(({ name }) => quoted(name)).join(', ');
+const NAMES = COLUMNS.map(({ name }) => quoteName(name)).join(', ');
 const SELECT = `SELECT ${NAMES} FROM "webhook_standings"`;
 const DELETE = `DELETE FROM "webhook_standings" WHERE "webhookId" = $1`;
-
-/** The server's clock, in milliseconds: those of the machines may differ. */
-const NOW = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
-const HOLD =
-  `INSERT INTO "webhook_leases" AS lease ("id", "holder", "term", "until") VALUES (1, $1, 1, ${NOW} + ${LEASE}) ` +
-  `ON CONFLICT ("id") DO UPDATE SET "holder" = excluded."holder", "until" = excluded."until", ` +
-  `"term" = CASE WHEN lease."holder" = excluded."holder" THEN lease."term" ELSE lease."term" + 1 END ` +
-  `WHERE lease."holder" = excluded."holder" OR lease."until" < ${NOW} RETURNING "term"`;
-const RELEASE_LEASE = `UPDATE "webhook_leases" SET "until" = 0 WHERE "holder" = $1`;
 
 /** Milliseconds after which a failed write is retried. */
 const RETRY = 500;
 
-/**
- * The delivery positions of endpoints, and which process delivers: written outside the ledger, except for the
- * positions that callers set.
- */
+/** Writes, again and again while the database cannot take it, as long as this process delivers. */
+export async function writeWhile<Written>(mayWrite: () => boolean, write: () => Promise<Written>): Promise<Written> {
+  for (;;) {
+    try {
+      return await write();
+    } catch (error) {
+      if (!mayWrite() || isFault(error, 'constraint', 'storage', 'programming')) throw error;
+    }
+    await sleep(RETRY);
+  }
+}
+
+/** The delivery positions of endpoints: written outside the ledger, except for those that callers set. */
 @Injectable()
 export class DeliveryProgressStore {
   private readonly upsert: string;
@@ -102,17 +101,12 @@ export class DeliveryProgressStore {
   constructor(private readonly database: Database) {
     const { dialect } = database;
     const values = COLUMNS.map((column, index) => dialect.jsonAt(index, column)).join(', ');
-    const taken = COLUMNS.slice(1).map(({ name }) => `${quoted(name)} = excluded.${quoted(name)}`);
+    const assignments = COLUMNS.slice(1).map(({ name }) => `${quoteName(name)} = excluded.${quoteName(name)}`);
     this.upsert =
       `INSERT INTO "webhook_standings" (${NAMES}) SELECT ${values} FROM ${dialect.jsonElements('$1')} WHERE 1 = 1 ` +
-      `ON CONFLICT ("webhookId") DO UPDATE SET ${taken.join(', ')} ` +
+      `ON CONFLICT ("webhookId") DO UPDATE SET ${assignments.join(', ')} ` +
       `WHERE "webhook_standings"."epoch" = excluded."epoch" AND "webhook_standings"."term" <= excluded."term" ` +
       `RETURNING "webhookId"`;
-  }
-
-  /** Whether other processes may deliver, too. */
-  get areShared(): boolean {
-    return this.database.isShared;
   }
 
   async all(): Promise<ReadonlyMap<string, DeliveryPosition>> {
@@ -131,40 +125,12 @@ export class DeliveryProgressStore {
    */
   async write(all: readonly DeliveryPosition[]): Promise<ReadonlySet<string>> {
     const rows = all.map((progress) => COLUMNS.map(({ name }) => progress[name as keyof DeliveryPosition]));
-    const written = await this.run<{ webhookId: string }>(this.upsert, [JSON.stringify(rows)]);
+    const written = await this.database.aside.all<{ webhookId: string }>(this.upsert, [JSON.stringify(rows)]);
     return new Set(written.map(({ webhookId }) => webhookId));
   }
 
-  /** Writes, again and again while the database cannot take it, as long as this process delivers. */
-  async writeWhile<Written>(mayWrite: () => boolean, write: () => Promise<Written>): Promise<Written> {
-    for (;;) {
-      try {
-        return await write();
-      } catch (error) {
-        if (!mayWrite() || isFault(error, 'constraint', 'storage', 'programming')) throw error;
-      }
-      await sleep(RETRY);
-    }
-  }
-
   async forget(webhookId: string): Promise<void> {
-    await this.run(DELETE, [webhookId]);
-  }
-
-  /** The term of the lease if this process holds it; null: another one does. */
-  async hold(): Promise<number | null> {
-    if (!this.areShared) return 1;
-    const [lease] = await this.run<{ term: number }>(HOLD, [this.database.processId]);
-    return lease?.term ?? null;
-  }
-
-  async releaseLease(): Promise<void> {
-    if (this.areShared) await this.run(RELEASE_LEASE, [this.database.processId]);
-  }
-
-  /** A statement of whoever holds the lease. */
-  run<Row = SqlRow>(sql: string, parameters: readonly SqlValue[]): Promise<Row[]> {
-    return this.database.aside.all<Row>(sql, parameters);
+    await this.database.aside.all(DELETE, [webhookId]);
   }
 }
 
@@ -186,7 +152,7 @@ const RESUME =
  *
  * @param head the ledger's last sequence: up to there, the current filter chooses what is delivered.
  */
-export function replayed(webhookId: string, after: number, head: number): SqlStatement {
+export function replayStatement(webhookId: string, after: number, head: number): SqlStatement {
   return { sql: REPLAY, parameters: [webhookId, after, head, newEpoch()] };
 }
 
@@ -195,6 +161,6 @@ export function replayed(webhookId: string, after: number, head: number): SqlSta
  *
  * @param start the position of an endpoint that has none yet.
  */
-export function resumed(webhookId: string, start: number): SqlStatement {
+export function resumeStatement(webhookId: string, start: number): SqlStatement {
   return { sql: RESUME, parameters: [webhookId, start, null, newEpoch()] };
 }

@@ -113,7 +113,7 @@ export class EndpointDelivery {
   /** The next entry that concerns the endpoint; null: ask again. */
   private async next(): Promise<ParsedListedEntry | null> {
     const entry = this.entries.shift();
-    if (entry !== undefined) return entry;
+    if (entry !== undefined) return (await this.means.bodies.isForChannel(this.webhook, entry)) ? entry : null;
     const { position } = this.entries;
     if (position - this.progress.sequence <= SKIPPED) await this.entries.readOn();
     else if (!(await this.save({ ...NO_FAILURES, sequence: position }))) this.over.abort();
@@ -174,7 +174,7 @@ export class EndpointDelivery {
     const { term } = this.progress;
     const mayStill = (): boolean => !this.isOver && mayDeliver(term);
     if (!mayStill()) return null;
-    const body = await bodies.of(this.webhook, await this.entries.current(entry));
+    const body = await bodies.build(this.webhook, await this.entries.current(entry));
     const url = addressOf(this.webhook);
     const { secrets } = this.webhook;
     const signing = signingAt(secrets, this.time);

@@ -101,8 +101,8 @@ export class EndpointEntries {
   private accept(entries: readonly ParsedListedEntry[], upTo: number, change: number): void {
     const end = Math.min(Math.max(this.read, upTo), change);
     const isNew = ({ sequence }: ParsedListedEntry): boolean => sequence > this.read && sequence <= end;
-    const found = entries.filter((entry) => isNew(entry) && matchesFilter(this.filter, entry));
-    this.waiting.push(...found);
+    const matching = entries.filter((entry) => isNew(entry) && matchesFilter(this.filter, entry));
+    this.waiting.push(...matching);
     this.readAt = steadyTime();
     this.read = end;
     this.isAtChange = end === change;

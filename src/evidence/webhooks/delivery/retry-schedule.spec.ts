@@ -37,7 +37,7 @@ describe('nextAttemptAt', () => {
     ['a date in years', new Date(NOW + 9_000 * HOUR).toUTCString(), HOUR],
     ['no time', 'soon', 8 * SECOND],
     ['no number of seconds', '-1e9', 8 * SECOND],
-  ])('waits as long as the endpoint asks, up to an hour: %s', (_, retryAfter, expected) => {
+  ])('waits as long as the endpoint says, up to an hour: %s', (_, retryAfter, expected) => {
     expect(delay({ attempts: 4, retryAfter })).toBe(expected);
   });
 

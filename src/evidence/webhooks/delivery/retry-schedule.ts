@@ -26,8 +26,8 @@ export function nextAttemptAt(failure: Failure, random: number): number | null {
   if (status === GONE || now >= end) return null;
   const doubled = Math.min(SECOND * 2 ** Math.min(attempts - 1, 30), HOUR);
   const delay = doubled * (1 + JITTER * (2 * random - 1));
-  const asked = Math.min(millisecondsOf(retryAfter, now), HOUR);
-  return Math.min(now + Math.max(delay, asked), end);
+  const requestedDelay = Math.min(millisecondsOf(retryAfter, now), HOUR);
+  return Math.min(now + Math.max(delay, requestedDelay), end);
 }
 
 /** Accepts seconds or a date; 0 for anything else. */

@@ -1,8 +1,8 @@
 import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import { EntryTail } from '../../events/entry-tail';
-import { SYSTEM_CALLER } from '../../../ledger/caller';
+import { SYSTEM_CALLER } from '../../../ledger/kinds/caller';
 import { LedgerService } from '../../../ledger/ledger.service';
-import { byId } from '../../../ledger/lookup';
+import { byId } from '../../../ledger/kinds/lookup';
 import { CounterReader } from '../../../ledger/reading/counter-reader';
 import { EntryReader } from '../../../ledger/reading/entry-reader';
 import { RecordHistory } from '../../../ledger/record-history';
@@ -12,9 +12,9 @@ import { SingleFlight } from '../../../core/concurrency/single-flight';
 import { steadyTime } from '../../../core/concurrency/steady-time';
 import { WebhookBodies } from '../messages/webhook-bodies';
 import { addressOf, WEBHOOK, type Webhook } from '../webhook.entity';
-import { DeliveryLease, LEASE, RENEWAL } from './delivery-lease';
+import { DeliveryLease, RENEWAL } from './delivery-lease';
 import { type DeliveryMeans, type DeliveryOutcome, EndpointDelivery } from './endpoint-delivery';
-import { type DeliveryPosition, DeliveryProgressStore, NO_FAILURES } from './delivery-position-store';
+import { type DeliveryPosition, DeliveryProgressStore, NO_FAILURES, writeWhile } from './delivery-position-store';
 import { type Attempt, WebhookSender } from './webhook-sender';
 
 /** Webhooks read at once. */
@@ -27,13 +27,14 @@ const CHUNK = 100;
 @Injectable()
 export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly logger = new Logger('Webhooks');
-  private readonly lease: DeliveryLease;
   private readonly deliveries = new Map<string, EndpointDelivery>();
   /** Webhooks whose deliveries have stopped since the positions were read: how far those have come is not known. */
   private readonly stopped = new Set<string>();
   private readonly means: DeliveryMeans;
   private readonly outcomes: Record<DeliveryOutcome, number> = { delivered: 0, failed: 0 };
   private failing = 0;
+  /** Of the lease, when the positions were last read. */
+  private term = 0;
   private readonly polls = new SingleFlight<never, void>(() => this.poll());
   private readonly repeated = new PeriodicTask(
     RENEWAL,
@@ -45,6 +46,7 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
     private readonly ledger: LedgerService,
     private readonly records: RecordReader,
     private readonly store: DeliveryProgressStore,
+    private readonly lease: DeliveryLease,
     entries: EntryReader,
     counters: CounterReader,
     live: EntryTail,
@@ -52,13 +54,11 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
     sender: WebhookSender,
     bodies: WebhookBodies,
   ) {
-    // A file has one process: however long that is delayed, no other takes over.
-    this.lease = new DeliveryLease(store.areShared ? LEASE : Infinity);
-    const holdsLease = (): boolean => this.lease.isHeldAt(steadyTime());
+    const holdsLease = (): boolean => lease.isHeldAt(steadyTime());
     const mayDeliver = (): boolean => !this.repeated.isStopping && holdsLease();
     // Positions that arrive during a write are part of the next.
     const writes = new SingleFlight<DeliveryPosition, ReadonlySet<string>>(({ wishes }) =>
-      store.writeWhile(mayDeliver, () => store.write([...wishes])),
+      writeWhile(mayDeliver, () => store.write([...wishes])),
     );
     this.means = {
       entries,
@@ -69,8 +69,8 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
       bodies,
       now: () => ledger.clockTime.getTime(),
       refresh: (signal) => this.refresh(signal),
-      mayDeliver: (term) => term === this.lease.term && mayDeliver(),
-      mayRecord: (term) => term === this.lease.term && holdsLease(),
+      mayDeliver: (term) => term === lease.term && mayDeliver(),
+      mayRecord: (term) => term === lease.term && holdsLease(),
       write: async (progress) => (await writes.call({ wishes: [progress] })).has(progress.webhookId),
       count: (outcome) => (this.outcomes[outcome] += 1),
       fail: (progress, attempt) => this.fail(progress, attempt),
@@ -86,8 +86,8 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
     await this.repeated.stop();
     await this.polls.ended();
     await this.stopAll();
-    await this.store
-      .releaseLease()
+    await this.lease
+      .release()
       .catch((error: unknown) => this.logger.warn(`The lease was not released and will lapse: ${String(error)}`));
   }
 
@@ -125,14 +125,10 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
     const webhooks = await this.all();
     this.failing = webhooks.filter(({ status }) => status === 'failing').length;
     if (webhooks.length === 0 && positions.size === 0) return this.stopAll();
-    const asked = steadyTime();
-    const term = await this.store.hold();
-    if (term === null) {
-      this.lease.lost();
-      return this.stopAll();
-    }
-    const isSame = term === this.lease.term;
-    this.lease.renewed(term, asked);
+    const term = await this.lease.hold();
+    if (term === null) return this.stopAll();
+    const isSame = term === this.term;
+    this.term = term;
     // Since these positions were read, another process may have delivered. Under the same term, none has.
     if (!isSame) return this.poll();
     this.align(webhooks, positions);
@@ -154,7 +150,7 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
     );
     for (const [id, delivery] of this.deliveries) {
       const webhook = active.get(id);
-      const isCurrent = delivery.isOf(this.lease.term, positions.get(id)?.epoch ?? 0);
+      const isCurrent = delivery.isOf(this.term, positions.get(id)?.epoch ?? 0);
       if (delivery.isOver || webhook === undefined || !isCurrent || !delivery.follow(webhook)) this.stop(id, delivery);
     }
     for (const [id, webhook] of active) {
@@ -165,7 +161,7 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
   private begin(webhook: Webhook, progress: DeliveryPosition): void {
     const onFailure = (error: unknown): void =>
       this.logger.warn(`Deliveries to ${webhook.id} are held up: ${String(error)}`);
-    const ours = { ...progress, term: this.lease.term };
+    const ours = { ...progress, term: this.term };
     this.deliveries.set(webhook.id, new EndpointDelivery(webhook, ours, this.means, onFailure));
   }
 

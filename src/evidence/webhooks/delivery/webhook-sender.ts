@@ -10,13 +10,13 @@ import { refusedTargetFault, webhookUrlFault, isRefusedAddress } from '../webhoo
 import { signatures, type SignedContent } from '../signing-secrets';
 
 /** Milliseconds from the beginning of an attempt to the end of its answer. */
-const LONGEST_ATTEMPT = 15_000;
+const MAX_ATTEMPT_MS = 15_000;
 /** Milliseconds that one of several addresses has to accept a connection: an endpoint may be far away. */
 const PER_ADDRESS = 4_000;
 /** Most bytes read of an answer. */
-const MOST_READ = 64 * 1024;
+const MAX_RESPONSE_BYTES = 64 * 1024;
 /** Milliseconds for which an idle connection is kept. */
-const KEPT = 30_000;
+const KEEP_ALIVE_MS = 30_000;
 /** Errors that show that the other end has closed a kept connection. */
 const CLOSED: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE']);
 
@@ -58,7 +58,7 @@ export class WebhookSender {
     const options = {
       keepAlive: true,
       maxSockets: 1,
-      timeout: KEPT,
+      timeout: KEEP_ALIVE_MS,
       lookup: this.lookupUntil(closed.signal),
       autoSelectFamilyAttemptTimeout: PER_ADDRESS,
     };
@@ -73,7 +73,7 @@ export class WebhookSender {
   /** One attempt; never rejects. */
   async send(delivery: Delivery): Promise<Attempt> {
     const began = performance.now();
-    const over = AbortSignal.timeout(LONGEST_ATTEMPT);
+    const over = AbortSignal.timeout(MAX_ATTEMPT_MS);
     const first = await this.exchange(delivery, over);
     // The endpoint had closed the kept connection: it is unknown whether it received anything.
     const answer = first === 'stale' && delivery.mayStill() ? await this.exchange(delivery, over) : first;
@@ -160,7 +160,7 @@ function readSome(response: IncomingMessage): void {
   let bytes = 0;
   response.on('data', (chunk: Buffer) => {
     bytes += chunk.length;
-    if (bytes > MOST_READ) response.destroy();
+    if (bytes > MAX_RESPONSE_BYTES) response.destroy();
   });
   response.on('error', () => undefined);
 }
@@ -171,12 +171,12 @@ function refusal(code: string): NodeJS.ErrnoException {
 }
 
 /** A look-up, and what aborts each attempt that waits for it. */
-interface AskedName {
-  readonly answer: Promise<LookupAddress[]>;
+interface PendingLookup {
+  readonly addresses: Promise<LookupAddress[]>;
   readonly attempts: AbortSignal[];
 }
 
-/** Names that were not found the last time, or never asked for, take turns with the others as if they were one. */
+/** Names that were not found the last time, or were never looked up, share one turn. */
 const NOT_FOUND = '';
 
 /**
@@ -186,29 +186,29 @@ const NOT_FOUND = '';
  * the look-up of one that was found before for as long as two of them take.
  */
 class NameLookup {
-  private readonly asked = new Map<string, AskedName>();
-  private readonly found = new Set<string>();
+  private readonly pending = new Map<string, PendingLookup>();
+  private readonly resolvedNames = new Set<string>();
   private readonly gate = new Gate({ label: 'look-ups', ...ONE_AT_A_TIME });
 
-  /** @param over aborted when this attempt no longer needs the addresses: once none does, the system is not asked. */
+  /** @param over aborted when this attempt no longer needs the addresses: once none does, the look-up is skipped. */
   addressesOf(name: string, over: AbortSignal): Promise<LookupAddress[]> {
-    const { answer, attempts } = this.asked.get(name) ?? this.ask(name);
+    const { addresses: answer, attempts } = this.pending.get(name) ?? this.start(name);
     attempts.push(over);
     return answer;
   }
 
-  private ask(name: string): AskedName {
+  private start(name: string): PendingLookup {
     const attempts: AbortSignal[] = [];
     const lookUp = async (): Promise<LookupAddress[]> => {
       if (attempts.every(({ aborted }) => aborted)) throw refusal('ECANCELED');
-      this.found.delete(name);
+      this.resolvedNames.delete(name);
       const addresses = await lookup(name, { all: true });
-      this.found.add(name);
+      this.resolvedNames.add(name);
       return addresses;
     };
-    const turn = this.gate.run(this.found.has(name) ? name : NOT_FOUND, lookUp);
-    const asked = { answer: turn.finally(() => this.asked.delete(name)), attempts };
-    this.asked.set(name, asked);
-    return asked;
+    const turn = this.gate.run(this.resolvedNames.has(name) ? name : NOT_FOUND, lookUp);
+    const started = { addresses: turn.finally(() => this.pending.delete(name)), attempts };
+    this.pending.set(name, started);
+    return started;
   }
 }

@@ -1,6 +1,6 @@
 import { ApiProperty, OmitType, PickType } from '@nestjs/swagger';
 import { normaliseAgentName } from '../../../governance/agents/agent-name';
-import { actionPatternOrAnyFault, LONGEST_PATTERN } from '../../events/event-filter';
+import { actionPatternOrAnyFault, MAX_PATTERN_CHARACTERS } from '../../events/event-filter';
 import { ConfiguredRequest, type ConfiguredRule } from '../../../http/validation/dto';
 import {
   AtLeastOneOf,
@@ -22,6 +22,7 @@ import {
   WEBHOOK_FORMATS,
   type WebhookFormat,
 } from '../webhook.entity';
+import { subjectFault } from '../../../governance/policies/patterns/subjects';
 import { DeliveryPosition } from '../delivery/delivery-position-store';
 import { refusedTargetFault, webhookUrlFault } from '../webhook-url';
 import { ApiMember, type ResponseMapper, responseMapper } from '../../../http/openapi/response-members';
@@ -37,7 +38,7 @@ const URL = {
 const ACTIONS = {
   minItems: 1,
   maxItems: 50,
-  item: { max: LONGEST_PATTERN, rule: actionPatternOrAnyFault },
+  item: { max: MAX_PATTERN_CHARACTERS, rule: actionPatternOrAnyFault },
   description: 'Actions that are delivered: each an action, a family of them such as `decision.*`, or `*` for all.',
   example: ['decision.*', 'execution.denied'],
 };
@@ -63,13 +64,16 @@ const permittedTarget: ConfiguredRule = ({ url }, configuration) => {
 };
 
 @ConfiguredRequest(permittedTarget)
-@ConfiguredRequest(({ format, detail, actions, buttons }, { slackSigningSecret }) => {
+@ConfiguredRequest(({ format, detail, actions, buttons, approvers }, { slackSigningSecret }) => {
   const fault = Array.isArray(actions) ? actionsFault(format, actions) : undefined;
   const isSaid = isChat(format) || detail === undefined || detail === 'full';
   const mayHaveButtons = format === 'slack' && detail !== 'reference';
   return [
     ...(fault === undefined ? [] : [{ field: 'actions', message: fault }]),
     ...(isSaid ? [] : [{ field: 'detail', message: 'must be full, but for the formats slack and teams' }]),
+    ...(isChat(format) || !Array.isArray(approvers)
+      ? []
+      : [{ field: 'approvers', message: 'must be left out, but for the formats slack and teams' }]),
     ...(buttons !== true || mayHaveButtons
       ? []
       : [{ field: 'buttons', message: 'must be false, but for the format slack and the detail full' }]),
@@ -107,7 +111,7 @@ export class CreateWebhookRequest {
     default: 'full',
     enumName: 'MessageDetail',
     example: 'full',
-    description: '`reference`: messages say who asks, for what kind of thing, until when, and where; no parameters.',
+    description: '`reference`: messages name the agent, the kind of action, the deadline and the link; no parameters.',
   })
   readonly detail?: MessageDetail;
 
@@ -120,6 +124,16 @@ export class CreateWebhookRequest {
       'each person.',
   })
   readonly buttons?: boolean;
+
+  @DistinctStrings({
+    minItems: 1,
+    maxItems: 100,
+    item: { max: 500, rule: subjectFault },
+    optional: true,
+    description:
+      'With `slack` and `teams`: only decisions with a group of approvers that names one of these subjects, compared as text.',
+  })
+  readonly approvers?: string[];
 }
 
 /** Absent members stay unchanged; a list is replaced as a whole. */
@@ -165,10 +179,10 @@ export class WebhookWithSecretResponse extends WebhookResponse {
   )
   readonly secret!: string;
 
-  static readonly of: ResponseMapper<WebhookWithSecretResponse> = responseMapper(WebhookWithSecretResponse);
+  static readonly withSecret: ResponseMapper<WebhookWithSecretResponse> = responseMapper(WebhookWithSecretResponse);
 }
 
-export class WebhookDeliveryResponse extends PickType(DeliveryPosition, [
+class WebhookDeliveryResponse extends PickType(DeliveryPosition, [
   ...(['sequence', 'lastAttemptAt', 'lastStatus', 'nextAttemptAt'] as const),
 ] as const) {
   static readonly from: ResponseMapper<WebhookDeliveryResponse> = responseMapper(WebhookDeliveryResponse);
@@ -178,7 +192,7 @@ export class WebhookWithDeliveryResponse extends WebhookResponse {
   @ApiMember('How far deliveries have come; not part of the record.', { type: WebhookDeliveryResponse })
   readonly delivery!: WebhookDeliveryResponse;
 
-  static of({ delivery, ...webhook }: WebhookWithDeliveryResponse): WebhookWithDeliveryResponse {
+  static withDelivery({ delivery, ...webhook }: WebhookWithDeliveryResponse): WebhookWithDeliveryResponse {
     return { ...WebhookResponse.from(webhook), delivery: WebhookDeliveryResponse.from(delivery) };
   }
 }

@@ -2,7 +2,7 @@ import type { JsonObject } from '../../../core/json/json-value';
 import type { Message } from './message';
 
 /** Most fields of a section. */
-const MOST_FIELDS = 10;
+const MAX_FIELDS = 10;
 
 /** In `plain_text` nothing else has a meaning: no mention, link, emoji or markup. */
 export function escapeForSlack(text: string): string {
@@ -18,31 +18,31 @@ export const COMMENT = 'comment';
 /** The decision that is made in a message. */
 export interface ReviewPrompt {
   readonly decisionId: string;
-  readonly asksComment?: boolean | undefined;
+  readonly needsComment?: boolean | undefined;
 }
 
 /**
  * A message for an incoming webhook of Slack, of blocks of its Block Kit; the texts of records are escaped already.
- * @param asked null: nothing can be clicked.
+ * @param prompt null: nothing can be clicked.
  */
-export function slackMessage(message: Message, asked: ReviewPrompt | null): JsonObject {
+export function slackMessage(message: Message, prompt: ReviewPrompt | null): JsonObject {
   // What notifications show: only words of our own.
   return {
     text: message.title,
     mrkdwn: false,
     unfurl_links: false,
     unfurl_media: false,
-    blocks: slackBlocks(message, asked),
+    blocks: slackBlocks(message, prompt),
   };
 }
 
 function slackBlocks(
   { title, facts, content, link, caution }: Message,
-  asked: ReviewPrompt | null,
+  prompt: ReviewPrompt | null,
 ): readonly JsonObject[] {
   const sections: JsonObject[] = [];
-  for (let first = 0; first < facts.length; first += MOST_FIELDS) {
-    const fields = facts.slice(first, first + MOST_FIELDS).map(({ label, text }) => plain(`${label}: ${text}`));
+  for (let first = 0; first < facts.length; first += MAX_FIELDS) {
+    const fields = facts.slice(first, first + MAX_FIELDS).map(({ label, text }) => plain(`${label}: ${text}`));
     sections.push({ type: 'section', fields });
   }
   return [
@@ -52,11 +52,11 @@ function slackBlocks(
     ...(caution === null ? [] : [{ type: 'context', elements: [plain(caution)] }]),
     ...(link === null ? [] : [{ type: 'section', text: { type: 'mrkdwn', text: `<${link}|Open it in the console>` } }]),
     // Nobody decides what the message does not show.
-    ...(asked === null || caution !== null ? [] : buttons(asked)),
+    ...(prompt === null || caution !== null ? [] : buttons(prompt)),
   ];
 }
 
-function buttons({ decisionId, asksComment = false }: ReviewPrompt): readonly JsonObject[] {
+function buttons({ decisionId, needsComment: asksComment = false }: ReviewPrompt): readonly JsonObject[] {
   const element = { type: 'plain_text_input', action_id: COMMENT, multiline: true, max_length: 2_000 };
   const input = { type: 'input', block_id: COMMENT, optional: true, label: plain('Why not?'), element };
   const reject = asksComment ? button('Reject now', 'reject_with_comment') : button('Reject', 'reject');

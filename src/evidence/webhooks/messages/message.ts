@@ -1,5 +1,6 @@
 import type { Decision } from '../../../governance/decisions/decision.entity';
 import type { Execution } from '../../../governance/executions/execution.entity';
+import { isAboutChange } from '../../../governance/decisions/changes/change';
 import { hasSignedGroup } from '../../../governance/decisions/decision-rules';
 import { wantedApprovals } from '../../../governance/policies/approval/approval-requirement';
 import { escapedText, printableWords } from '../../../core/values/printable-text';
@@ -29,7 +30,7 @@ interface Fact {
 export interface Message {
   readonly title: string;
   readonly facts: readonly Fact[];
-  /** What is asked for, as JSON; null if that is not said. */
+  /** The requested parameters as JSON; null if the message leaves them out. */
   readonly content: string | null;
   /** Where the decision is; null if nobody knows at which URL the service is reached. */
   readonly link: string | null;
@@ -38,18 +39,19 @@ export interface Message {
 }
 
 /** What a message says of an entry. */
-type ToldEntry = Pick<ParsedListedEntry, 'action' | 'reason' | 'outcome'>;
+type ReportedEntry = Pick<ParsedListedEntry, 'action' | 'reason' | 'outcome'>;
 
 /** What the target needs of a text to take it for nothing but text. */
 export type Escape = (text: string) => string;
 
-/** Most characters of a fact, and of what is asked for, escaped. */
-const LONGEST_FACT = 300;
-const LONGEST_CONTENT = 2_800;
+/** Characters of a fact, and of the requested parameters, after escaping. */
+const MAX_FACT_CHARACTERS = 300;
+const MAX_CONTENT_CHARACTERS = 2_800;
 
 const TITLES: Readonly<Record<string, string>> = {
   'decision.proposed': 'A decision is needed',
   'decision.reviewed': 'A decision was reviewed and needs more approvals',
+  'decision.escalated': 'A decision was not made in time and needs more people',
   'decision.approved': 'A decision was approved',
   'decision.rejected': 'A decision was rejected',
   'decision.expired': 'A decision expired',
@@ -76,18 +78,18 @@ interface Terms {
   /** Time zone in which the message gives times, besides UTC. */
   readonly timeZone: string;
   readonly publicUrl: string | null;
-  /** Most lines of what is asked for; any number by default. */
-  readonly mostLines?: number | undefined;
+  /** Maximum number of lines of the requested parameters; unlimited by default. */
+  readonly maxLines?: number | undefined;
 }
 
-export function buildMessage(entry: ToldEntry, facts: DecisionFacts, terms: Terms): Message {
+export function buildMessage(entry: ReportedEntry, facts: DecisionFacts, terms: Terms): Message {
   const { detail, publicUrl, escape } = terms;
   const { decision, proposer } = facts;
-  const told = decision === null ? [{ label: 'Agent', text: proposer }] : factsOf(decision, facts, terms);
-  const said = [...told, ...refusalIn(entry)];
-  const asked = decision === null || detail === 'reference' ? null : contentOf(decision, facts);
-  const cuts = said.map(({ label, text }) => ({ label, ...cut(text, LONGEST_FACT, escape) }));
-  const content = asked === null ? null : cutContent(asked, terms);
+  const decisionFacts = decision === null ? [{ label: 'Agent', text: proposer }] : factsOf(decision, facts, terms);
+  const allFacts = [...decisionFacts, ...refusalIn(entry)];
+  const rawContent = decision === null || detail === 'reference' ? null : contentOf(decision, facts);
+  const cuts = allFacts.map(({ label, text }) => ({ label, ...cut(text, MAX_FACT_CHARACTERS, escape) }));
+  const content = rawContent === null ? null : cutContent(rawContent, terms);
   return {
     title: TITLES[entry.action] ?? OTHER,
     facts: cuts.map(({ label, text }) => ({ label, text })),
@@ -104,7 +106,7 @@ function cautionOf(texts: readonly Pick<ShownPart, 'isCut' | 'hasHidden'>[]): st
 
 /** Whether a click in the message can decide. Where a signature is needed, it cannot. */
 export function isForClicks(decision: Decision): boolean {
-  return decision.status === 'proposed' && !hasSignedGroup(decision);
+  return decision.status === 'proposed' && !hasSignedGroup(decision) && !isAboutChange(decision);
 }
 
 /** The page of the console on which it is decided. */
@@ -115,14 +117,14 @@ function decisionLink(publicUrl: string, decisionId: string): string {
 function factsOf(decision: Decision, facts: DecisionFacts, { detail, timeZone }: Terms): Fact[] {
   const { execution, proposer, reviewer } = facts;
   const { type, riskLevel, expiresAt, onBehalfOf, run, approvers, requiredApprovals, title, description } = decision;
-  const asked = execution === null ? title : `${execution.resourceType}/${execution.resourceId}`;
+  const target = execution === null ? title : `${execution.resourceType}/${execution.resourceId}`;
   const needs = approvers === null ? String(requiredApprovals) : wantedApprovals(approvers);
   const kind = execution === null ? type : execution.action;
-  const told: (readonly [label: string, text: string | null])[] = [
+  const lines: (readonly [label: string, text: string | null])[] = [
     ['Agent', proposer],
     ['For', detail === 'full' ? (onBehalfOf?.subject ?? null) : null],
     [execution === null ? 'Type' : 'Action', kind],
-    [execution === null ? 'Title' : 'On', detail === 'full' ? asked : null],
+    [execution === null ? 'Title' : 'On', detail === 'full' ? target : null],
     ['Description', detail === 'full' && description !== '' ? description : null],
     ['Risk', riskLevel],
     ['Run', detail === 'full' ? run : null],
@@ -131,24 +133,24 @@ function factsOf(decision: Decision, facts: DecisionFacts, { detail, timeZone }:
     ['Reviewed by', reviewer],
     ['Decision', decision.id],
   ];
-  return told.flatMap(([label, text]) => (text === null ? [] : [{ label, text }]));
+  return lines.flatMap(([label, text]) => (text === null ? [] : [{ label, text }]));
 }
 
 /** Why somebody was refused, in the service's own words; words of people could say anything. */
-function refusalIn({ action, reason, outcome }: ToldEntry): Fact[] {
+function refusalIn({ action, reason, outcome }: ReportedEntry): Fact[] {
   return outcome === 'success' ? [] : [{ label: 'Refused', text: `${action} (${reason ?? outcome})` }];
 }
 
 function contentOf(decision: Decision, { execution }: DecisionFacts): string | null {
-  const asked = execution === null ? decision.context : execution.parameters;
-  return Object.keys(asked).length === 0 ? null : JSON.stringify(asked, null, 2);
+  const value = execution === null ? decision.context : execution.parameters;
+  return Object.keys(value).length === 0 ? null : JSON.stringify(value, null, 2);
 }
 
-/** The beginning of what is asked for: so many lines of it, and of these as much as fits. */
-function cutContent(text: string, { escape, mostLines = Infinity }: Terms): ShownPart {
+/** Cuts the requested parameters to the allowed lines, and these to the allowed characters. */
+function cutContent(text: string, { escape, maxLines = Infinity }: Terms): ShownPart {
   const lines = text.split('\n');
-  const content = cut(lines.slice(0, mostLines).join('\n'), LONGEST_CONTENT, escape);
-  return lines.length <= mostLines || content.isCut ? content : { ...content, text: `${content.text}\n…`, isCut: true };
+  const content = cut(lines.slice(0, maxLines).join('\n'), MAX_CONTENT_CHARACTERS, escape);
+  return lines.length <= maxLines || content.isCut ? content : { ...content, text: `${content.text}\n…`, isCut: true };
 }
 
 /** A text of a record as a message shows it. */
@@ -163,16 +165,16 @@ interface ShownPart {
 const PIECE = /\\u[\da-f]{4}|./gsu;
 
 /** The beginning of a text, whole characters of it, that is at most so long once it is escaped. */
-function cut(text: string, most: number, escape: Escape): ShownPart {
-  const shown = shownLines(text.slice(0, most + 1));
-  const hasHidden = shown !== text.slice(0, most + 1);
+function cut(text: string, max: number, escape: Escape): ShownPart {
+  const lines = shownLines(text.slice(0, max + 1));
+  const hasHidden = lines !== text.slice(0, max + 1);
   let [length, end] = [0, 0];
-  for (const [piece] of shown.matchAll(PIECE)) {
+  for (const [piece] of lines.matchAll(PIECE)) {
     length += escape(piece).length;
-    if (length > most) return { text: `${escape(shown.slice(0, end))}…`, isCut: true, hasHidden };
+    if (length > max) return { text: `${escape(lines.slice(0, end))}…`, isCut: true, hasHidden };
     end += piece.length;
   }
-  return { text: escape(shown), isCut: false, hasHidden };
+  return { text: escape(lines), isCut: false, hasHidden };
 }
 
 /** Empty lines in a row, which push text out of sight. */

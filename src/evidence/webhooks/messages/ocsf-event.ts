@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../../core/json/json-value';
+import type { ParsedListedEntry } from '../../../ledger/reading/entry-reader';
 import type { AuditEntryResponse } from '../../audit/dto/audit-entry.response';
 
 /** The class API Activity of the category Application Activity. */
@@ -25,10 +26,15 @@ const ACTIVITIES: Readonly<Record<string, number>> = {
 };
 const SEVERITIES: Readonly<Record<string, number>> = { success: 1, denied: 3, failed: 3 };
 
-/** An audit entry as an event of the Open Cybersecurity Schema Framework. */
-export function ocsfEvent(entry: Omit<AuditEntryResponse, 'sequence'> & { readonly sequence?: number }): JsonObject {
+/** The hashes of an entry, in hex. */
+export type EntrySeal = Pick<ParsedListedEntry, 'auditHash' | 'hash' | 'previousHash'>;
+
+type OcsfSource = Omit<AuditEntryResponse, 'sequence'> & { readonly sequence?: number } & Partial<EntrySeal>;
+
+/** An audit entry as an event of the Open Cybersecurity Schema Framework; a message that tries a webhook has no seal. */
+export function ocsfEvent(entry: OcsfSource): JsonObject {
   const { id, sequence, timestamp, action, actor, outcome, reason, requestId, ip, subjectType, subjectId } = entry;
-  const { agentId, entityId, details } = entry;
+  const { agentId, entityId, details, auditHash, hash, previousHash } = entry;
   const activity = ACTIVITIES[action.split('.').at(-1) ?? ''] ?? OTHER_ACTIVITY;
   const time = Date.parse(timestamp);
   return {
@@ -54,6 +60,6 @@ export function ocsfEvent(entry: Omit<AuditEntryResponse, 'sequence'> & { readon
     api: { operation: action, ...(requestId !== null && { request: { uid: requestId } }) },
     src_endpoint: ip === null ? { svc_name: PRODUCT.name } : { ip },
     resources: [{ uid: subjectId, type: subjectType }],
-    unmapped: { agentId, entityId, details },
+    unmapped: { agentId, entityId, details, ...(hash !== undefined && { auditHash, hash, previousHash }) },
   };
 }

@@ -4,27 +4,28 @@ import type { JsonObject } from '../../../core/json/json-value';
 import { AGENT } from '../../../governance/agents/agent.entity';
 import { type Decision, DECISION } from '../../../governance/decisions/decision.entity';
 import { EXECUTION } from '../../../governance/executions/execution.entity';
-import { SYSTEM_CALLER } from '../../../ledger/caller';
+import { SYSTEM_CALLER } from '../../../ledger/kinds/caller';
 import type { ParsedListedEntry } from '../../../ledger/reading/entry-reader';
 import { RecordReader } from '../../../ledger/reading/record-reader';
 import { AuditEntryResponse } from '../../audit/dto/audit-entry.response';
+import type { ApproverGroup } from '../../../governance/policies/approval/approval-requirement';
 import type { Webhook } from '../webhook.entity';
 import { type DecisionFacts, type Escape, isForClicks, type Message, buildMessage, testMessage } from './message';
-import { ocsfEvent } from './ocsf-event';
+import { type EntrySeal, ocsfEvent } from './ocsf-event';
 import { type ReviewPrompt, escapeForSlack, slackMessage, escapeForTeams, teamsMessage } from './chat-messages';
 
 interface Target {
   readonly escape: Escape;
-  readonly mostLines?: number;
-  readonly render: (message: Message, asked: ReviewPrompt | null) => JsonObject;
+  readonly maxLines?: number;
+  readonly render: (message: Message, prompt: ReviewPrompt | null) => JsonObject;
 }
 
 /** Teams refuses what has more than 28 KB, and each line is a block of its own. */
-const MOST_LINES_IN_TEAMS = 80;
+const MAX_TEAMS_LINES = 80;
 
 const MESSAGES: Readonly<Record<'slack' | 'teams', Target>> = {
   slack: { escape: escapeForSlack, render: slackMessage },
-  teams: { escape: escapeForTeams, mostLines: MOST_LINES_IN_TEAMS, render: teamsMessage },
+  teams: { escape: escapeForTeams, maxLines: MAX_TEAMS_LINES, render: teamsMessage },
 };
 
 type Formatted = Pick<Webhook, 'format' | 'detail' | 'buttons'>;
@@ -37,36 +38,46 @@ export class WebhookBodies {
     private readonly configuration: Configuration,
   ) {}
 
+  /** False for a decision of other approvers than those of a webhook that names some. */
+  async isForChannel(
+    { approvers }: Pick<Webhook, 'approvers'>,
+    { subjectId, timestamp }: ParsedListedEntry,
+  ): Promise<boolean> {
+    if (approvers.length === 0) return true;
+    const decision = await this.records.find(DECISION, subjectId, SYSTEM_CALLER);
+    return decision?.approvers?.some((group) => namesOneOf(group, approvers, timestamp)) === true;
+  }
+
   /** With what is known of its decision now: contents that were erased meanwhile are not sent. */
-  async of(webhook: Formatted, entry: ParsedListedEntry): Promise<Buffer> {
+  async build(webhook: Formatted, entry: ParsedListedEntry): Promise<Buffer> {
     const { format, detail, buttons } = webhook;
-    const data = AuditEntryResponse.from(entry);
+    const data = { ...AuditEntryResponse.from(entry), ...sealOf(entry) };
     if (format === 'event') return bytesOf({ type: entry.action, timestamp: entry.timestamp, data });
     if (format === 'ocsf') return bytesOf(ocsfEvent(data));
-    const { escape, mostLines, render }: Target = MESSAGES[format];
+    const { escape, maxLines, render }: Target = MESSAGES[format];
     const facts = await this.factsOf(entry);
     const { publicUrl, mailZone: timeZone } = this.configuration;
-    const asked = buttons && entry.action === 'decision.proposed' ? this.askedIn(facts.decision) : null;
-    return bytesOf(render(buildMessage(entry, facts, { detail, publicUrl, timeZone, escape, mostLines }), asked));
+    const prompt = buttons && PROMPTING.has(entry.action) ? this.promptFor(facts.decision) : null;
+    return bytesOf(render(buildMessage(entry, facts, { detail, publicUrl, timeZone, escape, maxLines }), prompt));
   }
 
   /** What a mail says of a decision that waits; nothing once it is settled. */
-  async ofWaiting(decisionId: string, escape: Escape): Promise<Message[]> {
+  async messagesForWaiting(decisionId: string, escape: Escape): Promise<Message[]> {
     const decision = await this.records.find(DECISION, decisionId, SYSTEM_CALLER);
     return decision?.status === 'proposed' ? [await this.messageAbout(decision, null, escape)] : [];
   }
 
   /** What Slack is to show in place of a message on which somebody clicked. */
-  async ofDecision(
+  async buildForDecision(
     decision: Decision,
-    { reviewer = null, asksComment }: { reviewer?: string | null; asksComment?: boolean },
+    { reviewer = null, needsComment }: { reviewer?: string | null; needsComment?: boolean },
   ): Promise<JsonObject> {
     const message = await this.messageAbout(decision, reviewer, escapeForSlack);
-    const asked = this.askedIn(decision);
-    return slackMessage(message, asked === null ? null : { ...asked, asksComment });
+    const prompt = this.promptFor(decision);
+    return slackMessage(message, prompt === null ? null : { ...prompt, needsComment });
   }
 
-  ofTest({ format }: Formatted, id: string, timestamp: string): Buffer {
+  buildTest({ format }: Formatted, id: string, timestamp: string): Buffer {
     const type = 'webhook.test';
     if (format === 'event') return bytesOf({ type, timestamp, data: {} });
     if (format !== 'ocsf') return bytesOf(MESSAGES[format].render(testMessage(this.configuration.publicUrl), null));
@@ -79,10 +90,10 @@ export class WebhookBodies {
   private async messageAbout(decision: Decision, reviewer: string | null, escape: Escape): Promise<Message> {
     const { status, reviews } = decision;
     const action = `decision.${status === 'proposed' && reviews.length > 0 ? 'reviewed' : status}`;
-    const told = { action, reason: null, outcome: 'success' };
+    const entry = { action, reason: null, outcome: 'success' };
     const { publicUrl, mailZone: timeZone } = this.configuration;
     const facts = await this.factsOfDecision(decision, reviewer);
-    return buildMessage(told, facts, { detail: 'full', publicUrl, timeZone, escape });
+    return buildMessage(entry, facts, { detail: 'full', publicUrl, timeZone, escape });
   }
 
   private async factsOf({ subjectType, subjectId, agentId }: ParsedListedEntry): Promise<DecisionFacts> {
@@ -97,12 +108,13 @@ export class WebhookBodies {
   }
 
   private async factsOfDecision(decision: Decision, reviewer: string | null): Promise<DecisionFacts> {
-    const { executionId, proposedBy } = decision;
+    const { executionId, proposedBy, actor } = decision;
     const execution = executionId === null ? undefined : await this.records.find(EXECUTION, executionId, SYSTEM_CALLER);
-    return { decision, execution: execution ?? null, proposer: await this.agentName(proposedBy), reviewer };
+    const proposer = proposedBy === null ? keyName(actor) : await this.agentName(proposedBy);
+    return { decision, execution: execution ?? null, proposer, reviewer };
   }
 
-  private askedIn(decision: Decision | null): ReviewPrompt | null {
+  private promptFor(decision: Decision | null): ReviewPrompt | null {
     if (this.configuration.slackSigningSecret === null || decision === null || !isForClicks(decision)) return null;
     return { decisionId: decision.id };
   }
@@ -110,6 +122,25 @@ export class WebhookBodies {
   private async agentName(agentId: string): Promise<string> {
     return (await this.records.find(AGENT, agentId))?.name ?? agentId;
   }
+}
+
+/** Names a key that is bound to nobody. */
+function keyName(actor: Decision['actor']): string {
+  return actor === null || actor.id === 'env' ? "the operator's key" : `the key ${actor.id}`;
+}
+
+/** Entries after which people can click in a message: the decision has come to wait for them. */
+const PROMPTING: ReadonlySet<string> = new Set(['decision.proposed', 'decision.escalated']);
+
+/** True if the group named one of the subjects at the time: as text, with those of an escalation once it took effect. */
+function namesOneOf({ subjects, escalate }: ApproverGroup, approvers: readonly string[], time: string): boolean {
+  const isEscalated = escalate?.at !== undefined && escalate.at <= time;
+  return [...subjects, ...(isEscalated ? escalate.subjects : [])].some((subject) => approvers.includes(subject));
+}
+
+/** The hashes that seal an entry, in hex: whoever keeps the messages can hold them against a checkpoint. */
+function sealOf({ auditHash, hash, previousHash }: ParsedListedEntry): EntrySeal {
+  return { auditHash, hash, previousHash };
 }
 
 function bytesOf(body: object): Buffer {

@@ -12,9 +12,11 @@ import {
   REMARK,
   RequiredText,
 } from '../../../http/validation/fields';
+import { WholeRequest } from '../../../http/validation/dto';
 import { QueryOneOf, QueryText } from '../../../http/validation/query-fields';
 import { AGENT_KINDS, type AgentKind, agentNameFault, normaliseAgentName } from '../agent-name';
 import { Agent, AGENT_STATUSES, type AgentStatus } from '../agent.entity';
+import { NOT_IN_TEAM, TEAM } from '../team';
 import { type ResponseMapper, responseMapper } from '../../../http/openapi/response-members';
 
 /** A text that names an agent by its id or its name. */
@@ -64,8 +66,14 @@ export class AgentListQuery extends ListQuery {
 
   @QueryOneOf(AGENT_KINDS, { enumName: 'AgentKind', description: 'Only agents of this kind.' })
   readonly kind?: AgentKind;
+
+  @QueryText({ max: TEAM.max, description: 'Only agents of this team.' })
+  readonly team?: string;
 }
 
+@WholeRequest(({ kind, team }) =>
+  kind === 'human' && typeof team === 'string' ? [{ field: 'team', message: NOT_IN_TEAM }] : [],
+)
 export class CreateAgentRequest {
   @RequiredText({
     max: 200,
@@ -94,10 +102,16 @@ export class CreateAgentRequest {
 
   @DistinctStrings({ ...ROLES, default: [] })
   readonly roles?: readonly string[];
+
+  @OptionalText({
+    ...TEAM,
+    description: 'For machines only: the team whose policies apply to it. Default: that of the key; without one, none.',
+  })
+  readonly team?: string | null;
 }
 
 /** Absent members stay unchanged; a list is replaced as a whole. */
-@AtLeastOneOf('description', 'capabilities', 'roles', 'observeUntil', 'slackId')
+@AtLeastOneOf('description', 'capabilities', 'roles', 'observeUntil', 'slackId', 'directory', 'team')
 export class UpdateAgentRequest {
   @OptionalText(DESCRIPTION)
   readonly description?: string;
@@ -123,6 +137,22 @@ export class UpdateAgentRequest {
       'have. null removes it.',
   })
   readonly slackId?: string | null;
+
+  @ClearableText({
+    max: 200,
+    rule: labelFault,
+    description:
+      "For people only, with the scope `admin`: the person's id in the directory (`externalId`), which no other agent " +
+      'may have. From then on the directory manages the person. null takes back one whom the directory has removed.',
+  })
+  readonly directory?: string | null;
+
+  @ClearableText({
+    ...TEAM,
+    description:
+      'For machines only, with the scope `admin`: its team, to which what it did is then disclosed. null: none.',
+  })
+  readonly team?: string | null;
 }
 
 export class SetEmailRequest {
@@ -141,7 +171,7 @@ export class ChangeStatusRequest {
 
 const EMAIL = /^[\x21\x23-\x27\x2a\x2b\x2d-\x39\x3d\x3f\x41-\x5a\x5e-\x7e]{1,64}@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*$/;
 
-function emailFault(text: string): string | undefined {
+export function emailFault(text: string): string | undefined {
   return EMAIL.test(text) ? undefined : 'must be an address, such as ann@example.com';
 }
 

@@ -7,8 +7,9 @@ import { WholeRequest } from '../../../http/validation/dto';
 import { DistinctStrings, ExpiryField, OptionalText, REMARK, RequiredText } from '../../../http/validation/fields';
 import { oneOfFault } from '../../../http/validation/shapes';
 import { QueryOneOf } from '../../../http/validation/query-fields';
-import { IMPLIED_SCOPES, isLoneScope, type Scope, SCOPES } from '../../../ledger/caller';
-import { LONGEST_PRINCIPAL, principalPatternFault } from '../../policies/patterns/principals';
+import { TEAM, TEAM_SCOPES } from '../../agents/team';
+import { type Caller, IMPLIED_SCOPES, isLoneScope, type Scope, SCOPES } from '../../../ledger/kinds/caller';
+import { MAX_PRINCIPAL_CHARACTERS, principalPatternFault } from '../../policies/patterns/principals';
 import { ListQuery } from '../../../http/lists/list.query';
 import { API_KEY_STATUSES, ApiKey, type ApiKeyStatus, SAMPLE_PREFIX } from '../api-key.entity';
 import {
@@ -35,7 +36,21 @@ function loneScopeFaults(scopes: unknown, agentId: unknown): FieldFault[] {
   ];
 }
 
-@WholeRequest(({ scopes, agentId, principals }) => [
+/** Faults of a key of a team that is bound to an agent, or may do what belongs to no team. */
+function teamFaults(team: unknown, scopes: unknown, agentId: unknown): FieldFault[] {
+  if (typeof team !== 'string') return [];
+  const others = (Array.isArray(scopes) ? scopes : []).filter((scope) => !TEAM_SCOPES.includes(scope as Scope));
+  return [
+    ...(agentId === undefined || agentId === null
+      ? []
+      : [{ field: 'agentId', message: 'must be left out: a key with a team is bound to nobody' }]),
+    ...(others.length === 0
+      ? []
+      : [{ field: 'scopes', message: `must be among ${TEAM_SCOPES.join(', ')}, as the key has a team` }]),
+  ];
+}
+
+@WholeRequest(({ scopes, agentId, principals, team }) => [
   ...(agentId !== undefined && Array.isArray(scopes) && scopes.includes('admin')
     ? [
         {
@@ -46,8 +61,9 @@ function loneScopeFaults(scopes: unknown, agentId: unknown): FieldFault[] {
       ]
     : []),
   ...loneScopeFaults(scopes, agentId),
-  ...(agentId === undefined && Array.isArray(principals) && principals.length > 0
-    ? [{ field: 'principals', message: 'goes with agentId: a key that is bound to no agent may name anybody' }]
+  ...teamFaults(team, scopes, agentId),
+  ...(agentId === undefined && typeof team !== 'string' && Array.isArray(principals) && principals.length > 0
+    ? [{ field: 'principals', message: 'goes with agentId or team: any other key may name anybody' }]
     : []),
 ])
 export class CreateApiKeyRequest {
@@ -78,14 +94,22 @@ export class CreateApiKeyRequest {
   @DistinctStrings({
     optional: true,
     maxItems: 100,
-    item: { max: LONGEST_PRINCIPAL, rule: principalPatternFault },
+    item: { max: MAX_PRINCIPAL_CHARACTERS, rule: principalPatternFault },
     default: [],
     description:
-      'For a bound key: on whose behalf its holder may act. `*`, `agent:<id or name>`, `agent:*`, `<type>:<id>`, `<type>:*`, and ' +
+      'For a bound key, or one with a team: on whose behalf its holder may act. `*`, `agent:<id or name>`, `agent:*`, `<type>:<id>`, `<type>:*`, and ' +
       '`role:<name>`: people registered with that role, and the roles that it may say others have.',
     example: ['user:*'],
   })
   readonly principals?: string[];
+
+  @OptionalText({
+    ...TEAM,
+    description:
+      'The team whose agents and policies alone it writes, and whose records it reads. Such a key is bound to nobody, with scopes ' +
+      'among `read`, `agents`, `policies` and `execute`. Default: none, so that it is for the whole house.',
+  })
+  readonly team?: string | null;
 
   @ExpiryField({
     description:
@@ -118,7 +142,13 @@ export class IssuedApiKeyResponse extends ApiKeyResponse {
   })
   readonly secret!: string;
 
-  static readonly of: ResponseMapper<IssuedApiKeyResponse> = responseMapper(IssuedApiKeyResponse);
+  @ApiMember(
+    'With `team`: the policies in force of no team that a policy of the team can override, as their priority is below `TEAM_PRIORITY`.',
+    { type: [String], required: false },
+  )
+  readonly warnings?: readonly string[];
+
+  static readonly withSecret: ResponseMapper<IssuedApiKeyResponse> = responseMapper(IssuedApiKeyResponse);
 }
 
 export class MeResponse {
@@ -128,11 +158,16 @@ export class MeResponse {
   @ApiNullableText('The agent to which it is bound; null: none.', sampleId('agt'))
   readonly agentId!: string | null;
 
+  @ApiNullableText('The team of the key; null: it is of none.')
+  readonly team!: string | null;
+
   @ApiProperty({ enum: SCOPES, enumName: 'Scope', isArray: true, example: ['execute', 'propose'] })
   readonly scopes!: readonly Scope[];
 
   @ApiNullableTime('Null: never.')
   readonly expiresAt!: string | null;
 
-  static readonly of: ResponseMapper<MeResponse> = responseMapper(MeResponse);
+  static from(this: void, { actor, agentId, team, scopes, expiresAt }: Caller): MeResponse {
+    return { actor, agentId, team: team ?? null, scopes, expiresAt };
+  }
 }

@@ -18,19 +18,20 @@ import type { JsonObject } from '../../../core/json/json-value';
 import {
   areDistinctApprovers,
   filledGroups,
-  type GivenGroup,
+  type GroupInput,
   ApproversField,
 } from '../../policies/approval/approval-input';
 import { sumOfApprovals } from '../../policies/approval/approval-requirement';
 import { SignatureField } from '../../passkeys/dto/passkey.dto';
 import { decisionTypeFault } from '../decision-rules';
 import { INSTEAD, OFFERED_GRANT, type OfferedGrant } from '../grants/dto/grant.dto';
+import { TEAM } from '../../agents/team';
 import { ListQuery } from '../../../http/lists/list.query';
 import { DECISION_STATUSES, type DecisionStatus } from '../decision.entity';
 
 /** Members that are not valid are reported by their own rules. */
 const enoughApprovals: ConfiguredRule = ({ approvers, riskLevel }, { requiredApprovals }) => {
-  const level = RISK_LEVELS.find((known) => known === riskLevel);
+  const level = RISK_LEVELS.find((candidate) => candidate === riskLevel);
   if (level === undefined || !areDistinctApprovers(approvers)) return [];
   const required = requiredApprovals[level];
   if (sumOfApprovals(filledGroups(approvers)) >= required) return [];
@@ -79,8 +80,15 @@ export class ProposeDecisionRequest {
       'Who has to approve: every group, each by different reviewers, together at least as many as `REQUIRED_APPROVALS` says ' +
       'for the risk level. Default: that number of any active agents.',
   })
-  readonly approvers?: readonly GivenGroup[];
+  readonly approvers?: readonly GroupInput[];
 }
+
+/** The delegation by which the approver reviews in the place of another person. */
+const DelegationField = (): PropertyDecorator =>
+  OptionalText({
+    max: 100,
+    description: 'An active delegation to the approver, who then reviews in the place of the person who made it.',
+  });
 
 const APPROVER = {
   ...NAMED_AGENT,
@@ -105,12 +113,16 @@ export class ApproveDecisionRequest {
 
   @SignatureField(
     '`{actionHash, agentId, decisionId, grant?, verdict: "approve"}`, `agentId` being the reviewer and `grant` what is given, with defaults; ' +
-      'of a decision that no execution waits for `{agentId, context, decisionId, description, riskLevel, title, verdict: "approve"}`. Required to fill a signed group',
+      'of a decision that no execution waits for `{agentId, context, decisionId, description, riskLevel, title, verdict: "approve"}`, with its `change` if it has one; ' +
+      'both have `delegationId` if it is given. Required to fill a signed group',
   )
   readonly signature?: JsonObject;
+
+  @DelegationField()
+  readonly delegationId?: string;
 }
 
-const MOST_TOGETHER = 50;
+const MAX_DECISIONS = 50;
 const ACTION_HASH = /^[0-9a-f]{64}$/;
 
 export class SeenDecisionRequest {
@@ -130,7 +142,7 @@ export class SeenDecisionRequest {
 @EachNamedOnce('decisions', ({ id }) => id)
 export class ApproveTogetherRequest {
   @ListOf(SeenDecisionRequest, {
-    maxItems: MOST_TOGETHER,
+    maxItems: MAX_DECISIONS,
     description: 'At least one, each once.',
     example: [{ id: sampleId('dec', 5), actionHash: null }],
   })
@@ -173,6 +185,9 @@ export class RejectDecisionRequest {
       'Other parameters, which this reviewer would approve. If one approval is enough, they may then be executed once.',
   })
   readonly instead?: { readonly parameters: JsonObject };
+
+  @DelegationField()
+  readonly delegationId?: string;
 }
 
 export class CancelDecisionRequest {
@@ -204,4 +219,7 @@ export class DecisionListQuery extends ListQuery {
 
   @QueryAgent('Only the proposed decisions that the agent with this id or name could approve now.')
   readonly awaiting?: string;
+
+  @QueryText({ max: TEAM.max, description: 'Only decisions proposed by agents that are in this team now.' })
+  readonly team?: string;
 }

@@ -6,15 +6,44 @@ import {
   type ResponseMapper,
   responseMapper,
 } from '../../../http/openapi/response-members';
-import { sampleId } from '../../../http/openapi/documentation.decorators';
+import { ActorResponse } from '../../../http/authentication/actor.response';
+import { SAMPLE_POLICY_SET, sampleId } from '../../../http/openapi/documentation.decorators';
+import type { JsonObject } from '../../../core/json/json-value';
 import { OnBehalfOfResponse } from '../../executions/dto/execution.dto';
 import { givenApprovals } from '../decision-rules';
 import { GrantAllowanceResponse } from '../../policies/approval/approval-input';
 import { Decision, type DecisionApproversResponse, ReviewResponse } from '../decision.entity';
 import { AGENT_KINDS, type AgentKind } from '../../agents/agent-name';
 
+class ChangeResponse {
+  @ApiProperty({ example: 'POST' })
+  readonly method!: string;
+
+  @ApiProperty({ example: '/api/v1/policies' })
+  readonly path!: string;
+
+  @ApiMember('Hex SHA-256 of the RFC 8785 form of the body; of `{}` without one.', { example: SAMPLE_POLICY_SET })
+  readonly bodyHash!: string;
+
+  @ApiMember('What it does, in a sentence.', { example: 'Create the policy "refunds" (version 2).' })
+  readonly summary!: string;
+
+  @ApiPropertyOptional({
+    example: SAMPLE_POLICY_SET,
+    description: 'For policies, the `rules` in force when it was proposed.',
+  })
+  readonly rules?: string;
+
+  @ApiPropertyOptional({
+    format: 'date-time',
+    example: '2026-11-20T06:30:00.000Z',
+    description: 'When it was made; absent until then.',
+  })
+  readonly madeAt?: string;
+}
+
 /** Shown in another order. */
-const REORDERED = ['traceId', 'onBehalfOf', 'run', 'grant', 'erased'] as const;
+const REORDERED = ['traceId', 'onBehalfOf', 'run', 'grant', 'change', 'actor', 'erased'] as const;
 
 /** Reviews and approvers keep their place, and are shown with more than is stored. */
 type Retyped = 'reviews' | 'approvers';
@@ -57,19 +86,36 @@ export class DecisionResponse extends OmitType<Decision, 'createdSequence' | Ret
   @ApiPropertyOptional({ example: true, description: 'True once its contents were erased; absent until then.' })
   readonly erased?: true;
 
-  static from(this: void, { erased, onBehalfOf, run, grant, ...row }: Decision): DecisionResponse {
-    const given = givenApprovals(row);
+  @ApiPropertyOptional({
+    type: ChangeResponse,
+    description: 'The change that it is about. Absent if it is about none.',
+  })
+  readonly change?: ChangeResponse;
+
+  @ApiPropertyOptional({ type: ActorResponse, description: 'Who proposed the change, and may cancel it.' })
+  readonly actor?: ActorResponse;
+
+  static from(this: void, { erased, onBehalfOf, run, grant, change, actor, ...row }: Decision): DecisionResponse {
+    const counts = givenApprovals(row);
     return shownDecision({
       ...row,
       reviews: row.reviews.map(ReviewResponse.from),
-      approvers: row.approvers?.map((group, index) => ({ ...group, given: given[index] ?? 0 })) ?? null,
+      approvers: row.approvers?.map((group, index) => ({ ...group, given: counts[index] ?? 0 })) ?? null,
       ...(row.executionId !== null && { onBehalfOf, run, grant }),
+      ...(change !== null && { change }),
+      ...(actor !== null && { actor }),
       ...(erased && { erased: true as const }),
     });
   }
 }
 
 const shownDecision: ResponseMapper<DecisionResponse> = responseMapper(DecisionResponse);
+
+/** A change with its body. */
+export class HeldChangeResponse extends OmitType(ChangeResponse, ['rules', 'madeAt'] as const) {
+  @ApiProperty({ type: 'object', additionalProperties: true, example: { name: 'refunds', version: '2' } })
+  readonly body!: JsonObject;
+}
 
 export class ApprovedTogetherResponse {
   @ApiMember('In the order of the request.', { type: [DecisionResponse] })
@@ -103,11 +149,20 @@ export class ApproverResponse {
   readonly able!: boolean;
 
   @ApiMember(
-    'The first that applies: it proposed the decision; it, or the proposer, is suspended; it has reviewed the decision; each of ' +
-      'its groups is signed, and it has no passkey; a policy denies it `decision:approve`. Null when none does.',
+    'The first that applies: it proposed the decision; it, or the proposer, is suspended; it has reviewed the decision, or ' +
+      'somebody has in that place; each of its groups is signed, and it has no passkey; a policy denies it `decision:approve`. Null when none does.',
     { type: 'string', enum: [...INABILITIES, null], nullable: true, example: null },
   )
   readonly why!: Inability | null;
+
+  @ApiPropertyOptional({
+    example: sampleId('agt', 2),
+    description: 'The person in whose place the agent may review, by a delegation; absent if the place is its own.',
+  })
+  readonly for?: string;
+
+  @ApiPropertyOptional({ example: sampleId('dlg'), description: 'The delegation; absent if the place is its own.' })
+  readonly delegationId?: string;
 }
 
 export class ApproverListResponse {

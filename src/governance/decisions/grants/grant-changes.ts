@@ -3,7 +3,7 @@ import { conflict, invalidField, requirePresent } from '../../../core/errors/dom
 import { addDuration } from '../../../core/values/duration';
 import { canonicalJson } from '../../../ledger/chain/canonical-json';
 import type { DueRecords } from '../../../ledger/due-settlement';
-import type { EntryNote, LedgerTransaction } from '../../../ledger/ledger-transaction';
+import type { EntryNote, LedgerTransaction, ServiceTransaction } from '../../../ledger/commands/ledger-transaction';
 import { EXECUTION, type Execution } from '../../executions/execution.entity';
 import type { SettlementNote } from '../../executions/execution-rules';
 import { areSameGrants, grantSum, sumOfApprovals } from '../../policies/approval/approval-requirement';
@@ -13,27 +13,27 @@ import { type Grant, GRANT } from './grant.entity';
 import { type GrantTerms, parametersHashOf, termsOf } from './grant-rules';
 
 /** Most grants of one agent that are active at a time. */
-const MOST_ACTIVE = 100;
+const MAX_ACTIVE_GRANTS = 100;
 
 /** Mints what the reviewers of an approved decision gave, if all of them gave the same. @throws CONFLICT at the limit. */
 export async function mintGiven(transaction: LedgerTransaction, decision: Decision): Promise<void> {
   const { grant: allowed, reviews, executionId } = decision;
-  const given = reviews.flatMap(({ grant }) => grant ?? []);
-  const [first] = given;
+  const inputs = reviews.flatMap(({ grant }) => grant ?? []);
+  const [first] = inputs;
   if (allowed === null || first === undefined || executionId === null) return;
-  if (given.length < reviews.length || !given.every((other) => areSameGrants(first, other, allowed))) return;
-  if (!(await hasRoom(transaction, decision.proposedBy)))
-    throw conflict(
-      `At most ${MOST_ACTIVE} grants of an agent are active at a time. Revoke some, or approve without a grant.`,
-    );
+  if (inputs.length < reviews.length || !inputs.every((other) => areSameGrants(first, other, allowed))) return;
   const execution = await requiredExecution(transaction, executionId);
+  if (!(await hasRoom(transaction, execution.agentId)))
+    throw conflict(
+      `At most ${MAX_ACTIVE_GRANTS} grants of an agent are active at a time. Revoke some, or approve without a grant.`,
+    );
   mint(transaction, transaction.newId(GRANT), decision, execution, termsOf(first, allowed, execution, transaction.now));
 }
 
 async function hasRoom(transaction: LedgerTransaction, agentId: string): Promise<boolean> {
   const active = { agentId, status: 'active' } as const;
-  if ((await transaction.count(GRANT, active)) < MOST_ACTIVE) return true;
-  return (await transaction.count(GRANT, active, { until: transaction.now })) < MOST_ACTIVE;
+  if ((await transaction.count(GRANT, active)) < MAX_ACTIVE_GRANTS) return true;
+  return (await transaction.count(GRANT, active, { until: transaction.now })) < MAX_ACTIVE_GRANTS;
 }
 
 function mint(
@@ -43,14 +43,14 @@ function mint(
   { agentId, action, resourceType, resourceId, onBehalfOf }: Execution,
   terms: GrantTerms,
 ): void {
-  const asked = { agentId, action, resourceType, resourceId, onBehalfOf: onBehalfOf?.subject ?? null };
-  const record = { id, decisionId, ...asked, ...terms, status: 'active', createdAt: transaction.now } as const;
+  const coverage = { agentId, action, resourceType, resourceId, onBehalfOf: onBehalfOf?.subject ?? null };
+  const record = { id, decisionId, ...coverage, ...terms, status: 'active', createdAt: transaction.now } as const;
   const { until, uses } = terms;
   transaction.insert(GRANT, record, { action: 'grant.created', agentId, details: { decisionId, until, uses } });
 }
 
 /** Takes one use, under the ledger's lock; the last one ends it. */
-export async function takeUse(transaction: LedgerTransaction, grant: Grant): Promise<void> {
+export async function takeUse(transaction: ServiceTransaction, grant: Grant): Promise<void> {
   const key = grantSum(grant.id);
   const [before = '0'] = await transaction.readSums([key]);
   const used = Number(before) + 1;
@@ -107,7 +107,7 @@ export async function requireOther(
   if (approverId === null) throw invalidField('instead', 'must be left out without approverId');
   const execution = await requiredExecution(transaction, executionId);
   if (canonicalJson(execution.parameters) === canonicalJson(parameters))
-    throw invalidField('instead.parameters', 'must be other ones than those that were asked for');
+    throw invalidField('instead.parameters', 'must differ from the requested parameters');
 }
 
 /**
@@ -115,7 +115,7 @@ export async function requireOther(
  * enough, and otherwise a hint. A rejection never fails because there are too many grants.
  */
 export async function settleWithInstead(
-  transaction: LedgerTransaction,
+  transaction: ServiceTransaction,
   rejected: Decision,
   { note, forExecution, instead }: { note: EntryNote; forExecution: SettlementNote; instead: Instead },
 ): Promise<Decision> {
@@ -123,7 +123,7 @@ export async function settleWithInstead(
   const { parameters, couldApprove } = instead;
   const isEnough =
     couldApprove && executionId !== null && executeWithin !== null && sumOfApprovals(approvers ?? []) === 1;
-  const isGranted = isEnough && (await hasRoom(transaction, proposedBy));
+  const isGranted = isEnough && proposedBy !== null && (await hasRoom(transaction, proposedBy));
   const grantId = isGranted ? transaction.newId(GRANT) : null;
   const settled = await settleDecision(transaction, rejected, note, {
     ...forExecution,

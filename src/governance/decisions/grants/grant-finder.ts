@@ -1,8 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import { SYSTEM_CALLER } from '../../../ledger/caller';
-import type { LedgerTransaction } from '../../../ledger/ledger-transaction';
+import { yieldBetween } from '../../../core/concurrency/time-slice';
+import type { JsonObject } from '../../../core/json/json-value';
+import { SYSTEM_CALLER } from '../../../ledger/kinds/caller';
+import type { LedgerTransaction } from '../../../ledger/commands/ledger-transaction';
 import { RecordReader } from '../../../ledger/reading/record-reader';
-import type { Condition } from '../../../ledger/record-page';
+import type { Condition } from '../../../ledger/kinds/record-page';
 import { arraysOfOne } from '../../../ledger/records/statements';
 import { requirePresent } from '../../../core/errors/domain-error';
 import type { Agent } from '../../agents/agent.entity';
@@ -21,12 +23,12 @@ import {
   holds,
   isWider,
   type GrantWithReviews,
-  meeting,
+  coveringGrants,
   parametersHashOf,
 } from './grant-rules';
 
 /** The newest rejections of an agent's action that are looked at. */
-const MOST_REJECTED = 100;
+const MAX_REJECTED_GRANTS = 100;
 const OF_REJECTED = ['resourceId', 'onBehalfOf', 'actionHash', 'decisionId'] as const;
 /** Grants read at once. */
 const CHUNK = 1_000;
@@ -35,15 +37,21 @@ const CHUNK = 1_000;
 type Records = Pick<LedgerTransaction, 'find'>;
 
 /** A rejected execution, as far as it is compared. */
-export type Rejected = Pick<Execution, (typeof OF_REJECTED)[number]>;
+type RejectedExecution = Pick<Execution, (typeof OF_REJECTED)[number]>;
 
-/** A grant that serves a request, and the reviewers that counted for it or were passed over. */
+/** A grant that covers a request, with the reviewers that counted for it or were passed over. */
 export interface CoveringGrant {
   readonly grant: Grant;
   readonly approvers: readonly CountedAgent[];
 }
 
-/** Finds the grant that serves a request. */
+/** A request for which a policy requires an approval. */
+export interface RequirementToCover {
+  readonly request: CoverageRequest;
+  readonly requirement: ApprovalRequirement;
+}
+
+/** Finds the grant that covers a request. */
 @Injectable()
 export class GrantFinder {
   /** Answers depend on these records, even if the caller may not see them. */
@@ -54,86 +62,128 @@ export class GrantFinder {
     private readonly records: RecordReader,
   ) {}
 
-  /** The oldest that holds; null if none does. */
+  /** Finds the oldest grant that covers the request and holds; null if none does. */
   async findCovering(
     transaction: LedgerTransaction,
-    asked: CoverageRequest,
+    request: CoverageRequest,
     requirement: ApprovalRequirement,
   ): Promise<CoveringGrant | null> {
-    const { agentId, action, resourceType } = asked;
+    const { agentId, action, resourceType } = request;
     const active = await transaction.findAll(GRANT, { agentId, action, resourceType, status: 'active' });
     const all = active.map((grant) => ({ grant }));
     const { now } = transaction;
-    const known: GrantWithReviews[] = [];
-    const hash = parametersHashOf(asked.parameters);
-    for (const { grant } of meeting(all, asked, hash, now)) known.push(await knownGrant(transaction, grant));
-    let rejected: Promise<readonly Rejected[]> | undefined;
-    return this.firstServing(known, requirement, now, async (grant) => {
+    const candidates: GrantWithReviews[] = [];
+    const hash = parametersHashOf(request.parameters);
+    for (const { grant } of coveringGrants(all, request, hash, now))
+      candidates.push(await withReviews(transaction, grant));
+    let rejected: Promise<readonly RejectedExecution[]> | undefined;
+    return this.firstCovering(candidates, requirement, now, async (grant) => {
       // Rejections of exactly this action were considered before grants.
       if (!isWider(grant)) return false;
-      rejected ??= transaction.findNewest(EXECUTION, OF_REJECTED, rejectedLike(asked), MOST_REJECTED);
-      return this.isRejected(await rejected, asked, grant, now, transaction);
+      rejected ??= transaction.findNewest(EXECUTION, OF_REJECTED, rejectedLike(request), MAX_REJECTED_GRANTS);
+      return this.isRejected(await rejected, request, grant, now, transaction);
     });
   }
 
-  /** Whether a grant that has served a request would still do so. How often it was used does not count. */
-  async stillServes(
+  /** True if a grant that was used for a request would cover it today; the number of its uses does not count. */
+  async stillCovers(
     transaction: LedgerTransaction,
     grantId: string,
-    asked: CoverageRequest,
+    request: CoverageRequest,
     requirement: ApprovalRequirement,
   ): Promise<boolean> {
     const grant = await transaction.find(GRANT, grantId);
     const { now } = transaction;
     if (grant === undefined || (grant.status !== 'active' && grant.status !== 'used_up')) return false;
-    if (meeting([{ grant }], asked, parametersHashOf(asked.parameters), now).length === 0) return false;
-    const known = [await knownGrant(transaction, grant)];
-    return (await this.firstServing(known, requirement, now, () => Promise.resolve(false))) !== null;
+    if (coveringGrants([{ grant }], request, parametersHashOf(request.parameters), now).length === 0) return false;
+    const candidates = [await withReviews(transaction, grant)];
+    return (await this.firstCovering(candidates, requirement, now, () => Promise.resolve(false))) !== null;
+  }
+
+  /**
+   * For each request, the grant that a command would find; null where there is none. Reads nothing if there is no request.
+   * @param now ISO 8601
+   */
+  async findCoveringAmong(
+    requests: readonly (RequirementToCover | null)[],
+    now: string,
+  ): Promise<readonly (CoveringGrant | null)[]> {
+    const grants = await this.loadActive(requests.flatMap((one) => one?.request ?? []));
+    const rejections = new Map<string, readonly RejectedExecution[]>();
+    /** Requests of a list share the parameters next to it, which may be long. */
+    const hashes = new Map<JsonObject, string>();
+    const results: (CoveringGrant | null)[] = [];
+    for await (const item of yieldBetween(requests)) {
+      if (item === null || grants.length === 0) {
+        results.push(null);
+        continue;
+      }
+      const { request, requirement } = item;
+      const hash = hashes.get(request.parameters) ?? parametersHashOf(request.parameters);
+      hashes.set(request.parameters, hash);
+      const isRejected = async (grant: Grant): Promise<boolean> => {
+        const key = JSON.stringify(rejectedLike(request));
+        const rejected = rejections.get(key) ?? (await this.loadRejections(request));
+        rejections.set(key, rejected);
+        return this.isRejected(rejected, request, grant, now);
+      };
+      results.push(await this.firstCovering(coveringGrants(grants, request, hash, now), requirement, now, isRejected));
+    }
+    return results;
   }
 
   /** The active grants of these agents and actions, with what is needed to say whether they hold. */
-  async activeOf(agentIds: readonly string[], actions: readonly string[]): Promise<GrantWithReviews[]> {
+  private async loadActive(requests: readonly CoverageRequest[]): Promise<GrantWithReviews[]> {
+    if (requests.length === 0) return [];
     const conditions: Condition[] = [
       { column: 'status', comparison: 'equals', value: 'active' },
-      { column: 'agentId', comparison: 'nullOrAmong', value: arraysOfOne(agentIds) },
-      { column: 'action', comparison: 'nullOrAmong', value: arraysOfOne(actions) },
+      {
+        column: 'agentId',
+        comparison: 'nullOrAmong',
+        value: arraysOfOne(new Set(requests.map(({ agentId }) => agentId))),
+      },
+      {
+        column: 'action',
+        comparison: 'nullOrAmong',
+        value: arraysOfOne(new Set(requests.map(({ action }) => action))),
+      },
     ];
-    const known: GrantWithReviews[] = [];
+    const candidates: GrantWithReviews[] = [];
     for await (const grants of this.records.chunks(GRANT, conditions, CHUNK, SYSTEM_CALLER))
-      known.push(...(await Promise.all(grants.map((grant) => knownGrant(this.reader, grant)))));
-    return known;
+      candidates.push(...(await Promise.all(grants.map((grant) => withReviews(this.reader, grant)))));
+    return candidates;
   }
 
   /** The newest rejections of an action, as {@link findCovering} looks at them. */
-  async rejectionsOf(asked: CoverageRequest): Promise<readonly Rejected[]> {
-    const conditions = Object.entries(rejectedLike(asked)).map(([column, value]): Condition => {
+  private async loadRejections(request: CoverageRequest): Promise<readonly RejectedExecution[]> {
+    const conditions = Object.entries(rejectedLike(request)).map(([column, value]): Condition => {
       if (value !== null) return { column, comparison: 'equals', value };
       return { column, comparison: 'nullOrAmong', value: arraysOfOne([]) };
     });
-    const range = { conditions, order: 'desc', position: null, atOnce: MOST_REJECTED } as const;
+    const range = { conditions, order: 'desc', position: null, atOnce: MAX_REJECTED_GRANTS } as const;
     for await (const rejected of this.records.columns(EXECUTION, OF_REJECTED, range, SYSTEM_CALLER)) return rejected;
     return [];
   }
 
   /**
-   * Whether a rejection of the same action is binding. If the grant is for more than was asked for, every spelling of the
+   * Whether a rejection of the same action is binding. If the grant covers more than was requested, every spelling of the
    * resource counts: the grant must not let in what a reviewer refused.
    */
-  async isRejected(
-    rejected: readonly Rejected[],
-    asked: CoverageRequest,
+  private async isRejected(
+    rejected: readonly RejectedExecution[],
+    request: CoverageRequest,
     grant: Grant,
     now: string,
     records: Records = this.reader,
   ): Promise<boolean> {
     const comparable = isWider(grant) ? decodedPath : (resourceId: string): string => resourceId;
-    const place = comparable(asked.resourceId);
+    const requestedPath = comparable(request.resourceId);
     /** By spelling and roles, which are all in which rejections of the same action differ. */
     const hashes = new Map<string, string>();
     for (const { resourceId, onBehalfOf, actionHash: rejectedHash, decisionId } of rejected) {
-      if (decisionId === null || rejectedHash === null || comparable(resourceId) !== place) continue;
+      if (decisionId === null || rejectedHash === null || comparable(resourceId) !== requestedPath) continue;
       const key = JSON.stringify([resourceId, onBehalfOf]);
-      const hash = hashes.get(key) ?? actionHash({ ...asked, resourceId, onBehalfOf });
+      const hash = hashes.get(key) ?? actionHash({ ...request, resourceId, onBehalfOf });
       hashes.set(key, hash);
       if (hash !== rejectedHash) continue;
       const decision = await records.find(DECISION, decisionId);
@@ -143,18 +193,18 @@ export class GrantFinder {
   }
 
   /** The first of those known, the oldest first, that holds and that no rejection keeps out. */
-  async firstServing(
-    known: readonly GrantWithReviews[],
+  private async firstCovering(
+    candidates: readonly GrantWithReviews[],
     requirement: ApprovalRequirement,
     now: string,
     isRejected: (grant: Grant) => Promise<boolean>,
   ): Promise<CoveringGrant | null> {
     const { riskLevel } = requirement;
-    for (const one of known) {
-      const { grant, decision, reviewers } = one;
+    for (const candidate of candidates) {
+      const { grant, decision, reviewers } = candidate;
       const isForbidden = (reviewer: Agent): boolean =>
         denyingReview(this.policies, { riskLevel, type: decision.type }, 'approve', reviewer).length > 0;
-      if (holds(one, { requirement, now, isForbidden }) && !(await isRejected(grant)))
+      if (holds(candidate, { requirement, now, isForbidden }) && !(await isRejected(grant)))
         return { grant, approvers: countedAgents(reviewers) };
     }
     return null;
@@ -165,7 +215,7 @@ function rejectedLike({ agentId, action, resourceType, onBehalfOf: principal }: 
   return { agentId, action, resourceType, principal, outcome: 'rejected' } as const;
 }
 
-async function knownGrant(records: Records, grant: Grant): Promise<GrantWithReviews> {
+async function withReviews(records: Records, grant: Grant): Promise<GrantWithReviews> {
   const decision = requirePresent(await records.find(DECISION, grant.decisionId), `decision of the grant ${grant.id}`);
   return { grant, decision, reviewers: await countedReviews(records, givingReviews(decision)) };
 }

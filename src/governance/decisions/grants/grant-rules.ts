@@ -7,20 +7,20 @@ import type { Agent } from '../../agents/agent.entity';
 import {
   type ApprovalRequirement,
   excessOf,
-  type GivenGrant,
+  type GrantInput,
   type GrantAllowance,
   lengthOf,
 } from '../../policies/approval/approval-requirement';
-import { areFilled, fillableBy, groupsOf } from '../../policies/approval/approver-groups';
+import { areFilled, fillableBy, groupsOf, withEscalationsOf } from '../../policies/approval/approver-groups';
 import { matchesAsAllow } from '../../policies/patterns/resources';
 import type { Decision, Review } from '../decision.entity';
 import type { CountedReview } from '../reviewers';
 import type { Grant } from './grant.entity';
 
 /** Most grants that are looked at for one request: the oldest that meet it. */
-const MOST_TRIED = 20;
+const MAX_TRIED_GRANTS = 20;
 
-/** What an agent asks for, on whose behalf. */
+/** An agent's request that a grant may cover, with its principal. */
 export interface CoverageRequest extends Pick<
   Grant,
   'agentId' | 'action' | 'resourceType' | 'resourceId' | 'onBehalfOf'
@@ -38,8 +38,8 @@ export interface GrantWithReviews {
   readonly reviewers: readonly CountedReview[];
 }
 
-/** What is required of a grant today. */
-export interface TodaysTerms {
+/** The requirements that a grant has to meet today. */
+interface TodaysTerms {
   readonly requirement: ApprovalRequirement;
   /** ISO 8601. */
   readonly now: string;
@@ -51,37 +51,37 @@ export function parametersHashOf(parameters: JsonObject): string {
   return sha256(canonicalJson(parameters));
 }
 
-/** The terms of the grant that all reviewers gave. */
+/** The terms of a grant, from the input that all its reviewers gave. */
 export function termsOf(
-  given: GivenGrant,
+  input: GrantInput,
   { uses }: GrantAllowance,
   { parameters }: Pick<CoverageRequest, 'parameters'>,
   now: string,
 ): GrantTerms {
   return {
-    resources: given.resources,
-    parametersHash: given.parameters === 'any' ? null : parametersHashOf(parameters),
-    until: addDuration(given.for, now),
-    uses: given.uses ?? uses,
+    resources: input.resources,
+    parametersHash: input.parameters === 'any' ? null : parametersHashOf(parameters),
+    until: addDuration(input.for, now),
+    uses: input.uses ?? uses,
   };
 }
 
 /**
- * Those that cover the request and have not expired, the oldest first.
- * @param known the oldest first
+ * Returns the candidates that cover the request and have not expired, the oldest first.
+ * @param candidates the oldest first
  * @param hash of the request's parameters, by {@link parametersHashOf}
  */
-export function meeting<Known extends { readonly grant: Grant }>(
-  known: readonly Known[],
-  asked: CoverageRequest,
+export function coveringGrants<Candidate extends { readonly grant: Grant }>(
+  candidates: readonly Candidate[],
+  request: CoverageRequest,
   hash: string,
   now: string,
-): Known[] {
-  return known.filter(({ grant }) => grant.until > now && meets(grant, asked, hash)).slice(0, MOST_TRIED);
+): Candidate[] {
+  return candidates.filter(({ grant }) => grant.until > now && meets(grant, request, hash)).slice(0, MAX_TRIED_GRANTS);
 }
 
-function meets(grant: Grant, asked: CoverageRequest, hash: string): boolean {
-  const { agentId, action, resourceType, resourceId, onBehalfOf } = asked;
+function meets(grant: Grant, request: CoverageRequest, hash: string): boolean {
+  const { agentId, action, resourceType, resourceId, onBehalfOf } = request;
   return (
     grant.agentId === agentId &&
     grant.action === action &&
@@ -94,10 +94,11 @@ function meets(grant: Grant, asked: CoverageRequest, hash: string): boolean {
   );
 }
 
-/** Whether its reviewers could give it today. How often it was used does not count. */
+/** True if the grant's reviewers could give it today; the number of its uses does not count. */
 export function holds({ grant, decision, reviewers }: GrantWithReviews, terms: TodaysTerms): boolean {
   const { now, isForbidden } = terms;
-  const { approvers, grant: allowed } = terms.requirement;
+  const { grant: allowed } = terms.requirement;
+  const approvers = withEscalationsOf(terms.requirement.approvers, decision.approvers ?? []);
   // A grant made with a rejection is its reviewer's own choice: no policy has to allow it.
   if (decision.status === 'approved' && !isWithin(grant, allowed, now)) return false;
   const counting = reviewers.filter(({ agent }) => agent.status === 'active' && !isForbidden(agent));
@@ -121,30 +122,30 @@ function isWithin(
   );
 }
 
-/** Whether it is for more than was asked for. */
+/** True if the grant covers more than the requested action. */
 export function isWider({ resources, parametersHash }: Pick<Grant, 'resources' | 'parametersHash'>): boolean {
   return resources !== null || parametersHash === null;
 }
 
-/** The reviews that gave it: the approvals, or the rejection that named what the reviewer would approve. */
+/** The reviews that gave the grant: the approvals, or the rejection that named what its reviewer would approve. */
 export function givingReviews({ reviews }: Pick<Decision, 'reviews'>): readonly Review[] {
   const rejection = reviews.filter(({ verdict }) => verdict === 'reject');
   return rejection.length > 0 ? rejection : reviews;
 }
 
 /**
- * @param asked what the decision is about; null if that is not an execution, or was erased
- * @throws VALIDATION_ERROR when a grant goes beyond what the decision allows, or does not cover what was asked for.
+ * @param request what the decision is about; null if that is not an execution, or was erased
+ * @throws VALIDATION_ERROR when a grant goes beyond what the decision allows, or does not cover the requested resource.
  */
 export function requireGrantable(
-  given: GivenGrant,
+  input: GrantInput,
   decision: Decision,
-  asked: Pick<CoverageRequest, 'resourceType' | 'resourceId'> | null,
+  request: Pick<CoverageRequest, 'resourceType' | 'resourceId'> | null,
 ): void {
-  const isUncovered = asked !== null && given.resources !== null && !matchesAsAllow(given.resources, asked);
+  const isUncovered = request !== null && input.resources !== null && !matchesAsAllow(input.resources, request);
   const uncovered = isUncovered
-    ? { at: '.resources', message: `must cover what was asked for: ${asked.resourceType} ${asked.resourceId}` }
+    ? { at: '.resources', message: `must cover the requested resource: ${request.resourceType} ${request.resourceId}` }
     : undefined;
-  const fault = excessOf(given, decision.grant) ?? uncovered;
+  const fault = excessOf(input, decision.grant) ?? uncovered;
   if (fault !== undefined) throw invalidField(`grant${fault.at}`, fault.message);
 }

@@ -2,7 +2,8 @@ import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import { ApiProperty } from '@nestjs/swagger';
 import { ApiMember, ApiNullableText } from '../../../http/openapi/response-members';
 import { sampleId } from '../../../http/openapi/documentation.decorators';
-import type { RecordKind } from '../../../ledger/record-kind';
+import { AGENT } from '../../agents/agent.entity';
+import type { RecordKind } from '../../../ledger/kinds/record-kind';
 
 export const GRANT_STATUSES = ['active', 'used_up', 'expired', 'revoked'] as const;
 export type GrantStatus = (typeof GRANT_STATUSES)[number];
@@ -43,7 +44,7 @@ export class Grant {
   readonly resourceType!: string;
 
   @Column('text')
-  @ApiMember('As it was asked for; empty once it is erased.', { example: 'invoices/2026/0042' })
+  @ApiMember('As it was requested; empty once it is erased.', { example: 'invoices/2026/0042' })
   readonly resourceId!: string;
 
   @Column('simple-json', { nullable: true })
@@ -88,5 +89,6 @@ export const GRANT: RecordKind<Grant> = {
   decisive: { status: GRANT_STATUSES },
   due: { timeColumn: 'until', where: CAN_EXPIRE },
   visibility: { allWith: ['read', 'review'], agentColumn: 'agentId' },
+  team: { column: 'agentId', of: AGENT },
   fixed: ['agentId', 'decisionId', 'action', 'resourceType'],
 };

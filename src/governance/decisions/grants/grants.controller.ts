@@ -27,7 +27,7 @@ export class GrantsController {
   @Get()
   @AnyScope()
   @AdmittedBy(GrantReaders)
-  @ApiRoute('List grants', 'What agents may do again without asking, and how often they have done it.')
+  @ApiRoute('List grants', 'Actions that agents may repeat without another approval, and how often they have done so.')
   @ApiList(GrantResponse, 'Grants in order of creation.')
   async list(
     @Caller() caller: Caller,

@@ -7,10 +7,10 @@ import {
   scopeMissing,
 } from '../../../core/errors/domain-error';
 import type { AdmissionRule } from '../../../http/request/routes';
-import type { Caller } from '../../../ledger/caller';
+import type { Caller } from '../../../ledger/kinds/caller';
 import { LedgerService } from '../../../ledger/ledger.service';
-import { type LedgerTransaction, Refusal } from '../../../ledger/ledger-transaction';
-import { byId } from '../../../ledger/lookup';
+import { type LedgerTransaction, Refusal } from '../../../ledger/commands/ledger-transaction';
+import { byId } from '../../../ledger/kinds/lookup';
 import { RecordReader } from '../../../ledger/reading/record-reader';
 import { CounterReader } from '../../../ledger/reading/counter-reader';
 import { DECISION } from '../decision.entity';
@@ -20,7 +20,7 @@ import { grantSum } from '../../policies/approval/approval-requirement';
 import { type Grant, GRANT } from './grant.entity';
 
 /** A grant, and how many of its uses are used. */
-export type UsedGrant = Grant & { readonly used: number };
+type UsedGrant = Grant & { readonly used: number };
 
 /** Agents see their own grants, with whichever scope; others need one to read or to review. */
 @Injectable()

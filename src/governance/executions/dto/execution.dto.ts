@@ -3,8 +3,10 @@ import { WholeRequest } from '../../../http/validation/dto';
 import { JsonField, OneOf, OptionalText } from '../../../http/validation/fields';
 import { OrderedPeriod, QueryOneOf, QueryText, QueryTimestamp } from '../../../http/validation/query-fields';
 import type { JsonValue } from '../../../core/json/json-value';
-import { LONGEST_PRINCIPAL } from '../../policies/patterns/principals';
+import { reservedFaults } from '../../secrets/replacement';
+import { MAX_PRINCIPAL_CHARACTERS } from '../../policies/patterns/principals';
 import { QueryAgent } from '../../agents/dto/agent.dto';
+import { TEAM } from '../../agents/team';
 import { ListQuery } from '../../../http/lists/list.query';
 import { DecidingPolicyResponse, Execution, EXECUTION_OUTCOMES, type ExecutionOutcome } from '../execution.entity';
 import {
@@ -37,7 +39,8 @@ export class ReportResultRequest {
   readonly outcome!: (typeof REPORTED_OUTCOMES)[number];
 
   @JsonField({
-    description: 'The result: any JSON value. With `executed` only.',
+    rule: reservedFaults,
+    description: 'The result: any JSON value. With `executed` only. Secrets in it are replaced.',
     example: { sent: 1 },
   })
   readonly result?: JsonValue;
@@ -87,7 +90,10 @@ export class ExecutionListQuery extends ListQuery {
   @QueryText({ max: 100, description: 'Only executions of this W3C trace.' })
   readonly traceId?: string;
 
-  @QueryText({ max: LONGEST_PRINCIPAL, description: 'Only executions on behalf of this subject, such as `user:4711`.' })
+  @QueryText({
+    max: MAX_PRINCIPAL_CHARACTERS,
+    description: 'Only executions on behalf of this subject, such as `user:4711`.',
+  })
   readonly principal?: string;
 
   @QueryText({ max: 100, description: 'Only executions that the grant with this id authorised.' })
@@ -102,6 +108,9 @@ export class ExecutionListQuery extends ListQuery {
   })
   readonly via?: string;
 
+  @QueryText({ max: TEAM.max, description: 'Only executions of agents that are in this team now.' })
+  readonly team?: string;
+
   @QueryTimestamp({
     description: 'Only executions begun from this time on: RFC 3339 with a zone, or a date (midnight UTC).',
   })
@@ -112,7 +121,7 @@ export class ExecutionListQuery extends ListQuery {
 }
 
 /** What the reviewer who rejected would approve. */
-export class InsteadResponse {
+class InsteadResponse {
   @ApiProperty({ type: 'object', additionalProperties: true, example: { amount: 80 } })
   readonly parameters!: Readonly<Record<string, unknown>>;
 
@@ -121,7 +130,7 @@ export class InsteadResponse {
 }
 
 /** What the reviewer who rejected said. */
-export class RejectionResponse {
+class RejectionResponse {
   @ApiProperty({ type: String, nullable: true, example: 'Not this supplier.' })
   readonly comment!: string | null;
 
@@ -157,7 +166,7 @@ export class ExecutionResponse extends OmitType(Execution, [
   readonly run!: string | null;
 
   @ApiNullableText(
-    'The upstream of the gateway that asked for it. Then only the gateway reports its outcome.',
+    'The upstream of the gateway that requested it. Then only the gateway reports its outcome.',
     'payments',
   )
   readonly via!: string | null;
@@ -185,7 +194,7 @@ export class ExecutionResponse extends OmitType(Execution, [
   @ApiPropertyOptional({
     example: 'eyJhbGciOiJFUzI1NiIs…',
     description:
-      'A JWT for the audience that was asked for. Only in answers of execute and resume that authorise, and only ' +
+      'A JWT for the requested audience. Only in answers of execute and resume that authorise, and only ' +
       'until it expires.',
   })
   readonly permit?: string;

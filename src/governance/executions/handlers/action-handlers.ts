@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../core/json/json-value';
-import type { Caller } from '../../../ledger/caller';
+import type { Caller } from '../../../ledger/kinds/caller';
 import type { OnBehalfOf } from '../../policies/patterns/principals';
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { DiscoveryService, MetadataScanner } from '@nestjs/core';
@@ -27,7 +27,7 @@ export class ActionFailure extends Error {
 
 /** What a handler learns about the execution it carries out. */
 export interface ActionContext {
-  /** Who asked for the execution: the caller to pass on when the handler writes through the ledger. */
+  /** The caller that requested the execution, to pass on when the handler writes through the ledger. */
   readonly caller: Caller;
   readonly executionId: string;
   readonly agentId: string;
@@ -49,8 +49,8 @@ export type ActionHandlerMethod = (context: ActionContext) => unknown;
 /** A marked method of a provider. */
 export interface MarkedMethod<Method> {
   readonly text: string;
-  /** For people: `Mailer.send`. */
-  readonly place: string;
+  /** Class and method, such as `Mailer.send`, for messages. */
+  readonly location: string;
   readonly call: Method;
 }
 
@@ -88,11 +88,11 @@ export function markedMethods<Method extends Callable>(
     return scanner.getAllMethodNames(prototype).flatMap((name) => {
       const method = (prototype as Record<string, Method>)[name];
       if (method === undefined) return [];
-      const place = `${instance.constructor.name}.${name}`;
+      const location = `${instance.constructor.name}.${name}`;
       return textsOn(method, mark).map((text) => {
         if (!provider.isDependencyTreeStatic())
-          throw new Error(`${place} is marked for "${text}", so its provider must not be request-scoped.`);
-        return { text, place, call: method.bind(instance) as Method };
+          throw new Error(`${location} is marked for "${text}", so its provider must not be request-scoped.`);
+        return { text, location, call: method.bind(instance) as Method };
       });
     });
   });
@@ -123,11 +123,11 @@ export class ActionHandlers implements OnModuleInit {
   /** Fails the start if two methods handle the same action. */
   onModuleInit(): void {
     for (const handler of markedMethods<ActionHandlerMethod>('ActionHandler', this.discovery, this.scanner)) {
-      const { text: action, place } = handler;
+      const { text: action, location } = handler;
       const previous = this.handlers.get(action);
       if (previous !== undefined) {
         throw new Error(
-          `The action "${action}" has two handlers: ${previous.place} and ${place}. Each action has at most one.`,
+          `The action "${action}" has two handlers: ${previous.location} and ${location}. Each action has at most one.`,
         );
       }
       this.handlers.set(action, handler);

@@ -1,5 +1,5 @@
 import type { Configuration } from '../../../core/config/configuration';
-import type { ShutdownGuard } from '../../../http/shutdown/shutdown';
+import type { ShutdownGuard } from '../../../http/server/shutdown';
 import type { RecordReader } from '../../../ledger/reading/record-reader';
 import type { ActiveStops } from '../../stops/active-stops';
 import type { Stop } from '../../stops/stop.entity';

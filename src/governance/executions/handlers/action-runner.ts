@@ -1,9 +1,10 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { Configuration } from '../../../core/config/configuration';
-import { ShutdownGuard } from '../../../http/shutdown/shutdown';
+import { ShutdownGuard } from '../../../http/server/shutdown';
 import { type JsonValue, NotJsonError, toJsonValue } from '../../../core/json/json-value';
-import { SYSTEM_CALLER } from '../../../ledger/caller';
+import { SYSTEM_CALLER } from '../../../ledger/kinds/caller';
 import { RecordReader } from '../../../ledger/reading/record-reader';
+import { reservedFaults } from '../../secrets/replacement';
 import { AGENT } from '../../agents/agent.entity';
 import { ActiveStops } from '../../stops/active-stops';
 import { coversAction, type Stop, stopCovering } from '../../stops/stop.entity';
@@ -38,7 +39,7 @@ export class ActionRunner {
     gate: ShutdownGuard,
   ) {
     stops.onAdded((added) => {
-      for (const [controller, asked] of this.controllers) void this.endCovered(controller, asked, added);
+      for (const [controller, stoppable] of this.controllers) void this.endCovered(controller, stoppable, added);
     });
     gate.signal.addEventListener('abort', () => setTimeout(() => this.stop(), GRACE).unref(), { once: true });
   }
@@ -85,13 +86,15 @@ export class ActionRunner {
     for (const controller of this.controllers.keys()) controller.abort(this.stopped);
   }
 
-  private async endCovered(controller: AbortController, asked: Stoppable, stops: readonly Stop[]): Promise<void> {
-    const failure = await this.stopOf(asked, stops);
+  private async endCovered(controller: AbortController, stoppable: Stoppable, stops: readonly Stop[]): Promise<void> {
+    const failure = await this.stopOf(stoppable, stops);
     if (failure !== null) controller.abort(failure);
   }
 
   private executed(returned: unknown): ActionOutcome {
     const result = toJsonValue(returned, 'result');
+    const [fault] = reservedFaults(result);
+    if (fault !== undefined) throw new NotJsonError(`result${fault.at}`, fault.message);
     const { bodyLimit } = this.configuration;
     if (Buffer.byteLength(JSON.stringify(result)) > bodyLimit)
       throw new NotJsonError('result', `exceeds ${bodyLimit} bytes`);

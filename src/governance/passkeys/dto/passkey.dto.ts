@@ -27,11 +27,11 @@ export class PasskeyResponse extends OmitType(Passkey, ['createdSequence'] as co
   static readonly from: ResponseMapper<PasskeyResponse> = responseMapper(PasskeyResponse);
 }
 
-const MOST_BYTES = 8 * 1024;
+const MAX_BYTES = 8 * 1024;
 
 function sizeFaults(value: JsonObject): readonly FaultInside[] {
-  const isTooLarge = Buffer.byteLength(JSON.stringify(value)) > MOST_BYTES;
-  return isTooLarge ? [{ at: '', message: `must have at most ${MOST_BYTES} bytes` }] : [];
+  const isTooLarge = Buffer.byteLength(JSON.stringify(value)) > MAX_BYTES;
+  return isTooLarge ? [{ at: '', message: `must have at most ${MAX_BYTES} bytes` }] : [];
 }
 
 /** What a browser made for a new passkey. */

@@ -44,14 +44,14 @@ describe('readParts', () => {
   });
 
   it('takes null in the context as left out, and reports what is wrong with it', () => {
-    const asked = { subject: ALICE, ...REST };
-    const plain = parseEvaluation(readParts(asked));
-    expect(parseEvaluation(readParts({ ...asked, context: { agent: null, run: null, time: 1 } }))).toEqual(plain);
+    const evaluation = { subject: ALICE, ...REST };
+    const plain = parseEvaluation(readParts(evaluation));
+    expect(parseEvaluation(readParts({ ...evaluation, context: { agent: null, run: null, time: 1 } }))).toEqual(plain);
     for (const run of [1, '', 'x'.repeat(201), 'a\n', 'a\u200b'])
-      expect(parseEvaluation(readParts({ ...asked, context: { run } }))).toMatchObject({
+      expect(parseEvaluation(readParts({ ...evaluation, context: { run } }))).toMatchObject({
         faults: [{ field: 'context.run' }],
       });
-    expect(parseEvaluation(readParts({ ...asked, context: { agent: ['bot'], run: 'r' } }))).toEqual({
+    expect(parseEvaluation(readParts({ ...evaluation, context: { agent: ['bot'], run: 'r' } }))).toEqual({
       faults: [{ field: 'context.agent', message: 'must be a string' }],
     });
   });

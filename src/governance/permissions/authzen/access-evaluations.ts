@@ -5,6 +5,7 @@ import {
   RESOURCE_ID,
   RESOURCE_TYPE,
 } from '../evaluation/permission-checks';
+import { reservedFaults } from '../../secrets/replacement';
 import type { FieldFault } from '../../../core/errors/domain-error';
 import { isObject, textFault } from '../../../http/validation/shapes';
 import type { JsonObject, JsonValue } from '../../../core/json/json-value';
@@ -30,8 +31,8 @@ interface ReadPart<Value> {
   readonly isValid: boolean;
 }
 
-/** Who asks, and what that is as a principal, where the context names the agent. */
-type ReadSubject = Pick<CheckParties, 'who'> & { readonly given: PrincipalInput };
+/** The subject of an evaluation, and the principal that it is if the context names an agent. */
+type ReadSubject = Pick<CheckParties, 'who'> & { readonly input: PrincipalInput };
 
 /** What the standard calls an access evaluation, as far as we read it; other members are ignored. */
 interface EvaluationParts {
@@ -67,13 +68,13 @@ export function parseEvaluation({ subject, action, resource, context }: Evaluati
   const faults = [subject, action, resource, context].flatMap((part) => part.faults);
   if (faults.length > 0) return { faults };
   const { agent, run } = context.value;
-  const { who: itself, given } = subject.value;
+  const { who: itself, input: principal } = subject.value;
   const who = agent === null ? itself : { agent, field: 'context.agent' };
   // By the rules of execute.
-  const isPrincipal = agent === null || (ON_BEHALF_OF.rule(given) ?? []).length === 0;
+  const isPrincipal = agent === null || (ON_BEHALF_OF.rule(principal) ?? []).length === 0;
   if (!subject.isValid || !isPrincipal) return { invalid: 'subject_invalid', who };
   if (!action.isValid || !resource.isValid) return { invalid: 'resource_invalid', who };
-  const onBehalfOf = agent === null ? undefined : { ...given, field: 'subject' };
+  const onBehalfOf = agent === null ? undefined : { ...principal, field: 'subject' };
   return { question: { who, onBehalfOf, ...action.value, ...resource.value, run } };
 }
 
@@ -90,13 +91,13 @@ function readSubject(subject: JsonValue): EvaluationParts['subject'] {
   const message = 'must be an array of strings';
   const all = [...faults, ...(areRoles(roles) ? [] : [{ field: 'subject.properties.roles', message }])];
   if (type === 'agent') {
-    const given = { subject: `${type}:${id}`, roles: undefined };
-    return { value: { who: { agent: id, field: 'subject.id' }, given }, faults: all, isValid: true };
+    const input = { subject: `${type}:${id}`, roles: undefined };
+    return { value: { who: { agent: id, field: 'subject.id' }, input }, faults: all, isValid: true };
   }
-  const given = { subject: `${type}:${id}`, roles: areRoles(roles) ? (roles ?? undefined) : undefined };
+  const input = { subject: `${type}:${id}`, roles: areRoles(roles) ? (roles ?? undefined) : undefined };
   const isValid = textFault(type, SUBJECT_TYPE) === undefined && textFault(id, SUBJECT_ID) === undefined;
-  const who = { type: type.normalize('NFC'), id: id.normalize('NFC'), roles: validRoles(given.roles ?? []) };
-  return { value: { who: isValid ? who : NOBODY, given }, faults: all, isValid };
+  const who = { type: type.normalize('NFC'), id: id.normalize('NFC'), roles: validRoles(input.roles ?? []) };
+  return { value: { who: isValid ? who : NOBODY, input }, faults: all, isValid };
 }
 
 function areRoles(value: JsonValue): value is readonly string[] | null {
@@ -104,14 +105,20 @@ function areRoles(value: JsonValue): value is readonly string[] | null {
 }
 
 /** Each once, in Unicode normal form C. As for agents, an invalid one is ignored. */
-function validRoles(given: readonly string[]): readonly string[] {
-  return [...new Set(given.map((role) => role.normalize('NFC')))].filter((role) => labelFault(role) === undefined);
+function validRoles(input: readonly string[]): readonly string[] {
+  return [...new Set(input.map((role) => role.normalize('NFC')))].filter((role) => labelFault(role) === undefined);
 }
 
 function readAction(action: JsonValue): EvaluationParts['action'] {
   const { texts, properties, faults } = partIn('action', action, ['name']);
   const [name = ''] = texts;
-  return { value: { action: name, parameters: properties }, faults, isValid: textFault(name, ACTION) === undefined };
+  const reserved = reservedFaults(properties).map(({ at, message }) => ({ field: `action.properties${at}`, message }));
+  const all = [...faults, ...reserved];
+  return {
+    value: { action: name, parameters: properties },
+    faults: all,
+    isValid: textFault(name, ACTION) === undefined,
+  };
 }
 
 function readResource(resource: JsonValue): EvaluationParts['resource'] {
@@ -143,25 +150,25 @@ function textIn(value: JsonValue | undefined): string | null {
 /** The texts that a part must have, in their order, and its properties. */
 function partIn(
   part: string,
-  given: JsonValue,
+  input: JsonValue,
   names: readonly string[],
 ): { texts: readonly string[]; properties: JsonObject; faults: readonly FieldFault[] } {
-  if (!isObject(given)) {
-    const message = given === null ? 'is required' : 'must be an object';
+  if (!isObject(input)) {
+    const message = input === null ? 'is required' : 'must be an object';
     return { texts: [], properties: {}, faults: [{ field: part, message }] };
   }
-  const { properties } = given;
+  const { properties } = input;
   const faults = names.flatMap((name) =>
-    typeof given[name] === 'string' ? [] : [{ field: `${part}.${name}`, message: 'must be a string' }],
+    typeof input[name] === 'string' ? [] : [{ field: `${part}.${name}`, message: 'must be a string' }],
   );
   return {
-    texts: names.map((name) => textIn(given[name]) ?? ''),
+    texts: names.map((name) => textIn(input[name]) ?? ''),
     properties: isObject(properties) ? properties : {},
     faults: [...faults, ...objectFaults(`${part}.properties`, properties)],
   };
 }
 
-export const MOST_EVALUATIONS = 1_000;
+export const MAX_EVALUATIONS = 1_000;
 
 /** After which item the evaluation of a list stops. */
 export const SEMANTICS = ['execute_all', 'deny_on_first_deny', 'permit_on_first_permit'] as const;
@@ -175,13 +182,13 @@ export function isSingle({ evaluations = null }: JsonObject): boolean {
 /** What is wrong with a body apart from its evaluations. */
 export function listFaults(body: JsonObject): FieldFault[] {
   const { evaluations = null, options } = body;
-  const isList = evaluations === null || (Array.isArray(evaluations) && evaluations.length <= MOST_EVALUATIONS);
+  const isList = evaluations === null || (Array.isArray(evaluations) && evaluations.length <= MAX_EVALUATIONS);
   const semantic = isObject(options) ? (options['evaluations_semantic'] ?? null) : null;
-  const isKnown = semantic === null || SEMANTICS.some((known) => known === semantic);
+  const isKnown = semantic === null || SEMANTICS.some((candidate) => candidate === semantic);
   return [
     ...(isList
       ? []
-      : [{ field: 'evaluations', message: `must be an array of at most ${MOST_EVALUATIONS} evaluations` }]),
+      : [{ field: 'evaluations', message: `must be an array of at most ${MAX_EVALUATIONS} evaluations` }]),
     ...objectFaults('options', options),
     ...(isKnown ? [] : [{ field: 'options.evaluations_semantic', message: `must be one of ${SEMANTICS.join(', ')}` }]),
     ...(isSingle(body) ? [] : EVALUATION_PARTS.flatMap((part) => objectFaults(part, body[part]))),

@@ -15,7 +15,7 @@ import {
 import { AuthzenService } from './authzen.service';
 
 /** The most values in a list of evaluations. */
-const MOST_VALUES = 100_000;
+const MAX_VALUES = 100_000;
 
 const DECISION = { $ref: getSchemaPath(AccessDecisionResponse) };
 const ITEM = { anyOf: [DECISION, { $ref: getSchemaPath(AccessItemFaultResponse) }] };
@@ -59,7 +59,7 @@ export class AuthzenController {
 
   @Post('access/v1/evaluations')
   @RequiresScope('read', 'execute')
-  @SetRouteMetadata({ ignoresIdempotencyKey: true, mostListedValues: MOST_VALUES })
+  @SetRouteMetadata({ ignoresIdempotencyKey: true, mostListedValues: MAX_VALUES })
   @ApiRoute(
     'Ask for a list of actions, as AuthZEN defines it',
     'All are answered by the same set of policies. Members next to the list are defaults for its items; a faulty item is ' +

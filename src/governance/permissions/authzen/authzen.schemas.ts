@@ -5,7 +5,7 @@ import { DecidingPolicyResponse } from '../../executions/execution.entity';
 import type { JsonObject } from '../../../core/json/json-value';
 import { ApprovalResponse } from '../../policies/approval/approval-input';
 import { RUN } from '../principals';
-import { MOST_EVALUATIONS, SEMANTICS, type Semantic } from './access-evaluations';
+import { MAX_EVALUATIONS, SEMANTICS, type Semantic } from './access-evaluations';
 
 /** What the API document says of the standard's bodies. They are read by access-evaluations.ts, not validated by these. */
 
@@ -20,7 +20,7 @@ const CONTEXT = {
   },
 } as const;
 
-export class AccessSubject {
+class AccessSubject {
   @ApiMember('`agent` for an agent of this service; any other type is accepted, too.', { example: 'agent' })
   readonly type!: string;
 
@@ -31,7 +31,7 @@ export class AccessSubject {
   readonly properties?: JsonObject;
 }
 
-export class AccessAction {
+class AccessAction {
   @ApiProperty({ example: 'read' })
   readonly name!: string;
 
@@ -39,7 +39,7 @@ export class AccessAction {
   readonly properties?: JsonObject;
 }
 
-export class AccessResource {
+class AccessResource {
   @ApiProperty({ example: 'document' })
   readonly type!: string;
 
@@ -65,7 +65,7 @@ export class AccessEvaluation {
 }
 
 /** An item of a list: what it lacks is taken from the members next to the list. */
-export class AccessEvaluationItem extends PartialType(AccessEvaluation) {}
+class AccessEvaluationItem extends PartialType(AccessEvaluation) {}
 
 class AccessEvaluationsOptions {
   @ApiMember('Which decision ends the list. Default: `execute_all`.', {
@@ -80,7 +80,7 @@ export class AccessEvaluations extends AccessEvaluationItem {
   @ApiMember('If it is missing or empty, the body is a single evaluation and is answered as such.', {
     type: [AccessEvaluationItem],
     required: false,
-    maxItems: MOST_EVALUATIONS,
+    maxItems: MAX_EVALUATIONS,
   })
   readonly evaluations?: readonly AccessEvaluationItem[];
 
@@ -94,7 +94,7 @@ const ACCESS_REASONS = [
 ] as const;
 export type AccessReason = (typeof ACCESS_REASONS)[number];
 
-export class AccessDecisionContext {
+class AccessDecisionContext {
   @ApiNullableChoice(ACCESS_REASONS, 'Null if it is allowed.')
   readonly reason!: AccessReason | null;
 

@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { type FieldFault, invalid, requirePresent } from '../../../core/errors/domain-error';
-import { type Asking, Evaluations } from '../evaluation/evaluations.service';
+import { type PermissionChecker, Evaluations } from '../evaluation/evaluations.service';
+import { SecretRedaction } from '../../secrets/secret-redaction';
 import type { JsonObject } from '../../../core/json/json-value';
-import type { Caller } from '../../../ledger/caller';
+import type { Caller } from '../../../ledger/kinds/caller';
 import {
   parseEvaluation,
   readParts,
@@ -19,7 +20,10 @@ type AccessDecision = AccessDecisionResponse | AccessItemFaultResponse;
 /** Answers access evaluations the way evaluate would. */
 @Injectable()
 export class AuthzenService {
-  constructor(private readonly evaluations: Evaluations) {}
+  constructor(
+    private readonly evaluations: Evaluations,
+    private readonly secrets: SecretRedaction,
+  ) {}
 
   /** @throws VALIDATION_ERROR for an invalid body; PERMISSION_DENIED when the caller may only ask for its own agent. */
   async evaluation(caller: Caller, body: JsonObject, faults: readonly FieldFault[] = []): Promise<AccessDecision> {
@@ -43,9 +47,10 @@ export class AuthzenService {
 
   private async decisions(
     caller: Caller,
-    items: readonly ReadEvaluation[],
+    read: readonly ReadEvaluation[],
     ending: boolean | null,
   ): Promise<readonly AccessDecision[]> {
+    const items = await this.redacted(read);
     const { answers } = await this.evaluations.check({
       caller,
       questions: items.flatMap((item) => {
@@ -53,37 +58,46 @@ export class AuthzenService {
         return 'question' in item ? item.question : { who: item.who };
       }),
       field: 'evaluations',
-      answers: (asking) => decisionsOn(items, ending, asking),
+      answers: (checker) => decisionsOn(items, ending, checker),
     });
     return answers;
+  }
+
+  private async redacted(items: readonly ReadEvaluation[]): Promise<readonly ReadEvaluation[]> {
+    const questions = items.flatMap((item) => ('question' in item ? item.question : []));
+    const redacted = (await this.secrets.redactQuestions(questions, 'evaluations')).values();
+    return items.map((item) => {
+      if (!('question' in item)) return item;
+      return { question: requirePresent(redacted.next().value, 'redacted question') };
+    });
   }
 }
 
 function* decisionsOn(
   items: readonly ReadEvaluation[],
   ending: boolean | null,
-  asking: Asking,
+  checker: PermissionChecker,
 ): Generator<AccessDecision> {
   for (const item of items) {
-    const decided = decisionOn(item, asking);
+    const decided = decisionOn(item, checker);
     yield decided;
     if (decided.decision === ending) return;
   }
 }
 
-function decisionOn(read: ReadEvaluation, asking: Asking): AccessDecision {
+function decisionOn(read: ReadEvaluation, checker: PermissionChecker): AccessDecision {
   if ('faults' in read) return faulty(read.faults);
-  if ('invalid' in read) return refused(read.invalid, asking);
-  if (!asking.mayName(read.question)) return refused('not_this_principal', asking);
-  if (asking.unknown(read.question).length > 0) return refused('agent_unknown', asking);
-  const { effect, reason, policies, approval, observed } = asking.answer(read.question);
-  const { policySet } = asking;
+  if ('invalid' in read) return refused(read.invalid, checker);
+  if (!checker.mayName(read.question)) return refused('not_this_principal', checker);
+  if (checker.unknownFaults(read.question).length > 0) return refused('agent_unknown', checker);
+  const { effect, reason, policies, approval, observed } = checker.answer(read.question);
+  const { policySet } = checker;
   const context = { reason, policies, policySet, ...(observed && { observed }) };
   if (approval === null) return { decision: effect === 'allow', context };
   return { decision: false, context: { ...context, approvalRequirement: approval } };
 }
 
-function refused(reason: AccessReason, { policySet }: Asking): AccessDecision {
+function refused(reason: AccessReason, { policySet }: PermissionChecker): AccessDecision {
   return { decision: false, context: { reason, policies: [], policySet } };
 }
 

@@ -5,23 +5,27 @@ import { ClientSignal } from '../../../http/responses/response-end';
 import { Caller } from '../../../http/input/caller.decorator';
 import { ApiErrors, RequiresScope, SetRouteMetadata } from '../../../http/request/routes';
 import { ApiExamples } from '../../../http/openapi/documentation.decorators';
-import { askedPermissions } from './permission-checks';
+import { ofCallersTeam, permissionChecks } from './permission-checks';
 import { EvaluateRequest } from './dto/evaluate.request';
 import { EvaluationResponse, EvaluationsResponse } from './dto/evaluation.response';
-import { answersTo, type Asking, Evaluations } from './evaluations.service';
+import { SecretRedaction } from '../../secrets/secret-redaction';
+import { answersTo, type PermissionChecker, Evaluations } from './evaluations.service';
 
 /** The most values in a list of questions. */
-const MOST_VALUES = 100_000;
+const MAX_VALUES = 100_000;
 
 @ApiTags('Policies')
 @ApiExtraModels(EvaluationResponse, EvaluationsResponse)
 @Controller('policies/evaluate')
 export class EvaluateController {
-  constructor(private readonly evaluations: Evaluations) {}
+  constructor(
+    private readonly evaluations: Evaluations,
+    private readonly secrets: SecretRedaction,
+  ) {}
 
   @Post()
   @RequiresScope('read', 'execute')
-  @SetRouteMetadata({ ignoresIdempotencyKey: true, mostListedValues: MOST_VALUES, takesGatewayTokens: true })
+  @SetRouteMetadata({ ignoresIdempotencyKey: true, mostListedValues: MAX_VALUES, takesGatewayTokens: true })
   @ApiRoute(
     'Ask whether somebody may do something',
     'Answers as execute would, judging by the agent, its capabilities and the policies, and has no effect. Whatever ' +
@@ -45,17 +49,18 @@ export class EvaluateController {
     @ClientSignal() signal: AbortSignal,
     @Body() { requests, explain: explains = false, open: isOpen = false, asOf, ...defaults }: EvaluateRequest,
   ): Promise<EvaluationResponse | EvaluationsResponse> {
-    const questions = askedPermissions(defaults, requests);
+    const checks = ofCallersTeam(caller, permissionChecks(defaults, requests));
+    const questions = await this.secrets.redactQuestions(checks, 'requests');
     const list = {
       caller,
       questions,
       field: 'requests',
       isOpen,
-      answers: (asking: Asking) => answersTo(questions, asking, { explains, isOpen }),
+      answers: (checker: PermissionChecker) => answersTo(questions, checker, { explains, isOpen }),
     };
     const { answers, policySet, agents } = await (asOf === undefined
       ? this.evaluations.check(list)
-      : this.evaluations.askAsOf(list, asOf, signal));
+      : this.evaluations.checkAsOf(list, asOf, signal));
     // Grants of an earlier time are not known.
     const results =
       asOf === undefined ? await this.evaluations.withGrants(caller, questions, agents, answers) : answers;

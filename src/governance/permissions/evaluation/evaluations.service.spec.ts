@@ -2,7 +2,7 @@ import type { GrantFinder } from '../../decisions/grants/grant-finder';
 import type { FactReader } from '../facts';
 import { Gates } from '../../../http/gates';
 import type { Configuration } from '../../../core/config/configuration';
-import { SYSTEM_CALLER } from '../../../ledger/caller';
+import { SYSTEM_CALLER } from '../../../ledger/kinds/caller';
 import type { RecordHistory } from '../../../ledger/record-history';
 import type { ActivePolicies } from '../../policies/active-policies';
 import { compilePolicy, type PolicyRules } from '../../policies/evaluation/compiled-policy';
@@ -14,7 +14,16 @@ import type { Stop } from '../../stops/stop.entity';
 import { Evaluations } from './evaluations.service';
 
 const LISTS = { subjects: ['*'], actions: ['*'], resources: ['*'], resourceTypes: [] };
-const RULES = { ...LISTS, version: '1', priority: 0, conditions: [], limits: [], onBehalfOf: [], approval: null };
+const RULES = {
+  ...LISTS,
+  version: '1',
+  priority: 0,
+  conditions: [],
+  limits: [],
+  onBehalfOf: [],
+  approval: null,
+  team: null,
+};
 const ALLOW: PolicyRules = { ...RULES, id: 'pol_1', name: 'allow', effect: 'allow' };
 const DENY: PolicyRules = { ...RULES, id: 'pol_2', name: 'deny', effect: 'deny' };
 const QUESTION = {
@@ -65,10 +74,10 @@ describe('Answers to a list', () => {
       caller: SYSTEM_CALLER,
       questions: [],
       field: 'requests',
-      answers: function* (asking) {
+      answers: function* (checker) {
         for (let question = 0; question < 10; question += 1) {
           made += 1;
-          yield asking.answer(QUESTION, question % 2 === 0).effect;
+          yield checker.answer(QUESTION, question % 2 === 0).effect;
           if (left-- > 0) setImmediate(toggle);
         }
       },
@@ -93,11 +102,11 @@ describe('Answers to a list', () => {
       caller: SYSTEM_CALLER,
       questions: [],
       field: 'requests',
-      answers: function* (asking) {
+      answers: function* (checker) {
         seen.clear();
         for (let question = 0; question < 10; question += 1) {
           seen.add(turns);
-          yield asking.answer(QUESTION);
+          yield checker.answer(QUESTION);
         }
       },
     });
@@ -112,13 +121,13 @@ describe('Answers to a list', () => {
     const approval = { riskLevel: 'medium', approvers: [{ subjects, approvals: 1 }], ...within } as const;
     const approved: PolicyRules = { ...RULES, id: 'pol_3', name: 'approved', effect: 'require_approval', approval };
     evaluator.put([compilePolicy(approved)], []);
-    const asked = evaluations.check({
+    const result = evaluations.check({
       caller: SYSTEM_CALLER,
       questions: [],
       field: 'requests',
-      answers: (asking) => Array.from({ length: 1_000 }, () => asking[kind](QUESTION)),
+      answers: (checker) => Array.from({ length: 1_000 }, () => checker[kind](QUESTION)),
     });
-    await expect(asked).rejects.toThrow('requests must be fewer');
+    await expect(result).rejects.toThrow('requests must be fewer');
     evaluator.put([], [approved.id]);
   });
 });

@@ -13,11 +13,14 @@ import {
 import type { AgentSubject, EvaluationSubject } from '../../policies/patterns/subjects';
 import { type AgentKind, AGENT_KINDS, agentNameFault, normaliseAgentName } from '../../agents/agent-name';
 import { NAMED_AGENT } from '../../agents/dto/agent.dto';
+import { reservedFaults } from '../../secrets/replacement';
+import { SECRET_POINTERS } from '../../secrets/secret-field';
 import type { JsonObject } from '../../../core/json/json-value';
 import { agentsAsOf, findAgents, type NamedAgents } from '../../agents/find-agent';
 import { callerRefused, type FieldFault } from '../../../core/errors/domain-error';
 import type { Moment, RecordHistory } from '../../../ledger/record-history';
-import type { Caller } from '../../../ledger/caller';
+import type { Caller, Scope } from '../../../ledger/kinds/caller';
+import { TEAM, writtenTeam } from '../../agents/team';
 import {
   type Members,
   choiceShape,
@@ -33,10 +36,13 @@ import {
 import { resourcePathFault, resourceTypeFault } from '../../policies/patterns/resources';
 import { exactLabelFault, notComposedFault } from '../../../core/values/label-fault';
 
-/** One question: whether somebody may do something. */
-export interface PermissionCheck extends RequestedAction, CheckParties {}
+/** A check whether a subject may use an action on a resource. */
+export interface PermissionCheck extends RequestedAction, CheckParties {
+  /** Pointers to secrets in the parameters, in addition to the usual ones. */
+  readonly secret?: readonly string[] | undefined;
+}
 
-/** Who asks, and for whom. */
+/** The agent or subject that would act, and the principal for whom. */
 export interface CheckParties {
   /** A registered agent, with the path of the field that names it; or a subject. */
   readonly who: { readonly agent: string; readonly field: string } | EvaluationSubject;
@@ -44,51 +50,64 @@ export interface CheckParties {
   readonly onBehalfOf?: (PrincipalInput & { readonly field: string }) | undefined;
 }
 
-/** Members of a question as sent in a request; null counts as left out. */
+/** A check as a client sends it; a member that is null counts as left out. */
 export interface CheckInput {
   readonly agent?: string | null | undefined;
-  readonly subject?: GivenSubject | null | undefined;
+  readonly subject?: SubjectInput | null | undefined;
   readonly onBehalfOf?: PrincipalInput | null | undefined;
   readonly run?: string | null | undefined;
   readonly action?: string | null | undefined;
   readonly resourceType?: string | null | undefined;
   readonly resourceId?: string | null | undefined;
   readonly parameters?: JsonObject | null | undefined;
+  /** Pointers to secrets in the parameters. */
+  readonly secret?: readonly string[] | null | undefined;
 }
 
 /** An agent that is not registered. */
-export interface GivenSubject {
+export interface SubjectInput {
   readonly name?: string | null;
   readonly roles?: readonly string[] | null;
   readonly kind?: AgentKind | null;
+  readonly team?: string | null;
 }
 
 /**
  * The questions of a valid request: those of its list, with defaults from the members next to it, or the single one.
  */
-export function askedPermissions(defaults: CheckInput, requests: readonly CheckInput[] | undefined): PermissionCheck[] {
-  if (requests === undefined) return [askedPermission(defaults, {}, '')];
+export function permissionChecks(defaults: CheckInput, requests: readonly CheckInput[] | undefined): PermissionCheck[] {
+  if (requests === undefined) return [permissionCheck(defaults, {}, '')];
   const usual = whoOf(defaults, '');
-  return requests.map((given, index) => askedPermission(given, defaults, `requests[${index}].`, usual));
+  return requests.map((input, index) => permissionCheck(input, defaults, `requests[${index}].`, usual));
 }
 
 /** @param prefix of its members' paths in the request. */
-export function askedPermission(
-  given: CheckInput,
+export function permissionCheck(
+  input: CheckInput,
   defaults: CheckInput,
   prefix: string,
   usual?: PermissionCheck['who'],
 ): PermissionCheck {
-  const who = whoOf(given, prefix) ?? usual;
-  const action = given.action ?? defaults.action;
-  const resourceType = given.resourceType ?? defaults.resourceType;
-  const resourceId = given.resourceId ?? defaults.resourceId;
+  const who = whoOf(input, prefix) ?? usual;
+  const action = input.action ?? defaults.action;
+  const resourceType = input.resourceType ?? defaults.resourceType;
+  const resourceId = input.resourceId ?? defaults.resourceId;
   if (who === undefined || !isGiven(action) || !isGiven(resourceType) || !isGiven(resourceId))
     throw new Error('A question with a missing part was not refused.');
-  const onBehalfOf = principalIn(given, prefix) ?? principalIn(defaults, '');
-  const parameters = given.parameters ?? defaults.parameters ?? {};
-  const run = given.run ?? defaults.run;
-  return { who, ...(onBehalfOf !== undefined && { onBehalfOf }), action, resourceType, resourceId, parameters, run };
+  const onBehalfOf = principalIn(input, prefix) ?? principalIn(defaults, '');
+  const parameters = input.parameters ?? defaults.parameters ?? {};
+  const run = input.run ?? defaults.run;
+  const secret = input.secret ?? defaults.secret ?? undefined;
+  return {
+    who,
+    ...(onBehalfOf !== undefined && { onBehalfOf }),
+    ...(secret !== undefined && { secret }),
+    action,
+    resourceType,
+    resourceId,
+    parameters,
+    run,
+  };
 }
 
 function principalIn({ onBehalfOf }: CheckInput, prefix: string): CheckParties['onBehalfOf'] {
@@ -101,8 +120,9 @@ function whoOf({ agent, subject }: CheckInput, prefix: string): PermissionCheck[
 }
 
 /** Without an id: no pattern names an empty one. */
-function unregistered({ name, roles, kind }: GivenSubject): AgentSubject {
-  return { agentId: '', agentName: normaliseAgentName(name ?? ''), kind: kind ?? 'machine', roles: roles ?? [] };
+function unregistered({ name, roles, kind, team }: SubjectInput): AgentSubject {
+  const agentName = normaliseAgentName(name ?? '');
+  return { agentId: '', agentName, kind: kind ?? 'machine', roles: roles ?? [], team: team ?? null };
 }
 
 /** Null counts as left out. */
@@ -110,26 +130,42 @@ export function isGiven<Value>(value: Value | null | undefined): value is Value 
   return value !== null && value !== undefined;
 }
 
-/** The agents that questions are about, and the people for whom they act, as they are now or were at a moment. */
+/**
+ * The checks with the team of what they ask about: for a caller of a team that of its own, unless an agent is named.
+ * @throws PERMISSION_DENIED for a subject of another team
+ */
+export function ofCallersTeam(caller: Pick<Caller, 'team'>, checks: readonly PermissionCheck[]): PermissionCheck[] {
+  return checks.map((check) => {
+    const { who } = check;
+    return 'agentId' in who ? { ...check, who: { ...who, team: writtenTeam(caller, who.team) } } : check;
+  });
+}
+
+/** Loads the agents that checks name, and the people for whom they act, as they are now or were at a moment. */
 export async function agentsOf(
   history: RecordHistory,
-  caller: Vouches,
+  caller: Inquirer,
   everybody: readonly CheckParties[],
   asOf?: Moment,
 ): Promise<NamedAgents> {
-  const named = new Set<string>();
-  for (const { who, onBehalfOf } of everybody) {
-    if ('agent' in who) named.add(who.agent);
-    for (const name of namedPeople(caller, onBehalfOf)) named.add(name);
-  }
-  return findAgents(agentsAsOf(history, asOf), named);
+  const acting = new Set(everybody.flatMap(({ who }) => ('agent' in who ? who.agent : [])));
+  const people = new Set(everybody.flatMap(({ onBehalfOf }) => namedPeople(caller, onBehalfOf)));
+  const { team } = caller;
+  if (team === undefined) return findAgents(agentsAsOf(history, asOf), new Set([...acting, ...people]));
+  // People are in no team, but a caller of one may act for them.
+  const principals = await findAgents(agentsAsOf(history, asOf), people);
+  const viewer = { agentId: null, effectiveScopes: new Set<Scope>(), team };
+  return new Map([
+    ...[...principals].filter(([, { kind }]) => kind === 'human'),
+    ...(await findAgents(agentsAsOf(history, asOf, viewer), acting)),
+  ]);
 }
 
-/** A caller, as far as it matters what it may ask. */
-export type Inquirer = Vouches & Partial<Pick<Caller, 'agentId' | 'effectiveScopes'>>;
+/** The members of a caller that decide which checks it may send. */
+export type Inquirer = Vouches & Partial<Pick<Caller, 'agentId' | 'effectiveScopes' | 'team'>>;
 
 /**
- * Who reviews and reads sees on whose behalf others act, and may ask as they do. For its own agent, a caller vouches as
+ * A caller with the scopes review and read sees on whose behalf others act, and may check as they do. For its own agent, a caller vouches as
  * execute demands.
  */
 function vouchesFor(caller: Inquirer, { who, onBehalfOf }: CheckParties, agents: NamedAgents): Vouches {
@@ -139,42 +175,42 @@ function vouchesFor(caller: Inquirer, { who, onBehalfOf }: CheckParties, agents:
   return onBehalfOf !== undefined && reviews && isOther ? { principals: 'anybody' } : caller;
 }
 
-/** On whose behalf a question is, as {@link principalOf} says. */
-export function principalAsked(
+/** The principal of a check, by the rules of {@link principalOf}. */
+export function principalOfCheck(
   caller: Inquirer,
-  asker: CheckParties,
+  parties: CheckParties,
   agents: NamedAgents,
 ): Principal | null | undefined {
-  return principalOf(vouchesFor(caller, asker, agents), asker.onBehalfOf, agents);
+  return principalOf(vouchesFor(caller, parties, agents), parties.onBehalfOf, agents);
 }
 
-/** Whether a caller may name the principal of a question. */
-export function mayNamePrincipal(caller: Inquirer, asker: CheckParties, agents: NamedAgents): boolean {
-  return isVouched(vouchesFor(caller, asker, agents), asker.onBehalfOf, agents);
+/** True if a caller may name the principal of a check. */
+export function mayNamePrincipal(caller: Inquirer, parties: CheckParties, agents: NamedAgents): boolean {
+  return isVouched(vouchesFor(caller, parties, agents), parties.onBehalfOf, agents);
 }
 
 /** Faults of a question about an agent, or on behalf of a person, who does not exist. */
-export function unknownFaults(caller: Inquirer, asker: CheckParties, agents: NamedAgents): FieldFault[] {
-  const { who, onBehalfOf } = asker;
+export function unknownFaults(caller: Inquirer, parties: CheckParties, agents: NamedAgents): FieldFault[] {
+  const { who, onBehalfOf } = parties;
   const faults: FieldFault[] = [];
   if ('agent' in who && !agents.has(who.agent))
     faults.push({ field: who.field, message: 'must be the id or the name of an existing agent' });
-  if (onBehalfOf !== undefined && principalAsked(caller, asker, agents) === undefined)
+  if (onBehalfOf !== undefined && principalOfCheck(caller, parties, agents) === undefined)
     faults.push(unknownPersonFault(onBehalfOf.field));
   return faults;
 }
 
 /**
- * A caller can only ask as {@link requireOwnAgent} says, and for principals that it vouches for.
+ * A caller may only check what {@link requireOwnAgent} admits, for principals that it vouches for.
  * @param agents of the questions.
  * @throws PERMISSION_DENIED
  */
-export function requireMayAsk(caller: Caller, everybody: readonly CheckParties[], agents: NamedAgents): void {
+export function requireMayCheck(caller: Caller, everybody: readonly CheckParties[], agents: NamedAgents): void {
   requireOwnAgent(caller, everybody, agents);
-  for (const asker of everybody) principalAsked(caller, asker, agents);
+  for (const parties of everybody) principalOfCheck(caller, parties, agents);
 }
 
-/** A caller that is bound to an agent and may not read can only ask for that agent. @throws PERMISSION_DENIED */
+/** A caller that is bound to an agent, without the scope read, may only check for that agent. @throws PERMISSION_DENIED */
 export function requireOwnAgent(caller: Caller, everybody: readonly CheckParties[], agents: NamedAgents): void {
   const { agentId, effectiveScopes } = caller;
   const isOwn = ({ who }: CheckParties): boolean => 'agent' in who && agents.get(who.agent)?.id === agentId;
@@ -182,8 +218,8 @@ export function requireOwnAgent(caller: Caller, everybody: readonly CheckParties
     throw callerRefused('not_this_agent');
 }
 
-const MOST_REQUESTS = 1_000;
-const MOST_EXPLAINED = 50;
+const MAX_REQUESTS = 1_000;
+const MAX_EXPLAINED = 50;
 
 /** The same limits as in execute. */
 export const ACTION: TextLimits = { max: 100, rule: notComposedFault };
@@ -198,6 +234,7 @@ export const SUBJECT = objectShape({
   name: member(textShape({ ...NAMED_AGENT, rule: agentNameFault }), OPTIONAL),
   roles: member(textsShape({ maxItems: 50, item: { max: 100, rule: exactLabelFault } }), { ...OPTIONAL, default: [] }),
   kind: member(choiceShape(AGENT_KINDS), { ...OPTIONAL, default: 'machine' }),
+  team: member(textShape(TEAM), OPTIONAL),
 });
 
 const QUESTION = objectShape(
@@ -209,15 +246,16 @@ const QUESTION = objectShape(
     action: member(textShape(ACTION), OPTIONAL),
     resourceType: member(textShape(RESOURCE_TYPE), OPTIONAL),
     resourceId: member(textShape(RESOURCE_ID), OPTIONAL),
-    parameters: member(freeFormShape(), OPTIONAL),
+    parameters: member(freeFormShape(reservedFaults), OPTIONAL),
+    secret: member(SECRET_POINTERS, OPTIONAL),
   },
-  (given) => (hasBoth(given) ? [{ at: '.subject', message: EITHER }] : []),
+  (input) => (hasBoth(input) ? [{ at: '.subject', message: EITHER }] : []),
 );
 
-export const REQUESTS = listShape(QUESTION, 1, MOST_REQUESTS, 'requests');
+export const REQUESTS = listShape(QUESTION, 1, MAX_REQUESTS, 'requests');
 
 export const REQUESTS_DESCRIPTION =
-  `Up to ${MOST_REQUESTS} questions (${MOST_EXPLAINED} with \`explain\`), all answered by the same set of policies. Members that a ` +
+  `Up to ${MAX_REQUESTS} questions (${MAX_EXPLAINED} with \`explain\`), all answered by the same set of policies. Members that a ` +
   'question leaves out are taken from those next to the list; its `agent` or `subject` replaces both of these.';
 
 /** Faults if a check names no subject, or two. */
@@ -236,28 +274,28 @@ export function togetherFaults(members: Members): readonly FieldFault[] {
   ];
   if (requests === undefined) return [...conflict, ...missingFrom(members, {}, '')];
   if (!Array.isArray(requests)) return conflict;
-  const tooMany = isExplained && requests.length > MOST_EXPLAINED;
+  const tooMany = isExplained && requests.length > MAX_EXPLAINED;
   return [
     ...conflict,
-    ...(tooMany ? [{ field: 'requests', message: `must be at most ${MOST_EXPLAINED} with explain` }] : []),
-    ...requests.flatMap((given: unknown, index) =>
-      isObject(given) ? missingFrom(given, members, `requests[${index}].`) : [],
+    ...(tooMany ? [{ field: 'requests', message: `must be at most ${MAX_EXPLAINED} with explain` }] : []),
+    ...requests.flatMap((input: unknown, index) =>
+      isObject(input) ? missingFrom(input, members, `requests[${index}].`) : [],
     ),
   ];
 }
 
 const REQUIRED = ['action', 'resourceType', 'resourceId'] as const;
 
-function missingFrom(given: Members, defaults: Members, prefix: string): FieldFault[] {
-  const missing = REQUIRED.filter((name) => !isGiven(given[name]) && !isGiven(defaults[name]));
+function missingFrom(input: Members, defaults: Members, prefix: string): FieldFault[] {
+  const missing = REQUIRED.filter((name) => !isGiven(input[name]) && !isGiven(defaults[name]));
   return [
-    ...missingWho(given, defaults, prefix),
+    ...missingWho(input, defaults, prefix),
     ...missing.map((name) => ({ field: `${prefix}${name}`, message: 'is required' })),
   ];
 }
 
-function missingWho(given: Members, defaults: Members, prefix: string): FieldFault[] {
-  const isNamed = [given, defaults].some(({ agent, subject }) => isGiven(agent) || isGiven(subject));
+function missingWho(input: Members, defaults: Members, prefix: string): FieldFault[] {
+  const isNamed = [input, defaults].some(({ agent, subject }) => isGiven(agent) || isGiven(subject));
   return isNamed ? [] : [{ field: `${prefix}agent`, message: 'is required, or subject' }];
 }
 

@@ -22,27 +22,42 @@ import { subjectFault } from '../patterns/subjects';
 import {
   type ApprovalRequirement,
   type ApproverGroup,
+  type Escalation,
   type GrantAllowance,
   areEqualSets,
+  lengthOf,
 } from './approval-requirement';
 
 type Optional<Value> = { readonly [Member in keyof Value]?: Value[Member] | null };
 
 /** A group of approvers as a client sends it. */
-export type GivenGroup = { readonly subjects: readonly string[] } & Optional<{
+export type GroupInput = { readonly subjects: readonly string[] } & Optional<{
   readonly approvals: number;
   readonly signed: boolean;
+  readonly escalate: Pick<Escalation, 'after' | 'subjects'>;
 }>;
 
 /** The `approval` of a policy as a client sends it; null counts as left out. */
 export type ApprovalInput = Optional<
-  Omit<ApprovalRequirement, 'approvers' | 'grant'> & { approvers: readonly GivenGroup[]; grant: GivenAllowance }
+  Omit<ApprovalRequirement, 'approvers' | 'grant'> & { approvers: readonly GroupInput[]; grant: AllowanceInput }
 >;
 
-type GivenAllowance = Pick<GrantAllowance, 'for'> & Optional<Omit<GrantAllowance, 'for'>>;
+type AllowanceInput = Pick<GrantAllowance, 'for'> & Optional<Omit<GrantAllowance, 'for'>>;
+
+/** Characters; even the longest duration takes far fewer. */
+const DURATION = textShape({ max: 100, rule: durationFault });
+
+const SUBJECTS = listShape(textShape({ max: 500, rule: subjectFault }), 1, 100, 'strings');
+
+const ESCALATION = objectShape({
+  after: member(DURATION, {
+    description: 'An ISO 8601 duration, shorter than `decideWithin`: so long after the proposal.',
+  }),
+  subjects: member(SUBJECTS, { description: 'Who may fill the group as well from then on.' }),
+});
 
 const GROUP = objectShape({
-  subjects: member(listShape(textShape({ max: 500, rule: subjectFault }), 1, 100, 'strings'), {
+  subjects: member(SUBJECTS, {
     description:
       'As in a policy. `*`, `agent:*`, `role:<role>` and `role:*` match people only: a machine belongs to a group only if it is named, or by `kind:machine`. ' +
       '`principal` is the registered person on whose behalf the agent acts.',
@@ -53,12 +68,13 @@ const GROUP = objectShape({
     default: false,
     description: 'Whether only a review that the reviewer signed with a passkey counts.',
   }),
+  escalate: member(ESCALATION, {
+    optional: true,
+    description: 'Who may fill the group as well, if it is not filled in time. Default: nobody.',
+  }),
 });
 
 const APPROVERS = listShape(GROUP, 1, 10, 'groups');
-
-/** Characters; even the longest duration takes far fewer. */
-const DURATION = textShape({ max: 100, rule: durationFault });
 
 /** The longest time for which an approval may be given. */
 const LONGEST = 'P90D';
@@ -82,7 +98,7 @@ const GRANT = objectShape({
   }),
 });
 
-export const APPROVAL = objectShape({
+const APPROVAL_MEMBERS = objectShape({
   riskLevel: member(choiceShape(RISK_LEVELS), { optional: true, default: 'medium' }),
   approvers: member(APPROVERS, {
     optional: true,
@@ -106,11 +122,32 @@ export const APPROVAL = objectShape({
   }),
 });
 
+const DEFAULT_DECIDE_WITHIN = 'P1D';
+
+/** The `approval` of a policy: escalations come before its decisions expire. */
+export const APPROVAL: typeof APPROVAL_MEMBERS = {
+  ...APPROVAL_MEMBERS,
+  rule: (value) => {
+    const faults = APPROVAL_MEMBERS.rule(value);
+    if (faults !== undefined && faults.length > 0) return faults;
+    const { approvers, decideWithin } = value as ApprovalInput;
+    return lateEscalations(approvers ?? [], lengthOf(decideWithin ?? DEFAULT_DECIDE_WITHIN)).map((index) => ({
+      at: `.approvers[${index}].escalate.after`,
+      message: `must be shorter than decideWithin, which is ${decideWithin ?? DEFAULT_DECIDE_WITHIN}`,
+    }));
+  },
+};
+
+/** Indexes of the groups that would escalate only when it is too late. @param length in milliseconds */
+export function lateEscalations(groups: readonly Pick<GroupInput, 'escalate'>[], length: number): number[] {
+  return groups.flatMap(({ escalate }, index) => (escalate && lengthOf(escalate.after) >= length ? [index] : []));
+}
+
 /** Finds what is wrong with groups that are not merged: no two may have the same subjects. */
 const distinctApproversFault: MemberRule = (value) => {
-  const found = APPROVERS.rule(value);
-  if (found !== undefined && found.length > 0) return found;
-  const groups = value as readonly GivenGroup[];
+  const faults = APPROVERS.rule(value);
+  if (faults !== undefined && faults.length > 0) return faults;
+  const groups = value as readonly GroupInput[];
   return groups.flatMap(({ subjects }, index) => {
     const first = groups.findIndex((other) => areEqualSets(other.subjects, subjects));
     if (first === index) return [];
@@ -124,32 +161,41 @@ export function ApproversField(field: FieldText<readonly ApproverGroup[]>): Prop
 }
 
 /** Whether groups are as {@link distinctApproversFault} wants them. */
-export function areDistinctApprovers(value: unknown): value is readonly GivenGroup[] {
-  const found = distinctApproversFault(value);
-  return found === undefined || found.length === 0;
+export function areDistinctApprovers(value: unknown): value is readonly GroupInput[] {
+  const faults = distinctApproversFault(value);
+  return faults === undefined || faults.length === 0;
 }
 
 /** Fills in defaults: one approval, unsigned. */
-export function filledGroups(given: readonly GivenGroup[]): ApproverGroup[] {
-  return given.map(({ subjects, approvals, signed }) => ({
+export function filledGroups(input: readonly GroupInput[]): ApproverGroup[] {
+  return input.map(({ subjects, approvals, signed, escalate }) => ({
     subjects,
     approvals: approvals ?? 1,
     ...(signed === true && { signed }),
+    ...(escalate && { escalate: { after: escalate.after, subjects: escalate.subjects } }),
   }));
 }
 
 /** Fills in defaults: one person, or as many as the risk level requires; a day to decide, an hour to execute. */
-export function filledApproval(given: ApprovalInput, required: RequiredApprovals): ApprovalRequirement {
-  const { grant } = given;
-  const riskLevel: RiskLevel = given.riskLevel ?? 'medium';
+export function filledApproval(input: ApprovalInput, required: RequiredApprovals): ApprovalRequirement {
+  const { grant } = input;
+  const riskLevel: RiskLevel = input.riskLevel ?? 'medium';
   const everybody = [{ subjects: ['*'], approvals: required[riskLevel] }];
   return {
     riskLevel,
-    approvers: given.approvers ? filledGroups(given.approvers) : everybody,
-    decideWithin: given.decideWithin ?? 'P1D',
-    executeWithin: given.executeWithin ?? 'PT1H',
+    approvers: input.approvers ? filledGroups(input.approvers) : everybody,
+    decideWithin: input.decideWithin ?? DEFAULT_DECIDE_WITHIN,
+    executeWithin: input.executeWithin ?? 'PT1H',
     ...(grant && { grant: { for: grant.for, uses: grant.uses ?? null, wider: grant.wider ?? false } }),
   };
+}
+
+class EscalationResponse {
+  @ApiMember('An ISO 8601 duration: so long after the proposal.', { example: 'PT4H' })
+  readonly after!: string;
+
+  @ApiProperty({ type: [String], example: ['role:management'] })
+  readonly subjects!: readonly string[];
 }
 
 export class ApproverGroupResponse {
@@ -161,6 +207,12 @@ export class ApproverGroupResponse {
 
   @ApiMember('Only reviews signed with a passkey count; absent: any review counts.', { required: false, example: true })
   readonly signed?: true;
+
+  @ApiMember('Who may fill the group as well, if it is not filled in time. Absent: nobody.', {
+    type: EscalationResponse,
+    required: false,
+  })
+  readonly escalate?: EscalationResponse;
 }
 
 export class GrantAllowanceResponse {

@@ -9,17 +9,17 @@ export interface GrantAllowance {
   readonly for: string;
   /** Null: any number. */
   readonly uses: number | null;
-  /** Whether it may be for other resources and other parameters than those asked for. */
+  /** True if the grant may cover other resources and parameters than the requested ones. */
   readonly wider: boolean;
 }
 
 /** What a reviewer gives with an approval: it is good for more than one action. */
-export interface GivenGrant {
+export interface GrantInput {
   /** An ISO 8601 duration. */
   readonly for: string;
   /** Null: as many as are allowed. */
   readonly uses: number | null;
-  /** Patterns; null: exactly the resource asked for. */
+  /** Patterns; null stands for exactly the requested resource. */
   readonly resources: readonly string[] | null;
   readonly parameters: 'same' | 'any';
 }
@@ -43,20 +43,20 @@ function lesser(one: GrantAllowance, other: GrantAllowance): GrantAllowance {
 }
 
 /** The member in which a grant goes beyond what is allowed, and what would be right. */
-export function excessOf(given: GivenGrant, allowed: GrantAllowance | null): FaultInside | undefined {
+export function excessOf(input: GrantInput, allowed: GrantAllowance | null): FaultInside | undefined {
   if (allowed === null)
     return { at: '', message: 'must be left out: the policies that require this approval allow no grant' };
-  if (lengthOf(given.for) > lengthOf(allowed.for)) return { at: '.for', message: `must be at most ${allowed.for}` };
-  if (given.uses !== null && allowed.uses !== null && given.uses > allowed.uses)
+  if (lengthOf(input.for) > lengthOf(allowed.for)) return { at: '.for', message: `must be at most ${allowed.for}` };
+  if (input.uses !== null && allowed.uses !== null && input.uses > allowed.uses)
     return { at: '.uses', message: `must be at most ${allowed.uses}` };
   const onlyWider = 'must be left out: the policies that require this approval allow no wider grant';
-  if (given.resources !== null && !allowed.wider) return { at: '.resources', message: onlyWider };
-  if (given.parameters === 'any' && !allowed.wider) return { at: '.parameters', message: onlyWider };
+  if (input.resources !== null && !allowed.wider) return { at: '.resources', message: onlyWider };
+  if (input.parameters === 'any' && !allowed.wider) return { at: '.parameters', message: onlyWider };
   return undefined;
 }
 
 /** Whether two reviewers give the same, within what is allowed: durations as text, resources as sets. */
-export function areSameGrants(one: GivenGrant, other: GivenGrant, { uses }: GrantAllowance): boolean {
+export function areSameGrants(one: GrantInput, other: GrantInput, { uses }: GrantAllowance): boolean {
   return (
     one.for === other.for &&
     (one.uses ?? uses) === (other.uses ?? uses) &&
@@ -83,6 +83,18 @@ export interface ApproverGroup {
   readonly approvals: number;
   /** Only a review that is signed with a passkey counts; absent: any does. */
   readonly signed?: true;
+  /** Who may fill it as well, if it is not filled in time; absent: nobody. */
+  readonly escalate?: Escalation;
+}
+
+/** Lets more people fill a group that is not filled in time. */
+export interface Escalation {
+  /** An ISO 8601 duration, from the proposal on. */
+  readonly after: string;
+  /** As in a policy. */
+  readonly subjects: readonly string[];
+  /** When it took effect, in ISO 8601; absent until then, and in policies. */
+  readonly at?: string;
 }
 
 /** What has to be approved before an action may proceed, combined from all policies that require it. */
@@ -99,30 +111,34 @@ export interface ApprovalRequirement {
 
 /** The approvals in words: "1 of role:security and 2 of role:finance, signed". */
 export function wantedApprovals(groups: readonly ApproverGroup[]): string {
-  const wanted = groups.map(
-    ({ subjects, approvals, signed }) => `${approvals} of ${subjects.join(', ')}${signed === true ? ', signed' : ''}`,
+  const texts = groups.map(
+    ({ subjects, approvals, signed, escalate }) =>
+      `${approvals} of ${[...subjects, ...(escalate?.at === undefined ? [] : escalate.subjects)].join(', ')}${signed === true ? ', signed' : ''}`,
   );
-  return wanted.join(' and ');
+  return texts.join(' and ');
 }
 
 /** Groups that require the same have equal keys: the same sets of subjects with the same numbers, in any order. */
 export function approversKey(groups: readonly ApproverGroup[]): string {
-  const keys = groups.map(({ subjects, approvals, signed }) =>
-    [setKeyOf(subjects), approvals, ...(signed === true ? ['signed'] : [])].join(' '),
+  const keys = groups.map(({ subjects, approvals, signed, escalate }) =>
+    [
+      ...[setKeyOf(subjects), approvals, ...(signed === true ? ['signed'] : [])],
+      ...(escalate === undefined ? [] : [escalate.after, setKeyOf(escalate.subjects)]),
+    ].join(' '),
   );
   return keys.sort().join();
 }
 
-const MOST_GROUPS = 50;
-const MOST_APPROVALS = 200;
+const MAX_GROUPS = 50;
+const MAX_APPROVALS = 200;
 
 /** Keys of lists of subjects, compared as sets: policies keep their lists as long as they are in force. */
 const setKeys = new WeakMap<readonly string[], string>();
 
 /**
  * Combines the requirements of several policies, the oldest first: all their groups in order, where groups with the
- * same set of subjects are merged into the first one with the larger number, signed if one of them is; the highest risk; the
- * shortest durations.
+ * same set of subjects are merged into the first one with the larger number, signed if one of them is, with an escalation if all
+ * have one; the highest risk; the shortest durations.
  * One that {@link isTooLarge} may be incomplete. Null if there are none.
  */
 export function combinedRequirement(requirements: readonly ApprovalRequirement[]): ApprovalRequirement | null {
@@ -133,11 +149,11 @@ export function combinedRequirement(requirements: readonly ApprovalRequirement[]
   for (const requirement of requirements) {
     for (const group of requirement.approvers) {
       const key = setKeyOf(group.subjects);
-      const known = groups.get(key);
-      groups.set(key, known === undefined ? group : merged(known, group));
+      const earlier = groups.get(key);
+      groups.set(key, earlier === undefined ? group : merged(earlier, group));
     }
     // Further requirements could only make it larger.
-    if (groups.size > MOST_GROUPS) break;
+    if (groups.size > MAX_GROUPS) break;
     if (RISK_LEVELS.indexOf(requirement.riskLevel) > RISK_LEVELS.indexOf(riskLevel)) riskLevel = requirement.riskLevel;
     decideWithin = shorter(decideWithin, requirement.decideWithin);
     executeWithin = shorter(executeWithin, requirement.executeWithin);
@@ -147,9 +163,23 @@ export function combinedRequirement(requirements: readonly ApprovalRequirement[]
   return { riskLevel, approvers, decideWithin, executeWithin, ...(grant !== null && { grant }) };
 }
 
-function merged({ subjects, approvals, signed }: ApproverGroup, other: ApproverGroup): ApproverGroup {
+function merged({ subjects, approvals, signed, escalate }: ApproverGroup, other: ApproverGroup): ApproverGroup {
   const isSigned = (signed ?? other.signed) === true;
-  return { subjects, approvals: Math.max(approvals, other.approvals), ...(isSigned && { signed: true as const }) };
+  const escalation = mergedEscalation(escalate, other.escalate);
+  return {
+    subjects,
+    approvals: Math.max(approvals, other.approvals),
+    ...(isSigned && { signed: true as const }),
+    ...(escalation !== undefined && { escalate: escalation }),
+  };
+}
+
+/** Each of them limits who may fill the group as well, and from when on. */
+function mergedEscalation(one: Escalation | undefined, other: Escalation | undefined): Escalation | undefined {
+  if (one === undefined || other === undefined) return undefined;
+  const subjects = one.subjects.filter((subject) => other.subjects.includes(subject));
+  const after = lengthOf(other.after) > lengthOf(one.after) ? other.after : one.after;
+  return subjects.length === 0 ? undefined : { after, subjects };
 }
 
 /** An approver: the registered person on whose behalf the agent acts. Without such a person, nobody matches. */
@@ -157,20 +187,24 @@ export const PRINCIPAL = 'principal';
 
 /** The requirement for an agent that acts on behalf of this person. @param personId null if it acts for none */
 export function requirementFor(requirement: ApprovalRequirement, personId: string | null): ApprovalRequirement {
-  if (personId === null || !requirement.approvers.some(({ subjects }) => subjects.includes(PRINCIPAL)))
-    return requirement;
-  const named = (group: ApproverGroup): ApproverGroup => ({
+  const namesPrincipal = ({ subjects, escalate }: ApproverGroup): boolean =>
+    subjects.includes(PRINCIPAL) || escalate?.subjects.includes(PRINCIPAL) === true;
+  if (personId === null || !requirement.approvers.some(namesPrincipal)) return requirement;
+  const withPersonId = (subjects: readonly string[]): string[] =>
+    subjects.map((subject) => (subject === PRINCIPAL ? `agent:${personId}` : subject));
+  const withPerson = ({ escalate, ...group }: ApproverGroup): ApproverGroup => ({
     ...group,
-    subjects: group.subjects.map((subject) => (subject === PRINCIPAL ? `agent:${personId}` : subject)),
+    subjects: withPersonId(group.subjects),
+    ...(escalate !== undefined && { escalate: { ...escalate, subjects: withPersonId(escalate.subjects) } }),
   });
-  const approvers = requirement.approvers.map(named);
+  const approvers = requirement.approvers.map(withPerson);
   // Another group may name that person itself.
   return combinedRequirement([{ ...requirement, approvers }]) ?? requirement;
 }
 
 /** Whether it requires more than one decision can hold. */
 export function isTooLarge({ approvers }: ApprovalRequirement): boolean {
-  return approvers.length > MOST_GROUPS || sumOfApprovals(approvers) > MOST_APPROVALS;
+  return approvers.length > MAX_GROUPS || sumOfApprovals(approvers) > MAX_APPROVALS;
 }
 
 /** If both are equally long, the first keeps its text. */
@@ -180,8 +214,8 @@ function shorter(left: string, right: string): string {
 
 /** Lists of the same subjects have equal keys. */
 export function setKeyOf(subjects: readonly string[]): string {
-  const known = setKeys.get(subjects);
-  if (known !== undefined) return known;
+  const cached = setKeys.get(subjects);
+  if (cached !== undefined) return cached;
   const key = JSON.stringify([...new Set(subjects)].sort());
   setKeys.set(subjects, key);
   return key;

@@ -1,5 +1,5 @@
 import { type PolicyAgent, subjectOf, subjectText, textsOf } from '../patterns/subjects';
-import { PRINCIPAL, sumOfApprovals, type ApproverGroup } from './approval-requirement';
+import { areEqualSets, PRINCIPAL, sumOfApprovals, type ApproverGroup } from './approval-requirement';
 
 /** The groups that one reviewer may approve for: indexes into the groups, in order. */
 export type FillableGroups = readonly number[];
@@ -15,17 +15,17 @@ export function filledApprovals(
   /** The reviewers assigned to each group so far. */
   const assigned = groups.map((): number[] => []);
   /** Assigns a reviewer to a group, reassigning others if that makes room. False if that is impossible. */
-  const place = (reviewer: number, visited: Set<number>): boolean =>
+  const assign = (reviewer: number, visited: Set<number>): boolean =>
     (reviewers[reviewer] ?? []).some((group) => {
       const members = assigned[group];
       if (members === undefined || visited.has(group)) return false;
       visited.add(group);
       const hasRoom = members.length < (groups[group]?.approvals ?? 0);
-      const at = hasRoom ? members.length : members.findIndex((member) => place(member, visited));
+      const at = hasRoom ? members.length : members.findIndex((member) => assign(member, visited));
       if (at >= 0) members[at] = reviewer;
       return at >= 0;
     });
-  return reviewers.filter((_, reviewer) => place(reviewer, new Set())).length;
+  return reviewers.filter((_, reviewer) => assign(reviewer, new Set())).length;
 }
 
 /** Whether every group can be filled, each by different reviewers: nobody counts twice. */
@@ -36,9 +36,31 @@ export function areFilled(
   return filledApprovals(groups, reviewers) === sumOfApprovals(groups);
 }
 
+/** The groups that one more approval would help to fill. @param reviewers for each approval, the groups that it may count for. */
+export function shortGroups(groups: readonly ApproverGroup[], reviewers: readonly FillableGroups[]): number[] {
+  const filled = filledApprovals(groups, reviewers);
+  return groups.flatMap((_, index) => (filledApprovals(groups, [...reviewers, [index]]) > filled ? [index] : []));
+}
+
 /** Indexes of the groups that the agent can approve for, in order; empty for a reviewer that is not an agent. */
 export function groupsOf(agent: PolicyAgent | null, groups: readonly ApproverGroup[]): number[] {
   return agent === null ? [] : new ApproverGroups(groups).groupsFor(agent);
+}
+
+/**
+ * Groups with the escalations that took effect for groups of a decision with the same subjects: who approved by them goes on
+ * counting.
+ */
+export function withEscalationsOf(
+  groups: readonly ApproverGroup[],
+  decided: readonly ApproverGroup[],
+): ApproverGroup[] {
+  return groups.map((group) => {
+    const { escalate, signed, subjects } = group;
+    const same = decided.find((other) => other.signed === signed && areEqualSets(other.subjects, subjects));
+    const at = same?.escalate?.at;
+    return at === undefined || escalate === undefined ? group : { ...group, escalate: { ...escalate, at } };
+  });
 }
 
 /** Those of the groups that a review by one of their members fills: a signed one only with a signature. */
@@ -56,7 +78,12 @@ export class ApproverGroups {
 
   constructor(groups: readonly ApproverGroup[]) {
     this.groups = groups.map(
-      ({ subjects }) => new Set(subjects.filter((subject) => subject !== PRINCIPAL).map(subjectText)),
+      (group) =>
+        new Set(
+          currentSubjects(group)
+            .filter((subject) => subject !== PRINCIPAL)
+            .map(subjectText),
+        ),
     );
   }
 
@@ -71,6 +98,11 @@ export class ApproverGroups {
     const counted = agent.kind === 'human' ? texts : texts.filter(mayMeanMachine);
     return this.groups.flatMap((subjects, index) => (counted.some((text) => subjects.has(text)) ? [index] : []));
   }
+}
+
+/** Its own subjects and, once it has escalated, those of the escalation. */
+function currentSubjects({ subjects, escalate }: ApproverGroup): readonly string[] {
+  return escalate?.at === undefined ? subjects : [...subjects, ...escalate.subjects];
 }
 
 /** A machine can only approve if it is named, or by `kind:machine`: roles, and `*`, mean people. */

@@ -31,7 +31,7 @@ describe('ApproverShortage', () => {
             { subjects: second.map((role) => `role:${role}`), approvals: 1 },
           ]);
           for (const [index, roles] of people.entries())
-            shortage.count({ id: `agt_${index}`, name: `p${index}`, kind: 'human', roles }, false);
+            shortage.count({ id: `agt_${index}`, name: `p${index}`, kind: 'human', roles, team: null }, false);
           const expected = mostFilled([first, first, second], people);
           expect([shortage.possible, shortage.isOver]).toEqual([expected, expected === 3]);
         }

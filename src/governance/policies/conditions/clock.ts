@@ -1,4 +1,4 @@
-import { findTimeZone } from '../../../core/values/time-zone';
+import { findTimeZone, weekdayOf } from '../../../core/values/time-zone';
 
 export type Day = 'sun' | 'mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat';
 export const DAYS: readonly Day[] = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
@@ -9,16 +9,14 @@ export interface ClockCondition {
   readonly clock: string;
   /** Left out: every day. */
   readonly days?: readonly Day[] | null;
+  /** Dates of the zone, `YYYY-MM-DD`, on which no span begins. */
+  readonly except?: readonly string[] | null;
   readonly op: 'between';
   /** `HH:MM`; the second one is not included. */
   readonly value: readonly [string, string];
 }
 
-const TIME = /^(?:[01]\d|2[0-3]):[0-5]\d$|^24:00$/;
-
-export function isTimeOfDay(text: unknown): text is string {
-  return typeof text === 'string' && TIME.test(text);
-}
+const DAY_MS = 86_400_000;
 
 /** Minutes from midnight. */
 function minutesOf(time: string): number {
@@ -32,10 +30,13 @@ function minutesOf(time: string): number {
 export function clockTest({
   clock,
   days,
+  except,
   value,
 }: ClockCondition): (request: { readonly at: string }) => boolean | 'unknown' {
   const [start, end] = [minutesOf(value[0]), minutesOf(value[1])];
-  const isOn = (day: number): boolean => days?.some((name) => name === DAYS[(day + DAYS.length) % DAYS.length]) ?? true;
+  const exceptions = new Set(except?.map((date) => Date.parse(date) / DAY_MS));
+  const isOn = (day: number): boolean =>
+    !exceptions.has(day) && (days?.some((name) => name === DAYS[weekdayOf(day)]) ?? true);
   return ({ at }) => {
     const zone = findTimeZone(clock);
     if (zone === null) return 'unknown';

@@ -17,18 +17,28 @@ import {
 } from '../../../http/validation/shapes';
 import { ApiMember } from '../../../http/openapi/response-members';
 import { actionPatternFault } from '../../../core/values/action-pattern';
-import { parseDuration } from '../../../core/values/duration';
-import { withinFault } from '../patterns/resources';
-import { type Day, DAYS, isTimeOfDay } from './clock';
-import { CONDITION_OPERATORS, EACH, PARAMETER_OPERATORS, type PolicyCondition, isScalar, pathOf } from './condition';
+import { type Day, DAYS } from './clock';
+import { CONDITION_OPERATORS, IDENTITY_OPERATORS, PARAMETER_OPERATORS, type PolicyCondition } from './condition';
+import {
+  composedFault,
+  confidenceFault,
+  dateFault,
+  domainFaults,
+  hasEach,
+  lookBackFault,
+  operandFault,
+  pointerFault,
+  spanFault,
+} from './condition-faults';
+import { PRINCIPAL_PARTS, RESOURCE_PARTS } from './operand';
 import { findTimeZone } from '../../../core/values/time-zone';
 
-const MOST_VALUES = 100;
-const COMPARING = ['eq', 'ne', 'lt', 'lte', 'gt', 'gte'];
-const ESCAPE = /~(?![01])/;
+const MAX_EXCEPTIONS = 400;
+const EQUALITY = ['eq', 'ne'];
+const ORDER = ['lt', 'lte', 'gt', 'gte'];
 const DAY_LIST = { minItems: 1, maxItems: 7, item: { max: 3, rule: (day: string) => oneOfFault(day, DAYS) } };
 
-export const POINTER = textShape({ max: 500, rule: pointerFault });
+const POINTER = textShape({ max: 500, rule: pointerFault });
 const PARAMETER = member(POINTER, {
   description:
     'A JSON Pointer (RFC 6901) into the parameters of the request; a `*` as one of its tokens stands for each item of a list.',
@@ -51,30 +61,35 @@ const DAY_NAMES: Shape = {
     description: 'With `clock`: on these days. Default: every day.',
   },
 };
+const DATE_LIST = { maxItems: MAX_EXCEPTIONS, item: { max: 10, rule: dateFault } };
+const EXCEPT: Shape = {
+  rule: textsShape(DATE_LIST).rule,
+  schema: {
+    type: 'array',
+    items: { type: 'string', format: 'date' },
+    maxItems: MAX_EXCEPTIONS,
+    nullable: true,
+    description: 'With `clock`: dates of the zone on which no span begins.',
+  },
+};
 
 const ON_CLOCK = objectShape({
   clock: CLOCK,
   days: { ...DAY_NAMES, optional: true },
+  except: { ...EXCEPT, optional: true },
   op: operator(['between']),
   value: anyJson(spanFault),
 });
 
 const EARLIER = textShape({ max: 100, rule: actionPatternFault });
-const RESOURCE = choiceShape(['same']);
-const LONGEST_WITHIN = 7 * 24 * 3_600_000;
-const WITHIN = textShape({
-  max: 100,
-  rule: (text) =>
-    parseDuration(text, LONGEST_WITHIN) === undefined
-      ? 'must be an ISO 8601 duration between one second and 7 days, such as "PT4H" or "P7D"'
-      : undefined,
-});
+const SAME_RESOURCE = choiceShape(['same']);
+const WITHIN = textShape({ max: 100, rule: lookBackFault });
 const ON_EARLIER = objectShape({
   earlier: EARLIER,
   within: { ...WITHIN, optional: true },
-  resource: { ...RESOURCE, optional: true },
+  resource: { ...SAME_RESOURCE, optional: true },
   op: operator(['exists']),
-  value: anyJson((value) => valueFault('exists', value)),
+  value: anyJson((value) => operandFault('exists', value)),
 });
 
 const CLAIM = textShape({ max: 255 });
@@ -86,6 +101,19 @@ const ON_CLAIMS = objectShape(
 const ON_PARAMETER = objectShape(
   { parameter: PARAMETER, op: operator(PARAMETER_OPERATORS), value: anyJson(() => undefined) },
   operandFaults,
+);
+
+const ON_PRINCIPAL = objectShape(
+  {
+    principal: choiceShape(PRINCIPAL_PARTS, {}),
+    op: operator(IDENTITY_OPERATORS),
+    value: anyJson(() => undefined),
+  },
+  identityFaults,
+);
+const ON_RESOURCE = objectShape(
+  { resource: choiceShape(RESOURCE_PARTS, {}), op: operator(IDENTITY_OPERATORS), value: anyJson(() => undefined) },
+  identityFaults,
 );
 
 /** What a policy requires of a request, of its time, and of what its agent did before. */
@@ -100,8 +128,11 @@ export const CONDITIONS: Shape = {
       required: ['op', 'value'],
       properties: {
         parameter: PARAMETER.schema,
+        // Its parts are described in the answer.
+        principal: { $ref: '#/components/schemas/PrincipalPart' },
         clock: CLOCK.schema,
         days: DAY_NAMES.schema,
+        except: EXCEPT.schema,
         earlier: {
           ...EARLIER.schema,
           description:
@@ -114,9 +145,12 @@ export const CONDITIONS: Shape = {
             'With `earlier`: an ISO 8601 duration up to `P7D`, in any run or none. Default: in the same run.',
         },
         resource: {
-          ...RESOURCE.schema,
+          type: 'string',
+          enum: ['same', ...RESOURCE_PARTS, null],
           nullable: true,
-          description: 'With `earlier`: on the same resource. Default: on any.',
+          description:
+            'With `earlier`, `same`: on the same resource; default: on any. Instead of a parameter, `last`: the last segment of ' +
+            'the `resourceId`.',
         },
         claim: {
           ...CLAIM.schema,
@@ -133,9 +167,16 @@ export const CONDITIONS: Shape = {
 };
 
 function conditionFault(given: unknown): ReturnType<MemberRule> {
-  if (isObject(given) && 'clock' in given) return ON_CLOCK.rule(given);
-  if (isObject(given) && 'claim' in given) return ON_CLAIMS.rule(given);
-  return (isObject(given) && 'earlier' in given ? ON_EARLIER : ON_PARAMETER).rule(given);
+  return (isObject(given) ? shapeFor(given) : ON_PARAMETER).rule(given);
+}
+
+function shapeFor(given: Members): Shape {
+  if ('clock' in given) return ON_CLOCK;
+  if ('claim' in given) return ON_CLAIMS;
+  if ('earlier' in given) return ON_EARLIER;
+  if ('parameter' in given) return ON_PARAMETER;
+  if ('principal' in given) return ON_PRINCIPAL;
+  return 'resource' in given ? ON_RESOURCE : ON_PARAMETER;
 }
 
 function operator(known: readonly string[]): Shape {
@@ -146,23 +187,8 @@ function anyJson(rule: MemberRule): Shape {
   return { rule, schema: ANY_JSON_SCHEMA };
 }
 
-function zoneFault(zone: string): string | undefined {
+export function zoneFault(zone: string): string | undefined {
   return findTimeZone(zone) !== null ? undefined : 'must be the name of an IANA time zone, such as "Europe/Berlin"';
-}
-
-function confidenceFault(value: unknown): string | undefined {
-  if (value === undefined) return 'is required';
-  return typeof value === 'number' && value >= 0 && value <= 1 ? undefined : 'must be a number from 0 to 1';
-}
-
-function spanFault(value: unknown): string | undefined {
-  if (value === undefined) return 'is required';
-  const [start, end, more] = Array.isArray(value) ? (value as readonly unknown[]) : [];
-  if (!isTimeOfDay(start) || !isTimeOfDay(end) || more !== undefined)
-    return 'must be two times from "00:00" to "24:00", as ["08:00", "17:30"]';
-  // 24:00 is 00:00 of the next day.
-  const isEmpty = start === end || (start === '24:00' && end === '00:00');
-  return isEmpty ? 'must be two different times' : undefined;
 }
 
 /** What is wrong with the operand of an operator. */
@@ -175,46 +201,61 @@ function operandFaults({ parameter, op, value }: Members): FaultInside[] {
   ];
 }
 
-function pointerFault(pointer: string): string | undefined {
-  if (!pointer.startsWith('/')) return 'must be a JSON Pointer that begins with "/", such as "/amount"';
-  if (pathOf(pointer).filter((token) => token === EACH).length > 1) return 'must have at most one "*"';
-  return ESCAPE.test(pointer) ? 'must have "~" as "~0", and "/" inside a name as "~1"' : undefined;
-}
-
-export function hasEach(pointer: unknown): boolean {
-  return typeof pointer === 'string' && pathOf(pointer).includes(EACH);
+/** Faults of the value that the principal or the resource is compared with. */
+function identityFaults({ op, value }: Members): readonly FaultInside[] {
+  if (!IDENTITY_OPERATORS.some((known) => known === op)) return [];
+  const faults = faultsAt('.value', (operand) => valueFault(String(op), operand), value);
+  const composed = composedFault(value);
+  return faults.length > 0 || composed === undefined ? faults : [{ at: '.value', message: composed }];
 }
 
 function valueFault(op: string, value: unknown): ReturnType<MemberRule> {
-  if (value === undefined) return 'is required';
-  if (op === 'exists') return typeof value === 'boolean' ? undefined : 'must be true or false';
-  if (op === 'prefix') return typeof value === 'string' ? undefined : 'must be a string';
-  if (op === 'within') return typeof value === 'string' ? withinFault(value) : 'must be a string';
-  if (op === 'in' || op === 'not_in')
-    return Array.isArray(value) && value.length >= 1 && value.length <= MOST_VALUES && value.every(isScalar)
-      ? undefined
-      : `must be an array of 1 to ${MOST_VALUES} strings, numbers, booleans or nulls`;
-  if (COMPARING.includes(op) && isObject(value)) return REFERENCE.rule(value);
-  if (op !== 'eq' && op !== 'ne') return typeof value === 'number' ? undefined : 'must be a number, or {parameter}';
-  return isScalar(value) ? undefined : 'must be a string, a number, a boolean or null, or {parameter}';
+  if (op === 'domain') return domainFaults(value);
+  if (ORDER.includes(op) && isObject(value)) return PARAMETER_REFERENCE.rule(value);
+  if (EQUALITY.includes(op) && isObject(value)) return referenceShape(value).rule(value);
+  return operandFault(op, value);
 }
 
-/** The value of a comparison with another parameter. */
-const REFERENCE = objectShape({ parameter: POINTER }, ({ parameter }) =>
+/** The value of a comparison with another part of the request. */
+const PARAMETER_REFERENCE = objectShape({ parameter: POINTER }, ({ parameter }) =>
   hasEach(parameter) ? [{ at: '.parameter', message: 'must not have a "*"' }] : [],
 );
+const PRINCIPAL_REFERENCE = objectShape({ principal: choiceShape(PRINCIPAL_PARTS, {}) });
+const RESOURCE_REFERENCE = objectShape({ resource: choiceShape(RESOURCE_PARTS, {}) });
 
-/** Null counts as left out, except as the value. */
+function referenceShape(value: Members): Shape {
+  if ('principal' in value) return PRINCIPAL_REFERENCE;
+  return 'resource' in value ? RESOURCE_REFERENCE : PARAMETER_REFERENCE;
+}
+
+/** Null counts as left out, except as the value, as does an empty list of exceptions. */
 export function filledConditions(given: readonly PolicyCondition[]): PolicyCondition[] {
   return given.map((condition) => {
-    const members = Object.entries(condition).filter(([name, member]) => name === 'value' || member !== null);
+    const members = Object.entries(condition).filter(
+      ([name, member]) => name === 'value' || (member !== null && !isEmptyExcept(name, member)),
+    );
     return Object.fromEntries(members) as unknown as PolicyCondition;
   });
+}
+
+function isEmptyExcept(name: string, member: unknown): boolean {
+  return name === 'except' && Array.isArray(member) && member.length === 0;
 }
 
 export class ConditionResponse {
   @ApiMember('A JSON Pointer (RFC 6901) into the parameters.', { required: false, example: '/amount' })
   readonly parameter?: string;
+
+  @ApiMember(
+    'Instead of a parameter: the id or the type of the principal. Of a registered person, the type is `agent`.',
+    {
+      required: false,
+      enum: PRINCIPAL_PARTS,
+      enumName: 'PrincipalPart',
+      example: 'id',
+    },
+  )
+  readonly principal?: 'id' | 'type';
 
   @ApiMember('Instead of a parameter: a time zone.', { required: false, example: 'Europe/Berlin' })
   readonly clock?: string;
@@ -227,6 +268,16 @@ export class ConditionResponse {
     nullable: true,
   })
   readonly days?: readonly Day[] | null;
+
+  @ApiMember('Goes with `clock`: dates of the zone on which no span begins.', {
+    required: false,
+    isArray: true,
+    nullable: true,
+    type: String,
+    format: 'date',
+    example: ['2026-12-25'],
+  })
+  readonly except?: readonly string[] | null;
 
   @ApiMember('Instead of a parameter: an action, or a pattern of actions, done before in the same run.', {
     required: false,
@@ -242,14 +293,14 @@ export class ConditionResponse {
   })
   readonly within?: string | null;
 
-  @ApiMember('With `earlier`: on the same resource.', {
+  @ApiMember('With `earlier`: `same`. Instead of a parameter: `last`, the last segment of the `resourceId`.', {
     required: false,
     type: String,
-    enum: ['same', null],
+    enum: ['same', ...RESOURCE_PARTS, null],
     nullable: true,
     example: 'same',
   })
-  readonly resource?: 'same' | null;
+  readonly resource?: 'same' | 'last' | null;
 
   @ApiMember('A predicate of claims on the entity that the resource names.', { required: false, example: 'iban' })
   readonly claim?: string;

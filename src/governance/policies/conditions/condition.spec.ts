@@ -1,13 +1,24 @@
 import type { JsonValue } from '../../../core/json/json-value';
 import type { Day } from './clock';
-import { type PolicyCondition, type Truth, NO_FACTS, compileCondition, truthOf } from './condition';
+import {
+  type ConditionRequest,
+  type PolicyCondition,
+  type Truth,
+  NO_FACTS,
+  compileCondition,
+  truthOf,
+} from './condition';
 
 const NOW = '2026-01-05T12:00:00.000Z';
 
-function truth(condition: PolicyCondition, a: JsonValue | undefined, at = NOW): Truth {
+function truth(
+  condition: PolicyCondition,
+  a: JsonValue | undefined,
+  more: Partial<Pick<ConditionRequest, 'at' | 'resourceId' | 'principal'>> = {},
+): Truth {
   const parameters = a === undefined ? { b: 5 } : { a, b: 5 };
   const subject = { type: 'user', id: 'x', roles: [] };
-  const request = { subject, resourceType: 'document', resourceId: 'a', parameters, at };
+  const request = { subject, resourceType: 'document', resourceId: 'a', parameters, at: NOW, ...more };
   return truthOf([compileCondition(condition)], request, NO_FACTS);
 }
 
@@ -45,6 +56,28 @@ describe('A condition', () => {
     ['lt', { parameter: '/b' }, 5, false],
     ['gt', { parameter: '/b' }, '6', 'unknown'],
   ])('%s %j of %j is %s', (op, value, found, expected) => expect(truth(of(op, value), found)).toBe(expected));
+
+  it.each<[pointer: string, op: string, value: unknown, truth: Truth]>([
+    ['/a', 'eq', 'x', 'unknown'],
+    ['/a', 'exists', true, true],
+    ['/a/$secret', 'eq', 'x', 'unknown'],
+    ['/a/$secret', 'ne', 'y', 'unknown'],
+    ['/a/$secret', 'prefix', '', 'unknown'],
+    ['/a/admin', 'exists', true, 'unknown'],
+    ['/a/admin/level', 'exists', false, 'unknown'],
+    ['/c/$hmac', 'ne', 'y', 'unknown'],
+    ['/c/$hmac', 'exists', true, true],
+    ['/c/bytes', 'lt', 5, true],
+    ['/b', 'eq', { parameter: '/a/$secret' }, 'unknown'],
+    ['/list/*/$secret', 'eq', 'x', 'unknown'],
+    ['/list/*', 'ne', 'y', 'unknown'],
+  ])('sees nothing of what was replaced: %s %s %j is %s', (parameter, op, value, expected) => {
+    const secret = { $secret: 'x' };
+    const parameters = { a: secret, b: 'x', c: { $hmac: 'x', bytes: 3 }, list: [secret, secret] };
+    const condition = compileCondition({ parameter, op, value } as PolicyCondition);
+    const request = { subject: { type: 'user', id: 'x', roles: [] }, resourceType: 'd', resourceId: 'a', at: NOW };
+    expect(truthOf([condition], { ...request, parameters }, NO_FACTS)).toBe(expected);
+  });
 
   it.each<[base: string, found: JsonValue, truth: Truth]>([
     ['/srv/data', '/srv/data', true],
@@ -90,6 +123,137 @@ describe('A condition', () => {
     ['/a/*/n', [{ n: 1 }, {}], 'unknown'],
   ])('%s at most 5, of %j, is %s', (parameter, found, expected) =>
     expect(truth({ parameter, op: 'lte', value: 5 }, found)).toBe(expected),
+  );
+
+  it.each<[found: JsonValue | undefined, truth: Truth]>([
+    ['acme.example', true],
+    ['ACME.Example', true],
+    ['eu.acme.example', true],
+    ['evil-acme.example', false],
+    ['acme.example.evil', false],
+    ['example', false],
+    ['acme.example.', 'unknown'],
+    ['.acme.example', 'unknown'],
+    ['acme..example', 'unknown'],
+    ['acme.example:80', 'unknown'],
+    ['acme.example/a', 'unknown'],
+    ['acme_b.acme.example', 'unknown'],
+    ['-a.acme.example', 'unknown'],
+    [`${'a'.repeat(63)}.acme.example`, true],
+    [`${'a'.repeat(64)}.acme.example`, 'unknown'],
+    [`${'a.'.repeat(121)}acme.example`, 'unknown'],
+    ['127.0.0.1', 'unknown'],
+    ['0x7f.1', 'unknown'],
+    ['[::1]', 'unknown'],
+    ['', 'unknown'],
+    ['acme.example\0', 'unknown'],
+    ['acme.example ', 'unknown'],
+    ['acme\u00ad.example', 'unknown'],
+    ['ａcme。example', true],
+    ['bücher.example', true],
+    ['BÜCHER.example', true],
+    ['xn--bcher-kva.example', true],
+    ['a.bu\u0308cher.example', true],
+    ['bucher.example', false],
+    ['ann@acme.example', true],
+    ['ann@eu.acme.example', true],
+    ['ann@bücher.example', true],
+    ['ann@evil-acme.example', false],
+    ['ann@acme.example@evil.example', 'unknown'],
+    ['ann\uff20evil.example@acme.example', 'unknown'],
+    ['@acme.example', 'unknown'],
+    ['ann@', 'unknown'],
+    ['ann b@acme.example', 'unknown'],
+    ['ann@acme.example, bob@evil.example', 'unknown'],
+    ['ann,bob@acme.example', 'unknown'],
+    ['"ann"@acme.example', 'unknown'],
+    ["o'ann@acme.example", 'unknown'],
+    ['Ann <ann@acme.example>', 'unknown'],
+    ['ann@acme.example.', 'unknown'],
+    ['ann@[127.0.0.1]', 'unknown'],
+    ['ann@acme.example\n', 'unknown'],
+    ['https://acme.example', true],
+    ['https://acme.example/', true],
+    ['https://acme.example/a/b', true],
+    ['https://eu.acme.example:8443/a?b=c@d#e', true],
+    ['https://acme.example?b=c', true],
+    ['https://acme.example#c', true],
+    ['https://evil.example/acme.example', false],
+    ['https://evil.example?acme.example', false],
+    ['https://acme.example?@evil.example', 'unknown'],
+    ['https://acme.example#\\@evil.example', 'unknown'],
+    ['https://acme.example@evil.example/', 'unknown'],
+    ['https://acme.example\\@evil.example/', 'unknown'],
+    ['https://acme.example:443/a', 'unknown'],
+    ['HTTPS://acme.example/a', 'unknown'],
+    ['https://ACME.example/a', 'unknown'],
+    ['https://bücher.example/a', 'unknown'],
+    ['https://acme.example/a/../b', 'unknown'],
+    ['https://acme.example/a//b', 'unknown'],
+    ['https://acme.example./a', 'unknown'],
+    ['https://127.0.0.1/', 'unknown'],
+    ['file:///acme.example', 'unknown'],
+    ['s3://acme.example/a', true],
+    ['a://b://acme.example', 'unknown'],
+    [`https://acme.example/?${'a'.repeat(5_000)}`, 'unknown'],
+    [5, 'unknown'],
+    [null, 'unknown'],
+    [undefined, 'unknown'],
+  ])('domain finds %j: %s', (found, expected) =>
+    expect(truth(of('domain', ['acme.example', 'xn--bcher-kva.example']), found)).toBe(expected),
+  );
+
+  const customer = { type: 'customer', id: '4711', roles: [] };
+  const person = { agentId: 'agt_1', agentName: 'ann', kind: 'human', roles: [] } as const;
+  it.each<[condition: object, request: object, truth: Truth]>([
+    [{ principal: 'id', op: 'eq', value: { resource: 'last' } }, { resourceId: 'customers/4711' }, true],
+    [{ principal: 'id', op: 'eq', value: { resource: 'last' } }, { resourceId: '/4711' }, true],
+    [{ principal: 'id', op: 'eq', value: { resource: 'last' } }, { resourceId: 'customers/4711/orders' }, false],
+    [{ principal: 'id', op: 'ne', value: { resource: 'last' } }, { resourceId: 'customers/4712' }, true],
+    [{ principal: 'id', op: 'eq', value: { resource: 'last' } }, { principal: null }, 'unknown'],
+    [{ principal: 'id', op: 'exists', value: true }, { principal: null }, false],
+    [{ principal: 'id', op: 'exists', value: true }, {}, true],
+    [{ principal: 'type', op: 'exists', value: false }, { principal: null }, true],
+    [{ principal: 'type', op: 'in', value: ['customer', 'user'] }, {}, true],
+    [{ principal: 'type', op: 'not_in', value: ['customer'] }, { principal: person }, true],
+    [{ principal: 'id', op: 'eq', value: 'agt_1' }, { principal: person }, true],
+    [{ principal: 'type', op: 'eq', value: 'agent' }, { principal: person }, true],
+    [{ principal: 'id', op: 'eq', value: 4711 }, {}, 'unknown'],
+    [{ principal: 'id', op: 'eq', value: { parameter: '/a' } }, {}, true],
+    [{ principal: 'id', op: 'eq', value: { parameter: '/b' } }, {}, 'unknown'],
+    [{ parameter: '/a', op: 'eq', value: { principal: 'id' } }, {}, true],
+    [{ parameter: '/a', op: 'ne', value: { principal: 'id' } }, { principal: null }, 'unknown'],
+    [{ parameter: '/a', op: 'eq', value: { resource: 'last' } }, { resourceId: 'https://h/a/4711' }, true],
+    [{ resource: 'last', op: 'eq', value: 'caf\u00e9' }, { resourceId: 'a/cafe\u0301' }, true],
+    [{ resource: 'last', op: 'eq', value: 'a b' }, { resourceId: 'a/a%20b' }, false],
+    [{ resource: 'last', op: 'in', value: ['a', '7'] }, { resourceId: 'x/7' }, true],
+    [{ resource: 'last', op: 'exists', value: true }, {}, true],
+    [{ resource: 'last', op: 'domain', value: ['acme.example'] }, { resourceId: 'mails/ann@acme.example' }, true],
+    [
+      { principal: 'id', op: 'domain', value: ['acme.example'] },
+      { principal: { ...customer, id: 'ann@evil.example' } },
+      false,
+    ],
+  ])('%j of %j is %s', (condition, request, expected) =>
+    expect(truth(condition as PolicyCondition, '4711', { principal: customer, ...request })).toBe(expected),
+  );
+
+  it.each<[except: string[], days: readonly Day[] | null, span: [string, string], at: string, truth: boolean]>([
+    [['2026-12-25'], null, ['08:00', '17:00'], '2026-12-25T09:00:00.000Z', false],
+    [['2026-12-25'], null, ['08:00', '17:00'], '2026-12-26T09:00:00.000Z', true],
+    [['2026-12-25'], ['fri'], ['08:00', '17:00'], '2026-12-18T09:00:00.000Z', true],
+    // A span over midnight begins on the day before.
+    [['2026-12-25'], null, ['22:00', '06:00'], '2026-12-25T03:00:00.000Z', true],
+    [['2026-12-25'], null, ['22:00', '06:00'], '2026-12-25T22:00:00.000Z', false],
+    [['2026-12-25'], null, ['22:00', '06:00'], '2026-12-26T03:00:00.000Z', false],
+    [['2026-12-25'], null, ['22:00', '06:00'], '2026-12-26T22:00:00.000Z', true],
+    // In Berlin the day begins at 23:00 of the day before, and in summer at 22:00.
+    [['2026-12-25'], null, ['00:00', '24:00'], '2026-12-24T22:59:59.999Z', true],
+    [['2026-12-25'], null, ['00:00', '24:00'], '2026-12-24T23:00:00.000Z', false],
+    [['2026-05-01'], null, ['00:00', '24:00'], '2026-04-30T22:00:00.000Z', false],
+    [['1969-12-31'], null, ['00:00', '24:00'], '1969-12-31T12:00:00.000Z', false],
+  ])('by a clock without %j, on %j between %j, at %s is %s', (except, days, value, at, expected) =>
+    expect(truth({ clock: 'Europe/Berlin', days, except, op: 'between', value }, undefined, { at })).toBe(expected),
   );
 
   const weekend: readonly Day[] = ['sat', 'sun'];
@@ -142,6 +306,6 @@ describe('A condition', () => {
     ['Africa/Casablanca', null, ['02:30', '04:00'], '2026-03-22T02:00:00.000Z', true],
     ['europe/berlin', null, ['08:00', '09:00'], '2026-07-01T06:30:00.000Z', true],
   ])('by the clock of %s, on %j between %j, at %s is %s', (clock, days, value, at, expected) =>
-    expect(truth({ clock, days, op: 'between', value }, undefined, at)).toBe(expected),
+    expect(truth({ clock, days, op: 'between', value }, undefined, { at })).toBe(expected),
   );
 });

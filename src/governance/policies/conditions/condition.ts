@@ -1,21 +1,23 @@
-import type { JsonObject, JsonScalar, JsonValue } from '../../../core/json/json-value';
+import type { JsonScalar, JsonValue } from '../../../core/json/json-value';
+import { isSecretReplacement } from '../../../core/json/replacements';
 import { subtractDuration } from '../../../core/values/duration';
+import { hostIn, isInDomains } from '../patterns/host-names';
 import { liesWithin, spelledPath } from '../patterns/resources';
 import type { EvaluationSubject } from '../patterns/subjects';
 import { type ClockCondition, clockTest } from './clock';
-
-type MaybeJson = JsonValue | undefined;
-
-/** Undefined if the pointer refers to nothing. */
-export function valueAt(path: readonly string[], from: JsonValue): MaybeJson {
-  let value: MaybeJson = from;
-  for (const name of path) {
-    if (typeof value !== 'object' || value === null) return undefined;
-    if (isList(value)) value = INDEX.test(name) ? value[Number(name)] : undefined;
-    else value = Object.hasOwn(value, name) ? value[name] : undefined;
-  }
-  return value;
-}
+import { EACH, isScalar, pathOf } from './condition-faults';
+import {
+  isList,
+  isReference,
+  type MaybeJson,
+  operandReader,
+  type OperandSource,
+  type ParameterReference,
+  type PrincipalReference,
+  type ResourceReference,
+  valueAt,
+  type ValueReference,
+} from './operand';
 
 /** Undefined if the pointer refers to no scalar. */
 function pointedScalar(path: readonly string[], from: JsonValue): JsonScalar | undefined {
@@ -23,34 +25,10 @@ function pointedScalar(path: readonly string[], from: JsonValue): JsonScalar | u
   return isScalar(value) ? value : undefined;
 }
 
-export function isScalar(value: unknown): value is JsonScalar {
-  return value === null || ['string', 'number', 'boolean'].includes(typeof value);
-}
-
-export function isList(value: MaybeJson): value is readonly JsonValue[] {
-  return Array.isArray(value);
-}
-
-/** According to RFC 6901: without leading zeros. */
-const INDEX = /^(?:0|[1-9]\d*)$/;
-
-/** As a token of a pointer: each item of a list. */
-export const EACH = '*';
-
-export function pathOf(pointer: string): string[] {
-  return pointer
-    .split('/')
-    .slice(1)
-    .map((name) => name.replaceAll('~1', '/').replaceAll('~0', '~'));
-}
-
 /** What conditions look at in a request. */
-export interface ConditionRequest {
+export interface ConditionRequest extends OperandSource {
   readonly subject: EvaluationSubject;
   readonly resourceType: string;
-  /** A resource path or name; a leading `/` is ignored. */
-  readonly resourceId: string;
-  readonly parameters: JsonObject;
   /** The conversation or task of the agent that it is part of; absent or null: of none. */
   readonly run?: string | null | undefined;
   /** The time of the request: ISO 8601 in UTC with milliseconds. */
@@ -169,26 +147,35 @@ export const PARAMETER_OPERATORS = [
   'gte',
   'prefix',
   'within',
+  'domain',
   'exists',
 ] as const satisfies readonly string[];
+/** The operators for a principal or a resource. */
+export const IDENTITY_OPERATORS = ['eq', 'ne', 'in', 'not_in', 'domain', 'exists'] as const satisfies readonly string[];
 export const CONDITION_OPERATORS = [...PARAMETER_OPERATORS, 'between', 'supports'] as const;
 
-/** A parameter of the request. It is a JSON Pointer (RFC 6901); `*` as one of its tokens stands for each item of a list. */
-export interface ParameterReference {
-  readonly parameter: string;
-}
-
-/** What a policy requires of the parameters of a request. */
+/** What a policy requires of the parameters of a request; `domain` lists host names. */
 export type ParameterCondition = ParameterReference &
   (
-    | { readonly op: 'eq' | 'ne'; readonly value: JsonScalar | ParameterReference }
+    | { readonly op: 'eq' | 'ne'; readonly value: JsonScalar | ValueReference }
     | { readonly op: 'in' | 'not_in'; readonly value: readonly JsonScalar[] }
     | { readonly op: NumberComparison; readonly value: number | ParameterReference }
     | { readonly op: 'prefix' | 'within'; readonly value: string }
+    | { readonly op: 'domain'; readonly value: readonly string[] }
     | { readonly op: 'exists'; readonly value: boolean }
   );
 
-export type PolicyCondition = ParameterCondition | ClockCondition | EarlierCondition | ClaimCondition;
+/** What a policy requires of the principal or the resource of a request. */
+export type IdentityCondition = (PrincipalReference | ResourceReference) &
+  (
+    | { readonly op: 'eq' | 'ne'; readonly value: JsonScalar | ValueReference }
+    | { readonly op: 'in' | 'not_in'; readonly value: readonly JsonScalar[] }
+    | { readonly op: 'domain'; readonly value: readonly string[] }
+    | { readonly op: 'exists'; readonly value: boolean }
+  );
+
+export type PolicyCondition =
+  ParameterCondition | IdentityCondition | ClockCondition | EarlierCondition | ClaimCondition;
 
 /** `unknown` if there is nothing to compare, or nothing comparable with the value. */
 export type Truth = boolean | 'unknown';
@@ -207,9 +194,8 @@ export interface CompiledCondition {
 export function compileCondition(condition: PolicyCondition): CompiledCondition {
   if ('earlier' in condition) return onEarlier(condition);
   if ('claim' in condition) return onClaims(condition);
-  return condition.op === 'between'
-    ? { test: clockTest(condition), hasZone: true }
-    : { test: parameterTest(condition) };
+  if (condition.op === 'between') return { test: clockTest(condition), hasZone: true };
+  return { test: 'parameter' in condition ? parameterTest(condition) : identityTest(condition) };
 }
 
 /** Whether all conditions hold: false if any is false, otherwise unknown if any is unknown. */
@@ -279,18 +265,33 @@ function onClaims({ claim: named, parameter, value: least }: ClaimCondition): Co
 
 function parameterTest(condition: ParameterCondition): ConditionTest {
   const path = pathOf(condition.parameter);
-  if (condition.op === 'exists')
-    return ({ parameters }) => (valueAt(path, parameters) !== undefined) === condition.value;
+  if (condition.op === 'exists') return presenceTest(path, condition.value);
   const compare = comparison(condition);
   const each = path.indexOf(EACH);
-  if (each < 0) return ({ parameters }) => compare(valueAt(path, parameters), parameters);
+  if (each < 0) return (request) => compare(valueAt(path, request.parameters), request);
   const [before, after] = [path.slice(0, each), path.slice(each + 1)];
-  return ({ parameters }) => {
-    const list = valueAt(before, parameters);
+  return (request) => {
+    const list = valueAt(before, request.parameters);
     return isList(list)
-      ? truthOfEach(list, (item) => compare(valueAt(after, item), parameters))
-      : compare(valueAt(path, parameters), parameters);
+      ? truthOfEach(list, (item) => compare(valueAt(after, item), request))
+      : compare(valueAt(path, request.parameters), request);
   };
+}
+
+/** Unknown below what stands for a secret: nobody can tell what it had. */
+function presenceTest(path: readonly string[], isExpected: boolean): ConditionTest {
+  const above = path.slice(0, -1);
+  return ({ parameters }) =>
+    isSecretReplacement(valueAt(above, parameters))
+      ? 'unknown'
+      : (valueAt(path, parameters) !== undefined) === isExpected;
+}
+
+function identityTest(condition: IdentityCondition): ConditionTest {
+  const read = operandReader(condition);
+  if (condition.op === 'exists') return (request) => (read(request) !== undefined) === condition.value;
+  const compare = comparison(condition);
+  return (request) => compare(read(request), request);
 }
 
 /** Unknown unless it is the same for each item; nothing is known of an empty list. */
@@ -305,14 +306,19 @@ function truthOfEach(list: readonly JsonValue[], truthOfItem: (item: JsonValue) 
 }
 
 function comparison(
-  condition: Exclude<ParameterCondition, { op: 'exists' }>,
-): (found: MaybeJson, of: JsonObject) => Truth {
+  condition: Exclude<ParameterCondition | IdentityCondition, { op: 'exists' }>,
+): (found: MaybeJson, request: OperandSource) => Truth {
   const { op, value } = condition;
   switch (op) {
     case 'prefix':
       return (found) => (typeof found === 'string' ? found.startsWith(value) : 'unknown');
     case 'within':
       return (found) => (typeof found === 'string' ? liesWithin(found, value) : 'unknown');
+    case 'domain':
+      return (found) => {
+        const host = typeof found === 'string' ? hostIn(found) : null;
+        return host === null ? 'unknown' : isInDomains(host, value);
+      };
     case 'in':
     case 'not_in': {
       const types = new Set(value.map(typeOf));
@@ -328,8 +334,8 @@ function comparison(
     case 'gt':
     case 'gte': {
       if (!isReference(value)) return (found) => compares(found, op, value);
-      const path = pathOf(value.parameter);
-      return (found, parameters) => compares(found, op, valueAt(path, parameters));
+      const read = operandReader(value);
+      return (found, request) => compares(found, op, read(request));
     }
   }
 }
@@ -347,11 +353,7 @@ function compares(left: MaybeJson, op: 'eq' | 'ne' | NumberComparison, right: Ma
   return op === 'gt' ? left > right : left >= right;
 }
 
-export function isReference(value: ParameterCondition['value']): value is ParameterReference {
-  return typeof value === 'object' && value !== null && 'parameter' in value;
-}
-
-/** Whether it depends on the request alone. */
+/** True for a condition on a parameter, except one on claims. */
 export function isOnParameter(condition: PolicyCondition): condition is ParameterCondition {
   return 'parameter' in condition && !('claim' in condition);
 }

@@ -13,12 +13,13 @@ import {
 import { QueryOneOf, QueryText } from '../../../http/validation/query-fields';
 import { POLICY_EFFECTS, type PolicyEffect } from '../evaluation/evaluation';
 import { listedTypeFault, resourcePatternFault } from '../patterns/resources';
-import { LONGEST_PRINCIPAL, principalPatternFault } from '../patterns/principals';
+import { MAX_PRINCIPAL_CHARACTERS, principalPatternFault } from '../patterns/principals';
 import { subjectFault } from '../patterns/subjects';
 import { APPROVAL, type ApprovalInput } from '../approval/approval-input';
 import type { PolicyCondition } from '../conditions/condition';
 import { CONDITIONS } from '../conditions/condition-input';
 import { type LimitInput, LIMITS } from '../limits/limit-input';
+import { TEAM } from '../../agents/team';
 import { ListQuery } from '../../../http/lists/list.query';
 import { Policy, POLICY_STATUSES, type PolicyStatus } from '../policy.entity';
 import { ApiMember, type ResponseMapper, responseMapper } from '../../../http/openapi/response-members';
@@ -133,8 +134,8 @@ export class CreatePolicyRequest {
     optional: true,
     default: [],
     description:
-      'With `allow` only: the policy matches while, for each limit, what was used in the window plus what is asked ' +
-      'for is at most `max`. No two limits may count the same.',
+      'With `allow` only: the policy matches while, for each limit, what was used in the window plus the requested use ' +
+      'is at most `max`. No two limits may count the same.',
   })
   readonly limits?: readonly LimitInput[];
 
@@ -142,7 +143,7 @@ export class CreatePolicyRequest {
     optional: true,
     minItems: 1,
     maxItems: 50,
-    item: { max: LONGEST_PRINCIPAL, rule: principalPatternFault },
+    item: { max: MAX_PRINCIPAL_CHARACTERS, rule: principalPatternFault },
     description:
       'On whose behalf: `*`, `agent:<id or name>`, `agent:*`, `role:<name>`, `<type>:<id>`, `<type>:*`. An allow matches only ' +
       'requests on behalf of one of them; a deny or require_approval also those on nobody’s behalf. Left out, it does not ' +
@@ -155,6 +156,14 @@ export class CreatePolicyRequest {
     description: 'With `require_approval` only. Members left out get their defaults, which are returned.',
   })
   readonly approval?: ApprovalInput;
+
+  @OptionalText({
+    ...TEAM,
+    description:
+      'The team to whose agents alone it applies; part of every version of the name. Its priority must be below ' +
+      '`TEAM_PRIORITY`. Default: that of the key; without one, none.',
+  })
+  readonly team?: string | null;
 }
 
 function onlyWith(field: string, effect: PolicyEffect): FieldFault {
@@ -162,8 +171,8 @@ function onlyWith(field: string, effect: PolicyEffect): FieldFault {
 }
 
 /** An empty list is the default. */
-function isEmptyList(given: unknown): boolean {
-  return given === undefined || (Array.isArray(given) && given.length === 0);
+function isEmptyList(value: unknown): boolean {
+  return value === undefined || (Array.isArray(value) && value.length === 0);
 }
 
 /** What a policy's version has to be, or undefined if it is valid. */
@@ -182,6 +191,9 @@ export class PolicyListQuery extends ListQuery {
 
   @QueryOneOf(POLICY_EFFECTS, { enumName: 'PolicyEffect', description: 'Only policies with this effect.' })
   readonly effect?: PolicyEffect;
+
+  @QueryText({ max: TEAM.max, description: 'Only policies of this team.' })
+  readonly team?: string;
 }
 
 export class PolicyResponse extends OmitType(Policy, ['createdSequence', 'onBehalfOf'] as const) {

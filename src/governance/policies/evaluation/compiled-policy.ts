@@ -10,6 +10,7 @@ import {
   truthOf,
 } from '../conditions/condition';
 import { POLICY_EFFECTS, type DecidingPolicy, type EvaluationRequest, type PolicyEffect } from './evaluation';
+import { bitsOf, type NameBits } from './name-bits';
 import { subjectText } from '../patterns/subjects';
 import {
   listedTypeFault,
@@ -36,6 +37,8 @@ export interface PolicyRules {
   readonly onBehalfOf: readonly string[];
   /** Null unless the effect is `require_approval`. */
   readonly approval: ApprovalRequirement | null;
+  /** It applies only to agents of this team; null: to everybody. */
+  readonly team: string | null;
 }
 
 /** What a policy lists, each once; null stands for everything. */
@@ -57,6 +60,10 @@ export interface CompiledPolicy {
   readonly limits: readonly PolicyLimit[];
   /** What the policy requires; null unless it requires approval. */
   readonly approval: ApprovalRequirement | null;
+  /** Null: it applies to everybody. */
+  readonly team: string | null;
+  /** By which most policies that do not match are passed over. */
+  readonly bits: NameBits;
 }
 
 /** A request, and what is known about it. */
@@ -64,6 +71,8 @@ export interface EvaluationContext {
   readonly request: EvaluationRequest;
   /** What patterns may call the subject, besides `*`. */
   readonly subjects: ReadonlySet<string>;
+  /** That of the subject; null: it is in none. */
+  readonly team: string | null;
   /** What patterns may call the principal, `*` among them; null: the agent acts on nobody's behalf. */
   readonly principals: ReadonlySet<string> | null;
   /** Null: for each policy, the facts are taken to be those that suit it best. */
@@ -81,7 +90,7 @@ export interface PathUse {
 }
 
 export function compilePolicy(policy: PolicyRules): CompiledPolicy {
-  const { id, name, version, effect, approval, subjects, actions, resourceTypes, onBehalfOf } = policy;
+  const { id, name, version, effect, approval, subjects, actions, resourceTypes, onBehalfOf, team } = policy;
   return {
     reference: Object.freeze({ id, name, version, effect }),
     rank: policy.priority * POLICY_EFFECTS.length + POLICY_EFFECTS.indexOf(effect),
@@ -96,6 +105,12 @@ export function compilePolicy(policy: PolicyRules): CompiledPolicy {
     conditions: policy.conditions.map(compileCondition),
     limits: policy.limits,
     approval,
+    team,
+    bits: {
+      actions: bitsOf(actions.some((action) => action.endsWith('*')) ? null : actions),
+      types: bitsOf(resourceTypes.length === 0 ? null : resourceTypes),
+      subjects: bitsOf(subjects.includes('*') ? null : subjects.map(subjectText)),
+    },
   };
 }
 
@@ -115,23 +130,23 @@ export function compareByAge({ reference: left }: CompiledPolicy, { reference: r
 }
 
 /** Whether the policy matches in everything but the resource path. */
-export function matchesBesidesPath(policy: CompiledPolicy, asked: EvaluationContext, use: PathUse): boolean {
+export function matchesBesidesPath(policy: CompiledPolicy, context: EvaluationContext, use: PathUse): boolean {
   return (
-    isAbout(policy, asked) &&
+    isAbout(policy, context) &&
     usesPath(policy, use) &&
-    !(asked.request.isReview === true && (policy.approval !== null || policy.conditions.length > 0)) &&
-    (policy.limits.length === 0 || mayUse(policy, asked)) &&
-    matchesConditions(policy, asked)
+    !(context.request.isReview === true && (policy.approval !== null || policy.conditions.length > 0)) &&
+    (policy.limits.length === 0 || mayUse(policy, context)) &&
+    matchesConditions(policy, context)
   );
 }
 
 /** Whether the policy matches in everything but the resource path, conditions and limits. */
-export function isAbout(policy: CompiledPolicy, asked: EvaluationContext): boolean {
+export function isAbout(policy: CompiledPolicy, context: EvaluationContext): boolean {
   return (
-    isForSubject(policy, asked) &&
-    isForType(policy, asked) &&
-    isForAction(policy, asked) &&
-    isForPrincipal(policy, asked)
+    isForSubject(policy, context) &&
+    isForType(policy, context) &&
+    isForAction(policy, context) &&
+    isForPrincipal(policy, context)
   );
 }
 
@@ -143,14 +158,19 @@ export function isForAction({ actions }: CompiledPolicy, { request }: Evaluation
   return actions === null || actions.some((pattern) => matchesAction(pattern, request.action));
 }
 
-export function isForSubject({ subjects }: CompiledPolicy, asked: EvaluationContext): boolean {
-  return subjects === null || haveCommon(subjects, asked.subjects);
+/** Whether the policy applies to the team of the subject: to no other team's agents it exists. */
+export function isForTeam({ team }: Pick<CompiledPolicy, 'team'>, context: Pick<EvaluationContext, 'team'>): boolean {
+  return team === null || team === context.team;
+}
+
+export function isForSubject(policy: CompiledPolicy, context: EvaluationContext): boolean {
+  return isForTeam(policy, context) && (policy.subjects === null || haveCommon(policy.subjects, context.subjects));
 }
 
 /** Leaving the principal out must not evade a rule, either: only an allow needs one. */
-export function isForPrincipal({ principals, isAllow }: CompiledPolicy, asked: EvaluationContext): boolean {
+export function isForPrincipal({ principals, isAllow }: CompiledPolicy, context: EvaluationContext): boolean {
   if (principals === null) return true;
-  return asked.principals === null ? !isAllow : haveCommon(principals, asked.principals);
+  return context.principals === null ? !isAllow : haveCommon(principals, context.principals);
 }
 
 function haveCommon(listed: readonly string[], names: ReadonlySet<string>): boolean {

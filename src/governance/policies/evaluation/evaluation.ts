@@ -2,7 +2,6 @@ import type { Decimal } from '../../../core/values/decimal';
 import type { ConditionFacts, ConditionQuestion, ConditionRequest } from '../conditions/condition';
 import type { LimitUse } from '../limits/limit';
 import type { ApprovalRequirement } from '../approval/approval-requirement';
-import type { EvaluationSubject } from '../patterns/subjects';
 
 /**
  * What a policy says about the actions it matches, weakest first: among policies of equal priority the strongest
@@ -14,8 +13,8 @@ export type PolicyEffect = (typeof POLICY_EFFECTS)[number];
 
 export interface EvaluationRequest extends ConditionRequest {
   readonly action: string;
-  /** On whose behalf; absent or null: on nobody's. */
-  readonly principal?: EvaluationSubject | null;
+  /** The hash of what is requested, for limits that count equal requests; absent: all requests count together. */
+  readonly actionHash?: () => string;
   /**
    * Skips policies with conditions or limits, as the review of a decision has no parameters, and those that require approval: a
    * review does not wait for another decision.
@@ -53,7 +52,7 @@ export interface Evaluation {
   readonly consultedFacts?: readonly FactQuery[] | undefined;
   /**
    * The version of the IANA database; present if a policy about the request whose priority is that of the deciding ones or
-   * higher has a condition on a clock.
+   * higher has a condition on a clock, or a limit in a zone.
    */
   readonly zones?: string | undefined;
 }

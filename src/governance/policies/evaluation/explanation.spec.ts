@@ -71,6 +71,7 @@ function policyOf(
   const id = `pol_${String(at).padStart(3, '0')}`;
   return {
     ...rule,
+    team: null,
     limits: [],
     id,
     name: id,
@@ -80,8 +81,8 @@ function policyOf(
 }
 
 /** The effect of the policies; without one, nothing is allowed. */
-function answerBy(policies: readonly PolicyRules[], asked: EvaluationRequest): PolicyEffect {
-  const { effect, requirement } = oracle(policies, asked);
+function answerBy(policies: readonly PolicyRules[], sample: EvaluationRequest): PolicyEffect {
+  const { effect, requirement } = oracle(policies, sample);
   return effect === null || (requirement !== null && isTooLarge(requirement)) ? 'deny' : effect;
 }
 
@@ -102,24 +103,24 @@ function withPart(policy: PolicyRules, part: PolicyPart, { resourceType }: Evalu
  * The one part because of which the policy does not match, if it is only one. The type comes before the resource that
  * follows it.
  */
-function lackingBy(policy: PolicyRules, asked: EvaluationRequest): PolicyPart | undefined {
+function lackingBy(policy: PolicyRules, sample: EvaluationRequest): PolicyPart | undefined {
   const parts = ['subject', 'action', 'resourceType', 'resource', 'conditions', 'onBehalfOf'] as const;
-  return parts.find((part) => oracle([withPart(policy, part, asked)], asked).effect !== null);
+  return parts.find((part) => oracle([withPart(policy, part, sample)], sample).effect !== null);
 }
 
 describe('The explanation of an answer', () => {
   it('names the policies that matched and that would have helped, as a literal reading of the rules does', () => {
     fc.assert(
-      fc.property(fc.array(rules, { maxLength: 30 }), request, (made, asked) => {
+      fc.property(fc.array(rules, { maxLength: 30 }), request, (made, sample) => {
         const policies = made.map(policyOf);
         const evaluator = new PolicyEvaluator();
         evaluator.put(policies.map(compilePolicy), []);
-        const { inForce, matched, nearMisses } = evaluator.explain(asked);
+        const { inForce, matched, nearMisses } = evaluator.explain(sample);
         const referenceTo = ({ id, name, version, effect }: PolicyRules): object => ({ id, name, version, effect });
         expect(inForce).toBe(policies.length);
 
-        const matching = policies.filter((policy) => oracle([policy], asked).effect !== null);
-        const { effect } = oracle(policies, asked);
+        const matching = policies.filter((policy) => oracle([policy], sample).effect !== null);
+        const { effect } = oracle(policies, sample);
         const highest = Math.max(...matching.map(({ priority }) => priority));
         const byRule = matching.map((policy) => {
           const lostTo = policy.priority < highest ? 'priority' : policy.effect === effect ? null : 'effect';
@@ -130,12 +131,12 @@ describe('The explanation of an answer', () => {
         const decided = matched.map((each) => each.decided);
         expect(decided).toEqual([...decided].sort((left, right) => Number(right) - Number(left)));
 
-        const answered = answerBy(policies, asked);
+        const answered = answerBy(policies, sample);
         const better = policies.flatMap((policy) => {
-          const missing = oracle([policy], asked).effect === null ? lackingBy(policy, asked) : undefined;
+          const missing = oracle([policy], sample).effect === null ? lackingBy(policy, sample) : undefined;
           if (missing === undefined) return [];
-          const changed = policies.map((each) => (each === policy ? withPart(policy, missing, asked) : each));
-          const then = answerBy(changed, asked);
+          const changed = policies.map((each) => (each === policy ? withPart(policy, missing, sample) : each));
+          const then = answerBy(changed, sample);
           const isBetter = POLICY_EFFECTS.indexOf(then) < POLICY_EFFECTS.indexOf(answered);
           return isBetter ? [{ policy, missing: [missing] }] : [];
         });
@@ -150,15 +151,15 @@ describe('The explanation of an answer', () => {
   it('says the best effect that parameters could have: policies with conditions match, or not, as it suits', () => {
     const effects = fc.constantFrom(...POLICY_EFFECTS);
     fc.assert(
-      fc.property(fc.array(rules, { maxLength: 8 }), request, effects, (made, asked, otherwise) => {
+      fc.property(fc.array(rules, { maxLength: 8 }), request, effects, (made, sample, defaultEffect) => {
         const policies = made.map(policyOf);
         const evaluator = new PolicyEvaluator();
         evaluator.put(policies.map(compilePolicy), []);
         const possible = setsOf(policies).map((some) =>
-          oracle(some, asked).effect === null ? otherwise : answerBy(some, asked),
+          oracle(some, sample).effect === null ? defaultEffect : answerBy(some, sample),
         );
         const best = POLICY_EFFECTS.find((effect) => possible.includes(effect));
-        expect(evaluator.bestEffect(asked, otherwise)).toBe(best);
+        expect(evaluator.bestEffect(sample, defaultEffect)).toBe(best);
       }),
       { numRuns: RUNS },
     );

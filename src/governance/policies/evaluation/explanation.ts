@@ -9,6 +9,7 @@ import {
   isForAction,
   isForPrincipal,
   isForSubject,
+  isForTeam,
   isForType,
   matchesConditions,
   mayUse,
@@ -18,8 +19,8 @@ import {
 import { POLICY_EFFECTS, type DecidingPolicy, type PolicyEffect } from './evaluation';
 import { type PolicyIndex, combineEffects } from './policy-index';
 
-export const MOST_MATCHED = 100;
-export const MOST_NEAREST = 20;
+export const MAX_MATCHED = 100;
+export const MAX_NEAREST = 20;
 
 /** The parts of a policy that a request has to match. */
 export const POLICY_PARTS = ['subject', 'action', 'resource', 'resourceType', 'conditions', 'onBehalfOf'] as const;
@@ -33,20 +34,20 @@ export interface MatchedPolicy {
 }
 
 /** A policy that would match but for one part. */
-export interface NearPolicy {
+interface NearPolicy {
   readonly policy: DecidingPolicy;
   readonly missing: readonly PolicyPart[];
 }
 
 /** Why policies decide as they do on a request. */
 export interface Explanation {
-  /** Number of policies in force. */
+  /** Number of policies in force, except those of teams that the subject is not in. */
   readonly inForce: number;
-  /** The deciding policies first, then by priority, effect and age; at most {@link MOST_MATCHED}. */
+  /** The deciding policies first, then by priority, effect and age; at most {@link MAX_MATCHED}. */
   readonly matched: readonly MatchedPolicy[];
   /** Policies that fail in one part, and would otherwise change the effect. By priority, then the oldest. */
   readonly nearMisses: (effect: PolicyEffect) => readonly NearPolicy[];
-  /** What the limits of policies are asked for that match otherwise; the oldest policy first. */
+  /** Requested uses of limits of policies that match in every other respect; the oldest policy first. */
   readonly limits: readonly LimitUse[];
 }
 
@@ -57,23 +58,26 @@ type ResourceMeets = ReadonlyMap<CompiledPolicy, 'whole' | 'but for the type'>;
 export function explanationOf(
   policies: ReadonlyMap<string, CompiledPolicy>,
   index: PolicyIndex,
-  asked: EvaluationContext,
+  context: EvaluationContext,
 ): Omit<Explanation, 'limits'> {
-  const meets = resourceMeets(index, asked);
+  const meets = resourceMeets(index, context);
   const matching: CompiledPolicy[] = [];
   const near = new Map<CompiledPolicy, readonly PolicyPart[]>();
+  let inForce = 0;
   for (const policy of policies.values()) {
+    if (!isForTeam(policy, context)) continue;
+    inForce += 1;
     // What a limit keeps from matching lacks no part.
-    if (policy.limits.length > 0 && !mayUse(policy, asked)) continue;
-    const missing = missingParts(policy, asked, meets);
+    if (policy.limits.length > 0 && !mayUse(policy, context)) continue;
+    const missing = missingParts(policy, context, meets);
     if (missing.length === 0) matching.push(policy);
     if (missing.length === 1) near.set(policy, missing);
   }
   matching.sort(compareByRank);
   const rank = matching[0]?.rank ?? -Infinity;
   return {
-    inForce: policies.size,
-    matched: matching.slice(0, MOST_MATCHED).map((policy) => matchedBy(policy, rank)),
+    inForce,
+    matched: matching.slice(0, MAX_MATCHED).map((policy) => matchedBy(policy, rank)),
     nearMisses: (effect) => nearestOf(near, rank, effect),
   };
 }
@@ -81,13 +85,17 @@ export function explanationOf(
 /**
  * The best effect that any parameters could have. Each policy with conditions or limits may match or not, as if none
  * depended on another.
- * @param otherwise what holds where no policy matches.
+ * @param defaultEffect the effect if no policy matches.
  */
-export function bestEffectFor(index: PolicyIndex, asked: EvaluationContext, otherwise: PolicyEffect): PolicyEffect {
-  const policies = conceivable(index, asked).sort(compareByRank);
+export function bestEffectFor(
+  index: PolicyIndex,
+  context: EvaluationContext,
+  defaultEffect: PolicyEffect,
+): PolicyEffect {
+  const policies = candidatesIn(index, context).sort(compareByRank);
   const certain = policies.filter(({ conditions, limits }) => conditions.length === 0 && limits.length === 0);
   const floor = certain[0]?.rank ?? -Infinity;
-  const least = effectOf(certain.filter(({ rank }) => rank === floor)) ?? otherwise;
+  const least = effectOf(certain.filter(({ rank }) => rank === floor)) ?? defaultEffect;
   // Each of them could decide alone.
   const effects = policies.filter(({ rank }) => rank > floor).map(({ reference }) => reference.effect);
   return POLICY_EFFECTS.find((effect) => effect === least || effects.includes(effect)) ?? least;
@@ -101,22 +109,25 @@ export interface NearAllows {
   readonly principal: DecidingPolicy | null;
 }
 
-export function allowingOtherwise(index: PolicyIndex, asked: EvaluationContext): NearAllows {
+export function allowingOtherwise(index: PolicyIndex, context: EvaluationContext): NearAllows {
   const oldest = (policies: CompiledPolicy[]): DecidingPolicy | null =>
     policies.filter(({ isAllow }) => isAllow).sort(compareByAge)[0]?.reference ?? null;
-  const forSomebody = asked.principals === null ? conceivable(index, asked, isAboutSomebody) : [];
-  return { conditions: oldest(conceivable(index, asked)), principal: oldest(forSomebody) };
+  const forSomebody = context.principals === null ? candidatesIn(index, context, needsPrincipal) : [];
+  return { conditions: oldest(candidatesIn(index, context)), principal: oldest(forSomebody) };
 }
 
-/** Whether a policy names principals, and matches what is asked but for them. */
-function isAboutSomebody(policy: CompiledPolicy, asked: EvaluationContext): boolean {
-  return policy.principals !== null && isAbout({ ...policy, principals: null }, asked);
+/** True if a policy names principals, and matches the request in every other respect. */
+function needsPrincipal(policy: CompiledPolicy, context: EvaluationContext): boolean {
+  return policy.principals !== null && isAbout({ ...policy, principals: null }, context);
 }
 
 /** The policies that match but for their conditions and limits. */
-function conceivable(index: PolicyIndex, asked: EvaluationContext, matches = isAbout): CompiledPolicy[] {
-  const mayLimit = ({ limits }: CompiledPolicy): boolean => limits.length === 0 || asked.usesLimits;
-  return index.offered(asked, (policy, _, use) => usesPath(policy, use) && matches(policy, asked) && mayLimit(policy));
+function candidatesIn(index: PolicyIndex, context: EvaluationContext, matches = isAbout): CompiledPolicy[] {
+  const mayLimit = ({ limits }: CompiledPolicy): boolean => limits.length === 0 || context.usesLimits;
+  return index.offered(
+    context,
+    (policy, _, use) => usesPath(policy, use) && matches(policy, context) && mayLimit(policy),
+  );
 }
 
 /** For an allow that only applies to listed types, a missing match is blamed on the type and not on the resource. */
@@ -129,15 +140,15 @@ function resourceMeets(index: PolicyIndex, { request }: EvaluationContext): Reso
   return meets;
 }
 
-function missingParts(policy: CompiledPolicy, asked: EvaluationContext, meets: ResourceMeets): PolicyPart[] {
+function missingParts(policy: CompiledPolicy, context: EvaluationContext, meets: ResourceMeets): PolicyPart[] {
   const met = meets.get(policy);
   const missing: PolicyPart[] = [];
-  if (!isForSubject(policy, asked)) missing.push('subject');
-  if (!isForAction(policy, asked)) missing.push('action');
+  if (!isForSubject(policy, context)) missing.push('subject');
+  if (!isForAction(policy, context)) missing.push('action');
   if (met === undefined) missing.push('resource');
-  if (met === 'but for the type' || !isForType(policy, asked)) missing.push('resourceType');
-  if (!matchesConditions(policy, asked)) missing.push('conditions');
-  if (!isForPrincipal(policy, asked)) missing.push('onBehalfOf');
+  if (met === 'but for the type' || !isForType(policy, context)) missing.push('resourceType');
+  if (!matchesConditions(policy, context)) missing.push('conditions');
+  if (!isForPrincipal(policy, context)) missing.push('onBehalfOf');
   return missing;
 }
 
@@ -155,11 +166,11 @@ function nearestOf(
   highest: number,
   effect: PolicyEffect,
 ): NearPolicy[] {
-  const strength = (of: PolicyEffect): number => POLICY_EFFECTS.indexOf(of);
+  const strength = (each: PolicyEffect): number => POLICY_EFFECTS.indexOf(each);
   return [...near]
     .filter(([{ rank, reference }]) => rank > highest && strength(reference.effect) < strength(effect))
     .sort(([left], [right]) => priorityOf(right.rank) - priorityOf(left.rank) || compareByAge(left, right))
-    .slice(0, MOST_NEAREST)
+    .slice(0, MAX_NEAREST)
     .map(([{ reference: policy }, missing]) => ({ policy, missing }));
 }
 

@@ -139,6 +139,7 @@ function evaluatorOf(pattern: string): PolicyEvaluator {
     resources: [pattern],
     priority: 0,
     approval: null,
+    team: null,
     conditions: [],
     limits: [],
     onBehalfOf: [],

@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 import * as fc from 'fast-check';
 import { AGENT_KINDS } from '../../agents/agent-name';
 import { RISK_LEVELS } from '../../../core/config/variables/governance-variables';
-import { PARAMETER_OPERATORS, type PolicyCondition } from '../conditions/condition';
+import { IDENTITY_OPERATORS, PARAMETER_OPERATORS, type PolicyCondition } from '../conditions/condition';
 import type { JsonScalar } from '../../../core/json/json-value';
 import { compilePolicy, type PolicyRules } from './compiled-policy';
 import { canonicalJson } from '../../../ledger/chain/canonical-json';
@@ -68,36 +68,79 @@ const approval = fc.record({
 
 /** On the other side of midnight, and of a weekend, in some zone. */
 const TIMES = ['2026-01-04T22:30:00.000Z', '2026-07-04T23:30:00.000Z', '2026-01-05T12:00:00.000Z'] as const;
-const POINTERS = ['/list/*', '/a/*', '/*/c', '/a', '/b/c', '/list/0', '/list/01', '/x~1y', '/none'];
-const scalar = fc.constantFrom<JsonScalar>('s', 's/x', 's/../x', 'sx', '', 1, 2, 0, true, false, null);
-const condition: fc.Arbitrary<PolicyCondition> = fc
+const POINTERS = [
+  '/list/*', '/a/*', '/*/c', '/a', '/b/c', '/list/0', '/list/01', '/x~1y', '/none',
+  '/a/$secret', '/list/*/$secret', '/a/c/d', '/a/$hmac', '/a/bytes',
+]; // prettier-ignore
+/** What stands for a secret, and for the hash of a text. */
+const REPLACEMENTS = [{ $secret: 's' }, { $hmac: 's', bytes: 2 }, { $secret: 's', c: 1 }, { $hmac: 's' }];
+/** Hosts, and what looks like them; some are the last segment of a path, or the id of a principal. */
+const HOSTS = [
+  'acme.example', 'ann@acme.example', 'ann@EU.acme.example', 'ann@evil-acme.example', 'ann@acme.example.', 'a b@acme.example',
+  'https://acme.example/a', 'https://acme.example', 'https://eu.acme.example:8443?a=b', 'https://ann@acme.example/a',
+  'HTTPS://acme.example/a', '127.0.0.1', 'ann@b\u00fccher.example', 'a', 'caf\u00e9', 'x', 'agt_1', 'user', 'agent',
+]; // prettier-ignore
+const scalar = fc.oneof(
+  { arbitrary: fc.constantFrom<JsonScalar>('s', 's/x', 's/../x', 'sx', '', 1, 2, 0, true, false, null), weight: 2 },
+  fc.constantFrom<JsonScalar>(...HOSTS),
+);
+const reference = fc.oneof(
+  fc.constantFrom('/a', '/b/c', '/none', '/a/$secret').map((parameter) => ({ parameter })),
+  fc.constantFrom('id' as const, 'type' as const).map((principal) => ({ principal })),
+  fc.constant({ resource: 'last' as const }),
+);
+const DOMAINS = ['acme.example', 'example', 'xn--bcher-kva.example', 'a', 's'];
+/** Conditions on the principal and on the resource. */
+const identity: fc.Arbitrary<PolicyCondition> = fc
+  .record({
+    of: reference.filter((operand) => !('parameter' in operand)),
+    op: fc.constantFrom(...IDENTITY_OPERATORS),
+    value: fc.oneof(scalar, reference),
+    list: fc.array(scalar, { minLength: 1, maxLength: 3 }),
+    domains: fc.shuffledSubarray(DOMAINS, { minLength: 1 }),
+    isThere: fc.boolean(),
+  })
+  .map(({ of, op, value, list, domains, isThere }) => {
+    const values = { eq: value, ne: value, in: list, not_in: list, domain: domains, exists: isThere };
+    return { ...of, op, value: values[op] } as PolicyCondition;
+  });
+const otherCondition: fc.Arbitrary<PolicyCondition> = fc
   .record({
     parameter: fc.constantFrom(...POINTERS),
-    op: fc.constantFrom(...PARAMETER_OPERATORS, 'between' as const),
+    op: fc.constantFrom(...PARAMETER_OPERATORS, 'domain' as const, 'domain' as const, 'between' as const),
     scalar,
-    other: fc.constantFrom('/a', '/b/c', '/none'),
+    other: reference,
+    exceptions: fc.subarray(['2026-01-04', '2026-01-05', '2026-07-04', '2026-07-05']),
     list: fc.array(scalar, { minLength: 1, maxLength: 3 }),
   })
-  .map(({ parameter: pointer, op, scalar: one, list, other }): PolicyCondition => {
+  .map(({ parameter: pointer, op, scalar: one, list, other, exceptions }): PolicyCondition => {
     const parameter = op === 'exists' ? pointer.replace('*', '0') : pointer;
-    const value = one === 2 ? { parameter: other } : one;
+    const value = one === 2 ? other : one;
     if (op === 'between') {
       const days = one === 1 ? { days: ['sun', 'mon'] as const } : {};
       return {
         clock: one === 2 ? 'Asia/Tokyo' : 'UTC',
         ...days,
+        ...(exceptions.length > 0 && { except: exceptions }),
         op,
         value: one === 's' ? ['08:00', '24:00'] : ['22:00', '12:00'],
       };
     }
+    if (op === 'domain') return { parameter, op, value: DOMAINS.slice(list.length) };
     if (op === 'within') return { parameter, op, value: 's' };
     if (op === 'in' || op === 'not_in') return { parameter, op, value: list };
     if (op === 'exists') return { parameter, op, value: one === 's' };
     if (op === 'prefix') return { parameter, op, value: one === 's' ? 's' : '' };
     if (op === 'eq' || op === 'ne') return { parameter, op, value };
-    return { parameter, op, value: typeof value === 'object' && value !== null ? value : 1 };
+    return { parameter, op, value: typeof value === 'object' && value !== null && 'parameter' in value ? value : 1 };
   });
-const held = fc.oneof(scalar, fc.constant([]), fc.constant({}));
+const condition = fc.oneof({ arbitrary: otherCondition, weight: 3 }, identity);
+const held = fc.oneof(
+  { arbitrary: scalar, weight: 3 },
+  fc.constant([]),
+  fc.constant({}),
+  fc.constantFrom(...REPLACEMENTS),
+);
 const parameters = fc.record(
   { a: held, b: fc.oneof(held, fc.record({ c: held })), list: fc.array(held, { maxLength: 2 }), 'x/y': held },
   { requiredKeys: [] },
@@ -114,6 +157,7 @@ const rules = fc.record({
   approval,
   conditions: fc.array(condition, { maxLength: 2 }),
   onBehalfOf: fc.array(fc.constantFrom(...PRINCIPALS), { maxLength: 2 }),
+  team: fc.constantFrom(null, null, 'red', 'blue'),
   /** Pads the lists, so that the policy is filed under few of them. */
   wide: fc.boolean(),
 });
@@ -124,6 +168,7 @@ const agent = fc.record({
   agentName: fc.constantFrom(...NAMES),
   kind: fc.constantFrom(...AGENT_KINDS),
   roles,
+  team: fc.constantFrom(null, 'red', 'blue'),
 });
 const who = fc.oneof(
   { arbitrary: agent, weight: 3 },
@@ -343,6 +388,7 @@ describe('PolicyEvaluator', () => {
     priority: 0,
     conditions: [] as PolicyCondition[],
     onBehalfOf: [] as string[],
+    team: null,
   } as const;
 
   it('names at most ten deciding policies, the oldest first, each once', () => {

@@ -4,8 +4,9 @@ import { ZERO } from '../../../core/values/decimal';
 import { sumName } from '../../../ledger/records/sum-key';
 import { type ConditionFacts, NO_FACTS } from '../conditions/condition';
 import { ZONES_VERSION } from '../../../core/values/time-zone';
-import { askedUses, type RequestedUse, fits, type LimitUse, windowsAt } from '../limits/limit';
-import { textsOf } from '../patterns/subjects';
+import { askedUses, type RequestedUse, fits, type LimitUse } from '../limits/limit';
+import { windowsAt } from '../limits/limit-window';
+import { teamOf, textsOf } from '../patterns/subjects';
 import {
   type EvaluationContext,
   compareByAge,
@@ -51,10 +52,13 @@ export class PolicyEvaluator {
   private readonly index = new PolicyIndex();
   /** The few policies that depend on more than the request: what they ask is gathered before an evaluation. */
   private readonly asking = new PolicyIndex();
-  /** The policies with a condition on a clock. */
+  /** The policies with a condition on a clock, or a limit in a zone. */
   private readonly clocked = new PolicyIndex();
   private changes = 0;
   private knownSet: string | null = null;
+
+  /** @param keyOf names a request in what is counted, by its `actionHash`. */
+  constructor(private readonly keyOf: (actionHash: string) => string = (hash) => hash) {}
 
   /** An evaluator for policies that need not be in force. Many are prepared in several turns of the event loop. */
   static async build(policies: readonly PolicyRules[]): Promise<PolicyEvaluator> {
@@ -105,7 +109,7 @@ export class PolicyEvaluator {
 
   /** The policies in force now, as a set that never changes. */
   copy(): PolicySet {
-    const copy = new PolicyEvaluator();
+    const copy = new PolicyEvaluator(this.keyOf);
     copy.put([...this.policies.values()], []);
     return copy;
   }
@@ -121,8 +125,14 @@ export class PolicyEvaluator {
     const policies = this.asking.offered(this.contextFor(request, null), matchesBesidesPath).sort(compareByAge);
     if (policies.length === 0) return NOTHING_ASKED;
     const windows = windowsAt(request.at);
+    const { subject, parameters, actionHash } = request;
+    const counted = {
+      subject,
+      parameters,
+      requestKey: () => (actionHash === undefined ? '' : this.keyOf(actionHash())),
+    };
     return {
-      uses: policies.flatMap(({ reference, limits }) => askedUses(reference, limits, request, windows)),
+      uses: policies.flatMap(({ reference, limits }) => askedUses(reference, limits, counted, windows)),
       facts: policies.flatMap((policy) => factsOf(policy, request)),
     };
   }
@@ -201,6 +211,7 @@ export class PolicyEvaluator {
     return {
       request,
       subjects: new Set(textsOf(subject)),
+      team: teamOf(subject),
       principals: principal === null ? null : new Set(['*', ...textsOf(principal)]),
       facts,
       usesLimits: !isReview && 'agentId' in subject && subject.agentId !== '',
@@ -213,8 +224,8 @@ function needsFacts({ limits, conditions }: CompiledPolicy): boolean {
   return limits.length > 0 || conditions.some(({ question }) => question !== undefined);
 }
 
-function hasZone({ conditions }: CompiledPolicy): boolean {
-  return conditions.some((condition) => condition.hasZone === true);
+function hasZone({ conditions, limits }: CompiledPolicy): boolean {
+  return conditions.some((condition) => condition.hasZone === true) || limits.some(({ zone }) => zone !== undefined);
 }
 
 function factsOf({ reference, conditions }: CompiledPolicy, request: EvaluationRequest): FactQuery[] {

@@ -1,21 +1,18 @@
 import { decodedPath, isUrl, type ResourcePattern, spelledPath, urlPathStart } from '../patterns/resources';
 import {
   type EvaluationContext,
-  compareByRank,
+  compareByAge,
   type CompiledPolicy,
   type PathUse,
   matchesBesidesPath,
 } from './compiled-policy';
 import { type EvaluationRequest, MAX_DECIDING_POLICIES, type Evaluation } from './evaluation';
 import { combinedRequirement } from '../approval/approval-requirement';
+import { FiledPolicies, type FilingNames, type RequestFiling, type ShowPolicy } from './filed-policies';
+import { groupBy } from '../../../core/values/grouped';
+import { bitsOf, type NameBits } from './name-bits';
 
-/** Policies by the subjects they name, or by `*`; each list in order of precedence. */
-type BySubject = Map<string, CompiledPolicy[]>;
-
-/** The policies of one resource pattern by the actions they name, or by `*`. */
-type ByAction = Map<string, BySubject>;
-
-type Visit = (byAction: ByAction, use: PathUse) => void;
+type Visit = (policies: FiledPolicies, use: PathUse) => void;
 
 const EVERY_USE: PathUse = { allow: 'every', others: true };
 const TYPED_USE: PathUse = { allow: 'typed', others: true };
@@ -25,91 +22,62 @@ const EVERYTHING = '/';
 /** Where they are filed that name patterns of actions, or every subject, or too many of either. */
 const ANY = '*';
 /** Most combinations of a policy's resources, actions and subjects under which it is filed: each takes memory. */
-const MOST_COMBINATIONS = 64;
+const MAX_COMBINATIONS = 64;
 
 /**
- * Policies filed under the paths, actions and subjects they name: many differ only in one of them, such as those of each
- * agent. A path is looked up whole, and up to each of its slashes.
+ * Policies filed under the paths they name, and where one has many, also by actions and subjects: many differ only in one of
+ * them, such as those of each agent. A path is looked up whole, and up to each of its slashes.
  */
 export class PolicyIndex {
-  private readonly byPath = new Map<string, ByAction>();
+  private readonly byPath = new Map<string, FiledPolicies>();
 
   get isEmpty(): boolean {
     return this.byPath.size === 0;
   }
 
   add(policies: readonly CompiledPolicy[]): void {
-    const changed = new Set<CompiledPolicy[]>();
-    for (const policy of policies) {
-      for (const [path, action, subject] of placesOf(policy)) {
-        const byAction: ByAction = this.byPath.get(path) ?? new Map<string, BySubject>();
-        this.byPath.set(path, byAction);
-        const bySubject: BySubject = byAction.get(action) ?? new Map<string, CompiledPolicy[]>();
-        byAction.set(action, bySubject);
-        const list = bySubject.get(subject) ?? [];
-        bySubject.set(subject, list);
-        list.push(policy);
-        changed.add(list);
-      }
+    for (const [path, policiesOfPath] of groupBy(policies, ({ resources }) => resources.map(pathOf))) {
+      const filed = this.byPath.get(path) ?? new FiledPolicies(filingNames);
+      this.byPath.set(path, filed);
+      filed.add(policiesOfPath);
     }
-    for (const list of changed) list.sort(compareByRank);
   }
 
   /** Names that come and go leave nothing behind. */
   remove(policy: CompiledPolicy): void {
-    for (const [path, action, subject] of placesOf(policy)) {
-      const byAction = this.byPath.get(path);
-      const bySubject = byAction?.get(action);
-      const list = bySubject?.get(subject) ?? [];
-      const place = list.indexOf(policy);
-      if (place >= 0) list.splice(place, 1);
-      if (list.length === 0) bySubject?.delete(subject);
-      if (bySubject?.size === 0) byAction?.delete(action);
-      if (byAction?.size === 0) this.byPath.delete(path);
+    for (const path of policy.resources.map(pathOf)) {
+      const filed = this.byPath.get(path);
+      filed?.remove(policy);
+      if (filed?.all.length === 0) this.byPath.delete(path);
     }
   }
 
   /**
-   * Shows, in lists in order of precedence, all policies that a request can match by its resource, action and subject, and
-   * for which of them the path counts. Some are shown more than once, and some do not match.
+   * Shows, in several orders of precedence, all policies that a request can match by its resource, action, type and subject,
+   * and for which of them the path counts. Some are shown more than once, and some do not match.
    */
-  offer(
-    { request, subjects }: EvaluationContext,
-    show: (policies: readonly CompiledPolicy[], use: PathUse) => void,
-  ): void {
-    const [actionNames, subjectNames] = [
-      [request.action, ANY],
-      [ANY, ...subjects],
-    ];
-    this.visit(request, (byAction, use) => {
-      for (const action of actionNames) {
-        const bySubject = byAction.get(action);
-        if (bySubject === undefined) continue;
-        for (const subject of subjectNames) {
-          const policies = bySubject.get(subject);
-          if (policies !== undefined) show(policies, use);
-        }
-      }
-    });
+  offer(context: EvaluationContext, show: ShowPolicy): void {
+    const names = new RequestNames(context);
+    this.visit(context.request, (filed, use) => filed.offer(names, use, show));
   }
 
   /** Those of the same policies that match, each once. */
   offered(
-    asked: EvaluationContext,
-    matches: (policy: CompiledPolicy, asked: EvaluationContext, use: PathUse) => boolean,
+    context: EvaluationContext,
+    matches: (policy: CompiledPolicy, context: EvaluationContext, use: PathUse) => boolean,
   ): CompiledPolicy[] {
-    const found = new Set<CompiledPolicy>();
-    this.offer(asked, (policies, use) => {
-      for (const policy of policies) if (matches(policy, asked, use)) found.add(policy);
+    const matching = new Set<CompiledPolicy>();
+    this.offer(context, (policy, use) => {
+      if (matches(policy, context, use)) matching.add(policy);
+      return true;
     });
-    return [...found];
+    return [...matching];
   }
 
   /** Shows each policy whose resources the request matches, whatever its action; some more than once. */
   each(request: EvaluationRequest, show: (policy: CompiledPolicy, use: PathUse) => void): void {
-    this.visit(request, (byAction, use) => {
-      for (const bySubject of byAction.values())
-        for (const list of bySubject.values()) for (const policy of list) show(policy, use);
+    this.visit(request, ({ all }, use) => {
+      for (const policy of all) show(policy, use);
     });
   }
 
@@ -130,13 +98,13 @@ export class PolicyIndex {
 
   /** An allow means the path as it is spelled; what forbids means each that is equivalent. */
   private visitSpellings(path: string, use: PathUse, visit: Visit, first?: number): void {
-    const meant = path.includes('%') ? decodedPath(path) : path;
-    if (meant === path) {
+    const decoded = path.includes('%') ? decodedPath(path) : path;
+    if (decoded === path) {
       this.visitPath(path, use, visit, first);
       return;
     }
     this.visitPath(path, { ...use, others: false }, visit, first);
-    this.visitPath(meant, { allow: 'none', others: true }, visit, first);
+    this.visitPath(decoded, { allow: 'none', others: true }, visit, first);
   }
 
   /** @param first the first slash behind which patterns can end; nothing before it is encoded. */
@@ -150,22 +118,58 @@ export class PolicyIndex {
   }
 }
 
-/** The paths, actions and subjects under which a policy is filed. It is still compared in full. */
-function* placesOf(policy: CompiledPolicy): Generator<readonly [path: string, action: string, subject: string]> {
-  const { resources } = policy;
+/** The actions and subjects under which a policy is filed. It is still compared in full. */
+function filingNames(policy: CompiledPolicy): FilingNames {
+  const { resources, team } = policy;
   const isPattern = policy.actions?.some((action) => action.endsWith('*')) === true;
   const actions = divided(isPattern ? null : policy.actions, resources.length);
-  const subjects = divided(policy.subjects, resources.length * actions.length);
-  for (const pattern of resources)
-    for (const action of actions) for (const subject of subjects) yield [placeOf(pattern), action, subject];
+  const names = divided(policy.subjects, resources.length * actions.length);
+  return [actions, team === null ? names : names.map((name) => inTeam(team, name))];
+}
+
+/** What a request is compared by. Most requests meet few policies, for which neither names nor bits are needed. */
+class RequestNames implements RequestFiling {
+  private ownNames: FilingNames | null = null;
+  private ownBits: NameBits | null = null;
+
+  constructor(private readonly context: EvaluationContext) {}
+
+  get names(): FilingNames {
+    this.ownNames ??= namesOfRequest(this.context);
+    return this.ownNames;
+  }
+
+  get bits(): NameBits {
+    const { request, subjects } = this.context;
+    this.ownBits ??= {
+      actions: bitsOf([request.action]),
+      types: bitsOf([request.resourceType]),
+      subjects: bitsOf(subjects),
+    };
+    return this.ownBits;
+  }
+}
+
+function namesOfRequest({ request, subjects, team }: EvaluationContext): FilingNames {
+  const names = [ANY, ...subjects];
+  const teamNames = team === null ? [] : names.map((name) => inTeam(team, name));
+  return [
+    [request.action, ANY],
+    [...names, ...teamNames],
+  ];
+}
+
+/** Policies of a team are filed apart, so that the others need not be passed over one by one. */
+function inTeam(team: string, subject: string): string {
+  return `${team}\n${subject}`;
 }
 
 function divided(names: readonly string[] | null, others: number): readonly string[] {
-  return names === null || names.length * others > MOST_COMBINATIONS ? [ANY] : [...new Set(names)];
+  return names === null || names.length * others > MAX_COMBINATIONS ? [ANY] : [...new Set(names)];
 }
 
 /** No path of a resource ends with a slash. */
-function placeOf(pattern: ResourcePattern): string {
+function pathOf(pattern: ResourcePattern): string {
   if (pattern.kind === 'everything') return EVERYTHING;
   return pattern.kind === 'below' ? `${pattern.path}/` : pattern.path;
 }
@@ -177,23 +181,45 @@ const NOTHING_MATCHES: Evaluation = Object.freeze({
 });
 
 /** What the matching policies of the highest rank say. */
-export function verdictOn(asked: EvaluationContext, index: PolicyIndex): Evaluation {
-  let rank = -Infinity;
-  const deciding = new Set<CompiledPolicy>();
-  index.offer(asked, (policies, use) => {
-    let shown = 0;
-    // In order of precedence, up to those that can no longer change the answer.
-    for (const policy of policies) {
-      if (policy.rank < rank || shown === MAX_DECIDING_POLICIES) return;
-      if (!matchesBesidesPath(policy, asked, use)) continue;
-      if (policy.rank > rank) deciding.clear();
-      rank = policy.rank;
-      deciding.add(policy);
-      // Each that requires approval contributes to the requirement.
-      if (policy.approval === null) shown += 1;
-    }
+export function verdictOn(context: EvaluationContext, index: PolicyIndex): Evaluation {
+  const deciding = new DecidingPolicies();
+  index.offer(context, (policy, use) => {
+    if (!deciding.needs(policy)) return false;
+    if (matchesBesidesPath(policy, context, use)) deciding.add(policy);
+    return true;
   });
-  return combineEffects([...deciding].sort(compareByRank));
+  return combineEffects(deciding.policies);
+}
+
+/** The matching policies of the highest rank, the oldest first. Those that no result can name are left out. */
+class DecidingPolicies {
+  readonly policies: CompiledPolicy[] = [];
+  private rank = -Infinity;
+
+  /** False if the policy would change nothing; the same is true of each that follows it in order of precedence. */
+  needs(policy: CompiledPolicy): boolean {
+    if (policy.rank !== this.rank) return policy.rank > this.rank;
+    const { policies } = this;
+    // Each that requires approval contributes to the requirement.
+    if (policy.approval !== null || policies.length < MAX_DECIDING_POLICIES) return true;
+    const youngest = policies[policies.length - 1];
+    return youngest === undefined || compareByAge(policy, youngest) < 0;
+  }
+
+  add(policy: CompiledPolicy): void {
+    const { policies } = this;
+    if (policy.rank > this.rank) policies.length = 0;
+    this.rank = policy.rank;
+    let position = policies.length;
+    for (let other = policies[position - 1]; other !== undefined; other = policies[position - 1]) {
+      if (other === policy) return;
+      if (compareByAge(other, policy) < 0) break;
+      position -= 1;
+    }
+    if (position === policies.length) policies.push(policy);
+    else policies.splice(position, 0, policy);
+    if (policy.approval === null && policies.length > MAX_DECIDING_POLICIES) policies.pop();
+  }
 }
 
 /** All policies have the same effect, the oldest comes first. */

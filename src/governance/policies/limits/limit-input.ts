@@ -10,18 +10,25 @@ import {
   type MemberRule,
   oneOfFault,
 } from '../../../http/validation/shapes';
-import { hasEach, POINTER } from '../conditions/condition-input';
-import { type LimitPeriod, type LimitScope, type PolicyLimit, LIMIT_PERIODS, LIMIT_SCOPES, sumOfLimit } from './limit';
+import { amountPointerFault } from '../conditions/condition-faults';
+import { zoneFault } from '../conditions/condition-input';
+import { type LimitScope, type PolicyLimit, LIMIT_SCOPES, sumOfLimit } from './limit';
+import { type LimitPeriod, LIMIT_PERIODS } from './limit-window';
 
 /** A limit as a client sends it; null counts as left out. */
-export type LimitInput = Omit<PolicyLimit, 'of'> & { readonly of?: string | null };
+export type LimitInput = Omit<PolicyLimit, 'of' | 'zone'> & {
+  readonly of?: string | null;
+  readonly zone?: string | null;
+};
 
-const MOST_LIMITS = 5;
+const MAX_LIMITS = 5;
 
 const MAX: Shape = { rule: maxFault, schema: { type: 'number', minimum: 0 } };
 const OF = textShape({ max: 500, rule: amountPointerFault });
 
-const LIMIT = objectShape({
+const ZONE = textShape({ max: 100, rule: zoneFault });
+
+const LIMIT_MEMBERS = {
   max: member(MAX, { description: 'From 0, with at most 15 digits and no exponent.', example: 1_000 }),
   of: member(OF, {
     optional: true,
@@ -29,10 +36,19 @@ const LIMIT = objectShape({
     example: '/amount',
   }),
   per: choice('LimitPeriod', LIMIT_PERIODS),
+  zone: member(ZONE, {
+    optional: true,
+    description: 'An IANA time zone, in which days, weeks and months begin. Default: UTC.',
+    example: 'Europe/Berlin',
+  }),
   by: choice('LimitScope', LIMIT_SCOPES),
-});
+};
+const LIMIT = objectShape(LIMIT_MEMBERS, ({ of, per, zone, by }) => [
+  ...(isPresent(zone) && per === 'hour' ? [{ at: '.zone', message: 'is not allowed per hour' }] : []),
+  ...(isPresent(of) && by === 'request' ? [{ at: '.of', message: 'is not allowed by request: each counts 1' }] : []),
+]);
 
-const LIST = listShape(LIMIT, 0, MOST_LIMITS, 'limits');
+const LIST = listShape(LIMIT, 0, MAX_LIMITS, 'limits');
 
 /** How much a policy allows by itself. */
 export const LIMITS: Shape = {
@@ -43,9 +59,19 @@ export const LIMITS: Shape = {
   schema: LIST.schema,
 };
 
-/** What is not given is left out. */
-export function filledLimits(given: readonly LimitInput[]): PolicyLimit[] {
-  return given.map(({ max, of, per, by }) => ({ max, per, by, ...(typeof of === 'string' && { of }) }));
+/** What is not given is left out, and so is UTC. */
+export function filledLimits(input: readonly LimitInput[]): PolicyLimit[] {
+  return input.map(({ max, of, per, zone, by }) => ({
+    max,
+    per,
+    by,
+    ...(typeof of === 'string' && { of }),
+    ...(typeof zone === 'string' && zone.toUpperCase() !== 'UTC' && { zone }),
+  }));
+}
+
+function isPresent(value: unknown): boolean {
+  return value !== undefined && value !== null;
 }
 
 function maxFault(value: unknown): string | undefined {
@@ -53,26 +79,20 @@ function maxFault(value: unknown): string | undefined {
   return decimalOf(value) === null ? 'must be a number from 0 with at most 15 digits and no exponent' : undefined;
 }
 
-function amountPointerFault(pointer: string): string | undefined {
-  const fault = POINTER.rule(pointer);
-  if (typeof fault === 'string') return fault;
-  return hasEach(pointer) ? 'must not have a "*"' : undefined;
-}
-
 /** Named as the answers' types: clients get one type for it. */
-function choice(name: string, known: readonly string[]): Shape {
+function choice(name: string, choices: readonly string[]): Shape {
   return {
-    rule: (value) => oneOfFault(value, known),
+    rule: (value) => oneOfFault(value, choices),
     schema: { $ref: `#/components/schemas/${name}` } as Shape['schema'],
   };
 }
 
 /** Two limits that count the same would be one sum with two maxima. */
-function equalLimits(given: readonly LimitInput[]): ReturnType<MemberRule> {
-  const counted = filledLimits(given).map((limit) => sumOfLimit('', limit));
+function equalLimits(input: readonly LimitInput[]): ReturnType<MemberRule> {
+  const counted = filledLimits(input).map((limit) => sumOfLimit('', limit));
   return counted.flatMap((sum, index) => {
     const first = counted.indexOf(sum);
-    const message = `must not have the same of, per and by as limits[${first}]`;
+    const message = `must not have the same of, per, zone and by as limits[${first}]`;
     return first === index ? [] : [{ at: `[${index}]`, message }];
   });
 }
@@ -90,6 +110,16 @@ export class PolicyLimitResponse {
   @ApiProperty({ enum: LIMIT_PERIODS, enumName: 'LimitPeriod', example: 'day' })
   readonly per!: LimitPeriod;
 
-  @ApiChoice(['LimitScope', LIMIT_SCOPES], 'agent', 'Whether it counts for each agent, or for all together.')
+  @ApiMember('A time zone, in which days, weeks and months begin. Default: UTC.', {
+    required: false,
+    example: 'Europe/Berlin',
+  })
+  readonly zone?: string;
+
+  @ApiChoice(
+    ['LimitScope', LIMIT_SCOPES],
+    'agent',
+    'Whether it counts for each agent, for all together, or for equal requests of an agent.',
+  )
   readonly by!: LimitScope;
 }

@@ -1,19 +1,20 @@
 import { decimalText, parsedDecimal } from '../../../core/values/decimal';
-import { askedUses, fits, type PolicyLimit, recordedUse, windowsAt } from './limit';
+import { askedUses, fits, type PolicyLimit, recordedUse } from './limit';
+import { windowsAt } from './limit-window';
 
 const AT = '2026-11-24T13:30:00.000Z';
 
-function asked(limit: PolicyLimit, parameters: Parameters<typeof askedUses>[2]['parameters'] = {}) {
+function firstUse(limit: PolicyLimit, parameters: Parameters<typeof askedUses>[2]['parameters'] = {}) {
   const policy = { id: 'pol_1', name: 'spend', version: '1' };
   const subject = { agentId: 'agt_1', agentName: 'bot', kind: 'machine', roles: [] } as const;
-  const [use] = askedUses(policy, [limit], { subject, parameters }, windowsAt(AT));
-  if (use === undefined) throw new Error('A limit asks for nothing.');
+  const [use] = askedUses(policy, [limit], { subject, parameters, requestKey: () => 'key' }, windowsAt(AT));
+  if (use === undefined) throw new Error('The limit has no requested use.');
   return use;
 }
 
-describe('what a limit asks', () => {
+describe('the use that a request makes of a limit', () => {
   it('is one for each execution, of the agent or of all', () => {
-    const each = asked({ max: 3, per: 'hour', by: 'agent' });
+    const each = firstUse({ max: 3, per: 'hour', by: 'agent' });
     expect(decimalText(each.amount ?? parsedDecimal('0'))).toBe('1');
     expect(each.sum).toEqual({
       sum: '["limit","spend",null,"hour","agent"]',
@@ -21,7 +22,7 @@ describe('what a limit asks', () => {
       key: 'agt_1',
     });
     expect(each.resetsAt).toBe('2026-11-24T14:00:00.000Z');
-    expect(asked({ max: 3, per: 'week', by: 'policy' }).sum).toMatchObject({
+    expect(firstUse({ max: 3, per: 'week', by: 'policy' }).sum).toMatchObject({
       key: '',
       window: '2026-11-23T00:00:00.000Z',
     });
@@ -29,10 +30,10 @@ describe('what a limit asks', () => {
 
   it('is the amount that the pointer names', () => {
     const limit = { max: 10, of: '/order/total', per: 'day', by: 'agent' } as const;
-    expect(asked(limit, { order: { total: 2.5 } }).amount).toEqual(parsedDecimal('2.5'));
+    expect(firstUse(limit, { order: { total: 2.5 } }).amount).toEqual(parsedDecimal('2.5'));
     for (const total of ['2.5', null, -1, 1e300, [1], { of: 1 }, true])
-      expect(asked(limit, { order: { total } }).amount).toBeNull();
-    expect(asked(limit, {}).amount).toBeNull();
+      expect(firstUse(limit, { order: { total } }).amount).toBeNull();
+    expect(firstUse(limit, {}).amount).toBeNull();
   });
 
   it('fits up to the maximum, and never without an amount', () => {
@@ -49,7 +50,7 @@ describe('what a limit asks', () => {
   });
 
   it('is recorded as text', () => {
-    const use = asked({ max: 10, of: '/amount', per: 'month', by: 'policy' }, { amount: 0.1 });
+    const use = firstUse({ max: 10, of: '/amount', per: 'month', by: 'policy' }, { amount: 0.1 });
     expect(recordedUse({ ...use, before: parsedDecimal('0.20') })).toEqual({
       policyId: 'pol_1',
       limit: 0,

@@ -9,58 +9,14 @@ import {
 import type { PolicyReference } from '../../../core/errors/domain-error';
 import type { JsonObject } from '../../../core/json/json-value';
 import type { SumKey } from '../../../ledger/records/sum-key';
-import { type ConditionRequest, pathOf, valueAt } from '../conditions/condition';
-
-/** How long what was used counts against a limit. */
-export type LimitPeriod = 'hour' | 'day' | 'week' | 'month';
-export const LIMIT_PERIODS: readonly LimitPeriod[] = ['hour', 'day', 'week', 'month'];
-
-const HOUR = 3_600_000;
-const DAY = 24 * HOUR;
-/** Milliseconds of what is always as long. */
-export const LENGTHS = { hour: HOUR, day: DAY, week: 7 * DAY } as const;
-/** The first Monday after the epoch, which was a Thursday. */
-const FIRST_MONDAY = 4 * DAY;
-
-/** The beginning of the hour or day in UTC, or of the week from Monday on, that contains a time. Milliseconds since 1970. */
-export function startOf(per: keyof typeof LENGTHS, time: number): number {
-  const [length, first] = [LENGTHS[per], per === 'week' ? FIRST_MONDAY : 0];
-  return first + Math.floor((time - first) / length) * length;
-}
-
-/**
- * The window in which a time lies, up to, but not including, its end: ISO 8601 in UTC with milliseconds. Weeks begin on Monday.
- */
-export function windowAt(per: LimitPeriod, at: string): Readonly<Record<'start' | 'end', string>> {
-  const time = Date.parse(at);
-  if (per === 'month') {
-    const date = new Date(time);
-    const [year, month] = [date.getUTCFullYear(), date.getUTCMonth()];
-    return { start: isoOf(Date.UTC(year, month)), end: isoOf(Date.UTC(year, month + 1)) };
-  }
-  const start = startOf(per, time);
-  return { start: isoOf(start), end: isoOf(start + LENGTHS[per]) };
-}
-
-/** The window of each period in which a time lies. */
-export type LimitWindows = Readonly<Record<LimitPeriod, Readonly<Record<'start' | 'end', string>>>>;
-
-export function windowsAt(at: string): LimitWindows {
-  return {
-    hour: windowAt('hour', at),
-    day: windowAt('day', at),
-    week: windowAt('week', at),
-    month: windowAt('month', at),
-  };
-}
-
-function isoOf(time: number): string {
-  return new Date(time).toISOString();
-}
+import type { ConditionRequest } from '../conditions/condition';
+import { pathOf } from '../conditions/condition-faults';
+import { valueAt } from '../conditions/operand';
+import { type LimitPeriod, NO_WINDOW, type WindowOfLimit } from './limit-window';
 
 /** Whose uses count together. */
-export type LimitScope = 'agent' | 'policy';
-export const LIMIT_SCOPES: readonly LimitScope[] = ['agent', 'policy'];
+export type LimitScope = 'agent' | 'policy' | 'request';
+export const LIMIT_SCOPES: readonly LimitScope[] = ['agent', 'policy', 'request'];
 
 /** How much a policy allows by itself. */
 export interface PolicyLimit {
@@ -68,6 +24,8 @@ export interface PolicyLimit {
   /** A JSON Pointer to the amount among the parameters; without it each execution counts 1. */
   readonly of?: string;
   readonly per: LimitPeriod;
+  /** The name of an IANA time zone, in which days, weeks and months begin. Left out: UTC. */
+  readonly zone?: string;
   readonly by: LimitScope;
 }
 
@@ -76,6 +34,7 @@ export interface RequestedUse {
   readonly policy: PolicyReference;
   /** The index of the limit. */
   readonly limit: number;
+  readonly by: LimitScope;
   readonly max: Decimal;
   readonly sum: SumKey;
   readonly resetsAt: string;
@@ -95,8 +54,14 @@ const ONE: Decimal = { digits: 1n, scale: 0 };
 const NOTHING: Decimal = { digits: -1n, scale: 0 };
 
 /** Sums belong to the name of a policy, so that a new version goes on counting. */
-export function sumOfLimit(name: string, { of, per, by }: Pick<PolicyLimit, 'of' | 'per' | 'by'>): string {
-  return JSON.stringify(['limit', name, of ?? null, per, by]);
+export function sumOfLimit(name: string, { of, per, by, zone }: Omit<PolicyLimit, 'max'>): string {
+  return JSON.stringify(['limit', name, of ?? null, per, by, ...(zone === undefined ? [] : [zone.toLowerCase()])]);
+}
+
+/** The parts of a request that limits count by. */
+export interface CountedRequest extends Pick<ConditionRequest, 'subject' | 'parameters'> {
+  /** Names the request among those of its agent; equal for equal requests. */
+  readonly requestKey: () => string;
 }
 
 /**
@@ -106,16 +71,19 @@ export function sumOfLimit(name: string, { of, per, by }: Pick<PolicyLimit, 'of'
 export function askedUses(
   policy: PolicyReference,
   limits: readonly PolicyLimit[],
-  { subject, parameters }: Pick<ConditionRequest, 'subject' | 'parameters'>,
-  windows: LimitWindows,
+  { subject, parameters, requestKey }: CountedRequest,
+  windowOf: WindowOfLimit,
 ): RequestedUse[] {
   const agentId = 'agentId' in subject ? subject.agentId : '';
-  return limits.map((given, limit) => {
-    const { max, of, per, by } = given;
-    const { start, end } = windows[per];
+  const keys = { agent: () => agentId, policy: () => '', request: requestKey };
+  return limits.map((definition, limit) => {
+    const { max, of, by } = definition;
+    const window = windowOf(definition);
     const amount = of === undefined ? ONE : decimalOf(valueAt(pathOf(of), parameters));
-    const sum = { sum: sumOfLimit(policy.name, given), window: start, key: by === 'agent' ? agentId : '' };
-    return { policy, limit, max: decimalOf(max) ?? NOTHING, amount, resetsAt: end, sum };
+    const most = window === null ? null : decimalOf(max);
+    const { start, end } = window ?? NO_WINDOW;
+    const sum = { sum: sumOfLimit(policy.name, definition), window: start, key: keys[by]() };
+    return { policy, limit, by, max: most ?? NOTHING, amount, resetsAt: end, sum };
   });
 }
 
@@ -129,9 +97,13 @@ export function fits(use: Pick<LimitUse, 'before' | 'amount' | 'max'>): boolean 
   return use.amount !== null && compareDecimals(usedAfter(use), use.max) <= 0;
 }
 
-/** Whether this use takes the sum to 80 % of the maximum, or beyond. */
+/** Whether this use takes the sum to 80 % of the maximum, or beyond. Equal requests are not warned of: they are a loop. */
 export function isWarnedOf(use: LimitUse): boolean {
-  return !isPercentOf(use.before, WARNED_AT, use.max) && isPercentOf(usedAfter(use), WARNED_AT, use.max);
+  return (
+    use.by !== 'request' &&
+    !isPercentOf(use.before, WARNED_AT, use.max) &&
+    isPercentOf(usedAfter(use), WARNED_AT, use.max)
+  );
 }
 
 /** A use as entries say it. */
@@ -140,7 +112,7 @@ export interface RecordedUse extends JsonObject {
   readonly limit: number;
   /** Its start. */
   readonly window: string;
-  /** The agent; null if the limit counts all agents together. */
+  /** The agent, or the key of the request; null if the limit counts all agents together. */
   readonly key: string | null;
   readonly before: string;
   /** Null where the request named none. */

@@ -4,8 +4,9 @@ import { type Decimal, ZERO, decimalText, isDecimal, parsedDecimal, sumOf } from
 import { grantSum } from '../approval/approval-requirement';
 import { parsedJson } from '../../../core/json/json-value';
 import { type PolicyLimit, type RecordedUse, sumOfLimit } from './limit';
+import { isPassedSum, ledgerTime } from './passed-sums';
 import { type OnApplicationBootstrap, Injectable, Logger } from '@nestjs/common';
-import { SYSTEM_CALLER } from '../../../ledger/caller';
+import { SYSTEM_CALLER } from '../../../ledger/kinds/caller';
 import { Database } from '../../../ledger/database/database';
 import { LedgerService } from '../../../ledger/ledger.service';
 import { ledgerSql } from '../../../ledger/writing/ledger-sql';
@@ -73,7 +74,10 @@ export class UsedSums {
   }
 }
 
-/** In chunks, what entries between two sequences have taken from limits, and executions begun there from grants. */
+/**
+ * In chunks, what entries between two sequences have taken from limits, and executions begun there from grants. Sums of equal
+ * requests whose window is over, which may have been removed, are left out.
+ */
 export async function* takenAmounts(
   connection: Pick<SqlSessions, 'all'>,
   { after = 0, upTo = Number.MAX_SAFE_INTEGER } = {},
@@ -84,6 +88,7 @@ export async function* takenAmounts(
     amount: parsedDecimal(String(count)),
   }));
   const sums = await sumsOfPolicies(connection);
+  const now = await ledgerTime(connection);
   if (sums.size === 0) return;
   for (const action of ACTIONS) {
     for (let last = after, isOver = false; !isOver;) {
@@ -91,7 +96,8 @@ export async function* takenAmounts(
       const rows = await connection.all<{ sequence: number; details: string | null }>(SELECT_CHUNK, parameters);
       last = rows.at(-1)?.sequence ?? last;
       isOver = rows.length < CHUNK;
-      yield rows.flatMap(({ details }) => (details === null ? [] : takenBy(details, sums)));
+      const taken = rows.flatMap(({ details }) => (details === null ? [] : takenBy(details, sums)));
+      yield taken.filter(({ key }) => !isPassedSum(key, now));
     }
   }
 }

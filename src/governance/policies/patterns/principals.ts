@@ -7,10 +7,10 @@ export interface OnBehalfOf {
   readonly roles?: readonly string[];
 }
 
-const LONGEST_TYPE = 100;
-const LONGEST_ID = 500;
+const MAX_TYPE_CHARACTERS = 100;
+const MAX_ID_CHARACTERS = 500;
 /** Of a subject, and of a pattern. */
-export const LONGEST_PRINCIPAL = LONGEST_TYPE + 1 + LONGEST_ID;
+export const MAX_PRINCIPAL_CHARACTERS = MAX_TYPE_CHARACTERS + 1 + MAX_ID_CHARACTERS;
 /** In patterns these mean something else. */
 const RESERVED_TYPES: ReadonlySet<string> = new Set(['role', 'kind', 'principal']);
 const CONTROL_OR_FORMAT_CHARACTER = /[\p{Cc}\p{Cf}\p{Surrogate}]/u;
@@ -29,7 +29,8 @@ export function principalSubjectFault(text: string): string | undefined {
   if (type === '' || id === '') return 'must be <type>:<id>, such as user:4711, or agent:<id or name>';
   if (RESERVED_TYPES.has(type)) return `must not be of the type ${type}`;
   if (type.includes('*')) return 'must not contain "*" in its type';
-  if (Array.from(type).length > LONGEST_TYPE) return `must have a type of at most ${LONGEST_TYPE} characters`;
+  if (Array.from(type).length > MAX_TYPE_CHARACTERS)
+    return `must have a type of at most ${MAX_TYPE_CHARACTERS} characters`;
   if (charactersFault(type) !== undefined) return charactersFault(type);
   if (type === 'agent' && labelFault(id) !== undefined) return `names no agent: a name ${labelFault(id) ?? ''}`;
   return principalIdFault(id);
@@ -38,7 +39,7 @@ export function principalSubjectFault(text: string): string | undefined {
 /** What is wrong with the id in `<type>:<id>`; undefined if nothing is. */
 export function principalIdFault(id: string): string | undefined {
   const length = Array.from(id).length;
-  if (length === 0 || length > LONGEST_ID) return `must have an id of 1 to ${LONGEST_ID} characters`;
+  if (length === 0 || length > MAX_ID_CHARACTERS) return `must have an id of 1 to ${MAX_ID_CHARACTERS} characters`;
   return charactersFault(id);
 }
 

@@ -1,5 +1,4 @@
 import { AGENT_KINDS, type AgentKind, agentNameFault } from '../../agents/agent-name';
-import type { Agent } from '../../agents/agent.entity';
 import { labelFault, notComposedFault } from '../../../core/values/label-fault';
 
 /** The agent that wants to act. The name is in Unicode normal form C, as agents are stored. */
@@ -8,6 +7,8 @@ export interface AgentSubject {
   readonly agentName: string;
   readonly kind: AgentKind;
   readonly roles: readonly string[];
+  /** Null or absent: it is in no team. */
+  readonly team?: string | null;
 }
 
 /** Somebody who is not an agent, such as a user of another system. Both texts are in Unicode normal form C. */
@@ -20,11 +21,17 @@ export interface OtherSubject {
 export type EvaluationSubject = AgentSubject | OtherSubject;
 
 /** What policies need to know about an agent. */
-export type PolicyAgent = Pick<Agent, 'id' | 'name' | 'kind' | 'roles'>;
+export interface PolicyAgent {
+  readonly id: string;
+  readonly name: string;
+  readonly kind: AgentKind;
+  readonly roles: readonly string[];
+  readonly team: string | null;
+}
 
 /** The agent as policies see it: a role that is no longer valid is ignored. */
-export function subjectOf({ id, name, kind, roles }: PolicyAgent): AgentSubject {
-  return { agentId: id, agentName: name, kind, roles: roles.filter((role) => labelFault(role) === undefined) };
+export function subjectOf({ id, name, kind, roles, team }: PolicyAgent): AgentSubject {
+  return { agentId: id, agentName: name, kind, roles: roles.filter((role) => labelFault(role) === undefined), team };
 }
 
 /** The meaning of one string of a policy's `subjects`. */
@@ -56,6 +63,11 @@ export function subjectText(text: string): string {
   const pattern = parseSubject(text);
   if (pattern.kind === 'agent') return `agent:${pattern.idOrName}`;
   return pattern.kind === 'other' ? `${pattern.type}:${pattern.id}` : text;
+}
+
+/** The team whose policies apply to a subject; null: only those of no team do. */
+export function teamOf(subject: EvaluationSubject): string | null {
+  return 'agentId' in subject ? (subject.team ?? null) : null;
 }
 
 /** What patterns may call a subject besides `*`, as {@link subjectText} has it. Unambiguous, as no type contains a `:`. */

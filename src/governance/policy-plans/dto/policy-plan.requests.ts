@@ -1,3 +1,4 @@
+import { reservedFaults } from '../../secrets/replacement';
 import { WholeRequest, type WholeRule } from '../../../http/validation/dto';
 import {
   BooleanField,
@@ -10,12 +11,23 @@ import {
   TimestampField,
 } from '../../../http/validation/fields';
 import { parseTimestampOrDate } from '../../../http/validation/timestamp';
-import { isObject, member, objectShape, type Shape } from '../../../http/validation/shapes';
-import { NAMED_AGENT } from '../../agents/dto/agent.dto';
-import { type PrincipalInput, OnBehalfOfField } from '../../permissions/principals';
+import {
+  integerShape,
+  isObject,
+  listShape,
+  member,
+  objectShape,
+  type Shape,
+  textShape,
+} from '../../../http/validation/shapes';
+import { decimalOf } from '../../../core/values/decimal';
+import type { EarlierAction, TestUse } from '../test-facts';
+import { normaliseAgentName } from '../../agents/agent-name';
+import { CreateAgentRequest, NAMED_AGENT } from '../../agents/dto/agent.dto';
+import { type PrincipalInput, OnBehalfOfField, RunField } from '../../permissions/principals';
 import {
   type CheckInput,
-  type GivenSubject,
+  type SubjectInput,
   ACTION,
   RESOURCE_ID,
   RESOURCE_TYPE,
@@ -25,10 +37,11 @@ import { SubjectField } from '../../permissions/evaluation/dto/evaluate.request'
 import type { JsonObject } from '../../../core/json/json-value';
 import { POLICY_EFFECTS, type PolicyEffect } from '../../policies/evaluation/evaluation';
 import { SAMPLE_POLICY_SET } from '../../../http/openapi/documentation.decorators';
+import { TEAM } from '../../agents/team';
 import { CreatePolicyRequest } from '../../policies/dto/policy.dto';
 
 /** The period of a replay as sent in a request; null counts as left out. */
-type GivenReplay = Readonly<Partial<Record<'from' | 'to', string | null>>>;
+type ReplayInput = Readonly<Partial<Record<'from' | 'to', string | null>>>;
 
 /** ISO 8601 in UTC with milliseconds, both included. */
 export type ReplayPeriod = Readonly<Record<'from' | 'to', string | undefined>>;
@@ -49,22 +62,51 @@ const REPLAY = objectShape(
     from: time('Executions begun from this time on: RFC 3339 with a zone, or a date (midnight UTC).'),
     to: time('Executions begun up to and including this time.'),
   },
-  (given) => {
-    const { from, to } = replayPeriod(given);
+  (value) => {
+    const { from, to } = replayPeriod(value);
     const isOrdered = from === undefined || to === undefined || from <= to;
     return isOrdered ? [] : [{ at: '.from', message: 'must not be later than to' }];
   },
 );
 
 /** The times of a valid replay period. */
-export function replayPeriod({ from, to }: GivenReplay): ReplayPeriod {
+export function replayPeriod({ from, to }: ReplayInput): ReplayPeriod {
   return { from: timeOf(from), to: timeOf(to) };
 }
 
 /** Undefined for what is not a time, which is reported for its own field. */
-function timeOf(given: unknown): string | undefined {
-  return typeof given === 'string' ? parseTimestampOrDate(given) : undefined;
+function timeOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? parseTimestampOrDate(value) : undefined;
 }
+
+const MAX_EARLIER = 100;
+const MAX_USED = 100;
+const AMOUNT = 'must be a number from 0 with at most 15 digits and no exponent';
+
+const EARLIER_ACTION = objectShape({
+  action: member(textShape(ACTION), { description: 'As in execute.', example: 'look-up' }),
+  resourceType: member(textShape(RESOURCE_TYPE), {
+    optional: true,
+    description: 'Default: that of the test.',
+    example: 'order',
+  }),
+  resourceId: member(textShape(RESOURCE_ID), {
+    optional: true,
+    description: 'Default: that of the test.',
+    example: 'orders/7',
+  }),
+});
+const USED = objectShape({
+  policy: member(textShape({ max: 200 }), { description: 'The name of a policy of the set.', example: 'spend-alone' }),
+  limit: member(integerShape(0, 4), { description: 'The index of its limit.', example: 0 }),
+  amount: member(
+    {
+      rule: (value) => (decimalOf(value) === null ? AMOUNT : undefined),
+      schema: { type: 'number', minimum: 0 },
+    },
+    { description: 'What was used of it in the window of the test.', example: 900 },
+  ),
+});
 
 /** A question to the planned set, and the expected answer. */
 @WholeRequest(whoFaults)
@@ -77,7 +119,7 @@ export class PolicyTestRequest implements CheckInput {
   readonly agent?: string;
 
   @SubjectField()
-  readonly subject?: GivenSubject;
+  readonly subject?: SubjectInput;
 
   @OnBehalfOfField('As in execute.')
   readonly onBehalfOf?: PrincipalInput;
@@ -94,6 +136,7 @@ export class PolicyTestRequest implements CheckInput {
   @FreeFormObject({
     optional: true,
     default: {},
+    rule: reservedFaults,
     description: 'As in execute: what the conditions of policies examine.',
     example: { amount: 80 },
   })
@@ -106,6 +149,23 @@ export class PolicyTestRequest implements CheckInput {
   })
   readonly at?: string;
 
+  @RunField()
+  readonly run?: string;
+
+  @Field(listShape(EARLIER_ACTION, 0, MAX_EARLIER, 'actions'), {
+    optional: true,
+    description:
+      'What the agent was authorised to do just before, in the run of the test, for conditions on earlier actions. Default: ' +
+      'that is not known.',
+  })
+  readonly earlier?: readonly EarlierAction[];
+
+  @Field(listShape(USED, 0, MAX_USED, 'amounts'), {
+    optional: true,
+    description: 'What was used of limits in the windows of the test. Default: nothing.',
+  })
+  readonly used?: readonly TestUse[];
+
   @OneOf(POLICY_EFFECTS, { enumName: 'PolicyEffect', description: 'The expected answer.', example: 'allow' })
   readonly expect!: PolicyEffect;
 
@@ -117,23 +177,36 @@ export class PolicyTestRequest implements CheckInput {
   readonly by?: string;
 }
 
-const MOST_POLICIES = 10_000;
-const MOST_TESTS = 1_000;
+const MAX_POLICIES = 10_000;
+const MAX_AGENTS = 1_000;
+const MAX_TESTS = 1_000;
 const DIGEST = /^[0-9a-f]{64}$/;
 
 /** A set has only one version of a name. */
-const namesDiffer: WholeRule = ({ policies }) => {
-  const first = new Map<unknown, number>();
-  return (Array.isArray(policies) ? (policies as readonly unknown[]) : []).flatMap((policy, index) => {
-    const name = isObject(policy) ? policy['name'] : undefined;
+const namesDiffer: WholeRule = ({ policies }) =>
+  repeatedNames('policies', policies, (name) => name, 'a set has one version of a policy');
+
+const agentNamesDiffer: WholeRule = (request) => [
+  ...namesDiffer(request),
+  ...repeatedNames('agents', request['agents'], normaliseAgentName, 'names are unique'),
+];
+
+function repeatedNames(
+  list: string,
+  items: unknown,
+  normalise: (name: string) => string,
+  reason: string,
+): { field: string; message: string }[] {
+  const first = new Map<string, number>();
+  return (Array.isArray(items) ? (items as readonly unknown[]) : []).flatMap((item, index) => {
+    const name = isObject(item) ? item['name'] : undefined;
     if (typeof name !== 'string') return [];
-    const earlier = first.get(name) ?? index;
-    first.set(name, earlier);
+    const earlier = first.get(normalise(name)) ?? index;
+    first.set(normalise(name), earlier);
     if (earlier === index) return [];
-    const message = `must differ from policies[${earlier}].name: a set has one version of a policy`;
-    return [{ field: `policies[${index}].name`, message }];
+    return [{ field: `${list}[${index}].name`, message: `must differ from ${list}[${earlier}].name: ${reason}` }];
   });
-};
+}
 
 const EXAMPLE: readonly Partial<CreatePolicyRequest>[] = [
   {
@@ -153,8 +226,15 @@ const PRUNE = {
   example: false,
 } as const;
 
+/** Whose policies the set is. */
+function TeamField(): PropertyDecorator {
+  const description =
+    'The team whose policies the set has. Default: that of the key; without one, policies of no team.';
+  return OptionalText({ ...TEAM, description, example: 'support' });
+}
+
 function PolicySetField(description: string): PropertyDecorator {
-  return ListOf(CreatePolicyRequest, { maxItems: MOST_POLICIES, description, example: EXAMPLE });
+  return ListOf(CreatePolicyRequest, { maxItems: MAX_POLICIES, description, example: EXAMPLE });
 }
 
 @WholeRequest(namesDiffer)
@@ -165,9 +245,12 @@ export class PlanPoliciesRequest {
   @BooleanField(PRUNE)
   readonly prune?: boolean;
 
+  @TeamField()
+  readonly team?: string | null;
+
   @ListOf(PolicyTestRequest, {
     optional: true,
-    maxItems: MOST_TESTS,
+    maxItems: MAX_TESTS,
     description: 'Questions to the planned set, with the expected answers. Nothing has to be applied first.',
   })
   readonly tests?: readonly PolicyTestRequest[];
@@ -176,10 +259,10 @@ export class PlanPoliciesRequest {
     optional: true,
     description: 'Also evaluate recorded executions again, each with its agent as it was then, the newest first.',
   })
-  readonly replay?: GivenReplay;
+  readonly replay?: ReplayInput;
 }
 
-@WholeRequest(namesDiffer)
+@WholeRequest(agentNamesDiffer)
 export class ApplyPoliciesRequest {
   @RequiredText({
     max: 64,
@@ -194,4 +277,16 @@ export class ApplyPoliciesRequest {
 
   @BooleanField(PRUNE)
   readonly prune?: boolean;
+
+  @TeamField()
+  readonly team?: string | null;
+
+  @ListOf(CreateAgentRequest, {
+    optional: true,
+    maxItems: MAX_AGENTS,
+    description:
+      'Agents to register, or to change to this, in the same commit; each as in `POST /agents`, with the scopes that it needs. ' +
+      'Members that are left out get their defaults; a team stays.',
+  })
+  readonly agents?: readonly CreateAgentRequest[];
 }

@@ -2,11 +2,12 @@ import { ApiProperty, PickType } from '@nestjs/swagger';
 import { ApiChoice, ApiMember, ApiNullableChoice, ApiNullableText } from '../../../http/openapi/response-members';
 import { ANSWER_REASONS, type PermissionReason } from '../../permissions/permissions';
 import { POLICY_EFFECTS, type PolicyEffect } from '../../policies/evaluation/evaluation';
-import { MOST_NEAREST, POLICY_PARTS, type PolicyPart } from '../../policies/evaluation/explanation';
+import { MAX_NEAREST, POLICY_PARTS, type PolicyPart } from '../../policies/evaluation/explanation';
 import { sampleId, SAMPLE_POLICY_SET } from '../../../http/openapi/documentation.decorators';
 import { EXECUTION_OUTCOMES, type ExecutionOutcome } from '../../executions/execution.entity';
 import { ApproverGroupResponse } from '../../policies/approval/approval-input';
 import { Policy } from '../../policies/policy.entity';
+import { AGENT_CHANGES, type DeclaredAgentChange } from '../../agents/declared-agents';
 import type { PolicyChange } from '../../policies/policy-content';
 import { policyDifferences } from '../../policies/policy-differences';
 import { ANY_JSON_SCHEMA, type JsonValue } from '../../../core/json/json-value';
@@ -27,7 +28,7 @@ export class TestedPolicyResponse {
 }
 
 /** A policy that would improve the answer to a test if one part of it were otherwise. */
-export class NearTestedPolicyResponse {
+class NearTestedPolicyResponse {
   @ApiProperty({ type: TestedPolicyResponse })
   readonly policy!: TestedPolicyResponse;
 
@@ -59,7 +60,7 @@ export class FailedPolicyTestResponse {
   @ApiMember(
     'If a more permissive answer was expected: as `nearest` of evaluate. Only for the first 50 tests that failed; ' +
       'absent if there are none.',
-    { type: [NearTestedPolicyResponse], required: false, maxItems: MOST_NEAREST },
+    { type: [NearTestedPolicyResponse], required: false, maxItems: MAX_NEAREST },
   )
   readonly nearest?: readonly NearTestedPolicyResponse[];
 }
@@ -75,7 +76,7 @@ export class PolicyTestsResponse {
 const VERDICTS = ['allow', 'deny', 'require_approval', 'no_policy'] as const;
 const CHANGES = ['create', 'activate', 'deactivate', 'keep'] as const;
 
-export class PolicyDifferenceResponse {
+class PolicyDifferenceResponse {
   @ApiMember('A JSON Pointer (RFC 6901) into the policy.', { example: '/limits/0/max' })
   readonly at!: string;
 
@@ -86,7 +87,7 @@ export class PolicyDifferenceResponse {
   readonly to!: JsonValue;
 }
 
-export class ReplacedPolicyResponse extends PickType(Policy, ['id', 'version'] as const) {}
+class ReplacedPolicyResponse extends PickType(Policy, ['id', 'version'] as const) {}
 
 export class PolicyChangeResponse {
   @ApiProperty({ enum: CHANGES, enumName: 'PolicyChange', example: 'create' })
@@ -148,7 +149,7 @@ export class PlannedReferenceResponse extends PolicyVersionResponse {
   readonly id!: string | null;
 }
 
-export class EffectConditionsResponse {
+class EffectConditionsResponse {
   @ApiMember('Policies whose conditions let them match.', { type: [PolicyVersionResponse] })
   readonly hold!: readonly PolicyVersionResponse[];
 
@@ -156,7 +157,7 @@ export class EffectConditionsResponse {
   readonly fail!: readonly PolicyVersionResponse[];
 }
 
-export class EffectReasonsResponse {
+class EffectReasonsResponse {
   @ApiMember('Ten at most, oldest first.', { type: [PlannedReferenceResponse] })
   readonly from!: readonly PlannedReferenceResponse[];
 
@@ -287,10 +288,34 @@ export class PolicyPlanResponse {
   readonly replay?: PolicyReplayResponse;
 }
 
+export class AppliedAgentResponse {
+  @ApiProperty({ enum: AGENT_CHANGES, enumName: 'AgentChange', example: 'create' })
+  readonly change!: DeclaredAgentChange['change'];
+
+  @ApiProperty({ example: sampleId('agt') })
+  readonly id!: string;
+
+  @ApiProperty({ example: 'reminder-bot' })
+  readonly name!: string;
+
+  @ApiMember('The revision of the agent now.', { type: 'integer', example: 1 })
+  readonly revision!: number;
+
+  static from(this: void, { change, agent: { id, name, revision } }: DeclaredAgentChange): AppliedAgentResponse {
+    return { change, id, name, revision };
+  }
+}
+
 export class AppliedPoliciesResponse {
   @ApiMember("In the request's order, then the policies that were pruned, by name.", { type: [PolicyChangeResponse] })
   readonly changes!: readonly PolicyChangeResponse[];
 
   @ApiMember('Identifies the set of policies now in force.', { example: SAMPLE_POLICY_SET })
   readonly policySet!: string;
+
+  @ApiMember('What became of `agents`, in their order; present if they were given.', {
+    type: [AppliedAgentResponse],
+    required: false,
+  })
+  readonly agents?: readonly AppliedAgentResponse[];
 }

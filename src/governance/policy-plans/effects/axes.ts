@@ -1,6 +1,6 @@
 import { patternsAround } from '../../../core/values/action-pattern';
 import { type ResourcePattern, decodedPath, isUrl, spelledPath, urlPathStart } from '../../policies/patterns/resources';
-import { grouped } from '../../../core/values/grouped';
+import { groupBy } from '../../../core/values/grouped';
 import { encodedSpellings, type PlannedMatch } from './planned-match';
 import type { Axis } from './pattern-tree';
 
@@ -41,15 +41,32 @@ export function resourceText(key: ResourceKey): string {
   return key;
 }
 
+/** The keys of each policy by the type before its paths: a plan asks for them again and again. */
+const KEYS = new WeakMap<PlannedMatch, Map<string | null, readonly ResourceKey[]>>();
+
 /** The ids that a policy matches under a type; null: under a type that no policy names. */
-export function resourceKeys(policy: PlannedMatch, type: string | null): ResourceKey[] {
-  const { resources, types, rules, isSpelled } = policy;
+export function resourceKeys(policy: PlannedMatch, type: string | null): readonly ResourceKey[] {
+  const { resources, types, isSpelled } = policy;
   if (types !== null && (type === null || !types.has(type))) return [];
-  const comparable = isSpelled ? spelledPath : decodedPath;
-  const before = type === null ? null : comparable(type);
+  const comparable = type === null ? null : (isSpelled ? spelledPath : decodedPath)(type);
+  // Under a type with which none of its paths begins, a policy matches the same as under any other.
+  const before =
+    comparable !== null && resources.some((pattern) => beginsWith(pattern, comparable)) ? comparable : null;
+  const byType = KEYS.get(policy) ?? new Map<string | null, readonly ResourceKey[]>();
+  KEYS.set(policy, byType);
+  const keys = byType.get(before) ?? keysBehind(policy, before);
+  byType.set(before, keys);
+  return keys;
+}
+
+function beginsWith(pattern: ResourcePattern, type: string): boolean {
+  return pattern.kind !== 'everything' && (pattern.path === type || pattern.path.startsWith(`${type}/`));
+}
+
+function keysBehind({ resources, types, rules, isSpelled }: PlannedMatch, type: string | null): ResourceKey[] {
   // The caller chooses the type: an allow only counts for one that it lists, or for ids that are not paths.
   const isTyped = rules.effect !== 'allow' || types !== null;
-  const keys = resources.flatMap((pattern) => patternKeys(pattern, before, isTyped));
+  const keys = resources.flatMap((pattern) => patternKeys(pattern, type, isTyped));
   return isSpelled ? keys : keys.flatMap((key) => [key, ...otherSpellings(key)]);
 }
 
@@ -78,9 +95,7 @@ function otherSpellings(key: ResourceKey): ResourceKey[] {
 
 /** All sets of ids that a policy matches under any type. */
 export function possibleKeys(policy: PlannedMatch): ResourceKey[] {
-  const keys = resourceKeys(policy, null);
-  for (const type of policy.namedTypes) keys.push(...resourceKeys(policy, type));
-  return keys;
+  return [null, ...policy.namedTypes].flatMap((type) => resourceKeys(policy, type));
 }
 
 export const ACTIONS: Axis<string> = {
@@ -103,22 +118,30 @@ export const RESOURCES: Axis<ResourceKey> = {
 
 /** What changed policies name on an axis: tells whether something overlaps with it. */
 export class Reach<Key extends string> {
-  private readonly keys: ReadonlySet<Key>;
-  private readonly enclosing = new Set<Key>();
+  private sets: { readonly keys: ReadonlySet<Key>; readonly enclosing: ReadonlySet<Key> } | null = null;
 
-  /** @param around what encloses a key, excluding the key itself. */
+  /**
+   * @param keysOf what they name; called if anything is compared with it.
+   * @param around what encloses a key, excluding the key itself.
+   */
   constructor(
-    keys: Iterable<Key>,
+    private readonly keysOf: () => Iterable<Key>,
     private readonly around: (key: Key) => Iterable<Key>,
-  ) {
-    this.keys = new Set(keys);
-    for (const key of this.keys) for (const outer of around(key)) this.enclosing.add(outer);
-  }
+  ) {}
 
   touches(key: Key): boolean {
-    if (this.keys.has(key) || this.enclosing.has(key)) return true;
-    for (const outer of this.around(key)) if (this.keys.has(outer)) return true;
+    this.sets ??= this.makeSets();
+    const { keys, enclosing } = this.sets;
+    if (keys.has(key) || enclosing.has(key)) return true;
+    for (const outer of this.around(key)) if (keys.has(outer)) return true;
     return false;
+  }
+
+  private makeSets(): NonNullable<typeof this.sets> {
+    const keys = new Set(this.keysOf());
+    const enclosing = new Set<Key>();
+    for (const key of keys) for (const outer of this.around(key)) enclosing.add(outer);
+    return { keys, enclosing };
   }
 }
 
@@ -129,7 +152,7 @@ export class ReachedPolicies {
   /** The types under which other policies may match than under the rest. */
   readonly types: readonly string[];
   private readonly untyped: readonly PlannedMatch[];
-  private readonly named: ReadonlyMap<string, readonly PlannedMatch[]>;
+  private readonly byType: ReadonlyMap<string, readonly PlannedMatch[]>;
   private readonly reach: Reach<ResourceKey>;
 
   constructor(
@@ -139,20 +162,20 @@ export class ReachedPolicies {
     this.untyped = policies.filter(({ types }) => types === null);
     this.reach = reachOf(this.untyped, null);
     this.others = this.touching(this.untyped, null, this.reach);
-    this.named = grouped(policies, ({ namedTypes }) => namedTypes);
-    this.types = [...this.named.keys()].filter((type) => this.isApart(type));
+    this.byType = groupBy(policies, ({ namedTypes }) => namedTypes);
+    this.types = [...this.byType.keys()].filter((type) => this.isApart(type));
   }
 
   under(type: string): PlannedMatch[] {
-    const named = this.named.get(type) ?? [];
+    const matchesOfType = this.byType.get(type) ?? [];
     // Where the type lets changed policies reach further, more policies become relevant.
-    const isFurther = named.some(({ isChanged }) => isChanged);
-    const candidates = [...new Set([...(isFurther ? this.untyped : this.others), ...named])];
+    const isFurther = matchesOfType.some(({ isChanged }) => isChanged);
+    const candidates = [...new Set([...(isFurther ? this.untyped : this.others), ...matchesOfType])];
     return this.touching(candidates, type, isFurther ? reachOf(candidates, type) : this.reach);
   }
 
   private isApart(type: string): boolean {
-    return (this.named.get(type) ?? []).some((policy) => {
+    return (this.byType.get(type) ?? []).some((policy) => {
       this.step();
       if (policy.isChanged) return true;
       const elsewhere = new Set(resourceKeys(policy, null));
@@ -163,15 +186,13 @@ export class ReachedPolicies {
   private touching(policies: readonly PlannedMatch[], type: string | null, reach: Reach<ResourceKey>): PlannedMatch[] {
     return policies.filter((policy) => {
       this.step();
-      return resourceKeys(policy, type).some((key) => reach.touches(key));
+      const keys = resourceKeys(policy, type);
+      return policy.isChanged ? keys.length > 0 : keys.some((key) => reach.touches(key));
     });
   }
 }
 
 function reachOf(policies: readonly PlannedMatch[], type: string | null): Reach<ResourceKey> {
   const changed = policies.filter(({ isChanged }) => isChanged);
-  return new Reach(
-    changed.flatMap((policy) => resourceKeys(policy, type)),
-    setsAround,
-  );
+  return new Reach(() => changed.flatMap((policy) => resourceKeys(policy, type)), setsAround);
 }

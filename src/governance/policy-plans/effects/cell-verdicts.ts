@@ -7,7 +7,7 @@ import {
 } from '../../policies/approval/approval-requirement';
 import type { PlannedVerdictResponse } from '../dto/policy-plan.response';
 import type { Budget } from './budget';
-import { grouped } from '../../../core/values/grouped';
+import { groupBy } from '../../../core/values/grouped';
 import type { PlannedMatch } from './planned-match';
 import { MAX_DECIDING_POLICIES } from '../../policies/evaluation/evaluation';
 
@@ -19,7 +19,7 @@ export function verdictKey({ effect, approvers = [] }: PlannedVerdictResponse): 
 }
 
 /** Whether a requirement is covered by that of other policies of the same level. */
-function asksForNothingMore(approval: ApprovalRequirement, matched: readonly PlannedMatch[]): boolean {
+function addsNoRequirement(approval: ApprovalRequirement, matched: readonly PlannedMatch[]): boolean {
   return approval.approvers.every(({ subjects, approvals, signed }) =>
     matched.some(({ rules }) =>
       rules.approval?.approvers.some(
@@ -43,9 +43,9 @@ export function verdictOf(policies: readonly PlannedMatch[]): PlannedVerdictResp
 }
 
 /** Policies with conditions, or supposed to have some, that one cell distinguishes. */
-const MOST_CONDITIONS = 8;
-const TOO_MANY_CONDITIONS = `More than ${MOST_CONDITIONS} policies with conditions meet in one place.`;
-const TOO_MANY_UNCERTAIN = `More than ${MOST_CONDITIONS} policies meet in one place that have conditions, or are allows with percent-encoded patterns.`;
+const MAX_CONDITIONS = 8;
+const TOO_MANY_CONDITIONS = `More than ${MAX_CONDITIONS} policies with conditions meet in one place.`;
+const TOO_MANY_UNCERTAIN = `More than ${MAX_CONDITIONS} policies meet in one place that have conditions, or are allows with percent-encoded patterns.`;
 
 /** Assumed truth of conditions, each with a policy that has them. */
 type Truths = ReadonlyMap<string, { readonly policy: PlannedMatch; readonly holds: boolean }>;
@@ -87,7 +87,7 @@ export class CellVerdicts {
   private readonly levels: readonly (readonly PlannedMatch[])[];
   /** Per level: the subjects of the changed policies from there on. */
   private readonly reach: readonly bigint[];
-  private readonly found: CellVerdict[] = [];
+  private readonly verdicts: CellVerdict[] = [];
 
   /** @param policies that match everything in the cell, oldest first. */
   constructor(
@@ -102,49 +102,49 @@ export class CellVerdicts {
     const [subjects] = this.reach;
     if (subjects !== undefined)
       this.walk(0, { subjects, truths: new Map(), decided: NOTHING_DECIDED, matched: NOTHING_MATCHED });
-    return merged(this.found);
+    return merged(this.verdicts);
   }
 
-  private walk(index: number, place: WalkState): void {
-    const { isBefore: from, isAfter: to } = place.decided;
+  private walk(index: number, state: WalkState): void {
+    const { isBefore: from, isAfter: to } = state.decided;
     const level = this.levels[index];
     if ((from !== null && to !== null) || level === undefined) {
-      this.note(place);
+      this.note(state);
       return;
     }
     const reach = from === null && to === null ? this.reach[index] : undefined;
-    const subjects = reach === undefined ? place.subjects : place.subjects & reach;
-    if (subjects !== 0n) this.walkLevel(index, level, 0, { ...place, subjects });
+    const subjects = reach === undefined ? state.subjects : state.subjects & reach;
+    if (subjects !== 0n) this.walkLevel(index, level, 0, { ...state, subjects });
   }
 
   /** Splits the subjects by which policies of a level match them, from one of these on. */
   private walkLevel(index: number, level: readonly PlannedMatch[], start: number, begun: WalkState): void {
-    let place = begun;
+    let state = begun;
     for (const [offset, policy] of level.slice(start).entries()) {
       this.budget.step();
-      const sides = sidesOf(policy, place);
-      const subjects = place.subjects & policy.subjects;
+      const sides = sidesOf(policy, state);
+      const subjects = state.subjects & policy.subjects;
       if (sides.length === 0 || subjects === 0n) continue;
-      for (const behind of this.placesBehind(policy, sides, { ...place, subjects }))
+      for (const behind of this.statesAfter(policy, sides, { ...state, subjects }))
         this.walkLevel(index, level, start + offset + 1, behind);
-      place = { ...place, subjects: place.subjects & ~policy.subjects };
-      if (place.subjects === 0n) return;
+      state = { ...state, subjects: state.subjects & ~policy.subjects };
+      if (state.subjects === 0n) return;
     }
-    const { decided, matched } = place;
+    const { decided, matched } = state;
     const after = (side: Side): Decided | null =>
       decided[side] ?? (matched[side].length === 0 ? null : { verdict: verdictOf(matched[side]), level });
     const left = { isBefore: after('isBefore'), isAfter: after('isAfter') };
-    this.walk(index + 1, { ...place, decided: left, matched: NOTHING_MATCHED });
+    this.walk(index + 1, { ...state, decided: left, matched: NOTHING_MATCHED });
   }
 
   /** Where the subjects of a policy get, for each way in which its conditions can turn out. */
-  private placesBehind(policy: PlannedMatch, sides: readonly Side[], place: WalkState): WalkState[] {
+  private statesAfter(policy: PlannedMatch, sides: readonly Side[], state: WalkState): WalkState[] {
     const { condition } = policy;
-    const { truths, matched } = place;
-    const known = condition === null ? undefined : truths.get(condition);
-    if (known?.holds === false) return [place];
-    const isOpen = condition !== null && known === undefined;
-    if (isOpen && truths.size >= MOST_CONDITIONS) {
+    const { truths, matched } = state;
+    const truth = condition === null ? undefined : truths.get(condition);
+    if (truth?.holds === false) return [state];
+    const isOpen = condition !== null && truth === undefined;
+    if (isOpen && truths.size >= MAX_CONDITIONS) {
       const distinguished = [policy, ...[...truths.values()].map((truth) => truth.policy)];
       const isUncertain = distinguished.some((one) => one.isUncertain);
       this.budget.leaveOut(isUncertain ? TOO_MANY_UNCERTAIN : TOO_MANY_CONDITIONS);
@@ -157,8 +157,8 @@ export class CellVerdicts {
     // Whatever else matches, both sides say the same.
     const isSame = policy.rules.effect !== 'require_approval' && both.isBefore.length > 0 && both.isAfter.length > 0;
     return [
-      ...(isOpen ? [{ ...place, truths: assuming(false) }] : []),
-      ...(isSame ? [] : [{ ...place, truths: assuming(true), matched: both }]),
+      ...(isOpen ? [{ ...state, truths: assuming(false) }] : []),
+      ...(isSame ? [] : [{ ...state, truths: assuming(true), matched: both }]),
     ];
   }
 
@@ -175,7 +175,7 @@ export class CellVerdicts {
             (policy.condition === null || truths.get(policy.condition)?.holds !== false),
         )
         .slice(0, MAX_DECIDING_POLICIES);
-    this.found.push({ subjects, from, to, truths, because: { from: because('isBefore'), to: because('isAfter') } });
+    this.verdicts.push({ subjects, from, to, truths, because: { from: because('isBefore'), to: because('isAfter') } });
   }
 }
 
@@ -187,13 +187,13 @@ export function truthsKey(truths: Truths): string {
 function sidesOf({ rules }: PlannedMatch, { decided, matched }: WalkState): Side[] {
   return (['isBefore', 'isAfter'] as const).filter((side) => {
     if (!rules[side] || decided[side] !== null) return false;
-    return rules.approval === null ? matched[side].length === 0 : !asksForNothingMore(rules.approval, matched[side]);
+    return rules.approval === null ? matched[side].length === 0 : !addsNoRequirement(rules.approval, matched[side]);
   });
 }
 
 /** Groups policies by rank, the highest first; in each group, those without conditions first. */
 function levelsOf(policies: readonly PlannedMatch[]): PlannedMatch[][] {
-  return [...grouped(policies, ({ rank }) => [rank])]
+  return [...groupBy(policies, ({ rank }) => [rank])]
     .sort(([left], [right]) => right - left)
     .map(([, level]) => [
       ...level.filter(({ condition }) => condition === null),
@@ -212,16 +212,16 @@ function reachOf(levels: readonly (readonly PlannedMatch[])[]): bigint[] {
 }
 
 /** Merges verdicts that differ only in subjects. */
-function merged(found: readonly CellVerdict[]): CellVerdict[] {
+function merged(verdicts: readonly CellVerdict[]): CellVerdict[] {
   const byKey = new Map<string, CellVerdict>();
-  for (const each of found) {
+  for (const each of verdicts) {
     const key = `${verdictKey(each.from)} ${verdictKey(each.to)} ${truthsKey(each.truths)}`;
-    const known = byKey.get(key);
-    const subjects = (known?.subjects ?? 0n) | each.subjects;
+    const earlier = byKey.get(key);
+    const subjects = (earlier?.subjects ?? 0n) | each.subjects;
     byKey.set(key, {
-      ...(known ?? each),
+      ...(earlier ?? each),
       subjects,
-      because: unitedReasons(known?.because ?? NO_REASONS, each.because),
+      because: unitedReasons(earlier?.because ?? NO_REASONS, each.because),
     });
   }
   return [...byKey.values()];

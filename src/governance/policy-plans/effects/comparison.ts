@@ -7,14 +7,21 @@ import type { ShadowedPolicyResponse } from '../dto/policy-plan.response';
 import { SubjectClasses } from './subject-classes';
 import { MAX_CAPABILITIES, planWarning, unknownNames } from '../../policies/unknown-names';
 
-export type CapableAgent = AgentSubject & { readonly capabilities: readonly string[] };
+type CapableAgent = AgentSubject & { readonly capabilities: readonly string[] };
 
 /** A comparison is reported in parts, so that no part takes long to hand over. */
 export type ComparisonPart =
-  | { readonly policies: readonly PlannedPolicy[] }
-  | { readonly agents: readonly CapableAgent[] }
-  /** Everything is reported; milliseconds that the answer may take. */
-  | { readonly timeout: number };
+  { readonly policies: readonly PlannedPolicy[] } | { readonly agents: readonly CapableAgent[] } | LastPart;
+
+/** Everything is reported. */
+interface LastPart {
+  /** Milliseconds that the answer may take. */
+  readonly timeout: number;
+  /** The team whose policies change; null: policies of no team. */
+  readonly team: string | null;
+  /** True: the policies are not judged. */
+  readonly hasEffectsOnly?: boolean;
+}
 
 export interface ComparedPolicies extends FoundEffects {
   readonly shadowed: readonly ShadowedPolicyResponse[];
@@ -30,7 +37,7 @@ export class PolicyComparison {
 
   /** The answer, once everything is reported. */
   take(part: ComparisonPart): ComparedPolicies | null {
-    if ('timeout' in part) return this.answer(part.timeout);
+    if ('timeout' in part) return part.hasEffectsOnly === true ? this.effects(part) : this.answer(part);
     if ('policies' in part) this.policies.push(...part.policies);
     else for (const agent of part.agents) this.add(agent);
     return null;
@@ -42,16 +49,20 @@ export class PolicyComparison {
     for (const capability of capabilities) this.capabilities.add(capability);
   }
 
-  private answer(timeout: number): ComparedPolicies {
+  private effects({ timeout, team }: LastPart): ComparedPolicies {
+    return { ...policyEffects(this.policies, this.agents, timeout, team), shadowed: [], warnings: [] };
+  }
+
+  private answer({ timeout, team }: LastPart): ComparedPolicies {
     const start = performance.now();
-    const { effects, reason } = policyEffects(this.policies, this.agents, timeout);
+    const { effects, reason } = policyEffects(this.policies, this.agents, timeout, team);
     // At least half a second: finding shadowed policies takes little, but finding changes may have used up all the
     // time.
     const budget = new Budget(Math.max(500, timeout - (performance.now() - start)));
     const target = this.policies.filter(({ isAfter }) => isAfter);
     let shadowed: readonly ShadowedPolicyResponse[] = [];
     try {
-      shadowed = shadowedPolicies(plannedMatches(target, new SubjectClasses([], [])), () => budget.step());
+      shadowed = shadowedPolicies(plannedMatches(target, new SubjectClasses([], [], team)), () => budget.step());
     } catch (error) {
       if (!(error instanceof OutOfTime)) throw error;
       budget.leaveOut('Which policies are shadowed could not be found in time.');

@@ -1,5 +1,5 @@
 import type { PatternSetResponse } from '../dto/policy-plan.response';
-import { grouped } from '../../../core/values/grouped';
+import { groupBy } from '../../../core/values/grouped';
 import type { PlannedMatch } from './planned-match';
 
 /**
@@ -31,13 +31,13 @@ export function patternTree<Key extends string>(
   policies: readonly PlannedMatch[],
   keysOf: (policy: PlannedMatch) => readonly Key[],
 ): PatternNode {
-  const byKey = grouped(policies, keysOf);
+  const byKey = groupBy(policies, keysOf);
   const keys = new Set([axis.root, ...axis.always.map(([key]) => key), ...byKey.keys()]);
   const siblings = new Map(axis.always);
   const nodes = new Map<Key, PatternNode>();
   const nodeOf = (key: Key): PatternNode => {
-    const known = nodes.get(key);
-    if (known !== undefined) return known;
+    const existing = nodes.get(key);
+    if (existing !== undefined) return existing;
     const parent = parentOf(key);
     const sibling = siblings.get(key) ?? null;
     const node: PatternNode = {
@@ -59,7 +59,7 @@ export function patternTree<Key extends string>(
   return nodeOf(axis.root);
 }
 
-/** Own parts of patterns that are matched by the same policies. */
+/** Own parts of patterns on which the same policies can decide. */
 export interface Part {
   readonly nodes: PatternNode[];
   /** Oldest first. */
@@ -68,28 +68,46 @@ export interface Part {
   readonly mark: bigint;
 }
 
-/** The own parts below a node, grouped by policies; only those that a changed policy matches. */
-export function partsOf(root: PatternNode, step: () => void): Part[] {
+/**
+ * The own parts below a node, grouped by the policies that can decide there; only those that a changed policy can.
+ * @param decidingOf leaves out of the policies that match a part those that decide nothing.
+ */
+export function partsOf(
+  root: PatternNode,
+  decidingOf: (policies: readonly PlannedMatch[]) => readonly PlannedMatch[],
+  step: () => void,
+): Part[] {
   const parts = new Map<bigint, Part>();
+  const byMatching = new Map<bigint, Part>();
   const matching = new Set<PlannedMatch>();
+  const partAt = (mark: bigint): Part => {
+    const deciding = decidingOf([...matching]);
+    const decidingMark = marksOf(deciding);
+    const part = parts.get(decidingMark) ?? { nodes: [], policies: oldestFirst(deciding), mark: decidingMark };
+    parts.set(decidingMark, part);
+    byMatching.set(mark, part);
+    return part;
+  };
   const visit = (node: PatternNode, outer: bigint, isReached: boolean): void => {
     step();
     const added = node.policies.filter((policy) => !matching.has(policy));
     for (const policy of added) matching.add(policy);
-    const mark = added.reduce((marks, policy) => marks ^ policy.mark, outer);
+    const mark = outer ^ marksOf(added);
     const isChanged = isReached || added.some((policy) => policy.isChanged);
-    if (isChanged) {
-      const part = parts.get(mark);
-      if (part === undefined) {
-        const policies = [...matching].sort((left, right) => left.index - right.index);
-        parts.set(mark, { nodes: [node], policies, mark });
-      } else part.nodes.push(node);
-    }
+    if (isChanged) (byMatching.get(mark) ?? partAt(mark)).nodes.push(node);
     for (const child of node.children) visit(child, mark, isChanged);
     for (const policy of added) matching.delete(policy);
   };
   visit(root, 0n, false);
-  return [...parts.values()];
+  return [...parts.values()].filter(({ policies }) => policies.some(({ isChanged }) => isChanged));
+}
+
+function oldestFirst(policies: readonly PlannedMatch[]): readonly PlannedMatch[] {
+  return [...policies].sort((left, right) => left.index - right.index);
+}
+
+function marksOf(policies: readonly PlannedMatch[]): bigint {
+  return policies.reduce((marks, policy) => marks ^ policy.mark, 0n);
 }
 
 /**

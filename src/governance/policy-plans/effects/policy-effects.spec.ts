@@ -28,6 +28,19 @@ it(`agrees with brute force on ${SETS} sets of policies: no region is wrong, ove
   }
 });
 
+it('agrees with brute force where policies are of a team', () => {
+  for (let seed = 1; seed <= SETS; seed += 1) {
+    const random = new Random(seed);
+    const policies = randomPolicies(random).map((policy) => ({
+      ...policy,
+      team: random.of([null, null, 'red', 'blue']),
+    }));
+    const { effects, reason } = policyEffects(policies, AGENTS, 60_000);
+    const faults = [...faultsOf(policies, effects)];
+    expect({ seed, reason, faults: faults.slice(0, 3) }).toEqual({ seed, reason: null, faults: [] });
+  }
+});
+
 it('makes no false statement about percent-encoded allows, and says whether it is complete', () => {
   let incomplete = 0;
   for (let seed = 1; seed <= SETS / 4; seed += 1) {
@@ -51,6 +64,18 @@ it('is incomplete where one percent-encoded allow may hide the effect of another
   const { effects, reason } = policyEffects(policies, AGENTS, 60_000);
   expect([...faultsOf(policies, effects)]).not.toEqual([]);
   expect(reason).toContain('percent-encoded');
+});
+
+it('is complete where a percent-encoded allow decides nothing, as others of a higher priority do', () => {
+  const policies = [
+    planned({ ...rules('allow'), name: 'everything', priority: 1 }, 'both'),
+    planned({ ...rules('allow'), name: 'outranked', id: 'pol_1', resources: ['c%20d/*'] }, 'both'),
+    planned({ ...rules('deny'), name: 'new', id: 'pol_2', resources: ['c d/*'], priority: 1 }, 'after'),
+  ];
+  const { effects, reason } = policyEffects(policies, AGENTS, 60_000);
+  expect(reason).toBeNull();
+  expect([...faultsOf(policies, effects)]).toEqual([]);
+  expect(effects.length).toBeGreaterThan(0);
 });
 
 it('says what kind of policies are too many in one place', () => {
@@ -114,10 +139,10 @@ it('names for each region the policies that decide there, not those of others wi
     planned({ ...rules('deny'), name: 'innermost', id: 'pol_4', resources: ['a/b/c/*'], priority: 3 }, 'after'),
   ];
   const { effects } = policyEffects(policies, AGENTS, 60_000);
-  const named = effects
+  const labels = effects
     .filter(({ resourceTypes }) => resourceTypes.in.includes('*'))
     .map(({ resources, because }) => [resources.in, because.from.map(nameOf), because.to.map(nameOf)]);
-  expect(named).toEqual([
+  expect(labels).toEqual([
     [['a/*'], ['base'], ['outer']],
     [['a/b/c/*'], ['inner'], ['innermost']],
   ]);
@@ -140,11 +165,11 @@ it('is not all when the approvers that its regions repeat would fill the memory'
     approvals: 1,
   }));
   const approval = { riskLevel: 'low', approvers, decideWithin: 'P1D', executeWithin: 'PT1H' } as const;
-  const asking = planned({ ...rules('require_approval'), approval, actions: ['read'] }, 'after');
+  const requiring = planned({ ...rules('require_approval'), approval, actions: ['read'] }, 'after');
   const apart = Array.from({ length: 100 }, (_, index) =>
     planned({ ...rules('allow'), name: `p${index}`, id: `pol_${index}`, priority: -index }, 'both'),
   ).map((policy, index) => ({ ...policy, resources: [`a/${index}`], resourceTypes: [`t${index}`] }));
-  const { effects, reason } = policyEffects([asking, ...apart], AGENTS, 60_000);
+  const { effects, reason } = policyEffects([requiring, ...apart], AGENTS, 60_000);
   expect(reason).toContain('would name too many');
   expect(effects).not.toEqual([]);
   expect(JSON.stringify(effects).length).toBeLessThan(20 * 1024 * 1024);

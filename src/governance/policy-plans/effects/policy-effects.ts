@@ -1,6 +1,15 @@
 import type { AgentSubject } from '../../policies/patterns/subjects';
 import { decodedPath } from '../../policies/patterns/resources';
-import { ACTIONS, RESOURCES, Reach, ReachedPolicies, possibleKeys, resourceKeys, setsAround } from './axes';
+import {
+  ACTIONS,
+  RESOURCES,
+  Reach,
+  ReachedPolicies,
+  possibleKeys,
+  type ResourceKey,
+  resourceKeys,
+  setsAround,
+} from './axes';
 import { Budget, OutOfTime } from './budget';
 import { type CellVerdict, CellVerdicts, NO_REASONS, truthsKey, unitedReasons, verdictKey } from './cell-verdicts';
 import type {
@@ -9,14 +18,21 @@ import type {
   PlannedReferenceResponse,
   PolicyVersionResponse,
 } from '../dto/policy-plan.response';
-import { grouped } from '../../../core/values/grouped';
-import { type PatternNode, partsOf, patternSets, patternTree } from './pattern-tree';
-import { type PlannedMatch, type PlannedPolicy, plannedMatches, splitByEncoding, supposed } from './planned-match';
+import { groupBy } from '../../../core/values/grouped';
+import { withoutOutranked } from './outranked';
+import { type Part, type PatternNode, partsOf, patternSets, patternTree } from './pattern-tree';
+import {
+  type PlannedMatch,
+  type PlannedPolicy,
+  plannedMatches,
+  splitByEncoding,
+  withSupposedConditions,
+} from './planned-match';
 import { SubjectClasses } from './subject-classes';
 
-const MOST_REGIONS = 1_000;
+const MAX_REGIONS = 1_000;
 /** Of the texts in all regions together: nobody reads more, and it would fill the memory. */
-const MOST_CHARACTERS = 8 * 1024 * 1024;
+const MAX_CHARACTERS = 8 * 1024 * 1024;
 /** Of a text in JSON, besides its own. */
 const AROUND_TEXT = 3;
 
@@ -48,16 +64,19 @@ type OfTypes = OfResources & { readonly types: PatternSetResponse };
  * them: those of one cell are answered alike. Only cells that a changed policy reaches can change, so only those are
  * examined.
  * @param timeout milliseconds.
+ * @param team of agents that are not registered; null: they are in none.
  */
 export function policyEffects(
   policies: readonly PlannedPolicy[],
   agents: readonly AgentSubject[],
   timeout: number,
+  team: string | null = null,
 ): FoundEffects {
   const budget = new Budget(timeout);
   const classes = new SubjectClasses(
     agents,
     policies.flatMap(({ subjects }) => subjects),
+    team,
   );
   const effects: PlannedEffectResponse[] = [];
   try {
@@ -72,6 +91,8 @@ export function policyEffects(
 class EffectsSearch {
   private readonly verdicts = new Map<bigint, readonly Chunk[]>();
   private characters = 0;
+  /** Those of the changed policies: only they can be answered differently. */
+  private subjects = 0n;
 
   constructor(
     private readonly classes: SubjectClasses,
@@ -82,13 +103,13 @@ class EffectsSearch {
   find(all: readonly PlannedMatch[]): void {
     const policies = this.reached(all);
     const actions = patternTree(ACTIONS, policies, ({ rules }) => rules.actions);
-    const found = new Map<string, Gathered<OfTypes>>();
+    const groups = new Map<string, Gathered<OfTypes>>();
     try {
-      for (const part of partsOf(actions, () => this.budget.step()))
-        for (const chunk of this.ofTypes(part.policies)) gather(found, chunk, part.nodes);
+      for (const part of this.parts(actions, matchesEveryResource))
+        for (const chunk of this.ofTypes(part.policies)) gather(groups, chunk, part.nodes);
     } finally {
       // What was found is correct, even if it is incomplete.
-      for (const { chunk, nodes } of found.values())
+      for (const { chunk, nodes } of groups.values())
         for (const { part, set } of setsOf(chunk, nodes)) this.add(part, set);
     }
   }
@@ -96,20 +117,24 @@ class EffectsSearch {
   /** The changed policies, and those that overlap with them. */
   private reached(policies: readonly PlannedMatch[]): PlannedMatch[] {
     const changed = policies.filter(({ isChanged }) => isChanged);
-    const subjects = changed.reduce((all, policy) => all | policy.subjects, 0n);
-    const actions = new Reach(
-      changed.flatMap(({ rules }) => rules.actions),
-      ACTIONS.around,
-    );
-    const resources = new Reach(changed.flatMap(possibleKeys), setsAround);
+    this.subjects = changed.reduce((all, policy) => all | policy.subjects, 0n);
+    const actions = new Reach(() => changed.flatMap(({ rules }) => rules.actions), ACTIONS.around);
+    const resources = new Reach(() => changed.flatMap(possibleKeys), setsAround);
     return policies.filter((policy) => {
       this.budget.step();
       return (
-        (policy.subjects & subjects) !== 0n &&
+        (policy.subjects & this.subjects) !== 0n &&
         policy.rules.actions.some((action) => actions.touches(action)) &&
         possibleKeys(policy).some((key) => resources.touches(key))
       );
     });
+  }
+
+  /** @param matchesAll true if a policy that matches a part matches everything in it. */
+  private parts(tree: PatternNode, matchesAll: (policy: PlannedMatch) => boolean): Part[] {
+    const decidingOf = (policies: readonly PlannedMatch[]): readonly PlannedMatch[] =>
+      withoutOutranked(policies, this.subjects, matchesAll);
+    return partsOf(tree, decidingOf, () => this.budget.step());
   }
 
   private ofTypes(policies: readonly PlannedMatch[]): OfTypes[] {
@@ -122,8 +147,8 @@ class EffectsSearch {
       if (isUncertain) this.budget.leaveOut(ENCODED);
       byType.set(type, isUncertain ? [] : this.ofResources(reached.under(type), type));
     }
-    const found = [...byType].flatMap(([type, chunks]) => chunks.map((chunk) => ({ type, chunk })));
-    return [...grouped(found, ({ chunk }) => [chunk.key]).values()].flatMap((same) => {
+    const pairs = [...byType].flatMap(([type, chunks]) => chunks.map((chunk) => ({ type, chunk })));
+    return [...groupBy(pairs, ({ chunk }) => [chunk.key]).values()].flatMap((same) => {
       const [first] = same;
       if (first === undefined) return [];
       const { chunk } = first;
@@ -137,11 +162,13 @@ class EffectsSearch {
   }
 
   private ofResources(policies: readonly PlannedMatch[], type: string | null): OfResources[] {
-    const tree = patternTree(RESOURCES, policies, (policy) => resourceKeys(policy, type));
-    const found = new Map<string, Gathered<Chunk>>();
-    for (const part of partsOf(tree, () => this.budget.step()))
-      for (const chunk of this.verdictsOf(part.mark, part.policies)) gather(found, chunk, part.nodes);
-    return [...found.values()].flatMap(({ chunk, nodes }) => {
+    const keysOf = (policy: PlannedMatch): readonly ResourceKey[] => resourceKeys(policy, type);
+    const deciding = withoutOutranked(policies, this.subjects, (policy) => keysOf(policy).includes('*'));
+    const tree = patternTree(RESOURCES, deciding, keysOf);
+    const groups = new Map<string, Gathered<Chunk>>();
+    for (const part of this.parts(tree, () => true))
+      for (const chunk of this.verdictsOf(part.mark, part.policies)) gather(groups, chunk, part.nodes);
+    return [...groups.values()].flatMap(({ chunk, nodes }) => {
       // Nothing remains of the root once its children are all included: every id is a URL, or is not.
       if (tree.children.every((child) => nodes.has(child))) nodes.set(tree, NO_REASONS);
       else nodes.delete(tree);
@@ -154,21 +181,21 @@ class EffectsSearch {
   }
 
   private verdictsOf(mark: bigint, policies: readonly PlannedMatch[]): readonly Chunk[] {
-    const known = this.verdicts.get(mark);
-    if (known !== undefined) return known;
-    let found = new CellVerdicts(policies.map(supposed), this.budget).all();
-    if (found.length > 0 && policies.some(({ isUncertain }) => isUncertain)) {
+    const cached = this.verdicts.get(mark);
+    if (cached !== undefined) return cached;
+    let verdicts = new CellVerdicts(policies.map(withSupposedConditions), this.budget).all();
+    if (verdicts.length > 0 && policies.some(({ isUncertain }) => isUncertain)) {
       this.budget.leaveOut(ENCODED);
-      found = [];
+      verdicts = [];
     }
-    const chunks = found.map((verdict) => ({ verdict, key: keyOf(verdict) }));
+    const chunks = verdicts.map((verdict) => ({ verdict, key: keyOf(verdict) }));
     this.verdicts.set(mark, chunks);
     return chunks;
   }
 
   private add({ verdict, types, resources }: OfTypes, actions: PatternSetResponse): void {
-    if (this.effects.length >= MOST_REGIONS) {
-      this.budget.leaveOut(`More than ${MOST_REGIONS} regions change.`);
+    if (this.effects.length >= MAX_REGIONS) {
+      this.budget.leaveOut(`More than ${MAX_REGIONS} regions change.`);
       return;
     }
     const subjects = this.classes.membersOf(verdict.subjects);
@@ -177,7 +204,7 @@ class EffectsSearch {
     const approvers = [from, to].flatMap((side) => (side.approvers ?? []).map((group) => group.subjects));
     for (const texts of [subjects, ...patterns, ...approvers])
       for (const text of texts) this.characters += text.length + AROUND_TEXT;
-    if (this.characters > MOST_CHARACTERS) {
+    if (this.characters > MAX_CHARACTERS) {
       this.budget.leaveOut('The changed regions would name too many subjects, patterns and approvers.');
       return;
     }
@@ -198,13 +225,17 @@ class EffectsSearch {
   }
 }
 
+function matchesEveryResource({ types, resources }: PlannedMatch): boolean {
+  return types === null && resources.some(({ kind }) => kind === 'everything');
+}
+
 function gather<Found extends Chunk>(
-  found: Map<string, Gathered<Found>>,
+  groups: Map<string, Gathered<Found>>,
   chunk: Found,
   nodes: readonly PatternNode[],
 ): void {
-  const gathered = found.get(chunk.key) ?? { chunk, nodes: new Map<PatternNode, Reasons>() };
-  found.set(chunk.key, gathered);
+  const gathered = groups.get(chunk.key) ?? { chunk, nodes: new Map<PatternNode, Reasons>() };
+  groups.set(chunk.key, gathered);
   for (const node of nodes) gathered.nodes.set(node, chunk.verdict.because);
 }
 

@@ -123,33 +123,33 @@ it.each<[what: string, narrow: Rules, broad: Rules, isShadowed: boolean]>([
   ],
 ])('a policy is shadowed %s', (_what, narrow, broad, isShadowed) => {
   const policies = [planned('narrow', { ...NARROW, ...narrow }), planned('broad', { ...BROAD, ...broad })];
-  const found = shadowedPolicies(plannedMatches(policies, new SubjectClasses([], [])), () => undefined);
+  const shadowed = shadowedPolicies(plannedMatches(policies, new SubjectClasses([], [])), () => undefined);
   const version = '1';
   const pair = {
     policy: { id: 'pol_narrow', name: 'narrow', version },
     by: { id: 'pol_broad', name: 'broad', version },
   };
-  expect(found).toEqual(isShadowed ? [pair] : []);
+  expect(shadowed).toEqual(isShadowed ? [pair] : []);
 });
 
 it('is reported exactly if every resource is covered by one of the other policy', () => {
   const random = randomBelow(7);
-  const of = <Item>(items: readonly Item[]): Item => items[random(items.length)] as Item;
+  const pick = <Item>(items: readonly Item[]): Item => items[random(items.length)] as Item;
   const rules = (): Rules => ({
-    effect: of(['allow', 'deny']),
+    effect: pick(['allow', 'deny']),
     subjects: ['*'],
     actions: ['*'],
-    resources: [of(RESOURCES), of(RESOURCES)],
-    resourceTypes: of([[], [], [of(TYPES)], [of(TYPES), of(TYPES)]]),
+    resources: [pick(RESOURCES), pick(RESOURCES)],
+    resourceTypes: pick([[], [], [pick(TYPES)], [pick(TYPES), pick(TYPES)]]),
   });
   const differences: unknown[] = [];
   let covered = 0;
   for (let pair = 0; pair < 400; pair += 1) {
     const policies = [planned('narrow', rules()), planned('broad', { ...rules(), priority: 1 })] as const;
-    const found = shadowedPolicies(plannedMatches(policies, new SubjectClasses([], [])), () => undefined);
+    const shadowed = shadowedPolicies(plannedMatches(policies, new SubjectClasses([], [])), () => undefined);
     const isCovered = covers(policies[1], policies[0]);
     if (isCovered) covered += 1;
-    if (isCovered !== found.length > 0) differences.push(policies);
+    if (isCovered !== shadowed.length > 0) differences.push(policies);
   }
   expect(differences).toEqual([]);
   expect(covered).toBeGreaterThan(10);
@@ -187,7 +187,15 @@ function randomBelow(seed: number): (bound: number) => number {
 }
 
 function planned(name: string, rules: Rules): PlannedPolicy {
-  const rest = { resourceTypes: [], priority: 0, conditions: [], limits: [], onBehalfOf: [], approval: null };
+  const rest = {
+    resourceTypes: [],
+    priority: 0,
+    conditions: [],
+    limits: [],
+    onBehalfOf: [],
+    approval: null,
+    team: null,
+  };
   const sides = { isBefore: true, isAfter: true, isNew: false };
   const lists = { effect: 'allow', subjects: [], actions: [], resources: [] } as const;
   return { id: `pol_${name}`, name, version: '1', ...lists, ...rest, ...rules, ...sides };

@@ -1,7 +1,7 @@
 import { matchesAction } from '../../../core/values/action-pattern';
 import { parseSubject, subjectText } from '../../policies/patterns/subjects';
 import { decodedPath, type ResourcePattern } from '../../policies/patterns/resources';
-import { grouped } from '../../../core/values/grouped';
+import { groupBy } from '../../../core/values/grouped';
 import { REVIEWS } from '../../policies/unknown-names';
 import type { PlannedMatch } from './planned-match';
 import { ACTIONS, ownKey, Reach, possibleKeys, resourceKeys, setsAround, type ResourceKey } from './axes';
@@ -14,20 +14,20 @@ import { referenceTo } from './policy-effects';
  */
 export function shadowedPolicies(policies: readonly PlannedMatch[], step: () => void): ShadowedPolicyResponse[] {
   const covering = policies.filter(({ condition }) => condition === null).sort(byPrecedence);
-  const byAction = grouped(covering, ({ rules }) => rules.actions);
-  const bySubject = grouped(covering, ({ rules }) => rules.subjects.map(subjectText));
-  const byResource = grouped<string, PlannedMatch>(covering, possibleKeys);
+  const byAction = groupBy(covering, ({ rules }) => rules.actions);
+  const bySubject = groupBy(covering, ({ rules }) => rules.subjects.map(subjectText));
+  const byResource = groupBy<string, PlannedMatch>(covering, possibleKeys);
   return policies.flatMap((policy) => {
     const [action = ''] = policy.rules.actions;
     const [subject = ''] = policy.rules.subjects;
     const [resource] = policy.resources;
     if (resource === undefined) return [];
     const key = ownKey(resource);
-    const meant = ownKey(asMeant(resource));
+    const decodedKey = ownKey(asMeant(resource));
     const candidates = [
       listsOf(byAction, [action, ...ACTIONS.around(action)]),
       listsOf(bySubject, subjectsAround(subject)),
-      listsOf(byResource, [key, ...setsAround(key), meant, ...setsAround(meant)]),
+      listsOf(byResource, [key, ...setsAround(key), decodedKey, ...setsAround(decodedKey)]),
     ].sort((left, right) => sizeOf(left) - sizeOf(right))[0];
     const coveringOf = (list: readonly PlannedMatch[]): PlannedMatch | undefined => {
       for (const other of list) {
@@ -62,7 +62,7 @@ function byPrecedence(left: PlannedMatch, right: PlannedMatch): number {
 
 /** The type of what is reviewed, and where it lies. */
 const REVIEWED_TYPE = 'decision';
-const REVIEWED = new Reach<ResourceKey>(['Bdecisions'], setsAround);
+const REVIEWED = new Reach<ResourceKey>(() => ['Bdecisions'], setsAround);
 
 /** Whether a policy may decide on a review of a decision. Those that require an approval never do, nor do those with conditions. */
 function isForReviews(policy: PlannedMatch): boolean {
@@ -81,6 +81,7 @@ function isForReviews(policy: PlannedMatch): boolean {
 
 function covers(other: PlannedMatch, policy: PlannedMatch): boolean {
   return (
+    (other.rules.team === null || other.rules.team === policy.rules.team) &&
     !(other.rules.effect === 'require_approval' && isForReviews(policy)) &&
     policy.rules.actions.every((action) => isAmong(other.rules.actions, action, ACTIONS.around(action))) &&
     policy.rules.subjects.every((subject) => {

@@ -1,8 +1,9 @@
 import { AGENT_KINDS, agentNameFault } from '../../agents/agent-name';
 import { exactLabelFault } from '../../../core/values/label-fault';
-import { type AgentSubject, parseSubject, subjectText, textsOf } from '../../policies/patterns/subjects';
+import { type AgentSubject, parseSubject, subjectText, teamOf, textsOf } from '../../policies/patterns/subjects';
 
-const NOBODY: AgentSubject = { agentId: '', agentName: '', kind: 'machine', roles: [] };
+/** Begins the names by which classes know teams, which no pattern has. */
+const TEAM = 'team\n';
 
 /** Subjects that match the same patterns, and so are always answered alike. */
 interface SubjectClass {
@@ -20,28 +21,33 @@ export class SubjectClasses {
   /** The classes that match a pattern. */
   private readonly byPattern = new Map<string, bigint>();
 
-  /** @param patterns all patterns of the policies. */
-  constructor(agents: readonly AgentSubject[], patterns: Iterable<string>) {
-    const known = new Set<string>();
-    for (const pattern of patterns) known.add(subjectText(pattern));
+  /**
+   * @param patterns all patterns of the policies.
+   * @param team of agents that are not registered; null: they are in none.
+   */
+  constructor(agents: readonly AgentSubject[], patterns: Iterable<string>, team: string | null = null) {
+    const nobody: AgentSubject = { agentId: '', agentName: '', kind: 'machine', roles: [], team };
+    const seenKeys = new Set<string>();
+    for (const pattern of patterns) seenKeys.add(subjectText(pattern));
     const byKey = new Map<string, SubjectClass>();
-    const join = (member: string, names: readonly string[]): void => {
-      const met = [...new Set(names)].filter((name) => known.has(name)).sort();
+    const join = (member: string, subject: AgentSubject): void => {
+      const own = teamOf(subject);
+      const ofTeam = own === null ? [] : [TEAM + own];
+      const met = [...[...new Set(textsOf(subject))].filter((name) => seenKeys.has(name)).sort(), ...ofTeam];
       const key = JSON.stringify(met);
-      const found = byKey.get(key) ?? { members: [], met };
-      byKey.set(key, found);
-      found.members.push(member);
+      const subjectClass = byKey.get(key) ?? { members: [], met };
+      byKey.set(key, subjectClass);
+      subjectClass.members.push(member);
     };
     const had = new Set<string>();
     for (const agent of agents) {
-      const names = textsOf(agent);
-      for (const name of names) had.add(name);
-      join(agent.agentId, names);
+      for (const name of textsOf(agent)) had.add(name);
+      join(agent.agentId, agent);
     }
-    for (const kind of AGENT_KINDS) join(`other:${kind}`, textsOf({ ...NOBODY, kind }));
-    for (const pattern of known) {
-      const other = machineFor(pattern);
-      if (other !== null && !had.has(pattern)) join(`other:${pattern}`, textsOf(other));
+    for (const kind of AGENT_KINDS) join(`other:${kind}`, { ...nobody, kind, team: kind === 'machine' ? team : null });
+    for (const pattern of seenKeys) {
+      const other = machineFor(pattern, nobody);
+      if (other !== null && !had.has(pattern)) join(`other:${pattern}`, other);
     }
     this.classes = [...byKey.values()];
     this.byPattern.set('*', (1n << BigInt(this.classes.length)) - 1n);
@@ -49,9 +55,10 @@ export class SubjectClasses {
       for (const name of met) this.byPattern.set(name, (this.byPattern.get(name) ?? 0n) | (1n << BigInt(index)));
   }
 
-  /** The classes that match one of the patterns. */
-  meeting(patterns: readonly string[]): bigint {
-    return patterns.reduce((all, pattern) => all | (this.byPattern.get(subjectText(pattern)) ?? 0n), 0n);
+  /** The classes that match one of the patterns of a policy of this team; null: of none. */
+  meeting(patterns: readonly string[], team: string | null): bigint {
+    const matching = patterns.reduce((all, pattern) => all | (this.byPattern.get(subjectText(pattern)) ?? 0n), 0n);
+    return team === null ? matching : matching & (this.byPattern.get(TEAM + team) ?? 0n);
   }
 
   membersOf(classes: bigint): string[] {
@@ -61,10 +68,10 @@ export class SubjectClasses {
 }
 
 /** The machine that a pattern names by its one role, or by its name; null if it names none, or nobody can have that. */
-function machineFor(text: string): AgentSubject | null {
+function machineFor(text: string, nobody: AgentSubject): AgentSubject | null {
   const pattern = parseSubject(text);
   if (pattern.kind === 'role')
-    return exactLabelFault(pattern.role) === undefined ? { ...NOBODY, roles: [pattern.role] } : null;
+    return exactLabelFault(pattern.role) === undefined ? { ...nobody, roles: [pattern.role] } : null;
   if (pattern.kind !== 'agent') return null;
-  return agentNameFault(pattern.idOrName) === undefined ? { ...NOBODY, agentName: pattern.idOrName } : null;
+  return agentNameFault(pattern.idOrName) === undefined ? { ...nobody, agentName: pattern.idOrName } : null;
 }

@@ -13,7 +13,7 @@ const GOODBYE = 1_000;
 /** Milliseconds: the longest a timer can take. */
 const ENDLESS = 2 ** 31 - 1;
 
-/** Milliseconds until the server is asked about a COMMIT that it has not answered, and then between questions. */
+/** Milliseconds until the state of an unanswered COMMIT is queried for the first time, and then between queries. */
 const UNANSWERED = 15_000;
 const INTERVAL = 3_000;
 
@@ -67,7 +67,7 @@ export class PostgresConnection implements SqlConnection {
 
   /**
    * Lets COMMIT take any time, as it may wait for a standby.
-   * @param isAtWork asks in another session whether the server is still at work on this session's transaction.
+   * @param isAtWork queries in another session whether the server still works on this session's transaction.
    */
   letCommitWait(isAtWork: () => Promise<boolean>): void {
     // If another server has replaced this one, the transaction is looked up there.
@@ -75,17 +75,8 @@ export class PostgresConnection implements SqlConnection {
   }
 
   async all<Row = SqlRow>(sql: string, parameters: readonly SqlValue[] = []): Promise<Row[]> {
-    try {
-      if (sql === 'COMMIT') {
-        await this.commit();
-        return [];
-      }
-      const { rows } = await this.reach.answer(this.client.query(preparedQuery(sql, parameters)));
-      return rows as Row[];
-    } catch (error) {
-      if (endsSession(error)) this.isLost = true;
-      throw postgresFault(error);
-    }
+    const { rows } = await this.response(this.client.query(preparedQuery(sql, parameters)));
+    return rows as Row[];
   }
 
   async run(sql: string, parameters: readonly SqlValue[] = []): Promise<void> {
@@ -106,11 +97,26 @@ export class PostgresConnection implements SqlConnection {
   }
 
   /** If waiting for a standby is cancelled, the server only sends a warning. */
-  private async commit(): Promise<void> {
+  async commit(): Promise<void> {
     this.warnings = [];
-    const { command } = await this.reach.answer(this.sendCommit());
-    requireCommit(command);
+    const { command } = await this.response(this.sendCommit());
+    // After a failed statement, the server answers COMMIT with success although it rolls back.
+    if (command !== 'COMMIT')
+      throw new DatabaseFault(
+        'programming',
+        command,
+        'The server rolled the transaction back instead of committing it.',
+      );
     if (this.warnings.length > 0) throw new DatabaseFault('unavailable', 'UNCONFIRMED', this.warnings.join(' '));
+  }
+
+  private async response(sent: Promise<QueryResult>): Promise<QueryResult> {
+    try {
+      return await this.reach.answer(sent);
+    } catch (error) {
+      if (endsSession(error)) this.isLost = true;
+      throw postgresFault(error);
+    }
   }
 
   /** No timeout covers waiting for a standby, neither the server's nor the client's. */
@@ -153,17 +159,11 @@ export class PostgresConnection implements SqlConnection {
   }
 }
 
-/** After a failed statement, the server answers COMMIT with success although it rolls back. */
-function requireCommit(command: string): void {
-  if (command === 'COMMIT') return;
-  throw new DatabaseFault('programming', command, 'The server rolled the transaction back instead of committing it.');
-}
-
 /**
  * Every session keeps its prepared statements; texts beyond this number, which only unusual modules have, are parsed
  * each time.
  */
-const MOST_NAMES = 300;
+const MAX_NAMES = 300;
 
 const names = new Map<string, string>();
 
@@ -176,7 +176,7 @@ export function preparedQuery(sql: string, parameters: readonly SqlValue[]): Que
 
 function statementName(sql: string): string | undefined {
   const cachedName = names.get(sql);
-  if (cachedName !== undefined || names.size >= MOST_NAMES) return cachedName;
+  if (cachedName !== undefined || names.size >= MAX_NAMES) return cachedName;
   const name = `s${names.size}`;
   names.set(sql, name);
   return name;

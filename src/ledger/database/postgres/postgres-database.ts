@@ -1,6 +1,6 @@
 import type { DataSourceOptions } from 'typeorm';
 import { Database } from '../database';
-import type { Opening, SchemaContribution } from '../start-condition';
+import type { OpeningOptions, SchemaContribution } from '../start-condition';
 import { preparedConnection, type SqlConnection, type SqlSessions } from '../sql-connection';
 import { PostgresConnection } from './postgres-connection';
 import { migrate } from './postgres-migrations';
@@ -25,7 +25,7 @@ import {
 } from './writer-server';
 import type { Socket } from 'node:net';
 import type { Client, ClientConfig } from 'pg';
-import { type Dialect, quoted } from '../dialect';
+import { type Dialect, quoteName } from '../dialect';
 
 /**
  * Sessions for each kind of reading; with those of the writer, the lease, webhooks and a verification there are at most
@@ -57,7 +57,7 @@ export class PostgresDatabase extends Database {
     protected readonly schema: SchemaContribution,
   ) {
     super();
-    this.location = placeOf(url);
+    this.location = postgresLocation(url);
     this.reach = new ServerReach(serverConfig(url));
     this.reach.whenCutOff = () => this.whenCutOff();
     const server = new WriterServer(this.reach, () => this.writer?.abandon());
@@ -69,7 +69,7 @@ export class PostgresDatabase extends Database {
     this.lease = new PostgresLease(new PostgresSessions(leaseConfig(url), 1, server), this.lists);
   }
 
-  static async open(url: string, { schema, check }: Opening): Promise<PostgresDatabase> {
+  static async open(url: string, { schema, check }: OpeningOptions): Promise<PostgresDatabase> {
     const database = new PostgresDatabase(url, schema);
     await migrate(url, schema, (connection) =>
       check({ location: database.location, dialect: database.dialect, connection }),
@@ -159,7 +159,8 @@ export class PostgresDatabase extends Database {
   }
 }
 
-function placeOf(url: string): string {
+/** For people: where the records are, without a password. */
+export function postgresLocation(url: string): string {
   const { host = '', port = 5432, database = '' } = serverConfig(url);
   return `postgres://${host.includes(':') ? `[${host}]` : host}:${port}/${database}`;
 }
@@ -207,7 +208,10 @@ export const POSTGRES_DIALECT: Dialect = {
   jsonAt: (index, { type }) => (type === 'integer' ? `(item.value ->> ${index})::bigint` : `item.value ->> ${index}`),
   // The server's planner has statistics.
   unindexed: (column) => column,
-  jsonRows: (columns) => `json_agg(json_build_array(${columns.map(quoted).join(', ')}))::text`,
+  jsonRows: (columns) => `json_agg(json_build_array(${columns.map(quoteName).join(', ')}))::text`,
+  // The cast to JSON refuses what is not JSON, and changes nothing.
+  jsonText: ({ name, type }) =>
+    `COALESCE(${type === 'json' ? `${quoteName(name)}::json` : `to_json(${quoteName(name)})`}::text, 'null')`,
   // Rows arrive, and are decoded, one after another.
   position: (column) => column,
   placeAt: (parameter) => parameter,

@@ -31,7 +31,7 @@ const GIVE_UP = `DELETE FROM "process_leases" WHERE "id" = $1`;
 const TIDY_UP = `DELETE FROM "process_leases" WHERE "until" < ${NOW} - ${KEPT}`;
 /** Separates the name of a process from the number of times that its lease has lapsed. */
 const LAPSES = '.';
-/** Leases that have not lapsed; all leases, while the asking process has not held its own lease for long enough. */
+/** Leases that have not lapsed; all leases, while this process has not held its own lease for long enough. */
 const SELECT_LIVING = `SELECT "id" FROM "process_leases" WHERE "until" >= ${NOW} OR NOT EXISTS
   (SELECT 1 FROM "process_leases" WHERE "id" = $1 AND "until" >= ${NOW} AND "since" <= ${NOW} - ${STANDING})`;
 

@@ -8,7 +8,7 @@ import { Client, type ClientConfig, DatabaseError } from 'pg';
  */
 const CHECK_INTERVAL = 200;
 /** The server is probed every this many checks without a response, while statements wait. */
-const CHECKS_BEFORE_ASKING = 3;
+const CHECKS_BEFORE_PROBE = 3;
 /** Checks without a response after which sessions are cut: the server has had a second to answer a probe. */
 const CHECKS_BEFORE_CUT = 8;
 /** Milliseconds for which a probe is kept open. */
@@ -77,11 +77,11 @@ export class ServerReach {
       return;
     }
     this.silent += 1;
-    if (this.silent % CHECKS_BEFORE_ASKING === 0) this.ask();
+    if (this.silent % CHECKS_BEFORE_PROBE === 0) this.probe();
     if (this.silent === CHECKS_BEFORE_CUT) this.cut();
   }
 
-  private ask(): void {
+  private probe(): void {
     // Resolved the way a session would resolve it.
     const { host, port } = new Client(this.config);
     const socket = connect(host.startsWith('/') ? { path: `${host}/.s.PGSQL.${port}` } : { host, port });

@@ -10,7 +10,7 @@ const SOUND = {
 
 function serverWith(settings: Partial<typeof SOUND>): SqlConnection {
   const all = jest.fn().mockResolvedValue([{ ...SOUND, ...settings }]);
-  return { isLost: false, all, run: jest.fn(), runAll: jest.fn(), close: jest.fn() };
+  return { isLost: false, all, run: jest.fn(), runAll: jest.fn(), commit: jest.fn(), close: jest.fn() };
 }
 
 describe('A server', () => {
@@ -33,7 +33,7 @@ describe('A server', () => {
   it('that is a standby is refused for every kind of session', async () => {
     const all = jest.fn().mockResolvedValue([{ system: '1', timeline: null }]);
     await expect(
-      requirePrimary({ isLost: false, all, run: jest.fn(), runAll: jest.fn(), close: jest.fn() }),
+      requirePrimary({ isLost: false, all, run: jest.fn(), runAll: jest.fn(), commit: jest.fn(), close: jest.fn() }),
     ).rejects.toThrow('The PostgreSQL server is a standby, which cannot write. Name the primary.');
   });
 });

@@ -1,6 +1,7 @@
 import * as sqlite3 from 'sqlite3';
 import { Database, type Statement } from 'sqlite3';
 import type { SqliteConnectionOptions } from 'typeorm/driver/sqlite/SqliteConnectionOptions';
+import { SerialQueue } from '../../../core/concurrency/serial-queue';
 import type { SqlConnection, SqlRow, SqlStatement, SqlValue } from '../sql-connection';
 import { type SqliteFailure, sqliteFault } from './sqlite-fault';
 import { BUSY_TIMEOUT } from './sqlite-settings';
@@ -13,8 +14,7 @@ export class SqliteConnection implements SqlConnection {
   /** A handle stays usable; only its file can fail. */
   readonly isLost = false;
   private readonly statements = new Map<string, Statement>();
-  /** Resolves when all earlier calls have ended. */
-  private last: Promise<unknown> = Promise.resolve();
+  private readonly queue = new SerialQueue();
 
   private constructor(private readonly handle: Database) {}
 
@@ -29,7 +29,7 @@ export class SqliteConnection implements SqlConnection {
   }
 
   all<Row = SqlRow>(sql: string, parameters: readonly SqlValue[] = []): Promise<Row[]> {
-    return this.queued(() => this.execute<Row>(sql, parameters));
+    return this.queue.run(() => this.execute<Row>(sql, parameters));
   }
 
   run(sql: string, parameters: readonly SqlValue[] = []): Promise<void> {
@@ -38,24 +38,22 @@ export class SqliteConnection implements SqlConnection {
 
   /** Stops at the first failure. */
   runAll(statements: readonly SqlStatement[]): Promise<void> {
-    return this.queued(async () => {
+    return this.queue.run(async () => {
       for (const { sql, parameters } of statements) await this.execute(sql, parameters);
     });
   }
 
+  commit(): Promise<void> {
+    return this.run('COMMIT');
+  }
+
   /** Waits for earlier calls. */
   close(): Promise<void> {
-    return this.queued(async () => {
+    return this.queue.run(async () => {
       for (const statement of this.statements.values()) statement.finalize();
       this.statements.clear();
       await called<undefined>((done) => this.handle.close((error) => done(error, undefined)));
     });
-  }
-
-  private queued<Value>(work: () => Promise<Value>): Promise<Value> {
-    const done = this.last.then(work);
-    this.last = done.catch(() => undefined);
-    return done;
   }
 
   private async execute<Row>(sql: string, parameters: readonly SqlValue[]): Promise<Row[]> {
@@ -87,7 +85,7 @@ function numbered(sql: string): string {
 }
 
 /** What a connection may do with a file; only `create` creates a missing one. */
-export type FileUse = 'read' | 'write' | 'create';
+type FileUse = 'read' | 'write' | 'create';
 
 export const FLAGS: Readonly<Record<FileUse, number>> = {
   read: sqlite3.OPEN_READONLY,

@@ -6,16 +6,16 @@ import { closeToOthers, makePrivateFile, warnWhereOthersMayWrite } from '../../.
 import { OpenedParts } from '../../../core/lifecycle/opened-parts';
 import { Database } from '../database';
 import { movedAway } from '../database-fault';
-import type { Opening, SchemaContribution } from '../start-condition';
+import type { OpeningOptions, SchemaContribution } from '../start-condition';
 import { preparedConnection, type SqlConnection } from '../sql-connection';
 import { SqliteConnection, typeOrmOptions } from './sqlite-connection';
 import { freeSpaceAt, lockedDatabase, refuseHardLinks, refuseReadOnly, resolveDatabaseFile } from './sqlite-file';
 import { openingError } from './sqlite-fault';
 import { applyReaderSettings, applyWriterSettings, BUSY_TIMEOUT, PASSING_CACHE_SIZE } from './sqlite-settings';
-import { type Dialect, quoted } from '../dialect';
+import { type Dialect, quoteName } from '../dialect';
 
 /** Free bytes that an ordinary batch may need. */
-const LEAST_ROOM = 1 << 20;
+const MIN_FREE_BYTES = 1 << 20;
 
 /**
  * A database file that only this process writes. Opening order: lock, checks of the existing file, migrations, then the
@@ -42,7 +42,7 @@ export class SqliteDatabase extends Database {
     super();
   }
 
-  static async open(configuredPath: string, opening: Opening): Promise<SqliteDatabase> {
+  static async open(configuredPath: string, opening: OpeningOptions): Promise<SqliteDatabase> {
     const path = resolveDatabaseFile(configuredPath);
     refuseHardLinks(path);
     refuseReadOnly(path);
@@ -54,7 +54,7 @@ export class SqliteDatabase extends Database {
     }
   }
 
-  private static async openFile(path: string, opening: Opening): Promise<SqliteDatabase> {
+  private static async openFile(path: string, opening: OpeningOptions): Promise<SqliteDatabase> {
     const parts = new OpenedParts();
     const open = (connect: () => Promise<SqlConnection>): Promise<SqlConnection> =>
       parts.open(connect, (connection) => connection.close());
@@ -109,7 +109,7 @@ export class SqliteDatabase extends Database {
   }
 
   async hasRoom(): Promise<boolean> {
-    return (await freeSpaceAt(this.location)) >= LEAST_ROOM;
+    return (await freeSpaceAt(this.location)) >= MIN_FREE_BYTES;
   }
 
   /** Previous versions of pages are in the write-ahead log, where no query has to skip them. */
@@ -138,7 +138,7 @@ function openReader(path: string, cacheSize?: number): Promise<SqlConnection> {
 }
 
 /** Does not create a missing file. Opened for writing: only then can SQLite recover what a crash left half written. */
-async function checkFound(location: string, { check }: Opening): Promise<void> {
+async function checkFound(location: string, { check }: OpeningOptions): Promise<void> {
   const connection = existsSync(location) ? await SqliteConnection.open(location, 'write') : null;
   try {
     await check({ location, dialect: SQLITE_DIALECT, connection });
@@ -192,7 +192,9 @@ export const SQLITE_DIALECT: Dialect = {
   jsonAt: (index) => `item.value ->> ${index}`,
   jsonMember: (column, name) => `(${column} -> '$.${name}')`,
   unindexed: (column) => `+${column}`,
-  jsonRows: (columns) => `json_group_array(json_array(${columns.map(quoted).join(', ')}))`,
+  jsonRows: (columns) => `json_group_array(json_array(${columns.map(quoteName).join(', ')}))`,
+  jsonText: ({ name, type }) =>
+    type === 'json' ? `COALESCE(${quoteName(name)}, 'null')` : `json_quote(${quoteName(name)})`,
   position: (column) => `nullif(typeof(${column}), 'null') || ':' || hex(${column})`,
   placeAt: (parameter) => {
     const bytes = `unhex(substr(${parameter}, 6))`;
@@ -201,6 +203,13 @@ export const SQLITE_DIALECT: Dialect = {
   storageForms: {
     // In SQLite's sort order, bytes follow everything else; this costs less than `typeof`.
     isBytes: (column) => `${column} >= x''`,
+    isAltered: ({ name, type }) => {
+      const column = quoteName(name);
+      // Strictly: SQLite would read JSON5, too.
+      if (type === 'json') return `NOT json_valid(${column})`;
+      // A column of texts makes texts of numbers.
+      return type === 'text' ? `${column} >= x''` : `${column} IS NOT CAST(${column} AS INTEGER)`;
+    },
     form: (column) =>
       `CASE WHEN typeof(${column}) IN ('text', 'blob') THEN typeof(${column}) || ':' || hex(${column}) ELSE ${column} END`,
   },

@@ -21,7 +21,7 @@ import { requireAllowed } from './evaluation.js';
 import type { Caller } from './known-callers.js';
 import { Refusal, unavailable } from './refusal.js';
 import type { Reports } from './reports.js';
-import type { RunningCalls } from './running-calls.js';
+import type { RunningCalls } from '../../mcp/running-calls.js';
 import type { CallerService } from './service-calls.js';
 
 /** What all requests share. */
@@ -30,13 +30,17 @@ export interface CallParts {
   readonly calls: RunningCalls;
   readonly waits: ApprovalWaits;
   readonly room: BodyRoom;
+  /** Bytes above which the service gets the hash of a text. */
+  readonly digestAbove: number;
 }
 
 /** An upstream with its connections. */
 export interface OpenUpstream {
+  readonly kind: 'http';
   readonly config: HttpUpstream;
   readonly client: UpstreamClient;
   readonly credentials: UpstreamCredentials;
+  close(): Promise<void>;
 }
 
 /** A request whose caller is known. */
@@ -73,7 +77,7 @@ export async function governRequest(request: IdentifiedRequest, parts: CallParts
   if (release === null) throw unavailable('The gateway has no room for the body now.');
   try {
     const body = bytes === 0 ? Buffer.alloc(0) : await readBody(exchange, maxBodyBytes);
-    const action = accepted(buildAction(match, body));
+    const action = accepted(buildAction(match, body, parts.digestAbove));
     await run({ request, parts, note, ask, action, body });
   } finally {
     release();

@@ -1,3 +1,4 @@
+import { DIGEST_ABOVE } from '../../large-values.js';
 import { readFileSync } from 'node:fs';
 import type { GatewayConfig, HttpUpstream } from '../file/gateway-config.js';
 import { type ActionRequest, buildAction } from '../request/build-action.js';
@@ -46,7 +47,7 @@ function actionOf(config: GatewayConfig, request: AskRequest): ActionRequest | R
     rawHeaders: headersOf(request),
   };
   const match = matchRequest(upstream, head);
-  return isRefusal(match) ? match : buildAction(match, bodyOf(request.data));
+  return isRefusal(match) ? match : buildAction(match, bodyOf(request.data), DIGEST_ABOVE);
 }
 
 /** The upstream that the first segment of the path names. */
@@ -93,7 +94,7 @@ async function printAnswer(service: URL, { action, resource, parameters, secret 
     );
   const question = { agent: agentId, action, resourceType: resource.type, resourceId: resource.id, parameters };
   const answer = await governance.post('/api/v1/policies/evaluate', {
-    body: { ...question, ...(secret.length > 0 && { secret }) },
+    body: { ...question, ...(secret.length > 0 && { secret: [...secret] }) },
   });
   if (!('effect' in answer)) throw new SettingsError('The service answered with several results to one question.');
   const by = answer.policies.map(({ name, version }) => `${name} ${version}`).join(', ');

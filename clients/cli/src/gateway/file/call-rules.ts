@@ -1,7 +1,7 @@
 import type { FilePath } from './document.js';
 import type { FaultList } from './fault-list.js';
 import type { CallInput } from './gateway-input.js';
-import { parsePointer } from './secret-pointers.js';
+import { secretPointerFault } from '../../service-rules/secret-pointers.js';
 import { timeSpan } from '../../time-span.js';
 
 /** What an upstream says about its calls, and a route about its own. */
@@ -28,10 +28,11 @@ export function readCallRules(
   faults: FaultList,
 ): CallRules {
   secret.forEach((pointer, index) => {
-    if (pointer !== undefined && (pointer === '' || parsePointer(pointer) === undefined))
-      faults.add([...path, 'secret', index], 'must be a JSON Pointer, for example /body/card/number');
+    const fault = pointer === undefined ? undefined : secretPointerFault(pointer);
+    if (fault !== undefined) faults.add([...path, 'secret', index], fault);
   });
-  const pointers = [...new Set([...inherited.secret, ...secret.filter((pointer) => pointer !== undefined)])];
+  const valid = secret.filter((pointer) => pointer !== undefined && secretPointerFault(pointer) === undefined);
+  const pointers = [...new Set([...inherited.secret, ...valid])].filter((pointer) => pointer !== undefined);
   if (pointers.length > MAX_SECRETS)
     faults.add([...path, 'secret'], `must have at most ${MAX_SECRETS} pointers, with those of the upstream`);
   return {

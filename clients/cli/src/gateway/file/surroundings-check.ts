@@ -5,7 +5,7 @@ import { placed } from './gateway-file.js';
 import type { Credential, GatewayConfig } from './gateway-config.js';
 import { secretTextsOf } from './credential-rules.js';
 import { hidingRoutes } from './hidden-routes.js';
-import { readMapping } from '../../mcp/mapping.js';
+import { type Mapping, readMapping, withSecrets } from '../../mcp/mapping.js';
 import { Pins } from '../../mcp/servers/pins.js';
 import { SettingsError } from '../../settings.js';
 import { readSecret, SecretFault, type SecretSource } from '../secrets/secret-value.js';
@@ -35,8 +35,9 @@ export async function checkSurroundings(
     if (upstream.ca !== undefined) warnIfMissing(upstream.ca, [...path, 'ca'], warnings);
     if (upstream.kind === 'http') warnOfRoutes(upstream.routes, [...path, 'routes'], warnings);
     else {
-      const { map, lock } = upstream;
-      if (map !== undefined) checkMcpFile(map, [...path, 'map'], { read: readMapping, faults, warnings });
+      const { map, lock, secret } = upstream;
+      const read = (file: string): Mapping => withSecrets(readMapping(file), secret);
+      if (map !== undefined) checkMcpFile(map, [...path, 'map'], { read, faults, warnings });
       if (lock !== undefined)
         checkMcpFile(lock, [...path, 'lock'], { read: (lockFile) => Pins.read(lockFile), faults, warnings });
     }

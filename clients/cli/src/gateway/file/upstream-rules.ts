@@ -93,7 +93,7 @@ function readUpstreamUrl(
 
 /** Members that no version of the gateway serves for MCP yet. */
 function refuseUnserved(input: UpstreamInput, path: FilePath, faults: FaultList): void {
-  for (const name of ['ask', 'headers', 'idempotencyHeader', 'secret'] as const)
+  for (const name of ['headers', 'idempotencyHeader'] as const)
     if (input[name] !== undefined) faults.add([...path, name], 'is not served for MCP upstreams: remove it');
 }
 

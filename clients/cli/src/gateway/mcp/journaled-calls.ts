@@ -1,7 +1,7 @@
 import { canonicalJson, digestOf } from '../../../../typescript/src/canonical-json.js';
 import type { GovernanceClient } from '../../../../typescript/src/index.js';
 import type { CarryOut } from '../../mcp/governed-call.js';
-import { UnknownOutcomeError } from '../../mcp/servers/unknown-outcome.js';
+import { NotSentError, UnknownOutcomeError } from '../../mcp/servers/unknown-outcome.js';
 import type { Report } from '../calls/journal.js';
 import { JOURNAL_FAILED, type Reports } from '../calls/reports.js';
 
@@ -23,8 +23,7 @@ export function journaledCalls({ governance, upstream, reports }: JournaledCallP
     const report = (outcome: Report): void => reports.add(execution.id, outcome);
     if (!(await reports.begin(execution.id, upstream))) throw new Error(JOURNAL_FAILED);
     if (signal.aborted || stopped.aborted) {
-      const reason = stopped.aborted ? 'stopped' : 'not_sent';
-      report(failure('It was given up before it was sent.', reason));
+      report(failure('It was given up before it was sent.', 'not_sent'));
       throw (stopped.aborted ? stopped.reason : signal.reason) as Error;
     }
     try {
@@ -44,6 +43,7 @@ function reasonOf(
   error: unknown,
   { signal, stopped }: { readonly signal: AbortSignal; readonly stopped: AbortSignal },
 ): string | undefined {
+  if (error instanceof NotSentError) return 'not_sent';
   if (stopped.aborted) return 'stopped';
   return signal.aborted || error instanceof UnknownOutcomeError ? 'outcome_unknown' : undefined;
 }

@@ -1,14 +1,15 @@
 import { createMcpHandler, isJsonContentType, isLegacyRequest } from '@modelcontextprotocol/server';
 import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
-import { withoutSession } from '../../mcp/listen.js';
-import { type Mapping, readMapping } from '../../mcp/mapping.js';
+import { withoutSession } from '../../mcp/client-link.js';
+import { type Mapping, readMapping, withSecrets } from '../../mcp/mapping.js';
 import { type MakeServer, proxyOf } from '../../mcp/proxy.js';
-import { readableRequest } from '../../mcp/readable-request.js';
+import { readableRequest } from './readable-request.js';
 import { GovernedServer } from '../../mcp/servers/governed-server.js';
+import { parseMessage } from '../../mcp/servers/messages.js';
 import { Pins } from '../../mcp/servers/pins.js';
 import { Servers } from '../../mcp/servers/servers.js';
-import { Sessions, type SessionServer } from '../../mcp/sessions.js';
+import { Sessions, type SessionServer } from './sessions.js';
 import { type AskHeaders, readAskHeaders } from '../calls/ask-headers.js';
 import type { CallParts } from '../calls/governed-request.js';
 import { Refusal, unavailable } from '../calls/refusal.js';
@@ -20,12 +21,15 @@ import type { SecretStore } from '../secrets/secret-store.js';
 import { headerPairs } from '../upstream/request-headers.js';
 import { journaledCalls } from './journaled-calls.js';
 import { type IdentifiedCaller, McpCaller, repeating } from './mcp-caller.js';
+import { duringStream } from './event-stream.js';
+import { MCP_PATH } from './mcp-path.js';
 import { UpstreamFetch } from './upstream-fetch.js';
 
-export const MCP_PATH = '/mcp';
 const SESSION_BOUNDS = { ofOneOwner: 10, all: 200 };
 /** Callers whose connection without a session is kept. */
 const MAX_SESSIONLESS = 200;
+/** Method of the protocol without handshake with which a client begins to listen. */
+const LISTEN = 'subscriptions/listen';
 const METHODS: ReadonlySet<string> = new Set(['POST', 'GET', 'DELETE']);
 /** Headers of a client that belong to MCP. */
 const MCP_HEADERS = /^(?:accept|content-type|last-event-id|mcp-.+)$/;
@@ -48,6 +52,12 @@ export interface McpHostOptions {
   readonly parts: CallParts;
 }
 
+interface McpBody {
+  readonly request: Request;
+  /** True if its response goes on for as long as the client listens. */
+  readonly isStream: boolean;
+}
+
 /** The connection of a caller that speaks the protocol without handshake. */
 interface Sessionless {
   readonly fetch: (request: Request) => Promise<Response>;
@@ -56,6 +66,7 @@ interface Sessionless {
 
 /** Serves one MCP server to callers with keys of their own. */
 export class McpHost {
+  readonly kind = 'mcp';
   private readonly sessions = new Sessions(SESSION_BOUNDS);
   private readonly callers = new Map<string, McpCaller>();
   private readonly sessionless = new Map<string, Promise<Sessionless>>();
@@ -67,7 +78,7 @@ export class McpHost {
   /** @throws SettingsError if `map` or `lock` cannot be used */
   constructor(private readonly options: McpHostOptions) {
     const { config, secrets } = options;
-    this.mapping = readMapping(config.map);
+    this.mapping = withSecrets(readMapping(config.map), config.secret);
     this.pins = config.lock === undefined ? null : Pins.read(config.lock);
     this.upstream = new UpstreamFetch(config, secrets);
   }
@@ -82,21 +93,30 @@ export class McpHost {
     }
     if (!METHODS.has(method)) throw new Refusal(405, null, 'MCP uses POST, GET and DELETE.');
     const ask = readAskHeaders(rawHeaders);
-    const request = await this.readRequest(call);
+    const { request, isStream } = await this.readRequest(call);
+    if (!isStream) return this.pass(call, request, ask);
+    const { config, parts } = this.options;
+    const stream = { caller: call.caller, upstream: config.name, calls: parts.calls };
+    return duringStream(stream, (stopped) => this.pass(call, request, ask, stopped));
+  }
+
+  /** @param stopped ends the response */
+  private async pass(call: McpRequest, request: Request, ask: AskHeaders, stopped?: AbortSignal): Promise<void> {
     const response = await repeating(ask.repeat, () => this.answer(request, call.caller, ask));
     const body = response.body === null ? Readable.from([]) : Readable.fromWeb(response.body as never);
+    const own = [...response.headers].filter(([name]) => name !== 'connection');
+    const end = (): void => void body.destroy(new Error('The stream was stopped.'));
+    if (stopped?.aborted === true) end();
+    stopped?.addEventListener('abort', end, { once: true });
     await deliver(
       {
         kind: 'response',
         status: response.status,
-        headers: [
-          ...[...response.headers].filter(([name]) => name !== 'connection'),
-          ['cache-control', 'private, no-store'],
-        ],
+        headers: [...own, ['cache-control', 'private, no-store']],
         body,
         discard: () => void body.destroy(),
       },
-      exchange.response,
+      call.exchange.response,
     );
   }
 
@@ -113,13 +133,16 @@ export class McpHost {
     await this.upstream.close();
   }
 
-  private async readRequest({ exchange, rawHeaders }: McpRequest): Promise<Request> {
+  private async readRequest({ exchange, rawHeaders }: McpRequest): Promise<McpBody> {
     const { method = '' } = exchange.request;
     const headers = new Headers();
     for (const [name, value] of headerPairs(rawHeaders))
       if (MCP_HEADERS.test(name.toLowerCase())) headers.append(name, value);
     const url = `http://gateway${MCP_PATH}`;
-    if (method !== 'POST') return new Request(url, { method, headers, signal: exchange.left });
+    if (method !== 'POST') {
+      const request = new Request(url, { method, headers, signal: exchange.left });
+      return { request, isStream: method === 'GET' };
+    }
     const encoding = exchange.request.headers['content-encoding'] ?? 'identity';
     if (encoding !== 'identity') throw new Refusal(415, 'body_encoded', 'The body must not be compressed.');
     if (!isJsonContentType(headers.get('Content-Type')))
@@ -130,7 +153,9 @@ export class McpHost {
     if (release === null) throw unavailable('The gateway has no room for the body now.');
     try {
       const body = (await readBody(exchange, maxBodyBytes)).toString('utf8');
-      return await readableRequest(new Request(url, { method, headers, body, signal: exchange.left }));
+      const request = await readableRequest(new Request(url, { method, headers, body, signal: exchange.left }));
+      const { method: called } = Object(parseMessage(body)) as { method?: unknown };
+      return { request, isStream: called === LISTEN };
     } finally {
       release();
     }
@@ -242,6 +267,8 @@ export class McpHost {
         },
         carryOut: journaledCalls({ governance, upstream: config.name, reports }),
         requestMembers: { via: config.name },
+        ...(config.ask !== undefined && { ask: config.ask }),
+        digestAbove: parts.digestAbove,
       });
     } catch (error) {
       if (error instanceof Refusal) throw error;

@@ -1,5 +1,3 @@
-import type { GatewayConfig } from '../file/gateway-config.js';
-
 /** The metadata of RFC 9728 for an MCP upstream. */
 export interface ProtectedResource {
   readonly resource: string;
@@ -8,22 +6,29 @@ export interface ProtectedResource {
   readonly bearer_methods_supported: readonly string[];
 }
 
-const METADATA = /^\/\.well-known\/oauth-protected-resource\/([a-z][a-z0-9-]{0,39})\/mcp$/;
+const WELL_KNOWN = '/.well-known/oauth-protected-resource';
+/** Path of the metadata of an upstream that has a host of its own. */
+export const METADATA_OF_HOST = `${WELL_KNOWN}/mcp`;
+const METADATA_OF_NAME = /^\/\.well-known\/oauth-protected-resource\/([a-z][a-z0-9-]{0,39})\/mcp$/;
 
-/** Null unless the path is that of the metadata of an MCP upstream. @param origin where clients reach the gateway */
-export function protectedResource(path: string, origin: string, config: GatewayConfig): ProtectedResource | null {
-  const [, name] = METADATA.exec(path) ?? [];
-  if (!config.upstreams.some((upstream) => upstream.kind === 'mcp' && upstream.name === name)) return null;
+/** Name of the upstream whose metadata a path of the gateway's own is; undefined for other paths. */
+export function metadataName(path: string): string | undefined {
+  return METADATA_OF_NAME.exec(path)?.[1];
+}
+
+/** @param resource URL at which clients reach the upstream */
+export function protectedResource(resource: string, issuers: readonly string[]): ProtectedResource {
   return {
-    resource: `${origin}/${String(name)}/mcp`,
-    ...(config.issuers.length > 0 && { authorization_servers: config.issuers }),
+    resource,
+    ...(issuers.length > 0 && { authorization_servers: issuers }),
     scopes_supported: ['execute'],
     bearer_methods_supported: ['header'],
   };
 }
 
-/** Value of `WWW-Authenticate`. */
-export function challenge(name: string, origin: string): string {
-  const metadata = `${origin}/.well-known/oauth-protected-resource/${name}/mcp`;
-  return `Bearer resource_metadata="${metadata}", scope="execute"`;
+/** Value of `WWW-Authenticate`. @param resource URL at which clients reach the upstream */
+export function challenge(resource: string): string {
+  // A client may name any port in its `Host`, also one that no URL has.
+  const [, origin = '', path = ''] = /^(https?:\/\/[^/]*)(.*)$/.exec(resource) ?? [];
+  return `Bearer resource_metadata="${origin}${WELL_KNOWN}${path}", scope="execute"`;
 }

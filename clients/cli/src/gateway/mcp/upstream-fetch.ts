@@ -1,21 +1,22 @@
 import { ReadableStream } from 'node:stream/web';
-import { Agent, fetch as undiciFetch } from 'undici';
+import { NotSentError } from '../../mcp/servers/unknown-outcome.js';
 import type { McpUpstream } from '../file/gateway-config.js';
 import { redactStream } from '../response/redaction-stream.js';
 import type { Redactor } from '../response/redactor.js';
 import type { SecretStore } from '../secrets/secret-store.js';
-import { connectOptions } from '../upstream/upstream-client.js';
+import type { UpstreamResponse } from '../upstream/exchange.js';
+import { UpstreamClient } from '../upstream/upstream-client.js';
 import { UpstreamCredentials } from '../upstream/upstream-credentials.js';
 
 /** Headers of an MCP server that its client reads. */
-const KEPT_HEADERS = ['content-type', 'mcp-session-id', 'location', 'retry-after'];
+const KEPT_HEADERS: ReadonlySet<string> = new Set(['content-type', 'mcp-session-id', 'location', 'retry-after']);
 const STATUSES_WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
 /** Time in milliseconds for which a stream may be silent: MCP servers send nothing while nothing happens. */
 const MAX_SILENCE_MS = 3_600_000;
 
-/** Sends the requests for one MCP server: with its credentials, which no answer shows. */
+/** Sends the requests for one MCP server in place of `fetch`: with its credentials, which no answer shows. */
 export class UpstreamFetch {
-  private readonly agent: Agent;
+  private readonly client: UpstreamClient;
   private readonly credentials: UpstreamCredentials;
 
   /** @throws Error if the file of certificate authorities cannot be read */
@@ -23,54 +24,45 @@ export class UpstreamFetch {
     private readonly config: McpUpstream,
     secrets: SecretStore,
   ) {
-    const { ca, credentials } = config;
+    const { url, ca, credentials } = config;
     this.credentials = new UpstreamCredentials(credentials, secrets);
-    this.agent = new Agent({
-      headersTimeout: 0,
-      bodyTimeout: MAX_SILENCE_MS,
-      connect: connectOptions(ca),
-    });
+    this.client = new UpstreamClient({ url: new URL(url.origin), ...(ca !== undefined && { ca }) }, MAX_SILENCE_MS);
   }
 
-  /** As `fetch`. Redirects are not followed. */
+  /** As `fetch`, for URLs of the server's origin. Redirects are not followed. @throws NotSentError */
   readonly fetch = async (target: string | URL | Request, init: RequestInit = {}): Promise<Response> => {
     const { sent, redactor } = this.credentials.current();
-    const url = new URL(target instanceof Request ? target.url : target);
-    if (sent.query !== '') url.search += `${url.search === '' ? '' : '&'}${sent.query}`;
+    const { pathname, search } = new URL(target instanceof Request ? target.url : target);
     const headers = new Headers(init.headers);
     headers.set('Accept-Encoding', 'identity');
     for (const [name, value] of sent.headers) headers.set(name, value);
-    const ending = new AbortController();
-    const timer = setTimeout(
-      () => ending.abort(new Error('The head of the answer did not come in time.')),
-      this.config.timeoutMs,
-    );
-    try {
-      const answer = await undiciFetch(url, {
-        method: init.method ?? 'GET',
-        headers: [...headers],
-        body: typeof init.body === 'string' ? init.body : null,
-        redirect: 'manual',
-        signal: init.signal ? AbortSignal.any([init.signal, ending.signal]) : ending.signal,
-        dispatcher: this.agent,
-      });
-      return redactedResponse(answer as unknown as Response, redactor);
-    } finally {
-      clearTimeout(timer);
-    }
+    const request = {
+      method: init.method ?? 'GET',
+      target: pathname + search,
+      headers: [...headers],
+      credentialQuery: sent.query,
+      body: Buffer.from(typeof init.body === 'string' ? init.body : ''),
+      timeoutMs: this.config.timeoutMs,
+    };
+    const result = await this.client.send(request, init.signal ?? new AbortController().signal);
+    if (result.kind === 'response') return redactedResponse(result, redactor);
+    init.signal?.throwIfAborted();
+    if (result.reason === 'not_sent') throw new NotSentError(`it cannot be reached (${result.code})`);
+    throw new Error(`no answer came (${result.code})`);
   };
 
   async close(): Promise<void> {
-    await this.agent.destroy();
+    await this.client.close();
   }
 }
 
-function redactedResponse({ status, headers, body }: Response, redactor: Redactor): Response {
-  const kept = KEPT_HEADERS.flatMap((name): [string, string][] => {
-    const value = headers.get(name);
-    return value === null ? [] : [[name, redactor.redactAll(Buffer.from(value, 'latin1')).bytes.toString('latin1')]];
+function redactedResponse({ status, headers, body }: UpstreamResponse, redactor: Redactor): Response {
+  const kept = headers.flatMap(([name, value]): [string, string][] => {
+    if (!KEPT_HEADERS.has(name.toLowerCase())) return [];
+    return [[name, redactor.redactAll(Buffer.from(value, 'latin1')).bytes.toString('latin1')]];
   });
-  const isEmpty = body === null || STATUSES_WITHOUT_BODY.has(status);
+  const isEmpty = STATUSES_WITHOUT_BODY.has(status);
+  if (isEmpty) body.destroy();
   const redacted = isEmpty ? null : ReadableStream.from(redactStream(body, redactor));
   return new Response(redacted as BodyInit | null, { status, headers: kept });
 }

@@ -2,11 +2,12 @@ import { createHash } from 'node:crypto';
 import { credentialQueries } from '../file/credential-rules.js';
 import type { JsonObject, Route } from '../file/gateway-config.js';
 import { resourcePathFault } from '../../service-rules/resources.js';
+import { digestLargeTexts } from '../../large-values.js';
 import { type BodyParameter, readBodyParameter } from './body-parameter.js';
 import { contentTypeText } from './content-type.js';
 import { type Fields, parseFields } from './fields.js';
 import type { RouteMatch } from './match-request.js';
-import { bodyAmbiguous, queryAmbiguous, type RequestRefusal, resourceMissing } from './request-refusal.js';
+import { bodyAmbiguous, isRefusal, queryAmbiguous, type RequestRefusal, resourceMissing } from './request-refusal.js';
 import { fillId, fillObject, MissingValueError, takesBody, type TemplateSources } from './template-value.js';
 
 /** What the service is asked for. */
@@ -25,8 +26,12 @@ const MAX_VALUES = 10_000;
 const OTHER_VALUES = 100;
 const MAX_ID_LENGTH = 500;
 
-/** The second of two steps. @param body all of its bytes */
-export function buildAction(match: RouteMatch, body: Buffer): ActionRequest | RequestRefusal {
+/**
+ * The second of two steps.
+ * @param body all of its bytes
+ * @param digestAbove bytes above which a text becomes a digest
+ */
+export function buildAction(match: RouteMatch, body: Buffer, digestAbove: number): ActionRequest | RequestRefusal {
   const { route, upstream, headers } = match;
   if (body.length > route.maxBodyBytes) return bodyTooLarge(route);
   const credentialNames = credentialQueries(upstream.credentials);
@@ -38,7 +43,9 @@ export function buildAction(match: RouteMatch, body: Buffer): ActionRequest | Re
   const content = readBodyParameter(body, { contentType: headers.contentType, credentialNames, maxValues });
   if (typeof content === 'string') return bodyAmbiguous(`The body ${content}.`);
   try {
-    return fillAction(match, fields, content);
+    const action = fillAction(match, fields, content);
+    if (isRefusal(action)) return action;
+    return { ...action, parameters: digestLargeTexts(action.parameters, digestAbove) };
   } catch (error) {
     if (error instanceof MissingValueError) return resourceMissing(error.message);
     throw error;

@@ -6,24 +6,22 @@ import type { McpHost } from '../mcp/mcp-host.js';
 import { SecretStore } from '../secrets/secret-store.js';
 import { credentialSources } from '../upstream/credentials.js';
 import { UpstreamClient } from '../upstream/upstream-client.js';
+import { MCP_PATH } from '../mcp/mcp-path.js';
 import { UpstreamCredentials } from '../upstream/upstream-credentials.js';
 import type { GatewayLog } from './log.js';
 
 /** All that is made of one reading of the file. A request uses one state from its beginning to its end. */
 export class GatewayState {
   readonly chooser: UpstreamChooser;
-  private readonly upstreams: ReadonlyMap<string, OpenUpstream>;
   private users = 0;
   private isReplaced = false;
 
   private constructor(
     readonly config: GatewayConfig,
     readonly secrets: SecretStore,
-    private readonly mcpHosts: ReadonlyMap<string, McpHost>,
+    private readonly upstreams: ReadonlyMap<string, OpenUpstream | McpHost>,
   ) {
     this.chooser = new UpstreamChooser(config);
-    const served = config.upstreams.flatMap((upstream) => (upstream.kind === 'http' ? [upstream] : []));
-    this.upstreams = new Map(served.map((upstream) => [upstream.name, openUpstream(upstream, secrets)]));
   }
 
   /** @throws SecretFaults if a secret is missing or cannot be used; SettingsError if a file of an MCP upstream cannot be used */
@@ -32,34 +30,40 @@ export class GatewayState {
     const onFault = ({ message }: Error): void => log.warn(`${message} The last value stays in use.`);
     const secrets = await SecretStore.open(sources, { environment: process.env, onFault });
     try {
-      return new GatewayState(config, secrets, await openMcpHosts(config, secrets, parts));
+      return new GatewayState(config, secrets, await openUpstreams(config, secrets, parts));
     } catch (error) {
       secrets.close();
       throw error;
     }
   }
 
-  findMcp(name: string): McpHost | undefined {
-    return this.mcpHosts.get(name);
+  /** @param name of an upstream of the file */
+  upstream(name: string): OpenUpstream | McpHost {
+    const upstream = this.upstreams.get(name);
+    if (upstream === undefined) throw new Error(`The upstream ${name} is not open.`);
+    return upstream;
   }
 
   /** Where clients reach the gateway. @param host as the client sent it */
   originOf(host: string): string {
     const { publicUrl, tls } = this.config;
-    const isPublic = publicUrl !== undefined && publicUrl.host === host.toLowerCase();
-    return isPublic ? publicUrl.origin : `${tls === undefined ? 'http' : 'https'}://${host}`;
+    if (publicUrl !== undefined && publicUrl.host === host.toLowerCase()) return publicUrl.origin;
+    // What ends TLS in front of the gateway does so for the hosts of upstreams, too.
+    const isSecure = tls !== undefined || (publicUrl !== undefined && this.chooser.isByHost(host));
+    return `${isSecure ? 'https' : 'http'}://${host}`;
+  }
+
+  /** Where clients reach an MCP upstream: at its own host if they used that. @param host as the client sent it */
+  mcpUrl(host: string, name: string): string {
+    if (this.chooser.isByHost(host)) return `${this.originOf(host)}${MCP_PATH}`;
+    return `${this.config.publicUrl?.origin ?? this.originOf(host)}/${name}${MCP_PATH}`;
   }
 
   /** Ends the sessions of MCP once no call of them runs. */
   async endSessions(): Promise<void> {
-    const hosts = [...this.mcpHosts.values()];
+    const hosts = [...this.upstreams.values()].flatMap((upstream) => (upstream.kind === 'mcp' ? [upstream] : []));
     await Promise.all(hosts.map((host) => host.settle()));
     await Promise.all(hosts.map((host) => host.close()));
-  }
-
-  /** Undefined for an upstream of MCP. */
-  find(name: string): OpenUpstream | undefined {
-    return this.upstreams.get(name);
   }
 
   /** Where the client reaches an upstream, without a final `/`. @param host as the client sent it */
@@ -89,27 +93,30 @@ export class GatewayState {
 
   async close(): Promise<void> {
     this.secrets.close();
-    await Promise.all([...this.upstreams.values()].map(({ client }) => client.close()));
-    await Promise.all([...this.mcpHosts.values()].map((host) => host.close()));
+    await Promise.all([...this.upstreams.values()].map((upstream) => upstream.close()));
   }
 }
 
 /** MCP is loaded only for a file that needs it. */
-async function openMcpHosts(
+async function openUpstreams(
   { upstreams, service }: GatewayConfig,
   secrets: SecretStore,
   parts: CallParts,
-): Promise<Map<string, McpHost>> {
-  const configs = upstreams.flatMap((upstream) => (upstream.kind === 'mcp' ? [upstream] : []));
-  if (configs.length === 0) return new Map();
-  const { McpHost: Host } = await import('../mcp/mcp-host.js');
+): Promise<Map<string, OpenUpstream | McpHost>> {
   const url = service.href.replace(/\/$/, '');
-  return new Map(configs.map((config) => [config.name, new Host({ config, service: url, secrets, parts })]));
+  const hosts = upstreams.some(({ kind }) => kind === 'mcp') ? await import('../mcp/mcp-host.js') : null;
+  return new Map(
+    upstreams.flatMap((config): [string, OpenUpstream | McpHost][] => {
+      if (config.kind === 'http') return [[config.name, openUpstream(config, secrets)]];
+      return hosts === null ? [] : [[config.name, new hosts.McpHost({ config, service: url, secrets, parts })]];
+    }),
+  );
 }
 
 function openUpstream(config: HttpUpstream, secrets: SecretStore): OpenUpstream {
   const credentials = new UpstreamCredentials(config.credentials, secrets);
-  return { config, client: new UpstreamClient(config), credentials };
+  const client = new UpstreamClient(config);
+  return { kind: 'http', config, client, credentials, close: () => client.close() };
 }
 
 /** The texts of the certificate and its key. */

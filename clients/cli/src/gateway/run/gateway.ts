@@ -10,7 +10,13 @@ import type { Destination } from '../calls/upstream-choice.js';
 import type { GatewayConfig } from '../file/gateway-config.js';
 import { headFault } from '../listener/head-fault.js';
 import { type ClientExchange, framingRefusal, sendRefusal } from '../listener/http-listener.js';
-import { challenge, protectedResource } from '../mcp/protected-resource.js';
+import {
+  challenge,
+  METADATA_OF_HOST,
+  metadataName,
+  type ProtectedResource,
+  protectedResource,
+} from '../mcp/protected-resource.js';
 import type { RequestSlots } from '../request-slots.js';
 import type { GatewayState } from './gateway-state.js';
 import type { GatewayLog } from './log.js';
@@ -105,13 +111,13 @@ export class Gateway {
     const { rawHeaders, url: target = '' } = request;
     const hosts = headerValues(rawHeaders, 'host');
     const destination = state.chooser.choose({ target, hosts, origins: headerValues(rawHeaders, 'origin') });
-    const origin = state.originOf(hosts[0] ?? '');
+    const [host = ''] = hosts;
+    const metadata = metadataFor(destination, host, state);
+    if (metadata !== null) {
+      sendJson(exchange, 200, JSON.stringify(metadata));
+      return;
+    }
     if (destination.upstream === null) {
-      const resource = protectedResource(destination.target, state.config.publicUrl?.origin ?? origin, state.config);
-      if (resource !== null) {
-        sendJson(exchange, 200, JSON.stringify(resource));
-        return;
-      }
       await answerOwnPath({ exchange, target: destination.target, service: state.config.service });
       return;
     }
@@ -119,8 +125,8 @@ export class Gateway {
     const call = {
       destination,
       note,
-      gatewayBase: state.baseOf(hosts[0] ?? '', destination),
-      origin: state.config.publicUrl?.origin ?? origin,
+      gatewayBase: state.baseOf(host, destination),
+      mcpUrl: state.mcpUrl(host, destination.upstream.name),
     };
     try {
       await this.handleCall(exchange, state, call);
@@ -135,22 +141,20 @@ export class Gateway {
     const { name } = destination.upstream;
     const search = findCaller({ target: destination.target, rawHeaders }, destination.upstream);
     const traceparent = readTraceparent(rawHeaders);
-    const audience = audienceFor(destination.upstream, search.key, state.config);
+    const audience = audienceFor(call, search.key, state.config);
     const client = { key: search.key, address: socket.remoteAddress ?? '', traceparent, audience };
     const service = new CallerService(state.config.service.href, client);
     const caller = await this.parts.callers.require(search.key, service);
     const leaveSlot = this.parts.slots.enterAs(caller.id);
     if (leaveSlot === null) throw unavailable('The caller has as many requests as it may have at a time.');
     try {
-      const host = state.findMcp(name);
-      if (host !== undefined) {
+      const upstream = state.upstream(name);
+      if (upstream.kind === 'mcp') {
         note.route = `${exchange.request.method ?? ''} ${destination.target.split('?', 1)[0] ?? ''}`;
         const { target, rawHeaders: headers } = search;
-        await host.serve({ exchange, target, rawHeaders: headers, caller: { ...client, caller, service } });
+        await upstream.serve({ exchange, target, rawHeaders: headers, caller: { ...client, caller, service } });
         return;
       }
-      const upstream = state.find(name);
-      if (upstream === undefined) throw new Refusal(404, 'upstream_unknown', 'The upstream is not served.');
       const request = { exchange, upstream, search, service, caller, traceparent, gatewayBase };
       await governRequest(request, this.parts, note);
     } finally {
@@ -163,14 +167,23 @@ interface UpstreamCall {
   readonly destination: Extract<Destination, { upstream: object }>;
   readonly note: RequestNote;
   readonly gatewayBase: string;
-  /** Where clients reach the gateway. */
-  readonly origin: string;
+  /** Where the client reaches the upstream, if that is one of MCP. */
+  readonly mcpUrl: string;
+}
+
+/** What a client reads, without a key, to learn where it gets tokens; null for other requests. */
+function metadataFor({ upstream, target }: Destination, host: string, state: GatewayState): ProtectedResource | null {
+  const { upstreams, issuers } = state.config;
+  const name = upstream === null ? metadataName(target) : upstream.name;
+  if (upstream !== null && (target !== METADATA_OF_HOST || !state.chooser.isByHost(host))) return null;
+  const isMcp = upstreams.some((other) => other.kind === 'mcp' && other.name === name);
+  return name !== undefined && isMcp ? protectedResource(state.mcpUrl(host, name), issuers) : null;
 }
 
 /** A 401 of an MCP upstream says where its clients get tokens. */
-function challenging(error: unknown, { destination, origin }: UpstreamCall): unknown {
+function challenging(error: unknown, { mcpUrl }: UpstreamCall): unknown {
   if (!(error instanceof Refusal) || error.status !== 401) return error;
-  const headers = { ...error.facts.headers, 'WWW-Authenticate': challenge(destination.upstream.name, origin) };
+  const headers = { ...error.facts.headers, 'WWW-Authenticate': challenge(mcpUrl) };
   return new Refusal(error.status, error.reason, error.message, { ...error.facts, headers });
 }
 
@@ -178,13 +191,9 @@ function challenging(error: unknown, { destination, origin }: UpstreamCall): unk
  * What a token for an MCP upstream has to be made for; null for keys, and for upstreams of HTTP.
  * @throws Refusal 401 if clients cannot know it
  */
-function audienceFor(
-  { kind, name }: UpstreamCall['destination']['upstream'],
-  key: string,
-  { publicUrl }: GatewayConfig,
-): string | null {
+function audienceFor({ destination, mcpUrl }: UpstreamCall, key: string, { publicUrl }: GatewayConfig): string | null {
   // No key has a dot.
-  if (kind === 'http' || !key.includes('.')) return null;
+  if (destination.upstream.kind === 'http' || !key.includes('.')) return null;
   if (publicUrl === undefined) throw new Refusal(401, null, 'The gateway takes tokens only if its file has publicUrl.');
-  return `${publicUrl.origin}/${name}/mcp`;
+  return mcpUrl;
 }

@@ -1,4 +1,5 @@
-import { serviceUrl, SettingsError, shownMessage } from '../../settings.js';
+import { profileName, serviceUrl, settings, SettingsError, shownMessage } from '../../settings.js';
+import type { DigestOptions } from '../../large-values.js';
 import { printError } from '../../output.js';
 import { FolderHeldError } from '../calls/journal-folder.js';
 import type { GatewayConfig } from '../file/gateway-config.js';
@@ -12,13 +13,15 @@ const HELD = 75;
 const CONFIGURATION = 78;
 
 /** Serves by a file until SIGTERM or SIGINT. SIGHUP reads the file and all secrets again. */
-export async function serveGateway(path: string): Promise<void> {
-  const key = process.env['GOVERNANCE_API_KEY'] ?? '';
+export async function serveGateway(path: string, { digestAbove }: DigestOptions): Promise<void> {
+  const key = profileName() === undefined ? (process.env['GOVERNANCE_API_KEY'] ?? '') : settings().key;
   if (key === '') throw new SettingsError('GOVERNANCE_API_KEY is required: a key with the scope report.');
   const readConfig = (): GatewayConfig => readGatewayFile(path, serviceUrl()).config;
+  // From before it listens: whoever sees that may end it at once.
+  const ending = new Promise<void>((resolve) => process.once('SIGTERM', resolve).once('SIGINT', resolve));
   let gateway: RunningGateway;
   try {
-    gateway = await startGateway(readConfig, key);
+    gateway = await startGateway(readConfig, { key, digestAbove });
   } catch (error) {
     const exitCode = exitCodeOf(error);
     if (exitCode === null) throw error;
@@ -33,7 +36,7 @@ export async function serveGateway(path: string): Promise<void> {
       (error: unknown) => log.warn(`The file cannot be used, so the old one stays in use: ${lineOf(error)}`),
     );
   });
-  await new Promise<void>((resolve) => process.once('SIGTERM', resolve).once('SIGINT', resolve));
+  await ending;
   await gateway.close();
 }
 

@@ -1,12 +1,13 @@
 import type { Server } from 'node:http';
 import { isIP } from 'node:net';
 import { ApprovalWaits } from '../../approval-waits.js';
+import type { DigestOptions } from '../../large-values.js';
 import { requireUsable, SettingsError } from '../../settings.js';
 import { BodyRoom } from '../body-room.js';
 import { Journal } from '../calls/journal.js';
 import { KnownCallers } from '../calls/known-callers.js';
 import { Reports } from '../calls/reports.js';
-import { RunningCalls } from '../calls/running-calls.js';
+import { RunningCalls } from '../../mcp/running-calls.js';
 import { StopEvents } from '../calls/stop-events.js';
 import type { GatewayConfig } from '../file/gateway-config.js';
 import { createListener } from '../listener/http-listener.js';
@@ -36,12 +37,20 @@ export interface RunningGateway {
   close(): Promise<void>;
 }
 
+interface GatewayOptions extends DigestOptions {
+  /** The key with the scope `report`. */
+  readonly key: string;
+}
+
 /**
  * Starts a gateway.
  * @param readConfig reads the file; called again at each reload
  * @throws SettingsError; FolderHeldError if another gateway holds the journal
  */
-export async function startGateway(readConfig: () => GatewayConfig, key: string): Promise<RunningGateway> {
+export async function startGateway(
+  readConfig: () => GatewayConfig,
+  { key, digestAbove }: GatewayOptions,
+): Promise<RunningGateway> {
   requireUsable(key);
   const log = new GatewayLog();
   const config = readConfig();
@@ -50,7 +59,7 @@ export async function startGateway(readConfig: () => GatewayConfig, key: string)
   const reports = new Reports({ url, key, journal, log });
   const slots = new RequestSlots();
   const parts = {
-    ...{ reports, slots, log },
+    ...{ reports, slots, log, digestAbove },
     calls: new RunningCalls(),
     callers: new KnownCallers(),
     waits: new ApprovalWaits(MAX_PROMISES),

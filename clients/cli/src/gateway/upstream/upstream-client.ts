@@ -9,17 +9,11 @@ const WRITE_IDLE_MS = 4_000;
 /** Connections for GET and HEAD may be idle for longer, unless the upstream names a shorter time. */
 const READ_IDLE_MS = 30_000;
 const CONNECT_MS = 10_000;
-/** An answer that sends nothing for so long is cut. */
+/** An answer of HTTP that sends nothing for so long is cut. */
 const MAX_SILENCE_MS = 300_000;
 const MAX_HEAD_BYTES = 65_536;
 
 const READ_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
-
-interface ConnectOptions {
-  readonly timeout: number;
-  readonly rejectUnauthorized: true;
-  readonly ca?: string[];
-}
 
 export interface UpstreamAddress {
   readonly url: URL;
@@ -45,12 +39,15 @@ export class UpstreamClient {
   private readonly reads: Pool;
   private readonly writes: Pool;
 
-  /** @throws Error if the file of certificate authorities cannot be read. */
-  constructor({ url, ca }: UpstreamAddress) {
+  /**
+   * @param maxSilenceMs for which an answer that has begun may send nothing.
+   * @throws Error if the file of certificate authorities cannot be read.
+   */
+  constructor({ url, ca }: UpstreamAddress, maxSilenceMs = MAX_SILENCE_MS) {
     this.basePath = basePathOf(url);
-    const connect = connectOptions(ca);
-    this.reads = openPool(url.origin, connect, READ_IDLE_MS);
-    this.writes = openPool(url.origin, connect, WRITE_IDLE_MS);
+    const open = (maxIdleMs: number): Pool => new Pool(url.origin, poolOptions(ca, maxIdleMs, maxSilenceMs));
+    this.reads = open(READ_IDLE_MS);
+    this.writes = open(WRITE_IDLE_MS);
   }
 
   /**
@@ -93,29 +90,24 @@ export function basePathOf(url: URL): string {
 }
 
 /**
- * How a connection to an upstream is made. Certificates are checked, whatever the environment says.
+ * Certificates are checked, whatever the environment says.
  * @param ca path of a file with more certificate authorities
- * @throws Error if the file cannot be read
  */
-export function connectOptions(ca: string | undefined): ConnectOptions {
+function poolOptions(ca: string | undefined, maxIdleMs: number, maxSilenceMs: number): Pool.Options {
   return {
-    timeout: CONNECT_MS,
-    rejectUnauthorized: true,
-    ...(ca !== undefined && { ca: [...rootCertificates, readFileSync(ca, 'utf8')] }),
-  };
-}
-
-function openPool(origin: string, connect: ConnectOptions, maxIdleMs: number): Pool {
-  return new Pool(origin, {
     pipelining: 1,
     keepAliveTimeout: maxIdleMs,
     keepAliveMaxTimeout: maxIdleMs,
     maxHeaderSize: MAX_HEAD_BYTES,
     // `send` has its own time, which includes connecting.
     headersTimeout: 0,
-    bodyTimeout: MAX_SILENCE_MS,
-    connect,
-  });
+    bodyTimeout: maxSilenceMs,
+    connect: {
+      timeout: CONNECT_MS,
+      rejectUnauthorized: true,
+      ...(ca !== undefined && { ca: [...rootCertificates, readFileSync(ca, 'utf8')] }),
+    },
+  };
 }
 
 /** The target stays as it came; the credentials follow. */

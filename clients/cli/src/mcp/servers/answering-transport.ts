@@ -5,7 +5,7 @@ import { readableResponse } from './readable-response.js';
 
 type Fetch = typeof globalThis.fetch;
 
-/** Where a server is that is reached over HTTP. */
+/** The address of a server over HTTP. */
 export interface HttpTarget {
   readonly url: URL;
   readonly headers: HeadersInit;
@@ -15,11 +15,11 @@ export interface HttpTarget {
 
 type SendOptions = Parameters<StreamableHTTPClientTransport['send']>[1];
 
-const MOST_REDIRECTS = 5;
-/** Redirects after which the same request is sent again. */
+const MAX_REDIRECTS = 5;
+/** Statuses of redirects after which the same request is sent again. */
 const KEEPING_METHOD: ReadonlySet<number> = new Set([307, 308]);
 
-/** Whether the answer to the request that is being sent may still come, as it is a stream. */
+/** The exchange of the current request. If its response is a stream, the answer may still come. */
 const exchanges = new AsyncLocalStorage<{ isStreamed: boolean }>();
 
 /**
@@ -32,7 +32,7 @@ export class AnsweringTransport extends StreamableHTTPClientTransport {
   }
 
   override async send(message: JSONRPCMessage | JSONRPCMessage[], options?: SendOptions): Promise<void> {
-    // Whoever has its own way to learn of the end waits for no answer.
+    // A request with its own way to see the end of the stream needs no error.
     if (Array.isArray(message) || !isJSONRPCRequest(message) || options?.onRequestStreamEnd !== undefined) {
       return super.send(message, options);
     }
@@ -47,7 +47,7 @@ export class AnsweringTransport extends StreamableHTTPClientTransport {
 }
 
 async function watchedFetch(send: Fetch, url: string | URL, init?: RequestInit): Promise<Response> {
-  const response = await fetchWithin(send, url, init, MOST_REDIRECTS);
+  const response = await fetchWithin(send, url, init, MAX_REDIRECTS);
   const exchange = exchanges.getStore();
   if (exchange !== undefined) exchange.isStreamed = isStream(response);
   return readableResponse(response, isStream(response));
@@ -58,7 +58,7 @@ async function fetchWithin(
   send: Fetch,
   url: string | URL,
   init: RequestInit | undefined,
-  left: number,
+  remainingRedirects: number,
 ): Promise<Response> {
   const response = await send(url, { ...init, redirect: 'manual' });
   const location = response.headers.get('Location');
@@ -68,9 +68,9 @@ async function fetchWithin(
     throw new Error(
       `${from.href} redirects to ${target.href}. Redirects to another origin are not followed; pass that URL with --url.`,
     );
-  if (left === 0) throw new Error(`${from.href} redirects too often.`);
+  if (remainingRedirects === 0) throw new Error(`${from.href} redirects too often.`);
   await response.body?.cancel();
-  return fetchWithin(send, target, init, left - 1);
+  return fetchWithin(send, target, init, remainingRedirects - 1);
 }
 
 /** With the status 202 there is nothing to read, whatever the type. */

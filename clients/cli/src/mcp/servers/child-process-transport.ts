@@ -10,12 +10,12 @@ import {
 } from '@modelcontextprotocol/client';
 import crossSpawn from 'cross-spawn';
 import { MessageLines } from './message-lines.js';
-import { LARGEST_MESSAGE } from './messages.js';
+import { MAX_MESSAGE_BYTES } from './messages.js';
 
 type Child = ChildProcessByStdio<Writable, Readable, null>;
 
 /** Bytes that a server may leave unread before its connection ends. */
-const MAX_UNREAD = 4 * LARGEST_MESSAGE;
+const MAX_UNREAD = 4 * MAX_MESSAGE_BYTES;
 /** Time in milliseconds that a server has to end, first by itself and then after SIGTERM. */
 const MAX_END_MS = 2_000;
 /** Time in milliseconds for the last output of a server that has exited: its own children may hold the pipe for ever. */
@@ -78,7 +78,7 @@ export class ChildProcessTransport implements Transport {
   }
 
   close(): Promise<void> {
-    this.closing ??= this.child === null ? Promise.resolve() : ended(this.child);
+    this.closing ??= this.child === null ? Promise.resolve() : waitForExit(this.child);
     return this.closing;
   }
 
@@ -86,7 +86,7 @@ export class ChildProcessTransport implements Transport {
     try {
       for (const message of this.lines.read(chunk)) this.onmessage?.(message);
     } catch (error) {
-      // What follows cannot be read.
+      // The following output cannot be read.
       this.child?.stdout.destroy();
       this.fail(error instanceof Error ? error : new Error(String(error)));
     }
@@ -99,7 +99,7 @@ export class ChildProcessTransport implements Transport {
 }
 
 /** Ends a process: by the end of its input, then by SIGTERM, then by SIGKILL. */
-async function ended(child: Child): Promise<void> {
+async function waitForExit(child: Child): Promise<void> {
   if (hasExited(child)) return;
   const exit = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   child.stdin.end();

@@ -4,7 +4,7 @@ import { isSecretName, type Target } from './governed-server.js';
 import { isPlainName } from '../mapping.js';
 import { headersOf, isServerUrl } from './server-address.js';
 
-/** A server of a file, by the name that it has there. */
+/** A server of a file, with its name. */
 export interface ServerEntry {
   readonly name: string;
   readonly target: Target;
@@ -43,11 +43,13 @@ function targetOf(value: unknown, place: string): Target {
   const entry = object(value, place);
   const kind = 'command' in entry ? 'command' : 'url';
   if (!('url' in entry) && !('command' in entry)) throw new TypeError(`${place} needs a command or a url.`);
-  const other = Object.keys(entry).find((name) => !MEMBERS[kind].includes(name));
-  if (other !== undefined)
-    throw new TypeError(`${place} has the member ${other}. With ${kind} it may have: ${MEMBERS[kind].join(', ')}.`);
+  const unknownName = Object.keys(entry).find((name) => !MEMBERS[kind].includes(name));
+  if (unknownName !== undefined)
+    throw new TypeError(
+      `${place} has the member ${unknownName}. With ${kind} it may have: ${MEMBERS[kind].join(', ')}.`,
+    );
   if (TYPES[kind]?.includes(entry['type']) !== true)
-    throw new TypeError(`${place}.type is not that of a server with a ${kind}.`);
+    throw new TypeError(`${place}.type does not match a server with a ${kind}.`);
   if (kind === 'command') return commandOf(entry, place);
   const url = text(entry['url'], `${place}.url`);
   if (!isServerUrl(url)) throw new TypeError(`${place}.url is a URL, such as https://tools.example.com/mcp.`);
@@ -66,14 +68,14 @@ function texts(value: unknown, place: string): Record<string, string> {
   return Object.fromEntries(entries.map(([name, member]) => [name, text(member, `${place}.${name}`)]));
 }
 
-/** With the variables of the environment that it names. */
+/** Replaces the environment variables that a text names. */
 function text(value: unknown, place: string): string {
   if (typeof value !== 'string') throw new TypeError(`${place} must be a text.`);
   return value.replace(/\$\{([^}]*)\}/g, (_, name: string) => {
-    const found = /^\w+$/.test(name) && !isSecretName(name) ? process.env[name] : undefined;
-    if (found !== undefined) return found;
-    const why = isSecretName(name) ? 'no server gets GOVERNANCE_…' : 'the environment has no such variable';
-    throw new TypeError(`${place} names \${${name}}: ${why}.`);
+    const variable = /^\w+$/.test(name) && !isSecretName(name) ? process.env[name] : undefined;
+    if (variable !== undefined) return variable;
+    const message = isSecretName(name) ? 'no server gets GOVERNANCE_…' : 'the environment has no such variable';
+    throw new TypeError(`${place} names \${${name}}: ${message}.`);
   });
 }
 

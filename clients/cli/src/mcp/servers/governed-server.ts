@@ -29,17 +29,17 @@ import { resultOnly } from '../tool-results.js';
 import type { Arguments, ItemName } from '../mapping.js';
 import { traceMeta } from '../trace-of-call.js';
 import { ChildProcessTransport } from './child-process-transport.js';
-import { isLostAnswer, LARGEST_MESSAGE } from './messages.js';
+import { isLostAnswer, MAX_MESSAGE_BYTES } from './messages.js';
 import { beforeAbort, isSessionForgotten } from './session-faults.js';
 import { type LogLevel, SessionSettings, setLogLevel } from './session-settings.js';
-import { mayHaveRun, UnknownOutcomeError } from './unknown-outcome.js';
+import { mayHaveRun, refuseUnsent, UnknownOutcomeError } from './unknown-outcome.js';
 
-/** Where a governed server is. */
+/** The address or the command of a governed server. */
 export type Target =
   { readonly command: readonly string[]; readonly env?: Readonly<Record<string, string>> } | HttpTarget;
 
-/** What a server lists. */
-export interface Listed {
+/** The items of a server, by list. */
+export interface ListedItems {
   readonly tools: Tool;
   readonly prompts: Prompt;
   readonly resources: Resource;
@@ -48,10 +48,10 @@ export interface Listed {
 
 export type Kind = 'tools' | 'prompts' | 'resources';
 
-/** What servers ask of the client of their session, and say to it. */
+/** Passes requests and notifications of servers to the client of their session. */
 export interface ClientLink {
-  readonly changed: (kind: Kind) => void;
-  readonly notified: (server: string, notification: Notification) => void;
+  readonly onListChange: (kind: Kind) => void;
+  readonly onNotification: (server: string, notification: Notification) => void;
   readonly roots: () => Promise<ResultTypeMap['roots/list']>;
   /** @param within the newest call that this server carries out. */
   readonly elicit: (
@@ -61,8 +61,8 @@ export interface ClientLink {
   ) => Promise<ElicitResult>;
 }
 
-/** The request of a client that is passed on. */
-export interface Passing {
+/** The options of a request that is passed on for a client. */
+export interface CallOptions {
   readonly signal: AbortSignal;
   readonly onProgress: ((progress: Progress) => void) | null;
   readonly context: ServerContext;
@@ -71,15 +71,15 @@ export interface Passing {
 const IDENTITY = { name: 'gov', version: VERSION };
 const MODERN = '2026-07-28';
 const UNSUPPORTED_VERSION: number = ProtocolErrorCode.UnsupportedProtocolVersion;
-/** Milliseconds of a call without an answer or progress: the client of the proxy decides how long it waits below that. */
+/** Maximum time in milliseconds of a call, whatever progress is reported; the client of the proxy may end it earlier. */
 const MAX_CALL_MS = 3_600_000;
-/** Milliseconds for all pages of a list. */
+/** Maximum time in milliseconds for all pages of a list. */
 const MAX_LIST_MS = 60_000;
 /** Items of a list, its pages, and the characters of its items as JSON: a server may invent them for ever. */
 const MAX_LISTED = 10_000;
 const MAX_PAGES = 1_000;
-const MAX_LISTED_SIZE = LARGEST_MESSAGE;
-/** Characters of a name in a warning. */
+const MAX_LISTED_SIZE = MAX_MESSAGE_BYTES;
+/** Maximum number of characters of a name in a warning. */
 const MAX_WARNED_NAME = 100;
 const LISTS = {
   tools: { method: 'tools/list', schema: specTypeSchemas.Tool, id: 'name' },
@@ -91,7 +91,7 @@ const LISTS = {
     id: 'uriTemplate',
   },
 } as const;
-/** Takes a page as it is: its items are checked one by one. */
+/** Accepts any page: its items are checked one by one. */
 const ANY_PAGE: StandardSchemaV1<unknown, Readonly<Record<string, unknown>>> = {
   '~standard': {
     version: 1,
@@ -99,7 +99,7 @@ const ANY_PAGE: StandardSchemaV1<unknown, Readonly<Record<string, unknown>>> = {
     validate: (value) => ({ value: Object(value) as Record<string, unknown> }),
   },
 };
-/** Lines about what a server lists. */
+/** Maximum number of warnings about the lists of a server. */
 const MAX_WARNINGS = 100;
 const SECRET = 'GOVERNANCE_';
 
@@ -107,22 +107,23 @@ const SECRET = 'GOVERNANCE_';
 export class GovernedServer {
   private definitions: ReadonlyMap<string, Tool> = new Map();
   private readonly settings = new SessionSettings();
-  private readonly warned = new Set<string>();
-  /** What each connection carries: one that was given up is closed with the last of it. */
-  private readonly carried = new Map<Client, ServerContext[]>();
+  private readonly reportedWarnings = new Set<string>();
+  /** The calls of each connection: an abandoned connection is closed with its last call. */
+  private readonly activeContexts = new Map<Client, ServerContext[]>();
   private connection: Promise<Client> | null = null;
-  private opening: Transport | null = null;
+  private openingTransport: Transport | null = null;
   private isClosing = false;
-  /** Connections to child processes that ended by themselves: that ends their calls, whoever else gives them up then. */
-  private readonly ended = new WeakSet<Client>();
+  /** Connections to child processes that ended by themselves, which ends their calls. */
+  private readonly endedClients = new WeakSet<Client>();
   link: ClientLink | null = null;
   /** Called when a server that is a child process has ended by itself. */
   onEnd: () => void = () => undefined;
 
   constructor(
-    /** What it is called in resources; empty until it is known. */
+    /** The name in resources; empty until it is known. */
     public name: string,
     readonly target: Target,
+    readonly maxCallMs = MAX_CALL_MS,
   ) {}
 
   async ownName(): Promise<string> {
@@ -138,18 +139,18 @@ export class GovernedServer {
   }
 
   /**
-   * All pages of a list; empty where the server does not have such things. An item that is not valid, or has the name of another, is
-   * left out, and so is what follows if the list does not end: stderr says so.
+   * Loads all pages of a list; empty if the server does not support it. An item that is invalid, or has the name of another, is left
+   * out with a message on stderr, and so is the rest of a list that does not end.
    */
-  list<List extends keyof Listed>(list: List): Promise<Listed[List][]> {
+  list<List extends keyof ListedItems>(list: List): Promise<ListedItems[List][]> {
     return this.ask((client) => this.listFrom(client, list));
   }
 
-  private async listFrom<List extends keyof Listed>(client: Client, list: List): Promise<Listed[List][]> {
+  private async listFrom<List extends keyof ListedItems>(client: Client, list: List): Promise<ListedItems[List][]> {
     const kind: Kind = list === 'tools' || list === 'prompts' ? list : 'resources';
     if (client.getServerCapabilities()?.[kind] === undefined) return [];
     const { method, schema, id } = LISTS[list];
-    const items = new Map<unknown, Listed[List]>();
+    const items = new Map<unknown, ListedItems[List]>();
     const cursors = new Set<string>();
     const signal = AbortSignal.timeout(MAX_LIST_MS);
     let size = 0;
@@ -159,14 +160,14 @@ export class GovernedServer {
       const [listed, next] = [page[list], page['nextCursor']];
       if (!Array.isArray(listed)) throw new Error(`Expected a list of ${list}.`);
       for (const item of listed as readonly unknown[]) {
-        const checked = schema['~standard'].validate(item);
+        const validation = schema['~standard'].validate(item);
         const name = (Object(item) as Record<string, unknown>)[id];
-        if (checked.issues !== undefined || items.has(name))
+        if (validation.issues !== undefined || items.has(name))
           this.warn(`${warnedName(name)} is left out of ${list}: it is not valid, or is listed twice.`);
         else {
-          size += JSON.stringify(checked.value).length;
+          size += JSON.stringify(validation.value).length;
           if (size > MAX_LISTED_SIZE) break;
-          items.set(name, checked.value as Listed[List]);
+          items.set(name, validation.value as ListedItems[List]);
         }
         if (items.size > MAX_LISTED) break;
       }
@@ -189,57 +190,57 @@ export class GovernedServer {
     return all;
   }
 
-  /** Once for each text. */
+  /** Prints each warning once. */
   private warn(text: string): void {
-    if (this.warned.has(text) || this.warned.size >= MAX_WARNINGS) return;
-    this.warned.add(text);
+    if (this.reportedWarnings.has(text) || this.reportedWarnings.size >= MAX_WARNINGS) return;
+    this.reportedWarnings.add(text);
     printError(plain(`The MCP server ${this.name}: ${text}`));
   }
 
   /** @throws UnknownOutcomeError if the call was sent and no answer came. */
-  callTool({ name, shown }: ItemName, given: Arguments | undefined, passing: Passing): Promise<CallToolResult> {
-    const definition = this.definitions.get(name);
-    return this.passed(shown, passing, async (client, options) => {
-      const call = { name, ...(given === undefined ? {} : { arguments: { ...given } }), ...traceMeta() };
+  callTool(tool: ItemName, input: Arguments | undefined, callOptions: CallOptions): Promise<CallToolResult> {
+    const definition = this.definitions.get(tool.name);
+    return this.passOn(tool.visibleName, callOptions, async (client, options) => {
+      const call = { name: tool.name, ...(input === undefined ? {} : { arguments: { ...input } }), ...traceMeta() };
       // For the headers of its parameters.
       const result = await client.callTool(call, { ...options, ...(definition && { toolDefinition: definition }) });
       return resultOnly(result, 'content', 'structuredContent', 'isError');
     });
   }
 
-  /** @throws UnknownOutcomeError if the request was sent and no answer came. */
-  async passed<Result>(
-    what: string,
-    passing: Passing,
+  /** @throws UnknownOutcomeError if the request was sent and no answer came; NotSentError if it was not sent. */
+  async passOn<Result>(
+    label: string,
+    callOptions: CallOptions,
     send: (client: Client, options: RequestOptions) => Promise<Result>,
     isRepeated = false,
   ): Promise<Result> {
-    const { signal, onProgress, context } = passing;
-    const client = await beforeAbort(this.client(), signal);
-    const carried = this.carried.get(client) ?? [];
-    this.carried.set(client, carried);
-    carried.push(context);
+    const { signal, onProgress, context } = callOptions;
+    const client = await beforeAbort(this.client(), signal).catch(refuseUnsent);
+    const contexts = this.activeContexts.get(client) ?? [];
+    this.activeContexts.set(client, contexts);
+    contexts.push(context);
     try {
-      const options = { signal, timeout: MAX_CALL_MS, resetTimeoutOnProgress: true };
+      const options = { signal, timeout: this.maxCallMs };
       return await send(client, { ...options, ...(onProgress && { onprogress: onProgress }) });
     } catch (error) {
-      if (this.ended.has(client)) throw new UnknownOutcomeError(what, new Error('it ended'));
+      if (this.endedClients.has(client)) throw new UnknownOutcomeError(label, new Error('it ended'));
       if (signal.aborted) throw error;
       const isAnswer = error instanceof ProtocolError && !isLostAnswer(error);
       // Then the server has done nothing.
       const hasNoSession = !isRepeated && (await isSessionForgotten(client, error));
       if (!isAnswer && 'url' in this.target) await this.giveUp(client);
-      if (hasNoSession) return await this.passed(what, passing, send, true);
-      throw mayHaveRun(error) ? new UnknownOutcomeError(what, error) : error;
+      if (hasNoSession) return await this.passOn(label, callOptions, send, true);
+      throw mayHaveRun(error) ? new UnknownOutcomeError(label, error) : error;
     } finally {
-      carried.splice(carried.indexOf(context), 1);
+      contexts.splice(contexts.indexOf(context), 1);
       void this.closeUnused(client);
     }
   }
 
   /** @throws UnknownOutcomeError if the request was sent and no answer came. */
-  async subscribe(uri: string, passing: Passing): Promise<object> {
-    const result = await this.passed(`resources/subscribe of ${uri}`, passing, (client, options) =>
+  async subscribe(uri: string, callOptions: CallOptions): Promise<object> {
+    const result = await this.passOn(`resources/subscribe of ${uri}`, callOptions, (client, options) =>
       client.subscribeResource({ uri, ...traceMeta() }, options),
     );
     this.settings.addSubscription(uri);
@@ -251,7 +252,7 @@ export class GovernedServer {
     await this.ask((client) => client.unsubscribeResource({ uri }));
   }
 
-  /** A server without a log is told nothing. A connection that is made later is told as well. */
+  /** Sets the level at a server that has a log, and again on later connections. */
   async setLogLevel(level: LogLevel): Promise<void> {
     this.settings.setLevel(level);
     await this.ask(
@@ -259,12 +260,12 @@ export class GovernedServer {
     );
   }
 
-  /** What needs no permission, such as a notification. */
+  /** Sends a message that needs no permission, for example a notification. */
   async say(send: (client: Client) => Promise<unknown>): Promise<void> {
     await this.ask(send);
   }
 
-  /** Asks for what changes nothing: once more over a new connection if this one fails, as a server may have forgotten its session. */
+  /** Sends a request that changes nothing, and repeats it over a new connection if it fails: the server may have forgotten the session. */
   private async ask<Result>(send: (client: Client) => Promise<Result>): Promise<Result> {
     const client = await this.client();
     try {
@@ -282,18 +283,18 @@ export class GovernedServer {
   async close(): Promise<void> {
     this.isClosing = true;
     // A server may still owe the answer to its handshake.
-    await this.opening?.close();
+    await this.openingTransport?.close();
     await (await this.connection?.catch(() => null))?.close();
   }
 
-  /** The next call makes a connection of its own. */
+  /** Abandons the connection; the next call opens a new one. */
   private async giveUp(client: Client): Promise<void> {
     if ((await this.connection?.catch(() => null)) === client) this.connection = null;
   }
 
   private async closeUnused(client: Client): Promise<void> {
-    if ((this.carried.get(client)?.length ?? 0) > 0) return;
-    this.carried.delete(client);
+    if ((this.activeContexts.get(client)?.length ?? 0) > 0) return;
+    this.activeContexts.delete(client);
     if ((await this.connection?.catch(() => null)) === client) return;
     const { transport } = client;
     if (transport instanceof AnsweringTransport) await transport.terminateSession().catch(() => undefined);
@@ -309,42 +310,42 @@ export class GovernedServer {
   }
 
   private async connect(): Promise<Client> {
-    if ('url' in this.target) return this.connected('auto');
+    if ('url' in this.target) return this.openConnection('auto');
     try {
       // With a handshake first: a server of today's kind needs no second process to find out.
-      return await this.connected('legacy');
+      return await this.openConnection('legacy');
     } catch (error) {
       if (!(error instanceof ProtocolError) || error.code !== UNSUPPORTED_VERSION) throw error;
-      return this.connected({ pin: MODERN });
+      return this.openConnection({ pin: MODERN });
     }
   }
 
-  private async connected(mode: 'auto' | 'legacy' | { pin: string }): Promise<Client> {
-    const changed = (kind: Kind): { autoRefresh: boolean; onChanged: () => void } => ({
+  private async openConnection(mode: 'auto' | 'legacy' | { pin: string }): Promise<Client> {
+    const optionsOf = (kind: Kind): { autoRefresh: boolean; onChanged: () => void } => ({
       autoRefresh: false,
-      onChanged: () => this.link?.changed(kind),
+      onChanged: () => this.link?.onListChange(kind),
     });
     const client = new Client(IDENTITY, {
       versionNegotiation: { mode },
-      // What the client of the session lacks is refused when a server asks for it: who is served is not known yet.
+      // Requests for capabilities that the session's client lacks are refused later: the client is not known yet.
       capabilities: { roots: { listChanged: true }, elicitation: { form: {}, url: {} } },
-      listChanged: { tools: changed('tools'), prompts: changed('prompts'), resources: changed('resources') },
+      listChanged: { tools: optionsOf('tools'), prompts: optionsOf('prompts'), resources: optionsOf('resources') },
     });
-    client.setRequestHandler('roots/list', () => this.linked().roots());
+    client.setRequestHandler('roots/list', () => this.requireLink().roots());
     client.setRequestHandler('elicitation/create', ({ params }: ElicitRequest, _context: ClientContext) =>
-      this.linked().elicit(this.name, params, this.carried.get(client)?.at(-1)),
+      this.requireLink().elicit(this.name, params, this.activeContexts.get(client)?.at(-1)),
     );
     client.fallbackRequestHandler = ({ method }) => {
       throw new ProtocolError(ProtocolErrorCode.MethodNotFound, `gov mcp does not pass on ${method}: ask without it.`);
     };
-    client.fallbackNotificationHandler = async (notification) => this.link?.notified(this.name, notification);
+    client.fallbackNotificationHandler = async (notification) => this.link?.onNotification(this.name, notification);
     const transport = this.transport();
-    this.opening = transport;
-    await client.connect(transport).finally(() => (this.opening = null));
+    this.openingTransport = transport;
+    await client.connect(transport).finally(() => (this.openingTransport = null));
     client.onclose = () => {
       void this.giveUp(client);
       if (this.isClosing || 'url' in this.target) return;
-      this.ended.add(client);
+      this.endedClients.add(client);
       this.onEnd();
     };
     // Its requests are sent before any other of this connection.
@@ -354,7 +355,7 @@ export class GovernedServer {
     return client;
   }
 
-  private linked(): ClientLink {
+  private requireLink(): ClientLink {
     if (this.link !== null) return this.link;
     throw new ProtocolError(ProtocolErrorCode.MethodNotFound, 'No session of a client is behind this connection.');
   }
@@ -366,7 +367,7 @@ export class GovernedServer {
 }
 
 /**
- * Whether no server may see a variable: with it one could act as its own agent, or approve its own calls. On Windows the names of
+ * True for a variable that no server may see: with it a server could act as an agent, or approve its own calls. On Windows names of
  * variables are the same in upper and lower case.
  */
 export function isSecretName(name: string): boolean {
@@ -380,20 +381,20 @@ function environment(): Record<string, string> {
   return Object.fromEntries(entries);
 }
 
-/** In the server's words alone: the data of an error can be a question to the user. */
+/** Returns the error with the server's message only: its data could be a question to the user. */
 function refuse(error: unknown): never {
   throw error instanceof ProtocolError ? new ProtocolError(error.code, error.message) : error;
 }
 
-/** A server may choose names of any length. */
+/** Shortens a name, as a server may choose names of any length. */
 function warnedName(name: unknown): string {
   const text = name === undefined ? 'An item without a name' : JSON.stringify(name);
   return text.length > MAX_WARNED_NAME ? `${text.slice(0, MAX_WARNED_NAME)}…` : text;
 }
 
-/** A client would discard what does not fit its schema, such as what a handler of the service returned, and call the tool again. */
+/** Removes the output schema: a client would discard a result that does not fit it, and call the tool again. */
 function withoutOutputSchema(tool: Tool): Tool {
-  const shown = { ...tool };
-  delete shown.outputSchema;
-  return shown;
+  const visibleTool = { ...tool };
+  delete visibleTool.outputSchema;
+  return visibleTool;
 }

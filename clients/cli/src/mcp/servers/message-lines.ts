@@ -1,13 +1,13 @@
 import type { JSONRPCMessage } from '@modelcontextprotocol/client';
-import { LARGEST_MESSAGE, lostAnswer, messagesIn, parsed, sizeText } from './messages.js';
+import { MAX_MESSAGE_BYTES, lostAnswer, messagesIn, parseMessage, sizeText } from './messages.js';
 
-/** Bytes of a line that is skipped for its size before its connection ends. */
-const MAX_SKIPPED = 16 * LARGEST_MESSAGE;
-/** Bytes at each end of such a line, in which the id of an answer is looked for. */
+/** Maximum number of bytes of an oversized line before its connection ends. */
+const MAX_SKIPPED = 16 * MAX_MESSAGE_BYTES;
+/** Bytes at each end of an oversized line in which the id of an answer is looked for. */
 const EDGE = 4_096;
 const NEWLINE = 0x0a;
 
-/** The messages of a server over pipes, a line each. What is none is passed over, and an answer that is too large is an error. */
+/** Reads the messages of a server over pipes, one per line. Other lines are ignored, and an oversized answer becomes an error. */
 export class MessageLines {
   private parts: Buffer[] = [];
   private size = 0;
@@ -18,13 +18,13 @@ export class MessageLines {
    */
   read(chunk: Buffer): JSONRPCMessage[] {
     const messages: JSONRPCMessage[] = [];
-    for (let rest = chunk; rest.length > 0;) {
-      const end = rest.indexOf(NEWLINE) + 1;
-      const part = end === 0 ? rest : rest.subarray(0, end);
-      rest = rest.subarray(part.length);
+    for (let remainingBytes = chunk; remainingBytes.length > 0;) {
+      const end = remainingBytes.indexOf(NEWLINE) + 1;
+      const part = end === 0 ? remainingBytes : remainingBytes.subarray(0, end);
+      remainingBytes = remainingBytes.subarray(part.length);
       this.size += part.length;
       this.parts.push(part);
-      if (this.size > LARGEST_MESSAGE) this.keepEdges();
+      if (this.size > MAX_MESSAGE_BYTES) this.keepEdges();
       if (end > 0) messages.push(...this.endLine());
     }
     return messages;
@@ -41,11 +41,11 @@ export class MessageLines {
     const [text, size] = [Buffer.concat(this.parts).toString('utf8'), this.size];
     this.parts = [];
     this.size = 0;
-    return size <= LARGEST_MESSAGE ? messagesIn(parsed(text)) : [lostAnswer(idAtEdge(text), sizeText(size))];
+    return size <= MAX_MESSAGE_BYTES ? messagesIn(parseMessage(text)) : [lostAnswer(idAtEdge(text), sizeText(size))];
   }
 }
 
-/** Of an answer of which only the ends are known: its id is before or after its result. */
+/** Finds the id of an answer of which only the ends are known: it is before or after its result. */
 function idAtEdge(text: string): number {
   const [, first] = /^\s*\{[^{}[\]]*"id"\s*:\s*(\d+)/.exec(text) ?? [];
   const [, last] = /"id"\s*:\s*(\d+)[^{}[\]]*\}\s*$/.exec(text) ?? [];

@@ -1,15 +1,14 @@
 import { type JSONRPCMessage, type ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/client';
 import { randomUUID } from 'node:crypto';
+import { isTooDeep, MAX_LEVELS } from '../../nesting.js';
 
 /**
  * Bytes of a message, from either side: far more than the service takes of a call, which says so itself. The SDK takes four times as
  * long to read twice as much.
  */
-export const LARGEST_MESSAGE = 16 * 2 ** 20;
+export const MAX_MESSAGE_BYTES = 16 * 2 ** 20;
 /** Levels at which the protocol has members of its own. */
 const MAX_DEPTH = 8;
-/** Levels of a message: as many as the service takes of a call. */
-const MAX_LEVELS = 1_000;
 /** Members whose values belong to servers and clients: a null there has a meaning. */
 const FREE_MEMBERS: ReadonlySet<string> = new Set([
   ...[
@@ -23,7 +22,7 @@ const FREE_MEMBERS: ReadonlySet<string> = new Set([
     'experimental',
   ],
 ]);
-/** How the names of the protocol's own members of `_meta` begin. */
+/** Prefix of the protocol's own members of `_meta`. */
 const PROTOCOL_PREFIX = 'io.modelcontextprotocol/';
 /** A new secret for each process, so that no server can send it. */
 const LOST: string = randomUUID();
@@ -35,12 +34,12 @@ export function lostAnswer(id: Id, message: string): JSONRPCMessage {
   return { jsonrpc: '2.0', id, error: { code: ProtocolErrorCode.InternalError, message, data: LOST } };
 }
 
-/** Whether this error stands for an answer that never came. */
+/** True if this error stands for an answer that never came. */
 export function isLostAnswer(error: ProtocolError): boolean {
   return error.data === LOST;
 }
 
-/** The same without the members of the protocol that are null: they are absent. */
+/** Returns the message without members of the protocol that are null, which count as absent. */
 export function withoutNulls(value: unknown, depth = 0): unknown {
   if (typeof value !== 'object' || value === null || depth > MAX_DEPTH) return value;
   if (Array.isArray(value)) return value.map((item) => withoutNulls(item, depth + 1));
@@ -53,7 +52,7 @@ export function withoutNulls(value: unknown, depth = 0): unknown {
   );
 }
 
-/** Of `_meta`, only these members belong to the protocol. */
+/** True for the members of `_meta` that belong to the protocol. */
 function withoutNullsInMeta(meta: unknown, depth: number): unknown {
   if (!isObject(meta)) return meta;
   const members = Object.entries(meta).filter(([name, member]) => name !== 'progressToken' || member !== null);
@@ -63,23 +62,11 @@ function withoutNullsInMeta(meta: unknown, depth: number): unknown {
 }
 
 /**
- * The messages in what a stranger sends: an answer that is none becomes an error, so that nobody waits for it. So does an answer that
- * is nested too deep; any other such message is left out.
+ * Returns the messages in untrusted JSON. A malformed answer becomes an error, so that no request waits for it. So does an answer that
+ * is nested too deep; other malformed messages are left out.
  */
 export function messagesIn(value: unknown): JSONRPCMessage[] {
   return (Array.isArray(value) ? value : [value]).flatMap(messageIn);
-}
-
-/** True for what is nested so deeply that it could not be written as JSON again. */
-export function isTooDeep(value: unknown): boolean {
-  let level: unknown[] = [value];
-  for (let depth = 0; depth <= MAX_LEVELS; depth += 1) {
-    level = level.flatMap((item) =>
-      typeof item === 'object' && item !== null ? (Object.values(item) as unknown[]) : [],
-    );
-    if (level.length === 0) return false;
-  }
-  return true;
 }
 
 function messageIn(value: unknown): JSONRPCMessage[] {
@@ -116,11 +103,11 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
 }
 
 export function sizeText(size: number): string {
-  return `its answer has ${size} bytes, and at most ${LARGEST_MESSAGE} are read`;
+  return `its answer has ${size} bytes, and at most ${MAX_MESSAGE_BYTES} are read`;
 }
 
-/** What is no JSON is null. */
-export function parsed(text: string): unknown {
+/** Parses JSON; null if the text is not JSON. */
+export function parseMessage(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {

@@ -1,22 +1,22 @@
 import { existsSync } from 'node:fs';
 import { counted, plain, printLine } from '../../output.js';
-import { Pins, type PinnedServer, pinned } from './pins.js';
-import { reached, serversOf, type TargetOptions } from './targets.js';
+import { Pins, type PinnedServer, pinnedServer } from './pins.js';
+import { requireReachable, serversOf, type TargetOptions } from './targets.js';
 
 export interface PinOptions extends TargetOptions {
   readonly lock: string;
 }
 
-/** Writes the lock of all tools that the servers have now, and says what differs from the one that was there. */
+/** Writes the lock file of all tools that the servers have now, and prints its differences from the previous one. */
 export async function pinServers(command: readonly string[], { lock, ...options }: PinOptions): Promise<void> {
   const before = existsSync(lock) ? Pins.read(lock).servers : new Map<string, PinnedServer>();
   const servers = await serversOf(command, options, { tools: new Map() });
   try {
-    const found = servers.map(async (server) => {
-      const pins = await pinned(await server.instructions(), await server.list('tools'));
+    const pinnedServers = servers.map(async (server) => {
+      const pins = await pinnedServer(await server.instructions(), await server.list('tools'));
       return [server.name, pins] as const;
     });
-    const now = new Map(await reached(Promise.all(found)));
+    const now = new Map(await requireReachable(Promise.all(pinnedServers)));
     new Pins(now).write(lock);
     for (const line of differences(before, now)) printLine(plain(line));
     const count = [...now.values()].reduce((sum, { tools }) => sum + Object.keys(tools).length, 0);
@@ -32,18 +32,20 @@ function differences(before: ByServer, now: ByServer): string[] {
   return [...new Set([...before.keys(), ...now.keys()])].flatMap((server) => {
     const [old, own] = [before.get(server), now.get(server)];
     const tools = new Set([...Object.keys(old?.tools ?? {}), ...Object.keys(own?.tools ?? {})]);
-    const changed = [...tools].flatMap((tool) => difference(`${server}/${tool}`, old?.tools[tool], own?.tools[tool]));
-    const of = difference(
+    const differences = [...tools].flatMap((tool) =>
+      difference(`${server}/${tool}`, old?.tools[tool], own?.tools[tool]),
+    );
+    const instructionsDifference = difference(
       `the instructions of ${server}`,
       old?.instructions ?? undefined,
       own?.instructions ?? undefined,
     );
-    return [...of, ...changed];
+    return [...instructionsDifference, ...differences];
   });
 }
 
-function difference(what: string, old: string | undefined, now: string | undefined): string[] {
+function difference(label: string, old: string | undefined, now: string | undefined): string[] {
   if (old === now) return [];
-  if (old === undefined) return [`new: ${what}`];
-  return [`${now === undefined ? 'gone' : 'changed'}: ${what}`];
+  if (old === undefined) return [`new: ${label}`];
+  return [`${now === undefined ? 'gone' : 'changed'}: ${label}`];
 }

@@ -4,17 +4,17 @@ import { canonicalJson, digestOf } from '../../../../typescript/src/canonical-js
 import { readJsonFile } from '../../json-file.js';
 import { SettingsError } from '../../settings.js';
 
-/** What is pinned of a server: SHA-256, in hex. */
+/** The pins of a server: SHA-256 in hex. */
 export interface PinnedServer {
-  /** Of its instructions; null where it gives none. */
+  /** The hash of its instructions; null if it gives none. */
   readonly instructions: string | null;
-  /** By the tool's name: of its form by RFC 8785, without `_meta`. */
+  /** Hashes by tool name: of the tool's RFC 8785 form without `_meta`. */
   readonly tools: Readonly<Record<string, string>>;
 }
 
 const HASH = /^[0-9a-f]{64}$/;
 
-/** Definitions that were looked at: what a server has changed since is not offered. */
+/** Definitions that a person has checked: tools that a server has changed since are not offered. */
 export class Pins {
   constructor(readonly servers: ReadonlyMap<string, PinnedServer>) {}
 
@@ -26,21 +26,24 @@ export class Pins {
         throw new TypeError('it is not what gov mcp pin writes');
       return new Pins(new Map(Object.entries(servers)));
     } catch (error) {
-      const why = error instanceof Error ? error.message : '';
-      throw new SettingsError(`The lock ${path} cannot be used: ${why}. Write it by gov mcp pin --lock ${path}.`);
+      const message = error instanceof Error ? error.message : '';
+      throw new SettingsError(`The lock ${path} cannot be used: ${message}. Write it by gov mcp pin --lock ${path}.`);
     }
   }
 
   write(path: string): void {
-    const servers = Object.fromEntries([...this.servers].sort(byName).map(([name, server]) => [name, sorted(server)]));
+    const servers = Object.fromEntries(
+      [...this.servers].sort(byName).map(([name, server]) => [name, withSortedTools(server)]),
+    );
     writeFileSync(path, `${JSON.stringify({ servers }, null, 2)}\n`);
   }
 
-  /** Why a tool is held back; null where it is as it was pinned. */
+  /** Returns the reason why a tool is held back; null if it matches its pin. */
   async fault(server: string, tool: Tool): Promise<string | null> {
-    const pinned = this.servers.get(server)?.tools;
-    if (pinned === undefined || !Object.hasOwn(pinned, tool.name)) return `${tool.name} of ${server} is not pinned`;
-    if (pinned[tool.name] === (await hashOf(tool))) return null;
+    const pinnedTools = this.servers.get(server)?.tools;
+    if (pinnedTools === undefined || !Object.hasOwn(pinnedTools, tool.name))
+      return `${tool.name} of ${server} is not pinned`;
+    if (pinnedTools[tool.name] === (await hashOf(tool))) return null;
     return `${tool.name} of ${server} has another definition than the one that was pinned`;
   }
 
@@ -49,13 +52,13 @@ export class Pins {
   }
 }
 
-export async function pinned(instructions: string | undefined, tools: readonly Tool[]): Promise<PinnedServer> {
+export async function pinnedServer(instructions: string | undefined, tools: readonly Tool[]): Promise<PinnedServer> {
   const hashes = await Promise.all(tools.map(async (tool) => [tool.name, await hashOf(tool)] as const));
   return { instructions: await instructionsHash(instructions), tools: Object.fromEntries(hashes) };
 }
 
 async function hashOf(tool: Tool): Promise<string> {
-  // What is undefined is left out.
+  // Undefined members are left out.
   return (await digestOf(canonicalJson({ ...tool, _meta: undefined }))).sha256;
 }
 
@@ -74,7 +77,7 @@ function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null;
 }
 
-function sorted({ instructions, tools }: PinnedServer): PinnedServer {
+function withSortedTools({ instructions, tools }: PinnedServer): PinnedServer {
   return { instructions, tools: Object.fromEntries(Object.entries(tools).sort(byName)) };
 }
 

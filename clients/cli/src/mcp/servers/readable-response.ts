@@ -1,4 +1,5 @@
-import { isTooDeep, LARGEST_MESSAGE, messagesIn, parsed, sizeText } from './messages.js';
+import { isTooDeep } from '../../nesting.js';
+import { MAX_MESSAGE_BYTES, messagesIn, parseMessage, sizeText } from './messages.js';
 
 /** JSON that the SDK passes over. */
 const NO_MESSAGE = '{}';
@@ -25,7 +26,7 @@ function pieces(separator: RegExp | null, change: (piece: string) => string): Tr
       for (const [index, text] of texts.entries()) {
         parts.push(text);
         size += text.length;
-        if (size > LARGEST_MESSAGE) throw new Error(sizeText(size));
+        if (size > MAX_MESSAGE_BYTES) throw new Error(sizeText(size));
         if (index === texts.length - 1) return;
         controller.enqueue(`${change(parts.join(''))}\n`);
         parts = [];
@@ -37,7 +38,7 @@ function pieces(separator: RegExp | null, change: (piece: string) => string): Tr
 }
 
 function readableJson(text: string): string {
-  const value = parsed(text);
+  const value = parseMessage(text);
   const messages = messagesIn(value);
   if (messages.length === 0) return isTooDeep(value) ? NO_MESSAGE : text;
   return JSON.stringify(Array.isArray(value) ? messages : messages[0]);
@@ -46,8 +47,8 @@ function readableJson(text: string): string {
 /** A line of an event. One that is a part of a message, or several messages, is left to the SDK. */
 function readableLine(line: string): string {
   const [, data] = /^data:(.*)$/s.exec(line) ?? [];
-  const value = data === undefined ? undefined : parsed(data);
-  const [message, ...others] = messagesIn(value);
+  const value = data === undefined ? undefined : parseMessage(data);
+  const [message, ...furtherMessages] = messagesIn(value);
   if (message === undefined && isTooDeep(value)) return `data: ${NO_MESSAGE}`;
-  return message === undefined || others.length > 0 ? line : `data: ${JSON.stringify(message)}`;
+  return message === undefined || furtherMessages.length > 0 ? line : `data: ${JSON.stringify(message)}`;
 }

@@ -1,15 +1,15 @@
-/** A text, or what stands for one or more characters other than these. */
-type Part = string | { readonly without: string };
+/** A literal text, or one or more characters except the excluded ones. */
+type Part = string | { readonly excluded: string };
 
-/** Beyond these nothing is matched: a server may list many templates, and the service takes no longer resource. */
-const LONGEST_URI = 512;
-const MOST_EXPRESSIONS = 10;
+/** Bounds beyond which nothing matches: a server may list many templates, and the service accepts no longer resource. */
+const MAX_URI_LENGTH = 512;
+const MAX_EXPRESSIONS = 10;
 /** A URI, or a template, whose host has a user before it. */
 const WITH_USER = /^[^/?#]*:\/\/[^/?#]*@/;
 
 /**
- * A template of RFC 6570 (URI Template), as servers list them, and whether it can have made a URI. A server could choose one that a
- * regular expression would try for years, while nobody is served: this takes as long for each.
+ * Matches URIs with a template of RFC 6570 (URI Template). The time is the same for every template; a regular expression could run for
+ * years on a template that a hostile server has chosen.
  */
 export class ResourceTemplate {
   private constructor(
@@ -17,11 +17,11 @@ export class ResourceTemplate {
     private readonly hasUser: boolean,
   ) {}
 
-  /** None for what is not a template. */
-  static of(text: string): ResourceTemplate[] {
+  /** Parses a template; empty if it is invalid. */
+  static parse(text: string): ResourceTemplate[] {
     const pieces = text.split(/\{([^{}]*)\}/);
     const isWhole = pieces.every((piece, index) => index % 2 === 1 || !/[{}]/.test(piece));
-    if (!isWhole || pieces.length > 2 * MOST_EXPRESSIONS + 1) return [];
+    if (!isWhole || pieces.length > 2 * MAX_EXPRESSIONS + 1) return [];
     return [
       new ResourceTemplate(
         pieces.flatMap((piece, index) => (index % 2 === 0 ? piece : partsOf(piece))),
@@ -31,17 +31,17 @@ export class ResourceTemplate {
   }
 
   matches(uri: string): boolean {
-    if (uri.length > LONGEST_URI) return false;
+    if (uri.length > MAX_URI_LENGTH) return false;
     // Servers ignore the user, so that a policy about the host would not see this URI.
     if (WITH_USER.test(uri) && !this.hasUser) return false;
-    // Where the parts so far can end: 1 at each such place.
+    // Positions at which the parts so far can end have a 1.
     let ends = new Uint8Array(uri.length + 1).fill(1, 0, 1);
     for (const part of this.parts) {
       const next = new Uint8Array(uri.length + 1);
-      if (typeof part !== 'string') markValues(uri, ends, part.without, next);
+      if (typeof part !== 'string') markValues(uri, ends, part.excluded, next);
       else
-        for (let at = ends.indexOf(1); at >= 0; at = ends.indexOf(1, at + 1))
-          if (uri.startsWith(part, at)) next[at + part.length] = 1;
+        for (let index = ends.indexOf(1); index >= 0; index = ends.indexOf(1, index + 1))
+          if (uri.startsWith(part, index)) next[index + part.length] = 1;
       if (!next.includes(1)) return false;
       ends = next;
     }
@@ -49,22 +49,22 @@ export class ResourceTemplate {
   }
 }
 
-function markValues(uri: string, begins: Uint8Array, without: string, ends: Uint8Array): void {
-  const [one, other] = [without.charCodeAt(0), without.charCodeAt(1)];
-  for (let at = 0, isOpen = false; at < uri.length; at += 1) {
-    const code = uri.charCodeAt(at);
-    isOpen = (isOpen || begins[at] === 1) && code !== one && code !== other;
-    if (isOpen) ends[at + 1] = 1;
+function markValues(uri: string, begins: Uint8Array, excluded: string, ends: Uint8Array): void {
+  const [firstCode, secondCode] = [excluded.charCodeAt(0), excluded.charCodeAt(1)];
+  for (let index = 0, isOpen = false; index < uri.length; index += 1) {
+    const code = uri.charCodeAt(index);
+    isOpen = (isOpen || begins[index] === 1) && code !== firstCode && code !== secondCode;
+    if (isOpen) ends[index + 1] = 1;
   }
 }
 
 function partsOf(expression: string): Part[] {
   const [, operator = '', names = ''] = /^([+#./?&]?)(.*)$/s.exec(expression) ?? [];
-  if (operator === '+' || operator === '#') return [{ without: '' }];
+  if (operator === '+' || operator === '#') return [{ excluded: '' }];
   if (operator === '?' || operator === '&')
     return names.split(',').flatMap((name, index) => {
-      return [`${index === 0 ? operator : '&'}${name.replace('*', '').trim()}=`, { without: '&' }];
+      return [`${index === 0 ? operator : '&'}${name.replace('*', '').trim()}=`, { excluded: '&' }];
     });
-  const value = { without: names.includes('*') ? '/' : '/,' };
+  const value = { excluded: names.includes('*') ? '/' : '/,' };
   return operator === '' ? [value] : [operator, value];
 }

@@ -11,7 +11,7 @@ export function headersOf(lines: readonly string[]): [name: string, value: strin
   return lines.map((line) => {
     const [, name, value] = HEADER.exec(line) ?? [];
     if (name !== undefined && value !== undefined) return [name, value];
-    // It may hold a secret, and MCP clients keep what is written here.
+    // The URL may hold a secret, and MCP clients keep what is written here.
     throw new SettingsError('A --header is "name: value", in one line; this one is not, and is not shown.');
   });
 }

@@ -2,7 +2,7 @@ import { type Client, ProtocolError, type RequestTypeMap } from '@modelcontextpr
 
 export type LogLevel = RequestTypeMap['logging/setLevel']['params']['level'];
 
-/** What a client has set at one server for its session. Servers forget it with the connection. */
+/** The settings of a client at one server. Servers forget them with the connection. */
 export class SessionSettings {
   private level: LogLevel | null = null;
   private readonly subscriptions = new Set<string>();
@@ -19,7 +19,7 @@ export class SessionSettings {
     this.subscriptions.delete(uri);
   }
 
-  /** Sets everything again on a new connection, the level first. @returns what the server refused, or could not be told */
+  /** Sets everything again on a new connection, the level first. @returns the settings that the server refused or did not receive */
   async restore(client: Client): Promise<string[]> {
     const faults: string[] = [];
     const { level } = this;
@@ -41,12 +41,12 @@ export async function setLogLevel(client: Client, level: LogLevel): Promise<void
 }
 
 /** @returns false if the server gave no answer */
-async function attempt(faults: string[], what: string, request: () => Promise<unknown>): Promise<boolean> {
+async function attempt(faults: string[], label: string, request: () => Promise<unknown>): Promise<boolean> {
   try {
     await request();
     return true;
   } catch (error) {
-    faults.push(`${what} could not be set again: ${error instanceof Error ? error.message : String(error)}`);
+    faults.push(`${label} could not be set again: ${error instanceof Error ? error.message : String(error)}`);
     return error instanceof ProtocolError;
   }
 }

@@ -5,12 +5,14 @@ import { GovernedServer, type Target } from './governed-server.js';
 import { isPlainName, type Mapping, plainName } from '../mapping.js';
 import { headersOf } from './server-address.js';
 
-/** Which servers are governed. */
+/** The servers that are governed. */
 export interface TargetOptions {
   readonly config?: string;
   readonly url?: URL;
   readonly header?: readonly string[];
   readonly name?: string;
+  /** Seconds that a call may take. */
+  readonly callTimeout?: number;
 }
 
 /** @throws SettingsError where it is not clear which servers are meant, or one that has to give its name cannot. */
@@ -19,23 +21,26 @@ export async function serversOf(
   options: TargetOptions,
   mapping: Mapping,
 ): Promise<GovernedServer[]> {
-  const { config, url, name = mapping.server } = options;
+  const { config, url, name = mapping.server, callTimeout } = options;
+  const maxCallMs = callTimeout === undefined ? undefined : callTimeout * 1_000;
   if (config !== undefined) {
     if (command.length > 0 || url !== undefined || options.header !== undefined || name !== undefined)
       throw new SettingsError('With --config the servers, and their names, are those of the file.');
-    return readConfig(config).map((entry) => new GovernedServer(entry.name, entry.target));
+    return readConfig(config).map((entry) => new GovernedServer(entry.name, entry.target, maxCallMs));
   }
-  const server = new GovernedServer(name === undefined ? '' : plainName(name), targetOf(command, options));
+  const server = new GovernedServer(name === undefined ? '' : plainName(name), targetOf(command, options), maxCallMs);
   if (name === undefined) await takeOwnName(server);
   return [server];
 }
 
 async function takeOwnName(server: GovernedServer): Promise<void> {
-  const name = await reached(server.ownName());
+  const name = await requireReachable(server.ownName());
   if (!isPlainName(name))
     throw new SettingsError(`The server calls itself ${JSON.stringify(name)}. Give it a plain name by --name.`);
   printError(
-    plain(`The server calls itself ${name}, and policies are asked by that name. Say yourself what it is by --name.`),
+    plain(
+      `The server calls itself ${name}, and requests to the policies use that name. Choose the name yourself with --name.`,
+    ),
   );
   server.name = name;
 }
@@ -49,7 +54,7 @@ function targetOf(command: readonly string[], { url, header = [] }: TargetOption
 }
 
 /** @throws SettingsError if the server cannot be started or does not speak the protocol. */
-export async function reached<Result>(answer: Promise<Result>): Promise<Result> {
+export async function requireReachable<Result>(answer: Promise<Result>): Promise<Result> {
   try {
     return await answer;
   } catch (error) {

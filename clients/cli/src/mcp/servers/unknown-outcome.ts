@@ -15,22 +15,32 @@ const NOT_SENT: ReadonlySet<unknown> = new Set([
   SdkErrorCode.MethodNotSupportedByProtocolVersion,
 ]);
 
-/** Statuses of a wait that was given up, by which time the tool may have run. */
+/** Statuses of an abandoned wait, during which the tool may have run. */
 const GIVEN_UP: ReadonlySet<number> = new Set([408, 499]);
 
-/** The call of a tool was sent, and nothing came back that says what became of it. */
+/** The call of a tool was sent, and no answer shows its outcome. */
 export class UnknownOutcomeError extends Error {
   constructor(tool: string, cause: unknown) {
-    const why = cause instanceof Error ? cause.message : String(cause);
+    const message = cause instanceof Error ? cause.message : String(cause);
     super(
-      `It is not known what ${tool} has done: its server gave no usable answer (${why}). Do not call it again before somebody has looked.`,
+      `It is not known what ${tool} has done: its server gave no usable answer (${message}). Do not call it again before somebody has looked.`,
       { cause },
     );
   }
 }
 
-/** Whether a tool may have run although its call failed with this error. */
+/** No part of a request was sent. */
+export class NotSentError extends Error {}
+
+/** Throws an error that says that nothing was sent, as there is no connection. */
+export function refuseUnsent(error: unknown): never {
+  if (error instanceof NotSentError) throw error;
+  throw new NotSentError(error instanceof Error ? error.message : String(error), { cause: error });
+}
+
+/** True if a tool may have run although its call failed with this error. */
 export function mayHaveRun(error: unknown): boolean {
+  if (error instanceof NotSentError) return false;
   if (error instanceof ProtocolError) return isLostAnswer(error);
   if (error instanceof SdkHttpError) return !isRefusal(error.status);
   if (error instanceof InsufficientScopeError) return false;

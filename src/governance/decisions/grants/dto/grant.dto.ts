@@ -1,6 +1,6 @@
 import { ApiProperty, OmitType } from '@nestjs/swagger';
 import { ListQuery } from '../../../../http/lists/list.query';
-import type { GivenGrant } from '../../../policies/approval/approval-requirement';
+import type { GrantInput } from '../../../policies/approval/approval-requirement';
 import { ApiChoice, ApiCount, type ResponseMapper, responseMapper } from '../../../../http/openapi/response-members';
 import { OptionalText, REMARK } from '../../../../http/validation/fields';
 import { QueryOneOf, QueryText } from '../../../../http/validation/query-fields';
@@ -47,20 +47,20 @@ export class GrantResponse extends OmitType(Grant, ['createdSequence', 'status',
 }
 
 /** A grant as a reviewer sends it; null counts as left out. */
-export type OfferedGrant = Pick<GivenGrant, 'for'> & {
-  readonly [Member in Exclude<keyof GivenGrant, 'for'>]?: GivenGrant[Member] | null;
+export type OfferedGrant = Pick<GrantInput, 'for'> & {
+  readonly [Member in Exclude<keyof GrantInput, 'for'>]?: GrantInput[Member] | null;
 };
 
-const MOST_RESOURCES = 20;
+const MAX_RESOURCES = 20;
 const PATTERN = textShape({ max: 500, rule: resourcePatternFault });
 
-/** What an approval is good for besides the action that was asked for. */
+/** The actions that an approval covers in addition to the requested one. */
 export const OFFERED_GRANT = objectShape({
   for: member(GRANT_DURATION, { description: 'How long: an ISO 8601 duration.', example: 'PT1H' }),
   uses: member(GRANT_USES, { optional: true, description: 'Default: as many as the decision says.' }),
-  resources: member(listShape(PATTERN, 1, MOST_RESOURCES, 'patterns'), {
+  resources: member(listShape(PATTERN, 1, MAX_RESOURCES, 'patterns'), {
     optional: true,
-    description: 'Patterns of resources, as in an allow. Default: exactly the resource that was asked for.',
+    description: 'Patterns of resources, as in an allow. Default: exactly the requested resource.',
   }),
   parameters: member(choiceShape(['same', 'any']), { optional: true, default: 'same' }),
 });
@@ -68,6 +68,6 @@ export const OFFERED_GRANT = objectShape({
 /** What would be approved in place of what is rejected. */
 export const INSTEAD = objectShape({ parameters: member(freeFormShape(), { example: { amount: 80 } }) });
 
-export function filledGrant({ for: length, uses, resources, parameters }: OfferedGrant): GivenGrant {
+export function filledGrant({ for: length, uses, resources, parameters }: OfferedGrant): GrantInput {
   return { for: length, uses: uses ?? null, resources: resources ?? null, parameters: parameters ?? 'same' };
 }

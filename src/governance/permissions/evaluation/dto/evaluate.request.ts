@@ -2,7 +2,7 @@ import { WholeRequest } from '../../../../http/validation/dto';
 import { BooleanField, Field, FreeFormObject, OptionalText } from '../../../../http/validation/fields';
 import {
   type CheckInput,
-  type GivenSubject,
+  type SubjectInput,
   ACTION,
   REQUESTS,
   REQUESTS_DESCRIPTION,
@@ -11,8 +11,10 @@ import {
   SUBJECT,
   togetherFaults,
 } from '../permission-checks';
+import { reservedFaults } from '../../../secrets/replacement';
+import { SecretPointersField } from '../../../secrets/secret-field';
 import { NAMED_AGENT } from '../../../agents/dto/agent.dto';
-import { MomentField } from '../../../../http/as-of/as-of.query';
+import { MomentField } from '../../../../http/reading/as-of.query';
 import type { Moment } from '../../../../ledger/record-history';
 import type { JsonObject } from '../../../../core/json/json-value';
 import { type PrincipalInput, OnBehalfOfField, RunField } from '../../principals';
@@ -31,7 +33,7 @@ export class EvaluateRequest implements CheckInput {
   readonly agent?: string;
 
   @SubjectField()
-  readonly subject?: GivenSubject;
+  readonly subject?: SubjectInput;
 
   @OnBehalfOfField('As in execute.')
   readonly onBehalfOf?: PrincipalInput;
@@ -51,10 +53,14 @@ export class EvaluateRequest implements CheckInput {
   @FreeFormObject({
     optional: true,
     default: {},
+    rule: reservedFaults,
     description: 'As in execute: what the conditions of policies examine.',
     example: { to: 'customer@example.com' },
   })
   readonly parameters?: JsonObject;
+
+  @SecretPointersField('values in `parameters`')
+  readonly secret?: readonly string[];
 
   @BooleanField({
     optional: true,

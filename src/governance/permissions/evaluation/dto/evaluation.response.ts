@@ -8,8 +8,8 @@ import { DecidingPolicyResponse } from '../../../executions/execution.entity';
 import { ApprovalResponse } from '../../../policies/approval/approval-input';
 import {
   type MatchedPolicy,
-  MOST_MATCHED,
-  MOST_NEAREST,
+  MAX_MATCHED,
+  MAX_NEAREST,
   POLICY_PARTS,
   type PolicyPart,
 } from '../../../policies/evaluation/explanation';
@@ -21,7 +21,7 @@ const POLICY_SET = {
     'Which policies were in force: hex SHA-256 of the RFC 8785 array of their sorted ids. Audit entries name it, too.',
 };
 
-export class MatchedPolicyResponse {
+class MatchedPolicyResponse {
   @ApiProperty({ type: DecidingPolicyResponse })
   readonly policy!: DecidingPolicyResponse;
 
@@ -35,7 +35,7 @@ export class MatchedPolicyResponse {
   readonly lostTo!: MatchedPolicy['lostTo'];
 }
 
-export class NearPolicyResponse {
+class NearPolicyResponse {
   @ApiProperty({ type: DecidingPolicyResponse })
   readonly policy!: DecidingPolicyResponse;
 
@@ -44,7 +44,7 @@ export class NearPolicyResponse {
 }
 
 /** A policy with limits. */
-export class LimitedPolicyResponse {
+class LimitedPolicyResponse {
   @ApiProperty({ example: sampleId('pol') })
   readonly id!: string;
 
@@ -55,7 +55,7 @@ export class LimitedPolicyResponse {
   readonly version!: string;
 }
 
-/** What a limit of a policy that matches otherwise is asked for; amounts are text. */
+/** The use that the request would make of a limit, of a policy that matches in every other respect; amounts are text. */
 export class ExplainedLimitResponse {
   @ApiProperty({ type: LimitedPolicyResponse })
   readonly policy!: LimitedPolicyResponse;
@@ -77,9 +77,9 @@ export class ExplainedLimitResponse {
 
   static from(this: void, { policy, limit, max, before, amount, resetsAt }: LimitUse): ExplainedLimitResponse {
     const { id, name, version } = policy;
-    const asked = amount === null ? null : decimalText(amount);
+    const requestedAmount = amount === null ? null : decimalText(amount);
     const [most, used] = [decimalText(max), decimalText(before)];
-    return { policy: { id, name, version }, limit, max: most, used, asked, resetsAt };
+    return { policy: { id, name, version }, limit, max: most, used, asked: requestedAmount, resetsAt };
   }
 }
 
@@ -90,19 +90,19 @@ export class ExplanationResponse {
   @ApiMember(
     'Policies that match; those that decided come first. For an agent that is suspended or lacks the capability: as ' +
       'if it could act.',
-    { type: [MatchedPolicyResponse], maxItems: MOST_MATCHED },
+    { type: [MatchedPolicyResponse], maxItems: MAX_MATCHED },
   )
   readonly matched!: readonly MatchedPolicyResponse[];
 
   @ApiMember(
     'Policies of which only one part does not match, and which would otherwise have improved the answer; by ' +
       'priority, then age.',
-    { type: [NearPolicyResponse], maxItems: MOST_NEAREST },
+    { type: [NearPolicyResponse], maxItems: MAX_NEAREST },
   )
   readonly nearest!: readonly NearPolicyResponse[];
 
   @ApiMember(
-    'The limits of policies that match in every other respect, and what is asked of each. Empty with `asOf`, where ' +
+    'The limits of policies that match in every other respect, and the requested use of each. Empty with `asOf`, where ' +
       'no limit counts as reached.',
     {
       type: [ExplainedLimitResponse],
@@ -150,8 +150,8 @@ export class AnswerResponse {
   readonly explanation?: ExplanationResponse;
 
   /** What others may know of an answer. */
-  static from(this: void, answered: PermissionResult): AnswerResponse {
-    const { effect, reason, policies, requirement: approval, observed, grantId } = answered;
+  static from(this: void, result: PermissionResult): AnswerResponse {
+    const { effect, reason, policies, requirement: approval, observed, grantId } = result;
     const more = { ...(observed && { observed }), ...(grantId !== undefined && { grantId }) };
     return { effect, reason, policies, approval, ...more };
   }

@@ -1,0 +1,31 @@
+import type { RunningCalls } from '../../mcp/running-calls.js';
+import type { IdentifiedCaller } from './mcp-caller.js';
+
+/** Milliseconds between two checks of the caller of an open stream: no event tells that a token has ended. */
+const CHECK_MS = 30_000;
+
+/** A stream on which an MCP server tells a client what happens, for as long as the client listens. */
+export interface EventStream {
+  readonly caller: IdentifiedCaller;
+  /** Name of the upstream. */
+  readonly upstream: string;
+  readonly calls: RunningCalls;
+}
+
+/** Runs a stream with a signal that fires once its agent is stopped or suspended, or its key has ended. */
+export function duringStream<Result>(
+  { caller, upstream, calls }: EventStream,
+  run: (stopped: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+  const call = { ...caller, action: 'listen', resourceType: 'mcp', resourceId: upstream };
+  return calls.during(call, async (stopped) => {
+    // A service that does not answer is asked again later.
+    const check = (): void => void calls.checkCaller(caller.caller.id).catch(() => undefined);
+    const timer = setInterval(check, CHECK_MS).unref();
+    try {
+      return await run(stopped);
+    } finally {
+      clearInterval(timer);
+    }
+  });
+}

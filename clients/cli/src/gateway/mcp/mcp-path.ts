@@ -1,0 +1,2 @@
+/** Path of an MCP server below its upstream. */
+export const MCP_PATH = '/mcp';

@@ -1,0 +1,150 @@
+import {
+  isInitializeRequest,
+  type McpServer,
+  WebStandardStreamableHTTPServerTransport,
+} from '@modelcontextprotocol/server';
+import { randomUUID } from 'node:crypto';
+import { parseMessage } from '../../mcp/servers/messages.js';
+
+/** The callbacks of a session. */
+export interface SessionRequest {
+  readonly request: Request;
+  /** The owner of the session, who alone can use it. */
+  readonly owner: string;
+  /** Creates the server of a new session when a client begins one. */
+  readonly open: () => Promise<SessionServer>;
+}
+
+export interface SessionServer {
+  readonly server: McpServer;
+  /** Called once when the session has ended. */
+  readonly onEnd: () => void;
+}
+
+export interface SessionBounds {
+  readonly ofOneOwner: number;
+  readonly all: number;
+}
+
+interface Session {
+  readonly owner: string;
+  readonly transport: WebStandardStreamableHTTPServerTransport;
+  readonly server: McpServer;
+  /** Ids of the requests that are not answered yet. */
+  readonly ids: Set<unknown>;
+}
+
+/** Codes of JSON-RPC errors. */
+const SERVER_ERROR = -32_000;
+const INVALID_REQUEST = -32_600;
+const SESSION_NOT_FOUND = -32_001;
+
+/** The clients of the protocol with a handshake: each has a session, which cancellations, questions and progress go through. */
+export class Sessions {
+  /** The sessions, the most recently used last. */
+  private readonly sessions = new Map<string, Session>();
+  private startingCount = 0;
+
+  constructor(private readonly bounds: SessionBounds) {}
+
+  get count(): number {
+    return this.sessions.size + this.startingCount;
+  }
+
+  async answer(call: SessionRequest): Promise<Response> {
+    const { request, owner } = call;
+    const id = request.headers.get('Mcp-Session-Id');
+    if (id !== null) return this.continueSession(id, owner, request);
+    const body: unknown = request.method === 'POST' ? await request.json().catch(() => null) : null;
+    if (!isInitializeRequest(body)) return jsonRpcRefusal(400, SERVER_ERROR, 'A session begins with initialize.');
+    if (this.isFull(owner)) return jsonRpcRefusal(503, SERVER_ERROR, 'There are as many sessions as there can be.');
+    this.startingCount += 1;
+    try {
+      return await this.begin(call, body);
+    } finally {
+      this.startingCount -= 1;
+    }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.sessions.values()].map(({ server }) => server.close()));
+  }
+
+  private async continueSession(id: string, owner: string, request: Request): Promise<Response> {
+    const session = this.sessions.get(id);
+    if (session?.owner !== owner) return jsonRpcRefusal(404, SESSION_NOT_FOUND, 'There is no such session.');
+    this.sessions.delete(id);
+    this.sessions.set(id, session);
+    if (request.method !== 'POST') return session.transport.handleRequest(request);
+    const text = await request.clone().text();
+    const body = parseMessage(text);
+    const ids = requestIdsIn(body);
+    // The SDK would send the answer to one request as that to the other.
+    if (ids.some((requestId) => session.ids.has(requestId)) || new Set(ids).size < ids.length)
+      return jsonRpcRefusal(400, INVALID_REQUEST, 'The id of a request is in use by another.');
+    for (const requestId of ids) session.ids.add(requestId);
+    // A cancelled request gets no answer.
+    session.ids.delete(cancelledIdIn(body));
+    const response = await session.transport.handleRequest(request);
+    // A request that is refused ends here.
+    if (!response.ok) for (const requestId of ids) session.ids.delete(requestId);
+    return response;
+  }
+
+  private async begin({ request, owner, open }: SessionRequest, parsedBody: unknown): Promise<Response> {
+    const { server, onEnd } = await open();
+    const ids = new Set<unknown>();
+    const transport = new WebStandardStreamableHTTPServerTransport({
+      sessionIdGenerator: randomUUID,
+      onsessioninitialized: (id) => {
+        this.sessions.set(id, { owner, transport, server, ids });
+        void this.longestIdleBeyondBound(owner)?.server.close();
+      },
+    });
+    await server.connect(transport);
+    const send = transport.send.bind(transport);
+    transport.send = async (message, options) => {
+      if ('id' in message && !('method' in message)) ids.delete(message.id);
+      return send(message, options);
+    };
+    server.server.onclose = () => {
+      if (transport.sessionId !== undefined) this.sessions.delete(transport.sessionId);
+      onEnd();
+    };
+    const response = await transport.handleRequest(request, { parsedBody });
+    // Without a session nothing else could end it.
+    if (transport.sessionId === undefined) await server.close();
+    return response;
+  }
+
+  /** True if one more session would exceed the bound, and the owner has no session that could end for it. */
+  private isFull(owner: string): boolean {
+    return this.count >= this.bounds.all && this.sessionsOf(owner).length < this.bounds.ofOneOwner;
+  }
+
+  private longestIdleBeyondBound(owner: string): Session | undefined {
+    const sessions = this.sessionsOf(owner);
+    if (sessions.length <= this.bounds.ofOneOwner) return undefined;
+    return sessions.find(({ ids }) => ids.size === 0) ?? sessions[0];
+  }
+
+  private sessionsOf(owner: string): Session[] {
+    return [...this.sessions.values()].filter((session) => session.owner === owner);
+  }
+}
+
+function jsonRpcRefusal(status: number, code: number, message: string): Response {
+  return Response.json({ jsonrpc: '2.0', error: { code, message }, id: null }, { status });
+}
+
+function cancelledIdIn(message: unknown): unknown {
+  const { method, params } = Object(message) as { method?: unknown; params?: unknown };
+  return method === 'notifications/cancelled' ? (Object(params) as { requestId?: unknown }).requestId : undefined;
+}
+
+function requestIdsIn(body: unknown): unknown[] {
+  return [body].flat().flatMap((message) => {
+    const { id, method } = Object(message) as { id?: unknown; method?: unknown };
+    return id === undefined || method === undefined ? [] : [id];
+  });
+}

@@ -1,0 +1,62 @@
+import { domainToASCII } from 'node:url';
+import { isUrl, MAX_PATH_CHARACTERS, resourcePathFault, urlPathStart } from './resources.js';
+
+/** Labels of letters, digits and hyphens that neither begin nor end with a hyphen. */
+const PLAIN_HOST = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/;
+/** URL parsers read a host whose last label is such a number as an IPv4 address. */
+const ENDS_IN_NUMBER = /(?:^|\.)(?:\d+|0x[0-9a-f]*)$/;
+const MAX_HOST_LENGTH = 253;
+/** In ASCII, a host name has no other characters; a parser of URLs could end the host there, or skip the character. */
+const FORBIDDEN_IN_HOST = /[^-.A-Za-z0-9\u0080-\u{10ffff}]|[\p{C}\s]/u;
+const CONTROL_OR_FORMAT_CHARACTER = /[\p{Cc}\p{Cf}]/u;
+const ADDRESS = /^(?<local>[^\s"',<>@]+)@(?<host>[^@]+)$/;
+const PORT = /:\d+$/;
+
+/** What a host name of a policy has to be, or undefined if it is valid. */
+export function hostNameFault(text: string): string | undefined {
+  return asciiHost(text) === text
+    ? undefined
+    : 'must be a host name in lower case and in ASCII ("xn--…"), such as "acme.example"';
+}
+
+/**
+ * The host that a text names, in ASCII: that of a URL, that of an address `local@host`, or the text itself. Null if the text
+ * is none of these, if its host is an IP address, or if another program could read another host.
+ */
+export function hostIn(text: string): string | null {
+  if (text.length > MAX_PATH_CHARACTERS || CONTROL_OR_FORMAT_CHARACTER.test(text)) return null;
+  if (text.includes('://')) return hostOfUrl(text);
+  return text.includes('@') ? hostOfAddress(text) : asciiHost(text);
+}
+
+/** True if a host is one of some host names, or lies below one. */
+export function isInDomains(host: string, domains: readonly string[]): boolean {
+  return domains.some((domain) => host === domain || host.endsWith(`.${domain}`));
+}
+
+/** A URL is read as a resource is, but may lack a path, and may have a query and a fragment. */
+function hostOfUrl(text: string): string | null {
+  const end = text.search(/[?#]/);
+  const [url, rest] = end < 0 ? [text, ''] : [text.slice(0, end), text.slice(end)];
+  if (!isUrl(url)) return null;
+  const start = urlPathStart(url);
+  // Some parsers take the host to go on up to the next slash.
+  if (start < 0 && /[@\\]/.test(rest)) return null;
+  const origin = start < 0 ? url : url.slice(0, start);
+  const hasPath = start >= 0 && start < url.length - 1;
+  if (resourcePathFault(hasPath ? url : `${origin}/path`) !== undefined) return null;
+  return asciiHost(origin.slice(origin.indexOf('://') + '://'.length).replace(PORT, ''));
+}
+
+function hostOfAddress(text: string): string | null {
+  // Compatibility forms are other spellings of the same characters: a full-width `@` is one, too.
+  const { host } = (ADDRESS.test(text.normalize('NFKC')) ? ADDRESS.exec(text)?.groups : undefined) ?? {};
+  return host === undefined ? null : asciiHost(host);
+}
+
+/** By IDNA. Null if the text is no plain host name. */
+function asciiHost(text: string): string | null {
+  if (FORBIDDEN_IN_HOST.test(text)) return null;
+  const host = domainToASCII(text);
+  return host.length <= MAX_HOST_LENGTH && PLAIN_HOST.test(host) && !ENDS_IN_NUMBER.test(host) ? host : null;
+}

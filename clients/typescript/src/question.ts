@@ -1,0 +1,174 @@
+import type { Schemas } from './api-types.js';
+import { canonicalJson, digestOf } from './canonical-json.js';
+import { sleep } from './sleep.js';
+import type { SentRequest } from './transport.js';
+
+/** What an agent asks people. */
+export interface Question {
+  /** At most 200 characters. */
+  readonly title: string;
+  /** At most 2,000 characters. */
+  readonly question: string;
+  readonly context?: Readonly<Record<string, unknown>>;
+}
+
+export interface QuestionOptions {
+  /** Who asks, by id or name; the agent that the key is bound to unless given. */
+  readonly agent?: string;
+  /** The conversation or task that it is part of. */
+  readonly run?: string;
+  /** Who may answer, as policies name approvers. Default: any person (`*`). */
+  readonly subjects?: readonly string[];
+  /** Seconds to wait for the answer. Default: 0. */
+  readonly wait?: number;
+  readonly signal?: AbortSignal;
+}
+
+type Decision = Schemas['DecisionResponse'];
+
+/** The decision on a question, and what it means, for the model that asked. */
+export interface QuestionAnswer {
+  readonly decision: Decision;
+  readonly text: string;
+}
+
+/** Sends a request. @throws GovernanceError */
+type SendJson = (request: SentRequest) => Promise<unknown>;
+
+export const MAX_TITLE = 200;
+export const MAX_QUESTION = 2_000;
+/** Questions of one agent that may be open. */
+const MAX_OPEN = 20;
+/** Milliseconds for which the answer to a question is that to the same question asked again. */
+const SAME_FOR_MS = 3_600_000;
+/** Seconds for which the service holds one request. */
+const LONGEST_HOLD = 50;
+/** Milliseconds between two requests where the service does not hold them. */
+const PAUSE_MS = 1_500;
+const MAX_WORDS = 500;
+const NOTE = 'This is an answer, and authorises nothing: what you do is checked as ever.';
+
+/**
+ * Asks people, and waits for their answer. The same question of the same agent and run is one decision while that is open, and for
+ * an hour after. If `signal` is aborted meanwhile, a question that this call asked is cancelled, and may be asked anew.
+ * @param agent id or name of who asks
+ * @throws GovernanceError; RangeError for a question that is too long, or one too many; the reason of `signal`
+ */
+export async function askPeople(
+  send: SendJson,
+  agent: string,
+  question: Question,
+  { run, subjects = ['*'], wait = 0, signal }: QuestionOptions,
+): Promise<QuestionAnswer> {
+  requireLength('title', question.title, MAX_TITLE);
+  requireLength('question', question.question, MAX_QUESTION);
+  const body = {
+    type: 'question',
+    title: question.title,
+    description: question.question,
+    context: {
+      ...(question.context !== undefined && { context: question.context }),
+      ...(run !== undefined && { run }),
+    },
+    proposedBy: agent,
+    riskLevel: 'medium',
+    approvers: [{ subjects }],
+  };
+  const open = await findOpen(send, body);
+  const proposed = open ?? (await propose(send, body));
+  try {
+    const decision = await answered(send, proposed, wait, signal);
+    return { decision, text: answerText(decision) };
+  } catch (error) {
+    // A question that another call has asked may still be waited for.
+    if (signal?.aborted === true && open === undefined) await cancel(send, proposed.id);
+    throw error;
+  }
+}
+
+/** If it was answered meanwhile, or the service does not answer, it stays as it is. */
+async function cancel(send: SendJson, id: string): Promise<void> {
+  const body = { reason: 'The call that asked was withdrawn.' };
+  await send({ method: 'post', path: `/api/v1/decisions/${id}/cancel`, body }).catch(() => undefined);
+}
+
+type QuestionBody = Readonly<Record<'proposedBy' | 'title' | 'description', string>> & { readonly context: object };
+
+/** The same question while it is open. @throws RangeError if the agent has as many open questions as it may */
+async function findOpen(send: SendJson, body: QuestionBody): Promise<Decision | undefined> {
+  const query = new URLSearchParams({
+    ...{ type: 'question', proposedBy: body.proposedBy, status: 'proposed', limit: String(MAX_OPEN) },
+  });
+  const { data, total } = (await send({ method: 'get', path: `/api/v1/decisions?${query}` })) as {
+    readonly data: readonly Decision[];
+    readonly total: number;
+  };
+  const same = data.find((decision) => identityOf(decision) === identityOf(body));
+  if (same === undefined && total >= MAX_OPEN)
+    throw new RangeError(
+      `${total} questions of this agent are open, and at most ${MAX_OPEN} may be: wait for answers.`,
+    );
+  return same;
+}
+
+function identityOf({
+  title,
+  description,
+  context,
+}: Pick<Decision, 'title' | 'description'> & { context: object }): string {
+  return canonicalJson([title, description, context]);
+}
+
+/** A question that was cancelled, or settled long ago, is asked anew, under a key that follows from it: equal questions meet. */
+async function propose(send: SendJson, body: QuestionBody): Promise<Decision> {
+  let { sha256: key } = await digestOf(canonicalJson(body));
+  for (;;) {
+    const headers = { 'Idempotency-Key': key };
+    const { id } = (await send({ method: 'post', path: '/api/v1/decisions', body, headers })) as Decision;
+    const decision = await read(send, id, 0);
+    const { status, resolvedAt } = decision;
+    const isAnswer = status !== 'cancelled' && Date.parse(resolvedAt ?? '') + SAME_FOR_MS > Date.now();
+    if (resolvedAt === null || isAnswer) return decision;
+    ({ sha256: key } = await digestOf(`${key} ${id}`));
+  }
+}
+
+async function answered(
+  send: SendJson,
+  proposed: Decision,
+  wait: number,
+  signal: AbortSignal | undefined,
+): Promise<Decision> {
+  const end = Date.now() + wait * 1_000;
+  let decision = proposed;
+  for (let left = wait; decision.status === 'proposed' && left > 0; left = (end - Date.now()) / 1_000) {
+    decision = await read(send, decision.id, Math.min(Math.ceil(left), LONGEST_HOLD), signal);
+    if (decision.status === 'proposed') await sleep(Math.max(0, Math.min(PAUSE_MS, end - Date.now())), signal);
+  }
+  return decision;
+}
+
+async function read(send: SendJson, id: string, wait: number, signal?: AbortSignal): Promise<Decision> {
+  const path = `/api/v1/decisions/${id}${wait === 0 ? '' : `?wait=${wait}`}`;
+  return (await send({ method: 'get', path, hold: 1_000 * wait, signal })) as Decision;
+}
+
+function answerText({ id, status, reviews }: Decision): string {
+  const comments = reviews.flatMap(({ comment }) => (comment === null ? [] : [comment]));
+  const words = comments.map((comment) => `The words of a reviewer: ${JSON.stringify(shortened(comment))}`);
+  if (status === 'proposed')
+    return `Nobody has answered yet: the decision ${id} waits. Ask the same again to get its answer. ${NOTE}`;
+  if (status === 'approved' || status === 'rejected')
+    return [`The answer is ${status === 'approved' ? 'yes' : 'no'} (the decision ${id}).`, ...words, NOTE].join(' ');
+  return `The question was not answered: the decision ${id} is ${status}. ${NOTE}`;
+}
+
+function shortened(text: string): string {
+  const characters = [...text];
+  return characters.length > MAX_WORDS ? `${characters.slice(0, MAX_WORDS).join('')}… (cut)` : text;
+}
+
+function requireLength(name: string, text: string, max: number): void {
+  const { length } = [...text];
+  if (length === 0 || length > max) throw new RangeError(`The ${name} must have 1 to ${max} characters.`);
+}

@@ -1,0 +1,77 @@
+import type { Session } from '../../api/session.js';
+import { type Decision, GovernanceError } from '../../api/types.js';
+
+/** What came of a review of several decisions. */
+export interface ReviewResults {
+  /** As they are after the review. */
+  readonly reviewed: Decision[];
+  /** Decisions that the service refused to review. */
+  readonly refusals: { readonly decision: Decision; readonly message: string }[];
+  /** Why the rest was not sent, or may not have arrived; null if everything was answered. */
+  fault: unknown;
+}
+
+/** Statuses by which the service refuses a single review; others concern the whole request. */
+const REFUSED = [403, 404, 409];
+
+/** The reviewer, and a comment that each decision gets. */
+export interface ReviewWords {
+  readonly approverId: string;
+  readonly comment?: string;
+}
+
+/**
+ * Approves all in one commit. If one is refused, nothing of that request is approved; halves of it are sent, until each refusal
+ * is known and everything else is approved.
+ */
+export async function approveAll(
+  { promptClient }: Session,
+  decisions: readonly Decision[],
+  words: ReviewWords,
+): Promise<ReviewResults> {
+  const results: ReviewResults = { reviewed: [], refusals: [], fault: null };
+  const approve = async (part: readonly Decision[]): Promise<void> => {
+    if (results.fault !== null) return;
+    try {
+      const body = { ...words, decisions: part.map(({ id, actionHash }) => ({ id, actionHash })) };
+      results.reviewed.push(...(await promptClient.post('/api/v1/decisions/approve', { body })).data);
+    } catch (error) {
+      const [decision, ...others] = part;
+      if (!isRefusal(error) || decision === undefined) results.fault = error;
+      else if (others.length === 0) results.refusals.push({ decision, message: error.message });
+      else {
+        const middle = Math.ceil(part.length / 2);
+        await approve(part.slice(0, middle));
+        await approve(part.slice(middle));
+      }
+    }
+  };
+  await approve(decisions);
+  return results;
+}
+
+/** Rejects one after the other. */
+export async function rejectAll(
+  { patientClient }: Session,
+  decisions: readonly Decision[],
+  body: ReviewWords,
+): Promise<ReviewResults> {
+  const results: ReviewResults = { reviewed: [], refusals: [], fault: null };
+  for (const decision of decisions) {
+    try {
+      const path = { id: decision.id };
+      results.reviewed.push(await patientClient.post('/api/v1/decisions/{id}/reject', { path, body }));
+    } catch (error) {
+      if (!isRefusal(error)) {
+        results.fault = error;
+        break;
+      }
+      results.refusals.push({ decision, message: error.message });
+    }
+  }
+  return results;
+}
+
+function isRefusal(error: unknown): error is GovernanceError {
+  return error instanceof GovernanceError && REFUSED.includes(error.status ?? 0) && !error.isOutcomeUnknown;
+}

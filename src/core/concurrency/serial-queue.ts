@@ -1,0 +1,15 @@
+/** Runs one piece of work at a time, in the order of the calls. A failure ends its own work only. */
+export class SerialQueue {
+  private last: Promise<unknown> = Promise.resolve();
+
+  run<Result>(work: () => Promise<Result>): Promise<Result> {
+    const result = this.last.then(work);
+    this.last = result.catch(() => undefined);
+    return result;
+  }
+
+  /** Resolves when all work that was given so far has ended. */
+  async ended(): Promise<void> {
+    await this.last;
+  }
+}

@@ -1,0 +1,46 @@
+import { isChangeReview } from '../../governance/decisions/changes/change';
+import type { Decision } from '../../governance/decisions/decision.entity';
+import type { NamedRules } from '../../governance/policies/past-policies';
+import type { ParsedListedEntry } from '../../ledger/reading/entry-reader';
+
+/** The entries that a change has made: none of them if `last` is before `first`. */
+export interface MadeRange {
+  readonly first: number;
+  readonly last: number;
+}
+
+/** What a change is recomputed from, besides the entries about its decision. */
+export interface ChangeEvidence {
+  /** Null if it is not made. */
+  readonly made: MadeRange | null;
+  /** The agent that proposed it, and the sequence of the proposal; null if the caller was bound to no agent. */
+  readonly proposer: { readonly agentId: string; readonly sequence: number } | null;
+  /** The rules that the change names; null unless it is about policies. */
+  readonly rules: NamedRules | null;
+}
+
+/** @param entries about the decision, in order */
+export function changeEvidenceOf(
+  { type, change, proposedBy }: Pick<Decision, 'type' | 'change' | 'proposedBy'>,
+  entries: readonly ParsedListedEntry[],
+): ChangeEvidence {
+  const [proposal] = entries;
+  if (proposal === undefined) throw new Error('A decision without entries: the database was altered.');
+  const making = isChangeReview({ type, change })
+    ? proposal
+    : entries.find(({ action }) => action === 'decision.change_made');
+  const made = making === undefined ? null : rangeOf(making);
+  // What was done in an emergency comes before the decision on it, and the rules of then were in force before that.
+  const sequence = made !== null && making === proposal ? made.first : proposal.sequence;
+  return {
+    made,
+    proposer: proposedBy === null ? null : { agentId: proposedBy, sequence: proposal.sequence },
+    rules: change?.rules === undefined ? null : { hash: change.rules, sequence },
+  };
+}
+
+function rangeOf({ sequence, details }: ParsedListedEntry): MadeRange {
+  const { firstSequence: first, lastSequence: last } = details ?? {};
+  if (typeof first === 'number' && typeof last === 'number') return { first, last };
+  throw new Error(`The entry ${sequence} names no entries that a change has made: the database was altered.`);
+}

@@ -1,0 +1,35 @@
+import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
+import { Configuration } from '../../core/config/configuration';
+import { RecordReader } from '../../ledger/reading/record-reader';
+import { WEBHOOK } from '../webhooks/webhook.entity';
+
+/** More webhooks there cannot be. */
+const MAX_WEBHOOKS = 1_000;
+const TELLING: ReadonlySet<string> = new Set(['*', 'decision.*', 'decision.proposed']);
+
+/** Warns at the start if nobody would hear of a change that somebody makes in an emergency. */
+@Injectable()
+export class EmergencyWarning implements OnApplicationBootstrap {
+  private readonly logger = new Logger('FourEyes');
+
+  constructor(
+    private readonly configuration: Configuration,
+    private readonly records: RecordReader,
+  ) {}
+
+  async onApplicationBootstrap(): Promise<void> {
+    const { fourEyes, smtpUrl } = this.configuration;
+    if (!fourEyes || smtpUrl !== null || (await this.hasTellingWebhook())) return;
+    this.logger.warn(
+      'Nobody would hear of a change in an emergency (Break-Glass): set SMTP_URL, or create a webhook for decision.proposed.',
+    );
+  }
+
+  private async hasTellingWebhook(): Promise<boolean> {
+    const conditions = [{ column: 'status', comparison: 'equals', value: 'active' }] as const;
+    const range = { conditions, order: 'asc', position: null, atOnce: MAX_WEBHOOKS } as const;
+    for await (const webhooks of this.records.columns(WEBHOOK, ['actions'], range))
+      if (webhooks.some(({ actions }) => actions.some((action) => TELLING.has(action)))) return true;
+    return false;
+  }
+}

@@ -1,0 +1,14 @@
+import { Module } from '@nestjs/common';
+import { PoliciesModule } from '../policies/policies.module';
+import { ChangeGates } from './change-gate';
+import { FourEyes } from './four-eyes';
+import { PastApprovers } from './past-approvers';
+import { SecondPersonGuard } from './second-person.guard';
+
+/** Holds back what one person alone must not change. */
+@Module({
+  imports: [PoliciesModule],
+  providers: [FourEyes, ChangeGates, SecondPersonGuard, PastApprovers],
+  exports: [SecondPersonGuard, PastApprovers],
+})
+export class ChangesModule {}

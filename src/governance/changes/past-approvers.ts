@@ -1,0 +1,40 @@
+import { Injectable } from '@nestjs/common';
+import { subtractDuration } from '../../core/values/duration';
+import { RecordHistory } from '../../ledger/record-history';
+import { type Agent, AGENT } from '../agents/agent.entity';
+import type { Decision } from '../decisions/decision.entity';
+import { isChangeApprover } from './change-approvers';
+import { FourEyes } from './four-eyes';
+
+/** How long before an emergency somebody could have approved the change, to hear of it. */
+const WITHIN = 'P30D';
+/** Most states of a person that are looked at. */
+const MAX_STATES = 200;
+
+/** Finds who could have approved what was done in an emergency: it may have taken their role. */
+@Injectable()
+export class PastApprovers {
+  constructor(
+    private readonly history: RecordHistory,
+    private readonly fourEyes: FourEyes,
+  ) {}
+
+  /** Suspended people count, and those who have lost the role since. Nobody could have approved an own change. */
+  async couldHaveApproved(
+    { id }: Pick<Agent, 'id'>,
+    { createdSequence, createdAt, proposedBy }: Pick<Decision, 'createdSequence' | 'createdAt' | 'proposedBy'>,
+  ): Promise<boolean> {
+    if (id === proposedBy) return false;
+    const from = subtractDuration(WITHIN, createdAt);
+    let sequence = createdSequence;
+    for (let count = 0; count < MAX_STATES; count += 1) {
+      const state = await this.history.stateAt(AGENT, id, sequence);
+      if (state === undefined) return false;
+      if (isChangeApprover(state.record, this.fourEyes.groups)) return true;
+      // That state held at the beginning of the time, too.
+      if (state.record.updatedAt <= from) return false;
+      sequence = state.since - 1;
+    }
+    return false;
+  }
+}

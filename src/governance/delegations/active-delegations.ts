@@ -1,0 +1,61 @@
+import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { LedgerService } from '../../ledger/ledger.service';
+import { RowProjection } from '../../ledger/head/projections';
+import { DELEGATION, type Delegation, DELEGATION_ACTIONS } from './delegation.entity';
+
+type DelegationGroups = ReadonlyMap<string, readonly Delegation[]>;
+
+/** The active delegations, in memory: lists of approvers and mails ask for them often. Reviews read the record itself. */
+@Injectable()
+export class ActiveDelegations implements OnModuleInit {
+  private readonly active = new Map<string, Delegation>();
+  /** The active ones of each person, by those who made and who received them; null after a change. */
+  private groups: Readonly<Record<'agentId' | 'to', DelegationGroups>> | null = null;
+  /** Follows changes by other processes; to be caught up with before a question is answered. */
+  readonly memory = new RowProjection<Delegation>({
+    kind: DELEGATION,
+    status: 'active',
+    actions: DELEGATION_ACTIONS,
+    keep: (delegations) => delegations.forEach((delegation) => this.keep(delegation)),
+  });
+
+  constructor(private readonly ledger: LedgerService) {}
+
+  async onModuleInit(): Promise<void> {
+    await this.ledger.follow(this.memory);
+  }
+
+  /** Resolves when every change is known that another process made before the call. */
+  catchUp(): Promise<void> {
+    return this.ledger.catchUp(this.memory);
+  }
+
+  listMadeBy(agentId: string): readonly Delegation[] {
+    return this.grouped.agentId.get(agentId) ?? [];
+  }
+
+  listReceivedBy(agentId: string): readonly Delegation[] {
+    return this.grouped.to.get(agentId) ?? [];
+  }
+
+  private get grouped(): Readonly<Record<'agentId' | 'to', DelegationGroups>> {
+    this.groups ??= { agentId: this.groupsBy('agentId'), to: this.groupsBy('to') };
+    return this.groups;
+  }
+
+  private groupsBy(member: 'agentId' | 'to'): DelegationGroups {
+    const groups = new Map<string, Delegation[]>();
+    for (const delegation of this.active.values()) {
+      const group = groups.get(delegation[member]) ?? [];
+      groups.set(delegation[member], group);
+      group.push(delegation);
+    }
+    return groups;
+  }
+
+  private keep(delegation: Delegation): void {
+    this.groups = null;
+    if (delegation.status === 'active') this.active.set(delegation.id, delegation);
+    else this.active.delete(delegation.id);
+  }
+}

@@ -1,0 +1,109 @@
+import { Injectable } from '@nestjs/common';
+import { Database } from '../../ledger/database/database';
+import type { SqlStatement, SqlValue } from '../../ledger/database/sql-connection';
+import { listedTexts } from '../agents/directory-users';
+import type { DirectoryGroup, DirectoryMember } from './directory-group.entity';
+import { arraysOfOne } from '../../ledger/records/statements';
+
+const NAMES = '"id", "displayName", "externalId", "createdAt", "updatedAt"';
+const SELECT = `SELECT ${NAMES} FROM "directory_groups"`;
+const SAVE =
+  `INSERT INTO "directory_groups" (${NAMES}) VALUES ($1, $2, $3, $4, $5) ON CONFLICT ("id") DO UPDATE SET ` +
+  '"displayName" = excluded."displayName", "externalId" = excluded."externalId", "updatedAt" = excluded."updatedAt"';
+
+/** Most groups that are kept. */
+export const MAX_GROUPS = 10_000;
+
+/** The columns by which a directory finds groups. */
+export type GroupFilter = readonly (readonly ['externalId' | 'displayName', string])[];
+
+export interface GroupPage {
+  readonly rows: readonly DirectoryGroup[];
+  readonly total: number;
+}
+
+/** Reads the groups of a directory. Inside a command it sees all earlier ones: a batch ends with one that changes a row. */
+@Injectable()
+export class DirectoryGroups {
+  constructor(private readonly database: Database) {}
+
+  findBy(column: 'id' | 'externalId' | 'displayName', value: string): Promise<DirectoryGroup | undefined> {
+    return this.database.points.all<DirectoryGroup>(`${SELECT} WHERE "${column}" = $1`, [value]).then(([row]) => row);
+  }
+
+  async page(filter: GroupFilter, { offset, limit }: Readonly<Record<'offset' | 'limit', number>>): Promise<GroupPage> {
+    const conditions = filter.map(([name], index) => `"${name}" = $${index + 1}`).join(' AND ');
+    const where = conditions === '' ? '' : `WHERE ${conditions}`;
+    const values: readonly SqlValue[] = filter.map(([, value]) => value);
+    const { lists } = this.database;
+    const [counted] = await lists.all<{ total: number }>(
+      `SELECT CAST(COUNT(*) AS integer) AS "total" FROM "directory_groups" ${where}`,
+      values,
+    );
+    const bounds = `ORDER BY "id" LIMIT $${values.length + 1} OFFSET $${values.length + 2}`;
+    const rows = await lists.all<DirectoryGroup>(`${SELECT} ${where} ${bounds}`, [...values, limit, offset]);
+    return { rows, total: counted?.total ?? 0 };
+  }
+
+  /** The ids of the members of a group, in order. */
+  async membersOf(groupId: string): Promise<readonly string[]> {
+    const sql = 'SELECT "agentId" FROM "directory_members" WHERE "groupId" = $1 ORDER BY "agentId"';
+    return (await this.database.points.all<{ agentId: string }>(sql, [groupId])).map(({ agentId }) => agentId);
+  }
+
+  /** How many members each of the groups has; those without any are missing. */
+  async memberCounts(groupIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    const { dialect, lists } = this.database;
+    const sql =
+      'SELECT "groupId", CAST(COUNT(*) AS integer) AS "members" FROM "directory_members" ' +
+      `WHERE "groupId" IN (${listedTexts(dialect)}) GROUP BY "groupId"`;
+    const rows = await lists.all<{ groupId: string; members: number }>(sql, [arraysOfOne(groupIds)]);
+    return new Map(rows.map(({ groupId, members }) => [groupId, members]));
+  }
+
+  /** The groups that each of the people is in; those in none are missing. */
+  async groupsAmong(agentIds: readonly string[]): Promise<ReadonlyMap<string, readonly GroupKey[]>> {
+    const { dialect, points } = this.database;
+    const sql =
+      'SELECT member."agentId", member."groupId", grp."externalId" FROM "directory_members" AS member ' +
+      'JOIN "directory_groups" AS grp ON grp."id" = member."groupId" ' +
+      `WHERE member."agentId" IN (${listedTexts(dialect)})`;
+    const groups = new Map<string, GroupKey[]>();
+    for (const { agentId, groupId: id, externalId } of await points.all<
+      DirectoryMember & { externalId: string | null }
+    >(sql, [arraysOfOne(agentIds)]))
+      groups.set(agentId, [...(groups.get(agentId) ?? []), { id, externalId }]);
+    return groups;
+  }
+
+  addMembers(groupId: string, agentIds: readonly string[]): SqlStatement {
+    const members = listedTexts(this.database.dialect, '$2', '$1');
+    const sql = `INSERT INTO "directory_members" ("groupId", "agentId") ${members} WHERE true ON CONFLICT DO NOTHING`;
+    return { sql, parameters: [groupId, arraysOfOne(agentIds)] };
+  }
+
+  removeMembers(groupId: string, agentIds: readonly string[]): SqlStatement {
+    const members = listedTexts(this.database.dialect, '$2');
+    const sql = `DELETE FROM "directory_members" WHERE "groupId" = $1 AND "agentId" IN (${members})`;
+    return { sql, parameters: [groupId, arraysOfOne(agentIds)] };
+  }
+}
+
+/** What DIRECTORY_ROLES names a group by. */
+export type GroupKey = Pick<DirectoryGroup, 'id' | 'externalId'>;
+
+export function saveGroup({ id, displayName, externalId, createdAt, updatedAt }: DirectoryGroup): SqlStatement {
+  return { sql: SAVE, parameters: [id, displayName, externalId, createdAt, updatedAt] };
+}
+
+export function removeGroup(id: string): SqlStatement[] {
+  return [
+    { sql: 'DELETE FROM "directory_members" WHERE "groupId" = $1', parameters: [id] },
+    { sql: 'DELETE FROM "directory_groups" WHERE "id" = $1', parameters: [id] },
+  ];
+}
+
+/** The person leaves all groups. */
+export function leaveGroups(agentId: string): SqlStatement {
+  return { sql: 'DELETE FROM "directory_members" WHERE "agentId" = $1', parameters: [agentId] };
+}

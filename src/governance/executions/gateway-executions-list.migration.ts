@@ -1,0 +1,15 @@
+import { type MigrationInterface, type QueryRunner, TableIndex } from 'typeorm';
+
+/** The condition as it is at this version. */
+const INDEX = new TableIndex({ columnNames: ['createdSequence'], where: '"via" IS NOT NULL' });
+
+/** Gateways list the executions that have an upstream, in order of creation. */
+export class GatewayExecutionsList1766150000000 implements MigrationInterface {
+  up(queryRunner: QueryRunner): Promise<void> {
+    return queryRunner.createIndex('executions', INDEX);
+  }
+
+  down(queryRunner: QueryRunner): Promise<void> {
+    return queryRunner.dropIndex('executions', INDEX);
+  }
+}

@@ -1,0 +1,80 @@
+import type { JsonObject, JsonValue } from '../../../core/json/json-value';
+import { HMAC, isHashReplacement, isSecretReplacement } from '../../../core/json/replacements';
+import { spelledPath } from '../patterns/resources';
+import type { EvaluationSubject } from '../patterns/subjects';
+import { pathOf } from './condition-faults';
+
+/** A value, or undefined if there is none. */
+export type MaybeJson = JsonValue | undefined;
+
+/** A parameter of the request. It is a JSON Pointer (RFC 6901); `*` as one of its tokens stands for each item of a list. */
+export interface ParameterReference {
+  readonly parameter: string;
+}
+
+export const PRINCIPAL_PARTS: readonly PrincipalReference['principal'][] = ['id', 'type'];
+export const RESOURCE_PARTS: readonly ResourceReference['resource'][] = ['last'];
+
+/** The principal: of a registered person, the type is `agent` and the id that of the agent. */
+export interface PrincipalReference {
+  readonly principal: 'id' | 'type';
+}
+
+/** The last segment of the id of the resource, as it stands, in normal form C. */
+export interface ResourceReference {
+  readonly resource: 'last';
+}
+
+/** A part of the request in the place of a value. */
+export type ValueReference = ParameterReference | PrincipalReference | ResourceReference;
+
+/** The parts of a request that references name. */
+export interface OperandSource {
+  readonly resourceId: string;
+  readonly parameters: JsonObject;
+  /** On whose behalf; absent or null: on nobody's. */
+  readonly principal?: EvaluationSubject | null;
+}
+
+/** According to RFC 6901: without leading zeros. */
+const INDEX = /^(?:0|[1-9]\d*)$/;
+
+/**
+ * Undefined if the pointer refers to nothing. Within what stands for a secret or a hash it is the object that does, which
+ * compares with nothing.
+ */
+export function valueAt(path: readonly string[], from: JsonValue): MaybeJson {
+  let value: MaybeJson = from;
+  for (const name of path) {
+    if (typeof value !== 'object' || value === null) return undefined;
+    if (isList(value)) value = INDEX.test(name) ? value[Number(name)] : undefined;
+    else if (isSecretReplacement(value) || (name === HMAC && isHashReplacement(value))) return value;
+    else value = Object.hasOwn(value, name) ? value[name] : undefined;
+  }
+  return value;
+}
+
+export function isList(value: MaybeJson): value is readonly JsonValue[] {
+  return Array.isArray(value);
+}
+
+/** True if a value of a condition names a part of the request. */
+export function isReference(value: unknown): value is ValueReference {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Reads the part of a request that a reference names; undefined if the request has none. */
+export function operandReader(reference: ValueReference): (request: OperandSource) => MaybeJson {
+  if ('principal' in reference) {
+    const isId = reference.principal === 'id';
+    return ({ principal = null }) => (principal === null ? undefined : partOfPrincipal(principal, isId));
+  }
+  if ('resource' in reference) return ({ resourceId }) => spelledPath(resourceId).split('/').at(-1);
+  const path = pathOf(reference.parameter);
+  return ({ parameters }) => valueAt(path, parameters);
+}
+
+function partOfPrincipal(principal: EvaluationSubject, isId: boolean): string {
+  if ('agentId' in principal) return isId ? principal.agentId : 'agent';
+  return isId ? principal.id : principal.type;
+}

@@ -1,0 +1,27 @@
+/** Bits of a set of names: as many as a number has for which engines need no object. */
+const COUNT = 30;
+const EVERY_BIT = 2 ** COUNT - 1;
+/** Names mostly differ in their last characters. */
+const CHARACTERS = 4;
+
+/** What a policy or a request names. Without a common bit in each of the three, the policy does not match the request. */
+export interface NameBits {
+  readonly actions: number;
+  readonly types: number;
+  readonly subjects: number;
+}
+
+/** The bits of names; several names may share one. Null stands for every name. */
+export function bitsOf(names: Iterable<string> | null): number {
+  if (names === null) return EVERY_BIT;
+  let bits = 0;
+  for (const name of names) bits |= 1 << bitOf(name);
+  return bits;
+}
+
+function bitOf(name: string): number {
+  let hash = name.length;
+  for (let index = Math.max(0, name.length - CHARACTERS); index < name.length; index += 1)
+    hash = (Math.imul(hash, 31) + name.charCodeAt(index)) & EVERY_BIT;
+  return hash % COUNT;
+}

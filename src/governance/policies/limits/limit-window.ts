@@ -1,0 +1,90 @@
+import { findTimeZone } from '../../../core/values/time-zone';
+
+/** How long what was used counts against a limit. */
+export type LimitPeriod = 'hour' | 'day' | 'week' | 'month';
+export const LIMIT_PERIODS: readonly LimitPeriod[] = ['hour', 'day', 'week', 'month'];
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+/** Milliseconds of what is always as long. */
+export const LENGTHS = { hour: HOUR, day: DAY, week: 7 * DAY } as const;
+/** The first Monday after the epoch, which was a Thursday. */
+const FIRST_MONDAY = 4 * DAY;
+
+/** The beginning of the hour or day in UTC, or of the week from Monday on, that contains a time. Milliseconds since 1970. */
+export function startOf(per: keyof typeof LENGTHS, time: number): number {
+  const [length, first] = [LENGTHS[per], per === 'week' ? FIRST_MONDAY : 0];
+  return first + Math.floor((time - first) / length) * length;
+}
+
+/**
+ * The window in which a time lies, up to, but not including, its end: ISO 8601 in UTC with milliseconds. Weeks begin on Monday.
+ */
+export function windowAt(per: LimitPeriod, at: string): LimitWindow {
+  const time = Date.parse(at);
+  if (per === 'month') {
+    const date = new Date(time);
+    const [year, month] = [date.getUTCFullYear(), date.getUTCMonth()];
+    return { start: isoOf(Date.UTC(year, month)), end: isoOf(Date.UTC(year, month + 1)) };
+  }
+  const start = startOf(per, time);
+  return { start: isoOf(start), end: isoOf(start + LENGTHS[per]) };
+}
+
+/** A period of a limit; ISO 8601 in UTC with milliseconds, the end excluded. */
+type LimitWindow = Readonly<Record<'start' | 'end', string>>;
+
+/** Finds the window of a limit in which a time lies; null if the database has no such zone. */
+export type WindowOfLimit = (limit: { readonly per: LimitPeriod; readonly zone?: string }) => LimitWindow | null;
+
+/** A window that never ends, of limits that let nothing through. */
+export const NO_WINDOW: LimitWindow = { start: '1970-01-01T00:00:00.000Z', end: '9999-12-31T23:59:59.999Z' };
+
+/** Finds windows in which a time lies, each computed once. */
+export function windowsAt(at: string): WindowOfLimit {
+  const windows = new Map<string, LimitWindow | null>();
+  return ({ per, zone }) => {
+    const key = `${per} ${zone ?? ''}`;
+    const cachedWindow = windows.get(key);
+    if (cachedWindow !== undefined) return cachedWindow;
+    const window = zone === undefined || per === 'hour' ? windowAt(per, at) : windowInZone(per, zone, at);
+    windows.set(key, window);
+    return window;
+  };
+}
+
+/**
+ * The window of a zone: it begins at the first instant at which the zone's clock shows 00:00 of its first day, or later. So a
+ * day whose midnight is missing begins at the jump, and one whose midnight comes twice begins with the first.
+ */
+function windowInZone(per: DatedPeriod, zoneName: string, at: string): LimitWindow | null {
+  const zone = findTimeZone(zoneName);
+  if (zone === null) return null;
+  const time = Date.parse(at);
+  const startAt = (day: number): number => zone.firstInstantAt(day * DAY);
+  let first = firstDayOf(per, zone.timeAt(at).day);
+  // Clocks that go back over midnight show the day before once more.
+  for (let next = nextFirstDay(per, first); startAt(next) <= time; next = nextFirstDay(per, first)) first = next;
+  return { start: isoOf(startAt(first)), end: isoOf(startAt(nextFirstDay(per, first))) };
+}
+
+type DatedPeriod = Exclude<LimitPeriod, 'hour'>;
+
+/** The first day of the period in which a day lies. Days are counted from 1 January 1970. */
+function firstDayOf(per: DatedPeriod, day: number): number {
+  if (per === 'day') return day;
+  if (per === 'week') return startOf('week', day * DAY) / DAY;
+  const date = new Date(day * DAY);
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth()) / DAY;
+}
+
+function nextFirstDay(per: DatedPeriod, first: number): number {
+  if (per === 'day') return first + 1;
+  if (per === 'week') return first + 7;
+  const date = new Date(first * DAY);
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1) / DAY;
+}
+
+function isoOf(time: number): string {
+  return new Date(time).toISOString();
+}

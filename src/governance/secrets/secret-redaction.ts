@@ -1,0 +1,185 @@
+import { Injectable } from '@nestjs/common';
+import { yieldBetween } from '../../core/concurrency/time-slice';
+import { Configuration } from '../../core/config/configuration';
+import { invalid, invalidField } from '../../core/errors/domain-error';
+import type { JsonObject, JsonValue } from '../../core/json/json-value';
+import { SecretPointers } from '../../core/values/secret-pointers';
+import type { Caller } from '../../ledger/kinds/caller';
+import { RecordReader } from '../../ledger/reading/record-reader';
+import { agentFor, findAgent, findAgents, requireActsAs } from '../agents/find-agent';
+import { hasSecrets, replaceSecrets, reservedFaults, type SecretSearch } from './replacement';
+import { SecretKey } from './secret-key';
+
+/** Parameters as a client sent them. */
+interface SentParameters {
+  readonly parameters: JsonObject;
+  /** Pointers to secrets, in addition to those of SECRET_PARAMETERS. */
+  readonly secret?: readonly string[] | null | undefined;
+}
+
+/** Parameters without their secrets. */
+interface RedactedParameters {
+  readonly parameters: JsonObject;
+  /** The parameters as they were sent, for an action's handler alone; undefined if nothing was replaced. */
+  readonly sentParameters?: JsonObject;
+}
+
+/** A check as a client sent it, with its agent or subject. */
+interface SentQuestion extends SentParameters {
+  /** A registered agent by id or name, or another subject. */
+  readonly who: { readonly agent: string } | object;
+}
+
+/** Parameters of one agent's execution, as they are on record. */
+interface RecordedParameters {
+  /** Null if there is no such execution. */
+  readonly agentId: string | null;
+  readonly parameters: JsonObject;
+}
+
+/** Characters of JSON in which the secrets of one request are replaced: questions may share parameters, each for its agent. */
+const MAX_CHARACTERS = 16 * 1024 * 1024;
+
+/**
+ * Replaces secrets in what clients send, before anything else sees it: what is recorded, hashed, compared or shown has
+ * the replacements only.
+ */
+@Injectable()
+export class SecretRedaction {
+  private readonly usual: SecretPointers;
+
+  constructor(
+    configuration: Configuration,
+    private readonly key: SecretKey,
+    private readonly records: RecordReader,
+  ) {
+    this.usual = new SecretPointers(configuration.secretParameters);
+  }
+
+  /**
+   * Redacts an action that an agent requests.
+   * @param agent its id or name
+   * @throws NOT_FOUND or PERMISSION_DENIED if there are secrets and the agent does not exist
+   */
+  async redactAction(caller: Caller, agent: string, sent: SentParameters): Promise<RedactedParameters> {
+    const { parameters } = sent;
+    const search = this.searchFor(sent);
+    if (!hasSecrets(parameters, search)) return { parameters };
+    const registered = await findAgent(this.records, agent);
+    const { id } = agentFor(caller, registered, (agentId) => requireActsAs(caller, agentId));
+    const redacted = this.redact(parameters, search, id);
+    caller.idempotency?.redactMember('parameters', redacted);
+    return { parameters: redacted, sentParameters: parameters };
+  }
+
+  /**
+   * Redacts the questions of one request.
+   * @param field the member of the request that is at fault if there is too much to replace
+   */
+  async redactQuestions<Question extends SentQuestion>(
+    questions: readonly Question[],
+    field: string,
+  ): Promise<readonly Question[]> {
+    const secretive = await this.withSecrets(questions);
+    if (secretive.size === 0) return questions;
+    const names = [...secretive.keys()].flatMap(({ who }) => ('agent' in who ? who.agent : []));
+    const agents = await findAgents(this.records, new Set(names));
+    const redacted = new Map<string, JsonObject>();
+    let characters = 0;
+    const redactedFor = (question: Question): JsonObject => {
+      const { parameters, who } = question;
+      // A check for an unknown agent is refused later.
+      const id = 'agent' in who ? (agents.get(who.agent)?.id ?? null) : null;
+      const shared = secretive.get(question);
+      const key = JSON.stringify([shared, id]);
+      const cached = redacted.get(key);
+      if (cached !== undefined) return cached;
+      characters += JSON.stringify(parameters).length;
+      if (characters > MAX_CHARACTERS)
+        throw invalidField(
+          field,
+          `must be fewer: their secrets, each for its agent, take more than ${MAX_CHARACTERS} characters`,
+        );
+      const parametersFor = this.redact(parameters, this.searchFor(question), id);
+      redacted.set(key, parametersFor);
+      return parametersFor;
+    };
+    const all: Question[] = [];
+    for await (const question of yieldBetween(questions))
+      all.push(secretive.has(question) ? { ...question, parameters: redactedFor(question) } : question);
+    return all;
+  }
+
+  /**
+   * Redacts the result that the handler of an action returned.
+   * @param secret pointers in addition to those of SECRET_PARAMETERS
+   */
+  redactResult(agentId: string, result: JsonValue, secret: readonly string[] = []): JsonValue {
+    const search: SecretSearch = { pointers: this.usual.with(secret), below: 'result' };
+    return hasSecrets(result, search) ? this.redact(result, search, agentId) : result;
+  }
+
+  /**
+   * Redacts the result that a caller reports.
+   * @param agentOf finds the agent of the execution; null if there is no such execution
+   */
+  async redactReport(caller: Caller, result: JsonValue, agentOf: () => Promise<string | null>): Promise<JsonValue> {
+    const search: SecretSearch = { pointers: this.usual, below: 'result' };
+    if (!hasSecrets(result, search)) return result;
+    const redacted = this.redact(result, search, await agentOf());
+    caller.idempotency?.redactMember('result', redacted);
+    return redacted;
+  }
+
+  /**
+   * Redacts the parameters that a reviewer names in place of those of an execution, whose replacements may be repeated.
+   * @throws VALIDATION_ERROR for a replacement that the execution does not have at the same pointer
+   */
+  redactInstead(caller: Caller, parameters: JsonObject, execution: RecordedParameters): JsonObject {
+    const { agentId, parameters: recorded } = execution;
+    const faults = reservedFaults(parameters, recorded);
+    if (faults.length > 0)
+      throw invalid(faults.map(({ at, message }) => ({ field: `instead.parameters${at}`, message })));
+    const search = { pointers: this.usual, recorded };
+    if (!hasSecrets(parameters, search)) return parameters;
+    const redacted = this.redact(parameters, search, agentId);
+    caller.idempotency?.redactMember('instead', { parameters: redacted });
+    return redacted;
+  }
+
+  /** True if the service replaces the value at a path, or one that contains it. @param path names, or `*` for each item */
+  covers(path: readonly string[]): boolean {
+    return this.usual.covers(path);
+  }
+
+  private searchFor({ secret }: SentParameters): SecretSearch {
+    return { pointers: this.usual.with(secret ?? []) };
+  }
+
+  private redact<Value extends JsonValue>(value: Value, search: SecretSearch, agentId: string | null): Value {
+    // Parameters stay an object: only their members are replaced.
+    return replaceSecrets(value, search, this.key.sealFor(agentId)) as Value;
+  }
+
+  /** Questions with secrets, each with a number that those with the same parameters and pointers share. */
+  private async withSecrets<Question extends SentQuestion>(
+    questions: readonly Question[],
+  ): Promise<ReadonlyMap<Question, number>> {
+    const secretive = new Map<Question, number>();
+    const searched = new Map<JsonObject, Map<string, number | null>>();
+    let count = 0;
+    for await (const question of yieldBetween(questions)) {
+      const { parameters, secret } = question;
+      const searches = searched.get(parameters) ?? new Map<string, number | null>();
+      searched.set(parameters, searches);
+      const pointers = JSON.stringify(secret ?? []);
+      let shared = searches.get(pointers);
+      if (shared === undefined) {
+        shared = hasSecrets(parameters, this.searchFor(question)) ? (count += 1) : null;
+        searches.set(pointers, shared);
+      }
+      if (shared !== null) secretive.set(question, shared);
+    }
+    return secretive;
+  }
+}

@@ -1,0 +1,19 @@
+import type { DomainError } from '../../core/errors/domain-error';
+
+/** A batch that was committed. Times in milliseconds. */
+export interface ObservedBatch {
+  readonly commands: number;
+  /** From the beginning of its transaction to its end. */
+  readonly duration: number;
+  /** Of the commit alone, which is mostly the disk sync; null when no command had anything to write. */
+  readonly commitDuration: number | null;
+  /** Errors of callers that were refused by a rule, each with an entry in the batch. */
+  readonly refusals: readonly DomainError[];
+}
+
+/** Is notified of what the ledger does, for metrics. Must be quick and must not throw. */
+export interface LedgerObserver {
+  onBatch(batch: ObservedBatch): void;
+  /** The database did not accept a batch: its callers were answered with 503. */
+  onFailedBatch(): void;
+}

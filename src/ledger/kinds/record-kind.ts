@@ -1,0 +1,108 @@
+import type { SqlValue } from '../database/sql-connection';
+import type { Scope } from './caller';
+import type { JsonValue } from '../../core/json/json-value';
+
+/** What every governed row has besides its own columns. */
+export interface GovernedRow {
+  readonly id: string;
+  /** Sequence of the ledger entry that created the row; lists are paged by it. */
+  readonly createdSequence: number;
+}
+
+export type ColumnOf<Row> = keyof Row & string;
+
+/** One of these texts, or a JSON list of any texts. */
+export type DecisiveForm = 'texts' | readonly string[];
+
+/** A row as it is stored, by column. */
+export type StoredColumns = Readonly<Record<string, SqlValue>>;
+
+/** What an entry says of a change besides the state that it left. */
+export type EntryFacts = Readonly<
+  Record<'timestamp' | 'entityId' | 'agentId' | 'actorType' | 'actorId' | 'details', SqlValue>
+>;
+
+/**
+ * A kind of record in the ledger: the name entries use for it, where its rows live and which members are hashed.
+ * `hashedMembers` is frozen: it defines what `stateHash` covers, so that old entries can always be verified.
+ */
+export interface RecordKind<Row extends GovernedRow, Column extends string = ColumnOf<Row>> {
+  readonly subjectType: string;
+  /** Without the underscore: `ent` for `ent_01J…`. */
+  readonly idPrefix: string;
+  /** The TypeORM table class. */
+  readonly table: new () => Row;
+  readonly hashedMembers: readonly Column[];
+  /**
+   * Members added later, each with the default that stands for its absence. They are hashed, too, but omitted while
+   * they have the default, so that older seals remain valid.
+   */
+  readonly laterMembers?: Readonly<Partial<Record<Column, JsonValue>>>;
+  /** Column groups that are unique and can be looked up with `findBy`. Their values never change. */
+  readonly uniqueKeys?: readonly (readonly Column[])[];
+  /** Plural name under which the rows are counted, as in `/stats`. */
+  readonly counter: string;
+  /** Columns with a total per value, except null. */
+  readonly countedBy?: readonly Column[];
+  /** JSON lists of texts that lists can be filtered by; each text has a total as well. */
+  readonly listColumns?: readonly Column[];
+  /** The indexed column with the creation time, if lists are filtered by it. It never changes. */
+  readonly timeColumn?: Column;
+  /**
+   * Other columns of texts or numbers whose values never change: an update need not touch their indexes, which on SQLite
+   * is most of its work.
+   */
+  readonly fixed?: readonly Column[];
+  /**
+   * A column with the time at which the record becomes due, while the SQL condition holds for its row. There is a
+   * partial index (time, `id`) of exactly these rows.
+   */
+  readonly due?: { readonly timeColumn: Column; readonly where: string };
+  /**
+   * Columns that decide whether something is allowed. A row that holds any other value in one was altered, and is not
+   * read: a deny must not be skipped because its effect is misspelt.
+   */
+  readonly decisive?: Readonly<Partial<Record<Column, DecisiveForm>>>;
+  /** The record it belongs to: when that is removed, this one is removed with it, without an entry of its own. */
+  readonly owner?: {
+    readonly kind: AnyRecordKind;
+    /** Holds the owner's id; hashed. */
+    readonly column: string;
+  };
+  /** Who sees which records; without it, everyone with a scope for their routes sees all. */
+  readonly visibility?: {
+    /** A viewer with one of these scopes sees all. */
+    readonly allWith: readonly Scope[];
+    /** Other viewers that are bound to an agent see the records with its id in this column. */
+    readonly agentColumn: string;
+    /** Viewers with this scope see the records that have a value in the column, and no others. */
+    readonly presentFor?: { readonly scope: Scope; readonly column: string };
+  };
+  /** To which team a record belongs, for viewers of a team; absent: they see what others see. */
+  readonly team?: TeamMembership;
+  /** Whether the columns that are not hashed agree with those that are, and with the last entry about the record. */
+  readonly unhashedAgree?: (stored: StoredColumns, entry: EntryFacts) => boolean;
+  /**
+   * Columns that are not hashed, and repeat those of another record in the table, whose id is in the column `by`: lists
+   * filter and show them without reading it.
+   */
+  readonly repeats?: { readonly table: string; readonly by: string; readonly columns: readonly string[] };
+  /** True if `unhashedAgree` looks at the details of the entry, which are only read then. */
+  readonly isSaidInDetails?: true;
+  /** True if `/stats` counts its records among those of modules. */
+  readonly isInStatistics?: boolean;
+  /** True when processes keep rows in memory, so that every change of one is an effect that other processes follow. */
+  readonly isKeptInMemory?: boolean;
+}
+
+/**
+ * A record belongs to the team in its column, or to that of the record of another kind whose id is in the column.
+ * `nobody`: no team sees such records.
+ */
+export type TeamMembership =
+  | { readonly column: string; /** True if every team sees those of no team. */ readonly sharesOthers?: true }
+  | { readonly column: string; readonly of: AnyRecordKind }
+  | 'nobody';
+
+/** A kind whose row type does not matter. */
+export type AnyRecordKind = RecordKind<GovernedRow, string>;

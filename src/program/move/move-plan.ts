@@ -1,0 +1,91 @@
+import { MOVE_MARK } from '../../ledger/schema/move-mark';
+
+/** How what was copied of a table is checked: its rows are counted in every case. */
+type Check =
+  /** By the hashes of the chain. */
+  | 'chain'
+  /** Each record against the last entry about it. */
+  | 'records'
+  /** Row by row: no entry covers them. */
+  | 'rows';
+
+interface CopiedTable {
+  readonly treatment: 'copied';
+  readonly check: Check;
+}
+
+interface OtherTable {
+  /**
+   * - `rebuilt`: made anew from what was copied, and checked against it like in any verification of records.
+   * - `left`: says what processes of the source do, none of which runs.
+   * - `made`: written by the migrations of the target.
+   */
+  readonly treatment: 'rebuilt' | 'left' | 'made';
+}
+
+type TablePlan = CopiedTable | OtherTable;
+
+const CHAIN: CopiedTable = { treatment: 'copied', check: 'chain' };
+const RECORDS: CopiedTable = { treatment: 'copied', check: 'records' };
+const ROWS: CopiedTable = { treatment: 'copied', check: 'rows' };
+const REBUILT: OtherTable = { treatment: 'rebuilt' };
+const LEFT: OtherTable = { treatment: 'left' };
+const MADE: OtherTable = { treatment: 'made' };
+
+/** What happens to each table of the service in a move. */
+export const TABLE_PLANS: Readonly<Record<string, TablePlan>> = {
+  ledger_entries: CHAIN,
+  entities: RECORDS,
+  claims: RECORDS,
+  agents: RECORDS,
+  policies: RECORDS,
+  decisions: RECORDS,
+  executions: RECORDS,
+  grants: RECORDS,
+  api_keys: RECORDS,
+  passkeys: RECORDS,
+  delegations: RECORDS,
+  stops: RECORDS,
+  webhooks: RECORDS,
+  erasures: RECORDS,
+  restorations: RECORDS,
+  idempotency_keys: ROWS,
+  ledger_leftovers: ROWS,
+  webhook_standings: ROWS,
+  mail_recipients: ROWS,
+  change_requests: ROWS,
+  change_marks: ROWS,
+  directory_users: ROWS,
+  directory_groups: ROWS,
+  directory_members: ROWS,
+  secret_key_proofs: ROWS,
+  // Last: a target without it has no chain.
+  ledger_head: ROWS,
+  ledger_counters: REBUILT,
+  ledger_list_items: REBUILT,
+  ledger_sums: REBUILT,
+  ledger_tree_nodes: REBUILT,
+  process_leases: LEFT,
+  webhook_leases: LEFT,
+  migrations: MADE,
+  [MOVE_MARK]: MADE,
+};
+
+/** A table whose rows are copied. */
+export interface TableCopy {
+  readonly table: string;
+  readonly check: Check;
+}
+
+/** The tables to copy, in this order. @throws Error for a table that no plan names: that of a module. */
+export function planCopies(tables: readonly string[]): TableCopy[] {
+  const unknown = tables.filter((table) => !Object.hasOwn(TABLE_PLANS, table));
+  if (unknown.length > 0)
+    throw new Error(`The tables ${unknown.join(', ')} belong to no part of the service, which cannot move them.`);
+  return Object.entries(TABLE_PLANS).flatMap(([table, plan]) =>
+    plan.treatment === 'copied' && tables.includes(table) ? [{ table, check: plan.check }] : [],
+  );
+}
+
+/** The tables that a move makes in its target. */
+export const TARGET_TABLES = Object.keys(TABLE_PLANS);

@@ -1,0 +1,69 @@
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type * as start from './start/start-service';
+import { hasHeapLimit, runWithHeapLimit } from './start/heap-limit';
+
+const load = createRequire(__filename);
+const VERIFIER = pathToFileURL(join(__dirname, '..', '..', 'verifier', 'main.mjs')).href;
+
+/** Exit code of a command line that names no command. */
+const MISUSED = 2;
+
+const USAGE = `Usage: agent-governance <command>
+
+  start            runs the service, in the current folder
+  verify <file>    verifies an export, a decision file or a SQLite database without the service
+  backup <file>    writes the SQLite database to a new file, while the service may run
+  compact          rewrites the SQLite database, so that nothing deleted is left in its file
+  move --to <url>  copies the SQLite database of a stopped service to an empty PostgreSQL database
+
+Settings come from the environment and from .env in the current folder.
+`;
+
+/** The programs behind the commands: each reads its words from `process.argv`. */
+const PROGRAMS: Readonly<Record<string, () => void>> = {
+  verify: () => void import(VERIFIER),
+  backup: () => void load('./backup/main'),
+  compact: () => void load('./compact/main'),
+  move: () => void load('./move/main'),
+};
+
+/**
+ * Runs the command that the first word names; without a word, the service.
+ * @param main the file of this program
+ */
+export function runCommand([command, ...words]: readonly string[], main: string): void {
+  if (command === undefined || (command === 'start' && words.length === 0)) {
+    startHere(command, main);
+    return;
+  }
+  const program = Object.hasOwn(PROGRAMS, command) ? PROGRAMS[command] : undefined;
+  if (program === undefined) {
+    explain(command);
+    return;
+  }
+  process.argv.splice(2, 1);
+  program();
+}
+
+/** The command gets the limits of its heap from `npm start`, the image and the like; otherwise it starts a process with them. */
+function startHere(command: string | undefined, main: string): void {
+  if (command !== undefined && !hasHeapLimit()) {
+    void runWithHeapLimit(main, [command]);
+    return;
+  }
+  const { startService } = load('./start/start-service') as typeof start;
+  void startService();
+}
+
+function explain(command: string): void {
+  if (['help', '--help', '-h'].includes(command)) {
+    process.stdout.write(USAGE);
+    return;
+  }
+  const fault =
+    command === 'start' ? 'start takes no words: it reads its settings.' : `There is no command ${command}.`;
+  process.stderr.write(`${fault}\n\n${USAGE}`);
+  process.exitCode = MISUSED;
+}

@@ -1,0 +1,32 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+
+/** As in `npm start`. */
+const HEAP_FLAGS = ['--max-semi-space-size=32', '--max-old-space-size=512'];
+/** Makes glibc give freed memory back to the system; read when a process begins. */
+const ALLOCATOR = {
+  MALLOC_ARENA_MAX: '2',
+  MALLOC_MMAP_THRESHOLD_: '524288',
+  MALLOC_TRIM_THRESHOLD_: '8388608',
+  RES_OPTIONS: 'timeout:2 attempts:2',
+};
+
+const FORWARDED_SIGNALS: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
+
+/** True if whoever started this process has set a limit of its heap. */
+export function hasHeapLimit(): boolean {
+  const flags = [...process.execArgv, process.env['NODE_OPTIONS'] ?? ''].join(' ');
+  return /--max[-_]old[-_]space[-_]size/.test(flags);
+}
+
+/** Runs a program in a process with the usual limits; this process passes signals on, and ends as that one does. */
+export async function runWithHeapLimit(main: string, words: readonly string[]): Promise<void> {
+  const program = spawn(process.execPath, [...process.execArgv, ...HEAP_FLAGS, main, ...words], {
+    env: { ...ALLOCATOR, ...process.env },
+    stdio: 'inherit',
+  });
+  for (const signal of FORWARDED_SIGNALS)
+    process.on(signal, () => program.kill(signal === 'SIGHUP' ? 'SIGTERM' : signal));
+  const [exitCode] = (await once(program, 'close')) as [number | null];
+  process.exitCode = exitCode ?? 1;
+}

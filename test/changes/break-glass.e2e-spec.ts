@@ -1,0 +1,87 @@
+import { createTestApp } from '../support/application/create-test-app';
+import { send, type Sent } from '../support/application/send';
+import { stageOf } from '../support/application/stage';
+import { approve, type ChangeStage, newPolicy, register, startChanges } from './support';
+
+const POLICIES = '/api/v1/policies';
+const REASON = 'The only reviewer is ill — Grüße';
+
+function atOnce(reason = REASON): Pick<Sent, 'headers'> {
+  return { headers: { 'Break-Glass': encodeURIComponent(reason) } };
+}
+
+describe('In an emergency', () => {
+  const stage: ChangeStage = stageOf(() => startChanges());
+
+  it('a caller with admin makes a change at once, on record, and it is reviewed afterwards', async () => {
+    const { app, ada, cyd } = stage;
+    const body = newPolicy();
+    const refused = await send(app, 'POST', POLICIES, { key: cyd.key, body, ...atOnce() });
+    expect(refused).toMatchObject({ status: 403, body: { error: { reason: 'scope_missing' } } });
+    const made = await send(app, 'POST', POLICIES, { body, ...atOnce() });
+    expect(made.status).toBe(201);
+    const entry = (await send(app, 'GET', `/api/v1/audit?subjectId=${made.body.id}`)).body.data[0];
+    expect(entry).toMatchObject({ action: 'policy.created', reason: REASON, details: { breakGlass: true } });
+    const open = await send(app, 'GET', '/api/v1/decisions?type=change_review&status=proposed');
+    expect(open.body).toMatchObject({
+      total: 1,
+      data: [{ description: REASON, proposedBy: null, expiresAt: null, change: { method: 'POST', path: POLICIES } }],
+    });
+    const [{ id }] = open.body.data;
+    expect((await send(app, 'POST', `/api/v1/decisions/${id}/cancel`)).status).toBe(409);
+    expect((await send(app, 'POST', `/api/v1/decisions/${id}/reject`)).status).toBe(403);
+    expect((await approve(app, id, ada)).body.status).toBe('approved');
+  });
+
+  it('nobody reviews who was registered in it, and at most three wait', async () => {
+    const { app, ada } = stage;
+    const person = { name: 'eve', kind: 'human', capabilities: [] };
+    const eve = await send(app, 'POST', '/api/v1/agents', { body: person, ...atOnce() });
+    expect(eve.status).toBe(201);
+    const keyBody = { name: 'eve', scopes: ['review'], agentId: 'eve' };
+    const key = await send(app, 'POST', '/api/v1/api-keys', { body: keyBody, ...atOnce() });
+    expect((await send(app, 'POST', POLICIES, { body: newPolicy(), ...atOnce() })).status).toBe(201);
+    const fourth = await send(app, 'POST', POLICIES, { body: newPolicy(), ...atOnce() });
+    expect(fourth.status).toBe(409);
+    const open = await send(app, 'GET', '/api/v1/decisions?type=change_review&status=proposed');
+    expect(open.body.total).toBe(3);
+    for (const { id } of open.body.data) {
+      const own = await approve(app, id, { id: eve.body.id, name: 'eve', key: key.body.secret });
+      expect(own).toMatchObject({ status: 403, body: { error: { reason: 'not_an_approver' } } });
+    }
+    for (const { id } of open.body.data) expect((await approve(app, id, ada)).status).toBe(200);
+    expect((await send(app, 'POST', POLICIES, { body: newPolicy(), ...atOnce() })).status).toBe(201);
+  });
+
+  it('what would change nothing, or is refused, breaks no glass', async () => {
+    const { app } = stage;
+    const body = newPolicy();
+    expect((await send(app, 'POST', POLICIES, { body, ...atOnce() })).status).toBe(201);
+    const before = await send(app, 'GET', '/api/v1/decisions?type=change_review&limit=1');
+    expect((await send(app, 'POST', POLICIES, { body, ...atOnce() })).status).toBe(200);
+    const other = { ...body, description: 'Other.' };
+    expect((await send(app, 'POST', POLICIES, { body: other, ...atOnce() })).status).toBe(409);
+    const after = await send(app, 'GET', '/api/v1/decisions?type=change_review&limit=1');
+    expect(after.body.total).toBe(before.body.total);
+  });
+
+  it('is counted by the report', async () => {
+    const { app, ada, cyd } = stage;
+    const body = newPolicy();
+    const { body: decision } = await send(app, 'POST', POLICIES, { key: cyd.key, body });
+    await approve(app, decision.id, ada);
+    await send(app, 'POST', POLICIES, { key: cyd.key, body, headers: { Change: decision.id } });
+    const { body: report } = await send(app, 'GET', '/api/v1/reports/oversight');
+    expect(report.changes).toEqual({ proposed: 1, approved: 1, rejected: 0, made: 1, breakGlass: 6, unreviewed: 2 });
+  });
+});
+
+describe('Without two reviewers', () => {
+  it('there is no emergency', async () => {
+    const app = await createTestApp({ environment: { FOUR_EYES: 'true' } });
+    await register(app, 'ada');
+    expect((await send(app, 'POST', POLICIES, { body: newPolicy(), ...atOnce() })).status).toBe(201);
+    expect((await send(app, 'GET', '/api/v1/decisions?type=change_review')).body.total).toBe(0);
+    await app.close();
+  });
+});

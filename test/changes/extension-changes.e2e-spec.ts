@@ -1,0 +1,41 @@
+import { Body, Controller, Module, Post } from '@nestjs/common';
+import { Caller } from '../../src/http/input/caller.decorator';
+import { NeedsSecondPerson, RequiresScope } from '../../src/http/request/routes';
+import { addNote, Notes, NotesModule } from '../support/application/notes.module';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { send } from '../support/application/send';
+import { approvedChange, changeHeader, FOUR_EYES, type Person, register } from './support';
+
+@Controller('rules')
+class RulesController {
+  constructor(private readonly notes: Notes) {}
+
+  @Post()
+  @RequiresScope('policies')
+  @NeedsSecondPerson({ summary: ({ body }) => `Write the rule ${JSON.stringify(body['slug'])}` })
+  create(@Caller() caller: Caller, @Body('slug') slug: string): Promise<{ id: string }> {
+    return this.notes.ledger.write(caller, (transaction) => Promise.resolve(addNote(transaction, slug)));
+  }
+}
+
+@Module({ imports: [NotesModule], controllers: [RulesController] })
+class RulesModule {}
+
+describe('A route of a module', () => {
+  let app: TestApp;
+  let people: Person[];
+  beforeAll(async () => {
+    app = await createTestApp({ environment: FOUR_EYES, modules: [RulesModule] });
+    people = [await register(app, 'ada'), await register(app, 'ben')];
+  });
+  afterAll(() => app.close());
+
+  it('needs a second person by one decorator', async () => {
+    const body = { slug: 'first' };
+    const id = await approvedChange(app, ['POST', '/api/v1/rules', { body }], people);
+    const made = await send(app, 'POST', '/api/v1/rules', { body, ...changeHeader(id) });
+    expect(made).toMatchObject({ status: 201, body: { slug: 'first' } });
+    const entries = await send(app, 'GET', `/api/v1/audit?subjectId=${made.body.id}`);
+    expect(entries.body.data[0].details).toMatchObject({ changeId: id });
+  });
+});

@@ -1,0 +1,80 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { once } from 'node:events';
+import { connectClient, type McpUpstreamProcess, startMcpUpstream } from './mcp-stage';
+import {
+  bearer,
+  type GatewayStage,
+  openStage,
+  route,
+  type StartedGateway,
+  startGateway,
+  VENDOR_CREDENTIAL,
+} from './stage';
+
+const SEALED = { $secret: expect.stringMatching(/^[\w-]{22}$/) };
+
+describe('Secrets in requests through the gateway', () => {
+  let stage: GatewayStage;
+  let vendor: Server;
+  let shop: McpUpstreamProcess;
+  let gateway: StartedGateway;
+  const bodies: unknown[] = [];
+
+  beforeAll(async () => {
+    stage = await openStage();
+    vendor = createServer((request, response) => {
+      let text = '';
+      request.on('data', (chunk) => (text += String(chunk)));
+      request.on('end', () => {
+        bodies.push(JSON.parse(text));
+        response.end('{}');
+      });
+    }).listen(0, '127.0.0.1');
+    await once(vendor, 'listening');
+    shop = await startMcpUpstream();
+    const upstream = { credentials: [VENDOR_CREDENTIAL], secret: ['/body/card/*'] };
+    const url = `http://127.0.0.1:${(vendor.address() as AddressInfo).port}`;
+    const routes = [route('POST /refunds', 'refund', { secret: ['/body/pin'] }), route('POST /checks', 'write')];
+    gateway = await startGateway(stage, {
+      vendor: { url, ...upstream, routes },
+      shop: { mcp: shop.url, credentials: [VENDOR_CREDENTIAL], secret: ['/pin'] },
+    });
+  });
+
+  afterAll(async () => {
+    expect(await gateway.stop()).toBe(0);
+    await shop.stop();
+    vendor.close();
+    await stage.close();
+  });
+
+  it('are not kept, an approval finds them, and they reach the upstream', async () => {
+    const json = { amount: 5, pin: '1234', card: { number: 4111 }, password: 'of-gateway', note: 'n'.repeat(70_000) };
+    const refused = await gateway.call('/vendor/refunds', { method: 'POST', json });
+    expect([refused.status, refused.error?.reason]).toEqual([403, 'approval_required']);
+    const kept = await stage.execution(String(refused.error?.executionId));
+    expect(kept.parameters).toMatchObject({
+      body: {
+        ...{ amount: 5, pin: SEALED, card: { number: SEALED }, password: SEALED },
+        note: { $hmac: expect.stringMatching(/^[0-9a-f]{32}$/), bytes: 70_000 },
+      },
+    });
+    await stage.approve(String(refused.error?.decisionId));
+    expect((await gateway.call('/vendor/refunds', { method: 'POST', json: { ...json, pin: '4321' } })).status).toBe(
+      403,
+    );
+    expect((await gateway.call('/vendor/refunds', { method: 'POST', json })).status).toBe(200);
+    expect(bodies).toEqual([json]);
+  });
+
+  it('of an MCP upstream are not kept, and reach the server', async () => {
+    const { client } = await connectClient(`${gateway.url}/shop/mcp`, bearer(stage.key));
+    const given = { pin: 'pin-of-shop', token: 'token-of-shop', amount: 3 };
+    await client.callTool({ name: 'write', arguments: given });
+    await client.close();
+    expect(shop.ran()).toEqual([`write ${JSON.stringify(given)}`]);
+    const [asked] = await stage.executions('&action=write');
+    expect(asked?.parameters).toEqual({ pin: SEALED, token: SEALED, amount: 3 });
+  });
+});

@@ -1,0 +1,143 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
+import { join } from 'node:path';
+import { createAgent, issueKey } from '../../support/application/factories';
+import { run } from '../../support/processes/shell';
+import { GOV, textOf } from '../mcp/mcp-clients';
+import { connectClient, type McpUpstreamProcess, startMcpUpstream } from './mcp-stage';
+import {
+  bearer,
+  CREDENTIAL,
+  type GatewayStage,
+  openStage,
+  type StartedGateway,
+  startGateway,
+  VENDOR_CREDENTIAL,
+} from './stage';
+import { type ReceivedRequest, type StandIn, startStandIn } from './stand-in';
+
+const ALL_SESSIONS = 200;
+const SESSIONS_OF_ONE_OWNER = 10;
+const OWNERS = ALL_SESSIONS / SESSIONS_OF_ONE_OWNER;
+const INITIALIZE = {
+  ...{ jsonrpc: '2.0', id: 0, method: 'initialize' },
+  params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'test', version: '1' } },
+};
+
+describe('The bounds of an MCP upstream', () => {
+  let stage: GatewayStage;
+  let upstream: McpUpstreamProcess;
+  /** The same, but for calls with `silent`, which it never answers. */
+  let silent: StandIn;
+  let gateway: StartedGateway;
+
+  beforeAll(async () => {
+    stage = await openStage();
+    upstream = await startMcpUpstream();
+    const lock = join(stage.folder, 'mcp.lock');
+    const header = `Authorization: Bearer ${CREDENTIAL}`;
+    const pinned = await run(
+      process.execPath,
+      [GOV, 'mcp', 'pin', '--lock', lock, '--url', upstream.url, '--header', header, '--name', 'pinned'],
+      { environment: {} },
+    );
+    expect(pinned).toMatchObject({ exitCode: 0 });
+    const { servers } = JSON.parse(readFileSync(lock, 'utf8'));
+    const { write: _, ...tools } = servers.pinned.tools;
+    writeFileSync(
+      join(stage.folder, 'fewer.lock'),
+      JSON.stringify({ servers: { fewer: { ...servers.pinned, tools } } }),
+    );
+    silent = await startStandIn((request, response) => void passOn(upstream.url, request, response));
+    const shop = { mcp: upstream.url, credentials: [VENDOR_CREDENTIAL] };
+    gateway = await startGateway(stage, {
+      shop,
+      pinned: { ...shop, lock: 'mcp.lock' },
+      fewer: { ...shop, lock: 'fewer.lock' },
+      hasty: { ...shop, mcp: `${silent.url}/mcp`, timeout: 'PT2S' },
+      small: { ...shop, maxBody: 2_000 },
+    });
+  });
+
+  afterAll(async () => {
+    expect(await gateway.stop()).toBe(0);
+    await silent.close();
+    await upstream.stop();
+    await stage.close();
+  });
+
+  const initialize = async (headers: Readonly<Record<string, string>>): Promise<number> => {
+    const response = await fetch(`${gateway.url}/shop/mcp`, {
+      method: 'POST',
+      headers: { Accept: 'application/json, text/event-stream', 'Content-Type': 'application/json', ...headers },
+      body: JSON.stringify(INITIALIZE),
+    });
+    await response.text();
+    return response.status;
+  };
+
+  it('are 200 sessions: one more is 503, unless its owner has ten', async () => {
+    const key = { name: 'many', scopes: ['execute' as const], agentId: stage.agentId, principals: ['user:*'] };
+    const { secret } = await issueKey(stage.app, key);
+    const owner = (index: number): Record<string, string> => {
+      return { ...bearer(secret), 'Governance-On-Behalf-Of': `user:${index}` };
+    };
+    for (let index = 0; index < OWNERS; index += 1) {
+      const statuses = await Promise.all(Array.from({ length: SESSIONS_OF_ONE_OWNER }, () => initialize(owner(index))));
+      expect(new Set(statuses)).toEqual(new Set([200]));
+    }
+    expect(await initialize(owner(OWNERS))).toBe(503);
+    expect(await initialize(owner(0))).toBe(200);
+    expect(await initialize(owner(OWNERS))).toBe(503);
+  });
+
+  it('hold back what is not as it was pinned', async () => {
+    const call = async (name: string, tool: string): Promise<{ tools: string[]; text: string }> => {
+      const { client } = await connectClient(`${gateway.url}/${name}/mcp`, bearer(stage.key));
+      const tools = (await client.listTools()).tools.map((listed) => listed.name);
+      const text = textOf(await client.callTool({ name: tool, arguments: { pinned: name } }));
+      await client.close();
+      return { tools, text };
+    };
+    expect(await call('pinned', 'write')).toEqual({ tools: ['read', 'write', 'refund'], text: '{"pinned":"pinned"}' });
+    const held = await call('fewer', 'write');
+    expect(held.tools).toEqual(['read', 'refund']);
+    expect(held.text).toContain('write was not run');
+    expect(upstream.ran()).not.toContain('write {"pinned":"fewer"}');
+  });
+
+  it('end a call whose answer does not begin in time, with an unknown outcome', async () => {
+    const { id: agentId } = await createAgent(stage.app, { name: 'hasty', capabilities: ['*'] });
+    const { secret } = await issueKey(stage.app, { name: 'hasty', scopes: ['execute'], agentId });
+    const { client } = await connectClient(`${gateway.url}/hasty/mcp`, bearer(secret));
+    const result = await client.callTool({ name: 'write', arguments: { silent: true } });
+    expect(textOf(result)).toContain('It is not known what write has done');
+    await client.close();
+    const [execution] = await stage.executions(`&agentId=${agentId}`);
+    expect(await stage.ended(String(execution?.id))).toMatchObject({ outcome: 'failed', reason: 'outcome_unknown' });
+  });
+
+  it('refuse a request that is larger than maxBody', async () => {
+    const json = { ...INITIALIZE, more: 'x'.repeat(2_000) };
+    const { status } = await gateway.call('/small/mcp', { json });
+    expect(status).toBe(413);
+    const { status: smaller } = await gateway.call('/small/mcp', {
+      ...{ json: INITIALIZE, headers: { Accept: 'application/json, text/event-stream' } },
+    });
+    expect(smaller).toBe(200);
+  });
+});
+
+async function passOn(url: string, request: ReceivedRequest, response: ServerResponse): Promise<void> {
+  const { method, headers, body } = request;
+  if (method === 'GET') response.writeHead(405).end();
+  if (method === 'GET' || body.includes('"silent"')) return;
+  const names = ['authorization', 'content-type', 'accept', 'mcp-session-id', 'mcp-protocol-version'];
+  const passed = names.flatMap((name): [string, string][] => {
+    const value = headers[name];
+    return typeof value === 'string' ? [[name, value]] : [];
+  });
+  const answer = await fetch(url, { method, headers: passed, ...(body !== '' && { body }) });
+  const type = answer.headers.get('content-type');
+  response.writeHead(answer.status, { ...(type !== null && { 'Content-Type': type }) }).end(await answer.text());
+}

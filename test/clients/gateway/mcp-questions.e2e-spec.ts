@@ -1,0 +1,153 @@
+import { createAgent, issueKey } from '../../support/application/factories';
+import { send } from '../../support/application/send';
+import { until } from '../../faults/support/watch';
+import { textOf } from '../mcp/mcp-clients';
+import { RawConnection } from '../mcp/raw-connection';
+import { connectClient, type McpUpstreamProcess, startMcpUpstream } from './mcp-stage';
+import { bearer, type GatewayStage, openStage, type StartedGateway, startGateway, VENDOR_CREDENTIAL } from './stage';
+
+const TOOL = 'gov__request_approval';
+const QUESTION = { title: 'May I close the account?', question: 'The customer has asked twice.', context: { n: 1 } };
+
+interface ListedDecision {
+  readonly id: string;
+  readonly title: string;
+  readonly status: string;
+  readonly context: unknown;
+}
+
+describe('An agent that asks people', () => {
+  let stage: GatewayStage;
+  let upstream: McpUpstreamProcess;
+  let gateway: StartedGateway;
+  let url: string;
+
+  beforeAll(async () => {
+    stage = await openStage({ MAX_PENDING_APPROVALS: '1000' });
+    upstream = await startMcpUpstream();
+    const shop = { mcp: upstream.url, credentials: [VENDOR_CREDENTIAL], hold: 'PT0S' };
+    gateway = await startGateway(stage, {
+      asking: { ...shop, ask: ['role:finance'] },
+      patient: { ...shop, ask: ['role:finance'], hold: 'PT60S' },
+      silent: shop,
+    });
+    url = `${gateway.url}/asking/mcp`;
+  });
+
+  afterAll(async () => {
+    expect(await gateway.stop()).toBe(0);
+    await upstream.stop();
+    await stage.close();
+  });
+
+  async function agentWith(name: string, ...scopes: string[]): Promise<Record<string, string>> {
+    const { id: agentId } = await createAgent(stage.app, { name, capabilities: ['*'] });
+    return bearer((await issueKey(stage.app, { name, scopes, agentId })).secret);
+  }
+
+  const decisions = async (name: string): Promise<ListedDecision[]> =>
+    (await send(stage.app, 'GET', `/api/v1/decisions?type=question&proposedBy=${name}&limit=100`)).body.data;
+
+  async function decide(id: string, verdict: 'approve' | 'reject', comment: string): Promise<void> {
+    const body = { approverId: 'ann', comment };
+    expect((await send(stage.app, 'POST', `/api/v1/decisions/${id}/${verdict}`, { body })).status).toBe(200);
+  }
+
+  it.each(['legacy', 'modern'] as const)('sees the tool if its key may propose (%s protocol)', async (era) => {
+    const names = async (path: string, key: Record<string, string>): Promise<string[]> => {
+      const { client } = await connectClient(`${gateway.url}/${path}/mcp`, key, era);
+      const { tools } = await client.listTools();
+      await client.close();
+      return tools.map(({ name }) => name);
+    };
+    const asking = await agentWith(`sees ${era}`, 'execute', 'propose');
+    expect(await names('asking', asking)).toEqual([TOOL, 'read', 'write', 'refund']);
+    expect(await names('silent', asking)).toEqual(['read', 'write', 'refund']);
+    expect(await names('asking', await agentWith(`cannot ${era}`, 'execute'))).toEqual(['read', 'write', 'refund']);
+  });
+
+  it('asks once for the same question of a run, and gets the answer', async () => {
+    const key = await agentWith('asks', 'execute', 'propose');
+    const run = { ...key, 'Governance-Run': 'a-run' };
+    const { client } = await connectClient(url, run);
+    const ask = async (question: object): Promise<string> =>
+      textOf(await client.callTool({ name: TOOL, arguments: { ...question } }));
+    expect(await ask(QUESTION)).toContain('Nobody has answered yet');
+    expect(await ask({ ...QUESTION, context: { n: 1 } })).toContain('Nobody has answered yet');
+    const [decision, ...others] = await decisions('asks');
+    expect(others).toEqual([]);
+    expect(decision).toMatchObject({
+      ...{ title: QUESTION.title, description: QUESTION.question, context: { context: { n: 1 }, run: 'a-run' } },
+      ...{ riskLevel: 'medium', approvers: [{ subjects: ['role:finance'], approvals: 1 }] },
+    });
+    await decide(String(decision?.id), 'approve', 'Once more, then close it.');
+    const answer = await ask(QUESTION);
+    expect(answer).toContain('The answer is yes');
+    expect(answer).toContain('The words of a reviewer: "Once more, then close it."');
+    expect(answer).toContain('authorises nothing');
+    const { client: other } = await connectClient(url, { ...key, 'Governance-Run': 'another' });
+    expect(textOf(await other.callTool({ name: TOOL, arguments: QUESTION }))).toContain('Nobody has answered yet');
+    await other.close();
+    await client.close();
+    expect(await decisions('asks')).toHaveLength(2);
+  });
+
+  it('waits as calls wait', async () => {
+    const key = await agentWith('waits', 'execute', 'propose');
+    const { client } = await connectClient(`${gateway.url}/patient/mcp`, key);
+    const answer = client.callTool({ name: TOOL, arguments: QUESTION });
+    await until('it is asked', async () => (await decisions('waits')).length === 1);
+    await decide(String((await decisions('waits'))[0]?.id), 'reject', 'Not now.');
+    expect(textOf(await answer)).toContain('The answer is no');
+    await client.close();
+  });
+
+  it('withdraws its question with the call that asked, and can ask it again', async () => {
+    const key = await agentWith('leaves', 'execute', 'propose');
+    const { client } = await connectClient(`${gateway.url}/patient/mcp`, key);
+    const ask = async (signal?: AbortSignal): Promise<string> =>
+      textOf(await client.callTool({ name: TOOL, arguments: QUESTION }, signal && { signal }));
+    const statuses = async (): Promise<string[]> => (await decisions('leaves')).map(({ status }) => status);
+    const leaving = new AbortController();
+    const left = ask(leaving.signal).catch(() => 'left');
+    await until('it is asked', async () => (await decisions('leaves')).length === 1);
+    leaving.abort();
+    expect(await left).toBe('left');
+    await until('the question is cancelled', async () => (await statuses()).at(-1) === 'cancelled');
+    const again = ask();
+    await until('it is asked again', async () => (await statuses()).at(-1) === 'proposed');
+    await decide(String((await decisions('leaves')).at(-1)?.id), 'approve', 'Now.');
+    expect(await again).toContain('The answer is yes');
+    expect(await statuses()).toEqual(['cancelled', 'approved']);
+    await client.close();
+  });
+
+  it('has at most 20 open questions, and each is valid', async () => {
+    const { client } = await connectClient(url, await agentWith('many', 'execute', 'propose'));
+    const ask = async (question: Record<string, unknown>): Promise<string> => {
+      const result = await client.callTool({ name: TOOL, arguments: question });
+      return `${result.isError === true} ${textOf(result)}`;
+    };
+    expect(await ask({ ...QUESTION, title: 'x'.repeat(201) })).toContain('true The title must have 1 to 200');
+    expect(await ask({ ...QUESTION, question: '' })).toContain('true The question must have 1 to 2000');
+    expect(await ask({ ...QUESTION, context: 'text' })).toMatch(/^true .* takes "title"/);
+    for (let count = 0; count < 20; count += 1) await ask({ ...QUESTION, title: `question ${count}` });
+    expect(await ask({ ...QUESTION, title: 'one too many' })).toContain('true 20 questions of this agent are open');
+    expect(await ask({ ...QUESTION, title: 'question 7' })).toContain('Nobody has answered yet');
+    await client.close();
+    expect(await decisions('many')).toHaveLength(20);
+  });
+
+  it('asks through gov mcp as well', async () => {
+    const { Authorization: key = '' } = await agentWith('pipes', 'execute', 'propose');
+    const environment = { GOVERNANCE_URL: stage.app.url, GOVERNANCE_API_KEY: key.replace('Bearer ', '') };
+    const words = ['--ask', 'role:finance', 'agent:ann', '--hold', '0', '--name', 'shop', '--url', upstream.url];
+    const header = ['--header', `Authorization: Bearer sk-vendor-credential-0815`];
+    const connection = await RawConnection.open([], environment, { words: [...words, ...header] });
+    connection.call(1, TOOL, QUESTION);
+    const { result } = await connection.until(({ id }) => id === 1);
+    expect(result.content[0].text).toContain('Nobody has answered yet');
+    await connection.close();
+    expect((await decisions('pipes'))[0]).toMatchObject({ approvers: [{ subjects: ['role:finance', 'agent:ann'] }] });
+  });
+});

@@ -1,0 +1,78 @@
+import { send } from '../../support/application/send';
+import { describeInBrowser, type Page, signIn } from '../browser';
+import { askToPay, companyStage } from '../company';
+import { violations, withAxe } from '../look';
+
+describeInBrowser("The console's delegations", () => {
+  const stage = companyStage();
+
+  async function open(path: string, key: string): Promise<Page> {
+    const page = await stage.browser.open(`${stage.company.program.url}/console${path}`);
+    await signIn(page, key);
+    return page;
+  }
+
+  it('let a person review in the place of another, until that person ends it', async () => {
+    const { program, sara, finn } = stage.company;
+    const page = await open('/inbox', sara.key);
+    await page.getByRole('link', { name: 'Delegations' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Your delegations' }).waitFor();
+    const own = page.getByRole('region', { name: 'Who reviews in your place' });
+    await own.getByText('Nobody.').waitFor();
+    await own.getByLabel('To').fill('finn');
+    const tomorrow = new Date(Date.now() + 86_400_000).toISOString().slice(0, 16);
+    await own.getByLabel('Until').fill(tomorrow);
+    await own.getByRole('button', { name: 'Let this person review in your place' }).click();
+    const row = own.getByRole('listitem').filter({ hasText: 'finn' });
+    await row.getByText('active').waitFor();
+    expect(await own.getByLabel('Until').inputValue()).toBe('');
+    await withAxe(page);
+    expect(await violations(page)).toEqual([]);
+
+    const { decisionId } = await askToPay(stage.company);
+    const other = await open(`/decisions/${decisionId}`, finn.key);
+    await other.getByLabel('Decide in the place of').selectOption({ label: 'sara, who is away' });
+    await other.locator('button:enabled', { hasText: 'Approve' }).click();
+    await other.getByText('in the place of somebody who is away').waitFor();
+    const { body } = await send(program, 'GET', `/api/v1/decisions/${decisionId}`, { key: program.key });
+    expect(body.reviews).toMatchObject([{ approverId: finn.id, verdict: 'approve', delegationId: expect.any(String) }]);
+    await other.getByRole('link', { name: 'Delegations' }).click();
+    const received = other.getByRole('region', { name: 'In whose place you review' });
+    await received.getByRole('listitem').filter({ hasText: 'sara' }).getByText('active').waitFor();
+    expect(await received.getByRole('button').count()).toBe(0);
+
+    await row.getByRole('button', { name: 'End it: finn' }).click();
+    await row.getByText('ended').waitFor();
+    const second = await askToPay(stage.company, { invoice: 'another' });
+    const later = await open(`/decisions/${second.decisionId}`, finn.key);
+    await later.locator('button:enabled', { hasText: 'Approve' }).waitFor();
+    expect(await later.getByLabel('Decide in the place of').count()).toBe(0);
+  });
+
+  it('begin when the person says, and are ended by an administrator', async () => {
+    const { program, sara, finn } = stage.company;
+    const page = await open(`/delegations/${finn.id}`, finn.key);
+    const own = page.getByRole('region', { name: 'Who reviews in your place' });
+    await own.getByLabel('To').fill('sara');
+    const inDays = (days: number): string => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 16);
+    await own.getByLabel('From').fill(inDays(2));
+    await own.getByLabel('Until').fill(inDays(200));
+    const send = own.getByRole('button', { name: 'Let this person review in your place' });
+    await send.click();
+    await own
+      .getByRole('alert')
+      .getByText(/90 days/)
+      .waitFor();
+    stage.browser.takeFaults();
+    await own.getByLabel('Until').fill(inDays(3));
+    await send.click();
+    await own.getByText('waiting').waitFor();
+    const admin = await open(`/agents/${finn.id}`, program.key);
+    await admin.getByRole('link', { name: 'Delegations' }).click();
+    const places = admin.getByRole('region', { name: 'Who reviews in this place' });
+    await places.getByRole('button', { name: 'End it: sara' }).click();
+    await places.getByText('ended').waitFor();
+    await own.getByText('ended').waitFor();
+    expect(sara.id).not.toBe(finn.id);
+  });
+});

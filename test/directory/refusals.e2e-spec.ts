@@ -1,0 +1,143 @@
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { issueKey } from '../support/application/factories';
+import { type Answer, faults, send } from '../support/application/send';
+import { DirectoryClient, ERROR, GROUP, PATCH, USER } from './directory-client';
+
+const SCIM_TYPE = 'application/scim+json; charset=utf-8';
+
+describe('Below /scim/v2', () => {
+  let app: TestApp;
+  let secret: string;
+  let directory: DirectoryClient;
+  const lines: string[] = [];
+
+  beforeAll(async () => {
+    app = await createTestApp({
+      environment: { RATE_LIMIT: '20', BODY_LIMIT: '200000' },
+      logStream: { write: (line: string) => void lines.push(line) },
+    });
+    secret = (await issueKey(app, { scopes: ['directory'] })).secret;
+    directory = new DirectoryClient(app, secret);
+  });
+  afterAll(() => app.close());
+
+  const expectRefusal = ({ status, headers, body }: Answer, expected: number): void => {
+    expect([status, headers.get('content-type')]).toEqual([expected, SCIM_TYPE]);
+    expect(body).toMatchObject({ schemas: [ERROR], status: String(expected), detail: expect.any(String) });
+  };
+  const ask = (method: string, path: string, sent: object): Promise<Answer> =>
+    send(app, method, `/scim/v2${path}`, sent);
+
+  it('requests with the scope directory are not counted by the rate limit', async () => {
+    for (let count = 0; count < 30; count += 1) expect((await directory.send('GET', 'Users?count=1')).status).toBe(200);
+  });
+
+  it('one request is worked on at a time, and 200 wait; more are refused', async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 400 }, (_, index) => {
+        const body = { schemas: [USER], externalId: `queue-${index}`, userName: `queue-${index}` };
+        return directory.send('POST', 'Users', body);
+      }),
+    );
+    const refusals = answers.filter(({ status }) => status !== 201);
+    expect(answers.length - refusals.length).toBeGreaterThan(200);
+    expect(refusals.length).toBeGreaterThan(0);
+    for (const refusal of refusals) expectRefusal(refusal, 503);
+  });
+
+  it('all refusals have the form of SCIM', async () => {
+    const key = secret;
+    const body = { schemas: [USER], externalId: 'x', userName: 'x' };
+    expectRefusal(await ask('GET', '/Users', { key: null }), 401);
+    expectRefusal(await ask('GET', '/Users', { key: 'wrong' }), 401);
+    expectRefusal(await ask('GET', '/Users', {}), 403);
+    expectRefusal(await ask('GET', '/nothing', { key }), 404);
+    expectRefusal(await ask('GET', '', { key }), 404);
+    expectRefusal(await ask('PUT', '/Users', { key, body }), 405);
+    expectRefusal(await ask('POST', '/Users', { key, body, headers: { 'Content-Type': 'text/plain' } }), 415);
+    expectRefusal(await ask('POST', '/Users', { key, body: { x: 'x'.repeat(300_000) } }), 413);
+    const malformed = await ask('POST', '/Users', {
+      key,
+      body: '{',
+      headers: { 'Content-Type': 'application/scim+json' },
+    });
+    expectRefusal(malformed, 400);
+    expect(malformed.body.scimType).toBe('invalidSyntax');
+    const other = await directory.send('POST', 'Users', { ...body, schemas: [GROUP] });
+    expectRefusal(other, 400);
+    expect(other.body.scimType).toBe('invalidSyntax');
+    expect((await ask('POST', '/Users', { key, body, headers: { 'Content-Type': 'application/json' } })).status).toBe(
+      201,
+    );
+  });
+
+  it.each([
+    ['no operations', { schemas: [PATCH], Operations: [] }],
+    ['no schema', { Operations: [{ op: 'replace', path: 'displayName', value: 'x' }] }],
+    ['an unknown operation', { schemas: [PATCH], Operations: [{ op: 'move', path: 'displayName' }] }],
+    ['a number as a name', { schemas: [PATCH], Operations: [{ op: 'replace', path: 'userName', value: 7 }] }],
+    ['null as a name', { schemas: [PATCH], Operations: [{ op: 'replace', path: 'userName', value: null }] }],
+    ['no path', { schemas: [PATCH], Operations: [{ op: 'remove', value: 'x' }] }],
+    ['no object', { schemas: [PATCH], Operations: [{ op: 'replace', value: 'x' }] }],
+    ['a malformed path', { schemas: [PATCH], Operations: [{ op: 'replace', path: '[[', value: 'x' }] }],
+    [
+      'a filter of a simple attribute',
+      { schemas: [PATCH], Operations: [{ op: 'remove', path: 'active[value eq "x"]' }] },
+    ],
+    ['a text as active', { schemas: [PATCH], Operations: [{ op: 'replace', path: 'active', value: 'maybe' }] }],
+    ['an object for an operation', { schemas: [PATCH], Operations: ['x'] }],
+  ])('a PATCH with %s is 400', async (_what, body) => {
+    const id = (await directory.find('Users', 'userName eq "x"'))[0]?.id ?? '';
+    expectRefusal(await directory.send('PATCH', `Users/${id}`, body), 400);
+  });
+
+  it.each(['userName sw "x"', 'title eq "x"', 'userName eq "x" or userName eq "y"'])(
+    'the filter %s is 400',
+    async (filter) => {
+      const answer = await directory.send('GET', `Users?filter=${encodeURIComponent(filter)}`);
+      expectRefusal(answer, 400);
+      expect(answer.body.scimType).toBe('invalidFilter');
+    },
+  );
+
+  it('a wrong request for a list is 400', async () => {
+    for (const query of ['startIndex=x', 'count=1.5', 'filter=', 'count=1&count=2'])
+      expectRefusal(await directory.send('GET', `Users?${query}`), 400);
+    expect((await directory.send('GET', 'Users?startIndex=-3&count=-1')).body).toMatchObject({
+      startIndex: 1,
+      itemsPerPage: 0,
+    });
+  });
+
+  it('what the service supports and keeps is described', async () => {
+    const { body } = await directory.send('GET', 'ServiceProviderConfig');
+    expect(body).toMatchObject({ patch: { supported: true }, bulk: { supported: false }, filter: { maxResults: 200 } });
+    const types = (await directory.send('GET', 'ResourceTypes')).body;
+    expect(types.Resources.map(({ endpoint }: { endpoint: string }) => endpoint)).toEqual(['/Users', '/Groups']);
+    expect((await directory.send('GET', 'ResourceTypes/Group')).body).toMatchObject({ schema: GROUP });
+    const { attributes } = (await directory.send('GET', `Schemas/${USER}`)).body;
+    expect(attributes.map(({ name }: { name: string }) => name).sort()).toEqual([
+      ...['active', 'displayName', 'emails', 'externalId', 'userName'],
+    ]);
+    expect((await directory.send('GET', 'Schemas')).body.totalResults).toBe(2);
+    for (const path of ['Schemas/x', 'ResourceTypes/x']) expectRefusal(await directory.send('GET', path), 404);
+  });
+
+  it('no body and no filter is logged', async () => {
+    await directory.addUser('logged', { title: 'a title that nobody keeps' });
+    await directory.find('Users', 'userName eq "logged"');
+    expect(lines.join('')).toContain('/scim/v2/Users');
+    expect(lines.join('')).not.toMatch(/nobody keeps|userName|logged@/);
+  });
+
+  it('keys with the scope directory can do nothing else', async () => {
+    for (const path of ['/api/v1/me', '/api/v1/agents', '/api/v1/directory/groups', '/api/v1/events', '/metrics'])
+      expect((await send(app, 'GET', path, { key: secret })).status).toBe(403);
+    const { scopes } = (await send(app, 'GET', '/api/v1/me')).body;
+    expect(scopes).not.toContain('directory');
+    for (const body of [{ scopes: ['directory', 'read'] }, { scopes: ['directory', 'report'] }]) {
+      const answer = await send(app, 'POST', '/api/v1/api-keys', { body: { name: 'x', ...body } });
+      expect([answer.status, Object.keys(faults(answer))]).toEqual([400, ['scopes']]);
+    }
+  });
+});

@@ -1,0 +1,79 @@
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { actionsOf, chainIsValid, createAgent, issueKey } from '../support/application/factories';
+import { type Answer, faults, type Parsed, send } from '../support/application/send';
+
+const POLICY = { version: '1', effect: 'allow', subjects: ['role:support'], actions: ['refund'], resources: ['*'] };
+
+describe('POST /policies/apply with agents', () => {
+  let app: TestApp;
+
+  beforeEach(async () => {
+    app = await createTestApp();
+  });
+  afterEach(async () => {
+    await chainIsValid(app);
+    await app.close();
+  });
+
+  async function apply(
+    agents: unknown,
+    { key, name = 'refunds' }: { key?: string; name?: string } = {},
+  ): Promise<Answer> {
+    const { base } = (await send(app, 'POST', '/api/v1/policies/plan', { body: { policies: [] } })).body;
+    const body = { base, policies: [{ ...POLICY, name }], agents };
+    return send(app, 'POST', '/api/v1/policies/apply', { body, ...(key !== undefined && { key }) });
+  }
+  const agent = async (name: string): Promise<Parsed> => (await send(app, 'GET', `/api/v1/agents/${name}`)).body;
+
+  it('registers and changes them in the commit of the policies', async () => {
+    const before = await createAgent(app, { name: 'changed', roles: ['old'], description: 'was', capabilities: ['*'] });
+    const keptAgent = await createAgent(app, { name: 'kept', roles: ['support'], capabilities: [], description: '' });
+    const { status, body } = await apply([
+      { name: 'new', roles: ['support'], capabilities: ['refund'] },
+      { name: 'changed', roles: ['support'], capabilities: ['*'] },
+      { name: 'kept', roles: ['support'] },
+    ]);
+    expect(status).toBe(200);
+    expect(body).toMatchObject({
+      changes: [{ change: 'create', name: 'refunds' }],
+      agents: [
+        { change: 'create', name: 'new', revision: 1 },
+        { change: 'update', id: before.id, name: 'changed', revision: 2 },
+        { change: 'keep', id: keptAgent.id, name: 'kept', revision: 1 },
+      ],
+    });
+    expect(await agent('new')).toMatchObject({ kind: 'machine', roles: ['support'], capabilities: ['refund'] });
+    expect(await agent('changed')).toMatchObject({ roles: ['support'], description: '', capabilities: ['*'] });
+    expect(await actionsOf(app, keptAgent.id)).toEqual(['agent.created']);
+    const entries = (await send(app, 'GET', '/api/v1/audit?limit=3')).body.data;
+    expect(entries.map(({ action }: Parsed) => action)).toEqual(['policy.created', 'agent.updated', 'agent.created']);
+  });
+
+  it('changes nothing if anything is refused', async () => {
+    await createAgent(app, { name: 'ann', kind: 'human' });
+    const refused = [
+      await apply([{ name: 'new' }, { name: 'ann' }]),
+      await apply([{ name: 'new' }, { name: 'new' }]),
+      await apply([{ name: 'new' }, { name: 'role:x' }]),
+    ];
+    expect(refused.map(faults)).toEqual([
+      { 'agents[1].kind': 'must be human: the kind of an agent never changes' },
+      { 'agents[1].name': 'must differ from agents[0].name: names are unique' },
+      { 'agents[1].name': expect.any(String) },
+    ]);
+    expect((await send(app, 'GET', '/api/v1/agents/new')).status).toBe(404);
+    expect((await send(app, 'GET', '/api/v1/policies')).body.total).toBe(0);
+  });
+
+  it('needs the scopes of what it changes', async () => {
+    const keyWith = async (...scopes: string[]): Promise<string> => (await issueKey(app, { scopes })).secret;
+    const key = await keyWith('policies', 'read');
+    expect((await apply([{ name: 'new' }], { key })).body.error).toMatchObject({ code: 'PERMISSION_DENIED' });
+    const managing = await keyWith('policies', 'read', 'agents');
+    expect((await apply([{ name: 'ann', kind: 'human' }], { key: managing })).status).toBe(403);
+    expect((await apply([{ name: 'new' }], { key: managing })).status).toBe(200);
+    // Agents that stay as they are need no scope.
+    expect((await apply([{ name: 'new' }], { key, name: 'other' })).status).toBe(200);
+    expect((await apply(undefined, { key, name: 'third' })).body).not.toHaveProperty('agents');
+  });
+});

@@ -1,0 +1,106 @@
+import { canonicalJson } from '../canonical-json.mjs';
+import { isErased } from '../entry-check.mjs';
+import { isEmergency } from './changes.mjs';
+import { OPERATOR } from './narration.mjs';
+
+/**
+ * What only a whole log shows about a change: that it was made once, by the holder of a key of its proposer, and approved with keys of the
+ * reviewers, under the rules that it names.
+ *
+ * @typedef {import('./read-file.mjs').Json} Json
+ * @typedef {import('./history.mjs').History} History
+ */
+export class ChangeLog {
+  /** The times of the emergencies without a review so far, by decision. @type {Map<string, string>} */
+  #unreviewed = new Map();
+  /** True if decisions were erased so far, which may have been about emergencies. */
+  #hasErased = false;
+
+  /** @param {History} history */
+  constructor(history) {
+    this.history = history;
+  }
+
+  /**
+   * @param {Json} entry the next one of the log
+   * @param {Json | null | undefined} state nothing if it was erased
+   */
+  add(entry, state) {
+    const { subjectType, subjectId, timestamp } = entry;
+    if (subjectType !== 'decision') return;
+    if (isErased(entry) && !state) this.#hasErased = true;
+    else if (state && isEmergency(state) && state['status'] === 'proposed') {
+      if (!this.#unreviewed.has(subjectId)) this.#unreviewed.set(subjectId, timestamp);
+    } else this.#unreviewed.delete(subjectId);
+  }
+
+  /**
+   * @param {Json} entry of the log that the file does not have
+   * @param {boolean} isCovered by the file’s checkpoint
+   * @returns {string[]} faults
+   */
+  faultsOfOther({ action, audit }, isCovered) {
+    const { changeId } = this.history;
+    const isSecondUse = isCovered || this.history.makingEntry !== undefined;
+    if (changeId === null || audit.details?.changeId !== changeId || !isSecondUse) return [];
+    return [`${action} says that this change has made it, and the file lacks it`];
+  }
+
+  /**
+   * @param {Json} entry of the file, before it took place
+   * @param {{ keys: ReadonlyMap<string, string | null>, inForce: ReadonlySet<string> }} log so far: the agents to which keys in force are bound,
+   * and the policies in force
+   * @returns {string[]} faults
+   */
+  faultsBefore(entry, log) {
+    const { changeId } = this.history;
+    if (changeId === null) return [];
+    return [
+      ...this.#senderFaults(entry, log.keys),
+      ...this.#ruleFaults(entry, log.inForce),
+      ...this.#timeFaults(entry),
+    ];
+  }
+
+  /**
+   * @param {Json} entry
+   * @param {ReadonlyMap<string, string | null>} keys
+   */
+  #senderFaults({ subjectId, audit, state }, keys) {
+    const { action, actor, details } = audit;
+    if (subjectId !== this.history.changeId || actor.type !== 'api_key' || actor.id === OPERATOR) return [];
+    const isProposers = ['decision.proposed', 'decision.change_made'].includes(action);
+    const approverId = details.verdict === undefined ? undefined : state.reviews.at(-1)?.approverId;
+    // Who rejects may name nobody.
+    if (!isProposers && (approverId === undefined || approverId === null)) return [];
+    const expected = isProposers ? state.proposedBy : approverId;
+    const bound = keys.get(actor.id);
+    if (bound === expected) return [];
+    return [`the key ${actor.id} is no key in force that is bound to ${expected ?? 'nobody'}`];
+  }
+
+  /**
+   * @param {Json} entry
+   * @param {ReadonlySet<string>} inForce
+   */
+  #ruleFaults(entry, inForce) {
+    const { makingEntry, ofSubject, madeEntries } = this.history;
+    const hash = ofSubject[0]?.['state'].change?.rules;
+    const isProposal = entry === ofSubject[0] && entry !== makingEntry;
+    if (hash === undefined || !(isProposal || entry === madeEntries[0])) return [];
+    const rules = this.history.rules(hash);
+    const ids = rules?.policies.map(({ id }) => id) ?? [];
+    return canonicalJson([...ids].sort()) === canonicalJson([...inForce].sort())
+      ? []
+      : [`other policies were in force than the change names: the log has ${inForce.size}, the file ${ids.length}`];
+  }
+
+  /** @param {Json} entry */
+  #timeFaults(entry) {
+    const { ofSubject, makingEntry } = this.history;
+    if (entry !== makingEntry || entry !== ofSubject[0] || this.#hasErased) return [];
+    const { before } = entry['state'].context;
+    const first = [...this.#unreviewed.values(), entry['timestamp']].sort()[0];
+    return before === first ? [] : [`its reviewer had to be registered before ${first}, not before ${before}`];
+  }
+}

@@ -1,0 +1,73 @@
+import { isUnmistakable } from './spelling.mjs';
+
+/**
+ * The host that a text names: docs/policies.md, Conditions, `domain`.
+ */
+
+const MOST = 4_096;
+const LABEL = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/u;
+const LONGEST_LABEL = 63;
+const LONGEST_NAME = 253;
+const UNSEEN = /[\p{Cc}\p{Cf}]/u;
+const NOT_IN_LOCAL_PART = /[\s"',<>]/u;
+
+/**
+ * Whether a text names a host that is one of the domains, or below one.
+ * @param {string} text
+ * @param {readonly string[]} domains
+ * @returns {boolean | undefined} undefined where it names none, or could be read as naming another one
+ */
+export function isInDomain(text, domains) {
+  const name = nameIn(text);
+  return name === undefined ? undefined : domains.some((domain) => `.${name}`.endsWith(`.${domain}`));
+}
+
+/**
+ * @param {string} text
+ * @returns {string | undefined}
+ */
+function nameIn(text) {
+  if (text.length > MOST || UNSEEN.test(text)) return undefined;
+  if (text.includes('://')) return nameInUrl(text);
+  const parts = text.split('@');
+  if (parts.length === 1) return asciiName(text);
+  const [local = '', host = ''] = parts;
+  const compatible = text.normalize('NFKC');
+  const isAddress =
+    parts.length === 2 && local !== '' && compatible.split('@').length === 2 && !NOT_IN_LOCAL_PART.test(compatible);
+  return isAddress ? asciiName(host) : undefined;
+}
+
+/**
+ * Path, query and fragment may be missing.
+ * @param {string} url
+ */
+function nameInUrl(url) {
+  const [, origin = '', host = '', path = '', rest = ''] =
+    /^([^:/?#]+:\/\/([^/?#]*?)(?::[0-9]+)?)(\/[^?#]*)?([?#].*)?$/su.exec(url) ?? [];
+  if (path === '' && /[@\\]/u.test(rest)) return undefined;
+  return isUnmistakable(`${origin}${path === '' || path === '/' ? '/a' : path}`) ? asciiName(host) : undefined;
+}
+
+/**
+ * A host name as URLs have it; an address is none.
+ * @param {string} host
+ */
+function asciiName(host) {
+  // Whatever ends a host, or is left out of one, cannot be in a name; beyond ASCII, IDNA decides.
+  if (/[^a-z0-9.\-\u0080-\u{10ffff}]/iu.test(host) || /[\p{C}\s]/u.test(host)) return undefined;
+  const name = hostnameOf(host);
+  const labels = name.split('.');
+  const isName = labels.every((label) => label.length <= LONGEST_LABEL && LABEL.test(label));
+  const isNumber = /^(?:[0-9]+|0x[0-9a-f]*)$/u.test(labels.at(-1) ?? '');
+  return isName && !isNumber && name.length <= LONGEST_NAME ? name : undefined;
+}
+
+/** @param {string} host */
+function hostnameOf(host) {
+  try {
+    return new URL(`http://${host}/`).hostname;
+  } catch {
+    return '';
+  }
+}
