@@ -86,11 +86,12 @@ describe('Routes that change the rules', () => {
       body: { name: 'a third', capabilities: [] },
     });
     const change = `/api/v1/decisions/${decision.id}/change`;
-    const shown = await send(app, 'GET', change, { key: ada.key });
+    const changeResponse = await send(app, 'GET', change, { key: ada.key });
     await send(app, 'POST', `/api/v1/decisions/${decision.id}/cancel`, { body: {} });
     const settled = await send(app, 'GET', change, { key: ada.key });
-    expect([shown.status, settled.status]).toEqual([200, 410]);
-    for (const answer of [shown, settled]) expect(check.faults(operation('decisions_change'), answer)).toEqual([]);
+    expect([changeResponse.status, settled.status]).toEqual([200, 410]);
+    for (const answer of [changeResponse, settled])
+      expect(check.faults(operation('decisions_change'), answer)).toEqual([]);
   });
 
   it('are made by the operator once two people have approved', async () => {
@@ -115,8 +116,8 @@ describe('Routes that change the rules', () => {
     const url = 'https://hooks.slack.com/services/T0/B0/verysecretpath';
     const body = { url, actions: ['decision.proposed'], format: 'slack' };
     const { body: decision } = await send(app, 'POST', '/api/v1/webhooks', { body });
-    const shown = await send(app, 'GET', `/api/v1/decisions/${decision.id}/change`, { key: ada.key });
-    expect(shown).toMatchObject({ status: 200, body: { body: { url: 'https://hooks.slack.com' } } });
+    const response = await send(app, 'GET', `/api/v1/decisions/${decision.id}/change`, { key: ada.key });
+    expect(response).toMatchObject({ status: 200, body: { body: { url: 'https://hooks.slack.com' } } });
     const exported = await send(app, 'GET', '/api/v1/provenance/export');
     expect(exported.text).not.toContain('verysecretpath');
     expect(exported.text).not.toContain('eve@example.com');

@@ -41,8 +41,8 @@ async function run({ words, input, environment, folder }) {
   await endConnections();
   output.end();
   errors.end();
-  const [said, complained] = await printed;
-  return { exitCode, output: said, errors: complained };
+  const [outputText, errorText] = await printed;
+  return { exitCode, output: outputText, errors: errorText };
 }
 
 /** How much keeps the process from ending. */

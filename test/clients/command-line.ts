@@ -71,8 +71,8 @@ function startAnswering(): CommandLine {
   const answers = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   for (const handle of [child, child.stdin, child.stdout] as { unref?(): void }[]) handle.unref?.();
   return async (words, { environment, input = '', folder = process.cwd() }) => {
-    const asked = { words, input, environment: { ...process.env, ...environment }, folder };
-    child.stdin.write(`${JSON.stringify(asked)}\n`);
+    const request = { words, input, environment: { ...process.env, ...environment }, folder };
+    child.stdin.write(`${JSON.stringify(request)}\n`);
     const answer = await answers.next();
     if (answer.done === true) throw new Error(`gov ended the process: ${words.join(' ')}`);
     return JSON.parse(answer.value) as ProgramRun;

@@ -18,8 +18,8 @@ const NAMES = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'googl
 
 /** The path of Chromium: from the environment, or found on the search path. */
 function chromiumPath(): string | null {
-  const named = process.env['CHROMIUM_PATH'];
-  if (named !== undefined && named !== '') return named;
+  const configuredPath = process.env['CHROMIUM_PATH'];
+  if (configuredPath !== undefined && configuredPath !== '') return configuredPath;
   const folders = (process.env['PATH'] ?? '').split(delimiter);
   const places = folders.flatMap((folder) => NAMES.map((name) => join(folder, name)));
   return places.find((place) => existsSync(place)) ?? null;

@@ -66,14 +66,14 @@ const log = lines.map((line) => JSON.parse(line));
 const reached = [executionId];
 for (const id of reached)
   for (const { subjectType, state, audit } of log.filter(({ subjectId }) => subjectId === id)) {
-    const { decisionId, grantId, instead, executionId: asked } = state;
-    const looked = (audit.details.earlier ?? []).map((/** @type {any} */ one) => one.executionId);
-    const named = {
-      execution: [decisionId, grantId, instead?.grantId, audit.details.repeats, ...looked],
-      decision: [asked],
+    const { decisionId, grantId, instead, executionId: decidedExecutionId } = state;
+    const earlierIds = (audit.details.earlier ?? []).map((/** @type {any} */ one) => one.executionId);
+    const linkedIds = {
+      execution: [decisionId, grantId, instead?.grantId, audit.details.repeats, ...earlierIds],
+      decision: [decidedExecutionId],
       grant: [decisionId],
     }[/** @type {'grant'} */ (subjectType)];
-    reached.push(...named.filter((one) => one && !reached.includes(one)));
+    reached.push(...linkedIds.filter((one) => one && !reached.includes(one)));
   }
 const own = log.filter(({ subjectId }) => reached.includes(subjectId));
 const needed = new Set(own);
@@ -81,13 +81,13 @@ for (const { sequence, audit, state } of own) {
   const { agentRevision, principalRevision, approverRevision, approvers = [], claims = [] } = audit.details;
   for (const id of claims.flatMap((/** @type {any} */ { ids }) => ids ?? []))
     needed.add(log.find((entry) => entry.subjectId === id));
-  const named = [
+  const agentRevisions = [
     [state.agentId, agentRevision],
     [audit.agentId, approverRevision],
     [state.onBehalfOf?.subject.replace('agent:', ''), principalRevision],
     ...approvers.map((/** @type {any} */ one) => [one.agentId, one.revision]),
   ];
-  for (const [id, revision] of named.filter(([, revision]) => Number.isInteger(revision)))
+  for (const [id, revision] of agentRevisions.filter(([, revision]) => Number.isInteger(revision)))
     needed.add(
       log.findLast(
         (entry) => entry.subjectId === id && entry.sequence < sequence && entry.state?.revision === revision,

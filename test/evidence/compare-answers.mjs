@@ -26,26 +26,26 @@ async function call(path, body) {
 
 /** @returns {Promise<any[]>} */
 async function inForce() {
-  const found = [];
+  const policies = [];
   for (
     let page = await call('/policies?status=active&limit=1000');
     ;
     page = await call(`/policies?cursor=${page.nextCursor}&limit=1000`)
   ) {
-    found.push(...page.data);
-    if (page.nextCursor === undefined) return found;
+    policies.push(...page.data);
+    if (page.nextCursor === undefined) return policies;
   }
 }
 
 /** What both answer, in one form. @param {any} answer */
 function shape({ effect, reason, policies, approval }) {
-  const named = policies
+  const listedPolicies = policies
     .slice(0, 10)
     .map((/** @type {any} */ policy) => [policy.id, policy.name, policy.version, policy.effect]);
   return JSON.stringify({
     effect,
     reason,
-    policies: named,
+    policies: listedPolicies,
     approval: approval && [
       approval.riskLevel,
       approval.decideWithin,
@@ -90,14 +90,14 @@ function redacted({ token, text, ...others }) {
 const counts = {};
 const differences = [];
 let base = (await call('/policies/plan', { policies: [] })).base;
-for (let asked = 0, round = 0; asked < Number(questions); asked += EACH, round += 1) {
+for (let questionCount = 0, round = 0; questionCount < Number(questions); questionCount += EACH, round += 1) {
   ({ policySet: base } = await call('/policies/apply', {
     base,
     policies: cases.policies(`${seed}.${round}`),
     prune: true,
   }));
   const policies = await inForce();
-  const requests = cases.requests(Math.min(EACH, Number(questions) - asked));
+  const requests = cases.requests(Math.min(EACH, Number(questions) - questionCount));
   // The clock of conditions is the time that is asked about.
   const time = new Date();
   const { results } = await call('/policies/evaluate', { requests, asOf: time.toISOString() });
@@ -111,8 +111,8 @@ for (let asked = 0, round = 0; asked < Number(questions); asked += EACH, round +
     const outcome = `${own.effect} ${own.reason}`;
     counts[outcome] = (counts[outcome] ?? 0) + 1;
     if (mine === theirs) continue;
-    const named = new Set([...own.policies, ...results[index].policies].map(({ id }) => id));
-    differences.push({ request, agent, mine, theirs, policies: policies.filter(({ id }) => named.has(id)) });
+    const policyIds = new Set([...own.policies, ...results[index].policies].map(({ id }) => id));
+    differences.push({ request, agent, mine, theirs, policies: policies.filter(({ id }) => policyIds.has(id)) });
   }
 }
 process.stdout.write(

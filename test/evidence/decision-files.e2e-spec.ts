@@ -35,10 +35,10 @@ describe('A decision file', () => {
     return { app, people };
   });
   /** Files that several tests change. */
-  const given = { denied: '', carriedOut: '' };
+  const files = { denied: '', carriedOut: '' };
   beforeAll(async () => {
-    given.denied = await fileOf(await denied());
-    given.carriedOut = await fileOf(await carriedOut());
+    files.denied = await fileOf(await denied());
+    files.carriedOut = await fileOf(await carriedOut());
   });
   const folder = mkdtempSync(join(tmpdir(), 'evidence-test-'));
   afterAll(() => rmSync(folder, { recursive: true }));
@@ -92,7 +92,7 @@ describe('A decision file', () => {
   }
 
   it('says what was asked, what the policies said, who approved as what, and what was done', async () => {
-    const { exitCode, output } = await verify(given.carriedOut);
+    const { exitCode, output } = await verify(files.carriedOut);
     expect(exitCode).toBe(0);
     const sentences = [
       /bot \(agt_\w+, revision 1: active machine with the roles billing\) requested refund on payment\/orders\/\d+ with the parameters \{"amount":80\}\./,
@@ -317,7 +317,7 @@ describe('A decision file', () => {
     ['with a checkpoint that is none', changed((file) => (file.checkpoint = 'x')), 1, /no signed note/],
     ['with an escape in it', changed((file) => (file.format = '\u001b[2J')), 2, /"\\\\u001b\[2J"|u001b/],
   ])('%s is refused with a sentence', async (_what, change, exitCode, fault) => {
-    const { exitCode: code, output, errors } = await verify(change(given.denied));
+    const { exitCode: code, output, errors } = await verify(change(files.denied));
     expect([code, `${output}${errors}`]).toEqual([exitCode, expect.stringMatching(fault)]);
   });
 
@@ -331,13 +331,13 @@ describe('A decision file', () => {
 
   it('is known by what it begins with, too', async () => {
     const path = join(folder, 'renamed.json');
-    writeFileSync(path, given.denied);
+    writeFileSync(path, files.denied);
     const { output } = await runVerifier([path, '--public-key', await publicKeyOf(stage.app)]);
     expect(output).toMatch(/\nRECOMPUTED: denied as recorded\n$/);
   });
 
   it('needs a key from elsewhere, and the right one', async () => {
-    const text = given.denied;
+    const text = files.denied;
     const path = join(folder, 'decision.evidence.json');
     writeFileSync(path, text);
     const { exitCode, errors } = await runVerifier([path]);
@@ -382,7 +382,7 @@ describe('A decision file', () => {
   }, 900_000);
 
   it('that was sealed anew as it is recomputes', async () => {
-    const { text, publicKey } = forge(given.carriedOut, () => undefined);
+    const { text, publicKey } = forge(files.carriedOut, () => undefined);
     expect(await verdictOn(text, '--public-key', publicKey)).toEqual([0, 'RECOMPUTED: executed as recorded']);
   });
 
@@ -486,7 +486,7 @@ describe('A decision file', () => {
       /is before that of the entry before/,
     ],
   ])('with %s differs, even if every hash and signature holds', async (_what, change, difference) => {
-    const forged = forge(given.carriedOut, change);
+    const forged = forge(files.carriedOut, change);
     const { exitCode, output } = await verify(forged.text, '--public-key', forged.publicKey);
     expect([exitCode, output]).toEqual([1, expect.stringMatching(difference)]);
     expect(output).toMatch(/\nDIFFERS: .*\n$/);

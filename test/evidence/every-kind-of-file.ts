@@ -54,8 +54,8 @@ export async function everyKindOfFile(): Promise<EveryKind> {
     { max: 4, per: 'week', by: 'policy' },
   ];
   await createPolicy(app, { name: 'spends', actions: ['spend'], limits });
-  const looked = { earlier: 'send', resource: 'same', op: 'exists', value: true };
-  await createPolicy(app, { name: 'after', actions: ['refund', 'refund-more'], conditions: [looked] });
+  const earlierCondition = { earlier: 'send', resource: 'same', op: 'exists', value: true };
+  await createPolicy(app, { name: 'after', actions: ['refund', 'refund-more'], conditions: [earlierCondition] });
   await createPolicy(app, {
     name: 'pays',
     actions: ['pay'],

@@ -40,9 +40,9 @@ export function proofsOf(hashes: readonly string[]): (index: number) => string[]
   const leaves = hashes.map((hash) => Buffer.from(hash, 'hex'));
   const roots = new Map<string, string>();
   const rootAt = (from: number, to: number): string => {
-    const known = roots.get(`${from} ${to}`) ?? rootOf(leaves.slice(from, to)).toString('hex');
-    roots.set(`${from} ${to}`, known);
-    return known;
+    const root = roots.get(`${from} ${to}`) ?? rootOf(leaves.slice(from, to)).toString('hex');
+    roots.set(`${from} ${to}`, root);
+    return root;
   };
   return (index) => proofOf(index, 0, leaves.length, rootAt);
 }
@@ -67,11 +67,11 @@ export function sealRules(file: Parsed, entries: readonly Parsed[]): void {
 /** Gives an entry the hashes that its contents have now. */
 export function seal(entry: Parsed): void {
   const { audit, state, salts } = entry;
-  const { details, ip, reason, requestId, ...kept } = audit;
-  Object.assign(kept, { timestamp: entry.timestamp, action: entry.action });
+  const { details, ip, reason, requestId, ...auditMembers } = audit;
+  Object.assign(auditMembers, { timestamp: entry.timestamp, action: entry.action });
   audit.timestamp = entry.timestamp;
   entry.detailsHash = canonicalHash({ details, ip, reason, requestId, salt: salts.details });
-  entry.auditHash = canonicalHash({ ...kept, detailsHash: entry.detailsHash });
+  entry.auditHash = canonicalHash({ ...auditMembers, detailsHash: entry.detailsHash });
   entry.stateHash = state === null ? null : canonicalHash({ salt: salts.state, state });
   const { v, sequence, id, timestamp, action, subjectType, subjectId, auditId, auditHash, stateHash, previousHash } =
     entry;

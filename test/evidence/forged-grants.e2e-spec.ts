@@ -36,28 +36,28 @@ describe('The verifier, on logs of an operator who has the signing key and no de
       const body = { approverId: 'ann', grant };
       expect((await send(app, 'POST', `/api/v1/decisions/${decisionId}/approve`, { body })).status).toBe(200);
     };
-    const asked = await execute('look', 'invoices/1');
-    const { body: decision } = await send(app, 'GET', `/api/v1/decisions/${asked.decisionId}`);
+    const signedExecution = await execute('look', 'invoices/1');
+    const { body: decision } = await send(app, 'GET', `/api/v1/decisions/${signedExecution.decisionId}`);
     const signature = ann.device.sign(signedOf(decision, ann.agent.id, HOUR));
     const sent = { signature, grant: { for: 'PT1H' } };
-    expect((await signAndApprove(app, asked.decisionId, ann, sent)).status).toBe(200);
+    expect((await signAndApprove(app, signedExecution.decisionId, ann, sent)).status).toBe(200);
     const small = await execute('pay', 'small/1');
     await approve(small, { for: 'PT1H', uses: 2 });
     const rejected = await execute('pay', 'small/2', { amount: 9 });
     const body = { approverId: 'ann', instead: { parameters: { amount: 4 } } };
     await send(app, 'POST', `/api/v1/decisions/${rejected.decisionId}/reject`, { body });
-    for (const { id } of [asked, small]) await send(app, 'POST', `/api/v1/executions/${id}/resume`);
-    const looked = await execute('look', 'invoices/1');
+    for (const { id } of [signedExecution, small]) await send(app, 'POST', `/api/v1/executions/${id}/resume`);
+    const servedExecution = await execute('look', 'invoices/1');
     const paid = [await execute('pay', 'small/1'), await execute('pay', 'small/1')];
     const instead = await execute('pay', 'small/2', { amount: 4 });
     const spelled = await execute('pay', 'wide/other');
     await send(app, 'POST', `/api/v1/decisions/${spelled.decisionId}/reject`, { body: { approverId: 'ann' } });
     await approve(await execute('pay', 'wide/1'), { for: 'PT1H', resources: ['wide/*'], parameters: 'any' });
     const wide = await execute('pay', 'wide/é');
-    for (const { outcome } of [looked, ...paid, instead, wide]) expect(outcome).toBe('authorized');
+    for (const { outcome } of [servedExecution, ...paid, instead, wide]) expect(outcome).toBe('authorized');
     const { publicKey } = (await send(app, 'GET', '/api/v1/provenance/checkpoint')).body;
     const log = (await send(app, 'GET', '/api/v1/provenance/export')).text;
-    return { app, asked, looked, paid, instead, spelled, wide, log, publicKey: String(publicKey) };
+    return { app, signedExecution, servedExecution, paid, instead, spelled, wide, log, publicKey: String(publicKey) };
   });
 
   /** What the verifier says of a file and its log, both changed. */
@@ -72,8 +72,8 @@ describe('The verifier, on logs of an operator who has the signing key and no de
     entries.find(({ subjectId }) => subjectId === grantId).state.decisionId;
 
   it('recomputes the log as it was, and sealed anew', async () => {
-    const { app, log, publicKey, looked, paid, instead, asked } = stage;
-    for (const execution of [looked, ...paid, instead, asked]) {
+    const { app, log, publicKey, servedExecution, paid, instead, signedExecution } = stage;
+    for (const execution of [servedExecution, ...paid, instead, signedExecution]) {
       const text = await decisionFileOf(app, execution);
       expect((await verifyFile(text, publicKey, log)).output).toMatch(/\nRECOMPUTED: authorized as recorded\n$/);
       expect(await forged(execution, (entries) => entries)).toMatch(/\nRECOMPUTED: authorized as recorded\n$/);
@@ -81,22 +81,22 @@ describe('The verifier, on logs of an operator who has the signing key and no de
   });
 
   it('leaves a file of an earlier version undecided, and names what it lacks', async () => {
-    const { asked, looked } = stage;
-    const text = await decisionFileOf(stage.app, looked);
+    const { signedExecution, servedExecution } = stage;
+    const text = await decisionFileOf(stage.app, servedExecution);
     const file = JSON.parse(text);
-    file.entries = file.entries.filter(({ subjectId }: Parsed) => subjectId !== asked.id);
+    file.entries = file.entries.filter(({ subjectId }: Parsed) => subjectId !== signedExecution.id);
     const { exitCode, output } = await verifyFile(canonical(file), stage.publicKey);
     expect([exitCode, output]).toEqual([3, expect.stringMatching(/\nUNDECIDED: .*\n$/)]);
-    expect(output).toContain(`the file has no entry of the execution ${asked.id}`);
+    expect(output).toContain(`the file has no entry of the execution ${signedExecution.id}`);
   });
 
   it('finds a decision of a signed group that was proposed as approved, with a signature of two letters', async () => {
-    const { looked } = stage;
-    const output = await forged(looked, (entries, ids) => {
-      const id = decisionOf(entries, looked.grantId);
+    const { servedExecution } = stage;
+    const output = await forged(servedExecution, (entries, ids) => {
+      const id = decisionOf(entries, servedExecution.grantId);
       const states = entries.filter(({ subjectId }) => subjectId === id);
       const [first, approved] = [states[0], states.at(-1)];
-      const created = entries.find(({ subjectId }) => subjectId === looked.grantId);
+      const created = entries.find(({ subjectId }) => subjectId === servedExecution.grantId);
       first.state = approved.state;
       Object.assign(first.state, { resolvedAt: created.timestamp });
       first.state.reviews[0].signature.signature = 'AA';
@@ -111,11 +111,14 @@ describe('The verifier, on logs of an operator who has the signing key and no de
 
   describe.each(['as it is', 'left out', 'changed alike'])('with the request that was signed %s', (how) => {
     it('finds a grant that was signed for something else', async () => {
-      const { asked, looked } = stage;
-      const output = await forged(looked, (entries, ids) => {
+      const { signedExecution, servedExecution } = stage;
+      const output = await forged(servedExecution, (entries, ids) => {
         const other = { action: 'pay', resourceId: 'invoices/all' };
-        const decisionId = decisionOf(entries, looked.grantId);
-        const changed = [...about(entries, looked), ...(how === 'changed alike' ? about(entries, asked) : [])];
+        const decisionId = decisionOf(entries, servedExecution.grantId);
+        const changed = [
+          ...about(entries, servedExecution),
+          ...(how === 'changed alike' ? about(entries, signedExecution) : []),
+        ];
         for (const { state, audit } of changed) {
           Object.assign(state, other);
           Object.assign(audit.details, other);
@@ -125,10 +128,10 @@ describe('The verifier, on logs of an operator who has the signing key and no de
         const { actionHash } = changed[0].state;
         const title = `bot: pay on bill/invoices/all`;
         for (const { subjectId, state } of entries) {
-          if (subjectId === looked.grantId) Object.assign(state, other);
+          if (subjectId === servedExecution.grantId) Object.assign(state, other);
           if (subjectId === decisionId && how === 'changed alike') Object.assign(state, { actionHash, title });
         }
-        if (how === 'left out') for (const { id } of about(entries, asked)) ids.delete(id);
+        if (how === 'left out') for (const { id } of about(entries, signedExecution)) ids.delete(id);
         return entries;
       });
       const last = how === 'left out' ? /^UNDECIDED: |^DIFFERS: / : /^DIFFERS: /;
@@ -179,7 +182,7 @@ describe('The verifier, on logs of an operator who has the signing key and no de
       /the key key_other, which registered the passkey, is no key in force that is bound to agt_/,
     ],
   ])('finds a passkey that was registered with %s', async (_whose, key, difference) => {
-    const output = await forged(stage.looked, (entries) => {
+    const output = await forged(stage.servedExecution, (entries) => {
       for (const { action, audit } of entries) if (action === 'passkey.registered') audit.actor.id = key;
       return entries;
     });
@@ -188,7 +191,7 @@ describe('The verifier, on logs of an operator who has the signing key and no de
   });
 
   it.each(['slack', 'system'])('finds a passkey that was registered by an actor of the type %s', async (type) => {
-    const output = await forged(stage.looked, (entries) => {
+    const output = await forged(stage.servedExecution, (entries) => {
       for (const { action, audit } of entries)
         if (action === 'passkey.registered') audit.actor = { type, id: 'service' };
       return entries;
@@ -248,7 +251,7 @@ describe('The verifier, on logs of an operator who has the signing key and no de
       },
     ],
   ])('finds a review that was signed with a passkey %s, in the log', async (_of, difference, change) => {
-    const output = await forged(stage.looked, (entries) => {
+    const output = await forged(stage.servedExecution, (entries) => {
       const at = entries.findIndex(({ action }) => action === 'passkey.registered');
       const other = entries.find(({ action }) => action === 'agent.created').subjectId;
       return change(entries, at, other);
@@ -258,7 +261,7 @@ describe('The verifier, on logs of an operator who has the signing key and no de
   });
 
   it('finds a passkey that was registered with a key that had been revoked', async () => {
-    const output = await forged(stage.looked, (entries) => {
+    const output = await forged(stage.servedExecution, (entries) => {
       const at = entries.findIndex(({ action }) => action === 'passkey.registered');
       const { actor } = entries[at].audit;
       const revoked = structuredClone(entries.find(({ subjectId }) => subjectId === actor.id));
@@ -303,12 +306,15 @@ describe('The verifier, on logs of an operator who has the signing key and no de
     const { app, wide, spelled } = stage;
     const text = await decisionFileOf(app, wide);
     const { log, publicKey, ...file } = forgeLog({ text, log: stage.log }, (entries) => {
-      const { state: asked } = entries.find(({ state }) => state?.resourceId === 'wide/1');
+      const { state: requestState } = entries.find(({ state }) => state?.resourceId === 'wide/1');
       for (const { state } of about(entries, spelled))
-        Object.assign(state, { resourceId: asked.resourceId, actionHash: asked.actionHash });
+        Object.assign(state, { resourceId: requestState.resourceId, actionHash: requestState.actionHash });
       const { decisionId } = about(entries, spelled)[0]?.state ?? {};
       for (const { state } of entries.filter(({ subjectId }) => subjectId === decisionId))
-        Object.assign(state, { actionHash: asked.actionHash, approvers: [{ subjects: ['role:legal'], approvals: 1 }] });
+        Object.assign(state, {
+          actionHash: requestState.actionHash,
+          approvers: [{ subjects: ['role:legal'], approvals: 1 }],
+        });
       return entries;
     });
     const { output } = await verifyFile(file.text, publicKey, log);

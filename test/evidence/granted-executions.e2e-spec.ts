@@ -60,7 +60,7 @@ describe('The verifier, on executions that a grant authorised', () => {
     );
   });
 
-  const CHANGES: Record<string, [of: () => Parsed, action: string, change: (entry: Parsed) => void, found: RegExp]> = {
+  const CHANGES: Record<string, [of: () => Parsed, action: string, change: (entry: Parsed) => void, fault: RegExp]> = {
     'another agent': [
       () => granted,
       'grant.created',
@@ -126,12 +126,12 @@ describe('The verifier, on executions that a grant authorised', () => {
   };
 
   it.each(Object.keys(CHANGES))('finds %s', async (name) => {
-    const [of, action, change, found] = CHANGES[name] ?? [() => granted, '', () => undefined, /$^/];
+    const [of, action, change, fault] = CHANGES[name] ?? [() => granted, '', () => undefined, /$^/];
     const { text, publicKey: key } = forge(await decisionFileOf(app, of()), (file) => {
       for (const entry of file.entries) if (entry.action === action) change(entry);
     });
     const { exitCode, output } = await verifyFile(text, key);
-    expect({ exitCode, output }).toMatchObject({ exitCode: 1, output: expect.stringMatching(found) });
+    expect({ exitCode, output }).toMatchObject({ exitCode: 1, output: expect.stringMatching(fault) });
   });
 
   it('finds a reviewer who could no longer approve, and rules that allow no such grant', async () => {

@@ -13,13 +13,13 @@ const ENTRANCE = join(ROOT, 'verifier/decision/check.mjs');
 const NODE_ONLY = ['primitives.mjs', 'evaluation/zone-data.mjs'].map((name) => join(ROOT, 'verifier', name));
 
 /** What a module imports, and what that imports; what is not of this folder is not read. */
-function importsOf(path: string, found = new Set<string>()): Set<string> {
-  if (found.has(path)) return found;
-  found.add(path);
-  if (!path.startsWith(ROOT) || NODE_ONLY.includes(path)) return found;
+function importsOf(path: string, imports = new Set<string>()): Set<string> {
+  if (imports.has(path)) return imports;
+  imports.add(path);
+  if (!path.startsWith(ROOT) || NODE_ONLY.includes(path)) return imports;
   for (const [, name = ''] of readFileSync(path, 'utf8').matchAll(/\bfrom '([^']+)'/gu))
-    importsOf(name.startsWith('.') ? resolve(dirname(path), name) : name, found);
-  return found;
+    importsOf(name.startsWith('.') ? resolve(dirname(path), name) : name, imports);
+  return imports;
 }
 
 describe('The modules that recompute a decision file', () => {

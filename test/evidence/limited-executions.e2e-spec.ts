@@ -92,12 +92,18 @@ describe('The verifier, on executions under limits', () => {
       });
       return (await verifyFile(text, key)).output;
     };
-    const [, taken, asked, , refused] = made;
-    expect(await changed(taken, ({ used }) => (used[0].before = '9.9'))).toMatch(/DIFFERS: .*spend was exceeded/);
-    expect(await changed(taken, ({ used }) => (used[0].amount = '0.1'))).toMatch(/DIFFERS: .*details\.used/);
-    expect(await changed(taken, (details) => delete details.used)).toMatch(/DIFFERS: .*details\.used/);
-    expect(await changed(asked, ({ limited }) => (limited[0].before = '0'))).toMatch(/DIFFERS: .*was not reached/);
-    expect(await changed(asked, (details) => delete details.limited)).toMatch(/DIFFERS/);
+    const [, authorizedExecution, pendingExecution, , refused] = made;
+    expect(await changed(authorizedExecution, ({ used }) => (used[0].before = '9.9'))).toMatch(
+      /DIFFERS: .*spend was exceeded/,
+    );
+    expect(await changed(authorizedExecution, ({ used }) => (used[0].amount = '0.1'))).toMatch(
+      /DIFFERS: .*details\.used/,
+    );
+    expect(await changed(authorizedExecution, (details) => delete details.used)).toMatch(/DIFFERS: .*details\.used/);
+    expect(await changed(pendingExecution, ({ limited }) => (limited[0].before = '0'))).toMatch(
+      /DIFFERS: .*was not reached/,
+    );
+    expect(await changed(pendingExecution, (details) => delete details.limited)).toMatch(/DIFFERS/);
     expect(await changed(refused, ({ limited }) => (limited[0].key = null))).toMatch(/DIFFERS/);
   });
 

@@ -241,8 +241,8 @@ describe('The verifier, on what conditions looked up', () => {
       file.entries = file.entries.filter(({ state }: Parsed) => state.value !== 'B');
     });
     expect((await verifyFile(text, key)).output).toMatch(/RECOMPUTED/);
-    const found = await verifyFile(text, key, log);
-    expect(found.output).toMatch(/DIFFERENCE entry \d+: ent_\w+ had 2 such claims, and 1 were looked at/);
+    const verification = await verifyFile(text, key, log);
+    expect(verification.output).toMatch(/DIFFERENCE entry \d+: ent_\w+ had 2 such claims, and 1 were looked at/);
   });
 
   it('finds in the log what was known, and what was not, of an entity', async () => {
@@ -321,8 +321,8 @@ describe('The verifier, on what conditions looked up', () => {
     });
     await addClaim(app, entityId, { predicate: 'limit', value: 'A', context: { confidence: 1 } });
     await addClaim(app, entityId, { predicate: 'other', value: 'B' });
-    const asked = { action: 'look-up', resourceType: 'account', resourceId: entityId, parameters: { limit: 'A' } };
-    const booked = (await send(app, 'POST', '/api/v1/agents/bot/execute', { body: asked })).body;
+    const request = { action: 'look-up', resourceType: 'account', resourceId: entityId, parameters: { limit: 'A' } };
+    const booked = (await send(app, 'POST', '/api/v1/agents/bot/execute', { body: request })).body;
     const earlier = (await send(app, 'GET', '/api/v1/executions?action=look-up&limit=1')).body.data[0];
     const answers = (): Promise<unknown[]> =>
       Promise.all(
@@ -332,7 +332,7 @@ describe('The verifier, on what conditions looked up', () => {
         }),
       );
     const gone = [410, 'CONTENT_ERASED'];
-    const kept = await decisionFileOf(app, booked);
+    const fileText = await decisionFileOf(app, booked);
     expect(await answers()).toEqual([200, 200].map((status) => [status, undefined]));
     const subjects = [
       { type: 'entity', id: entityId },
@@ -343,7 +343,7 @@ describe('The verifier, on what conditions looked up', () => {
     while ((await send(app, 'GET', `/api/v1/erasures/${id}`)).body.completedAt === null) await sleep(20);
     expect(await answers()).toEqual([gone, gone]);
     const log = (await send(app, 'GET', '/api/v1/provenance/export')).text;
-    const { output } = await verifyFile(kept, publicKey, log);
+    const { output } = await verifyFile(fileText, publicKey, log);
     expect(output).toMatch(/\nRECOMPUTED: authorized as recorded\n$/);
     expect(output).toMatch(/The export has 1 erased claims about ent_\w+ that the file does not have/);
   });

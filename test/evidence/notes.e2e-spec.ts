@@ -24,8 +24,8 @@ describe('What the verifier notes about a decision file', () => {
     const exported = async (path: string): Promise<void> =>
       writeFileSync(path, (await send(app, 'GET', '/api/v1/provenance/export')).text);
     await exported(paths.early);
-    const asked = await ask(app, people.bot, { action: 'send', ...order() });
-    const id: string = asked.body.id;
+    const response = await ask(app, people.bot, { action: 'send', ...order() });
+    const id: string = response.body.id;
     await send(app, 'POST', `${EXECUTIONS}/${id}/result`, { body: { outcome: 'executed', result: null } });
     writeFileSync(paths.file, (await send(app, 'GET', `${EXECUTIONS}/${id}/evidence`)).text);
     const body = { subjects: [{ type: 'execution', id }], reason: 'Request 1' };

@@ -47,11 +47,11 @@ describe('The decision file of an observed agent', () => {
     const { app, bot } = stage;
     const { id: policyId } = await createPolicy(app, { effect: 'require_approval', actions: ['pay'] });
     const body = { action: 'pay', resourceType: 'doc', resourceId: 'a', parameters: {} };
-    const { body: asked } = await send(app, 'POST', `/api/v1/agents/${bot.id}/execute`, { body });
+    const { body: execution } = await send(app, 'POST', `/api/v1/agents/${bot.id}/execute`, { body });
     const { id: approverId } = await createAgent(app, { name: 'ann', kind: 'human' });
-    await send(app, 'POST', `/api/v1/decisions/${asked.decisionId}/approve`, { body: { approverId } });
+    await send(app, 'POST', `/api/v1/decisions/${execution.decisionId}/approve`, { body: { approverId } });
     const resume = (): Promise<Answer> =>
-      send(app, 'POST', `/api/v1/executions/${asked.id}/resume`, { headers: { 'Idempotency-Key': 'once' } });
+      send(app, 'POST', `/api/v1/executions/${execution.id}/resume`, { headers: { 'Idempotency-Key': 'once' } });
     const { status, body: resumed } = await resume();
     expect([status, resumed.observed, (await resume()).body]).toEqual([200, undefined, resumed]);
     await send(app, 'POST', `/api/v1/policies/${policyId}/deactivate`);

@@ -30,8 +30,8 @@ export class SeenValues {
   private readonly values = new Map<string, Map<string, unknown>>();
 
   add(path: string, value: unknown): void {
-    const known = this.values.get(path) ?? new Map<string, unknown>();
-    this.values.set(path, known.set(canonical(value ?? null), value));
+    const valuesAtPath = this.values.get(path) ?? new Map<string, unknown>();
+    this.values.set(path, valuesAtPath.set(canonical(value ?? null), value));
     for (const [name, item] of membersOf(path, value)) this.add(`${path}${name}`, item);
   }
 
@@ -39,10 +39,10 @@ export class SeenValues {
   others(path: string, value: unknown): OtherValue[] {
     const seen = [...(this.values.get(path) ?? [])].filter(([text]) => text !== canonical(value ?? null));
     const step = Math.max(1, Math.floor(seen.length / MOST_SEEN));
-    const taken = seen.filter((_, index) => index % step === 0).slice(0, MOST_SEEN);
+    const selection = seen.filter((_, index) => index % step === 0).slice(0, MOST_SEEN);
     const isOther = path in SAMPLES && canonical(SAMPLES[path]) !== canonical(value ?? null);
     const sample = isOther ? [SAMPLES[path]] : [];
-    const whole = [...taken.map(([, other]) => other), ...changedScalar(value), ...sample];
+    const whole = [...selection.map(([, other]) => other), ...changedScalar(value), ...sample];
     const inside = membersOf(path, value).flatMap(([name, item, key]) =>
       this.others(`${path}${name}`, item).map((other) => ({ ...other, value: withMember(value, key, other.value) })),
     );

@@ -155,12 +155,13 @@ class History {
   async ask() {
     const parameters = { amount: this.one([0.5, 3, 3, 7]) };
     const run = this.below(4) === 0 ? { run: this.one(['one', 'two']) } : {};
-    const asked = { action: 'pay', resourceType: 'bill', resourceId: this.one(RESOURCES), parameters, ...run };
+    const request = { action: 'pay', resourceType: 'bill', resourceId: this.one(RESOURCES), parameters, ...run };
     const after = (await call('GET', '/audit?limit=1&order=desc')).body.data[0].sequence;
     const from = new Date().toISOString();
-    const { status, body } = await call('POST', `/agents/${this.ids['bot']}/execute`, asked);
+    const { status, body } = await call('POST', `/agents/${this.ids['bot']}/execute`, request);
     const to = new Date().toISOString();
-    if (status === 202) repeated.push({ after, from, to, id: body.id, asked: { ...asked, agentId: this.ids['bot'] } });
+    if (status === 202)
+      repeated.push({ after, from, to, id: body.id, request: { ...request, agentId: this.ids['bot'] } });
   }
 
   async review() {
@@ -178,8 +179,8 @@ class History {
     }
     const resources = this.below(2) === 0 ? { resources: [this.one(['a/*', '*', 'a/1'])] } : {};
     const wider = grant?.wider ? { ...resources, ...(this.below(2) === 0 && { parameters: 'any' }) } : {};
-    const given = grant && this.below(6) > 0 ? { grant: { for: grant.for, ...wider } } : {};
-    await call('POST', `/decisions/${id}/approve`, { approverId, ...given, ...place });
+    const grantInput = grant && this.below(6) > 0 ? { grant: { for: grant.for, ...wider } } : {};
+    await call('POST', `/decisions/${id}/approve`, { approverId, ...grantInput, ...place });
   }
 
   async goOn() {
@@ -241,11 +242,11 @@ for (const line of exported.split('\n')) {
 for (const left of waiting) expectRepeated(left, Infinity);
 
 /** An answer that left no entry: both ends of its time have to lead to it. @param {any} answer @param {number} before */
-function expectRepeated({ after, from, to, id, asked }, before) {
+function expectRepeated({ after, from, to, id, request }, before) {
   const since = made.get(id) ?? before;
   // It was made by this request: its entry is checked.
   if (since > after) return;
-  const answers = [from, to].map((time) => reference.answerTo(asked, time));
+  const answers = [from, to].map((time) => reference.answerTo(request, time));
   if (!answers.some((expected) => expected.id === id)) reference.differ('a repeated answer', { after, id, answers });
   reference.counts['asked again'] = (reference.counts['asked again'] ?? 0) + 1;
 }

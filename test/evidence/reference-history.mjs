@@ -45,26 +45,26 @@ export class ReferenceHistory {
   }
 
   /**
-   * @param {Json} asked `agentId`, `action`, `resourceType`, `resourceId`, `parameters`, `run`
+   * @param {Json} execution `agentId`, `action`, `resourceType`, `resourceId`, `parameters`, `run`
    * @param {string} time
    * @returns {Expected}
    */
-  answerTo(asked, time) {
-    const verdict = this.#verdict(asked, time);
+  answerTo(execution, time) {
+    const verdict = this.#verdict(execution, time);
     const nothing = { reason: null, grantId: null, id: null };
     if (verdict.effect === 'allow') return { ...nothing, answer: 'authorized' };
     if (verdict.effect === 'deny' || verdict.approval === null)
       return { ...nothing, answer: 'denied', reason: verdict.reason };
     const { approval } = verdict;
-    const { agentId, action, resourceType, resourceId, parameters } = asked;
+    const { agentId, action, resourceType, resourceId, parameters } = execution;
     const actionHash = hashOf({ agentId, action, resourceType, resourceId, parameters });
     const requests = [...this.#of('execution').values()].filter((one) => one['actionHash'] === actionHash).reverse();
-    const open = requests.filter((one) => one['run'] === asked['run'] && this.#isFor(one, approval.approvers));
+    const open = requests.filter((one) => one['run'] === execution['run'] && this.#isFor(one, approval.approvers));
     const approved = open.find(({ outcome, approvedUntil }) => outcome === 'approved' && approvedUntil > time);
     if (approved !== undefined) return { ...nothing, answer: 'approved', id: approved['id'] };
     if (requests.some((one) => this.#isRejected(one, time)))
       return { ...nothing, answer: 'denied', reason: 'approval_rejected' };
-    const grant = this.#grants(asked, time).find((one) => this.#holds(one, approval, time));
+    const grant = this.#grants(execution, time).find((one) => this.#holds(one, approval, time));
     if (grant !== undefined) return { ...nothing, answer: 'authorized', grantId: grant['id'] };
     const waiting = open.find((one) => one['outcome'] === 'pending_approval');
     return waiting === undefined
@@ -83,23 +83,23 @@ export class ReferenceHistory {
     const answer = { authorized: 'authorized', denied: 'denied', approval_requested: 'asked' }[
       String(action.split('.')[1])
     ];
-    const found = { answer, reason: state.reason ?? null, grantId: state.grantId ?? null };
-    const { id: _, ...wanted } = expected;
+    const recordedAnswer = { answer, reason: state.reason ?? null, grantId: state.grantId ?? null };
+    const { id: _, ...expectedAnswer } = expected;
     if (
-      JSON.stringify([found.answer, found.reason, found.grantId]) !==
-      JSON.stringify([wanted.answer, wanted.reason, wanted.grantId])
+      JSON.stringify([recordedAnswer.answer, recordedAnswer.reason, recordedAnswer.grantId]) !==
+      JSON.stringify([expectedAnswer.answer, expectedAnswer.reason, expectedAnswer.grantId])
     )
-      this.differ('an answer', { sequence, found, expected });
-    const name = found.grantId === null ? `${answer} ${found.reason}` : 'served by a grant';
+      this.differ('an answer', { sequence, found: recordedAnswer, expected });
+    const name = recordedAnswer.grantId === null ? `${answer} ${recordedAnswer.reason}` : 'served by a grant';
     this.counts[name] = (this.counts[name] ?? 0) + 1;
     if (answer !== 'authorized') return;
-    if (found.grantId === null) this.#take(state, timestamp, this.#verdict(state, timestamp));
-    else this.served.set(found.grantId, (this.served.get(found.grantId) ?? 0) + 1);
+    if (recordedAnswer.grantId === null) this.#take(state, timestamp, this.#verdict(state, timestamp));
+    else this.served.set(recordedAnswer.grantId, (this.served.get(recordedAnswer.grantId) ?? 0) + 1);
   }
 
-  /** @param {Json} asked @param {string} timestamp */
-  #verdict(asked, timestamp) {
-    const { agentId, action, resourceType, resourceId, parameters } = asked;
+  /** @param {Json} execution @param {string} timestamp */
+  #verdict(execution, timestamp) {
+    const { agentId, action, resourceType, resourceId, parameters } = execution;
     const agent = /** @type {any} */ (this.#of('agent').get(agentId));
     const policies = /** @type {any[]} */ (this.#policies);
     const request = { action, resourceType, resourceId, parameters, time: new Date(timestamp) };
@@ -129,7 +129,7 @@ export class ReferenceHistory {
     return textOf(this.sums.get(this.#sumOf(policy, use)) ?? 0n);
   }
 
-  /** @param {Json} asked @param {string} timestamp @param {any} verdict */
+  /** @param {Json} execution @param {string} timestamp @param {any} verdict */
   #take({ agentId, parameters }, timestamp, { effect, policies }) {
     if (effect !== 'allow') return;
     for (const policy of policies)
@@ -153,7 +153,7 @@ export class ReferenceHistory {
     return Date.parse(time) < Math.min(Date.parse(expiresAt), Date.parse(resolvedAt) + DAY);
   }
 
-  /** @param {Json} asked @param {string} time */
+  /** @param {Json} execution @param {string} time */
   #grants({ agentId, action, resourceType, resourceId, parameters }, time) {
     const hash = hashOf(parameters);
     const isMet = (/** @type {Json} */ grant) =>
@@ -195,7 +195,10 @@ export class ReferenceHistory {
     };
     const filled = reviews
       .filter((/** @type {Json} */ { verdict }) => verdict === (isRejection ? 'reject' : 'approve'))
-      .map((/** @type {Json} */ given) => /** @type {any} */ (this.#of('agent').get(this.#placeOf(given))))
+      .map(
+        (/** @type {Json} */ recordedReview) =>
+          /** @type {any} */ (this.#of('agent').get(this.#placeOf(recordedReview))),
+      )
       .filter(
         (/** @type {any} */ reviewer) =>
           reviewer.status === 'active' &&
@@ -297,9 +300,9 @@ export class ReferenceHistory {
 
   /** @param {string} kind @returns {Map<string, Json>} */
   #of(kind) {
-    const known = this.#records.get(kind) ?? new Map();
-    this.#records.set(kind, known);
-    return known;
+    const records = this.#records.get(kind) ?? new Map();
+    this.#records.set(kind, records);
+    return records;
   }
 }
 

@@ -25,9 +25,9 @@ for (const { privateKey, publicKey } of KINDS) {
       ['made', signature],
       ['damaged', damaged],
     ])) {
-      const found = [await node.hasSignedBytes(key, data, bytes), await page.hasSignedBytes(key, data, bytes)];
-      if (found.every((is) => is === (kind === 'made'))) answers[kind] += 1;
-      else answers.differing.push(`${kind} ${privateKey.asymmetricKeyType} ${found.join()} ${bytes.toString('hex')}`);
+      const results = [await node.hasSignedBytes(key, data, bytes), await page.hasSignedBytes(key, data, bytes)];
+      if (results.every((is) => is === (kind === 'made'))) answers[kind] += 1;
+      else answers.differing.push(`${kind} ${privateKey.asymmetricKeyType} ${results.join()} ${bytes.toString('hex')}`);
     }
   }
 }

@@ -23,16 +23,16 @@ describe('The verifier, on signed approvals', () => {
       people.push(await signer(app, `ann ${algorithm}`, ['finance'], new SoftwareAuthenticator(algorithm)));
     const approvers = [{ subjects: ['role:finance'], approvals: 3, signed: true }];
     await createPolicy(app, { effect: 'require_approval', approval: { approvers, grant: { for: 'PT1H' } } });
-    const asked = await execute(app);
+    const signedExecution = await execute(app);
     for (const who of people) {
-      const { body: decision } = await send(app, 'GET', `/api/v1/decisions/${asked.decisionId}`);
+      const { body: decision } = await send(app, 'GET', `/api/v1/decisions/${signedExecution.decisionId}`);
       const signature = who.device.sign(signedOf(decision, who.agent.id, FOR_ALL));
       const sent = { signature, grant: { for: 'PT1H' }, comment: 'as agreed' };
-      expect((await signAndApprove(app, asked.decisionId, who, sent)).status).toBe(200);
+      expect((await signAndApprove(app, signedExecution.decisionId, who, sent)).status).toBe(200);
     }
-    await send(app, 'POST', `/api/v1/executions/${asked.id}/resume`);
+    await send(app, 'POST', `/api/v1/executions/${signedExecution.id}/resume`);
     const { body } = await send(app, 'GET', '/api/v1/provenance/checkpoint');
-    return { app, people, asked, served: await execute(app), publicKey: String(body.publicKey) };
+    return { app, people, signedExecution, served: await execute(app), publicKey: String(body.publicKey) };
   });
 
   async function execute(app: Parameters<typeof send>[0]): Promise<Parsed> {
@@ -41,10 +41,10 @@ describe('The verifier, on signed approvals', () => {
   }
 
   it('says whose device signed what, and who registered it when, in a page as well', async () => {
-    const { app, asked, served, people, publicKey } = stage;
+    const { app, signedExecution, served, people, publicKey } = stage;
     expect(served.outcome).toBe('authorized');
     const log = (await send(app, 'GET', '/api/v1/provenance/export')).text;
-    for (const execution of [asked, served]) {
+    for (const execution of [signedExecution, served]) {
       const text = await decisionFileOf(app, execution);
       const { exitCode, output } = await verifyFile(text, publicKey, log);
       expect({ exitCode, output }).toMatchObject({ exitCode: 0 });
@@ -64,7 +64,7 @@ describe('The verifier, on signed approvals', () => {
       cpSync(join(ROOT, 'verifier'), join(folder, 'verifier'), { recursive: true });
       renameSync(join(folder, 'verifier/primitives-browser.mjs'), join(folder, 'verifier/primitives.mjs'));
       const path = join(folder, 'a.evidence.json');
-      writeFileSync(path, await decisionFileOf(app, asked));
+      writeFileSync(path, await decisionFileOf(app, signedExecution));
       const output = await runProgram(join(folder, 'verifier/main'), app.url, path, '--public-key', publicKey);
       expect(output).toMatch(/RECOMPUTED: authorized as recorded\n$/);
     } finally {
@@ -88,7 +88,7 @@ describe('The verifier, on signed approvals', () => {
     signature.authenticatorData = data.toString('base64url');
   };
   /** Of every review, in every state of the decision. */
-  const SIGNATURES: Record<string, [change: (signature: Parsed) => void, found: RegExp]> = {
+  const SIGNATURES: Record<string, [change: (signature: Parsed) => void, pattern: RegExp]> = {
     'another origin': [
       clientOf((client) => (client.origin = 'https://evil.example')),
       /signed on "https:\/\/evil\.example"/,
@@ -110,7 +110,7 @@ describe('The verifier, on signed approvals', () => {
   };
 
   async function changed(change: (file: Parsed) => void): Promise<string> {
-    const { text, publicKey } = forge(await decisionFileOf(stage.app, stage.asked), change);
+    const { text, publicKey } = forge(await decisionFileOf(stage.app, stage.signedExecution), change);
     const { exitCode, output } = await verifyFile(text, publicKey);
     expect({ exitCode, output }).toMatchObject({ exitCode: 1 });
     return output;
@@ -121,11 +121,11 @@ describe('The verifier, on signed approvals', () => {
   }
 
   it.each(Object.keys(SIGNATURES))('finds %s', async (name) => {
-    const [change, found] = SIGNATURES[name] ?? [() => undefined, /$^/];
+    const [change, pattern] = SIGNATURES[name] ?? [() => undefined, /$^/];
     const output = await changed((file) => {
       for (const { signature } of reviewsIn(file)) change(signature);
     });
-    expect(output).toMatch(found);
+    expect(output).toMatch(pattern);
   });
 
   it('finds an approval of something else, by someone else, unsigned, or by a passkey of which the file says nothing', async () => {
@@ -166,12 +166,12 @@ describe('The verifier, on signed approvals', () => {
   });
 
   it('recomputes what was signed before its passkey was removed', async () => {
-    const { app, people, asked, publicKey } = stage;
+    const { app, people, signedExecution, publicKey } = stage;
     const [first] = people as [Signer];
-    const text = await decisionFileOf(app, asked);
+    const text = await decisionFileOf(app, signedExecution);
     await send(app, 'POST', `/api/v1/agents/${first.agent.id}/passkeys/${first.passkeyId}/remove`);
     const log = (await send(app, 'GET', '/api/v1/provenance/export')).text;
     expect((await verifyFile(text, publicKey, log)).exitCode).toBe(0);
-    expect((await verifyFile(await decisionFileOf(app, asked), publicKey, log)).exitCode).toBe(0);
+    expect((await verifyFile(await decisionFileOf(app, signedExecution), publicKey, log)).exitCode).toBe(0);
   });
 });

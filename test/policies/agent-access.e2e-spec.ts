@@ -109,10 +109,12 @@ describe.each(['deny', 'allow'])('The access of an agent, with the default effec
     const { results } = await request('POST', 'policies/evaluate', { agent, requests });
     return requests.flatMap((requested, index) => {
       const subject = { agentId: agent } as AgentRequest['subject'];
-      const found = regionsOf({ ...requested, subject, at: AT }, regions as never, letting).map(({ to }) => to.effect);
+      const regionEffects = regionsOf({ ...requested, subject, at: AT }, regions as never, letting).map(
+        ({ to }) => to.effect,
+      );
       const { effect } = results[index];
       const expected = effect === 'deny' ? [] : [effect];
-      return JSON.stringify(found) === JSON.stringify(expected) ? [] : { requested, effect, found };
+      return JSON.stringify(regionEffects) === JSON.stringify(expected) ? [] : { requested, effect, regionEffects };
     });
   }
 });

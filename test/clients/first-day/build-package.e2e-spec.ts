@@ -122,8 +122,8 @@ describeOnSqlite('The build of a package', () => {
     expect(await build()).toEqual(made('first'));
     rmSync(join(folder, 'dist'), { recursive: true });
     const program = spawn(process.execPath, ['--input-type=module', '--eval', PROGRAM], { cwd: folder });
-    const [said] = await once(program.stderr, 'data');
-    expect(String(said)).toBe(`Waiting for the process ${process.pid}, which holds dist.locks\n`);
+    const [notice] = await once(program.stderr, 'data');
+    expect(String(notice)).toBe(`Waiting for the process ${process.pid}, which holds dist.locks\n`);
     rmSync(held);
     expect(await once(program, 'close')).toEqual([0, null]);
   });

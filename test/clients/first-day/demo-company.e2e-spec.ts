@@ -86,8 +86,8 @@ describeOnSqlite('The demo company', () => {
         ...['deploy executed', 'deploy failed', 'deploy pending_approval'],
       ]),
     );
-    const [alone, asked] = await list('executions?action=pay-invoice&order=asc');
-    expect([alone?.['decisionId'], asked?.['decisionId']]).toEqual([null, expect.any(String)]);
+    const [alone, decidedExecution] = await list('executions?action=pay-invoice&order=asc');
+    expect([alone?.['decisionId'], decidedExecution?.['decisionId']]).toEqual([null, expect.any(String)]);
     const [run] = await list('grants');
     expect(run).toMatchObject({ status: 'active', uses: 10, used: 1, parametersHash: null });
     const ann = keys.find(({ agent }) => agent === 'ann')?.secret;
@@ -113,12 +113,12 @@ describeOnSqlite('The demo company', () => {
       1,
       'scopes is required',
     ],
-  ])('shows the keys that it issued before %s failed', async (_, changed, unissued, said) => {
+  ])('shows the keys that it issued before %s failed', async (_, changed, unissued, message) => {
     const company: Company = JSON.parse(readFileSync(DEMO, 'utf8'));
     const file = join(home, 'company.json');
     writeFileSync(file, JSON.stringify(changed(company)));
     const { exitCode, output, errors } = await seed([file, '--json']);
-    expect([exitCode, errors]).toEqual([1, expect.stringContaining(said)]);
+    expect([exitCode, errors]).toEqual([1, expect.stringContaining(message)]);
     const keys: { agent: string; secret: string }[] = JSON.parse(output);
     keys.forEach(({ secret }) => keepSecret(secret));
     const agents = company.keys.map(({ agent }) => agent);

@@ -26,10 +26,10 @@ function writeExtendedService(folder: string): void {
 /** Applies a diff of the page to a text: adds its lines before or after the existing line. */
 function patched(text: string): string {
   const diff = codeBlocks(PAGE).find(({ language }) => language === 'diff')?.code ?? '';
-  const shown = diff.trimEnd().split('\n');
-  const existing = shown.flatMap((line) => (line.startsWith(' ') ? [line.slice(1)] : [])).join('\n');
+  const diffLines = diff.trimEnd().split('\n');
+  const existing = diffLines.flatMap((line) => (line.startsWith(' ') ? [line.slice(1)] : [])).join('\n');
   expect(text).toContain(existing);
-  return text.replace(existing, shown.map((line) => line.slice(1)).join('\n'));
+  return text.replace(existing, diffLines.map((line) => line.slice(1)).join('\n'));
 }
 
 describe('The module of docs/extending.md', () => {
@@ -68,9 +68,9 @@ describe('The module of docs/extending.md', () => {
   });
 
   it('admits callers with the scopes of its routes, as shown', () => {
-    const shown = shownAnswers(codeBlocks(TRY_IT).find(({ language }) => language === 'json')?.code ?? '');
-    expect(scoped).toHaveLength(shown.length);
-    expect(scoped.flatMap((answer, index) => differences(answer, shown[index]))).toEqual([]);
+    const expectedAnswers = shownAnswers(codeBlocks(TRY_IT).find(({ language }) => language === 'json')?.code ?? '');
+    expect(scoped).toHaveLength(expectedAnswers.length);
+    expect(scoped.flatMap((answer, index) => differences(answer, expectedAnswers[index]))).toEqual([]);
   });
 
   it('brings a migration to which SCHEMA_VERSION can be raised', () => {
@@ -79,12 +79,12 @@ describe('The module of docs/extending.md', () => {
   });
 
   it('is shown on the page as it is in its files', () => {
-    const shown = codeBlocks(PAGE).flatMap(({ code }) => {
+    const sources = codeBlocks(PAGE).flatMap(({ code }) => {
       const name = SOURCE.exec(code)?.[1];
       return name === undefined ? [] : [{ name, code: code.replace(SOURCE, '') }];
     });
-    expect(shown.map(({ name }) => name)).toContain('incident.kind.ts');
-    for (const { name, code } of shown) expect(code).toBe(readDocument(join(MODULE, name)));
+    expect(sources.map(({ name }) => name)).toContain('incident.kind.ts');
+    for (const { name, code } of sources) expect(code).toBe(readDocument(join(MODULE, name)));
     const excerpt = codeBlocks(PAGE).find(({ code }) => code.startsWith('  close('))?.code;
     expect(readDocument(join(MODULE, 'incidents.service.ts'))).toContain(excerpt);
   });

@@ -20,7 +20,7 @@ describe('The first five minutes', () => {
   });
   afterAll(() => app.close());
 
-  const shown = blocks.flatMap(({ language, code }, index) =>
+  const examples = blocks.flatMap(({ language, code }, index) =>
     language === 'json' ? [{ answers: code, command: blocks[index - 1]?.code ?? '' }] : [],
   );
 
@@ -29,13 +29,13 @@ describe('The first five minutes', () => {
     expect(commands[0]).toContain(`API_KEY=${KEY} API=${URL}/api/v1`);
   });
 
-  it.each(shown)('answers as shown to $command', ({ answers, command }) => {
+  it.each(examples)('answers as shown to $command', ({ answers, command }) => {
     const actual = printed[commands.indexOf(command)] ?? '';
-    const answered = actual.trim().split('\n');
+    const responses = actual.trim().split('\n');
     const expected = shownAnswers(answers);
-    expect(answered).toHaveLength(expected.length);
-    const found = answered.flatMap((line, index) => differences(JSON.parse(line), expected[index]));
-    expect(found).toEqual([]);
+    expect(responses).toHaveLength(expected.length);
+    const mismatches = responses.flatMap((line, index) => differences(JSON.parse(line), expected[index]));
+    expect(mismatches).toEqual([]);
   });
 
   it('leaves a chain of which the script of the rules finds every hash correct', async () => {
@@ -50,11 +50,11 @@ describe('The first five minutes', () => {
 describe('The banner of the built program', () => {
   it.each(['', 'the-key-of-these-tests-0123456789'])(
     'shows commands of which one is allowed and one denied, with API_KEY=%s',
-    async (given) => {
-      const program = await startProgram(join(ROOT, 'dist', 'main.js'), { API_KEY: given });
+    async (apiKey) => {
+      const program = await startProgram(join(ROOT, 'dist', 'main.js'), { API_KEY: apiKey });
       const printed = program.printed();
       const commands = printed.split('\n').filter((line) => /^(key=|post)/.test(line));
-      const [output = ''] = await runBlocks([[`API_KEY=${given}`, ...commands].join('\n')]);
+      const [output = ''] = await runBlocks([[`API_KEY=${apiKey}`, ...commands].join('\n')]);
       await program.stop();
       const [, , allowed, denied] = output
         .trim()
@@ -62,9 +62,9 @@ describe('The banner of the built program', () => {
         .map((line: string) => JSON.parse(line));
       expect(allowed).toMatchObject({ outcome: 'authorized' });
       expect(denied).toMatchObject({ error: { code: 'PERMISSION_DENIED' } });
-      const shown = /^ *API key +(\S+) \(for this run only/m.exec(printed)?.[1];
-      expect(commands[0]).toBe(given === '' ? `key=${shown}` : 'key="$API_KEY"');
-      if (given !== '') expect(printed).not.toContain(given);
+      const printedKey = /^ *API key +(\S+) \(for this run only/m.exec(printed)?.[1];
+      expect(commands[0]).toBe(apiKey === '' ? `key=${printedKey}` : 'key="$API_KEY"');
+      if (apiKey !== '') expect(printed).not.toContain(apiKey);
     },
   );
 });

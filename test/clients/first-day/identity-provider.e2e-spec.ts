@@ -27,9 +27,10 @@ function faults(blocks: readonly CodeBlock[], printed: ReadonlyMap<string, strin
   return blocks.flatMap(({ language, code }, index) => {
     if (language !== 'json') return [];
     const answers = (printed.get(blocks[index - 1]?.code ?? '') ?? '').trim().split('\n');
-    const shown = shownAnswers(code);
-    if (answers.length !== shown.length) return [`${shown.length} answers are shown, there are ${answers.length}`];
-    return answers.flatMap((answer, place) => differences(JSON.parse(answer), shown[place]));
+    const expectedAnswers = shownAnswers(code);
+    if (answers.length !== expectedAnswers.length)
+      return [`${expectedAnswers.length} answers are shown, there are ${answers.length}`];
+    return answers.flatMap((answer, place) => differences(JSON.parse(answer), expectedAnswers[place]));
   });
 }
 

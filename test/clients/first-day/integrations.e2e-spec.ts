@@ -34,11 +34,11 @@ if (!hasPython) process.stdout.write('SKIPPED: payer.py of docs/integrations.md 
 
 /** The programs of docs/integrations.md by their names, and the one that lies in examples/. */
 function programs(): [name: string, code: string][] {
-  const shown = codeBlocks(readDocument('docs/integrations.md')).flatMap<[string, string]>(({ code }) => {
+  const documentedPrograms = codeBlocks(readDocument('docs/integrations.md')).flatMap<[string, string]>(({ code }) => {
     const name = FILE.exec(code)?.[1];
     return name === undefined || (name.endsWith('.py') && !hasPython) ? [] : [[name, code]];
   });
-  return [...shown, ['payer.sh', readDocument('examples/payer.sh')]];
+  return [...documentedPrograms, ['payer.sh', readDocument('examples/payer.sh')]];
 }
 
 describeOnSqlite('The programs of docs/integrations.md', () => {
@@ -70,8 +70,8 @@ describeOnSqlite('The programs of docs/integrations.md', () => {
     const { exitCode, output, errors } = await run('bash', ['-c', script], { folder, environment });
     expect({ exitCode, errors }).toEqual({ exitCode: 0, errors: '' });
     expect(output.match(/"secret": "agk_/g)).toHaveLength(2);
-    const asked = ['explain', 'payer', 'send-payment', 'payment', 'payments/2026/0042'];
-    expect((await gov(asked, { environment })).output).toContain('needs 1 of role:finance');
+    const words = ['explain', 'payer', 'send-payment', 'payment', 'payments/2026/0042'];
+    expect((await gov(words, { environment })).output).toContain('needs 1 of role:finance');
     await own.close();
   });
 
@@ -90,12 +90,12 @@ describeOnSqlite('The programs of docs/integrations.md', () => {
       const program = PROGRAMS[name.slice('payer.'.length)] ?? '';
       const running = run(program, [name], { folder, environment });
       const query = `agentId=${payer.id}`;
-      let asked = [];
-      for (let looks = 0; asked.length === 0 && looks < 1_500; looks += 1) {
+      let executions = [];
+      for (let looks = 0; executions.length === 0 && looks < 1_500; looks += 1) {
         await sleep(20);
-        asked = (await send(app, 'GET', `/api/v1/executions?${query}`)).body.data;
+        executions = (await send(app, 'GET', `/api/v1/executions?${query}`)).body.data;
       }
-      await approve(app, asked[0].decisionId, people.ann);
+      await approve(app, executions[0].decisionId, people.ann);
       expect(await running).toEqual({ exitCode: 0, output: '1200\n', errors: '' });
       const { data } = (await send(app, 'GET', `/api/v1/executions?${query}`)).body;
       expect(data).toEqual([expect.objectContaining({ outcome: 'executed', result: { sent: 1200 } })]);
@@ -109,7 +109,7 @@ describeOnSqlite('The programs of docs/integrations.md', () => {
     const issued = JSON.parse((await gov(['seed', '--json'], { environment })).output) as IssuedKey[];
     const blocks = codeBlocks(section(readDocument('README.md'), '## One agent connected'));
     const code = blocks.find(({ language }) => language === 'js')?.code ?? '';
-    const shown = blocks.findLast(({ language }) => language === '')?.code ?? '';
+    const documentedOutput = blocks.findLast(({ language }) => language === '')?.code ?? '';
     writeFileSync(
       join(folder, 'agent.mjs'),
       code.replace('./clients/typescript/dist/esm/index.js', 'agent-governance-client').replace(README_URL, own.url),
@@ -117,7 +117,7 @@ describeOnSqlite('The programs of docs/integrations.md', () => {
     const AGENT_KEY = issued.find(({ agent }) => agent === 'refund-bot')?.secret ?? '';
     const { output, errors } = await run(process.execPath, ['agent.mjs'], { folder, environment: { AGENT_KEY } });
     expect(errors).toBe('');
-    expect(output.replace(/dec_\w+/g, 'dec_…')).toBe(shown);
+    expect(output.replace(/dec_\w+/g, 'dec_…')).toBe(documentedOutput);
     await own.close();
   });
 
@@ -169,8 +169,8 @@ describeOnSqlite('The programs of docs/integrations.md', () => {
         environment: line.includes('agents suspend') ? operator : environment,
         input: `${secret}\n`,
       });
-      const said = isAll ? expect.stringContaining('--yes') : expect.not.stringContaining('rror');
-      expect({ line, exitCode, errors }).toEqual({ line, exitCode: isAll ? 1 : 0, errors: said });
+      const expectedErrors = isAll ? expect.stringContaining('--yes') : expect.not.stringContaining('rror');
+      expect({ line, exitCode, errors }).toEqual({ line, exitCode: isAll ? 1 : 0, errors: expectedErrors });
       if (!isAll) outputs.push(output);
     }
     expect(outputs).toEqual([
@@ -215,21 +215,21 @@ describeOnSqlite('An approval on a Saturday, as docs/integrations.md prepares fo
     expect((await send(app, 'POST', '/api/v1/webhooks', { body: webhook ?? {} })).status).toBe(201);
     const body = { action: 'send-payment', resourceType: 'payment', resourceId: 'payments/saturday' };
     const path = '/api/v1/agents/payment-bot/execute';
-    const asked = (await send(app, 'POST', path, { body })).body;
-    const decision = (await approve(app, asked.decisionId, ann)).body;
+    const execution = (await send(app, 'POST', path, { body })).body;
+    const decision = (await approve(app, execution.decisionId, ann)).body;
     expect(Date.parse(decision.expiresAt) - Date.parse(decision.createdAt)).toBe(3 * 86_400_000);
     const again = await send(app, 'POST', path, { body });
-    expect([again.status, again.body.id, again.body.outcome]).toEqual([202, asked.id, 'approved']);
+    expect([again.status, again.body.id, again.body.outcome]).toEqual([202, execution.id, 'approved']);
     for (const [action, agentId, subjectId] of [
-      ['execution.approved', webhook?.['agentId'], asked.id],
-      ['decision.approved', 'ann', asked.decisionId],
+      ['execution.approved', webhook?.['agentId'], execution.id],
+      ['decision.approved', 'ann', execution.decisionId],
     ]) {
       const { data } = (await send(app, 'GET', `/api/v1/audit?action=${action}&agentId=${agentId}`)).body;
       expect(data[0]).toMatchObject({ subjectId });
       expect(Date.parse(again.body.approvedUntil) - Date.parse(data[0].timestamp)).toBe(3 * 86_400_000);
     }
     expect(webhook?.['actions']).toContain('execution.approved');
-    expect((await send(app, 'POST', `/api/v1/executions/${asked.id}/resume`)).body.outcome).toBe('authorized');
+    expect((await send(app, 'POST', `/api/v1/executions/${execution.id}/resume`)).body.outcome).toBe('authorized');
     await app.close();
   });
 });

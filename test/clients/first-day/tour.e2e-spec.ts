@@ -38,24 +38,24 @@ describeOnSqlite('What gov shows to a newcomer', () => {
     const { exitCode, output, errors } = await gov(['tour'], { environment });
     expect({ exitCode, errors }).toEqual({ exitCode: 0, errors: '' });
     expect(output).not.toContain('must not happen');
-    const said = ['no_policy_allows', 'in her inbox: invoice-bot: refund', '80 are refunded', 'execution.resumed'];
+    const texts = ['no_policy_allows', 'in her inbox: invoice-bot: refund', '80 are refunded', 'execution.resumed'];
     expect(output).toMatch(/execution\.approved +by key_\w{26} \(ann\)$/m);
-    for (const text of [...said, 'VALID, 18 entries', 'INVALID, 18 entries']) expect(output).toContain(text);
+    for (const text of [...texts, 'VALID, 18 entries', 'INVALID, 18 entries']) expect(output).toContain(text);
   });
 
   /** The exit code of a tour that is ended once it has said something, and what it has said. */
   async function endedTour(
     [command, ...words]: readonly [string, ...string[]],
-    said: string,
+    cue: string,
     end: (program: ChildProcessWithoutNullStreams) => void,
   ): Promise<{ exitCode: unknown; output: string }> {
     const program = spawn(command, words, { env: { ...process.env, ...environment }, stdio: 'pipe' });
     let output = '';
     for (const stream of [program.stdout, program.stderr]) {
       stream.setEncoding('utf8').on('data', (text: string) => {
-        const hadSaid = output.includes(said);
+        const hadCue = output.includes(cue);
         output += text;
-        if (!hadSaid && output.includes(said)) end(program);
+        if (!hadCue && output.includes(cue)) end(program);
       });
     }
     const [exitCode] = await once(program, 'close');
@@ -116,8 +116,12 @@ describeOnSqlite('What gov shows to a newcomer', () => {
     const script = join(home, 'completion.sh');
     writeFileSync(script, output);
     const words = ['gov', ...before.split(' ').filter((word) => word !== ''), here];
-    const asked = `. "$0"; COMP_WORDS=(${words.join(' ')}); COMP_CWORD=${words.length - 1}; _gov; echo "\${COMPREPLY[*]}"`;
-    expect(await run('bash', ['-c', asked, script])).toEqual({ exitCode: 0, output: `${expected}\n`, errors: '' });
+    const completionScript = `. "$0"; COMP_WORDS=(${words.join(' ')}); COMP_CWORD=${words.length - 1}; _gov; echo "\${COMPREPLY[*]}"`;
+    expect(await run('bash', ['-c', completionScript, script])).toEqual({
+      exitCode: 0,
+      output: `${expected}\n`,
+      errors: '',
+    });
   });
 
   it('completes commands in three shells', async () => {

@@ -169,14 +169,14 @@ describeOnSqlite('The adapters of frameworks', () => {
       environment,
     });
     expect({ exitCode, errors }).toEqual({ exitCode: 0, errors: '' });
-    const asked = [
+    const subjectsAndRuns = [
       ['user:ofSdk', 'one'],
       ['user:ofAgents', 'two'],
       ['user:ofGraph', 'three'],
     ];
     const [note, refund] = ['note executed', 'refund pending_approval'];
     expect(JSON.parse(output)).toEqual({
-      asked: [...asked, ...asked],
+      asked: [...subjectsAndRuns, ...subjectsAndRuns],
       outcomes: [note, note, note, refund, refund, refund],
     });
   });
@@ -288,8 +288,8 @@ describeOnSqlite('The adapters of frameworks', () => {
         const { id } = await createAgent(app, { name: `turning ${title}${lost}`, capabilities: ['succeed'] });
         const key = (await issueKey(app, { name, scopes: ['execute'], agentId: id })).secret;
         const approval = { approvers: [{ subjects: ['role:finance'] }] };
-        const asking = { effect: 'require_approval', actions: ['succeed'], approval };
-        const policy = await createPolicy(app, asking);
+        const rules = { effect: 'require_approval', actions: ['succeed'], approval };
+        const policy = await createPolicy(app, rules);
         const environment = {
           ...{ GOVERNANCE_URL: app.url, GOVERNANCE_API_KEY: key, REVIEWER_KEY: reviewer },
           ...{ OPERATOR_KEY: API_KEY, POLICY: policy.id, LOST: lost },
@@ -320,12 +320,12 @@ describeOnSqlite('The adapters of frameworks', () => {
     const environment = { GOVERNANCE_URL: app.url, GOVERNANCE_API_KEY: key };
     const running = run(process.execPath, [file], { folder: folders[sdk], environment });
     const query = `agentId=${id}`;
-    let asked = [];
-    for (let looks = 0; asked.length === 0 && looks < 1_500; looks += 1) {
+    let executions = [];
+    for (let looks = 0; executions.length === 0 && looks < 1_500; looks += 1) {
       await sleep(20);
-      asked = (await send(app, 'GET', `${EXECUTIONS}?${query}`)).body.data;
+      executions = (await send(app, 'GET', `${EXECUTIONS}?${query}`)).body.data;
     }
-    await approve(app, asked[0].decisionId, ann);
+    await approve(app, executions[0].decisionId, ann);
     expect(await running).toEqual({ exitCode: 0, output: '1200\n', errors: '' });
     const { data } = (await send(app, 'GET', `${EXECUTIONS}?${query}`)).body;
     expect(data).toEqual([expect.objectContaining({ outcome: 'executed', action: 'send-payment' })]);

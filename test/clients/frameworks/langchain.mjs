@@ -27,8 +27,8 @@ const approved = runs.length;
 await agent.invoke(new Command({ resume: true }), paused);
 const again = runs.length;
 const answerTo = async (name) => {
-  const asked = { messages: [{ role: 'user', content: 'Do it.' }] };
-  const { messages } = await agentOf(name, {}).invoke(asked, { configurable: { thread_id: name } });
+  const input = { messages: [{ role: 'user', content: 'Do it.' }] };
+  const { messages } = await agentOf(name, {}).invoke(input, { configurable: { thread_id: name } });
   return messages.at(-2).text;
 };
 const denial = await answerTo('wipe');

@@ -16,10 +16,10 @@ const agentOf = (name) => new Agent({ name: 'seller', tools, model: callOnce(nam
 const agent = agentOf('refund');
 const first = await run(agent, 'Refund 5.');
 const [interruption] = first.interruptions;
-const kept = first.state.toString();
+const storedState = first.state.toString();
 /** Continues from the stored state, in which the framework's own question was answered with yes. */
 async function resume() {
-  const state = await RunState.fromString(agent, kept);
+  const state = await RunState.fromString(agent, storedState);
   state.approve(state.getInterruptions().find(({ name }) => name === interruption.name));
   await run(agent, state);
 }

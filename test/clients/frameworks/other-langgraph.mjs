@@ -11,8 +11,8 @@ const tool = async () => {
   return new ToolMessage({ content: 'noted', tool_call_id: 'one' });
 };
 const { wrapToolCall } = governanceMiddleware(governance, { interrupt: true });
-const said = await wrapToolCall(request, tool).then(
+const answer = await wrapToolCall(request, tool).then(
   ({ text }) => text,
   ({ message }) => message,
 );
-await print({ ran, said });
+await print({ ran, said: answer });

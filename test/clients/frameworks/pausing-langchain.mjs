@@ -9,7 +9,7 @@ import { approveAll, governance, outcomes, print, reportedByAnother, runs } from
 const schema = z.object({ amount: z.number() });
 const answers = [];
 /** Asks its own user in the middle of its work. */
-function asking({ amount }) {
+function askUser({ amount }) {
   answers.push(interrupt('Are you sure?'));
   runs.push(amount);
   return 'done';
@@ -40,23 +40,23 @@ function conversation(name, run, thread_id = `${name} ${run.name}`) {
   };
 }
 
-const allowed = conversation('note', asking);
-const asked = [await allowed.begin()];
+const allowed = conversation('note', askUser);
+const replies = [await allowed.begin()];
 const meanwhile = await outcomes();
-asked.push(await allowed.resume('yes'));
+replies.push(await allowed.resume('yes'));
 
-const refund = conversation('refund', asking);
-asked.push(await refund.begin(), await refund.resume('too early'));
+const refund = conversation('refund', askUser);
+replies.push(await refund.begin(), await refund.resume('too early'));
 await approveAll();
-asked.push(await refund.resume('approved'), await refund.resume('surely'));
+replies.push(await refund.resume('approved'), await refund.resume('surely'));
 
-const moved = conversation('refund', asking, 'moved');
+const moved = conversation('refund', askUser, 'moved');
 const elsewhere = [await moved.begin()];
 await approveAll();
 moved.moveElsewhere();
 elsewhere.push(await moved.resume('approved'), await moved.resume('really'));
 
-const closed = conversation('note', asking, 'closed');
+const closed = conversation('note', askUser, 'closed');
 await closed.begin();
 const { data: recorded } = await governance.get('/api/v1/executions');
 await governance.report(recorded.at(-1), { error: 'An operator closed it.' });
@@ -64,4 +64,4 @@ const over = await closed.resume('too late');
 
 await conversation('note', parting).begin();
 const noted = await conversation('note', updating).begin();
-await print({ asked, elsewhere, over, meanwhile, answers, runs, noted });
+await print({ asked: replies, elsewhere, over, meanwhile, answers, runs, noted });

@@ -38,13 +38,13 @@ const ofGraph = [toolOfGraph(noting(langchain), { name, description: name, schem
 const middleware = [langchain.governanceMiddleware(governance, options)];
 const graph = createAgent({ model: graphModel(name, input), tools: ofGraph, middleware });
 await graph.invoke({ messages: [{ role: 'user', content: 'Do it.' }] });
-const asking = async () => {
+const askUser = async () => {
   interrupt('Are you sure?');
   return noting(langchain)();
 };
 const paused = createAgent({
   model: graphModel(name, input),
-  tools: [toolOfGraph(asking, { name, description: name, schema })],
+  tools: [toolOfGraph(askUser, { name, description: name, schema })],
   middleware,
   checkpointer: new MemorySaver(),
 });

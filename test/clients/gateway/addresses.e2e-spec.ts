@@ -99,8 +99,8 @@ describe('The addresses of the gateway', () => {
         };
         const headers = { Host: `localhost:${port}`, ...bearer(stage.key) };
         secureRequest({ ...address, headers }, (message) => {
-          const { statusCode: status, headers: answered } = message;
-          text(message).then(() => resolve({ status, location: answered.location }), reject);
+          const { statusCode: status, headers: responseHeaders } = message;
+          text(message).then(() => resolve({ status, location: responseHeaders.location }), reject);
         })
           .on('error', reject)
           .end();

@@ -58,7 +58,7 @@ describe('The bounds of the gateway', () => {
     const ofOther = { json: {}, headers: bearer(secret) };
     expect((await callGateway(gateway.url, '/vendor/others/1', ofOther)).status).toBe(200);
     for (const response of waiting.splice(0)) sendJson(response, { done: true });
-    expect((await Promise.all(calls)).every(({ status: answered }) => answered === 200)).toBe(true);
+    expect((await Promise.all(calls)).every(({ status: responseStatus }) => responseStatus === 200)).toBe(true);
     expect((await gateway.call('/vendor/more/1', { json: {} })).status).toBe(200);
   });
 

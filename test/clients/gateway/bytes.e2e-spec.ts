@@ -162,8 +162,8 @@ describe('The bytes of a request', () => {
   ];
 
   it.each(HEADERS)('with %s are %s', async (_, headers, expected) => {
-    const given = headers.map((header) => header.replace('THE-KEY', stage.key));
-    expect(await answers(get('/vendor/a/b', ...given))).toEqual([expected]);
+    const requestHeaders = headers.map((header) => header.replace('THE-KEY', stage.key));
+    expect(await answers(get('/vendor/a/b', ...requestHeaders))).toEqual([expected]);
   });
 
   it('go on without what is of one hop, or not listed', async () => {
@@ -197,8 +197,8 @@ describe('The bytes of a request', () => {
   });
 
   it('are asked for only once the caller and the route are known', async () => {
-    const asked = await sendRaw(gateway, post(JSON_TYPE, 'Expect: 100-continue', 'Content-Length: 2', '') + '{}');
-    expect(asked).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 /);
+    const response = await sendRaw(gateway, post(JSON_TYPE, 'Expect: 100-continue', 'Content-Length: 2', '') + '{}');
+    expect(response).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 /);
     const head = post(JSON_TYPE, 'Expect: 100-continue', 'Content-Length: 2', '').replace('/a/b', '/a/b/c');
     expect(await sendRaw(gateway, `${head}{}`)).toMatch(/^HTTP\/1\.1 403 /);
     const wrong = post(JSON_TYPE, 'Expect: 100-continue', 'Content-Length: 2', '').replace(stage.key, 'agk_wrong');

@@ -99,27 +99,27 @@ describe('What happens when something fails', () => {
   });
 
   it('withdraws the request of a client that leaves while it waits', async () => {
-    const leaving = new AbortController();
-    const call = gateway.call('/vendor/refund/left', { json: {}, signal: leaving.signal });
+    const controller = new AbortController();
+    const call = gateway.call('/vendor/refund/left', { json: {}, signal: controller.signal });
     const waiting = async (): Promise<string | undefined> =>
       (await stage.executions('&resourceId=refund/left&outcome=pending_approval'))[0]?.id;
     await until('it waits', async () => (await waiting()) !== undefined);
     const id = String(await waiting());
-    leaving.abort();
+    controller.abort();
     await expect(call).rejects.toThrow();
     expect(await stage.ended(id)).toMatchObject({ outcome: 'cancelled' });
     expect(upstream.below('/refund/left')).toHaveLength(0);
   });
 
   it('keeps the request while another call waits for it', async () => {
-    const leaving = new AbortController();
-    const first = gateway.call('/vendor/refund/two', { json: {}, signal: leaving.signal });
+    const controller = new AbortController();
+    const first = gateway.call('/vendor/refund/two', { json: {}, signal: controller.signal });
     const waiting = (): Promise<{ id: string; decisionId: string | null }[]> =>
       stage.executions('&resourceId=refund/two&outcome=pending_approval');
     await until('the first waits', async () => (await waiting()).length === 1);
     const second = gateway.call('/vendor/refund/two', { json: {} });
     await sleep(300);
-    leaving.abort();
+    controller.abort();
     await expect(first).rejects.toThrow();
     const [execution] = await waiting();
     await stage.approve(String(execution?.decisionId));
@@ -128,10 +128,10 @@ describe('What happens when something fails', () => {
   });
 
   it('awaits the status for a client that leaves after the request was sent', async () => {
-    const leaving = new AbortController();
-    const call = gateway.call('/vendor/slow/left', { json: {}, signal: leaving.signal });
+    const controller = new AbortController();
+    const call = gateway.call('/vendor/slow/left', { json: {}, signal: controller.signal });
     await until('it was sent', () => upstream.below('/slow/left').length === 1);
-    leaving.abort();
+    controller.abort();
     await expect(call).rejects.toThrow();
     const [execution] = await stage.executions('&resourceId=slow/left');
     expect(await stage.ended(String(execution?.id))).toMatchObject({

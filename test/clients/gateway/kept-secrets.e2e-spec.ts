@@ -53,8 +53,8 @@ describe('Secrets in requests through the gateway', () => {
     const json = { amount: 5, pin: '1234', card: { number: 4111 }, password: 'of-gateway', note: 'n'.repeat(70_000) };
     const refused = await gateway.call('/vendor/refunds', { method: 'POST', json });
     expect([refused.status, refused.error?.reason]).toEqual([403, 'approval_required']);
-    const kept = await stage.execution(String(refused.error?.executionId));
-    expect(kept.parameters).toMatchObject({
+    const execution = await stage.execution(String(refused.error?.executionId));
+    expect(execution.parameters).toMatchObject({
       body: {
         ...{ amount: 5, pin: SEALED, card: { number: SEALED }, password: SEALED },
         note: { $hmac: expect.stringMatching(/^[0-9a-f]{32}$/), bytes: 70_000 },
@@ -70,11 +70,11 @@ describe('Secrets in requests through the gateway', () => {
 
   it('of an MCP upstream are not kept, and reach the server', async () => {
     const { client } = await connectClient(`${gateway.url}/shop/mcp`, bearer(stage.key));
-    const given = { pin: 'pin-of-shop', token: 'token-of-shop', amount: 3 };
-    await client.callTool({ name: 'write', arguments: given });
+    const input = { pin: 'pin-of-shop', token: 'token-of-shop', amount: 3 };
+    await client.callTool({ name: 'write', arguments: input });
     await client.close();
-    expect(shop.ran()).toEqual([`write ${JSON.stringify(given)}`]);
-    const [asked] = await stage.executions('&action=write');
-    expect(asked?.parameters).toEqual({ pin: SEALED, token: SEALED, amount: 3 });
+    expect(shop.ran()).toEqual([`write ${JSON.stringify(input)}`]);
+    const [execution] = await stage.executions('&action=write');
+    expect(execution?.parameters).toEqual({ pin: SEALED, token: SEALED, amount: 3 });
   });
 });

@@ -60,9 +60,9 @@ describe('An agent that asks people', () => {
       await client.close();
       return tools.map(({ name }) => name);
     };
-    const asking = await agentWith(`sees ${era}`, 'execute', 'propose');
-    expect(await names('asking', asking)).toEqual([TOOL, 'read', 'write', 'refund']);
-    expect(await names('silent', asking)).toEqual(['read', 'write', 'refund']);
+    const askingKey = await agentWith(`sees ${era}`, 'execute', 'propose');
+    expect(await names('asking', askingKey)).toEqual([TOOL, 'read', 'write', 'refund']);
+    expect(await names('silent', askingKey)).toEqual(['read', 'write', 'refund']);
     expect(await names('asking', await agentWith(`cannot ${era}`, 'execute'))).toEqual(['read', 'write', 'refund']);
   });
 
@@ -108,10 +108,10 @@ describe('An agent that asks people', () => {
     const ask = async (signal?: AbortSignal): Promise<string> =>
       textOf(await client.callTool({ name: TOOL, arguments: QUESTION }, signal && { signal }));
     const statuses = async (): Promise<string[]> => (await decisions('leaves')).map(({ status }) => status);
-    const leaving = new AbortController();
-    const left = ask(leaving.signal).catch(() => 'left');
+    const controller = new AbortController();
+    const left = ask(controller.signal).catch(() => 'left');
     await until('it is asked', async () => (await decisions('leaves')).length === 1);
-    leaving.abort();
+    controller.abort();
     expect(await left).toBe('left');
     await until('the question is cancelled', async () => (await statuses()).at(-1) === 'cancelled');
     const again = ask();

@@ -123,7 +123,7 @@ describe('Sessions of MCP at the gateway', () => {
     const { client } = await connectClient(url, headers);
     expect(textOf(await client.callTool({ name: 'write', arguments: { run: true } }))).toBe('{"run":true}');
     await client.close();
-    const [asked] = await stage.executions('&action=write');
-    expect(asked).toMatchObject({ run: 'a run', onBehalfOf: { subject: 'user:7' }, via: 'shop' });
+    const [execution] = await stage.executions('&action=write');
+    expect(execution).toMatchObject({ run: 'a run', onBehalfOf: { subject: 'user:7' }, via: 'shop' });
   });
 });

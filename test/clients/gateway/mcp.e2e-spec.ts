@@ -28,18 +28,18 @@ describe('An MCP server behind the gateway', () => {
       const { tools } = await client.listTools();
       expect(tools.map(({ name }) => name)).toEqual(['read', 'write', 'refund']);
 
-      const given = { era };
-      const result = await client.callTool({ name: 'write', arguments: given });
-      expect([result.isError, textOf(result)]).toEqual([undefined, JSON.stringify(given)]);
-      const denied = await client.callTool({ name: 'wipe', arguments: given });
+      const input = { era };
+      const result = await client.callTool({ name: 'write', arguments: input });
+      expect([result.isError, textOf(result)]).toEqual([undefined, JSON.stringify(input)]);
+      const denied = await client.callTool({ name: 'wipe', arguments: input });
       expect(denied.isError).toBe(true);
-      expect(upstream.ran()).toContain(`write ${JSON.stringify(given)}`);
-      expect(upstream.ran()).not.toContain(`wipe ${JSON.stringify(given)}`);
+      expect(upstream.ran()).toContain(`write ${JSON.stringify(input)}`);
+      expect(upstream.ran()).not.toContain(`wipe ${JSON.stringify(input)}`);
     } finally {
       await client.close();
     }
-    const [asked] = await stage.executions('&action=write');
-    expect(await stage.ended(String(asked?.id))).toMatchObject({
+    const [execution] = await stage.executions('&action=write');
+    expect(await stage.ended(String(execution?.id))).toMatchObject({
       outcome: 'executed',
       via: 'shop',
       resourceType: 'tool',
@@ -60,11 +60,11 @@ describe('An MCP server behind the gateway', () => {
     const call = client.callTool({ name: 'refund', arguments: { amount: 7 } });
     const pending = async () => (await stage.executions('&action=refund&outcome=pending_approval'))[0];
     await until('the call waits', async () => (await pending()) !== undefined);
-    const asked = await pending();
-    await stage.approve(String(asked?.decisionId));
+    const execution = await pending();
+    await stage.approve(String(execution?.decisionId));
     expect(textOf(await call)).toBe('{"amount":7}');
     await client.close();
-    expect(await stage.ended(String(asked?.id))).toMatchObject({ outcome: 'executed', via: 'shop' });
+    expect(await stage.ended(String(execution?.id))).toMatchObject({ outcome: 'executed', via: 'shop' });
     expect(upstream.ran().filter((ran) => ran.startsWith('refund'))).toEqual(['refund {"amount":7}']);
   });
 });

@@ -130,10 +130,14 @@ describe("Vendors' SDKs through the gateway", () => {
         },
       };
     };
-    const named = (end: string, action: string): [string, object][] =>
+    const upstreamEntries = (end: string, action: string): [string, object][] =>
       Object.entries(upstreams(action)).map(([name, upstream]) => [`${name}${end}`, upstream]);
     gateway = await startGateway(stage, {
-      ...Object.fromEntries([...named('', 'write'), ...named('-denied', 'forbidden'), ...named('-held', 'refund')]),
+      ...Object.fromEntries([
+        ...upstreamEntries('', 'write'),
+        ...upstreamEntries('-denied', 'forbidden'),
+        ...upstreamEntries('-held', 'refund'),
+      ]),
       stripe: {
         url: urlOf('stripe'),
         hosts: ['localhost'],
@@ -190,11 +194,11 @@ describe("Vendors' SDKs through the gateway", () => {
 
   it.each(SDKS)('%s: a call that is denied is an error, at once and without a repeat', async (sdk) => {
     const before = received(sdk).length;
-    const asked = (await stage.executions('&action=forbidden')).length;
+    const executionCount = (await stage.executions('&action=forbidden')).length;
     const isStripe = sdk === 'stripe';
     const { error } = await call(sdk, isStripe ? 'denied' : 'create', 'denied', '-denied');
     expect(error).toMatchObject({ status: 403, message: expect.stringContaining('No policy in force allows this.') });
-    expect(await stage.executions('&action=forbidden')).toHaveLength(asked + 1);
+    expect(await stage.executions('&action=forbidden')).toHaveLength(executionCount + 1);
     expect(received(sdk)).toHaveLength(before);
   });
 

@@ -79,8 +79,8 @@ describe('Calls that are stopped while they run', () => {
     const [path, body] = request(runner);
     const { status } = await send(stage.app, 'POST', `/api/v1/${path}`, { body });
     expect(status).toBeLessThan(300);
-    const { status: answered, error } = await runner.call;
-    expect([answered, error?.reason]).toEqual([403, 'stopped']);
+    const { status: responseStatus, error } = await runner.call;
+    expect([responseStatus, error?.reason]).toEqual([403, 'stopped']);
     expect(await outcomeOf(runner, 'never')).toEqual({ outcome: 'failed', reason: 'stopped' });
   });
 

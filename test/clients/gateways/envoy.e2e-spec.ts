@@ -123,13 +123,13 @@ describeWhereReachable([REDIS_SERVER], 'Envoy, as docs/forward-auth.md has it', 
   /** A request of a client: the script asks the service, and gets its answer. */
   async function through(method: string, path: string, more: Headers = {}): Promise<ScriptRun> {
     const headers = { ':method': method, ':path': path, ':authority': 'evil.example', 'x-api-key': key, ...more };
-    const { asked } = await runScript(headers, { headers: { ':status': '503' }, body: '' });
-    expect([asked.cluster, asked.headers[':method'], asked.headers[':path']]).toEqual([
+    const { asked: call } = await runScript(headers, { headers: { ':status': '503' }, body: '' });
+    expect([call.cluster, call.headers[':method'], call.headers[':path']]).toEqual([
       'governance',
       'GET',
       '/forward-auth',
     ]);
-    const sent = Object.entries(asked.headers).filter(([name]) => !name.startsWith(':'));
+    const sent = Object.entries(call.headers).filter(([name]) => !name.startsWith(':'));
     const answer = await fetch(`${app.url}/forward-auth`, { headers: sent });
     const replied = { ...Object.fromEntries(answer.headers), ':status': String(answer.status) };
     return runScript(headers, { headers: replied, body: await answer.text() });

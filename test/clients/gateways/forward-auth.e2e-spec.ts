@@ -131,13 +131,17 @@ describe.each(GATEWAYS)('$name, as docs/forward-auth.md has it', (program) => {
     const headers = ['Authorization: Bearer of-the-upstream', 'If-Match: "1"', 'X-Other: 1'];
     expect(await through('PUT /v1/a/?b=%2F HTTP/1.1', headers, 'a body')).toMatchObject({ status: 200 });
     expect(served).toMatchObject([{ method: 'PUT', target: '/v1/a/?b=%2F', body: 'a body' }]);
-    const given = served[0]?.headers ?? {};
-    expect(given).toMatchObject({
+    const forwardedHeaders = served[0]?.headers ?? {};
+    expect(forwardedHeaders).toMatchObject({
       host: 'api.example.com',
       authorization: 'Bearer of-the-upstream',
       'if-match': '"1"',
     });
-    expect([unlisted(given), given['content-encoding'], given.range]).toEqual([[], undefined, undefined]);
+    expect([unlisted(forwardedHeaders), forwardedHeaders['content-encoding'], forwardedHeaders.range]).toEqual([
+      [],
+      undefined,
+      undefined,
+    ]);
     expect(await newestExecution()).toMatchObject({
       ...{ agentName: 'bot', action: 'http.put', resourceId: `${HOST}/v1/a/-`, parameters: { query: 'b=%2F' } },
       outcome: 'authorized',

@@ -122,14 +122,14 @@ describeOnSqlite('The command line', () => {
     expect(wrong).toMatchObject({ exitCode: 1, errors: expect.stringContaining('the name of a profile') });
   });
 
-  it.each(['', '.'])('takes no folder of its files from where it is called: XDG_CONFIG_HOME=%j', async (named) => {
+  it.each(['', '.'])('takes no folder of its files from where it is called: XDG_CONFIG_HOME=%j', async (configHome) => {
     const own = mkdtempSync(join(home, 'own-'));
     const file = join('agent-governance', 'login.json');
     mkdirSync(join(own, 'here', 'agent-governance'), { recursive: true });
     const others = '{"url":"http://127.0.0.1:9","key":"of others"}';
     writeFileSync(join(own, 'here', file), others);
     const environment = {
-      ...{ HOME: own, XDG_CONFIG_HOME: named, APPDATA: undefined },
+      ...{ HOME: own, XDG_CONFIG_HOME: configHome, APPDATA: undefined },
       ...{ GOVERNANCE_API_KEY: undefined, GOVERNANCE_URL: undefined },
     };
     const folder = join(own, 'here');
@@ -167,19 +167,19 @@ describeOnSqlite('The command line', () => {
   });
 
   it('shows a person what is waiting for them, and sends their decision', async () => {
-    const asked = await pending(app, people.bot, { resourceId: 'orders/cli' });
+    const execution = await pending(app, people.bot, { resourceId: 'orders/cli' });
     const ann = { GOVERNANCE_API_KEY: annsKey };
     const inbox = await printed(['inbox'], ann);
-    expect(inbox).toContain(String(asked.decisionId));
+    expect(inbox).toContain(String(execution.decisionId));
     expect(inbox).toContain('1 of role:finance');
     expect(inbox).not.toContain('\u001b');
-    const approved = await printed(['approve', String(asked.decisionId), '--yes', '--comment', 'Seen.'], ann);
-    expect(approved).toBe(`${String(asked.decisionId)} is approved.\n`);
+    const approved = await printed(['approve', String(execution.decisionId), '--yes', '--comment', 'Seen.'], ann);
+    expect(approved).toBe(`${String(execution.decisionId)} is approved.\n`);
     expect(await printed(['inbox'], ann)).toBe('Nothing.\n');
-    const again = await gov(['approve', String(asked.decisionId)], ann);
+    const again = await gov(['approve', String(execution.decisionId)], ann);
     expect(again).toMatchObject({ exitCode: 1, errors: expect.stringContaining('final') });
-    const shown = JSON.parse(await printed(['show', asked.id], ann));
-    expect(shown).toMatchObject({ id: asked.id, outcome: 'approved' });
+    const printedExecution = JSON.parse(await printed(['show', execution.id], ann));
+    expect(printedExecution).toMatchObject({ id: execution.id, outcome: 'approved' });
   });
 
   it('rejects', async () => {
@@ -219,8 +219,11 @@ describeOnSqlite('The command line', () => {
     await send(app, 'POST', `/api/v1/policies/${id}/deactivate`);
     const faulty = await gov(['explain', 'bot', 'send', 'mail', 'mails/1', '--parameters', '[1]']);
     expect(faulty).toMatchObject({ exitCode: 1, errors: expect.stringContaining('JSON object') });
-    const kept = '{"n": [9007199254740992, 1e21, -1000000000000000000], "9007199254740993": "1e999, \\"1e999"}';
-    expect(await printed(['explain', 'bot', 'send', 'mail', 'mails/1', '--parameters', kept])).toContain('sending 2');
+    const unchangedParameters =
+      '{"n": [9007199254740992, 1e21, -1000000000000000000], "9007199254740993": "1e999, \\"1e999"}';
+    expect(await printed(['explain', 'bot', 'send', 'mail', 'mails/1', '--parameters', unchangedParameters])).toContain(
+      'sending 2',
+    );
     const large = '{"orders": [{"n": 9007199254740993}]}';
     const changed = await gov(['explain', 'bot', 'send', 'mail', 'mails/1', '--parameters', large]);
     const message = 'parameters.orders[0].n is a number that would change silently';
@@ -422,13 +425,13 @@ describeOnSqlite('The command line', () => {
     [['hook'], 'commands'],
     [['mcp'], 'options'],
   ])('completes in bash what its help names: %j', async (words, what) => {
-    const named = namedIn(await printed([...words, '--help']), what);
+    const helpNames = namedIn(await printed([...words, '--help']), what);
     const script = `source <("$0" "$1" completion bash); COMP_WORDS=(gov \${@:2} ''); COMP_CWORD=$(($# ));
 _gov; echo "\${COMPREPLY[*]}"`;
     const environment = { XDG_CONFIG_HOME: home };
     const { output } = await run('bash', ['-c', script, process.execPath, MAIN, ...words], { environment });
-    expect(named.length).toBeGreaterThan(0);
-    expect(output.trim().split(' ')).toEqual(expect.arrayContaining(named));
+    expect(helpNames.length).toBeGreaterThan(0);
+    expect(output.trim().split(' ')).toEqual(expect.arrayContaining(helpNames));
   });
 
   it('says which version it is', async () => {
@@ -441,12 +444,13 @@ _gov; echo "\${COMPREPLY[*]}"`;
     const url = `http://127.0.0.1:${(nobody.address() as AddressInfo).port}`;
     nobody.close();
     const away = { GOVERNANCE_URL: url };
-    const said = `The governance service at ${url} cannot be reached: the connection was refused. Start it by \`gov up\`, or say where it is`;
+    const expectedError = `The governance service at ${url} cannot be reached: the connection was refused. Start it by \`gov up\`, or say where it is`;
     const began = performance.now();
     const commands = [['inbox', '--as', 'ann'], ['approve', 'dec_1', '--as', 'ann'], ['events']];
     const answers = await Promise.all(commands.map((words) => gov(words, away)));
     answers.push(await gov(['login'], away, API_KEY));
-    for (const answer of answers) expect(answer).toMatchObject({ exitCode: 1, errors: expect.stringContaining(said) });
+    for (const answer of answers)
+      expect(answer).toMatchObject({ exitCode: 1, errors: expect.stringContaining(expectedError) });
     expect(performance.now() - began).toBeLessThan(PATIENCE);
   });
 

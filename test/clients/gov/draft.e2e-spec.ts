@@ -9,31 +9,47 @@ import { describeOnSqlite } from '../../support/database/database-kind';
 import type { ProgramRun } from '../../support/processes/shell';
 import { buildCommandLine, gov as runGov } from '../command-line';
 
-type Asked = readonly [action: string, resourceType: string, resourceId: string, parameters: object, forWhom?: string];
+type RequestedAction = readonly [
+  action: string,
+  resourceType: string,
+  resourceId: string,
+  parameters: object,
+  forWhom?: string,
+];
 
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, index) => index + 1);
 
-const REFUND: Asked = ['refund', 'payment', 'orders/2', { amount: 1234, currency: 'USD' }];
+const REFUND: RequestedAction = ['refund', 'payment', 'orders/2', { amount: 1234, currency: 'USD' }];
 /** What the agent does while it is observed. */
-const DONE: readonly Asked[] = [
+const DONE: readonly RequestedAction[] = [
   REFUND,
-  ...numbers(6).map((n): Asked => ['refund', 'payment', `orders/${n}`, { amount: n * 7.5, currency: 'EUR' }]),
+  ...numbers(6).map((n): RequestedAction => ['refund', 'payment', `orders/${n}`, { amount: n * 7.5, currency: 'EUR' }]),
   ['refund', 'payment', '/special/9', { amount: 0, currency: 'EUR', note: 'so' }],
-  ...numbers(7).map((n): Asked => ['read', 'ticket', `tickets/${n}/lines/1`, {}]),
-  ...numbers(4).map((n): Asked => ['read', 'ticket', `archive/${n}`, { deep: { 'a/b': true, tags: [n] } }]),
-  ...numbers(6).map((n): Asked => ['fetch', 'url', `https://api.example.com/v1/items/${n}`, { text: `t${n}` }]),
+  ...numbers(7).map((n): RequestedAction => ['read', 'ticket', `tickets/${n}/lines/1`, {}]),
+  ...numbers(4).map((n): RequestedAction => ['read', 'ticket', `archive/${n}`, { deep: { 'a/b': true, tags: [n] } }]),
+  ...numbers(6).map((n): RequestedAction => [
+    'fetch',
+    'url',
+    `https://api.example.com/v1/items/${n}`,
+    { text: `t${n}` },
+  ]),
   ['fetch', 'url', 'https://other.example.com/x', { text: null }],
   ['read', 'ticket', 'stars/a*b', {}],
   ['read', 'ticket', 'c*d', {}],
   ['notify', 'order', 'orders/1', {}, 'user:4711'],
-  ...numbers(6).map((n): Asked => ['notify', 'order', 'orders/2', {}, `tenant:${n}`]),
-  ...numbers(6).map((n): Asked => ['serve', 'customer', `customers/c${n}`, {}, `customer:c${n}`]),
-  ...numbers(6).map((n): Asked => ['mail', 'mail', 'mails/1', { to: `a${n}@Eu.acme.example`, token: `t${n}` }]),
+  ...numbers(6).map((n): RequestedAction => ['notify', 'order', 'orders/2', {}, `tenant:${n}`]),
+  ...numbers(6).map((n): RequestedAction => ['serve', 'customer', `customers/c${n}`, {}, `customer:c${n}`]),
+  ...numbers(6).map((n): RequestedAction => [
+    'mail',
+    'mail',
+    'mails/1',
+    { to: `a${n}@Eu.acme.example`, token: `t${n}` },
+  ]),
   ['mail', 'mail', 'mails/1', { to: 'https://shop.example/x', token: 't' }],
   ['write', 'Größe "x"', 'a b%20c', { '*': 1, '~/': -0.000123, big: 1e21, largest: Number.MAX_VALUE }],
 ];
 /** What it did not do. */
-const OTHERS: readonly Asked[] = [
+const OTHERS: readonly RequestedAction[] = [
   ['refund', 'payment', 'orders/1', { amount: 1301, currency: 'EUR' }],
   ['refund', 'payment', 'orders/1', { amount: -1, currency: 'EUR' }],
   ['refund', 'payment', 'orders/1', { amount: 1, currency: 'GBP' }],
@@ -69,7 +85,7 @@ describeOnSqlite('gov draft', () => {
 
   const gov = (...words: readonly string[]): Promise<ProgramRun> =>
     runGov(words, { environment: { GOVERNANCE_URL: app.url, GOVERNANCE_API_KEY: API_KEY } });
-  const execute = ([action, resourceType, resourceId, parameters, subject]: Asked): Promise<Answer> =>
+  const execute = ([action, resourceType, resourceId, parameters, subject]: RequestedAction): Promise<Answer> =>
     send(app, 'POST', '/api/v1/agents/bot/execute', {
       body: { action, resourceType, resourceId, parameters, ...(subject !== undefined && { onBehalfOf: { subject } }) },
     });
@@ -77,8 +93,8 @@ describeOnSqlite('gov draft', () => {
   it('writes policies that allow what was observed and nothing else', async () => {
     expect((await gov('agents', 'set', 'bot', '--observe', 'P7D')).output).toMatch(/observed {6}until \d{4}-/);
     expect((await gov('agents')).output).toContain('active, observed');
-    for (const asked of DONE)
-      expect((await execute(asked)).body).toMatchObject({ outcome: 'authorized', observed: true });
+    for (const request of DONE)
+      expect((await execute(request)).body).toMatchObject({ outcome: 'authorized', observed: true });
     const out = join(folder, 'policies');
     const drafted = await gov('draft', '--agent', 'bot', '--out', out);
     expect([drafted.exitCode, drafted.errors]).toEqual([0, '']);
@@ -90,11 +106,11 @@ describeOnSqlite('gov draft', () => {
     expect((await execute(REFUND)).status).toBe(403);
     expect(await gov('policies', 'apply', out, '--yes')).toMatchObject({ exitCode: 0 });
     const answers = [];
-    for (const asked of DONE) answers.push([asked, (await execute(asked)).status]);
-    expect(answers).toEqual(DONE.map((asked) => [asked, asked[2] === 'c*d' ? 403 : 200]));
+    for (const request of DONE) answers.push([request, (await execute(request)).status]);
+    expect(answers).toEqual(DONE.map((request) => [request, request[2] === 'c*d' ? 403 : 200]));
     const others = [];
-    for (const asked of OTHERS) others.push([asked, (await execute(asked)).body.error?.reason]);
-    expect(others).toEqual(OTHERS.map((asked) => [asked, 'no_policy_allows']));
+    for (const request of OTHERS) others.push([request, (await execute(request)).body.error?.reason]);
+    expect(others).toEqual(OTHERS.map((request) => [request, 'no_policy_allows']));
   });
 
   it('says how often each was seen, what is left open, and what no pattern can name', () => {

@@ -101,9 +101,11 @@ describeOnSqlite('gov erase', () => {
     const asJson = await gov('erase', 'execution', id, ...REASON, '--json');
     expect([asJson.exitCode, JSON.parse(asJson.output), asJson.errors]).toEqual([0, erasure, already('execution', id)]);
     expect(await erasures()).toBe(before);
-    const shown = await gov('show', decisionId);
-    expect(shown.output).toMatch(/\n {2}erased +what it was about, and what its reviewers wrote\n {2}action +refund\n/);
-    expect(shown.output).not.toMatch(/resource|parameters/);
+    const showRun = await gov('show', decisionId);
+    expect(showRun.output).toMatch(
+      /\n {2}erased +what it was about, and what its reviewers wrote\n {2}action +refund\n/,
+    );
+    expect(showRun.output).not.toMatch(/resource|parameters/);
   });
 
   it('erases an entity with its claims, and one that is deleted already', async () => {

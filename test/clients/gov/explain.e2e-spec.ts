@@ -33,8 +33,14 @@ describeOnSqlite('gov explain of what restricts', () => {
       ...{ name: 'not-again', version: '1', effect: 'deny', actions: ['note-once'] },
       conditions: [{ earlier: 'web.*', within: 'PT4H', op: 'exists', value: false }],
     });
-    const asked = { name: 'signed', version: '1', effect: 'require_approval', actions: ['sign'], approval: APPROVAL };
-    await createPolicy(app, { ...asked, conditions: [LARGE] });
+    const approvalRules = {
+      name: 'signed',
+      version: '1',
+      effect: 'require_approval',
+      actions: ['sign'],
+      approval: APPROVAL,
+    };
+    await createPolicy(app, { ...approvalRules, conditions: [LARGE] });
   });
   afterAll(() => app.close());
 
@@ -58,12 +64,12 @@ describeOnSqlite('gov explain of what restricts', () => {
       '    /amount gt 500: it is 501',
       each,
     ]);
-    for (const [amount, shown] of [
+    for (const [amount, printedAmount] of [
       [undefined, 'missing'],
       [[501], '[501]'],
     ]) {
       const parameters = JSON.stringify({ ...items, amount });
-      const unknown = `    /amount gt 500: it is ${String(shown)}, so this is unknown`;
+      const unknown = `    /amount gt 500: it is ${String(printedAmount)}, so this is unknown`;
       expect(await explained([...pay, parameters])).toEqual([...start, unknown, each]);
     }
   });

@@ -49,13 +49,13 @@ describeOnSqlite('gov, on grants', () => {
     expect((await gov(['inbox'], 'ann')).output).toContain(`may be given ${allowed}`);
     expect((await gov(['show', String(decisionId)], 'ann')).output).toMatch(new RegExp(`may be given +${allowed}`));
     const words = ['approve', String(decisionId), '--yes', '--for', 'PT1H', '--uses', '2'];
-    const given = await gov(words, 'ann');
+    const approvalRun = await gov(words, 'ann');
     const [grant] = (await send(app, 'GET', `/api/v1/grants?decisionId=${String(decisionId)}`)).body.data;
-    expect(given.output).toContain(
+    expect(approvalRun.output).toContain(
       `It may be done until ${grant.until}, by ${grant.id}: refund on payment/orders/1, with the same parameters.`,
     );
-    const asking = ['explain', 'bot', 'refund', 'payment', 'orders/1', '--parameters', '{"amount":5}'];
-    expect((await gov(asking)).output).toMatch(new RegExp(`^allow\\n[^]*by the grant ${grant.id}`));
+    const explainWords = ['explain', 'bot', 'refund', 'payment', 'orders/1', '--parameters', '{"amount":5}'];
+    expect((await gov(explainWords)).output).toMatch(new RegExp(`^allow\\n[^]*by the grant ${grant.id}`));
     const list = await gov(['grants', '--agent', 'bot', '--status', 'active'], 'ann');
     expect(list.output).toMatch(new RegExp(`${grant.id} +active +${people.bot.id} \\(bot\\) +0 of 2 `));
     expect(JSON.parse((await gov(['show', grant.id])).output)).toMatchObject({ id: grant.id, uses: 2 });
@@ -75,8 +75,8 @@ describeOnSqlite('gov, on grants', () => {
     const second = await gov(['approve', decisionId, '--yes', ...same], 'ben');
     expect(second.output).toContain('send on mail: a/*, b/*, with any parameters.');
     const other = await ask(app, people.bot, { action: 'send', resourceType: 'mail', resourceId: 'c/1' });
-    const given = ['--for', 'PT3H', '--resources', 'c/*'];
-    await gov(['approve', String(other.body.decisionId), '--yes', ...given], 'ann');
+    const grantOptions = ['--for', 'PT3H', '--resources', 'c/*'];
+    await gov(['approve', String(other.body.decisionId), '--yes', ...grantOptions], 'ann');
     const alone = await gov(['approve', String(other.body.decisionId), '--yes'], 'ben');
     expect(alone.output).toMatch(/is approved\.\n$/);
     const none = await gov(['approve', decisionId, '--uses', '2'], 'ann');
@@ -125,7 +125,7 @@ describeOnSqlite('gov, on grants', () => {
     writeFileSync(path, text.replace('for: P1D', 'for: 3').replace('wider: true', 'width: true'));
     const lint = await gov(['policies', 'lint', policies]);
     expect(lint.exitCode).toBe(1);
-    const found = lint.output + lint.errors;
-    for (const fault of ['grant.width is not known', 'grant.for must be text']) expect(found).toContain(fault);
+    const lintText = lint.output + lint.errors;
+    for (const fault of ['grant.width is not known', 'grant.for must be text']) expect(lintText).toContain(fault);
   });
 });

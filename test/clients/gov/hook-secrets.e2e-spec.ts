@@ -29,9 +29,9 @@ describeOnSqlite('Secrets of tools that gov hook claude-code asks about', () => 
       expect({ exitCode, errors }).toEqual({ exitCode: 0, errors: '' });
     };
     await hook('PreToolUse');
-    const [asked] = (await send(app, 'GET', '/api/v1/executions')).body.data;
+    const [execution] = (await send(app, 'GET', '/api/v1/executions')).body.data;
     const sealed = { $secret: expect.any(String) };
-    expect(asked.parameters).toEqual({
+    expect(execution.parameters).toEqual({
       headers: { 'X-Pin': sealed, Cookie: sealed },
       body: { $hmac: expect.any(String), bytes: 70_000 },
     });
@@ -40,7 +40,7 @@ describeOnSqlite('Secrets of tools that gov hook claude-code asks about', () => 
     expect(texts).toHaveLength(2);
     for (const text of texts) expect(text).not.toMatch(/of-hook|zzz/);
     await hook('PostToolUse', { tool_response: { token: 'token-of-hook', status: 200 } });
-    const reported = (await send(app, 'GET', `/api/v1/executions/${asked.id}`)).body;
+    const reported = (await send(app, 'GET', `/api/v1/executions/${execution.id}`)).body;
     expect(reported).toMatchObject({ outcome: 'executed', result: { token: sealed, status: 200 } });
     rmSync(folder, { recursive: true });
     await app.close();

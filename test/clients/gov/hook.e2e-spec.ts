@@ -73,17 +73,21 @@ describeOnSqlite('gov hook claude-code', () => {
     return { decision: hookSpecificOutput.permissionDecision, reason: hookSpecificOutput.permissionDecisionReason };
   }
 
-  async function asked(action: string): Promise<{ id: string; decisionId: string }[]> {
+  async function executionsFor(action: string): Promise<{ id: string; decisionId: string }[]> {
     return (await send(app, 'GET', `${EXECUTIONS}?agentId=${agentId}&action=${action}`)).body.data;
   }
 
   it('lets an allowed call proceed without skipping questions to the user, and reports its outcome', async () => {
     const input = { file_path: '/home/user/shop/README.md' };
     expect(await before(event('PreToolUse', 'Read', input, 'toolu_01'))).toEqual({ decision: LET_GO, reason: '' });
-    expect(await asked('Read')).toEqual([expect.objectContaining({ outcome: 'authorized', parameters: input })]);
+    expect(await executionsFor('Read')).toEqual([
+      expect.objectContaining({ outcome: 'authorized', parameters: input }),
+    ]);
     const after = event('PostToolUse', 'Read', input, 'toolu_01', { tool_response: { lines: 7 } });
     expect(await hook(after)).toEqual({ exitCode: 0, output: '', errors: '' });
-    expect(await asked('Read')).toEqual([expect.objectContaining({ outcome: 'executed', result: { lines: 7 } })]);
+    expect(await executionsFor('Read')).toEqual([
+      expect.objectContaining({ outcome: 'executed', result: { lines: 7 } }),
+    ]);
     expect(await hook(after)).toEqual({ exitCode: 0, output: '', errors: '' });
     expect(readdirSync(join(folder, 'agent-governance', 'hooks'))).toEqual([]);
   });
@@ -92,7 +96,7 @@ describeOnSqlite('gov hook claude-code', () => {
     await before(event('PreToolUse', 'Read', { file_path: 'none' }, 'toolu_02'));
     await hook(event('PostToolUseFailure', 'Read', { file_path: 'none' }, 'toolu_02', { error: 'No such file.' }));
     const failed = { outcome: 'failed', failureReason: 'No such file.' };
-    expect(await asked('Read')).toContainEqual(expect.objectContaining(failed));
+    expect(await executionsFor('Read')).toContainEqual(expect.objectContaining(failed));
   });
 
   it('says when nobody could approve it', async () => {
@@ -109,7 +113,7 @@ describeOnSqlite('gov hook claude-code', () => {
       const { decision, reason } = await before(event('PreToolUse', 'Bash', command, id));
       expect([decision, reason]).toEqual([DENIED, expect.stringMatching(/^Approval pending.*npm publish.*because of/)]);
     }
-    const [only, ...others] = await asked('Bash');
+    const [only, ...others] = await executionsFor('Bash');
     expect(others).toEqual([]);
     await approve(app, only?.decisionId ?? null, people.ann);
     expect((await before(event('PreToolUse', 'Bash', { command: 'npm unpublish' }, 'toolu_05'))).decision).toBe(DENIED);
@@ -124,7 +128,7 @@ describeOnSqlite('gov hook claude-code', () => {
       event(name, 'Read', input, '', { ...members, tool_use_id: undefined });
     for (let uses = 0; uses < 2; uses += 1) await before(nameless('PreToolUse'));
     for (let uses = 0; uses < 2; uses += 1) await hook(nameless('PostToolUse', { tool_response: { lines: uses } }));
-    const reported = (await asked('Read')).filter(
+    const reported = (await executionsFor('Read')).filter(
       (one) => 'parameters' in one && isDeepStrictEqual(one.parameters, input),
     );
     expect(reported).toEqual([0, 1].map(() => expect.objectContaining({ outcome: 'executed' })));
@@ -146,26 +150,26 @@ describeOnSqlite('gov hook claude-code', () => {
   });
 
   it('keeps what could not be reported, and reports it after the next tool', async () => {
-    const kept = (): string[] => readdirSync(join(folder, 'agent-governance', 'hooks'));
+    const storedFiles = (): string[] => readdirSync(join(folder, 'agent-governance', 'hooks'));
     const [first, second] = [{ file_path: 'one' }, { file_path: 'two' }];
     await before(event('PreToolUse', 'Read', first, 'toolu_11'));
-    const { length } = kept();
+    const { length } = storedFiles();
     const after = event('PostToolUse', 'Read', first, 'toolu_11', { tool_response: { lines: 1 } });
     const away = await hook(after, { GOVERNANCE_URL: 'http://127.0.0.1:9' }, ['--timeout', '1']);
     expect(away).toMatchObject({ exitCode: BLOCKED, errors: expect.stringContaining('Do not repeat the action.') });
     expect(away.errors).not.toContain('does not run');
-    expect(kept()).toHaveLength(length);
+    expect(storedFiles()).toHaveLength(length);
     await before(event('PreToolUse', 'Read', second, 'toolu_12'));
     await hook(event('PostToolUse', 'Read', second, 'toolu_12', { tool_response: { lines: 2 } }));
     for (const [parameters, lines] of [
       [first, 1],
       [second, 2],
     ] as const) {
-      expect(await asked('Read')).toContainEqual(
+      expect(await executionsFor('Read')).toContainEqual(
         expect.objectContaining({ parameters, outcome: 'executed', result: { lines } }),
       );
     }
-    expect(kept()).toHaveLength(length - 1);
+    expect(storedFiles()).toHaveLength(length - 1);
   });
 
   it("keeps what could not be reported from other agents' hooks, and from those at other services", async () => {
@@ -185,7 +189,7 @@ describeOnSqlite('gov hook claude-code', () => {
     await elsewhere.close();
     await before(event('PreToolUse', 'Read', {}, 'toolu_23'));
     await hook(event('PostToolUse', 'Read', {}, 'toolu_23'));
-    expect(await asked('Read')).toContainEqual(
+    expect(await executionsFor('Read')).toContainEqual(
       expect.objectContaining({ parameters: input, outcome: 'executed', result: { lines: 3 } }),
     );
   });
@@ -207,11 +211,11 @@ describeOnSqlite('gov hook claude-code', () => {
     const after = event('PostToolUse', 'Read', { file_path: 'toolu_32' }, 'toolu_32');
     await hook(after, { GOVERNANCE_URL: 'http://127.0.0.1:9' }, ['--timeout', '1']);
     // It has another name since its tool has run.
-    const [kept = ''] = readdirSync(place).filter((name) => name.startsWith(ran));
+    const [renamedFile = ''] = readdirSync(place).filter((name) => name.startsWith(ran));
     const longAgo = new Date(Date.now() - 31 * 24 * 60 * 60_000);
-    for (const name of [refused, kept]) utimesSync(join(place, name), longAgo, longAgo);
+    for (const name of [refused, renamedFile]) utimesSync(join(place, name), longAgo, longAgo);
     await before(read('toolu_34'));
-    expect(readdirSync(place)).toEqual(expect.arrayContaining([kept, recent]));
+    expect(readdirSync(place)).toEqual(expect.arrayContaining([renamedFile, recent]));
     expect(readdirSync(place)).not.toContain(refused);
   });
 
@@ -225,12 +229,12 @@ describeOnSqlite('gov hook claude-code', () => {
   it.each(['12345678901234567890', '1e20', '-9007199254740993', '1e999'])(
     'denies a call with a number that may have changed on its way: %s',
     async (literal) => {
-      const earlier = (await asked('Read')).length;
+      const earlier = (await executionsFor('Read')).length;
       const input = event('PreToolUse', 'Read', { offset: [{ line: 'NUMBER' }] }, 'toolu_41');
       const { decision, reason } = await before(input.replace('"NUMBER"', literal));
       const message = 'arguments.offset[0].line is a number that would change silently';
       expect([decision, reason]).toEqual([DENIED, expect.stringContaining(message)]);
-      expect(await asked('Read')).toHaveLength(earlier);
+      expect(await executionsFor('Read')).toHaveLength(earlier);
     },
   );
 

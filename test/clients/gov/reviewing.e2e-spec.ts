@@ -39,13 +39,13 @@ describeOnSqlite('What gov shows a reviewer', () => {
 
   it('inbox, show and approve: on whose behalf', async () => {
     const readingKey = (await issueKey(app, { scopes: ['review', 'read'], agentId: people.ann.id })).secret;
-    const said = async (onBehalfOf: object, part: RegExp): Promise<void> => {
+    const expectPrinted = async (onBehalfOf: object, part: RegExp): Promise<void> => {
       const { decisionId } = await pending(app, people.bot, { ...refund, onBehalfOf });
       for (const words of [['inbox'], ['show', String(decisionId)], ['approve', String(decisionId)]])
         expect((await gov(words, readingKey)).output).toMatch(part);
     };
-    await said({ subject: 'user:4711', roles: ['vip', 'staff'] }, /on behalf of +user:4711\b.*staff, vip/);
-    await said({ subject: `agent:${people.ann.id}` }, /on behalf of +ann\b/);
+    await expectPrinted({ subject: 'user:4711', roles: ['vip', 'staff'] }, /on behalf of +user:4711\b.*staff, vip/);
+    await expectPrinted({ subject: `agent:${people.ann.id}` }, /on behalf of +ann\b/);
   });
 
   it.each(['inbox', 'show'])(
@@ -156,14 +156,14 @@ describeOnSqlite('What gov shows a reviewer', () => {
   it('inbox --approve: shows all whole, asks once, and approves them together', async () => {
     const parameters = { amount: 82, note: 'x'.repeat(300) };
     const other = await pending(app, people.bot, { resourceId: 'orders/23', run: 'of the day' });
-    const asked = [
+    const executions = [
       await pending(app, people.bot, { resourceId: 'orders/21', parameters, run: 'of the night' }),
       await pending(app, people.bot, { resourceId: 'orders/22', run: 'of the night' }),
     ];
     expect((await gov(['inbox'])).output).toContain('in the run of the day');
     expect((await gov(['inbox', '--run', 'of the night'])).output).not.toContain(String(other.decisionId));
     const statuses = (): Promise<string[]> =>
-      Promise.all(asked.map(async ({ id }) => (await send(app, 'GET', `/api/v1/executions/${id}`)).body.outcome));
+      Promise.all(executions.map(async ({ id }) => (await send(app, 'GET', `/api/v1/executions/${id}`)).body.outcome));
     expect((await gov(['inbox'])).output).toContain('gov inbox --approve');
     const undecided = await gov(['inbox', '--yes', '--comment', 'Both.']);
     expect([undecided.exitCode, undecided.errors]).toEqual([1, expect.stringContaining('belong to --approve')]);
@@ -173,15 +173,15 @@ describeOnSqlite('What gov shows a reviewer', () => {
     expect(await statuses()).toEqual(['pending_approval', 'pending_approval']);
     const done = await gov(['inbox', '--run', 'of the night', '--approve', '--yes', '--comment', 'Both.']);
     expect([done.exitCode, done.errors]).toEqual([0, '']);
-    for (const { decisionId } of asked) expect(done.output).toContain(`${String(decisionId)} is approved.`);
+    for (const { decisionId } of executions) expect(done.output).toContain(`${String(decisionId)} is approved.`);
     expect(await statuses()).toEqual(['approved', 'approved']);
     expect((await gov(['inbox', '--approve', '--yes'])).output).toContain(`${String(other.decisionId)} is approved.`);
     expect((await gov(['inbox', '--approve'])).output).toBe('Nothing.\n');
   });
 
   it('inbox --approve: says how many wait that it has not approved', async () => {
-    const asked = Array.from({ length: 51 }, (_, index) => ({ resourceId: `orders/many-${index}`, run: 'of many' }));
-    await Promise.all(asked.map((one) => pending(app, people.bot, one)));
+    const requests = Array.from({ length: 51 }, (_, index) => ({ resourceId: `orders/many-${index}`, run: 'of many' }));
+    await Promise.all(requests.map((one) => pending(app, people.bot, one)));
     const words = ['inbox', '--run', 'of many', '--approve', '--yes'];
     const first = await gov(words);
     expect([first.exitCode, first.errors]).toEqual([0, '1 more wait: repeat the command for them.\n']);
@@ -233,8 +233,8 @@ describeOnSqlite('What gov shows a reviewer', () => {
     const approval = { approvers: [{ subjects: ['role:finance'], signed: true }] };
     await requireApproval(app, approval, { name: 'signed', actions: ['ship'] });
     await send(app, 'PATCH', `/api/v1/agents/${people.bot.id}`, { body: { capabilities: ['refund', 'send', 'ship'] } });
-    const asked = await pending(app, people.bot, { ...refund, action: 'ship' });
-    const id = String(asked.decisionId);
+    const execution = await pending(app, people.bot, { ...refund, action: 'ship' });
+    const id = String(execution.decisionId);
     const link = `${app.url}/console/decisions/${id}`;
     expect((await gov(['show', id])).output).toMatch(/needs +1 of role:finance, signed\n/);
     for (const words of [

@@ -57,8 +57,8 @@ describeOnSqlite('gov stop', () => {
     expect(unable.errors).toContain('Warning: No agent that this stops is able to do reed. Did you mean "read"?');
     expect(unable.errors.split('\n')).toHaveLength(2);
     expect(unable.output).toMatch(/ stops the agent agt_\w{26} \(reader\) in reed, r\*\. /);
-    const known = await gov(['stop', '--role', 'worker', '--action', 'r*', ...REASON]);
-    expect(known).toMatchObject({ exitCode: 0, errors: '' });
+    const stopRun = await gov(['stop', '--role', 'worker', '--action', 'r*', ...REASON]);
+    expect(stopRun).toMatchObject({ exitCode: 0, errors: '' });
     const explained = await gov(['explain', 'bot', 'read', 'document', 'a']);
     expect(explained.output).toMatch(/^deny \(stopped\)\n {2}stopped by stp_\w+: It refunds twice\.\n/);
     for (const { id } of (await send(app, 'GET', `${STOPS}?status=active`)).body.data)

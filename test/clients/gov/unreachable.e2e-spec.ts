@@ -17,9 +17,9 @@ describeOnSqlite('gov where no service answers', () => {
   it('says that the host is unknown', async () => {
     const url = 'http://no-such-host.invalid:3000';
     const { exitCode, errors } = await whoami(url);
-    const said = `The governance service at ${url} cannot be reached: the host `;
+    const expectedStart = `The governance service at ${url} cannot be reached: the host `;
     expect([exitCode, errors]).toEqual([1, expect.stringMatching(/ the host (is unknown|cannot be looked up now)\./)]);
-    expect(errors).toMatch(new RegExp(`^${said.replaceAll('.', '\\.')}`));
+    expect(errors).toMatch(new RegExp(`^${expectedStart.replaceAll('.', '\\.')}`));
     expect(errors).toMatch(/ Say where it is: /);
   });
 

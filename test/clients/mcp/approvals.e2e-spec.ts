@@ -9,7 +9,7 @@ import { describeOnSqlite } from '../../support/database/database-kind';
 import { createPolicy, issueKey } from '../../support/application/factories';
 import { send } from '../../support/application/send';
 import { buildCommandLine } from '../command-line';
-import { type Asked, connectThroughProxy, type Connection, type Era, textOf } from './mcp-clients';
+import { connectThroughProxy, type Connection, type Elicitation, type Era, textOf } from './mcp-clients';
 
 const PUBLIC_URL = 'https://governance.example';
 /** Seconds for which an approval is valid. */
@@ -78,16 +78,16 @@ describeOnSqlite('gov mcp in front of a service with a console', () => {
       return (await send(app, 'GET', `${EXECUTIONS}?agentId=${people.bot.id}&order=desc&limit=1`)).body.data[0];
     }
 
-    function answerWith(answer: (asked: Asked) => Promise<'accept' | 'decline'>): void {
+    function answerWith(answer: (question: Elicitation) => Promise<'accept' | 'decline'>): void {
       connection.client.setRequestHandler('elicitation/create', async ({ params }) => ({
         action: await answer(params),
       }));
     }
 
     it('sends the user of a client that opens pages to the decision, whose answer approves nothing', async () => {
-      const received: Asked[] = [];
-      answerWith(async (asked) => {
-        received.push(asked);
+      const received: Elicitation[] = [];
+      answerWith(async (question) => {
+        received.push(question);
         return 'accept';
       });
       const call = { name: 'refund', arguments: { order: era } };
@@ -130,15 +130,15 @@ describeOnSqlite('gov mcp in front of a service with a console', () => {
       answerWith(async () => 'decline');
       const call = { name: 'refund', arguments: { order: `late ${era}` } };
       await connection.client.callTool(call);
-      const asked = await newest();
-      await approve(app, asked.decisionId, people.ann);
+      const execution = await newest();
+      await approve(app, execution.decisionId, people.ann);
       await sleep(1_000 * GOOD_FOR);
       const late = await connection.client.callTool(call);
       const again = await newest();
       expect(textOf(late)).toContain(`It waits for the decision ${String(again.decisionId)}`);
-      expect(again).toMatchObject({ outcome: 'pending_approval', actionHash: asked.actionHash });
-      expect(again.decisionId).not.toBe(asked.decisionId);
-      expect((await send(app, 'GET', `${EXECUTIONS}/${asked.id}`)).body.outcome).toBe('expired');
+      expect(again).toMatchObject({ outcome: 'pending_approval', actionHash: execution.actionHash });
+      expect(again.decisionId).not.toBe(execution.decisionId);
+      expect((await send(app, 'GET', `${EXECUTIONS}/${execution.id}`)).body.outcome).toBe('expired');
       expect(ran()).toBe(before);
     });
   });

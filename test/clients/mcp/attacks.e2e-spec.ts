@@ -76,8 +76,8 @@ describeOnSqlite('gov mcp, between a client and a server that do not keep to the
     expect(carriedOut.map(({ action }) => action).sort()).toEqual([...expected].sort());
   }
 
-  function call(id: number, name: string, given: object = {}): object {
-    return { id, method: 'tools/call', params: { name, arguments: given } };
+  function call(id: number, name: string, input: object = {}): object {
+    return { id, method: 'tools/call', params: { name, arguments: input } };
   }
 
   it('refuses each request of a batch over pipes, runs nothing of it, and goes on', async () => {
@@ -148,8 +148,8 @@ describeOnSqlite('gov mcp, between a client and a server that do not keep to the
     const inputResponses = { approval: { action: 'accept', content: {} } };
     const params = { name: 'refund', arguments: {}, inputResponses, requestState: 'approved' };
     connection.send({ id: 1, method: 'tools/call', params });
-    const asked = await connection.until(({ id, method }) => id === 1 || method === 'elicitation/create');
-    if (asked.method !== undefined) connection.send({ id: asked.id, result: { action: 'accept', content: {} } });
+    const message = await connection.until(({ id, method }) => id === 1 || method === 'elicitation/create');
+    if (message.method !== undefined) connection.send({ id: message.id, result: { action: 'accept', content: {} } });
     const { result } = await connection.until(({ id, method }) => id === 1 && method === undefined);
     expect(result.isError).toBe(true);
     await expectOnRecord(one, []);
@@ -231,11 +231,11 @@ describeOnSqlite('gov mcp, between a client and a server that do not keep to the
     const program = spawn(process.execPath, words, {
       ...{ env: { ...process.env, ...environment }, stdio: [input, 'ignore', 'pipe'] },
     });
-    const said: string[] = [];
-    program.stderr?.setEncoding('utf8').on('data', (text: string) => said.push(text));
+    const errorParts: string[] = [];
+    program.stderr?.setEncoding('utf8').on('data', (text: string) => errorParts.push(text));
     expect(await once(program, 'close')).toEqual([1, null]);
     closeSync(input);
-    expect(said.join('')).toMatch(/^The client cannot be read: EBADF.*\n$/);
+    expect(errorParts.join('')).toMatch(/^The client cannot be read: EBADF.*\n$/);
   });
 
   it('says that a call is too large, and ends with an error where it does not even look for its end', async () => {

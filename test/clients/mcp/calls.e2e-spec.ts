@@ -89,14 +89,14 @@ describeOnSqlite('Calls through gov mcp', () => {
     });
 
     it('passes a result on, and nothing else that a server says', async () => {
-      const asked: unknown[] = [];
+      const elicitations: unknown[] = [];
       connection.client.setRequestHandler('elicitation/create', async ({ params }) => {
-        asked.push(params);
+        elicitations.push(params);
         return { action: 'accept', content: {} };
       });
       const result = await connection.client.callTool({ name: 'spoof' });
       expect(result).not.toHaveProperty('inputRequests');
-      expect(asked).toEqual([]);
+      expect(elicitations).toEqual([]);
       expect(customer.ran('spoof')).toHaveLength(1);
       expect(await customer.settled('spoof')).toHaveLength(1);
     });

@@ -32,7 +32,7 @@ describeOnSqlite('Calls through gov mcp that need an approval', () => {
     expect((await execution(shop.app, id)).outcome).toBe('pending_approval');
     await approve(shop.app, decisionId, shop.people.ann);
     expect(textOf(await other.client.callTool(call))).toBe('{"order":"shared"}');
-    expect(await customer.asked('refund')).toHaveLength(1);
+    expect(await customer.executions('refund')).toHaveLength(1);
     await Promise.all([close(), other.close()]);
   });
 
@@ -70,15 +70,15 @@ describeOnSqlite('Calls through gov mcp that need an approval', () => {
     await approve(shop.app, (await customer.askedAndIs('refund', 'pending_approval')).decisionId, shop.people.ann);
     gate.slow(300);
     const cancelling = new AbortController();
-    const asking = client.callTool(call, { signal: cancelling.signal });
-    const cancelled = expect(asking).rejects.toThrow();
+    const pendingCall = client.callTool(call, { signal: cancelling.signal });
+    const cancelled = expect(pendingCall).rejects.toThrow();
     await sleep(100);
     cancelling.abort();
     await cancelled;
     await sleep(2_000);
     gate.slow(0);
     expect(textOf(await client.callTool(call))).toBe('{"order":"hurried"}');
-    expect(await customer.asked('refund')).toEqual([expect.objectContaining({ outcome: 'executed' })]);
+    expect(await customer.executions('refund')).toEqual([expect.objectContaining({ outcome: 'executed' })]);
     await close();
     await gate.close();
   });

@@ -35,7 +35,7 @@ describeOnSqlite('The names of tools that model APIs refuse', () => {
       prefix === ''
         ? await RawConnection.open(server, environment, { words: ['--name', 'shop'] })
         : await RawConnection.open([], environment, { words: ['--config', config] });
-    await connection.said(`"${prefix}a:b"`);
+    await connection.untilPrinted(`"${prefix}a:b"`);
     // A list says nothing twice.
     connection.send({ id: 'list', method: 'tools/list' });
     await connection.until(({ id }) => id === 'list');
@@ -56,7 +56,7 @@ describeOnSqlite('The names of tools in a mapping of gov mcp', () => {
   afterAll(() => shop.close());
 
   /** What it says on standard error when its tools are listed twice. */
-  async function said(
+  async function errorLines(
     mapped: readonly string[],
     words: readonly string[],
     server: readonly string[] = [],
@@ -78,7 +78,7 @@ describeOnSqlite('The names of tools in a mapping of gov mcp', () => {
   }
 
   it('are named once where the server has no such tool, with what was probably meant', async () => {
-    const lines = await said(['opn', 'echo', 'nothing'], ['--name', 'shop'], ofServer('one', 'open', 'echo'));
+    const lines = await errorLines(['opn', 'echo', 'nothing'], ['--name', 'shop'], ofServer('one', 'open', 'echo'));
     expect(lines).toEqual([
       'The mapping names the tool "opn", which no server has: did you mean "open"?',
       'The mapping names the tool "nothing", which no server has.',
@@ -94,7 +94,7 @@ describeOnSqlite('The names of tools in a mapping of gov mcp', () => {
     const mcpServers = { one: started('open'), two: started('echo'), gone: { command: 'no-such-command' } };
     writeFileSync(config, JSON.stringify({ mcpServers }));
     const mapped = ['one__open', 'one__opn', 'open', 'two__open', 'gone__open'];
-    expect(await said(mapped, ['--config', config])).toEqual([
+    expect(await errorLines(mapped, ['--config', config])).toEqual([
       'The mapping names the tool "one__opn", which no server has: did you mean "one__open"?',
       'The mapping names the tool "open", which no server has: did you mean "one__open"?',
       'The mapping names the tool "two__open", which no server has.',

@@ -18,7 +18,7 @@ export interface ToolResult {
 }
 
 /** A question from a server to the user of a client. */
-export interface Asked {
+export interface Elicitation {
   readonly mode?: string;
   readonly message: string;
   readonly url?: string;
@@ -36,7 +36,7 @@ export interface McpClient {
       onprogress?: (step: { progress: number; message?: string }) => void;
     },
   ): Promise<ToolResult>;
-  setRequestHandler(method: string, handler: (request: { params: Asked }) => Promise<unknown>): void;
+  setRequestHandler(method: string, handler: (request: { params: Elicitation }) => Promise<unknown>): void;
   getProtocolEra(): Era;
   close(): Promise<void>;
 }
@@ -121,8 +121,8 @@ async function start(
   const match = await new Promise<string>((resolve, reject) => {
     program[stream].setEncoding('utf8').on('data', (part: string) => {
       text += part;
-      const found = expected.exec(text)?.[1];
-      if (found !== undefined) resolve(found);
+      const firstGroup = expected.exec(text)?.[1];
+      if (firstGroup !== undefined) resolve(firstGroup);
     });
     program.once('close', () => reject(new Error(`It ended: ${text}`)));
   });

@@ -64,8 +64,8 @@ async function startService() {
     program.once('close', () => reject(new Error(`The service ended: ${printed}`)));
     program.stdout.on('data', (part) => {
       printed += part;
-      const found = /^ *API {2,}(http\S+)\/api\/v1$/m.exec(printed)?.[1];
-      if (found !== undefined) resolve(found);
+      const address = /^ *API {2,}(http\S+)\/api\/v1$/m.exec(printed)?.[1];
+      if (address !== undefined) resolve(address);
     });
   });
   return { program, url, key: own.API_KEY };

@@ -38,16 +38,16 @@ describeOnSqlite('gov mcp', () => {
     const { client, close } = await connectThroughProxy({ way: 'stdio', era: 'legacy', runs, environment, words });
     try {
       expect((await client.listTools()).tools).toContainEqual(expect.objectContaining({ name: 'open' }));
-      const open = (given?: object): Promise<unknown> => client.callTool({ name: 'open', arguments: { ...given } });
+      const open = (input?: object): Promise<unknown> => client.callTool({ name: 'open', arguments: { ...input } });
       expect(await open({ path: 'reports/may' })).not.toHaveProperty('isError');
-      for (const given of [{ path: 'secrets/may' }, { path: 'reports/../secrets' }, { path: ['reports/may'] }, {}]) {
-        expect(await open(given)).toMatchObject({ isError: true });
+      for (const input of [{ path: 'secrets/may' }, { path: 'reports/../secrets' }, { path: ['reports/may'] }, {}]) {
+        expect(await open(input)).toMatchObject({ isError: true });
       }
       expect(textOf(await client.callTool({ name: 'open' }))).toContain(
         'The tool open needs the argument "path", as a text or a whole number.',
       );
       expect(readFileSync(runs, 'utf8')).toBe('["open",{"path":"reports/may"}]\n');
-      expect((await customer.asked('file.read')).map(({ resourceId }) => resourceId)).toEqual([
+      expect((await customer.executions('file.read')).map(({ resourceId }) => resourceId)).toEqual([
         'reports/may',
         'secrets/may',
       ]);

@@ -53,27 +53,27 @@ export class RawConnection {
     this.program.stdin.write(`${line}\n`);
   }
 
-  call(id: number | string, name: string, given: object = {}): void {
-    this.send({ id, method: 'tools/call', params: { name, arguments: given } });
+  call(id: number | string, name: string, input: object = {}): void {
+    this.send({ id, method: 'tools/call', params: { name, arguments: input } });
   }
 
   /** The first message of this kind; it waits until there is one. */
   async until(isWanted: (message: Parsed) => boolean): Promise<Parsed> {
-    const [found] = await this.several(1, isWanted);
-    return found;
+    const [message] = await this.several(1, isWanted);
+    return message;
   }
 
   /** So many of this kind. */
   async several(count: number, isWanted: (message: Parsed) => boolean): Promise<Parsed[]> {
     for (;;) {
-      const found = this.received.filter(isWanted);
-      if (found.length >= count) return found;
+      const messages = this.received.filter(isWanted);
+      if (messages.length >= count) return messages;
       await new Promise<void>((resolve) => this.wake.push(resolve));
     }
   }
 
   /** Waits until this is on standard error. */
-  async said(text: string): Promise<void> {
+  async untilPrinted(text: string): Promise<void> {
     while (!this.errors.includes(text)) await new Promise<void>((resolve) => this.wake.push(resolve));
   }
 

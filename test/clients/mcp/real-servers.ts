@@ -25,15 +25,15 @@ export async function startEverything(): Promise<{ url: string; close: () => Pro
 
 /** Waits for a line of either stream, and returns what it matched. */
 export async function saying(program: ChildProcess, expected: RegExp): Promise<string> {
-  let said = '';
+  let output = '';
   return new Promise((resolve, reject) => {
     for (const stream of [program.stdout, program.stderr])
       stream?.setEncoding('utf8').on('data', (part: string) => {
-        said += part;
-        const found = expected.exec(said);
-        if (found !== null) resolve(found[1] ?? found[0]);
+        output += part;
+        const match = expected.exec(output);
+        if (match !== null) resolve(match[1] ?? match[0]);
       });
-    program.once('close', () => reject(new Error(`It ended: ${said}`)));
+    program.once('close', () => reject(new Error(`It ended: ${output}`)));
   });
 }
 

@@ -26,8 +26,8 @@ describeOnSqlite('Secrets in calls through gov mcp', () => {
   it('are not kept, and reach the tool', async () => {
     const words = ['--name', 'shop', '--map', map];
     const connection = await connectThroughProxy({ way: 'stdio', era: 'modern', ...customer, words });
-    const given = { pin: 1234, card: { number: '4111' }, token: 'of-keeper', note: LARGE, amount: 7 };
-    const call = connection.client.callTool({ name: 'refund', arguments: given });
+    const input = { pin: 1234, card: { number: '4111' }, token: 'of-keeper', note: LARGE, amount: 7 };
+    const call = connection.client.callTool({ name: 'refund', arguments: input });
     const pending = await customer.askedAndIs('refund', 'pending_approval');
     const digest = { $hmac: expect.stringMatching(/^[0-9a-f]{32}$/), bytes: 80_000 };
     expect(pending.parameters).toEqual({
@@ -39,10 +39,10 @@ describeOnSqlite('Secrets in calls through gov mcp', () => {
     });
     await approve(shop.app, pending.decisionId, shop.people.ann);
     expect((await call).isError).toBeUndefined();
-    expect(customer.ran('refund')).toEqual([given]);
+    expect(customer.ran('refund')).toEqual([input]);
 
     await connection.client.callTool({ name: 'echo', arguments: { pin: 1, card: { number: 2 } } });
-    const [echoed] = await customer.asked('echo');
+    const [echoed] = await customer.executions('echo');
     expect(echoed?.parameters).toEqual({ pin: SEALED, card: { number: 2 } });
     await connection.close();
   });
@@ -54,10 +54,10 @@ describeOnSqlite('Secrets in calls through gov mcp', () => {
       ...customer,
       words: ['--name', 'shop'],
     });
-    const given = { list: [{ $sha256: createHash('sha256').update(LARGE).digest('hex'), bytes: 80_000 }] };
-    const result = await connection.client.callTool({ name: 'echo', arguments: given });
+    const input = { list: [{ $sha256: createHash('sha256').update(LARGE).digest('hex'), bytes: 80_000 }] };
+    const result = await connection.client.callTool({ name: 'echo', arguments: input });
     expect([result.isError, textOf(result)]).toEqual([true, expect.stringContaining('"$sha256"')]);
-    expect(customer.ran('echo')).not.toContainEqual(given);
+    expect(customer.ran('echo')).not.toContainEqual(input);
     await connection.close();
   });
 
@@ -65,14 +65,14 @@ describeOnSqlite('Secrets in calls through gov mcp', () => {
     const words = ['--name', 'shop', '--digest-above', '1000'];
     const connection = await connectThroughProxy({ way: 'stdio', era: 'modern', ...customer, words });
     const lines = Array.from({ length: 2_500 }, (_, index) => `${index} ${'x'.repeat(400)}`);
-    const given = { lines, short: 'y'.repeat(1000), long: 'y'.repeat(1001) };
-    expect((await connection.client.callTool({ name: 'large', arguments: given })).isError).toBeUndefined();
-    const [asked] = await customer.asked('large');
+    const input = { lines, short: 'y'.repeat(1000), long: 'y'.repeat(1001) };
+    expect((await connection.client.callTool({ name: 'large', arguments: input })).isError).toBeUndefined();
+    const [execution] = await customer.executions('large');
     const digest = { $hmac: expect.any(String), bytes: expect.any(Number) };
     // The largest come first: those with a number of four digits, and both texts next to the list.
     const expected = lines.map((line, index) => (index < 1_000 ? line : digest));
-    expect(asked?.parameters).toEqual({ lines: expected, short: digest, long: digest });
-    expect(customer.ran('large')).toEqual([given]);
+    expect(execution?.parameters).toEqual({ lines: expected, short: digest, long: digest });
+    expect(customer.ran('large')).toEqual([input]);
     await connection.close();
   });
 

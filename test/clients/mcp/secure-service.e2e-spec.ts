@@ -52,7 +52,7 @@ describeOnSqlite('gov mcp, when the service is reached over HTTPS', () => {
 
   whereOpenssl('checks, runs and reports a call', async () => {
     expect(textOf(await called({ NODE_EXTRA_CA_CERTS: certificate }))).toBe('{"n":1}');
-    expect(await customer.asked('echo')).toEqual([expect.objectContaining({ outcome: 'executed' })]);
+    expect(await customer.executions('echo')).toEqual([expect.objectContaining({ outcome: 'executed' })]);
   });
 
   whereOpenssl('runs nothing where nobody vouches for the certificate', async () => {

@@ -65,7 +65,9 @@ describeOnSqlite('A client of gov mcp, when a server has forgotten what it had s
     const refused = [answer({ error: { code: -32_002, message: 'No such resource.' } })];
     strangers.answers('odd', { ...ODD, epoch: 'second', 'resources/subscribe': refused });
     expect(await strangers.call(connection, 'odd__greet')).toBe('done');
-    await connection.said(`The MCP server odd: the subscription to ${URI} could not be set again: No such resource.`);
+    await connection.untilPrinted(
+      `The MCP server odd: the subscription to ${URI} could not be set again: No such resource.`,
+    );
   });
 
   it('has a call repeated once in a new session if the server refuses the old one with 400', async () => {

@@ -68,29 +68,29 @@ describeOnSqlite('gov mcp in front of several servers', () => {
     return connection;
   }
 
-  async function asked(connection: RawConnection, id: string, method: string, params: object = {}): Promise<Parsed> {
+  async function request(connection: RawConnection, id: string, method: string, params: object = {}): Promise<Parsed> {
     connection.send({ id, method, params });
     return connection.until((message) => message.id === id);
   }
 
   async function names(connection: RawConnection, id: string, list: string): Promise<string[]> {
-    const { result } = await asked(connection, id, `${list}/list`);
+    const { result } = await request(connection, id, `${list}/list`);
     return result[list].map(({ name }: { name: string }) => name);
   }
 
-  async function calls(connection: RawConnection, id: string, name: string, given: object = {}): Promise<Parsed> {
-    return (await asked(connection, id, 'tools/call', { name, arguments: given })).result;
+  async function calls(connection: RawConnection, id: string, name: string, input: object = {}): Promise<Parsed> {
+    return (await request(connection, id, 'tools/call', { name, arguments: input })).result;
   }
 
   /** What waits for its approval, once something does. */
   async function pending(): Promise<Parsed> {
-    let found;
+    let execution;
     do
-      [found] = (
+      [execution] = (
         await send(shop.app, 'GET', `/api/v1/executions?agentId=${agentId}&outcome=pending_approval`)
       ).body.data;
-    while (found === undefined);
-    return found;
+    while (execution === undefined);
+    return execution;
   }
 
   function runs(): string[] {
@@ -169,22 +169,22 @@ describeOnSqlite('gov mcp in front of several servers', () => {
 
   it('reads resources and gets prompts where they are allowed', async () => {
     const connection = await connected();
-    const { result } = await asked(connection, 'resources', 'resources/list');
+    const { result } = await request(connection, 'resources', 'resources/list');
     const uri = result.resources[0].uri;
     expect(uri).toMatch(/^demo:\/\/resource\//);
-    const { contents } = (await asked(connection, 'read', 'resources/read', { uri })).result;
+    const { contents } = (await request(connection, 'read', 'resources/read', { uri })).result;
     expect(contents[0]).toMatchObject({ uri });
-    expect((await asked(connection, 'subscribe', 'resources/subscribe', { uri })).result).toEqual({});
+    expect((await request(connection, 'subscribe', 'resources/subscribe', { uri })).result).toEqual({});
     const { body } = await send(shop.app, 'GET', `/api/v1/executions?agentId=${agentId}&action=read`);
     expect(
       body.data.map(({ resourceId, resourceType, parameters }: Parsed) => [resourceType, resourceId, parameters]),
     ).toEqual(Array(2).fill(['resource', `every/${uri.replace('://', '/')}`, { uri }]));
-    expect((await asked(connection, 'up', 'resources/read', { uri: 'demo://resource/../x' })).error).toBeDefined();
+    expect((await request(connection, 'up', 'resources/read', { uri: 'demo://resource/../x' })).error).toBeDefined();
     const prompts = await names(connection, 'prompts', 'prompts');
     expect(prompts).toContain('every__simple-prompt');
-    const prompt = await asked(connection, 'prompt', 'prompts/get', { name: 'every__simple-prompt' });
+    const prompt = await request(connection, 'prompt', 'prompts/get', { name: 'every__simple-prompt' });
     expect(prompt.result.messages).toHaveLength(1);
-    expect((await asked(connection, 'complete', 'completion/complete', {})).error.message).toContain(
+    expect((await request(connection, 'complete', 'completion/complete', {})).error.message).toContain(
       'does not pass on',
     );
   });

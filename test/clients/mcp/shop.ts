@@ -40,7 +40,7 @@ export interface Customer {
   /** The file in which the server records what it ran. */
   readonly runs: string;
   /** Its requests for an action. */
-  asked(action: string): Promise<ExecutionResponse[]>;
+  executions(action: string): Promise<ExecutionResponse[]>;
   /** The same, once none of them is authorised any more: the gateway reports after it has answered. */
   settled(action: string): Promise<ExecutionResponse[]>;
   /** The newest request for an action that is in this state; it waits until there is one. */
@@ -79,29 +79,29 @@ async function createPolicies(app: TestApp): Promise<void> {
 async function customerOf(app: TestApp, name: string, runs: string): Promise<Customer> {
   const { id } = await createAgent(app, { name, capabilities: CAPABILITIES });
   const { secret } = await issueKey(app, { name, scopes: ['execute'], agentId: id });
-  const asked = async (action: string): Promise<ExecutionResponse[]> =>
+  const executions = async (action: string): Promise<ExecutionResponse[]> =>
     (await send(app, 'GET', `${EXECUTIONS}?agentId=${id}&action=${action}&limit=1000`)).body.data;
   const environment = { GOVERNANCE_URL: app.url, GOVERNANCE_API_KEY: secret, [REPORT_KEY]: await reportKeyOf(app) };
   return {
-    ...{ environment, runs, asked },
+    ...{ environment, runs, executions },
     settled: async (action) => {
       const isSettled = async (): Promise<boolean> =>
-        (await asked(action)).every(({ outcome }) => outcome !== 'authorized');
+        (await executions(action)).every(({ outcome }) => outcome !== 'authorized');
       await until(`each ${action} is reported`, isSettled);
-      return asked(action);
+      return executions(action);
     },
     askedAndIs: async (action, outcome) => {
       for (let looks = 0; looks < 1_500; looks += 1) {
-        const found = (await asked(action)).find((one) => one.outcome === outcome);
-        if (found !== undefined) return found;
+        const execution = (await executions(action)).find((one) => one.outcome === outcome);
+        if (execution !== undefined) return execution;
         await sleep(20);
       }
-      throw new Error(`There is no ${action} that is ${outcome}: ${JSON.stringify(await asked(action))}`);
+      throw new Error(`There is no ${action} that is ${outcome}: ${JSON.stringify(await executions(action))}`);
     },
     ran: (tool) => {
       if (!existsSync(runs)) return [];
       const lines = readFileSync(runs, 'utf8').split('\n').filter(Boolean);
-      return lines.map((line) => JSON.parse(line)).flatMap(([name, given]) => (name === tool ? [given] : []));
+      return lines.map((line) => JSON.parse(line)).flatMap(([name, input]) => (name === tool ? [input] : []));
     },
   };
 }

@@ -284,9 +284,9 @@ describeOnSqlite.each(['stdio', 'http'] as const)('Strangers behind gov mcp, ove
     await other.close();
   });
 
-  it.each(Object.entries(STARTS))('may begin with %s', async (_, given) => {
+  it.each(Object.entries(STARTS))('may begin with %s', async (_, resultMembers) => {
     const version = { protocolVersion: '2025-11-25', serverInfo: { name: 'odd', version: '1' } };
-    const other = await opened({ initialize: [line({ result: { ...version, ...given } })] });
+    const other = await opened({ initialize: [line({ result: { ...version, ...resultMembers } })] });
     expect(await names(other)).toEqual(['odd__greet', 'good__greet']);
     await other.close();
   });

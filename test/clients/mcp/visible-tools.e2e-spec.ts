@@ -73,13 +73,13 @@ describeOnSqlite('The tools that gov mcp lists', () => {
       ['pay', 'idle', 'sell', 'lend', 'a/../b'],
       '4 tools hidden: no policy allows 1 of them, the agent lacks the capability for 2 of them, policies cannot name 1 of them.\n',
     ],
-  ])('are not all: why some are hidden, of %j', async (tools, said) => {
+  ])('are not all: why some are hidden, of %j', async (tools, expectedErrors) => {
     const server = [TOOL_SERVER, CLI, join(folder, 'runs'), 'stdio', 'legacy', ...tools];
     const connection = await RawConnection.open(server, environment, { words: ['--name', 'shop'] });
     connection.send({ id: 'list', method: 'tools/list' });
     await connection.until(({ id }) => id === 'list');
     await connection.close();
-    expect(connection.errors).toBe(said);
+    expect(connection.errors).toBe(expectedErrors);
   });
 
   it('are not said to be none because there is no such agent', async () => {

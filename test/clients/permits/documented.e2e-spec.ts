@@ -56,8 +56,8 @@ describeOnSqlite('The permits of the document', () => {
     rmSync(folder, { recursive: true });
   });
 
-  async function permitFor(asked: Parsed): Promise<string> {
-    const body = { resourceType: 'payment', permit: { audience: 'bank' }, ...asked };
+  async function permitFor(request: Parsed): Promise<string> {
+    const body = { resourceType: 'payment', permit: { audience: 'bank' }, ...request };
     return (await send(issuer.app, 'POST', '/api/v1/agents/payer/execute', { body })).body.permit;
   }
 

@@ -125,10 +125,10 @@ with service.guard("refund", "payment", "orders/2", permit="bank", wait=60) as e
     const signed = 'bank\nsignature    by a key of the service';
     const odd = { aud: signed, iss: { toString: 1 }, exp: 'soon', act: 'x', authorization_details: [null] };
     const faked = Buffer.from(JSON.stringify(odd)).toString('base64url');
-    const shown = await gov('permit', 'inspect', `${head}.${faked}.${signature}`);
-    expect(shown).toMatchObject({ exitCode: 1, errors: '' });
-    expect(shown.output.match(/^signature .*$/gm)).toEqual(['signature    NOT by a key of the service']);
-    expect(shown.output).toMatch(/^expires +soon\n[^]*validity +it does not say when it ends$/m);
+    const inspection = await gov('permit', 'inspect', `${head}.${faked}.${signature}`);
+    expect(inspection).toMatchObject({ exitCode: 1, errors: '' });
+    expect(inspection.output.match(/^signature .*$/gm)).toEqual(['signature    NOT by a key of the service']);
+    expect(inspection.output).toMatch(/^expires +soon\n[^]*validity +it does not say when it ends$/m);
   });
 
   /** Approves the next request that waits. */

@@ -43,8 +43,8 @@ export async function loginFault(method: JwtMethod, role: JwtRole, token: string
   if (claims.iss !== method.discovery) return 'iss is another one';
   if (![claims.aud].flat().some((audience) => role.bound_audiences.includes(audience))) return 'aud is not bound';
   if (role.bound_subject !== undefined && claims.sub !== role.bound_subject) return 'sub is not bound';
-  for (const [path, wanted] of Object.entries(role.bound_claims))
-    if (![wanted].flat().includes(at(claims, path))) return `${path} is not bound`;
+  for (const [path, boundValue] of Object.entries(role.bound_claims))
+    if (![boundValue].flat().includes(at(claims, path))) return `${path} is not bound`;
   const needed = [role.user_claim, ...Object.keys(role.claim_mappings)];
   const missing = needed.find((path) => typeof at(claims, path) !== 'string');
   return missing === undefined ? null : `${missing} is no text`;

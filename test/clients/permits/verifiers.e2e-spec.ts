@@ -215,17 +215,17 @@ describeOnSqlite('A target that verifies permits', () => {
       const hash = createHash('sha256').update('{"amount":9007199254740992}').digest('hex');
       const [details] = claims.authorization_details;
       const nearby = altered({ authorization_details: [{ ...details, parameters_hash: hash }] });
-      const asked = (amount: string): string =>
+      const questionWith = (amount: string): string =>
         JSON.stringify({ ...expected, token: nearby, parameters: { amount: 0 } }).replace(
           '"amount":0',
           `"amount":${amount}`,
         );
-      expect(await verifier.ask(asked('9007199254740992'))).toHaveProperty('jti');
-      const answer = await verifier.ask(asked('9007199254740993'));
+      expect(await verifier.ask(questionWith('9007199254740992'))).toHaveProperty('jti');
+      const answer = await verifier.ask(questionWith('9007199254740993'));
       // Where every number is a double, the target itself has read the neighbour, and acts on it.
       if (language === 'verify_permit') expect(answer.name).toBe('TypeError');
       else expect(answer).toHaveProperty('jti');
-      expect((await verifier.ask(asked(`1${'0'.repeat(400)}`))).name).toBe('TypeError');
+      expect((await verifier.ask(questionWith(`1${'0'.repeat(400)}`))).name).toBe('TypeError');
     });
 
     it('does not take part of what is expected for all of it', async () => {

@@ -68,8 +68,8 @@ describeOnSqlite('gov, on policies with limits', () => {
     expect(output).toMatch(/\[0\] \/amount a day +agt_\w+ \(bot\) +250\.5 of 1000 +\d{4}-/);
     expect(output).toMatch(/\[1\] executions a week +all +1 of 20 /);
     const { data } = (await send(app, 'GET', '/api/v1/policies?name=spend')).body;
-    const shown = JSON.parse((await gov('usage', data[0].id, '--json')).output);
-    expect(shown).toEqual((await send(app, 'GET', `/api/v1/policies/${data[0].id}/usage`)).body);
+    const usage = JSON.parse((await gov('usage', data[0].id, '--json')).output);
+    expect(usage).toEqual((await send(app, 'GET', `/api/v1/policies/${data[0].id}/usage`)).body);
     expect(await gov('usage', 'other')).toMatchObject({ exitCode: 1, errors: expect.stringContaining('"other"') });
     await createPolicy(app, { name: 'free', actions: ['look-up'] });
     expect(await gov('usage', 'free')).toMatchObject({ exitCode: 0, output: 'The policy has no limits.\n' });
@@ -82,14 +82,14 @@ describeOnSqlite('gov, on policies with limits', () => {
     const { body } = await send(app, 'POST', '/api/v1/policies/plan', { body: { policies } });
     const refused = places(body.error.details.map(({ field }: Parsed) => field));
     expect(refused).toEqual(FAULTY.map((_, index) => `policies[${index}].limits`).sort());
-    const found = [];
+    const lintFaults = [];
     for (const [index, policy] of policies.entries()) {
       const path = join(folder, `${index}.json`);
       writeFileSync(path, JSON.stringify({ policies: [policy] }));
       const { exitCode } = await gov('policies', 'lint', path);
-      if (exitCode !== 0) found.push(`policies[${index}].limits`);
+      if (exitCode !== 0) lintFaults.push(`policies[${index}].limits`);
     }
-    expect(found.sort()).toEqual(refused);
+    expect(lintFaults.sort()).toEqual(refused);
   });
 
   it('pulls them into files that change nothing', async () => {

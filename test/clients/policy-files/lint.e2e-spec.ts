@@ -140,8 +140,8 @@ describeOnSqlite('gov policies lint', () => {
     return gov(['policies', 'lint', path], { environment: { XDG_CONFIG_HOME: folder }, folder });
   }
 
-  const policies = (...given: readonly object[]): object[] =>
-    given.map((policy, index) => ({ ...RULES, name: `p${index}`, ...policy }));
+  const policies = (...overrides: readonly object[]): object[] =>
+    overrides.map((policy, index) => ({ ...RULES, name: `p${index}`, ...policy }));
 
   async function warnings(content: object): Promise<string[]> {
     const { exitCode, errors } = await lint(content);
@@ -187,10 +187,10 @@ describeOnSqlite('gov policies lint', () => {
     [{ policy: [] }, 'policy is not known here: did you mean policies?'],
     [{ polices: [] }, 'polices is not known here: did you mean policies?'],
     [{}, 'the file must have policies, tests or agents'],
-  ])('says of a mistake once what would be right: %j', async (content, said) => {
+  ])('says of a mistake once what would be right: %j', async (content, message) => {
     const { exitCode, errors } = await lint(content);
     const lines = errors.trimEnd().split('\n');
-    expect([exitCode, lines.map((line) => line.replace(/^\S+: /, ''))]).toEqual([1, [said]]);
+    expect([exitCode, lines.map((line) => line.replace(/^\S+: /, ''))]).toEqual([1, [message]]);
   });
 
   it.each([
@@ -279,8 +279,8 @@ describeOnSqlite('gov policies lint', () => {
       subjects: ['role:suport', 'role:refund-bot', 'agent:Refund_Bot', 'role:team-1', 'role:other', 'user:x', '*'],
       actions: ['refund-ordr', 'refund-oredr', 'read_mail', 'transfer', '*'],
     };
-    const slip = (list: string, name: string, meant: string): string =>
-      `policies[2].${list} names "${name}", which nothing else here does: did you mean "${meant}"?`;
+    const slip = (list: string, name: string, suggestion: string): string =>
+      `policies[2].${list} names "${name}", which nothing else here does: did you mean "${suggestion}"?`;
     expect(await warnings({ policies: policies(usual, usual, slips) })).toEqual([
       slip('subjects[0]', 'role:suport', 'role:support'),
       slip('subjects[1]', 'role:refund-bot', 'agent:refund-bot'),
@@ -289,8 +289,8 @@ describeOnSqlite('gov policies lint', () => {
       slip('actions[1]', 'refund-oredr', 'refund-order'),
     ]);
     const agents = [{ name: 'clerk', roles: ['finance'], capabilities: ['pay'] }];
-    const named = { subjects: ['role:finanec', 'clerk'], actions: ['pay', 'Pay'] };
-    expect(await warnings({ policies: policies(named), agents })).toEqual([
+    const rules = { subjects: ['role:finanec', 'clerk'], actions: ['pay', 'Pay'] };
+    expect(await warnings({ policies: policies(rules), agents })).toEqual([
       'policies[0].subjects[0] names "role:finanec", which nothing else here does: did you mean "role:finance"?',
       'policies[0].actions[1] names "Pay", which nothing else here does: did you mean "pay"?',
     ]);

@@ -42,8 +42,8 @@ describeOnSqlite('The headline of a plan', () => {
 
   it('is one line for a mistake that allows everybody everything', async () => {
     const lines = await planned([{ ...allow, name: 'oops', priority: 9 }]);
-    const named = lines.filter((line) => line.includes('oops 1') && line.startsWith('!'));
-    expect(named).toEqual([
+    const oopsLines = lines.filter((line) => line.includes('oops 1') && line.startsWith('!'));
+    expect(oopsLines).toEqual([
       expect.stringMatching(/^! everybody may do everything but act-0, [^]*; and \d+ narrower cases \(oops 1\)$/),
       expect.stringMatching(/^! own-0 1\.0, [^]* and 4 more: whatever they match, oops 1 decides$/),
     ]);
@@ -85,9 +85,9 @@ describeOnSqlite('The headline of a plan', () => {
     const lines = await planned([
       { ...small, version: '2', resources: ['a'], priority: 3, conditions: [{ ...first, value: 100_000 }] },
     ]);
-    const shown = lines.map((line) => line.trim());
+    const trimmedLines = lines.map((line) => line.trim());
     const changes = ['/resources: ["a","b"] → ["a"]', '/conditions/0/value: 100 → 100000', '/priority: 0 → 3'];
-    expect(shown.filter((line) => line.includes(' → '))).toEqual(changes);
+    expect(trimmedLines.filter((line) => line.includes(' → '))).toEqual(changes);
   });
 
   it('says where it cuts names', async () => {
@@ -163,19 +163,19 @@ describeOnSqlite('The headline of a plan', () => {
       '! everybody may refund* but refund on anything; everybody but bot-1 may refund on anything (refunds 1)',
     );
     const lines = await planned(policies, '--all');
-    const shown = lines.filter((line) => / (?:may|needs) /.test(line)).join('\n');
-    expect(shown).toMatch(/^ {2}bot-1 needs approval to refund on anything/m);
-    expect(shown).toMatch(/everybody but bot-1 may refund on anything/);
-    expect(shown).not.toMatch(/everybody may (?:refund|do everything(?! but [^;]*refund))/);
+    const accessText = lines.filter((line) => / (?:may|needs) /.test(line)).join('\n');
+    expect(accessText).toMatch(/^ {2}bot-1 needs approval to refund on anything/m);
+    expect(accessText).toMatch(/everybody but bot-1 may refund on anything/);
+    expect(accessText).not.toMatch(/everybody may (?:refund|do everything(?! but [^;]*refund))/);
   });
 
   it('says that it does not compare conditions, where one becomes stricter', async () => {
     const tips = { ...allow, name: 'tips', subjects: ['bot-7'], actions: ['tip'], resources: ['jars'] };
     const upTo = (value: number): object => ({ conditions: [{ parameter: '/amount', op: 'lt', value }] });
-    const said = /Conditions and limits are not compared: where a policy only becomes stricter, nothing is newly/;
-    expect((await planned([{ ...tips, ...upTo(9) }])).join('\n')).not.toMatch(said);
+    const caveat = /Conditions and limits are not compared: where a policy only becomes stricter, nothing is newly/;
+    expect((await planned([{ ...tips, ...upTo(9) }])).join('\n')).not.toMatch(caveat);
     await createPolicy(app, { ...tips, ...upTo(9) });
-    expect((await planned([{ ...tips, ...upTo(5), version: '2' }])).join('\n')).toMatch(said);
+    expect((await planned([{ ...tips, ...upTo(5), version: '2' }])).join('\n')).toMatch(caveat);
   });
 
   it('speaks of conditions only where the answer depends on them, and says whose they are', async () => {

@@ -253,12 +253,12 @@ describeOnSqlite('Agents in files', () => {
       `policies:\n${['role:desk', 'role:night', 'role:day', 'clerk', 'nobody'].map((one, at) => policy(`act-${at}`, one)).join('')}`,
     );
     const { output } = await policies(['plan']);
-    const said = [
+    const subjectTexts = [
       'role:desk (given here to clerk)',
       'role:night (given here to other)',
       'role:day (nobody has it yet)',
     ];
-    for (const [at, who] of [...said, 'clerk (registered here)', 'nobody (not registered yet)'].entries())
+    for (const [at, who] of [...subjectTexts, 'clerk (registered here)', 'nobody (not registered yet)'].entries())
       expect(output).toContain(`! ${who} may act-${at} on anything (act-${at} 1)\n`);
   });
 

@@ -88,8 +88,8 @@ describeOnSqlite('Policies as files', () => {
     const unchanged = await policies(['plan', '--prune']);
     expect(unchanged).toMatchObject({ exitCode: 0, output: expect.stringContaining('nothing to do: 2 in force') });
     write('refunds.yaml', REFUNDS);
-    const kept = await policies(['pull']);
-    expect(kept).toMatchObject({ exitCode: 1, errors: expect.stringContaining('refunds.yaml') });
+    const refusedPull = await policies(['pull']);
+    expect(refusedPull).toMatchObject({ exitCode: 1, errors: expect.stringContaining('refunds.yaml') });
     expect(readFileSync(join(folder, 'policies', 'refunds.yaml'), 'utf8')).toBe(REFUNDS);
     expect(await policies(['pull', '--force'])).toMatchObject({ exitCode: 0 });
     expect(readFileSync(join(folder, 'policies', 'refunds.yaml'), 'utf8')).toContain('"1.0"');
@@ -121,9 +121,9 @@ describeOnSqlite('Policies as files', () => {
   it('pulls a policy for which more approvals are filled in than a file may require', async () => {
     await app.close();
     app = await createTestApp({ environment: { REQUIRED_APPROVALS: 'medium=20' } });
-    const asking = { version: '1', effect: 'require_approval' };
-    await createPolicy(app, { ...asking, name: 'everybody', approval: { decideWithin: 'PT2H' } });
-    await createPolicy(app, { ...asking, name: 'ten', approval: { approvers: [{ subjects: ['*'], approvals: 10 }] } });
+    const rules = { version: '1', effect: 'require_approval' };
+    await createPolicy(app, { ...rules, name: 'everybody', approval: { decideWithin: 'PT2H' } });
+    await createPolicy(app, { ...rules, name: 'ten', approval: { approvers: [{ subjects: ['*'], approvals: 10 }] } });
     const left = 'they depend on REQUIRED_APPROVALS (medium=20) where it is applied.';
     const sentence = `It requires 20 approvals, and a file at most 10: ${left}`;
     expect(await policies(['pull'], API_KEY)).toMatchObject({
@@ -218,9 +218,9 @@ describeOnSqlite('Policies as files', () => {
     expect(await answer(['plan'], 2)).toMatchObject({ changes: created, tests: { passed: 2 } });
     const policySet = expect.stringMatching(/^\w{64}$/);
     expect(await answer(['apply', '--yes'], 0)).toEqual({ changes: created, policySet });
-    const kept = [expect.objectContaining({ change: 'keep', name: 'refunds', version: '1.1' })];
-    expect(await answer(['plan'], 0)).toMatchObject({ changes: kept });
-    expect(await answer(['apply', '--yes'], 0)).toEqual({ changes: kept, policySet });
+    const keptChanges = [expect.objectContaining({ change: 'keep', name: 'refunds', version: '1.1' })];
+    expect(await answer(['plan'], 0)).toMatchObject({ changes: keptChanges });
+    expect(await answer(['apply', '--yes'], 0)).toEqual({ changes: keptChanges, policySet });
   });
 
   it('plans with a key that can only read, and applies a set whose tests pass', async () => {
@@ -232,9 +232,9 @@ describeOnSqlite('Policies as files', () => {
     };
     const near =
       '    refunds 1.1 would change this to allow if its conditions matched\n      /amount lte 250: it is 300\n';
-    const shown = await policies(['test']);
-    expect(shown).toMatchObject(failed);
-    expect(shown.output).toContain(near);
+    const testRun = await policies(['test']);
+    expect(testRun).toMatchObject(failed);
+    expect(testRun.output).toContain(near);
     expect(await policies(['plan'])).toMatchObject({ ...failed, output: expect.stringContaining(near) });
     expect(await policies(['apply', '--yes'], API_KEY)).toMatchObject(failed);
     const message = expect.stringContaining('tests.yaml:9:5: tests[1] should be allow, and is deny by no policy');

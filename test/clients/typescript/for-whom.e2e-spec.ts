@@ -42,7 +42,7 @@ describeOnSqlite('For whom and in which run clients ask', () => {
     const request = { agent: 'guard', action: 'wipe', resourceType: 'tool', resourceId: 'a' };
     await governance.guard({ ...request, onBehalfOf: { ...USER, roles: ['b', 'a'] }, run: 'one' }, () => 'ran');
     const onBehalfOf = { ...USER, roles: ['a', 'b'] };
-    expect(await customer.asked('wipe')).toMatchObject([{ outcome: 'executed', onBehalfOf, run: 'one' }]);
+    expect(await customer.executions('wipe')).toMatchObject([{ outcome: 'executed', onBehalfOf, run: 'one' }]);
     const refused = governance.guard({ ...request, onBehalfOf: { subject: 'user:x' } }, () => 'ran');
     const nearest = [{ missing: ['onBehalfOf'] }];
     await expect(refused).rejects.toMatchObject({ explanation: { explanation: { nearest } } });
@@ -63,8 +63,8 @@ describeOnSqlite('For whom and in which run clients ask', () => {
     expect(textOf(await client.callTool(REFUND))).toBe('{"order":"a"}');
     await client.callTool({ name: 'echo' });
     expect(run).toMatch(/^[\da-f-]{36}$/);
-    expect(await customer.asked('echo')).toMatchObject([{ run, onBehalfOf: null }]);
-    const [, another] = await customer.asked('refund');
+    expect(await customer.executions('echo')).toMatchObject([{ run, onBehalfOf: null }]);
+    const [, another] = await customer.executions('refund');
     expect(another?.run).not.toBe(run);
   });
 
@@ -72,7 +72,7 @@ describeOnSqlite('For whom and in which run clients ask', () => {
     const customer = await shop.customer('over HTTP');
     const { client } = await connected(customer, { way: 'http', era: 'legacy' });
     for (let calls = 0; calls < 2; calls += 1) await client.callTool({ name: 'echo' });
-    const [first, second] = await customer.asked('echo');
+    const [first, second] = await customer.executions('echo');
     expect([typeof first?.run, second?.run]).toEqual(['string', first?.run]);
     const stateless = await connected(customer, { way: 'http', era: 'modern', words: ['--hold', '0'] });
     expect(textOf(await stateless.client.callTool(REFUND))).toContain('Approval pending');
@@ -94,8 +94,8 @@ describeOnSqlite('For whom and in which run clients ask', () => {
       expect((await client.listTools()).tools.map(({ name }) => name)).toContain('wipe');
       await client.callTool({ name: 'wipe' });
     }
-    const told = { outcome: 'executed', onBehalfOf: USER, run: 'one' };
-    expect(await customer.asked('wipe')).toMatchObject([told, told]);
+    const expectedExecution = { outcome: 'executed', onBehalfOf: USER, run: 'one' };
+    expect(await customer.executions('wipe')).toMatchObject([expectedExecution, expectedExecution]);
     const { client } = await connected(customer);
     expect((await client.listTools()).tools.map(({ name }) => name)).not.toContain('wipe');
   });
@@ -115,8 +115,8 @@ describeOnSqlite('For whom and in which run clients ask', () => {
     const event = { session_id: 'abc', hook_event_name: 'PreToolUse', tool_name: 'slow', tool_input: {} };
     const environment = { ...customer.environment, XDG_STATE_HOME: `${customer.runs}-hooks` };
     const words = ['hook', 'claude-code'];
-    for (const told of [[], ['--on-behalf-of', USER.subject, '--run', 'one']]) {
-      const { exitCode } = await gov([...words, ...told], { environment, input: JSON.stringify(event) });
+    for (const options of [[], ['--on-behalf-of', USER.subject, '--run', 'one']]) {
+      const { exitCode } = await gov([...words, ...options], { environment, input: JSON.stringify(event) });
       expect(exitCode).toBe(0);
     }
     const { data } = (await send(shop.app, 'GET', '/api/v1/executions?action=slow')).body;

@@ -56,8 +56,8 @@ describeOnSqlite('What the TypeScript client sends again', () => {
     expect(total).toBe(2 * LIMIT);
     // Longer than it may wait.
     const impatient = clientOf(strict.url, 0);
-    const asked = Array.from({ length: LIMIT + 1 }, () => impatient.get('/api/v1/stats'));
-    const refused = (await Promise.allSettled(asked)).filter(({ status }) => status === 'rejected');
+    const requests = Array.from({ length: LIMIT + 1 }, () => impatient.get('/api/v1/stats'));
+    const refused = (await Promise.allSettled(requests)).filter(({ status }) => status === 'rejected');
     expect(refused.length).toBeGreaterThan(0);
     expect(refused[0]).toMatchObject({ reason: { code: 'RATE_LIMITED', status: 429, isOutcomeUnknown: false } });
     await strict.close();
@@ -99,8 +99,8 @@ describeOnSqlite('What the TypeScript client sends again', () => {
     // With more patience than there is any need for it waits, instead of coming back at once.
     const ending = new AbortController();
     treatments.push((response) => void response.writeHead(503, { 'Retry-After': seconds }).end());
-    const asking = clientOf(proxy.url, 1e12).get('/api/v1/stats', { signal: ending.signal });
-    const refused = expect(asking).rejects.toThrow();
+    const pendingRequest = clientOf(proxy.url, 1e12).get('/api/v1/stats', { signal: ending.signal });
+    const refused = expect(pendingRequest).rejects.toThrow();
     while (received.length < 2) await sleep(20);
     await sleep(500);
     ending.abort();
@@ -125,8 +125,8 @@ describeOnSqlite('What the TypeScript client sends again', () => {
     treatments.push('lose the answer', (response) => void response.writeHead(504).end());
     const body = { type: 'lost', name: 'once' };
     const { id } = await client.post('/api/v1/entities', { body });
-    const { body: found } = await send(app, 'GET', '/api/v1/entities?type=lost');
-    expect(found.data.map((each: EntityResponse) => each.id)).toEqual([id]);
+    const { body: list } = await send(app, 'GET', '/api/v1/entities?type=lost');
+    expect(list.data.map((each: EntityResponse) => each.id)).toEqual([id]);
     expect(received.map(({ idempotencyKey }) => idempotencyKey)).toEqual(Array(3).fill(received[0]?.idempotencyKey));
   });
 
@@ -138,8 +138,8 @@ describeOnSqlite('What the TypeScript client sends again', () => {
     treatments.push('lose the answer');
     const { id } = await changing.post('/api/v1/entities', { body: { type: 'new key', name: 'once' } });
     expect(received).toHaveLength(2);
-    const { body: found } = await send(app, 'GET', '/api/v1/entities?type=new%20key');
-    expect(found.data.map((each: EntityResponse) => each.id)).toEqual([id]);
+    const { body: list } = await send(app, 'GET', '/api/v1/entities?type=new%20key');
+    expect(list.data.map((each: EntityResponse) => each.id)).toEqual([id]);
     // The next request is the new key's.
     await expect(changing.get('/api/v1/stats')).rejects.toMatchObject({ status: 403 });
   });

@@ -13,12 +13,12 @@ describeOnSqlite('A guard of the TypeScript client', () => {
     const governance = new GovernanceClient({ url: app.url, key: secret });
     const parameters = { token: 'of-guard', list: [{ pin: 7 }], amount: 3 };
     const request = { action: 'pay', resourceType: 'payment', resourceId: 'p/1', secret: ['/list/*/pin'] };
-    const given: unknown[] = [];
+    const seenParameters: unknown[] = [];
     const result = await governance.guard({ ...request, parameters }, ({ parameters: seen }) => {
-      given.push(seen);
+      seenParameters.push(seen);
       return { cookie: 'of-result' };
     });
-    expect([given, result]).toEqual([[parameters], { cookie: 'of-result' }]);
+    expect([seenParameters, result]).toEqual([[parameters], { cookie: 'of-result' }]);
     const { data } = await governance.get('/api/v1/executions', {});
     const sealed = { $secret: expect.any(String) };
     expect(data).toMatchObject([

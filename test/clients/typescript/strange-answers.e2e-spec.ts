@@ -163,7 +163,7 @@ describeOnSqlite('When something else answers in place of the service', () => {
             return `${name} ${code}`;
           },
         );
-    for (const asking of hasPython ? [authorized, () => python(url, 0.001)] : [authorized]) {
+    for (const call of hasPython ? [authorized, () => python(url, 0.001)] : [authorized]) {
       keys.length = 0;
       strange = {
         step: 'execute',
@@ -172,7 +172,7 @@ describeOnSqlite('When something else answers in place of the service', () => {
           answer(response);
         },
       };
-      expect(await asking()).toMatch(/^OutcomeUnknown(Error)? UNREACHABLE/);
+      expect(await call()).toMatch(/^OutcomeUnknown(Error)? UNREACHABLE/);
       expect(keys).toEqual([keys[0], keys[0], keys[2], keys[2]]);
       expect(keys[2]).not.toBe(keys[0]);
     }
@@ -183,10 +183,10 @@ describeOnSqlite('When something else answers in place of the service', () => {
     const ending = new AbortController();
     const abort = (): string => (ending.abort(new Error('Enough.')), 'key');
     const never = (): Promise<string> => new Promise(() => undefined);
-    const asking = (key: () => string | Promise<string>): Promise<unknown> =>
+    const readStats = (key: () => string | Promise<string>): Promise<unknown> =>
       new client.GovernanceClient({ url, key, timeout: TIMEOUT }).get('/api/v1/stats', { signal: ending.signal });
-    await expect(asking(never)).rejects.toThrow('There was no key within 1 seconds.');
-    await expect(asking(abort)).rejects.toThrow('Enough.');
+    await expect(readStats(never)).rejects.toThrow('There was no key within 1 seconds.');
+    await expect(readStats(abort)).rejects.toThrow('Enough.');
     expect(keys).toEqual([]);
   });
 
@@ -232,9 +232,9 @@ describeOnSqlite('When something else answers in place of the service', () => {
           const { name, code } = error as Error & { code: string };
           return `${name} ${code} `;
         });
-    for (const asking of hasPython ? [guarded, python] : [guarded]) {
+    for (const call of hasPython ? [guarded, python] : [guarded]) {
       waits.length = 0;
-      expect(await asking()).toMatch(/^ApprovalPending(Error)? APPROVAL_PENDING /);
+      expect(await call()).toMatch(/^ApprovalPending(Error)? APPROVAL_PENDING /);
       expect(waits[0]).toBe(3);
       expect(waits[1]).toBeLessThan(3);
       expect(waits.length).toBeLessThan(5);
@@ -245,9 +245,9 @@ describeOnSqlite('When something else answers in place of the service', () => {
     strange = { step: 'execute', answer: (response) => send(response, 'pending_approval') };
     const request = { agent: 'bot', action: 'send', resourceType: 'mail', resourceId: 'mails/1' };
     const guarded = async (): Promise<string> => governed().guard(request, () => 'ran\n', { wait: 60 });
-    for (const asking of hasPython ? [guarded, () => python(url, 0, 60)] : [guarded]) {
+    for (const call of hasPython ? [guarded, () => python(url, 0, 60)] : [guarded]) {
       outage = 3;
-      expect(await asking()).toBe('ran\n');
+      expect(await call()).toBe('ran\n');
       expect(outage).toBe(0);
     }
   });
@@ -286,9 +286,9 @@ describeOnSqlite('When something else answers in place of the service', () => {
 
   it('says of a key that is not there that it was undefined, and shows no other', () => {
     const made = (key: unknown) => () => new client.GovernanceClient({ url, key: key as string });
-    const wanted = 'key must be an API key, a token, or a function that returns one; it was';
-    expect(made(undefined)).toThrow(`${wanted} undefined.`);
-    expect(made(['agk_SECRET'])).toThrow(`${wanted} of the type object.`);
+    const messageStart = 'key must be an API key, a token, or a function that returns one; it was';
+    expect(made(undefined)).toThrow(`${messageStart} undefined.`);
+    expect(made(['agk_SECRET'])).toThrow(`${messageStart} of the type object.`);
   });
 
   it('does not begin what was aborted before it was authorised, and says so even if that cannot be reported', async () => {
@@ -337,8 +337,8 @@ describeOnSqlite('When something else answers in place of the service', () => {
     const away = `http://127.0.0.1:${port}`;
     const governance = new client.GovernanceClient({ url: away, key: 'key', patience: 0 });
     const request = { agent: 'bot', action: 'send', resourceType: 'mail', resourceId: 'mails/1' };
-    const asking = governance.guard(request, () => '');
-    await expect(asking).rejects.toMatchObject({ name: 'GovernanceError', isOutcomeUnknown: false });
+    const guardCall = governance.guard(request, () => '');
+    await expect(guardCall).rejects.toMatchObject({ name: 'GovernanceError', isOutcomeUnknown: false });
     if (hasPython) expect(await python(away)).toBe('GovernanceError UNREACHABLE \n');
   });
 
@@ -347,8 +347,8 @@ describeOnSqlite('When something else answers in place of the service', () => {
     const environment = { GOVERNANCE_URL: url, GOVERNANCE_API_KEY: 'key' };
     const words = ['--patience', '0', '--hold', '0', '--agent', 'bot'];
     const { client: tools, close } = await connectThroughProxy({ ...options, environment, words });
-    const asked = jest.fn(async () => ({ action: 'accept' }));
-    tools.setRequestHandler('elicitation/create', asked);
+    const acceptQuestion = jest.fn(async () => ({ action: 'accept' }));
+    tools.setRequestHandler('elicitation/create', acceptQuestion);
     const call = async (answer: Answer): Promise<string> => {
       strange = { step: 'execute', answer };
       return textOf(await tools.callTool({ name: 'echo', arguments: {} }));
@@ -369,7 +369,7 @@ describeOnSqlite('When something else answers in place of the service', () => {
       expect(JSON.parse(await call((response) => send(response, 'executed', result)))).toEqual(result);
       const failed = await call((response) => send(response, 'failed'));
       expect(failed).toBe('The service ran echo itself, and that failed. The execution exe_1 is failed.');
-      expect(asked).not.toHaveBeenCalled();
+      expect(acceptQuestion).not.toHaveBeenCalled();
     } finally {
       await close();
     }

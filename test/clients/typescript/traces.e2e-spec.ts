@@ -65,7 +65,7 @@ describeOnSqlite('The trace of the active span', () => {
     const environment = { ...customer.environment, NODE_OPTIONS: `--require ${join(__dirname, 'active-span.cjs')}` };
     const connection = await connectThroughProxy({ way: 'stdio', era: 'modern', runs: customer.runs, environment });
     await connection.client.callTool({ name: 'echo', arguments: { n: 1 } });
-    const [only] = await customer.asked('echo');
+    const [only] = await customer.executions('echo');
     expect(only).toMatchObject({ outcome: 'executed', traceId: TRACE });
     await connection.close();
     await shop.close();

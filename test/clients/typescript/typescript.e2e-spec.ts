@@ -74,13 +74,13 @@ describeOnSqlite('The TypeScript client', () => {
 
   it.each<string | null | undefined>(['', '.', '..', undefined, null])(
     'refuses the path parameter %j unsent',
-    async (given) => {
+    async (parameter) => {
       const fetch = jest.fn();
       const client = new module.GovernanceClient({ url: app.url, key: API_KEY, fetch });
-      const path: Record<'id' | 'claimId', string> = JSON.parse(JSON.stringify({ id: 'ent_1', claimId: given }));
+      const path: Record<'id' | 'claimId', string> = JSON.parse(JSON.stringify({ id: 'ent_1', claimId: parameter }));
       const deleting = client.delete('/api/v1/entities/{id}/claims/{claimId}', { path });
       await expect(deleting).rejects.toThrow('path.claimId is an id or a name, not empty and not . or ..');
-      const guarded = client.guard({ ...SEND, agent: given ?? '' }, () => 'ran');
+      const guarded = client.guard({ ...SEND, agent: parameter ?? '' }, () => 'ran');
       await expect(guarded).rejects.toThrow('path.agent is an id or a name');
       expect(fetch).not.toHaveBeenCalled();
     },
@@ -118,8 +118,8 @@ describeOnSqlite('The TypeScript client', () => {
 
   it('calls any route with its parameters, query and body', async () => {
     const created = await operator.post('/api/v1/entities', { body: { type: 'invoice', name: 'A/B ?' } });
-    const found = await operator.get('/api/v1/entities/{id}', { path: { id: created.id } });
-    expect(found).toEqual(created);
+    const entity = await operator.get('/api/v1/entities/{id}', { path: { id: created.id } });
+    expect(entity).toEqual(created);
     const { total } = await operator.get('/api/v1/entities', { query: { type: 'invoice', limit: 1 } });
     expect(total).toBe(1);
     expect(await operator.delete('/api/v1/entities/{id}', { path: { id: created.id } })).toBeNull();
@@ -289,8 +289,8 @@ describeOnSqlite('The TypeScript client', () => {
 
     it('refuses parameters that JSON cannot carry, and asks nothing', async () => {
       const run = jest.fn();
-      const asking = bot.guard({ ...SEND, resourceId: 'mails/bigint', parameters: { amount: 1n } }, run);
-      await expect(asking).rejects.toThrow(TypeError);
+      const call = bot.guard({ ...SEND, resourceId: 'mails/bigint', parameters: { amount: 1n } }, run);
+      await expect(call).rejects.toThrow(TypeError);
       expect((await send(app, 'GET', `${EXECUTIONS}?resourceId=mails/bigint`)).body.data).toEqual([]);
       expect(run).not.toHaveBeenCalled();
     });
@@ -316,7 +316,7 @@ describeOnSqlite('The TypeScript client', () => {
       const rules = { actions: ['refund'], resources: ['unfillable/*'], priority: 1, approval };
       await createPolicy(app, { ...rules, effect: 'require_approval' });
       const request = { ...order(), resourceId: 'unfillable/1' };
-      const [nobody, known] = [
+      const [nobody, feasibleError] = [
         await errorOf(bot.guard(request, jest.fn())),
         await errorOf(bot.guard(order(), jest.fn())),
       ];
@@ -324,7 +324,10 @@ describeOnSqlite('The TypeScript client', () => {
         isFeasible: false,
         message: expect.stringContaining('Nobody, or too few, could'),
       });
-      expect(known).toMatchObject({ isFeasible: true, message: expect.stringMatching(/the decision dec_\w+\.$/) });
+      expect(feasibleError).toMatchObject({
+        isFeasible: true,
+        message: expect.stringMatching(/the decision dec_\w+\.$/),
+      });
     });
 
     it('throws while an approval is pending, and continues the same request once it is given', async () => {
@@ -375,10 +378,10 @@ describeOnSqlite('The TypeScript client', () => {
       const body = { approverId: people.ann.id, instead: { parameters } };
       await send(app, 'POST', `/api/v1/decisions/${decisionId}/reject`, { body });
       const instead = { parameters, grantId: expect.stringMatching(/^grt_/) };
-      const shown = `What the reviewer would approve instead, which may be executed once: {"amount":90,"note":"${'x'.repeat(479)}… (cut)`;
+      const expectedText = `What the reviewer would approve instead, which may be executed once: {"amount":90,"note":"${'x'.repeat(479)}… (cut)`;
       expect(await error).toMatchObject({ rejection: { comment: null, instead } });
-      expect((await error).message).toContain(shown);
-      expect((await errorOf(bot.guard(request, jest.fn()))).message).toContain(shown);
+      expect((await error).message).toContain(expectedText);
+      expect((await errorOf(bot.guard(request, jest.fn()))).message).toContain(expectedText);
       expect(await bot.guard({ ...request, parameters }, ({ grantId }) => grantId)).toMatch(/^grt_/);
     });
 
@@ -480,15 +483,15 @@ describeOnSqlite('The TypeScript client', () => {
 
     it('records, and hands to the function, what was asked for, whatever becomes of the request meanwhile', async () => {
       const request = { ...order(), parameters: { amount: 10, lines: [{ price: 10 }] } };
-      const asked = structuredClone(request.parameters);
+      const originalParameters = structuredClone(request.parameters);
       const guarded = bot.guard(request, ({ parameters }) => parameters, { wait: 60 });
       request.parameters.amount = 9_999;
       const { id, decisionId } = await pendingFor(request.resourceId);
       request.parameters.lines[0] = { price: 9_999 };
       await approve(app, decisionId, people.ann);
-      expect(await guarded).toEqual(asked);
+      expect(await guarded).toEqual(originalParameters);
       const { result, parameters } = await operator.get('/api/v1/executions/{id}', { path: { id } });
-      expect([result, parameters]).toEqual([asked, asked]);
+      expect([result, parameters]).toEqual([originalParameters, originalParameters]);
     });
 
     it('uses an approval once, however many race for it', async () => {

@@ -17,7 +17,7 @@ describeInBrowser('Approving in the console', () => {
     // The time that is promised begins once the page follows the trail.
     await sarasPage.getByText('Live', { exact: true }).waitFor();
 
-    const asked = await askToPay(stage.company);
+    const execution = await askToPay(stage.company);
     // Live for people who may follow the trail; others see it on reload. A second is promised; a busy machine gets
     // five.
     const row = sarasPage.getByRole('link', { name: /pay-invoice on supplier\/Nordwind GmbH/ });
@@ -27,7 +27,7 @@ describeInBrowser('Approving in the console', () => {
     );
     expect(await sarasPage.title()).toMatch(/^\(1\) Inbox/);
     await row.click();
-    expect(new URL(sarasPage.url()).pathname).toBe(`/console/decisions/${asked.decisionId}`);
+    expect(new URL(sarasPage.url()).pathname).toBe(`/console/decisions/${execution.decisionId}`);
     const main = sarasPage.getByRole('main');
     await main.getByText('Payments of 10,000 or more need finance and security.').waitFor();
     await main.getByText('2 contradicting values').waitFor();
@@ -45,14 +45,14 @@ describeInBrowser('Approving in the console', () => {
     expect(await sarasPage.evaluate('document.activeElement.id')).toBe('main');
     await main.getByText('You have reviewed it. It waits for others.').waitFor();
 
-    await finnsPage.goto(`${program.url}/console/decisions/${asked.decisionId}`);
+    await finnsPage.goto(`${program.url}/console/decisions/${execution.decisionId}`);
     await signIn(finnsPage, finn.key);
     await finnsPage.getByText('The account is that of the contract.').waitFor();
     await finnsPage.getByRole('button', { name: 'Approve' }).click();
     await finnsPage.getByText('It was approved. The agent has not continued yet.').waitFor();
     await main.getByText('It was approved. The agent has not continued yet.').waitFor();
 
-    const resumed = await send(program, 'POST', `/api/v1/executions/${asked.id}/resume`, { key: bot.key });
+    const resumed = await send(program, 'POST', `/api/v1/executions/${execution.id}/resume`, { key: bot.key });
     expect([resumed.status, resumed.body.outcome]).toEqual([200, 'authorized']);
     await main.getByText('The agent continued with the approval and has not reported a result yet.').waitFor();
     const story = await main.getByRole('list').filter({ hasText: 'Continued with the approval' }).innerText();
@@ -60,7 +60,7 @@ describeInBrowser('Approving in the console', () => {
       /sent for approval[^]*Approved by sara \(key \w{6}\)[^]*Gave the final approval by finn[^]*Continued[^]*by payment-bot/,
     );
     const result = { outcome: 'executed', result: { transfer: 'T-1' } };
-    await send(program, 'POST', `/api/v1/executions/${asked.id}/result`, { key: bot.key, body: result });
+    await send(program, 'POST', `/api/v1/executions/${execution.id}/result`, { key: bot.key, body: result });
     await main.getByText('It was carried out.').waitFor();
     await sarasPage.getByRole('link', { name: 'Activity' }).click();
     const reported = main.getByRole('listitem').filter({ hasText: 'Reported the result' });
@@ -80,7 +80,7 @@ describeInBrowser('Approving in the console', () => {
     ],
   ])(
     'an approval is the doing of whose key gave it, not of the agent that asked: %s',
-    async (whose, isOperator, told) => {
+    async (whose, isOperator, storyPattern) => {
       const { program, finn, sara } = stage.company;
       const { id, decisionId } = await askToPay(stage.company, { invoice: whose });
       for (const person of [finn, sara]) {
@@ -92,7 +92,7 @@ describeInBrowser('Approving in the console', () => {
       await signIn(page, sara.key);
       const story = page.getByRole('main').getByRole('list').filter({ hasText: 'Cleared to continue' });
       await story.waitFor();
-      expect(await story.innerText()).toMatch(told);
+      expect(await story.innerText()).toMatch(storyPattern);
       await send(program, 'POST', `/api/v1/executions/${id}/cancel`, { key: program.key });
       await page.getByText(/Request cancelled by the operator\s/).waitFor();
     },
@@ -135,9 +135,9 @@ describeInBrowser('Approving in the console', () => {
     const { program, finn } = stage.company;
     const page = await stage.browser.open(`${program.url}/console`);
     await signIn(page, finn.key);
-    const kept = (): Promise<string> =>
+    const browserState = (): Promise<string> =>
       page.evaluate('JSON.stringify([location.href, { ...sessionStorage }, { ...localStorage }, document.cookie])');
-    expect(await kept()).not.toContain(finn.key);
+    expect(await browserState()).not.toContain(finn.key);
     await page.reload();
     await page.getByLabel('Stay signed in').check();
     await signIn(page, finn.key);
@@ -145,7 +145,7 @@ describeInBrowser('Approving in the console', () => {
     await page.getByRole('heading', { name: 'Inbox' }).waitFor();
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByLabel('Your key').waitFor();
-    expect(await kept()).not.toContain(finn.key);
+    expect(await browserState()).not.toContain(finn.key);
   });
 
   it('every entity that a request names is shown, wherever it is named, and looked up once', async () => {
@@ -171,8 +171,8 @@ describeInBrowser('Approving in the console', () => {
     const page = await stage.browser.open(`${program.url}/console/decisions/${String(body.decisionId)}`, {
       expected: [/status of 404/],
     });
-    const asked: string[] = [];
-    page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+    const requestedPaths: string[] = [];
+    page.on('request', (request) => requestedPaths.push(new URL(request.url()).pathname));
     await signIn(page, finn.key);
     const approve = page.getByRole('button', { name: 'Approve' });
     await page.getByText(/on screen: still hidden: 13 more entities named in the request/).waitFor();
@@ -185,7 +185,7 @@ describeInBrowser('Approving in the console', () => {
     for (const { id, name } of entities)
       await target.getByRole('heading', { name: `${name} account ${id}`, exact: true }).waitFor();
     await page.locator('button:enabled', { hasText: 'Approve' }).waitFor();
-    const lookUps = asked.filter((path) => /\/entities\/ent_\w+$/.test(path));
+    const lookUps = requestedPaths.filter((path) => /\/entities\/ent_\w+$/.test(path));
     expect(lookUps.length).toBe(new Set(lookUps).size);
     await addClaim(program, String(first), { predicate: 'iban', value: 'claimed meanwhile' });
     await approve.click();

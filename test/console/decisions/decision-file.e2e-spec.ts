@@ -47,12 +47,12 @@ describeInBrowser('The decision file in the console', () => {
   /** Asked, approved by both groups, continued and reported. */
   async function settled(parameters: object = {}): Promise<Settled> {
     const { bot, finn, sara } = stage.company;
-    const asked = await askToPay(stage.company, { ...parameters });
-    await post(`/decisions/${asked.decisionId}/approve`, finn.key, { comment: 'Known invoice.' });
-    await post(`/decisions/${asked.decisionId}/approve`, sara.key);
-    await post(`/executions/${asked.id}/resume`, bot.key);
-    await post(`/executions/${asked.id}/result`, bot.key, { outcome: 'executed', result: { paid: true } });
-    return asked;
+    const execution = await askToPay(stage.company, { ...parameters });
+    await post(`/decisions/${execution.decisionId}/approve`, finn.key, { comment: 'Known invoice.' });
+    await post(`/decisions/${execution.decisionId}/approve`, sara.key);
+    await post(`/executions/${execution.id}/resume`, bot.key);
+    await post(`/executions/${execution.id}/result`, bot.key, { outcome: 'executed', result: { paid: true } });
+    return execution;
   }
 
   async function fileOf(id: string): Promise<string> {
@@ -108,7 +108,7 @@ describeInBrowser('The decision file in the console', () => {
     await keepKey(page, `  ${key}\n`);
     const verdict = panel.getByRole('status');
     await verdict.filter({ hasText: 'RECOMPUTED: executed as recorded' }).waitFor();
-    const said = await panel.innerText();
+    const panelText = await panel.innerText();
     for (const part of [
       `Execution ${id}`,
       'payment-bot',
@@ -119,11 +119,11 @@ describeInBrowser('The decision file in the console', () => {
       'The caller reported the result: executed',
       'That the operator’s clock was right rests on the operator’s word.',
     ])
-      expect(said).toContain(part);
-    expect(said.trimEnd().endsWith('RECOMPUTED: executed as recorded')).toBe(true);
+      expect(panelText).toContain(part);
+    expect(panelText.trimEnd().endsWith('RECOMPUTED: executed as recorded')).toBe(true);
     // Text of the file is text.
-    expect(said).toContain('<img src=x');
-    expect(said).not.toContain('\u202e');
+    expect(panelText).toContain('<img src=x');
+    expect(panelText).not.toContain('\u202e');
     expect([await panel.locator('img, h1').count(), await page.title()]).toEqual([0, title]);
     // The next one needs no key, and neither does a page that is loaded anew.
     await drop(page, text.replace('pay-invoice', 'pay-invoicf'));
@@ -219,8 +219,8 @@ describeInBrowser('What was erased, in the console', () => {
     const { program, bot, sara } = stage.company;
     const approval = { approvers: [{ subjects: ['role:security'] }], grant: { for: 'P1D' } };
     await createPolicy(program, { name: 'read', effect: 'require_approval', actions: ['read-invoice'], approval });
-    const asked = { ...PAYMENT, action: 'read-invoice' };
-    const { body } = await send(program, 'POST', '/api/v1/agents/payment-bot/execute', { key: bot.key, body: asked });
+    const request = { ...PAYMENT, action: 'read-invoice' };
+    const { body } = await send(program, 'POST', '/api/v1/agents/payment-bot/execute', { key: bot.key, body: request });
     const grant = { for: 'PT1H' };
     await send(program, 'POST', `/api/v1/decisions/${body.decisionId}/approve`, { key: sara.key, body: { grant } });
     await send(program, 'POST', `/api/v1/executions/${body.id}/cancel`, { key: program.key });

@@ -10,9 +10,9 @@ const KEPT = 'What you typed is kept in this tab, for you alone, until you sign 
 /** Whether the browser asks before it closes the page; the page stays. */
 async function asksBeforeClosing(page: Page): Promise<boolean> {
   // No dialog will come once the page is closed.
-  const asked = page.waitForEvent('dialog').catch(() => null);
+  const dialogEvent = page.waitForEvent('dialog').catch(() => null);
   await page.close({ runBeforeUnload: true });
-  const dialog = await asked;
+  const dialog = await dialogEvent;
   await dialog?.dismiss();
   expect(page.isClosed()).toBe(dialog === null);
   return dialog !== null;
@@ -121,8 +121,8 @@ describeInBrowser('What somebody types in the console and has not sent', () => {
 
   it('is not kept once it is sent', async () => {
     const { program, finn } = stage.company;
-    const asked = await askToPay(stage.company, { invoice: 'to be rejected' });
-    const page = await stage.browser.open(`${program.url}/console/decisions/${asked.decisionId}`);
+    const execution = await askToPay(stage.company, { invoice: 'to be rejected' });
+    const page = await stage.browser.open(`${program.url}/console/decisions/${execution.decisionId}`);
     await signIn(page, finn.key);
     await comment(page).fill(COMMENT);
     await page.getByRole('button', { name: 'Reject' }).click();

@@ -51,11 +51,11 @@ describeInBrowser('The console of an empty service', () => {
       await page.getByRole('navigation', { name: 'Screens' }).getByRole('link', { name: screen }).click();
       await page.getByRole('heading', { level: 1, name: screen }).waitFor();
     };
-    const shown = page.getByText('These keys are shown only once.');
+    const keysNotice = page.getByText('These keys are shown only once.');
     for (const screen of ['Policies', 'Inbox']) await go(screen);
-    await shown.waitFor();
+    await keysNotice.waitFor();
     for (const screen of ['Policies', 'Inbox']) await go(screen);
-    await shown.waitFor();
+    await keysNotice.waitFor();
     const key = await page.locator('dt:text-is("ann") + dd').innerText();
     await page.getByRole('button', { name: 'I have saved them' }).click();
     expect(await page.evaluate('document.activeElement.id')).toBe('main');

@@ -64,11 +64,11 @@ describeInBrowser('Two requests that differ look different in the console', () =
   it('in spaces that look alike, in repeated ones, and in escapes that were typed', async () => {
     const hidden = 'a\u00a0b\u3000c\ufffcd  e';
     const page = await open(`decisions/${await ask(hidden, { 'a\u00a0b': 'c\u3000 \ufffc  d\\u3000' })}`);
-    const shown = 'a\\u00a0b\\u3000c\\ufffcd \\u0020e';
-    await page.getByText(`supplier/${shown}`, { exact: true }).waitFor();
-    expect(await page.getByRole('heading', { level: 1 }).innerText()).toContain(shown);
-    const given = await page.getByRole('region', { name: 'Arguments' }).innerText();
-    expect(given).toContain('"a\\u00a0b": "c\\u3000 \\ufffc  d\\\\u3000"');
+    const escapedText = 'a\\u00a0b\\u3000c\\ufffcd \\u0020e';
+    await page.getByText(`supplier/${escapedText}`, { exact: true }).waitFor();
+    expect(await page.getByRole('heading', { level: 1 }).innerText()).toContain(escapedText);
+    const argumentsText = await page.getByRole('region', { name: 'Arguments' }).innerText();
+    expect(argumentsText).toContain('"a\\u00a0b": "c\\u3000 \\ufffc  d\\\\u3000"');
     const { program } = stage.company;
     const title = 'x\\u00a0y\\\u00a0z';
     const proposal = { type: 'name', title, proposedBy: 'payment-bot', riskLevel: 'low' };
@@ -98,13 +98,13 @@ describeInBrowser('Two requests that differ look different in the console', () =
     const approval = { approvers: [{ subjects: ['role:security'] }] };
     const rules = { name: 'beyond', effect: 'require_approval', actions: ['read-invoice'], conditions, approval };
     await createPolicy(program, rules);
-    const asked = {
+    const request = {
       action: 'read-invoice',
       resourceType: 'supplier',
       resourceId: '7',
       parameters: { amount: 5, limit: 3 },
     };
-    const body = { ...asked, onBehalfOf: { subject: 'user:eva' } };
+    const body = { ...request, onBehalfOf: { subject: 'user:eva' } };
     const { decisionId } = (await send(program, 'POST', '/api/v1/agents/payment-bot/execute', { body })).body;
     const page = await open(`decisions/${decisionId}`, sara.key);
     const why = page.getByRole('region', { name: 'Why it needs approval' });
@@ -116,7 +116,7 @@ describeInBrowser('Two requests that differ look different in the console', () =
   it('in the key that acted, although it names the same agent', async () => {
     const { program } = stage.company;
     const { id, secret } = await issueKey(program, { name: 'of nobody', scopes: ['execute'] });
-    const asked = await send(program, 'POST', '/api/v1/agents/payment-bot/execute', {
+    const response = await send(program, 'POST', '/api/v1/agents/payment-bot/execute', {
       key: secret,
       body: {
         action: 'pay-invoice',
@@ -125,7 +125,7 @@ describeInBrowser('Two requests that differ look different in the console', () =
         parameters: { amount: 1 },
       },
     });
-    expect([asked.status, asked.body.outcome]).toEqual([200, 'authorized']);
+    expect([response.status, response.body.outcome]).toEqual([200, 'authorized']);
     const page = await open('activity');
     await page.getByText('by another key').waitFor();
     const entry = page.getByRole('main').getByRole('listitem').filter({ hasText: 'by another key' });

@@ -20,7 +20,7 @@ describeInBrowser("The console's grants", () => {
     });
   });
 
-  async function asked(parameters: object = {}, about?: string): Promise<{ id: string; decisionId: string }> {
+  async function readInvoice(parameters: object = {}, about?: string): Promise<{ id: string; decisionId: string }> {
     const { program, bot } = stage.company;
     invoices += 1;
     const body = { ...PAYMENT, action: 'read-invoice', resourceId: about ?? `invoices/${invoices}` };
@@ -40,7 +40,7 @@ describeInBrowser("The console's grants", () => {
 
   it('are given by one, adopted by another with one touch, followed, and revoked', async () => {
     const { program, sara, finn, bot } = stage.company;
-    const { decisionId, id } = await asked();
+    const { decisionId, id } = await readInvoice();
     const saras = await opened(`decisions/${decisionId}`, sara.key, { width: 390, dark: true });
     const length = saras.getByLabel('For how long');
     await length.waitFor();
@@ -77,7 +77,7 @@ describeInBrowser("The console's grants", () => {
     await finns.getByRole('link', { name: 'Decision' }).click();
     await finns.getByText('It was approved. The agent has not continued yet.').waitFor();
     await send(program, 'POST', `/api/v1/executions/${id}/resume`, { key: bot.key });
-    expect(await asked({ amount: 7 })).toMatchObject({ outcome: 'authorized' });
+    expect(await readInvoice({ amount: 7 })).toMatchObject({ outcome: 'authorized' });
 
     await finns.getByRole('link', { name: 'Grants' }).click();
     await finns.getByRole('link', { name: /read-invoice on supplier invoices\/\*.*used 1 of 3 times/s }).click();
@@ -96,7 +96,7 @@ describeInBrowser("The console's grants", () => {
 
   it('come of a rejection that says what would be right, which needs no policy for that', async () => {
     const { program, sara, supplier } = stage.company;
-    const { decisionId, id } = await asked({ only: 'sara', amount: 900 }, `suppliers/${supplier.id}`);
+    const { decisionId, id } = await readInvoice({ only: 'sara', amount: 900 }, `suppliers/${supplier.id}`);
     const page = await opened(`decisions/${decisionId}`, sara.key);
     await page.getByRole('button', { name: 'Say what would be right' }).click();
     expect(await page.getByLabel('For how long').count()).toBe(0);

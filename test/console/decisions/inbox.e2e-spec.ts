@@ -13,7 +13,12 @@ describeInBrowser('The inbox of the console', () => {
   }
 
   /** An agent whose work needs an approval of this risk, and what it asks for. */
-  async function asked(name: string, riskLevel: string, parameters: object, approvers: object[]): Promise<string> {
+  async function requestApproval(
+    name: string,
+    riskLevel: string,
+    parameters: object,
+    approvers: object[],
+  ): Promise<string> {
     const { program } = stage.company;
     await createAgent(program, { name, capabilities: [`run-${name}`] });
     const approval = { riskLevel, approvers };
@@ -27,11 +32,11 @@ describeInBrowser('The inbox of the console', () => {
   it('shows arguments in its rows, and finds by text, agent, action and risk as these are typed', async () => {
     const security = [{ subjects: ['role:security'] }];
     await askToPay(stage.company, { invoice: '2026-0999' });
-    await asked('deploy-bot', 'high', { branch: 'release/7' }, security);
-    await asked('mail-bot', 'low', { mailTo: 'all@example.com', text: 'x'.repeat(500) }, security);
+    await requestApproval('deploy-bot', 'high', { branch: 'release/7' }, security);
+    await requestApproval('mail-bot', 'low', { mailTo: 'all@example.com', text: 'x'.repeat(500) }, security);
     const page = await open('/inbox', stage.company.sara.key);
     const rows = page.getByRole('main').locator('li .row');
-    const shown = async (expected: string): Promise<void> => {
+    const expectOnlyRow = async (expected: string): Promise<void> => {
       await page.getByText(expected).first().waitFor();
       expect(await rows.count()).toBe(1);
       expect(await rows.first().innerText()).toContain(expected);
@@ -43,22 +48,22 @@ describeInBrowser('The inbox of the console', () => {
     expect(texts.join('\n')).toContain('{"branch":"release/7"}');
     expect(texts.join('\n')).toMatch(/all@example\.com.*… \(open it to see all\)/);
     await page.getByLabel('Search').fill('2026-0999');
-    await shown('2026-0999');
+    await expectOnlyRow('2026-0999');
     await page.getByLabel('Search').fill('');
     await page.getByLabel('Agent').fill('Mail-b');
-    await shown('all@example.com');
+    await expectOnlyRow('all@example.com');
     await page.getByLabel('Agent').fill('');
     await page.getByLabel('Action').fill('deploy');
-    await shown('release/7');
+    await expectOnlyRow('release/7');
     await page.getByLabel('Risk').selectOption('low');
     await page.getByText('Nothing here matches.').first().waitFor();
     await page.getByLabel('Action').fill('');
-    await shown('all@example.com');
+    await expectOnlyRow('all@example.com');
   });
 
   it('finds an agent whose name has something that nobody sees', async () => {
     const name = 'two  spaces';
-    await asked(name, 'low', { to: 'be found' }, [{ subjects: ['role:security'] }]);
+    await requestApproval(name, 'low', { to: 'be found' }, [{ subjects: ['role:security'] }]);
     const page = await open('/inbox', stage.company.sara.key);
     const rows = page.getByRole('main').locator('li .row');
     await rows.getByText('be found').waitFor();
@@ -69,7 +74,7 @@ describeInBrowser('The inbox of the console', () => {
 
   it.each(['high', 'critical'])('asks once more before it approves what is of %s risk', async (risk) => {
     const { program, sara } = stage.company;
-    const decisionId = await asked(`${risk}-bot`, risk, {}, [{ subjects: ['role:security'] }]);
+    const decisionId = await requestApproval(`${risk}-bot`, risk, {}, [{ subjects: ['role:security'] }]);
     const page = await open(`/decisions/${decisionId}`, sara.key);
     await page.locator('button:enabled', { hasText: 'Approve' }).dblclick();
     const again = page.getByRole('button', { name: `Approve it, at ${risk} risk` });
@@ -90,7 +95,7 @@ describeInBrowser('The inbox of the console', () => {
   it('says that two different people are needed where one has both roles', async () => {
     const { program } = stage.company;
     const both = [{ subjects: ['role:security'] }, { subjects: ['role:finance'] }];
-    const decisionId = await asked('both-bot', 'low', {}, both);
+    const decisionId = await requestApproval('both-bot', 'low', {}, both);
     const agent = await createAgent(program, { name: 'dora', kind: 'human', roles: ['security', 'finance'] });
     const { secret } = await issueKey(program, { name: 'dora', scopes: ['read', 'review'], agentId: agent.id });
     const page = await open(`/decisions/${decisionId}`, secret);
@@ -104,7 +109,7 @@ describeInBrowser('The inbox of the console', () => {
 
   it('tells a machine that machines never count', async () => {
     const { program } = stage.company;
-    const decisionId = await asked('other-bot', 'low', {}, [{ subjects: ['role:security'] }]);
+    const decisionId = await requestApproval('other-bot', 'low', {}, [{ subjects: ['role:security'] }]);
     const machine = await createAgent(program, { name: 'robo-sara', roles: ['security'] });
     const issued = { name: 'robo', scopes: ['read', 'review'], agentId: machine.id };
     const { secret } = await issueKey(program, issued);

@@ -92,7 +92,7 @@ describeInBrowser("The console's passkeys", () => {
     await page.getByText('It needs 1 signed approval from the role security, within').waitFor();
   });
 
-  async function asked(): Promise<{ decisionId: string }> {
+  async function readInvoice(): Promise<{ decisionId: string }> {
     const { program, bot } = stage.company;
     invoices += 1;
     const body = { ...PAYMENT, action: 'read-invoice', resourceId: `invoices/${invoices}` };
@@ -115,7 +115,7 @@ describeInBrowser("The console's passkeys", () => {
 
   it('are registered, a second one by the first, and sign approvals by a touch', async () => {
     const { program, sara, finn } = stage.company;
-    const { decisionId } = await asked();
+    const { decisionId } = await readInvoice();
     const finns = await opened(`decisions/${decisionId}`, finn.key);
     await finns.getByText('You are not one of its reviewers.').waitFor();
     const page = await opened(`decisions/${decisionId}`, sara.key, { width: 390, dark: true });
@@ -172,7 +172,7 @@ describeInBrowser("The console's passkeys", () => {
 
   it('nobody adds one or signs with a stolen session, and what is removed signs no more', async () => {
     const { program, sara } = stage.company;
-    const { decisionId } = await asked();
+    const { decisionId } = await readInvoice();
     const before = await passkeys();
     const thief = await opened(`passkeys/${sara.id}`, sara.key);
     const device = await Device.of(thief);

@@ -167,15 +167,15 @@ describeInBrowser('What a reviewer sees in the console', () => {
     await approve.waitFor();
     await addClaim(program, id, { predicate: 'blocked', value: true });
     await approve.click();
-    const asked = page.getByRole('alert').filter({ hasText: 'Nothing was approved' });
-    await asked.getByText('It is shown now: 1 new claim about Changing GmbH.').waitFor();
+    const alert = page.getByRole('alert').filter({ hasText: 'Nothing was approved' });
+    await alert.getByText('It is shown now: 1 new claim about Changing GmbH.').waitFor();
     const target = page.getByRole('region', { name: 'What is known about the target' });
     expect(await target.getByRole('listitem').filter({ hasText: 'new' }).innerText()).toMatch(/^true\s+new/);
     // What a person has not seen at all holds it up again.
     await addClaim(program, id, { predicate: 'sanctioned', value: true });
     await approve.click();
     await target.getByRole('heading', { name: 'sanctioned' }).waitFor();
-    await asked.getByText('If this goes on').waitFor();
+    await alert.getByText('If this goes on').waitFor();
     await approve.click();
     await page.getByText('Your review is recorded.').waitFor();
   });
@@ -185,14 +185,14 @@ describeInBrowser('What a reviewer sees in the console', () => {
     const { decisionId } = await askToPay(stage.company, { invoice: 'among claims' });
     const page = await openDecision(decisionId, finn.key);
     const approve = page.locator('button:enabled', { hasText: 'Approve' });
-    const asked = page.getByRole('alert').filter({ hasText: 'Nothing was approved' });
+    const alert = page.getByRole('alert').filter({ hasText: 'Nothing was approved' });
     const claim = (predicate: string, value: string): Promise<unknown> =>
       addClaim(program, supplier.id, { predicate, value });
     for (let press = 0; press < 2; press += 1) {
       await approve.waitFor();
       await claim(`seen ${press}`, 'today');
       await approve.click();
-      await asked.waitFor();
+      await alert.waitFor();
     }
     await claim('seen 3', 'today');
     await approve.click();
@@ -207,12 +207,12 @@ describeInBrowser('What a reviewer sees in the console', () => {
     const { decisionId } = await askToPay(stage.company, { supplier: id });
     const page = await openDecision(decisionId, finn.key);
     const approve = page.locator('button:enabled', { hasText: 'Approve' });
-    const asked = page.getByRole('alert').filter({ hasText: 'Nothing was approved' });
+    const alert = page.getByRole('alert').filter({ hasText: 'Nothing was approved' });
     const press = async (change: () => Promise<unknown>, words: string): Promise<void> => {
       await approve.waitFor();
       await change();
       await approve.click();
-      await asked.getByText(words).waitFor();
+      await alert.getByText(words).waitFor();
     };
     await press(() => askToPay(stage.company, { invoice: 'to distract' }), 'the other requests of this agent');
     const sanctioned = { predicate: 'sanctioned', value: true, context: { confidence: 1 } };
@@ -226,7 +226,7 @@ describeInBrowser('What a reviewer sees in the console', () => {
     const changed = { type: 'supplier', name: 'Losing GmbH', properties: { note: 'new' } };
     const put = { key: program.key, body: changed, headers: { 'If-Match': `"${revision}"` } };
     await press(() => send(program, 'PUT', `/api/v1/entities/${id}`, put), 'note of Losing GmbH');
-    await asked.getByText('1 new claim about Losing GmbH').waitFor();
+    await alert.getByText('1 new claim about Losing GmbH').waitFor();
     const target = page.getByRole('region', { name: 'What is known about the target' });
     await target.getByRole('listitem').filter({ hasText: 'new' }).filter({ hasText: 'true' }).waitFor();
     await approve.click();
@@ -249,8 +249,8 @@ describeInBrowser('What a reviewer sees in the console', () => {
       { times: 1 },
     );
     await approve.click();
-    const asked = page.getByRole('alert').filter({ hasText: 'Nothing was approved' });
-    await asked.getByText('1 new claim about').waitFor();
+    const alert = page.getByRole('alert').filter({ hasText: 'Nothing was approved' });
+    await alert.getByText('1 new claim about').waitFor();
     await approve.click();
     await page.getByText('Your review is recorded.').waitFor();
   });
@@ -264,7 +264,7 @@ describeInBrowser('What a reviewer sees in the console', () => {
     const { decisionId } = await askToPay(stage.company, { supplier: id, iban: 'DE02' });
     const page = await openDecision(decisionId, finn.key);
     const approve = page.locator('button:enabled', { hasText: 'Approve' });
-    const asked = page.getByRole('alert').filter({ hasText: 'Nothing was approved' });
+    const alert = page.getByRole('alert').filter({ hasText: 'Nothing was approved' });
     for (const [value, confidence] of [
       ['DE03', 0.4],
       ['DE02', 0.6],
@@ -273,7 +273,7 @@ describeInBrowser('What a reviewer sees in the console', () => {
       await approve.waitFor();
       await iban(value, confidence);
       await approve.click();
-      await asked.getByText('1 new claim about Turning GmbH').waitFor();
+      await alert.getByText('1 new claim about Turning GmbH').waitFor();
     }
     await page.getByText('The request uses a value that is less certain than another one.').waitFor();
     await approve.click();

@@ -23,12 +23,12 @@ describeInBrowser('A session in the console', () => {
   it('leaves nothing of itself in the tab when it ends', async () => {
     const page = await open();
     await signIn(page, stage.company.finn.key);
-    const shown = (): Promise<string> => page.evaluate("document.querySelector('link[rel=icon]').dataset.count");
+    const iconCount = (): Promise<string> => page.evaluate("document.querySelector('link[rel=icon]').dataset.count");
     await page.getByRole('link', { name: /pay-invoice/ }).waitFor();
-    expect([await shown(), await page.title()]).toEqual(['1', expect.stringContaining('(1)')]);
+    expect([await iconCount(), await page.title()]).toEqual(['1', expect.stringContaining('(1)')]);
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByLabel('Your key').waitFor();
-    expect([await shown(), await page.title()]).toEqual(['0', 'Sign in · Governance console']);
+    expect([await iconCount(), await page.title()]).toEqual(['0', 'Sign in · Governance console']);
   });
 
   it('does not begin with what cannot be a key, and says so', async () => {

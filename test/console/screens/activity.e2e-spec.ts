@@ -38,18 +38,18 @@ describeInBrowser("The console's activity", () => {
     const page = await open();
     const form = page.getByRole('form', { name: 'Filters' });
     const period = form.getByLabel('Period');
-    const asked = async (act: () => Promise<unknown>): Promise<URLSearchParams> => {
+    const queryAfter = async (act: () => Promise<unknown>): Promise<URLSearchParams> => {
       const request = page.waitForRequest('**/audit?*');
       await act();
       return new URL((await request).url()).searchParams;
     };
-    const day = await asked(() => period.selectOption('Last 24 hours'));
-    const month = await asked(() => period.selectOption('Last 30 days'));
+    const day = await queryAfter(() => period.selectOption('Last 24 hours'));
+    const month = await queryAfter(() => period.selectOption('Last 30 days'));
     const [ofDay, ofMonth] = [day, month].map((query) => Date.parse(query.get('from') ?? ''));
     expect(Math.round(((ofDay ?? 0) - (ofMonth ?? 0)) / 86_400_000)).toBe(29);
     expect([day.has('to'), month.has('to')]).toEqual([false, false]);
     await period.selectOption('Own');
-    const own = await asked(() => form.getByLabel('To', { exact: true }).fill('2099-02-28T12:00'));
+    const own = await queryAfter(() => form.getByLabel('To', { exact: true }).fill('2099-02-28T12:00'));
     expect(own.get('to')).toBe('2099-02-28T11:00:00.000Z');
     const ends = await form
       .locator('label')
@@ -58,7 +58,7 @@ describeInBrowser("The console's activity", () => {
       );
     expect(ends).toHaveLength(6);
     expect(Math.max(...ends) - Math.min(...ends)).toBeLessThan(5);
-    const any = await asked(() => period.selectOption('Any time'));
+    const any = await queryAfter(() => period.selectOption('Any time'));
     expect([any.has('from'), any.has('to')]).toEqual([false, false]);
   });
 

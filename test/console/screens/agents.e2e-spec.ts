@@ -132,9 +132,9 @@ describeInBrowser("The console's agents", () => {
     }
     const secrets = page.getByRole('status').getByText(/^agk_/);
     expect(await secrets.count()).toBe(2);
-    const asked = page.waitForEvent('dialog');
+    const dialogEvent = page.waitForEvent('dialog');
     await page.close({ runBeforeUnload: true });
-    const dialog = await asked;
+    const dialog = await dialogEvent;
     expect(dialog.type()).toBe('beforeunload');
     await dialog.dismiss();
     await page.getByRole('button', { name: 'Sign out' }).click();

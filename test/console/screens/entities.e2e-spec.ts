@@ -21,9 +21,9 @@ describeInBrowser("The console's entities", () => {
     const rows = page.getByRole('main').getByRole('listitem');
     await page.getByText('61 entities').waitFor();
     expect(await rows.count()).toBe(50);
-    const asked = page.waitForRequest(/entities\?.*cursor=/);
+    const nextPageRequest = page.waitForRequest(/entities\?.*cursor=/);
     await page.getByRole('button', { name: 'Show more' }).press('Enter');
-    expect(new URL((await asked).url()).searchParams.has('offset')).toBe(false);
+    expect(new URL((await nextPageRequest).url()).searchParams.has('offset')).toBe(false);
     await rows.nth(60).waitFor();
     expect(await page.getByRole('button', { name: 'Show more' }).count()).toBe(0);
     await page.getByLabel('Type').fill('supplier');

@@ -52,8 +52,8 @@ describeInBrowser('Signing in at an issuer', () => {
       child.on('close', () => reject(new Error(`The issuer ended: ${printed}`)));
       child.stdout.on('data', (chunk: Buffer) => {
         printed += chunk.toString();
-        const found = /^(?:ISSUER )?(http:\S+)$/m.exec(printed)?.[1];
-        if (found !== undefined) resolve(found);
+        const issuerUrl = /^(?:ISSUER )?(http:\S+)$/m.exec(printed)?.[1];
+        if (issuerUrl !== undefined) resolve(issuerUrl);
       });
     });
   }

@@ -44,7 +44,7 @@ describeInBrowser("The console's overview", () => {
     await signIn(page, program.key);
     const matters = page.getByRole('region', { name: 'First of all' }).getByRole('link');
     await matters.first().waitFor();
-    const said = (await matters.allInnerTexts()).map((text) => text.replace(/\s+/g, ' '));
+    const matterTexts = (await matters.allInnerTexts()).map((text) => text.replace(/\s+/g, ' '));
     const expected = [
       /1 decision waits for somebody EU AI Act Art. 14.* AISVS 9.2/,
       /Refused most: no policy allows, 1 of 1 refusal/,
@@ -54,7 +54,7 @@ describeInBrowser("The console's overview", () => {
       /2 policies in force decided nothing: bot-may-pay and never-used/,
       /Nothing is stopped/,
     ];
-    for (const [index, pattern] of expected.entries()) expect(said[index]).toMatch(pattern);
+    for (const [index, pattern] of expected.entries()) expect(matterTexts[index]).toMatch(pattern);
     await page.getByRole('img', { name: /2 needed approval, 1 denied/ }).waitFor();
     await page.getByText('As a table').click();
     expect((await tableOf(page, 'Requests over time')).at(-1)).toMatch(/ 0 2 1 0 0 0$/);
@@ -75,22 +75,22 @@ describeInBrowser("The console's overview", () => {
     const { program, sara } = stage.company;
     const page = await stage.browser.open(`${program.url}/console/overview`, { expected: [/status of 400/] });
     await signIn(page, sara.key);
-    const asked = async (act: () => Promise<unknown>): Promise<URLSearchParams> => {
+    const queryAfter = async (act: () => Promise<unknown>): Promise<URLSearchParams> => {
       const request = page.waitForRequest(REPORT);
       await act();
       return new URL((await request).url()).searchParams;
     };
     const period = page.getByRole('combobox', { name: 'Period' });
     await page.getByRole('region', { name: 'First of all' }).waitFor();
-    const day = await asked(() => period.selectOption('Last 24 hours'));
+    const day = await queryAfter(() => period.selectOption('Last 24 hours'));
     expect([day.get('bucket'), day.get('to')]).toEqual(['hour', null]);
-    await asked(() => period.selectOption('Own'));
-    await asked(() => page.getByLabel('First day').fill('2026-02-01'));
-    const own = await asked(() => page.getByLabel('Last day').fill('2026-02-28'));
+    await queryAfter(() => period.selectOption('Own'));
+    await queryAfter(() => page.getByLabel('First day').fill('2026-02-01'));
+    const own = await queryAfter(() => page.getByLabel('Last day').fill('2026-02-28'));
     expect(Object.fromEntries(own)).toEqual({ from: '2026-02-01', to: '2026-03-01T00:00:00.000Z', bucket: 'day' });
     expect(page.url()).toContain('?from=2026-02-01&to=2026-02-28');
     await page.getByText('Nothing was refused', { exact: true }).waitFor();
-    await asked(() => page.getByLabel('First day').fill('2026-03-05'));
+    await queryAfter(() => page.getByLabel('First day').fill('2026-03-05'));
     await page
       .getByRole('alert')
       .getByText(/must not be later than to/)

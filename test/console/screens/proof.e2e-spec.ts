@@ -52,8 +52,8 @@ describeInBrowser("The console's proof", () => {
       await download.saveAs(join(folder, file));
     }
     const command = await page.getByRole('region', { name: 'Command' }).innerText();
-    const shown = command.replace('node verifier', `node ${ROOT}/verifier`);
-    const { exitCode, output } = await run('sh', ['-c', shown], { folder });
+    const localCommand = command.replace('node verifier', `node ${ROOT}/verifier`);
+    const { exitCode, output } = await run('sh', ['-c', localCommand], { folder });
     rmSync(folder, { recursive: true });
     expect([exitCode, output]).toEqual([0, expect.stringContaining('checkpoint')]);
   });
@@ -63,9 +63,9 @@ describeInBrowser("The console's proof", () => {
     await page.getByText(SIGNED).waitFor();
     await page.route('**/provenance/checkpoint', async (route) => {
       const response = await route.fetch();
-      const said = (await response.json()) as { checkpoint: string; rootHash: string };
-      const checkpoint = said.checkpoint.replace(base64(said.rootHash), base64(OTHER_ROOT));
-      await route.fulfill({ response, json: { ...said, checkpoint, rootHash: OTHER_ROOT } });
+      const body = (await response.json()) as { checkpoint: string; rootHash: string };
+      const checkpoint = body.checkpoint.replace(base64(body.rootHash), base64(OTHER_ROOT));
+      await route.fulfill({ response, json: { ...body, checkpoint, rootHash: OTHER_ROOT } });
     });
     await page.getByRole('link', { name: 'Inbox', exact: true }).click();
     await page.getByRole('link', { name: 'Proof', exact: true }).click();
@@ -142,8 +142,8 @@ describeInBrowser("The console's proof", () => {
     await page.getByText(SIGNED).waitFor();
     await page.route('**/provenance/checkpoint', async (route) => {
       const response = await route.fetch();
-      const said = (await response.json()) as object;
-      await route.fulfill({ response, json: { ...said, rootHash: 'a'.repeat(64) } });
+      const body = (await response.json()) as object;
+      await route.fulfill({ response, json: { ...body, rootHash: 'a'.repeat(64) } });
     });
     await page.getByRole('button', { name: 'Refresh' }).click();
     await page.getByRole('alert').filter({ hasText: 'Do not rely on this checkpoint.' }).waitFor();
@@ -156,10 +156,10 @@ describeInBrowser("The console's proof", () => {
     const page = await open();
     await page.route('**/provenance/checkpoint', async (route) => {
       const response = await route.fetch();
-      const said = (await response.json()) as { checkpoint: string };
+      const body = (await response.json()) as { checkpoint: string };
       // The signature is the last line: its first characters name the key.
-      const checkpoint = said.checkpoint.replace(/.{20}(?=\n$)/, 'AAAAAAAAAAAAAAAAAA==');
-      await route.fulfill({ response, json: { ...said, checkpoint } });
+      const checkpoint = body.checkpoint.replace(/.{20}(?=\n$)/, 'AAAAAAAAAAAAAAAAAA==');
+      await route.fulfill({ response, json: { ...body, checkpoint } });
     });
     await page.getByRole('button', { name: 'Refresh' }).click();
     await page.getByRole('alert').filter({ hasText: 'The signature is not that of the key' }).waitFor();
@@ -173,8 +173,8 @@ describeInBrowser("The console's proof", () => {
     await page.getByText(SIGNED).waitFor();
     await page.route('**/provenance/checkpoint', async (route) => {
       const response = await route.fetch();
-      const said = (await response.json()) as { size: number };
-      await route.fulfill({ response, json: { ...said, [member]: member === 'size' ? said.size - 1 : OTHER_ROOT } });
+      const body = (await response.json()) as { size: number };
+      await route.fulfill({ response, json: { ...body, [member]: member === 'size' ? body.size - 1 : OTHER_ROOT } });
     });
     const isLoaded = page.waitForResponse('**/provenance/checkpoint');
     await page.getByRole('button', { name: 'Refresh' }).click();

@@ -117,9 +117,9 @@ describeInBrowser("The console's screens", () => {
 
   it('fold large arguments, which must be opened before anybody can approve', async () => {
     const lines = Array.from({ length: 80 }, (_, line) => ({ line, amount: line * 7 }));
-    const asked = await askToPay(stage.company, { lines });
+    const execution = await askToPay(stage.company, { lines });
     const { program, finn } = stage.company;
-    const page = await stage.browser.open(`${program.url}/console/decisions/${asked.decisionId}`);
+    const page = await stage.browser.open(`${program.url}/console/decisions/${execution.decisionId}`);
     await signIn(page, finn.key);
     const approve = page.getByRole('button', { name: 'Approve' });
     await page.getByText(/once everything is on screen: still hidden: Arguments/).waitFor();
@@ -138,8 +138,8 @@ describeInBrowser("The console's screens", () => {
       );
       await Promise.all(claims);
     }
-    const asked = await askToPay(stage.company, { supplier: id });
-    const page = await stage.browser.open(`${program.url}/console/decisions/${asked.decisionId}`);
+    const execution = await askToPay(stage.company, { supplier: id });
+    const page = await stage.browser.open(`${program.url}/console/decisions/${execution.decisionId}`);
     await signIn(page, finn.key);
     const approve = page.getByRole('button', { name: 'Approve' });
     await page.getByText(/on screen: still hidden: 2 claims about Wordy GmbH/).waitFor();
@@ -154,7 +154,7 @@ describeInBrowser("The console's screens", () => {
     const { program, finn } = stage.company;
     // The second one would be shown backwards by a page that honours it.
     const [markup, reversed] = ['<img src=x onerror=alert(1)>', 'paid \u202e001\u202c \u200b\ufe00\u2800\u034f'];
-    const { decisionId: named } = await askToPay(stage.company, { note: reversed, markup });
+    const { decisionId: paymentDecisionId } = await askToPay(stage.company, { note: reversed, markup });
     const { body } = await send(program, 'POST', '/api/v1/decisions', {
       key: program.key,
       body: {
@@ -168,17 +168,17 @@ describeInBrowser("The console's screens", () => {
     });
     const page = await stage.browser.open(`${program.url}/console/decisions/${String(body.id)}`, { width: 390 });
     await signIn(page, finn.key);
-    const shown = 'paid \\u202e001\\u202c \\u200b\\ufe00\\u2800\\u034f';
-    await page.getByRole('heading', { level: 1, name: `${markup} ${shown}` }).waitFor();
+    const escapedText = 'paid \\u202e001\\u202c \\u200b\\ufe00\\u2800\\u034f';
+    await page.getByRole('heading', { level: 1, name: `${markup} ${escapedText}` }).waitFor();
     await page.getByText('needs 1 of the agent finn, the role \\u202eecnanif or \u201crole security\u201d').waitFor();
     await page.getByText('As payment-bot wrote it. Nobody has checked it.').waitFor();
     await page.getByText('The service itself carries nothing out.').waitFor();
     expect(await overflow(page)).toBe(0);
-    await page.goto(`${program.url}/console/decisions/${named}`);
+    await page.goto(`${program.url}/console/decisions/${paymentDecisionId}`);
     await signIn(page, finn.key);
-    const given = await page.getByRole('region', { name: 'Arguments' }).innerText();
-    expect(given).toContain(JSON.stringify(markup));
-    expect(given).toContain(shown);
+    const argumentsText = await page.getByRole('region', { name: 'Arguments' }).innerText();
+    expect(argumentsText).toContain(JSON.stringify(markup));
+    expect(argumentsText).toContain(escapedText);
   });
 
   it('say that the service cannot be reached, and continue once it can', async () => {

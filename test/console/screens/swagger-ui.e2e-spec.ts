@@ -14,7 +14,7 @@ class SwaggerUi {
   async operations(): Promise<string[]> {
     const blocks = this.page.locator('.opblock');
     await blocks.first().waitFor();
-    const ids = await blocks.evaluateAll((found: { id: string }[]) => found.map(({ id }) => id));
+    const ids = await blocks.evaluateAll((elements: { id: string }[]) => elements.map(({ id }) => id));
     return ids.map((id) => id.replace(/^operations-.+-(?=\w+$)/, ''));
   }
 
