@@ -166,21 +166,21 @@ export const CONDITIONS: Shape = {
   },
 };
 
-function conditionFault(given: unknown): ReturnType<MemberRule> {
-  return (isObject(given) ? shapeFor(given) : ON_PARAMETER).rule(given);
+function conditionFault(input: unknown): ReturnType<MemberRule> {
+  return (isObject(input) ? shapeFor(input) : ON_PARAMETER).rule(input);
 }
 
-function shapeFor(given: Members): Shape {
-  if ('clock' in given) return ON_CLOCK;
-  if ('claim' in given) return ON_CLAIMS;
-  if ('earlier' in given) return ON_EARLIER;
-  if ('parameter' in given) return ON_PARAMETER;
-  if ('principal' in given) return ON_PRINCIPAL;
-  return 'resource' in given ? ON_RESOURCE : ON_PARAMETER;
+function shapeFor(input: Members): Shape {
+  if ('clock' in input) return ON_CLOCK;
+  if ('claim' in input) return ON_CLAIMS;
+  if ('earlier' in input) return ON_EARLIER;
+  if ('parameter' in input) return ON_PARAMETER;
+  if ('principal' in input) return ON_PRINCIPAL;
+  return 'resource' in input ? ON_RESOURCE : ON_PARAMETER;
 }
 
-function operator(known: readonly string[]): Shape {
-  return { rule: (op) => oneOfFault(op, known), schema: {} };
+function operator(operators: readonly string[]): Shape {
+  return { rule: (op) => oneOfFault(op, operators), schema: {} };
 }
 
 function anyJson(rule: MemberRule): Shape {
@@ -193,7 +193,7 @@ export function zoneFault(zone: string): string | undefined {
 
 /** What is wrong with the operand of an operator. */
 function operandFaults({ parameter, op, value }: Members): FaultInside[] {
-  if (!PARAMETER_OPERATORS.some((known) => known === op)) return [];
+  if (!PARAMETER_OPERATORS.some((allowedOp) => allowedOp === op)) return [];
   const isEach = op === 'exists' && hasEach(parameter);
   return [
     ...(isEach ? [{ at: '.parameter', message: 'must not have a "*" with exists' }] : []),
@@ -203,7 +203,7 @@ function operandFaults({ parameter, op, value }: Members): FaultInside[] {
 
 /** Faults of the value that the principal or the resource is compared with. */
 function identityFaults({ op, value }: Members): readonly FaultInside[] {
-  if (!IDENTITY_OPERATORS.some((known) => known === op)) return [];
+  if (!IDENTITY_OPERATORS.some((allowedOp) => allowedOp === op)) return [];
   const faults = faultsAt('.value', (operand) => valueFault(String(op), operand), value);
   const composed = composedFault(value);
   return faults.length > 0 || composed === undefined ? faults : [{ at: '.value', message: composed }];
@@ -229,8 +229,8 @@ function referenceShape(value: Members): Shape {
 }
 
 /** Null counts as left out, except as the value, as does an empty list of exceptions. */
-export function filledConditions(given: readonly PolicyCondition[]): PolicyCondition[] {
-  return given.map((condition) => {
+export function filledConditions(conditions: readonly PolicyCondition[]): PolicyCondition[] {
+  return conditions.map((condition) => {
     const members = Object.entries(condition).filter(
       ([name, member]) => name === 'value' || (member !== null && !isEmptyExcept(name, member)),
     );

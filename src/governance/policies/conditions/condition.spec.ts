@@ -25,7 +25,7 @@ function truth(
 describe('A condition', () => {
   const of = (op: string, value: unknown): PolicyCondition => ({ parameter: '/a', op, value }) as PolicyCondition;
 
-  it.each<[op: string, value: unknown, found: JsonValue | undefined, truth: Truth]>([
+  it.each<[op: string, value: unknown, requestValue: JsonValue | undefined, truth: Truth]>([
     ['eq', 4711, 4711, true],
     ['eq', 4711, 4712, false],
     ['eq', 4711, '4711', 'unknown'],
@@ -55,7 +55,9 @@ describe('A condition', () => {
     ['lte', { parameter: '/b' }, 5, true],
     ['lt', { parameter: '/b' }, 5, false],
     ['gt', { parameter: '/b' }, '6', 'unknown'],
-  ])('%s %j of %j is %s', (op, value, found, expected) => expect(truth(of(op, value), found)).toBe(expected));
+  ])('%s %j of %j is %s', (op, value, requestValue, expected) =>
+    expect(truth(of(op, value), requestValue)).toBe(expected),
+  );
 
   it.each<[pointer: string, op: string, value: unknown, truth: Truth]>([
     ['/a', 'eq', 'x', 'unknown'],
@@ -79,7 +81,7 @@ describe('A condition', () => {
     expect(truthOf([condition], { ...request, parameters }, NO_FACTS)).toBe(expected);
   });
 
-  it.each<[base: string, found: JsonValue, truth: Truth]>([
+  it.each<[base: string, requestValue: JsonValue, truth: Truth]>([
     ['/srv/data', '/srv/data', true],
     ['/srv/data', '/srv/data/a/b', true],
     ['/srv/data', '/srv/data2', false],
@@ -109,9 +111,11 @@ describe('A condition', () => {
     ['https://h/a', 'https://h/ab', false],
     ['https://h/a', 'https://h/a/../b', 'unknown'],
     ['file:///srv', 'file:///srv/a', true],
-  ])('within %s finds %j: %s', (base, found, expected) => expect(truth(of('within', base), found)).toBe(expected));
+  ])('within %s finds %j: %s', (base, requestValue, expected) =>
+    expect(truth(of('within', base), requestValue)).toBe(expected),
+  );
 
-  it.each<[pointer: string, found: JsonValue, truth: Truth]>([
+  it.each<[pointer: string, requestValue: JsonValue, truth: Truth]>([
     ['/a/*', [1, 2], true],
     ['/a/*', [1, 9], 'unknown'],
     ['/a/*', [8, 9], false],
@@ -121,11 +125,11 @@ describe('A condition', () => {
     ['/a/*', 1, 'unknown'],
     ['/a/*/n', [{ n: 1 }, { n: 2 }], true],
     ['/a/*/n', [{ n: 1 }, {}], 'unknown'],
-  ])('%s at most 5, of %j, is %s', (parameter, found, expected) =>
-    expect(truth({ parameter, op: 'lte', value: 5 }, found)).toBe(expected),
+  ])('%s at most 5, of %j, is %s', (parameter, requestValue, expected) =>
+    expect(truth({ parameter, op: 'lte', value: 5 }, requestValue)).toBe(expected),
   );
 
-  it.each<[found: JsonValue | undefined, truth: Truth]>([
+  it.each<[requestValue: JsonValue | undefined, truth: Truth]>([
     ['acme.example', true],
     ['ACME.Example', true],
     ['eu.acme.example', true],
@@ -199,8 +203,8 @@ describe('A condition', () => {
     [5, 'unknown'],
     [null, 'unknown'],
     [undefined, 'unknown'],
-  ])('domain finds %j: %s', (found, expected) =>
-    expect(truth(of('domain', ['acme.example', 'xn--bcher-kva.example']), found)).toBe(expected),
+  ])('domain finds %j: %s', (requestValue, expected) =>
+    expect(truth(of('domain', ['acme.example', 'xn--bcher-kva.example']), requestValue)).toBe(expected),
   );
 
   const customer = { type: 'customer', id: '4711', roles: [] };

@@ -218,10 +218,10 @@ const beginnings = new WeakMap<ConditionRequest, Map<string, string>>();
 
 /** The time at which a duration that ends with the request begins: ISO 8601. */
 function beginningOf(duration: string, request: ConditionRequest): string {
-  const known = beginnings.get(request) ?? new Map<string, string>();
-  beginnings.set(request, known);
-  const beginning = known.get(duration) ?? subtractDuration(duration, request.at);
-  known.set(duration, beginning);
+  const cachedBeginnings = beginnings.get(request) ?? new Map<string, string>();
+  beginnings.set(request, cachedBeginnings);
+  const beginning = cachedBeginnings.get(duration) ?? subtractDuration(duration, request.at);
+  cachedBeginnings.set(duration, beginning);
   return beginning;
 }
 
@@ -237,16 +237,16 @@ function onEarlier({ earlier: action, within = null, resource, value }: EarlierC
   return {
     question,
     test: (request, { earlier }) => {
-      const asked = question(request);
-      const found = asked === null ? undefined : earlier.get(earlierName(asked.earlier));
-      return found === undefined ? 'unknown' : (found !== null) === value;
+      const factKey = question(request);
+      const earlierExecution = factKey === null ? undefined : earlier.get(earlierName(factKey.earlier));
+      return earlierExecution === undefined ? 'unknown' : (earlierExecution !== null) === value;
     },
   };
 }
 
 /** Unknown if the resource names no entity, or the parameter has no value. */
-function onClaims({ claim: named, parameter, value: least }: ClaimCondition): CompiledCondition {
-  const [predicate, path] = [named.normalize('NFC'), pathOf(parameter)];
+function onClaims({ claim: rawPredicate, parameter, value: least }: ClaimCondition): CompiledCondition {
+  const [predicate, path] = [rawPredicate.normalize('NFC'), pathOf(parameter)];
   const question = ({ resourceId, parameters }: ConditionRequest): { readonly claim: ClaimKey } | null => {
     const entityId = claimedEntityIn(resourceId);
     return entityId === null || pointedScalar(path, parameters) === undefined
@@ -256,9 +256,9 @@ function onClaims({ claim: named, parameter, value: least }: ClaimCondition): Co
   return {
     question,
     test: (request, { claims }) => {
-      const asked = question(request);
-      const known = asked === null ? null : (claims.get(claimName(asked.claim)) ?? null);
-      return known === null ? 'unknown' : isSupported(pointedScalar(path, request.parameters), least, known);
+      const factKey = question(request);
+      const claimFact = factKey === null ? null : (claims.get(claimName(factKey.claim)) ?? null);
+      return claimFact === null ? 'unknown' : isSupported(pointedScalar(path, request.parameters), least, claimFact);
     },
   };
 }
@@ -307,24 +307,24 @@ function truthOfEach(list: readonly JsonValue[], truthOfItem: (item: JsonValue) 
 
 function comparison(
   condition: Exclude<ParameterCondition | IdentityCondition, { op: 'exists' }>,
-): (found: MaybeJson, request: OperandSource) => Truth {
+): (requestValue: MaybeJson, request: OperandSource) => Truth {
   const { op, value } = condition;
   switch (op) {
     case 'prefix':
-      return (found) => (typeof found === 'string' ? found.startsWith(value) : 'unknown');
+      return (requestValue) => (typeof requestValue === 'string' ? requestValue.startsWith(value) : 'unknown');
     case 'within':
-      return (found) => (typeof found === 'string' ? liesWithin(found, value) : 'unknown');
+      return (requestValue) => (typeof requestValue === 'string' ? liesWithin(requestValue, value) : 'unknown');
     case 'domain':
-      return (found) => {
-        const host = typeof found === 'string' ? hostIn(found) : null;
+      return (requestValue) => {
+        const host = typeof requestValue === 'string' ? hostIn(requestValue) : null;
         return host === null ? 'unknown' : isInDomains(host, value);
       };
     case 'in':
     case 'not_in': {
       const types = new Set(value.map(typeOf));
-      return (found) =>
-        isScalar(found) && (found === null || types.has(typeOf(found)))
-          ? value.includes(found) === (op === 'in')
+      return (requestValue) =>
+        isScalar(requestValue) && (requestValue === null || types.has(typeOf(requestValue)))
+          ? value.includes(requestValue) === (op === 'in')
           : 'unknown';
     }
     case 'eq':
@@ -333,9 +333,9 @@ function comparison(
     case 'lte':
     case 'gt':
     case 'gte': {
-      if (!isReference(value)) return (found) => compares(found, op, value);
+      if (!isReference(value)) return (requestValue) => compares(requestValue, op, value);
       const read = operandReader(value);
-      return (found, request) => compares(found, op, read(request));
+      return (requestValue, request) => compares(requestValue, op, read(request));
     }
   }
 }

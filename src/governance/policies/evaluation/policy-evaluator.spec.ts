@@ -207,8 +207,12 @@ function policyOf(made: Omit<Made, 'approval'> & Partial<Pick<Made, 'approval'>>
   };
 }
 
-function expectSame(evaluator: PolicyEvaluator, policies: readonly PolicyRules[], asked: EvaluationRequest): void {
-  expect(evaluator.evaluate(asked)).toEqual(oracle(policies, asked));
+function expectSame(
+  evaluator: PolicyEvaluator,
+  policies: readonly PolicyRules[],
+  drawnRequest: EvaluationRequest,
+): void {
+  expect(evaluator.evaluate(drawnRequest)).toEqual(oracle(policies, drawnRequest));
 }
 
 /** Everything that it holds, except the number of changes and the hash of its set. */
@@ -228,7 +232,7 @@ describe('PolicyEvaluator', () => {
           const policies = made.map(policyOf);
           const evaluator = new PolicyEvaluator();
           evaluator.put(policies.map(compilePolicy), []);
-          for (const asked of requests) expectSame(evaluator, policies, asked);
+          for (const drawnRequest of requests) expectSame(evaluator, policies, drawnRequest);
         },
       ),
       { numRuns: CASES },
@@ -236,12 +240,12 @@ describe('PolicyEvaluator', () => {
   });
 
   it('stays correct while policies are added and removed', () => {
-    const step = fc.record({ add: fc.boolean(), rule: rules, victim: fc.nat(), asked: request });
+    const step = fc.record({ add: fc.boolean(), rule: rules, victim: fc.nat(), drawnRequest: request });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
         const evaluator = new PolicyEvaluator();
         const inForce: PolicyRules[] = [];
-        for (const [number, { add, rule, victim, asked }] of steps.entries()) {
+        for (const [number, { add, rule, victim, drawnRequest }] of steps.entries()) {
           if (add || inForce.length === 0) {
             const policy = policyOf(rule, number);
             inForce.push(policy);
@@ -249,7 +253,7 @@ describe('PolicyEvaluator', () => {
           } else {
             for (const { id } of inForce.splice(victim % inForce.length, 1)) evaluator.put([], [id]);
           }
-          expectSame(evaluator, inForce, asked);
+          expectSame(evaluator, inForce, drawnRequest);
           expect(evaluator.policySet).toBe(policySetOf(inForce.map(({ id }) => id)));
         }
       }),
@@ -269,8 +273,8 @@ describe('PolicyEvaluator', () => {
       maxLength: 120,
     });
     await fc.assert(
-      fc.asyncProperty(policies, fc.array(request, { minLength: 1 }), async (given, asked) => {
-        const all = given.map(([at, rule]) => policyOf(rule, at));
+      fc.asyncProperty(policies, fc.array(request, { minLength: 1 }), async (drawnRules, drawnRequests) => {
+        const all = drawnRules.map(([at, rule]) => policyOf(rule, at));
         const [before, added] = [all.slice(0, all.length / 2), all.slice(all.length / 2)];
         const made = { isDone: false, turns: 0 };
         const making = PolicyEvaluator.build(before).finally(() => (made.isDone = true));
@@ -285,7 +289,7 @@ describe('PolicyEvaluator', () => {
         );
         evaluator.put(added.map(compilePolicy), removed);
         expect(evaluator.policySet).toBe(expected);
-        for (const one of asked) expectSame(evaluator, after, one);
+        for (const one of drawnRequests) expectSame(evaluator, after, one);
         evaluator.put(
           [],
           after.map(({ id }) => id),
@@ -328,10 +332,10 @@ describe('PolicyEvaluator', () => {
           const evaluator = new PolicyEvaluator();
           evaluator.put(policies.slice(0, 200).map(compilePolicy), []);
           for (const policy of policies.slice(200)) evaluator.put([compilePolicy(policy)], []);
-          for (const asked of requests) expectSame(evaluator, policies, asked);
+          for (const drawnRequest of requests) expectSame(evaluator, policies, drawnRequest);
           const [gone, left] = [policies.filter((_, at) => at % 2 === 0), policies.filter((_, at) => at % 2 === 1)];
           for (const { id } of gone) evaluator.put([], [id]);
-          for (const asked of requests) expectSame(evaluator, left, asked);
+          for (const drawnRequest of requests) expectSame(evaluator, left, drawnRequest);
           for (const { id } of left) evaluator.put([], [id]);
           expect(contentOf(evaluator)).toBe(contentOf(new PolicyEvaluator()));
         },
@@ -344,7 +348,7 @@ describe('PolicyEvaluator', () => {
     const manyRules = fc.array(rules, { minLength: 60, maxLength: 60 });
     const requests = fc.array(request, { minLength: 3, maxLength: 5 });
     fc.assert(
-      fc.property(manyRules, requests, fc.infiniteStream(fc.nat()), (made, asked, draws) => {
+      fc.property(manyRules, requests, fc.infiniteStream(fc.nat()), (made, drawnRequests, draws) => {
         const draw = (bound: number): number => Number(draws.next().value) % bound;
         const policies = Array.from({ length: DIVIDED }, (_, number) =>
           made
@@ -365,7 +369,7 @@ describe('PolicyEvaluator', () => {
             }
           }
         }
-        for (const each of asked) expectSame(evaluator, [...inForce.values()], each);
+        for (const each of drawnRequests) expectSame(evaluator, [...inForce.values()], each);
       }),
       { numRuns: Math.ceil(CASES / 100) },
     );

@@ -142,35 +142,35 @@ export class PolicyEvaluator {
    * @param asks what {@link asks} has returned for the request, where that is at hand.
    */
   evaluate(request: EvaluationRequest, facts?: Facts, asks?: FactQueries): Evaluation {
-    const asked = this.contextFor(request, facts);
-    if (facts === undefined || this.needsNoFacts) return this.withZones(verdictOn(asked, this.index), asked);
-    const known = asks ?? this.factQueries(request);
-    const uses = this.usesNow(known, asked, facts);
+    const context = this.contextFor(request, facts);
+    if (facts === undefined || this.needsNoFacts) return this.withZones(verdictOn(context, this.index), context);
+    const queries = asks ?? this.factQueries(request);
+    const uses = this.usesNow(queries, context, facts);
     const reached = reachedBy(uses);
-    const evaluation = verdictOn({ ...asked, limitedPolicyIds: reached }, this.index);
+    const evaluation = verdictOn({ ...context, limitedPolicyIds: reached }, this.index);
     const rank = this.rankOfFirst(evaluation);
     const counts = (id: string): boolean => priorityOf(this.rankOf(id)) >= priorityOf(rank);
     const used = uses.filter(({ policy: { id } }) => this.rankOf(id) === rank && !reached.has(id));
     const limited = uses.filter((use) => counts(use.policy.id) && !fits(use));
-    const looked = known.facts.filter(({ policyId }) => counts(policyId));
+    const consultedFacts = queries.facts.filter(({ policyId }) => counts(policyId));
     return {
-      ...this.withZones(evaluation, asked),
+      ...this.withZones(evaluation, context),
       ...(used.length > 0 && { limitUses: used }),
       ...(limited.length > 0 && { reachedLimits: limited }),
-      ...(looked.length > 0 && { consultedFacts: looked }),
+      ...(consultedFacts.length > 0 && { consultedFacts }),
     };
   }
 
   explain(request: EvaluationRequest, facts?: Facts): Explanation {
-    const asked = this.contextFor(request, facts);
-    const limits = facts === undefined ? [] : this.usesNow(this.factQueries(request), asked, facts);
-    const explanation = explanationOf(this.policies, this.index, { ...asked, limitedPolicyIds: reachedBy(limits) });
+    const context = this.contextFor(request, facts);
+    const limits = facts === undefined ? [] : this.usesNow(this.factQueries(request), context, facts);
+    const explanation = explanationOf(this.policies, this.index, { ...context, limitedPolicyIds: reachedBy(limits) });
     return { ...explanation, limits };
   }
 
   /** The best effect that a request could have, whatever conditions ask for. */
-  bestEffect(request: EvaluationRequest, otherwise: PolicyEffect): PolicyEffect {
-    return bestEffectFor(this.index, this.contextFor(request), otherwise);
+  bestEffect(request: EvaluationRequest, fallback: PolicyEffect): PolicyEffect {
+    return bestEffectFor(this.index, this.contextFor(request), fallback);
   }
 
   /** Of a request that no policy decides on: the oldest one that would allow it with other parameters or facts. */
@@ -179,21 +179,21 @@ export class PolicyEvaluator {
   }
 
   /** What limits are asked for, of policies whose conditions hold, with what was used before. */
-  private usesNow({ uses }: FactQueries, asked: EvaluationContext, { sums }: Facts): LimitUse[] {
+  private usesNow({ uses }: FactQueries, context: EvaluationContext, { sums }: Facts): LimitUse[] {
     if (sums === undefined) return [];
     return uses.flatMap((use) => {
       const policy = this.policies.get(use.policy.id);
-      if (policy === undefined || !matchesConditions(policy, asked)) return [];
+      if (policy === undefined || !matchesConditions(policy, context)) return [];
       return { ...use, before: sums.get(sumName(use.sum)) ?? ZERO };
     });
   }
 
   /** Names the database of time zones if a clock counted. */
-  private withZones(evaluation: Evaluation, asked: EvaluationContext): Evaluation {
-    if (this.clocked.isEmpty || asked.request.isReview === true) return evaluation;
+  private withZones(evaluation: Evaluation, context: EvaluationContext): Evaluation {
+    if (this.clocked.isEmpty || context.request.isReview === true) return evaluation;
     const least = priorityOf(this.rankOfFirst(evaluation));
     const counts = this.clocked
-      .offered(asked, (policy, request, use) => isAbout(policy, request) && usesPath(policy, use))
+      .offered(context, (policy, request, use) => isAbout(policy, request) && usesPath(policy, use))
       .some(({ rank }) => priorityOf(rank) >= least);
     return counts ? { ...evaluation, zones: ZONES_VERSION } : evaluation;
   }
@@ -230,8 +230,8 @@ function hasZone({ conditions, limits }: CompiledPolicy): boolean {
 
 function factsOf({ reference, conditions }: CompiledPolicy, request: EvaluationRequest): FactQuery[] {
   return conditions.flatMap(({ question }, index) => {
-    const asked = question?.(request) ?? null;
-    return asked === null ? [] : { policyId: reference.id, condition: index, ...asked };
+    const factKey = question?.(request) ?? null;
+    return factKey === null ? [] : { policyId: reference.id, condition: index, ...factKey };
   });
 }
 
