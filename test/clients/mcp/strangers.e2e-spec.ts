@@ -173,7 +173,9 @@ describeOnSqlite.each(['stdio', 'http'] as const)('Strangers behind gov mcp, ove
     folder = mkdtempSync(join(tmpdir(), 'gov-mcp-strangers-'));
     const { id: agentId } = await createAgent(app, { name: 'bot', capabilities: ['greet', 'a', 'get-prompt', 'read'] });
     const { secret } = await issueKey(app, { name: 'bot', scopes: ['execute'], agentId });
-    environment = { GOVERNANCE_URL: app.url, GOVERNANCE_API_KEY: secret };
+    // What a server sends is held a few times over, never once for each character.
+    const NODE_OPTIONS = '--max-old-space-size=256';
+    environment = { GOVERNANCE_URL: app.url, GOVERNANCE_API_KEY: secret, NODE_OPTIONS };
     await createPolicy(app, { actions: ['greet', 'a', 'get-prompt', 'read'], resources: ['odd/*', 'good/*'] });
     file = join(folder, 'odd.json');
     connection = await opened({});
