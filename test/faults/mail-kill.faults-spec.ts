@@ -48,17 +48,22 @@ describe('Mails of a service that is killed while its mail server is down', () =
     await clients;
     await program.stop('SIGKILL');
 
-    // Killed once more when the mail is there, and not yet confirmed.
+    // Killed once more when the mail is there, and not yet confirmed. The mail may come before the start is over.
+    let confirm: () => void = () => undefined;
+    const confirmation = new Promise<void>((resolve) => {
+      confirm = resolve;
+    });
     const receipt = new Promise<void>((resolve) => {
-      server.beforeConfirmation = async () => {
+      server.beforeConfirmation = () => {
         resolve();
-        await program.stop('SIGKILL');
+        return confirmation;
       };
     });
     program = await start(server.url);
     await receipt;
+    await program.stop('SIGKILL');
     server.beforeConfirmation = () => Promise.resolve();
-    while (program.process.signalCode === null) await sleep(5);
+    confirm();
     program = await start(server.url);
     await server.until(2);
     const texts = server.received.map((mail) => mailText(mail));
