@@ -23,9 +23,11 @@ const KEEP_ALIVE = 10_000;
 
 /**
  * For sessions that look rows up by key. A plan is cached as long as its session; one made while the table was empty,
- * without statistics, uses sequential scans and hash joins, which take longer with every row.
+ * without statistics, uses sequential scans and hash joins, which take longer with every row. A scan that is switched
+ * off, and used where there is no other way, counts as so expensive that the server would compile the query: that alone
+ * takes some 100 ms.
  */
-const BY_INDEX = '-c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off';
+const BY_INDEX = '-c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c jit=off';
 /** Needed to see the warning at COMMIT that a standby may not have the transaction. */
 const WARNINGS = '-c client_min_messages=warning';
 const READ_ONLY = '-c default_transaction_read_only=on';
