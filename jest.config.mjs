@@ -22,7 +22,7 @@ const ES_MODULES = ['@nestjs', 'file-type', 'strtok3', 'token-types', 'uint8arra
 
 const common = {
   rootDir: import.meta.dirname,
-  testEnvironment: 'node',
+  testEnvironment: '<rootDir>/scripts/test-environment.mjs',
   transform: { '^.+\\.ts$': ['@swc/jest', typescript], '^.+\\.js$': ['@swc/jest', esModules] },
   transformIgnorePatterns: [`/node_modules/(?!(${ES_MODULES.join('|')})/)`],
   setupFilesAfterEnv: ['<rootDir>/test/support/jest/patience.ts', '<rootDir>/test/support/jest/no-leaks.ts'],
