@@ -139,7 +139,7 @@ export class PolicyEvaluator {
 
   /**
    * @param facts what the policies ask; without them no limit counts as reached, and nothing else is known.
-   * @param asks what {@link asks} has returned for the request, where that is at hand.
+   * @param asks what {@link factQueries} has returned for the request, where that is at hand.
    */
   evaluate(request: EvaluationRequest, facts?: Facts, asks?: FactQueries): Evaluation {
     const context = this.contextFor(request, facts);
