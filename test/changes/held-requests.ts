@@ -8,13 +8,22 @@ export interface HeldStage {
   readonly app: TestApp;
   readonly ada: Person;
   readonly ben: Person;
-  readonly requests: ReadonlyMap<string, readonly [method: string, path: string, sent?: Sent]>;
+  readonly requests: ReadonlyMap<string, HeldRequest>;
 }
 
-/** Makes what the requests need before anything is held back. */
-export async function startHeld(): Promise<HeldStage> {
+/** A request of a route. */
+export type HeldRequest = readonly [method: string, path: string, sent?: Sent];
+
+/**
+ * Makes what the requests need before anything is held back.
+ * @param registerSecond registers the second person who can review, from whom on changes are held back.
+ */
+export async function startHeld(
+  further: Readonly<Record<string, string>> = {},
+  registerSecond: (app: TestApp) => Promise<Person> = (app) => register(app, 'ben'),
+): Promise<HeldStage> {
   const environment = { ...FOUR_EYES, RATE_LIMIT: '1000000', RETAIN_AT_LEAST: 'PT0S', WEBHOOK_ALLOW_HTTP: 'true' };
-  const app = await createTestApp({ environment });
+  const app = await createTestApp({ environment: { ...environment, ...further } });
   const { id: bot } = await createAgent(app, { name: 'bot', capabilities: ['look'] });
   const { id: still } = await createAgent(app, { name: 'still', capabilities: [] });
   await send(app, 'POST', `/api/v1/agents/${still}/suspend`);
@@ -28,9 +37,9 @@ export async function startHeld(): Promise<HeldStage> {
   const ada = await register(app, 'ada');
   await send(app, 'PUT', `/api/v1/agents/${ada.id}/email`, { body: { email: 'ada@example.com' } });
   const plan = await send(app, 'POST', '/api/v1/policies/plan', { body: { policies: [] } });
-  const ben = await register(app, 'ben');
+  const ben = await registerSecond(app);
   const newPolicy = { name: 'new', version: '1', effect: 'allow', subjects: ['*'], actions: ['x'], resources: ['*'] };
-  const requests = new Map<string, readonly [string, string, Sent?]>([
+  const requests = new Map<string, HeldRequest>([
     ['policies_create', ['POST', '/api/v1/policies', { body: newPolicy }]],
     ['policies_activate', ['POST', `/api/v1/policies/${idle.id}/activate`]],
     ['policies_deactivate', ['POST', `/api/v1/policies/${policy.id}/deactivate`]],

@@ -40,7 +40,7 @@ const OF_AGENTS =
 const OF_DIRECTORY = /^scim(?:Users|Groups)_/;
 
 describe('Routes that change the rules', () => {
-  const stage: HeldStage = stageOf(startHeld);
+  const stage: HeldStage = stageOf(() => startHeld());
   const writing = (): [string, boolean][] => {
     const routes = documentedRoutes(stage.app.application.get(DiscoveryService, { strict: false }));
     return [...routes].flatMap(([id, { method, traits }]) =>
