@@ -15,7 +15,7 @@ import {
 import { Random, randomPolicies } from '../support/oracles/random-policies';
 
 /** Number of random sets of policies, half of them under each default effect; ACCESS_SETS=1000 is the full test. */
-const SETS = Number(process.env['ACCESS_SETS'] ?? 20);
+const SETS = Number(process.env['ACCESS_SETS'] ?? 10);
 const REQUESTS = 100;
 /** An answer is asked for again, as of then, so many sets later. */
 const LATER = 3;

@@ -24,7 +24,7 @@ import { planned, Random, randomPolicies, rules } from '../support/oracles/rando
 
 const SETS = 4;
 /** For each set, before and after it is applied. */
-const REQUESTS = 3_000;
+const REQUESTS = 1_000;
 const MAX_LIST_LENGTH = 1_000;
 const MAX_REGIONS = 1_000;
 const MAX_CONDITIONAL = 8;

@@ -12,7 +12,7 @@ import { POLICY_EFFECTS, type EvaluationRequest } from './evaluation';
 import { PolicyEvaluator, policySetOf } from './policy-evaluator';
 
 /** Number of random policy sets; `POLICY_CASES=100000` for a long run. */
-const CASES = Number(process.env['POLICY_CASES'] ?? 500);
+const CASES = Number(process.env['POLICY_CASES'] ?? 200);
 jest.setTimeout(120_000 + 20 * CASES);
 
 /** Enough policies for the index node of a common resource to be divided by everything they list. */
