@@ -23,7 +23,7 @@ describeOnSqlite('The tools that gov mcp lists', () => {
 
   beforeAll(async () => {
     await buildCommandLine();
-    app = await createTestApp({ environment: { RATE_LIMIT: '1000000' } });
+    app = await createTestApp({ environment: { RATE_LIMIT: '1000000', RATE_WINDOW: '3600000' } });
     folder = mkdtempSync(join(tmpdir(), 'gov-mcp-tools-'));
     const { id } = await createAgent(app, {
       name: 'bot',

@@ -77,7 +77,7 @@ const MAX_CALL_MS = 3_600_000;
 const MAX_LIST_MS = 60_000;
 /** Items of a list, its pages, and the characters of its items as JSON: a server may invent them for ever. */
 const MAX_LISTED = 10_000;
-const MAX_PAGES = 1_000;
+const MAX_PAGES = 100;
 const MAX_LISTED_SIZE = MAX_MESSAGE_BYTES;
 /** Maximum number of characters of a name in a warning. */
 const MAX_WARNED_NAME = 100;
