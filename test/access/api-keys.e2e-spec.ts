@@ -184,7 +184,7 @@ describe('API keys', () => {
   });
 
   it('that expire together leave room for the writes of callers', async () => {
-    const issue = (count: number, body: object): Promise<IssuedApiKeyResponse[]> =>
+    const issue = (count: number, body: Parameters<typeof issueKey>[1]): Promise<IssuedApiKeyResponse[]> =>
       Promise.all(Array.from({ length: count }, () => issueKey(app, body)));
     const began = Date.now();
     await issue(10, {});
