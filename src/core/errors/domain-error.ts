@@ -94,7 +94,7 @@ export function notFound(subject: string): DomainError {
   return new DomainError('NOT_FOUND', `The ${subject} was not found.`);
 }
 
-/** What was looked up. @throws NOT_FOUND when there is none. */
+/** Returns a value that was looked up. @throws NOT_FOUND if it is undefined */
 export function requireFound<Value>(value: Value | undefined, subject: string): Value {
   if (value === undefined) throw notFound(subject);
   return value;
@@ -141,7 +141,7 @@ export function preconditionFailed(message = HAS_CHANGED): DomainError {
   return new DomainError('PRECONDITION_FAILED', message);
 }
 
-/** The database cannot accept the write now: nothing was written and a retry is safe. */
+/** Work cannot be done now, for example because the database is down. Nothing was written; a retry is safe. */
 export function unavailable(why: string, retryAfterSeconds = 1): DomainError {
   return new DomainError('UNAVAILABLE', `${why} Nothing was written; repeating the request is safe.`, {
     headers: { 'Retry-After': String(retryAfterSeconds) },

@@ -18,7 +18,7 @@ export interface EventSource {
 /** One reader of events: it reads past entries at its own pace, then follows new ones together with all others. */
 export class EventReader {
   /**
-   * @param filter of an agent by its id or name, which need not exist yet: by its id as soon as it does.
+   * @param filter may name its agent by id or by name, even before it exists; `catchUp` replaces the name by the id.
    * @param position the sequence after which the events begin.
    */
   constructor(
@@ -40,11 +40,11 @@ export class EventReader {
     return this.stream.signal.aborted;
   }
 
-  /** Sends new entries until the stream is over, or what was committed has to be read again, by the agent's id. */
+  /** Sends new entries until the stream ends, or an agent was created that the filter may name. */
   private async follow(): Promise<void> {
     while (!this.isOver) {
       const chunk = await this.source.live.readAfter(this.position, this.stream.signal);
-      if (this.mayHaveItsAgent(chunk)) return;
+      if (this.mayHaveCreatedAgent(chunk)) return;
       const bytes = chunk.bytes(this.filter);
       this.position = Math.max(this.position, chunk.last);
       if (bytes.length > 0) this.stream.send(bytes);
@@ -53,8 +53,8 @@ export class EventReader {
     }
   }
 
-  /** Whether the agent of a name that did not exist may have been created since. */
-  private mayHaveItsAgent({ entries }: EventChunk): boolean {
+  /** True if an agent was created while the filter still has a name instead of an id. */
+  private mayHaveCreatedAgent({ entries }: EventChunk): boolean {
     return !hasAgentId(this.filter) && entries.some(({ action }) => action === 'agent.created');
   }
 
@@ -62,7 +62,7 @@ export class EventReader {
   private async catchUp(): Promise<void> {
     const { records, entries, counters } = this.source;
     const head = await counters.headSequence();
-    // After the head was read: if the agent does not exist, no entry up to there concerns it.
+    // Read after the head: if the agent does not exist yet, no entry up to the head concerns it.
     this.filter = await withAgentId(records, this.filter, 'agentId');
     const { filter } = this;
     const conditions = conditionsOfFilter(filter);

@@ -14,38 +14,38 @@ import { WebhookBodies } from '../webhooks/messages/webhook-bodies';
 import { readClick, type SignedRequest, type SlackClick, signatureFault } from './slack-click';
 import { escapeForSlack, plain } from '../webhooks/messages/chat-messages';
 
-/** Milliseconds that Slack has for each. */
+/** Milliseconds that Slack has to accept one reply. */
 const MAX_REPLY_MS = 10_000;
-/** Milliseconds between two lines about refused clicks. */
-const MINUTE = 60_000;
-/** Milliseconds for clicks under way when the service stops. */
+/** Milliseconds between two log lines about refused clicks. */
+const MIN_LOG_INTERVAL_MS = 60_000;
+/** Milliseconds that a stopping service waits for clicks that are being decided. */
 const GRACE_MS = 2_000;
 const MAX_CLICKS = 1_000;
 const UNKNOWN_OUTCOME = 'The service failed, and may not have decided this. Click again: a review counts once.';
 
-/** Shown only to the person who clicked. */
-function privately(text: string): JsonObject {
+/** A reply that only the person who clicked sees. */
+function privateReply(text: string): JsonObject {
   const blocks = [{ type: 'section', text: plain(escapeForSlack(text).slice(0, 2_900)) }];
   return { response_type: 'ephemeral', replace_original: false, text: 'Nothing was decided', mrkdwn: false, blocks };
 }
 
-/** In place of the message. */
-function inPlace(message: JsonObject): JsonObject {
+/** A reply that replaces the clicked message. */
+function replacingReply(message: JsonObject): JsonObject {
   return { ...message, replace_original: true };
 }
 
-/** Tells Slack what came of clicks. Its request was answered before, and the decision stands, whether this arrives or not. */
+/** Sends Slack the outcome of clicks. Slack's request was answered before; the decision stands if sending fails. */
 @Injectable()
 export class SlackReplies {
   private readonly logger = new Logger('Slack');
-  private readonly over = new AbortController();
+  private readonly stopping = new AbortController();
 
-  /** Ends what is under way. */
+  /** Aborts replies that are being sent. */
   stop(): void {
-    this.over.abort();
+    this.stopping.abort();
   }
 
-  /** In this order. A failure is logged. @param url one of Slack's. */
+  /** Sends the replies in order; after a failure, logs it and stops. @param url at a host of Slack */
   async send(url: string, replies: readonly JsonObject[]): Promise<void> {
     try {
       for (const reply of replies) await this.sendReply(url, reply);
@@ -60,7 +60,7 @@ export class SlackReplies {
       redirect: 'error',
       body: JSON.stringify(reply),
       headers: { 'Content-Type': 'application/json' },
-      signal: AbortSignal.any([this.over.signal, AbortSignal.timeout(MAX_REPLY_MS)]),
+      signal: AbortSignal.any([this.stopping.signal, AbortSignal.timeout(MAX_REPLY_MS)]),
     });
     await answer.body?.cancel();
     if (!answer.ok) throw new Error(`Slack answered ${answer.status}`);
@@ -72,7 +72,7 @@ interface SlackPerson extends Pick<Agent, 'id' | 'name'> {
   readonly current: CurrentAgent;
 }
 
-/** People approve and reject in Slack, by all rules of a reviewer with a key of their own. */
+/** Lets people approve and reject in Slack, by the rules for a reviewer with their own key. */
 @Injectable()
 export class SlackService implements OnModuleDestroy {
   private readonly logger = new Logger('Slack');
@@ -90,7 +90,7 @@ export class SlackService implements OnModuleDestroy {
     private readonly replies: SlackReplies,
   ) {}
 
-  /** Requests are refused by now. What was clicked before is decided, and Slack is told if it takes that in time. */
+  /** Requests are refused already. Waits for the clicks that are being decided, then aborts replies to Slack. */
   async onModuleDestroy(): Promise<void> {
     await withTimeout(Promise.all(this.clicks), GRACE_MS, undefined);
     this.replies.stop();
@@ -99,13 +99,13 @@ export class SlackService implements OnModuleDestroy {
 
   /**
    * Accepts a click. It is decided afterwards, since Slack waits for three seconds only.
-   * @throws UNAUTHORIZED if Slack has not signed it, or too long ago; VALIDATION_ERROR; UNAVAILABLE if too many clicks are
-   * under way.
+   * @throws UNAUTHORIZED without a secret, or if the signature is wrong or over five minutes old; VALIDATION_ERROR;
+   * UNAVAILABLE if too many clicks are being decided.
    */
   accept(request: SignedRequest, origin: Origin): void {
     const { slackSigningSecret: secret } = this.configuration;
     const fault = secret === null ? 'SLACK_SIGNING_SECRET is not set' : signatureFault(secret, request, Date.now());
-    if (fault !== undefined) throw this.refused(fault);
+    if (fault !== undefined) throw this.logRefusal(fault);
     const click = readClick(request.body);
     if (click === null) return;
     if (this.clicks.size >= MAX_CLICKS) throw unavailable('Too many clicks in Slack are being decided.');
@@ -113,23 +113,25 @@ export class SlackService implements OnModuleDestroy {
     this.clicks.add(work);
   }
 
-  /** Does what was clicked, and tells Slack what came of it. */
+  /** Carries out a click and sends Slack the outcome. */
   private async decide(click: SlackClick, origin: Origin): Promise<void> {
     const replies = await this.repliesTo(click, origin).catch((error: unknown) => {
       this.logger.error(`A click in Slack on ${click.decisionId} failed: ${errorMessage(error)}`);
-      return [privately(UNKNOWN_OUTCOME)];
+      return [privateReply(UNKNOWN_OUTCOME)];
     });
     if (click.responseUrl !== null) await this.replies.send(click.responseUrl, replies);
     else
-      this.logger.warn(`The outcome of a click on ${click.decisionId} is told to nobody: response_url is not Slack's.`);
+      this.logger.warn(
+        `The outcome of a click on ${click.decisionId} was not sent: the click has no response_url at a host of Slack.`,
+      );
   }
 
-  /** Logs why: one line a minute, or strangers could flood the log. */
-  private refused(why: string): DomainError {
+  /** Logs the fault, at most one line a minute, since strangers could flood the log; returns the error to throw. */
+  private logRefusal(fault: string): DomainError {
     const now = performance.now();
-    if (now - this.loggedAt >= MINUTE) {
+    if (now - this.loggedAt >= MIN_LOG_INTERVAL_MS) {
       this.loggedAt = now;
-      this.logger.warn(`A click of Slack was refused: ${why}. Such a line is logged once a minute at most.`);
+      this.logger.warn(`A click of Slack was refused: ${fault}. Such a line is logged once a minute at most.`);
     }
     return notBySlack();
   }
@@ -139,19 +141,19 @@ export class SlackService implements OnModuleDestroy {
     const person = await this.personOf(slackId);
     if (person === undefined)
       return [
-        privately(`Nobody here has the Slack id ${slackId}. Somebody with the scope admin can set it (slackId).`),
+        privateReply(`Nobody here has the Slack id ${slackId}. Somebody with the scope admin can set it (slackId).`),
       ];
     try {
-      return [inPlace(await this.done(click, person, origin))];
+      return [replacingReply(await this.carryOut(click, person, origin))];
     } catch (error) {
       if (!(error instanceof DomainError) || error.code === 'UNAVAILABLE') throw error;
-      const notice = privately(error.message);
-      return error.code === 'CONFLICT' ? [inPlace(await this.messageOf(click)), notice] : [notice];
+      const notice = privateReply(error.message);
+      return error.code === 'CONFLICT' ? [replacingReply(await this.messageOf(click)), notice] : [notice];
     }
   }
 
-  /** The message afterwards. */
-  private async done(click: SlackClick, person: SlackPerson, origin: Origin): Promise<JsonObject> {
+  /** Carries out a click and returns the new message; a reject without a comment only asks for one. */
+  private async carryOut(click: SlackClick, person: SlackPerson, origin: Origin): Promise<JsonObject> {
     const { action, decisionId, comment } = click;
     if (action === 'reject') return this.messageOf(click, true);
     const verdict = action === 'approve' ? 'approve' : 'reject';
@@ -163,8 +165,8 @@ export class SlackService implements OnModuleDestroy {
   /** The message about the decision as it is now. @throws NOT_FOUND; CONFLICT if it is settled and a comment is needed. */
   private async messageOf({ decisionId }: SlackClick, needsComment = false): Promise<JsonObject> {
     const decision = requireFound(await this.records.find(DECISION, decisionId, REVIEWER), 'decision');
-    const settled = needsComment ? finalityConflict(decision) : null;
-    if (settled !== null) throw settled;
+    const finality = needsComment ? finalityConflict(decision) : null;
+    if (finality !== null) throw finality;
     return this.bodies.buildForDecision(decision, { needsComment });
   }
 
@@ -181,7 +183,7 @@ const SCOPES = ['review'] as const;
 /** The caller as whom the decision of a message is read. */
 const REVIEWER = { agentId: null, effectiveScopes: expandScopes(SCOPES) };
 
-/** Reviews check whether the person is suspended, and record the refusal. */
+/** `refusal` ignores a suspension: the review checks it, and records that refusal. */
 function callerFor(slackId: string, { id, current }: SlackPerson, origin: Origin): Caller {
   const identity = {
     actor: { type: 'slack', id: slackId },

@@ -6,8 +6,8 @@ import type { SqlStatement, SqlValue } from '../../ledger/database/sql-connectio
 import { arraysOfOne } from '../../ledger/records/statements';
 
 /**
- * What a directory says of a person, beside the agent: no state or entry contains it. It outlives the person's removal
- * from the directory, without name and texts.
+ * A person as a directory describes them, stored outside the ledger. The row survives the person's removal from the
+ * directory, without `userName` and `displayName`.
  */
 @Entity('directory_users')
 export class DirectoryUser {
@@ -22,7 +22,7 @@ export class DirectoryUser {
   @Column('text')
   readonly userName!: string;
 
-  /** By which it is unique and found, whatever its case; null once the person is removed. */
+  /** `userName` as `userNameKey` makes it, unique; null once the directory has removed the person. */
   @Index({ unique: true })
   @Column('text', { nullable: true })
   readonly userNameKey!: string | null;
@@ -34,7 +34,7 @@ export class DirectoryUser {
   @Column('integer')
   readonly isActive!: number;
 
-  /** 1 if somebody else has suspended the person, whom the directory does not resume then. */
+  /** 1 if somebody other than the directory suspended the person: the directory then does not resume them. */
   @Column('integer')
   readonly isHeld!: number;
 
@@ -72,18 +72,18 @@ export interface UserPage {
   readonly total: number;
 }
 
-/** SQL of the texts in a parameter, made by `arraysOfOne`; each after the given expressions. */
+/** SQL that selects the texts in a parameter made by `arraysOfOne`, each preceded by the expressions `before`. */
 export function listedTexts(dialect: Dialect, parameter = '$1', ...before: readonly string[]): string {
   const text = dialect.jsonAt(0, { name: 'text', type: 'text' });
   return `SELECT ${[...before, text].join(', ')} FROM ${dialect.jsonElements(parameter)}`;
 }
 
-/** How `userName` is compared. */
+/** Normalises a `userName` for comparison: Unicode normal form C, lower case. */
 export function userNameKey(userName: string): string {
   return userName.normalize('NFC').toLowerCase();
 }
 
-/** Reads what directories say of people. Inside a command it sees all earlier ones: a batch ends with one that saves a row. */
+/** Reads people of directories. A command sees the rows of earlier commands: a batch ends after one that saves a row. */
 @Injectable()
 export class DirectoryUsers {
   constructor(private readonly database: Database) {}
@@ -92,7 +92,7 @@ export class DirectoryUsers {
     return this.database.points.all<DirectoryUser>(`${SELECT} WHERE "${column}" = $1`, [value]).then(([row]) => row);
   }
 
-  /** Those of the ids that are people in the directory. */
+  /** The ids among `agentIds` of people whom the directory has not removed. */
   async presentAmong(agentIds: readonly string[]): Promise<ReadonlySet<string>> {
     const { dialect, points } = this.database;
     const sql = `${SELECT} WHERE "isDeleted" = 0 AND "agentId" IN (${listedTexts(dialect)})`;
@@ -115,7 +115,7 @@ export class DirectoryUsers {
     return { rows, total: counted?.total ?? 0 };
   }
 
-  /** The ids of all people in the directory after one, at most this many. */
+  /** Ids of people after `agentId`, in order, at most `limit`; includes people whom the directory has removed. */
   async idsAfter(agentId: string, limit: number): Promise<readonly string[]> {
     const sql = 'SELECT "agentId" FROM "directory_users" WHERE "agentId" > $1 ORDER BY "agentId" LIMIT $2';
     return (await this.database.points.all<{ agentId: string }>(sql, [agentId, limit])).map((row) => row.agentId);
@@ -126,7 +126,7 @@ export function saveUser(user: DirectoryUser): SqlStatement {
   return { sql: SAVE, parameters: COLUMNS.map((name) => user[name]) };
 }
 
-/** The directory no longer knows the person. */
+/** Deletes the row of a removed person whose agent is bound to another id in the directory, or to none. */
 export function forgetUser(agentId: string): SqlStatement {
   return { sql: 'DELETE FROM "directory_users" WHERE "agentId" = $1', parameters: [agentId] };
 }

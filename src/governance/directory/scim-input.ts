@@ -3,13 +3,13 @@ import type { JsonObject, JsonValue } from '../../core/json/json-value';
 import { parseFilter } from './scim-filter';
 
 /** The address of a person, as SCIM lists it. */
-export interface KeptEmail {
+export interface StoredEmail {
   readonly value: string;
   readonly type: 'work';
   readonly primary: true;
 }
 
-/** An operation of a PATCH. Its value is absent if it removes. */
+/** One operation of a PATCH, on one attribute. `value` may be null or absent, as in most operations that remove. */
 export interface PatchOperation {
   readonly op: string;
   readonly path: string;
@@ -39,7 +39,7 @@ export function isJsonObject(value: JsonValue | undefined): value is JsonObject 
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The body of a POST or PUT in its plain form: see `plainValue`. Names are in lower case, as their case does not count. */
+/** A POST or PUT body: names in lower case, values as by `plainValue`, `emails` reduced to the one that is stored. */
 export function plainBody(body: JsonObject): JsonObject {
   const members = Object.entries(body).map(([name, value]) => [name.toLowerCase(), value] as const);
   return Object.fromEntries(
@@ -50,7 +50,7 @@ export function plainBody(body: JsonObject): JsonObject {
   );
 }
 
-/** Booleans that were sent as text become booleans; an empty text and null become undefined: nothing. */
+/** Converts an `active` that was sent as text to a boolean; an empty text and null become undefined. */
 function plainValue(name: string, value: JsonValue | undefined): JsonValue | undefined {
   if (value === '' || value === null) return undefined;
   if (name !== 'active' || typeof value !== 'string') return value;
@@ -58,32 +58,32 @@ function plainValue(name: string, value: JsonValue | undefined): JsonValue | und
   return text === 'true' || text === 'false' ? text === 'true' : value;
 }
 
-function listOfOne(email: KeptEmail | undefined): readonly JsonValue[] {
+function listOfOne(email: StoredEmail | undefined): readonly JsonValue[] {
   return email === undefined ? [] : [{ ...email }];
 }
 
-/** The one address that is kept: the primary one, else one of the type `work`, else the first. */
-function pickEmail(value: JsonValue | undefined): KeptEmail | undefined {
+/** The one address that is stored: the primary one, else one of the type `work`, else the first. */
+function pickEmail(value: JsonValue | undefined): StoredEmail | undefined {
   const items = (Array.isArray(value) ? value : [value]).flatMap((item: JsonValue | undefined) =>
     isJsonObject(item) ? [item] : typeof item === 'string' ? [{ value: item }] : [],
   ) as readonly JsonObject[];
   const present = items.filter((item) => typeof item['value'] === 'string' && item['value'] !== '');
   const chosen = present.find(isPrimary) ?? present.find((item) => item['type'] === 'work') ?? present[0];
-  return typeof chosen?.['value'] === 'string' ? keptEmail(chosen['value']) : undefined;
+  return typeof chosen?.['value'] === 'string' ? storedEmail(chosen['value']) : undefined;
 }
 
 function isPrimary({ primary = null }: JsonObject): boolean {
   return primary === true || (typeof primary === 'string' && primary.toLowerCase() === 'true');
 }
 
-export function keptEmail(value: string): KeptEmail {
+export function storedEmail(value: string): StoredEmail {
   return { value, type: 'work', primary: true };
 }
 
 /**
- * The operations of a PATCH as one for each attribute, those on unknown attributes left out.
- * @param names of the attributes, in lower case.
- * @throws VALIDATION_ERROR for a malformed path
+ * Splits an operation without a path into one for each attribute, and drops operations on attributes not in `names`.
+ * @param names in lower case.
+ * @throws VALIDATION_ERROR for a malformed path, or for a value that is no object where the path is absent
  */
 export function plainOperations(operations: readonly JsonObject[], names: ReadonlySet<string>): PatchOperation[] {
   return operations
@@ -96,7 +96,7 @@ export function plainOperations(operations: readonly JsonObject[], names: Readon
     .filter(({ path }) => names.has(attributePath(path).name));
 }
 
-/** @throws VALIDATION_ERROR for what is no path */
+/** Parses an attribute path. @throws VALIDATION_ERROR if it is malformed */
 function attributePath(path: string): AttributePath {
   const [, name, filter, part] = path.length > MAX_PATH_CHARACTERS ? [] : (PATH.exec(path) ?? []);
   if (name === undefined)
@@ -104,7 +104,7 @@ function attributePath(path: string): AttributePath {
   return { name: name.toLowerCase(), filter, part: part?.toLowerCase() };
 }
 
-/** The operations on a person in plain form, with which the library changes it; what concerns other addresses is left out. */
+/** Simplifies operations on a person for the SCIM library; drops those on addresses other than the stored one. */
 export function userOperations(operations: readonly PatchOperation[], hasEmail: boolean): PatchOperation[] {
   return operations.flatMap((operation) => {
     const path = attributePath(operation.path);
@@ -125,7 +125,7 @@ function emailOperation(
   { name: path, filter, part }: AttributePath,
   hasEmail: boolean,
 ): PatchOperation[] {
-  if (filter !== undefined && !isAboutKeptEmail(filter)) return [];
+  if (filter !== undefined && !isAboutStoredEmail(filter)) return [];
   if (part !== undefined && part !== 'value') return [];
   if (op === 'remove') return [{ op, path }];
   const isOther = op === 'add' && hasEmail && filter === undefined && !isForWork(value);
@@ -139,15 +139,15 @@ function isForWork(value: JsonValue | undefined): boolean {
   return items.some((item) => !isJsonObject(item) || isPrimary(item) || (item['type'] ?? 'work') === 'work');
 }
 
-/** True unless the filter is about an address of another type. */
-function isAboutKeptEmail(filter: string): boolean {
+/** False if the filter selects a `type` other than `work`, or addresses that are not primary. */
+function isAboutStoredEmail(filter: string): boolean {
   return parseFilter(filter, EMAIL_PARTS, 'invalidPath').every(({ name, value }) => {
     if (name === 'type') return String(value).toLowerCase() === 'work';
     return name !== 'primary' || String(value).toLowerCase() === 'true';
   });
 }
 
-/** The operations on the members of a group as one change, and the others in plain form. */
+/** Merges the operations on `members` into one change, and simplifies the others. */
 export function groupOperations(operations: readonly PatchOperation[]): {
   readonly simple: readonly PatchOperation[];
   readonly members: MemberChange;
@@ -187,7 +187,7 @@ function addMembers(
 
 function filteredMember(filter: string): ReadonlySet<string> {
   const ids = new Set(parseFilter(filter, ['value'], 'invalidPath').map(({ value }) => String(value)));
-  // No member has two ids.
+  // Conditions are joined by `and`, and a member cannot have two ids.
   return ids.size === 1 ? ids : new Set();
 }
 

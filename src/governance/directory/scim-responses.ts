@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../core/json/json-value';
 import type { DirectoryPerson } from './directory-people';
 import type { DirectoryGroup } from './directory-group.entity';
-import { keptEmail } from './scim-input';
+import { storedEmail } from './scim-input';
 import { GROUP_SCHEMA, USER_SCHEMA } from './scim-schema';
 
 const LIST_SCHEMA = 'urn:ietf:params:scim:api:messages:2.0:ListResponse';
@@ -19,7 +19,7 @@ export function shownUser({ user, email }: DirectoryPerson, base: string): JsonO
     ...{ schemas: [USER_SCHEMA], id, externalId, userName },
     ...(displayName === null ? {} : { displayName }),
     active: isActive === 1,
-    ...(email === null ? {} : { emails: [{ ...keptEmail(email) }] }),
+    ...(email === null ? {} : { emails: [{ ...storedEmail(email) }] }),
     meta: metaOf('User', user, `${base}/Users/${id}`),
   };
 }

@@ -14,11 +14,11 @@ import type { PlannedPolicy } from './effects/planned-match';
 import type { FoundEffects } from './effects/policy-effects';
 
 const PROGRAM = join(__dirname, 'effects', 'plan-process.js');
-/** Policies sent to the process at once. */
-const CHUNK = 100;
-/** Milliseconds beyond its time limit after which a process counts as stuck. */
-const GRACE = 1_000;
-/** Its own, so that a plan that needs too much memory ends alone: the limits of a thread yield to the program's flags. */
+/** Policies, or agents, sent to the process at once. */
+const CHUNK_SIZE = 100;
+/** Milliseconds beyond twice PLAN_TIMEOUT, after which the process counts as stuck and is killed. */
+const GRACE_MS = 1_000;
+/** Heap limits of the child process, so that too large a plan ends it alone. Flags override the limits of a thread. */
 const MEMORY = ['--max-old-space-size=192', '--max-semi-space-size=8'];
 
 /** Computes what changes between two sets of policies, in a separate process. To be called for one plan at a time. */
@@ -36,36 +36,42 @@ export class PolicyComparisons implements OnApplicationShutdown {
    * @param signal aborted when nobody waits for the answer any more; its reason is thrown.
    */
   compare(policies: readonly PlannedPolicy[], team: string | null, signal: AbortSignal): Promise<ComparedPolicies> {
-    return this.answer(this.partsOf(policies, team), signal);
+    return this.runComparison(this.comparisonParts(policies, team), signal);
   }
 
-  /** Finds the effects on one agent alone, by its id. The subjects of all policies must name it in this way. */
+  /** Finds the effects on one agent. The subjects of all policies must name the agent by its id. */
   async compareFor(agent: PolicyAgent, policies: readonly PlannedPolicy[], signal: AbortSignal): Promise<FoundEffects> {
     if (!policies.some(({ isBefore, isAfter }) => isBefore !== isAfter)) return { effects: [], reason: null };
     const agents = [{ ...subjectOf(agent), capabilities: [] }];
     const timeout = this.configuration.planTimeout;
-    return this.answer(partsFor(policies, [{ agents }, { timeout, team: null, hasEffectsOnly: true }]), signal);
+    return this.runComparison(
+      policyParts(policies, [{ agents }, { timeout, team: null, hasEffectsOnly: true }]),
+      signal,
+    );
   }
 
   onApplicationShutdown(): void {
     this.child?.kill('SIGKILL');
   }
 
-  private async answer(parts: AsyncIterable<ComparisonPart>, signal: AbortSignal): Promise<ComparedPolicies> {
+  private async runComparison(parts: AsyncIterable<ComparisonPart>, signal: AbortSignal): Promise<ComparedPolicies> {
     signal.throwIfAborted();
-    // A process only runs JavaScript; the sources may be uncompiled, as in tests.
-    return existsSync(PROGRAM) ? this.inProcess(parts, signal) : inline(parts);
+    // A child process only runs JavaScript: uncompiled sources, as in tests, are compared here.
+    return existsSync(PROGRAM) ? this.compareInChild(parts, signal) : compareHere(parts);
   }
 
-  private async *partsOf(policies: readonly PlannedPolicy[], team: string | null): AsyncGenerator<ComparisonPart> {
+  private async *comparisonParts(
+    policies: readonly PlannedPolicy[],
+    team: string | null,
+  ): AsyncGenerator<ComparisonPart> {
     const conditions = team === null ? [] : teamConditions(AGENT, team);
-    yield* partsFor(policies, []);
-    for await (const agents of this.records.chunks(AGENT, conditions, CHUNK))
+    yield* policyParts(policies, []);
+    for await (const agents of this.records.chunks(AGENT, conditions, CHUNK_SIZE))
       yield { agents: agents.map((agent) => ({ ...subjectOf(agent), capabilities: agent.capabilities })) };
     yield { timeout: this.configuration.planTimeout, team };
   }
 
-  private async inProcess(parts: AsyncIterable<ComparisonPart>, signal: AbortSignal): Promise<ComparedPolicies> {
+  private async compareInChild(parts: AsyncIterable<ComparisonPart>, signal: AbortSignal): Promise<ComparedPolicies> {
     const child = fork(PROGRAM, {
       env: {},
       execArgv: MEMORY,
@@ -74,16 +80,16 @@ export class PolicyComparisons implements OnApplicationShutdown {
     });
     this.child = child;
     const { planTimeout } = this.configuration;
-    const late = AbortSignal.timeout(2 * planTimeout + GRACE);
+    const timeLimit = AbortSignal.timeout(2 * planTimeout + GRACE_MS);
     try {
-      const answer = once(child, 'message', { signal: AbortSignal.any([signal, late]) });
-      const answered = answer.then(([compared]) => compared as ComparedPolicies);
-      const ended = once(child, 'exit').then(() => nothingFound('The plan needed too much memory.'));
-      return await Promise.race([answered, ended, send(parts, child, signal).then(() => answered)]);
+      const answer = once(child, 'message', { signal: AbortSignal.any([signal, timeLimit]) });
+      const result = answer.then(([compared]) => compared as ComparedPolicies);
+      const exit = once(child, 'exit').then(() => emptyResult('The plan needed too much memory.'));
+      return await Promise.race([result, exit, send(parts, child, signal).then(() => result)]);
     } catch (error) {
       signal.throwIfAborted();
-      if (!late.aborted) throw error;
-      return nothingFound(`The plan took longer than PLAN_TIMEOUT allows (${planTimeout} ms).`);
+      if (!timeLimit.aborted) throw error;
+      return emptyResult(`The plan took longer than PLAN_TIMEOUT allows (${planTimeout} ms).`);
     } finally {
       this.child = null;
       child.kill('SIGKILL');
@@ -91,15 +97,16 @@ export class PolicyComparisons implements OnApplicationShutdown {
   }
 }
 
-async function* partsFor(
+async function* policyParts(
   policies: readonly PlannedPolicy[],
   others: readonly ComparisonPart[],
 ): AsyncGenerator<ComparisonPart> {
-  for (let start = 0; start < policies.length; start += CHUNK) yield { policies: policies.slice(start, start + CHUNK) };
+  for (let start = 0; start < policies.length; start += CHUNK_SIZE)
+    yield { policies: policies.slice(start, start + CHUNK_SIZE) };
   yield* others;
 }
 
-function nothingFound(reason: string): ComparedPolicies {
+function emptyResult(reason: string): ComparedPolicies {
   return { effects: [], reason, shadowed: [], warnings: [] };
 }
 
@@ -112,7 +119,7 @@ async function send(parts: AsyncIterable<ComparisonPart>, child: ChildProcess, s
   }
 }
 
-async function inline(parts: AsyncIterable<ComparisonPart>): Promise<ComparedPolicies> {
+async function compareHere(parts: AsyncIterable<ComparisonPart>): Promise<ComparedPolicies> {
   const comparison = new PolicyComparison();
   for await (const part of parts) {
     const answer = comparison.take(part);

@@ -41,7 +41,7 @@ export class Lists {
 
   /**
    * `name` distinguishes this list's cursors from those of others. Throws VALIDATION_ERROR for another list's cursor.
-   * @param signal from `@ClientLeft()`: reading ends with the client or its key.
+   * @param signal from `@ClientSignal()`: reading ends with the client or its key.
    */
   async open<Query extends ListQuery>(
     name: string,

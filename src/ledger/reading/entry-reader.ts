@@ -18,23 +18,23 @@ import type { LastEntry } from '../commands/ledger-transaction';
 const ENTRY_NAMES = ENTRY_COLUMNS.map(({ name }) => name);
 const NAMES = ENTRY_NAMES.map(quoteName).join(', ');
 const SELECT_ENTRY = `SELECT ${NAMES} FROM "ledger_entries" WHERE "sequence" = $1`;
-const CHUNK = 'WHERE "sequence" > $1 AND "sequence" <= $2 ORDER BY "sequence" LIMIT $3';
+const CHUNK_RANGE_SQL = 'WHERE "sequence" > $1 AND "sequence" <= $2 ORDER BY "sequence" LIMIT $3';
 /** The columns of a chunk, in their order. */
 export const CHUNK_NAMES = [...ENTRY_NAMES, 'isNamed'];
 const SELECT_CHUNK_EXTENT =
   `SELECT count(*) AS "count", max("sequence") AS "last", sum("size") AS "bytes" FROM (SELECT "sequence", ` +
-  `octet_length("details") + COALESCE(octet_length("state"), 0) AS "size" FROM "ledger_entries" ${CHUNK}) AS chunk`;
+  `octet_length("details") + COALESCE(octet_length("state"), 0) AS "size" FROM "ledger_entries" ${CHUNK_RANGE_SQL}) AS chunk`;
 const SELECT_SUBJECTS = `SELECT DISTINCT "subjectId" FROM "ledger_entries" WHERE "sequence" > $1 AND "sequence" <= $2`;
 const SELECT_BEFORE = `SELECT "sequence", "hash" FROM "ledger_entries" WHERE "sequence" < $1 ORDER BY "sequence" DESC LIMIT 1`;
 /** Most entries of a chunk. */
-const CHUNK_ENTRIES = 250;
-/** Drivers round what is larger: such entries are reported and not read. */
-const SAFE = Number.MAX_SAFE_INTEGER;
+const MAX_CHUNK_ENTRIES = 250;
+/** Largest sequence that is read. Drivers round larger numbers: entries beyond are only counted. */
+const MAX_SEQUENCE = Number.MAX_SAFE_INTEGER;
 const SELECT_EXTENT =
   `SELECT head."sequence", head."hash", head."frontier", last."sequence" AS "lastSequence", ` +
-  `(SELECT count(*) FROM "ledger_entries" WHERE "sequence" > ${SAFE}) AS "entriesBeyond", ` +
+  `(SELECT count(*) FROM "ledger_entries" WHERE "sequence" > ${MAX_SEQUENCE}) AS "entriesBeyond", ` +
   `(SELECT count(*) FROM "ledger_entries" WHERE "sequence" < 1) AS "entriesBefore" ` +
-  `FROM (SELECT max("sequence") AS "sequence" FROM "ledger_entries" WHERE "sequence" <= ${SAFE}) AS last ` +
+  `FROM (SELECT max("sequence") AS "sequence" FROM "ledger_entries" WHERE "sequence" <= ${MAX_SEQUENCE}) AS last ` +
   `LEFT JOIN "ledger_head" AS head ON head."id" = 1`;
 
 /** What lists omit: the sealed state can be large. An entry read on its own has all of it. */
@@ -83,7 +83,7 @@ export type ChunkEntry = StoredEntry & { readonly isNamed: number };
 
 /** Consecutive entries, read to check their hashes. */
 interface ChainChunk {
-  /** For `rowsIn`, with `CHUNK_NAMES`. */
+  /** JSON text of the rows, to be parsed by `rowsIn` with `CHUNK_NAMES`. */
   readonly entries: string;
   readonly last: number;
 }
@@ -100,7 +100,7 @@ export class EntryReader {
     catalog: RecordCatalog,
   ) {
     this.forms = new WrittenForms(database.dialect);
-    this.selectChunk = `SELECT ${NAMES}, ${isNamedSql(catalog)} AS "isNamed" FROM "ledger_entries" AS entry ${CHUNK}`;
+    this.selectChunk = `SELECT ${NAMES}, ${isNamedSql(catalog)} AS "isNamed" FROM "ledger_entries" AS entry ${CHUNK_RANGE_SQL}`;
   }
 
   async page(request: PageRequest): Promise<Page<ParsedListedEntry>> {
@@ -108,7 +108,7 @@ export class EntryReader {
     return { ...page, rows: (page.rows as unknown as ListedEntry[]).map(parseListedEntry) };
   }
 
-  /** The same as a response shows it: see `RecordReader.shownPage`. */
+  /** A page as JSON text with these members; as rows if an altered row cannot be shown as text. */
   async shownPage(
     members: readonly ShownMember[],
     request: PageRequest,
@@ -125,8 +125,7 @@ export class EntryReader {
   }
 
   /**
-   * For each of the records, the last entry with the action, up to a sequence. Few ids at once: each is a parameter.
-   * @param upTo undefined: the last entry of all
+   * Maps record ids to their last entry with the action, at most at `upTo` if given. Each id is a parameter of the SQL.
    */
   async lastOfEach(action: string, ids: readonly string[], upTo?: number): Promise<ReadonlyMap<string, LastEntry>> {
     if (ids.length === 0) return new Map();
@@ -134,7 +133,7 @@ export class EntryReader {
     const rows = await this.database.points.all<Record<'subjectId' | 'timestamp' | 'details', string>>(
       `SELECT "subjectId", "timestamp", "details" FROM "ledger_entries" WHERE "sequence" IN (SELECT max("sequence") ` +
         `FROM "ledger_entries" WHERE "action" = $1 AND "sequence" <= $2 AND "subjectId" IN (${places}) GROUP BY "subjectId")`,
-      [action, upTo ?? SAFE, ...ids],
+      [action, upTo ?? MAX_SEQUENCE, ...ids],
     );
     return new Map(
       rows.map(({ subjectId, timestamp, details }) => [
@@ -156,16 +155,16 @@ export class EntryReader {
     return entry;
   }
 
-  /** The ids of the records that the entries after one sequence, up to and including another, are about. */
+  /** Ids of the records that the entries after `after`, up to and including `upTo`, are about. */
   async subjectsBetween(after: number, upTo: number): Promise<ReadonlySet<string>> {
     const rows = await this.database.points.all<Pick<StoredEntry, 'subjectId'>>(SELECT_SUBJECTS, [after, upTo]);
     return new Set(rows.map(({ subjectId }) => subjectId));
   }
 
-  /** The next entries after one sequence, up to and including another, in order; as many as fit in memory. */
+  /** The next entries after `after`, up to `upTo`: at most 250 and 1 MB, or one larger entry; null if none. */
   async chunk(after: number, upTo: number): Promise<ChainChunk | null> {
     const { chain, dialect } = this.database;
-    const extent = await fittingChunk(chain, SELECT_CHUNK_EXTENT, [after, upTo], CHUNK_ENTRIES);
+    const extent = await fittingChunk(chain, SELECT_CHUNK_EXTENT, [after, upTo], MAX_CHUNK_ENTRIES);
     if (extent === null) return null;
     const { last, count } = extent;
     const source = { connection: chain, dialect, columns: CHUNK_NAMES };
@@ -173,18 +172,21 @@ export class EntryReader {
   }
 }
 
-/** Whether what an erased entry names is a later erasure of its record, or of the entity to which that belonged. */
+/**
+ * SQL: 1 if the entry is not erased, or `erased` is a later erasure of its record (of the owner, for a record that has
+ * one); else 0.
+ */
 function isNamedSql(catalog: RecordCatalog): string {
   const types = Array.from(
     catalog.owners,
     ([type, ownerType]) => `WHEN entry."subjectType" = '${type}' THEN '${ownerType}' `,
   );
   return (
-    `CASE WHEN "erased" IS NULL THEN 1 ELSE (SELECT count(*) FROM "ledger_entries" AS said ` +
-    `WHERE said."sequence" = entry."erased" AND said."sequence" > entry."sequence" ` +
-    `AND said."subjectType" = CASE ${types.join('')}WHEN 1 = 1 THEN entry."subjectType" END ` +
-    `AND said."subjectId" = CASE WHEN ${isOwnedSql(catalog, 'entry.')} THEN entry."entityId" ELSE entry."subjectId" END ` +
-    `AND ${isErasureSql('said.')}) END`
+    `CASE WHEN "erased" IS NULL THEN 1 ELSE (SELECT count(*) FROM "ledger_entries" AS erasure ` +
+    `WHERE erasure."sequence" = entry."erased" AND erasure."sequence" > entry."sequence" ` +
+    `AND erasure."subjectType" = CASE ${types.join('')}WHEN 1 = 1 THEN entry."subjectType" END ` +
+    `AND erasure."subjectId" = CASE WHEN ${isOwnedSql(catalog, 'entry.')} THEN entry."entityId" ELSE entry."subjectId" END ` +
+    `AND ${isErasureSql('erasure.')}) END`
   );
 }
 

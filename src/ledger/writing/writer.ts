@@ -18,7 +18,7 @@ const CAPACITY = 10_000;
 /** Milliseconds that a command waits at most. */
 const MAX_WAIT_MS = 10_000;
 /** Most commands per transaction: enough to share a sync, few enough to keep a batch short. */
-const MAXIMUM_BATCH = 512;
+const MAX_BATCH_COMMANDS = 512;
 /** Milliseconds after which a batch counts as stuck. It is not interrupted: a COMMIT may be waiting for its standby. */
 const MAX_BATCH_MS = 10_000;
 
@@ -30,8 +30,8 @@ export class Writer {
   private readonly outsideRequests = new AsyncResource('Ledger');
   private queue: QueuedCommand[] = [];
   private working: Promise<void> | null = null;
-  /** Halved when a batch fails for a reason of its own, until the faulty command is alone in its batch. */
-  private batchLimit = MAXIMUM_BATCH;
+  /** Most commands of the next batch: halved when a batch fails because of a command, doubled when one is committed. */
+  private batchLimit = MAX_BATCH_COMMANDS;
   /** Monotonic milliseconds; null between batches. */
   private batchBegan: number | null = null;
   private isReportedStuck = false;
@@ -50,7 +50,7 @@ export class Writer {
     return this.queue.length;
   }
 
-  /** Whether a batch has been running for so long that it counts as stuck. */
+  /** True if a batch has been running for more than `MAX_BATCH_MS`. */
   get isStuck(): boolean {
     return this.batchBegan !== null && performance.now() - this.batchBegan > MAX_BATCH_MS;
   }
@@ -76,7 +76,7 @@ export class Writer {
     if (this.connection.needsProbe || this.leftovers.areDue) this.begin();
   }
 
-  /** Resolves when the queue is empty. Leftovers wait for the next start. */
+  /** Stops the deletion of leftovers, and resolves when no command waits or runs. */
   async finished(): Promise<void> {
     this.leftovers.stop();
     await this.working;
@@ -95,7 +95,7 @@ export class Writer {
     if (commands.length > 0) this.queue = [...commands, ...this.queue];
   }
 
-  /** Refuses those that have waited too long; they are at the front. */
+  /** Refuses the commands whose deadline has passed; these are at the front of the queue. */
   private expire(): void {
     const now = performance.now();
     while (this.queue[0] !== undefined && this.queue[0].deadline < now) {
@@ -144,7 +144,7 @@ export class Writer {
     } catch (error) {
       return this.onFailedBatch(commands, error);
     }
-    // After the attempt: a failure here must not make a batch that is on disk run again.
+    // Outside the `try`: if this fails, the batch that is on disk must not run again.
     await this.settle(batch);
     const { outcomes, commitDuration } = batch;
     this.observer?.onBatch({
@@ -157,19 +157,19 @@ export class Writer {
 
   private async settle({ outcomes, rest, position, hasEntries, leavesRows }: CommittedBatch): Promise<void> {
     this.putBack(rest);
-    this.batchLimit = Math.min(this.batchLimit * 2, MAXIMUM_BATCH);
+    this.batchLimit = Math.min(this.batchLimit * 2, MAX_BATCH_COMMANDS);
     this.head.advance(position);
-    // A batch without an entry does not prove that one would reach the disk.
+    // Only a batch with entries proves that an entry can reach the disk.
     if (hasEntries && this.connection.hasFailed) this.connection.succeeded();
     if (leavesRows) this.leftovers.added();
     const effects = outcomes.flatMap(({ effects: own }) => own);
-    for (const effect of effects) await applied(effect);
+    for (const effect of effects) await runEffect(effect);
     if (effects.length > 0) this.memory.applied(position);
     for (const { answer } of outcomes) answer();
   }
 
   private async onFailedBatch(commands: readonly QueuedCommand[], error: unknown): Promise<void> {
-    // Kept: the stop may be lifted during the rollback.
+    // Read before the rollback, during which the stop may be lifted.
     const { refusal: stopped } = this.stops;
     if (stopped !== null) {
       await this.connection.rollBack();
@@ -199,8 +199,8 @@ export class Writer {
   }
 }
 
-/** If memory missed a change that is on disk, every later decision would be wrong. */
-async function applied(effect: AfterCommit): Promise<void> {
+/** Runs an effect, and ends the process if it fails: memory would lack a committed change, and decisions be wrong. */
+async function runEffect(effect: AfterCommit): Promise<void> {
   try {
     await effect();
   } catch (error) {

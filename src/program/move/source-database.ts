@@ -35,7 +35,7 @@ export class SourceDatabase {
     private readonly lock: SqlConnection,
   ) {}
 
-  /** @throws DatabaseInUseError if a service has it; an Error if it is none of the service's databases. */
+  /** @throws DatabaseInUseError if a service uses the file; Error if there is none, or its schema is unknown */
   static async open(configuredPath: string): Promise<SourceDatabase> {
     if (statSync(configuredPath, { throwIfNoEntry: false }) === undefined)
       throw new Error(`There is no database ${configuredPath}.`);
