@@ -861,7 +861,7 @@ export interface paths {
         };
         /**
          * Read the body of a change
-         * @description What the request would do, while its decision is open: then 410. Of the URL of a chat it has the origin. Requires FOUR_EYES.
+         * @description The request of a change until its decision is settled, then 410. The URL of a chat shows only its origin. Requires FOUR_EYES.
          *
          *     Scope: `review`.
          */
@@ -929,7 +929,7 @@ export interface paths {
         put?: never;
         /**
          * Approve a decision
-         * @description Each approver reviews once; the proposer cannot approve its own decision. A settled decision is final. A policy that denies `decision:approve` on `decisions/<riskLevel>/<type>` stops an approver. A signed group takes a `signature`.
+         * @description Each approver reviews once; the proposer cannot approve its own decision. A settled decision is final. A policy that denies `decision:approve` on `decisions/<riskLevel>/<type>` stops an approver. Approving for a group with `signed: true` requires a `signature`.
          *
          *     Scope: `review`.
          */
@@ -973,7 +973,7 @@ export interface paths {
         put?: never;
         /**
          * Cancel a proposed decision
-         * @description May be done by its proposer, or with a key that is not bound to an agent; of a change only by the caller who proposed it, and by `admin`. An execution that waits for it is cancelled, too.
+         * @description May be done by its proposer, or with a key that is not bound to an agent; a decision on a change only by the caller who proposed it, or with the scope `admin`. An execution that waits for it is cancelled, too.
          *
          *     Scope: `propose` or `review` or `policies` or `agents`.
          */
@@ -1785,7 +1785,7 @@ export interface paths {
         };
         /**
          * Count the records of the service
-         * @description Six totals, all of the same moment. A key with a team counts what it sees; of entries, none.
+         * @description Totals as of one moment. A key with a team counts the records it sees, not all at one moment, and no entries.
          *
          *     Scope: `read`.
          */
@@ -2006,7 +2006,7 @@ export interface components {
              */
             name?: string | null;
             /**
-             * @description Replaced whole.
+             * @description Replaces all properties.
              * @example {
              *       "owner": "team-payments",
              *       "tier": 2
@@ -5967,17 +5967,17 @@ export interface components {
              */
             approval_requested: number;
             /**
-             * @description How many of all these are executed now.
+             * @description Executions of the bucket that are executed now.
              * @example 1
              */
             executed: number;
             /**
-             * @description How many of all these have failed.
+             * @description Executions of the bucket that have failed.
              * @example 1
              */
             failed: number;
             /**
-             * @description How many were authorised only because their agent was observed.
+             * @description Executions of the bucket that were authorised only because their agent was observed.
              * @example 1
              */
             observed: number;
@@ -6000,7 +6000,7 @@ export interface components {
             /** @example reminder-bot */
             name: string;
             /**
-             * @description The team that it is in now; null: in none.
+             * @description The agent's current team; null if it has none.
              * @example null
              */
             team: string | null;
@@ -6022,7 +6022,7 @@ export interface components {
         };
         ReviewerCountsResponse: {
             /**
-             * @description Null: holders of keys who named no agent.
+             * @description Null for verdicts of key holders who named no agent.
              * @example agt_00000000000000000000000002
              */
             agentId: string | null;
@@ -6032,12 +6032,12 @@ export interface components {
              */
             name: string | null;
             /**
-             * @description Verdicts by which it approved.
+             * @description The reviewer's approvals.
              * @example 1
              */
             approved: number;
             /**
-             * @description Verdicts by which it rejected.
+             * @description The reviewer's rejections.
              * @example 1
              */
             rejected: number;
@@ -6069,26 +6069,26 @@ export interface components {
              */
             expired: number;
             /**
-             * @description How many were cancelled. What remains is waiting.
+             * @description How many were cancelled. The rest are still `proposed`.
              * @example 1
              */
             cancelled: number;
             /**
-             * @description From proposal to settling of those approved or rejected, by nearest rank; null if there are none.
+             * @description Median of the seconds from proposal to approval or rejection, by nearest rank; null if there are none.
              * @example 42.5
              */
             medianSeconds: number | null;
             /**
-             * @description The same at the 95th percentile.
+             * @description 95th percentile of these seconds, by nearest rank; null if there are none.
              * @example 380.2
              */
             p95Seconds: number | null;
             /**
-             * @description How many of those were settled within ten seconds.
+             * @description Decisions that were approved or rejected within ten seconds.
              * @example 1
              */
             withinTenSeconds: number;
-            /** @description The reviewers with the most verdicts on them first. */
+            /** @description Reviewers, those with the most verdicts first. */
             byReviewer: components["schemas"]["ReviewerCountsResponse"][];
         };
         ChangeCountsResponse: {
@@ -6108,17 +6108,17 @@ export interface components {
              */
             rejected: number;
             /**
-             * @description How many were made.
+             * @description How many of the proposed changes took effect.
              * @example 0
              */
             made: number;
             /**
-             * @description Changes made at once in an emergency of the period.
+             * @description Changes that took effect without approval, in an emergency in the period.
              * @example 0
              */
             breakGlass: number;
             /**
-             * @description How many of these nobody has reviewed yet.
+             * @description How many of the emergency changes have not been reviewed yet.
              * @example 0
              */
             unreviewed: number;
@@ -6132,10 +6132,10 @@ export interface components {
             version: string;
         };
         PolicyCountsResponse: {
-            /** @description The version. */
+            /** @description The policy, in the version that decided. */
             policy: components["schemas"]["CountedPolicyResponse"];
             /**
-             * @description Executions that show it among the policies that decided.
+             * @description Executions that this version decided, alone or with others.
              * @example 1
              */
             decided: number;
@@ -6159,7 +6159,7 @@ export interface components {
              */
             size: number;
             /**
-             * @description A signed checkpoint, made after all was counted.
+             * @description A signed checkpoint, issued after everything was counted.
              * @example governance.example.com/log
              *     7
              *     …
@@ -6260,7 +6260,7 @@ export interface components {
             /** @example 1 */
             decisions: number;
             /**
-             * @description All versions.
+             * @description All versions of all policies.
              * @example 1
              */
             policies: number;
@@ -11622,7 +11622,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description All counts are of the same moment. */
+            /** @description The counts. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];

@@ -111,7 +111,7 @@ export class DecisionsController {
   @RequiresScope('review')
   @ApiRoute(
     'Read the body of a change',
-    'What the request would do, while its decision is open: then 410. Of the URL of a chat it has the origin. Requires FOUR_EYES.',
+    'The request of a change until its decision is settled, then 410. The URL of a chat shows only its origin. Requires FOUR_EYES.',
   )
   @ApiRecordId(DECISION)
   @Answers({ type: HeldChangeResponse, description: 'The request.' })
@@ -169,7 +169,7 @@ export class DecisionsController {
   @ApiRoute(
     'Approve a decision',
     'Each approver reviews once; the proposer cannot approve its own decision. A settled decision is final. A policy that ' +
-      'denies `decision:approve` on `decisions/<riskLevel>/<type>` stops an approver. A signed group takes a `signature`.',
+      'denies `decision:approve` on `decisions/<riskLevel>/<type>` stops an approver. Approving for a group with `signed: true` requires a `signature`.',
   )
   @ApiRecordId(DECISION)
   @Answers({ type: DecisionResponse, description: 'The decision; approved once it has its required approvals.' })
@@ -211,7 +211,7 @@ export class DecisionsController {
   @AdmittedBy(ChangeProposers)
   @ApiRoute(
     'Cancel a proposed decision',
-    'May be done by its proposer, or with a key that is not bound to an agent; of a change only by the caller who proposed it, and by `admin`. ' +
+    'May be done by its proposer, or with a key that is not bound to an agent; a decision on a change only by the caller who proposed it, or with the scope `admin`. ' +
       'An execution that waits for it is cancelled, too.',
   )
   @ApiRecordId(DECISION, { sample: 3 })

@@ -39,7 +39,7 @@ export class StatisticsResponse {
   @ApiProperty({ type: 'integer', minimum: 0, example: 1 })
   readonly decisions!: number;
 
-  @ApiCount('All versions.')
+  @ApiCount('All versions of all policies.')
   readonly policies!: number;
 
   @ApiProperty({ type: 'integer', minimum: 0, example: 7 })
@@ -53,7 +53,7 @@ export class StatisticsResponse {
 }
 
 /** Milliseconds within which the database has to answer. */
-const PATIENCE = 2_000;
+const DATABASE_TIMEOUT_MS = 2_000;
 
 @ApiTags('Health')
 @Controller('health')
@@ -90,7 +90,7 @@ export class HealthController {
 
   /** True if a write would succeed, as far as can be known without one. */
   private async isHealthy(): Promise<boolean> {
-    return this.ledger.isHealthy && (await withTimeout(this.databaseAnswers(), PATIENCE, false));
+    return this.ledger.isHealthy && (await withTimeout(this.databaseAnswers(), DATABASE_TIMEOUT_MS, false));
   }
 
   private async databaseAnswers(): Promise<boolean> {
@@ -129,9 +129,9 @@ export class StatisticsController {
   @RequiresScope('read')
   @ApiRoute(
     'Count the records of the service',
-    'Six totals, all of the same moment. A key with a team counts what it sees; of entries, none.',
+    'Totals as of one moment. A key with a team counts the records it sees, not all at one moment, and no entries.',
   )
-  @Answers({ type: StatisticsResponse, description: 'All counts are of the same moment.' })
+  @Answers({ type: StatisticsResponse, description: 'The counts.' })
   async count(@Caller() caller: Caller): Promise<StatisticsResponse> {
     if (caller.team !== undefined) return this.countFor(caller);
     const { records, entries } = await this.counters.read([...COUNTERS, ...this.ofModules]);

@@ -18,13 +18,13 @@ class RequestsResponse {
   @ApiCount('Executions for which an approval was requested.')
   readonly approval_requested!: number;
 
-  @ApiCount('How many of all these are executed now.')
+  @ApiCount('Executions of the bucket that are executed now.')
   readonly executed!: number;
 
-  @ApiCount('How many of all these have failed.')
+  @ApiCount('Executions of the bucket that have failed.')
   readonly failed!: number;
 
-  @ApiCount('How many were authorised only because their agent was observed.')
+  @ApiCount('Executions of the bucket that were authorised only because their agent was observed.')
   readonly observed!: number;
 }
 
@@ -43,7 +43,7 @@ class AgentCountsResponse {
   @ApiProperty({ example: 'reminder-bot' })
   readonly name!: string;
 
-  @ApiNullableText('The team that it is in now; null: in none.')
+  @ApiNullableText("The agent's current team; null if it has none.")
   readonly team!: string | null;
 
   @ApiCount('Executions that were allowed when they were requested.')
@@ -57,16 +57,16 @@ class AgentCountsResponse {
 }
 
 class ReviewerCountsResponse {
-  @ApiNullableText('Null: holders of keys who named no agent.', sampleId('agt', 2))
+  @ApiNullableText('Null for verdicts of key holders who named no agent.', sampleId('agt', 2))
   readonly agentId!: string | null;
 
   @ApiNullableText('The name of the agent.', 'change-reviewer')
   readonly name!: string | null;
 
-  @ApiCount('Verdicts by which it approved.')
+  @ApiCount("The reviewer's approvals.")
   readonly approved!: number;
 
-  @ApiCount('Verdicts by which it rejected.')
+  @ApiCount("The reviewer's rejections.")
   readonly rejected!: number;
 
   @ApiCount('Verdicts of either kind at most ten seconds after the proposal.')
@@ -86,23 +86,27 @@ class ApprovalCountsResponse {
   @ApiCount('How many have expired.')
   readonly expired!: number;
 
-  @ApiCount('How many were cancelled. What remains is waiting.')
+  @ApiCount('How many were cancelled. The rest are still `proposed`.')
   readonly cancelled!: number;
 
-  @ApiMember('From proposal to settling of those approved or rejected, by nearest rank; null if there are none.', {
+  @ApiMember('Median of the seconds from proposal to approval or rejection, by nearest rank; null if there are none.', {
     type: Number,
     nullable: true,
     example: 42.5,
   })
   readonly medianSeconds!: number | null;
 
-  @ApiMember('The same at the 95th percentile.', { type: Number, nullable: true, example: 380.2 })
+  @ApiMember('95th percentile of these seconds, by nearest rank; null if there are none.', {
+    type: Number,
+    nullable: true,
+    example: 380.2,
+  })
   readonly p95Seconds!: number | null;
 
-  @ApiCount('How many of those were settled within ten seconds.')
+  @ApiCount('Decisions that were approved or rejected within ten seconds.')
   readonly withinTenSeconds!: number;
 
-  @ApiMember('The reviewers with the most verdicts on them first.', { type: [ReviewerCountsResponse] })
+  @ApiMember('Reviewers, those with the most verdicts first.', { type: [ReviewerCountsResponse] })
   readonly byReviewer!: readonly ReviewerCountsResponse[];
 }
 
@@ -116,23 +120,23 @@ class ChangeCountsResponse {
   @ApiCount('How many are rejected.', { example: 0 })
   readonly rejected!: number;
 
-  @ApiCount('How many were made.', { example: 0 })
+  @ApiCount('How many of the proposed changes took effect.', { example: 0 })
   readonly made!: number;
 
-  @ApiCount('Changes made at once in an emergency of the period.', { example: 0 })
+  @ApiCount('Changes that took effect without approval, in an emergency in the period.', { example: 0 })
   readonly breakGlass!: number;
 
-  @ApiCount('How many of these nobody has reviewed yet.', { example: 0 })
+  @ApiCount('How many of the emergency changes have not been reviewed yet.', { example: 0 })
   readonly unreviewed!: number;
 }
 
 class CountedPolicyResponse extends PickType(PolicyResponse, ['id', 'name', 'version'] as const) {}
 
 class PolicyCountsResponse {
-  @ApiMember('The version.', { type: CountedPolicyResponse })
+  @ApiMember('The policy, in the version that decided.', { type: CountedPolicyResponse })
   readonly policy!: CountedPolicyResponse;
 
-  @ApiCount('Executions that show it among the policies that decided.')
+  @ApiCount('Executions that this version decided, alone or with others.')
   readonly decided!: number;
 }
 
@@ -148,7 +152,9 @@ class ChainResponse {
   @ApiCount('Entries of the ledger that the checkpoint covers.')
   readonly size!: number;
 
-  @ApiMember('A signed checkpoint, made after all was counted.', { example: 'governance.example.com/log\n7\n…' })
+  @ApiMember('A signed checkpoint, issued after everything was counted.', {
+    example: 'governance.example.com/log\n7\n…',
+  })
   readonly checkpoint!: string;
 }
 

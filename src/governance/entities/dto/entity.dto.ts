@@ -32,7 +32,7 @@ export class CreateEntityRequest {
 }
 
 /**
- * Absent members stay unchanged. The other members of an answer are accepted, so that it can be edited and sent back.
+ * Absent members stay unchanged. Other members of a response are accepted, so that it can be edited and sent back.
  */
 @AtLeastOneOf('type', 'name', 'properties')
 export class UpdateEntityRequest {
@@ -42,7 +42,11 @@ export class UpdateEntityRequest {
   @OptionalText({ max: 255, description: 'Display name.', example: 'Payment gateway (EU)' })
   readonly name?: string;
 
-  @FreeFormObject({ optional: true, description: 'Replaced whole.', example: { owner: 'team-payments', tier: 2 } })
+  @FreeFormObject({
+    optional: true,
+    description: 'Replaces all properties.',
+    example: { owner: 'team-payments', tier: 2 },
+  })
   readonly properties?: JsonObject;
 
   @OptionalText({ max: 100, description: 'Must equal the id in the path, if given.' })
