@@ -7,7 +7,7 @@ import { MAIN } from './support/served-database';
 
 /** Less memory than the image gives the service. */
 const FLAGS = ['--max-semi-space-size=32', '--max-old-space-size=256'];
-const TIMES = 4;
+const TIMES = 2;
 /** Kibibytes that the service may ever have held, as the system counts them. */
 const MAX_RESIDENT_KIB = 512 * 1024;
 
