@@ -75,6 +75,6 @@ describe('kill -9 while a set of policies is applied', () => {
         await chainIsValid(program);
       }
     },
-    ROUNDS * MAX_ROUND_MS,
+    300_000 + ROUNDS * MAX_ROUND_MS,
   );
 });

@@ -107,6 +107,6 @@ describe('kill -9 between the approval of a change and its making', () => {
       }
       await chainIsValid(program);
     },
-    ROUNDS * LONGEST_ROUND,
+    300_000 + ROUNDS * LONGEST_ROUND,
   );
 });

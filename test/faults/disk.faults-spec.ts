@@ -136,7 +136,7 @@ describeWithFaultyDisk('A disk that fails', () => {
           });
         }
       },
-      Math.max(60_000, ROUNDS * 10_000),
+      Math.max(300_000, ROUNDS * 10_000),
     );
   });
 });

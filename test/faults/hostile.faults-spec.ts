@@ -111,6 +111,6 @@ describe.each([AS_STARTED, AS_IMAGE])('Under attack from one address, run as by 
       await program.stop('SIGTERM');
       expect(ending()).toEqual({ exitCode: 0, signal: null });
     },
-    (SECONDS + 90) * 1_000,
+    (SECONDS + 300) * 1_000,
   );
 });

@@ -203,5 +203,5 @@ function flip(path: string, position: number, bit: number): void {
 }
 
 function longEnough(): number {
-  return Math.max(60_000, ROUNDS * 5_000);
+  return Math.max(300_000, ROUNDS * 5_000);
 }

@@ -62,7 +62,7 @@ describeOnSqlite('The scripts of package.json', () => {
   it('print the options of the benchmark', async () => {
     const help = await run(process.execPath, [join(ROOT, 'scripts', 'bench.mjs'), '--help']);
     expect(help).toMatchObject({ exitCode: 0, output: expect.stringContaining('--only PARTS') });
-  }, 120_000);
+  });
 });
 
 describeOnSqlite('A folder of the project', () => {

@@ -20,7 +20,7 @@ const REQUESTS = 100;
 /** An answer is asked for again, as of then, so many sets later. */
 const LATER = 3;
 const CAPABILITIES = ['*', 'send-*', 'send-mail*', 'send-mail', 's*', 'read', 'x', 'y', 'nothing'];
-jest.setTimeout(60_000 + 2_000 * SETS);
+jest.setTimeout(300_000 + 2_000 * SETS);
 
 interface EarlierAnswer {
   readonly path: string;

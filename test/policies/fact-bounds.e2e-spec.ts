@@ -204,7 +204,7 @@ describe('The facts in force', () => {
     );
     for (const refused of Object.values(refusals))
       expect(refused).toMatchObject({ status: 409, body: { error: { message } } });
-  }, 60_000);
+  });
 
   /** Activates a policy that was in force before others took its place. */
   async function activation(more: object): Promise<Answer> {

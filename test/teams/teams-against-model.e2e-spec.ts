@@ -6,7 +6,7 @@ import { ACTIONS, type ModelAgent, type ModelPolicy, TeamModel } from '../suppor
 
 /** Number of steps; TEAM_STEPS=10000 is the full test. */
 const STEPS = Number(process.env['TEAM_STEPS'] ?? 120);
-jest.setTimeout(120_000 + 200 * STEPS);
+jest.setTimeout(300_000 + 200 * STEPS);
 
 const TEAMS = ['red', 'blue'] as const;
 type Team = (typeof TEAMS)[number];

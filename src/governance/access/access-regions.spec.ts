@@ -28,7 +28,7 @@ const EFFECTS = ['deny', 'allow'] as const;
 type DefaultEffect = (typeof EFFECTS)[number];
 type Effects = Parameters<typeof regionsOf>[1];
 type Requested = Omit<AgentRequest, 'subject'>;
-jest.setTimeout(120_000 + 1_000 * SETS);
+jest.setTimeout(300_000 + 1_000 * SETS);
 
 /** Policies with limits and principals as well, of which a plan knows only that they may keep a policy from matching. */
 function randomBasis(random: Random): AccessBasis {

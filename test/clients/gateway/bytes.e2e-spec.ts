@@ -223,9 +223,9 @@ describe('The bytes of a request', () => {
       socket.on('close', () => resolve(received));
     });
     expect(text).toMatch(/^HTTP\/1\.1 408 /);
-  }, 60_000);
+  });
 
   it('are 408 where a body comes too slowly', async () => {
     expect(await answers(post(JSON_TYPE, 'Content-Length: 20', '') + '{')).toEqual(['408']);
-  }, 60_000);
+  });
 });

@@ -9,7 +9,7 @@ import { PolicyEvaluator } from './policy-evaluator';
 
 /** Cases per property: a sample, or as many as the environment says. */
 const RUNS = Number(process.env['POLICY_CASES'] ?? 200);
-jest.setTimeout(120_000 + 20 * RUNS);
+jest.setTimeout(300_000 + 20 * RUNS);
 
 const SUBJECTS = ['*', 'agent:*', 'role:*', 'role:ops', 'bot', 'agent:agt_1', 'kind:machine', 'user:*', 'user:x'];
 const ACTIONS = ['read', 'write', 're*', '*'];

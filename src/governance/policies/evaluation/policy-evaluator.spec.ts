@@ -13,7 +13,7 @@ import { PolicyEvaluator, policySetOf } from './policy-evaluator';
 
 /** Number of random policy sets; `POLICY_CASES=100000` for a long run. */
 const CASES = Number(process.env['POLICY_CASES'] ?? 200);
-jest.setTimeout(120_000 + 20 * CASES);
+jest.setTimeout(300_000 + 20 * CASES);
 
 /** Enough policies for the index node of a common resource to be divided by everything they list. */
 const DIVIDED = 3_000;
