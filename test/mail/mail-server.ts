@@ -48,8 +48,19 @@ export class MailServer {
   }
 
   async until(count: number): Promise<void> {
-    for (let looks = 0; looks < 600 && this.received.length < count; looks += 1) await sleep(50);
+    await this.lookFor(() => this.received.length >= count);
     expect(this.received.length).toBeGreaterThanOrEqual(count);
+  }
+
+  async untilSentTo(address: string): Promise<void> {
+    const recipients = (): readonly string[] => this.received.flatMap(({ to }) => to);
+    await this.lookFor(() => recipients().includes(address));
+    expect(recipients()).toContain(address);
+  }
+
+  /** Waits until something is so, for half a minute at least. */
+  private async lookFor(isSo: () => boolean): Promise<void> {
+    for (let looks = 0; looks < 600 && !isSo(); looks += 1) await sleep(50);
   }
 
   close(): Promise<void> {

@@ -14,6 +14,7 @@ import { describeOnSqlite } from '../support/database/database-kind';
 
 const [FIRST, LAST] = [Date.parse('1970-01-01T00:00:00Z'), Date.parse('2037-12-31T00:00:00Z')];
 const NAMES = moment.tz.names().sort();
+const IN_FULL = process.env['ZONE_CHANGES'] === 'all';
 const ZONE_FILES = '/usr/share/zoneinfo';
 const SYSTEM = join(ZONE_FILES, 'tzdata.zi');
 /** Zones that are others in 2025b, the version of Debian 12: later rules, corrected history, and, in EET and WET, its older rules. */
@@ -72,16 +73,20 @@ function changesOf(name: string, from: number, to: number): Change[] {
 
 /**
  * Instants before and after changes of each zone, until a time. Many names share a table of changes: the changes of 1970
- * to 2037 are read once for each table, and every twentieth of the others and of each further name.
+ * to 2037 are read once for each table, and every twentieth of the others and of each further name. `ZONE_CHANGES=all`
+ * reads every change of every name.
  */
 function timesAtChanges(until: number): (readonly [name: string, times: readonly number[]])[] {
   const tables = new Set<string>();
   return NAMES.map((name) => {
-    const starts = periodsOf(name).flatMap(({ start }) => (Number.isFinite(start) && start < until ? start : []));
-    const table = JSON.stringify(periodsOf(name));
+    const periods = periodsOf(name);
+    const starts = periods.flatMap(({ start }) => (Number.isFinite(start) && start < until ? start : []));
+    const table = JSON.stringify(periods);
     const isNew = !tables.has(table);
     tables.add(table);
-    const chosen = starts.filter((start, index) => index % 20 === 0 || (isNew && start >= FIRST && start < LAST));
+    const chosen = starts.filter(
+      (start, index) => IN_FULL || index % 20 === 0 || (isNew && start >= FIRST && start < LAST),
+    );
     return [name, chosen.flatMap((start) => [start - 1, start, start + 1_800_000])];
   });
 }
