@@ -25,7 +25,7 @@ const MEBIBYTE = 1_048_576;
 export async function benchmarkHostileClients(workplace: Workplace): Promise<void> {
   const service = await ServerProcess.start(workplace, 'service', 'hostile');
   await benchmarkStalls(service);
-  await benchmarkRouteStalls(service);
+  await benchmarkRouteStalls(service, workplace);
   const alone = await latenciesUntil(service, delay(SECONDS * 200));
   const attackers = spawn(process.execPath, [ATTACKERS, service.url, API_KEY, String(SECONDS), '1'], {
     stdio: ['ignore', 'ignore', 'inherit'],
