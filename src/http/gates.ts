@@ -6,6 +6,7 @@ import type { ServiceRequest } from './request/service-request';
 
 type Limits = Pick<Configuration, 'bodyTotalLimit' | 'answerTotalLimit' | 'maxWaiting' | 'maxEventStreams'>;
 
+const NOTHING_SENT: ServiceRequest['sent'] = { body: {}, query: {} };
 /** Requests beyond the limit do not wait: they are answered at once. */
 const NONE_WAIT = { mostWaiting: 0, longest: 0 };
 
@@ -108,7 +109,12 @@ export function holdUntilAnswered(request: ServiceRequest, pass: Pass): void {
   request.passes = [...(request.passes ?? []), pass];
 }
 
-/** To be called where the answer has been made. */
-export function leaveGates({ passes }: ServiceRequest): void {
-  passes?.forEach((pass) => pass.leave());
+/**
+ * To be called where the answer has been made. What the client sent goes with the room that it took: Node.js keeps the last
+ * request of each connection until the next one comes.
+ */
+export function leaveGates(request: ServiceRequest): void {
+  request.passes?.forEach((pass) => pass.leave());
+  request.body = undefined;
+  request.sent = NOTHING_SENT;
 }

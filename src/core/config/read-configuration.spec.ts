@@ -35,7 +35,7 @@ describe('defaults', () => {
       database: { kind: 'sqlite', path: './data/governance.db' },
       bodyLimit: 1_048_576,
       planBodyLimit: 8_388_608,
-      bodyTotalLimit: 67_108_864,
+      bodyTotalLimit: 12_582_912,
       answerTotalLimit: 67_108_864,
       maxConnections: 5000,
       maxConnectionsPerAddress: null,

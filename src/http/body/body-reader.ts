@@ -148,12 +148,26 @@ function collect(request: ServiceRequest, limit: number): Promise<Buffer> {
     let length = 0;
     let lengthBefore = 0;
     let timer: NodeJS.Timeout | undefined;
-    const refuse = (refusal: DomainError): void => {
+    // A connection keeps its last request, whose listeners would keep the bytes.
+    const end = (): void => {
       clearInterval(timer);
-      request.removeAllListeners('data');
+      request.off('data', take).off('end', finish).off('error', onCut);
+    };
+    const refuse = (refusal: DomainError): void => {
+      end();
       request.pause();
       reject(refusal);
     };
+    const take = (chunk: Buffer): void => {
+      length += chunk.length;
+      if (length > limit) refuse(payloadTooLarge(limit));
+      else chunks.push(chunk);
+    };
+    const finish = (): void => {
+      end();
+      resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks));
+    };
+    const onCut = (): void => refuse(cutBody());
     const requireRate = (): void => {
       if (length - lengthBefore < MIN_BYTES) refuse(new DomainError('REQUEST_TIMEOUT', TOO_SLOW));
       lengthBefore = length;
@@ -162,16 +176,7 @@ function collect(request: ServiceRequest, limit: number): Promise<Buffer> {
       refuse(cutBody());
       return;
     }
-    request.on('data', (chunk: Buffer) => {
-      length += chunk.length;
-      if (length > limit) refuse(payloadTooLarge(limit));
-      else chunks.push(chunk);
-    });
-    request.on('end', () => {
-      clearInterval(timer);
-      resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks));
-    });
-    request.on('error', () => refuse(cutBody()));
+    request.on('data', take).on('end', finish).on('error', onCut);
     // A small body usually arrives with its head: then no timer is needed.
     if (!request.complete) timer = setInterval(requireRate, SPAN).unref();
   });

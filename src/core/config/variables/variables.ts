@@ -235,7 +235,7 @@ export const VARIABLES = {
   bodyTotalLimit: {
     name: 'BODY_TOTAL_LIMIT',
     description: 'Bytes of bodies above 16 KiB held in memory at a time; further ones wait for up to ten seconds.',
-    default: '67108864',
+    default: '12582912',
     ...wholeNumber(1, 100 * 1024 ** 3),
   },
   answerTotalLimit: {
