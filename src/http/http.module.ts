@@ -14,12 +14,12 @@ import { ProcessCounter, RateLimits, type RequestCounter } from './rate-limit/ra
 import type * as redis from './rate-limit/redis-counter';
 import { handlersIn, marksOf } from './request/routes';
 import { ShutdownGuard } from './server/shutdown';
-import { StreamedAnswers } from './responses/streamed-responses';
+import { StreamedResponses } from './responses/streamed-responses';
 import { RecordWaiter } from './reading/record-waiter';
 
 const load = createRequire(__filename);
 
-const SHARED = [AccessDenials, BodyReader, Gates, Lists, ShutdownGuard, StreamedAnswers, RecordWaiter];
+const SHARED = [AccessDenials, BodyReader, Gates, Lists, ShutdownGuard, StreamedResponses, RecordWaiter];
 
 /**
  * What guards, controllers and the metrics share, the API document, and the route for everything that has no other. To be

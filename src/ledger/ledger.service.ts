@@ -32,7 +32,7 @@ import { WriterConnection } from './writing/writer-connection';
 /** Milliseconds. */
 const HEARTBEAT = 1_000;
 /** Milliseconds between looks at the head that this process knows, while somebody waits for entries. */
-const LOOK_INTERVAL = 50;
+const CHECK_INTERVAL_MS = 50;
 
 /** Writes; what its commands will look up, if anything, is already named. */
 export interface LedgerWriter {
@@ -212,7 +212,7 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
   /** @internal Resolves when there are entries after the sequence, whichever process wrote them, or the signal is aborted. */
   async waitBeyond(sequence: number, over: AbortSignal): Promise<void> {
     while (!over.aborted && this.head.sequence <= sequence) {
-      this.nextLook ??= sleep(LOOK_INTERVAL, undefined, { ref: false }).finally(() => (this.nextLook = null));
+      this.nextLook ??= sleep(CHECK_INTERVAL_MS, undefined, { ref: false }).finally(() => (this.nextLook = null));
       await this.nextLook;
     }
   }

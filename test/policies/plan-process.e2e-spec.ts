@@ -39,6 +39,14 @@ describe('The process that compares policies, in the built program', () => {
     expect((await plan([ONE])).body.complete).toBe(true);
   });
 
+  it('does not end early for another reason unnoticed: the plan fails, and the next one continues', async () => {
+    while (comparingProcesses().length > 0) await sleep(20);
+    const answering = plan(huge());
+    process.kill(await comparingProcess(), 'SIGTERM');
+    expect((await answering).status).toBe(500);
+    expect((await plan([ONE])).body.complete).toBe(true);
+  });
+
   it("ends when its caller's key is revoked, and the plan that waits for it begins", async () => {
     const { id, secret } = await issueKey(program);
     const { long, waiting } = await longPlanAndOneBehind(secret);

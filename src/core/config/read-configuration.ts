@@ -140,7 +140,7 @@ export class SettingsContribution {
 export class ReadSettings {
   private constructor(
     readonly configuration: Configuration,
-    private readonly ofModules: ReadonlyMap<SettingsContribution, object>,
+    private readonly moduleSettings: ReadonlyMap<SettingsContribution, object>,
     /** Settings that work but should be changed, one sentence each. */
     readonly warnings: readonly string[],
   ) {}
@@ -153,13 +153,13 @@ export class ReadSettings {
     const [own, ...others] = readTables(environment, tables);
     // Complete and of the right types, because each table has a row of the right type for every member.
     const configuration = withApiKey(own as unknown as Settings);
-    const ofModules = new Map(contributions.map((contribution, index) => [contribution, others[index] ?? {}]));
+    const moduleSettings = new Map(contributions.map((contribution, index) => [contribution, others[index] ?? {}]));
     const warnings = [...configurationWarnings(configuration), ...nearMissWarnings(environment, names)];
-    return new ReadSettings(configuration, ofModules, warnings);
+    return new ReadSettings(configuration, moduleSettings, warnings);
   }
 
   read(contribution: SettingsContribution): object {
-    return this.ofModules.get(contribution) ?? {};
+    return this.moduleSettings.get(contribution) ?? {};
   }
 }
 

@@ -52,13 +52,13 @@ export class DomainError extends Error {
 }
 
 /** Faults named in the message itself; `details` has more. */
-const FAULTS_IN_MESSAGE = 3;
+const MAX_FAULTS_IN_MESSAGE = 3;
 /** Characters of the faults in `details`. */
 const MAX_CHARACTERS = 128 * 1024;
 
 /** A malformed or invalid request, with the faults found in it. */
 export function invalid(faults: readonly FieldFault[]): DomainError {
-  const listed = faults.slice(0, FAULTS_IN_MESSAGE).map((fault) => `${fault.field} ${fault.message}`);
+  const listed = faults.slice(0, MAX_FAULTS_IN_MESSAGE).map((fault) => `${fault.field} ${fault.message}`);
   // Whoever looks for faults stops when there are as many as are reported.
   const least = faults.length < MAX_FAULTS ? 'and' : 'and at least';
   const more = faults.length > listed.length ? [`${least} ${faults.length - listed.length} more`] : [];

@@ -24,7 +24,7 @@ import { LogSigner } from './log-signer';
 import { recordRestoration, refusedRestoration } from './restorations';
 
 /** Average milliseconds between automatic checkpoints: at most a minute. */
-const INTERVAL = 40_000;
+const INTERVAL_MS = 40_000;
 /** Milliseconds that a shutdown waits for the last one, for example while the database does not answer. */
 const MAX_LAST_CHECKPOINT_MS = 1_000;
 /** Identifies this cause of stopping writes. */
@@ -43,7 +43,7 @@ export class Checkpoints implements OnModuleInit, OnApplicationBootstrap, Before
   /** The log contradicts the kept checkpoint, according to the last attempt to sign one. */
   isContradicted = false;
   private readonly repeated = new PeriodicTask(
-    INTERVAL,
+    INTERVAL_MS,
     async () => {
       await this.issue();
     },

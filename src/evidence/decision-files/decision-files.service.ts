@@ -9,7 +9,7 @@ import { GRANT } from '../../governance/decisions/grants/grant.entity';
 import { EXECUTION } from '../../governance/executions/execution.entity';
 import { personNamedBy } from '../../governance/permissions/principals';
 import { type NamedRules, PastPolicies, type PastRuleSets } from '../../governance/policies/past-policies';
-import { type Receiver, StreamedAnswers } from '../../http/responses/streamed-responses';
+import { type Receiver, StreamedResponses } from '../../http/responses/streamed-responses';
 import { SYSTEM_CALLER } from '../../ledger/kinds/caller';
 import { canonicalJson } from '../../ledger/chain/canonical-json';
 import { TreeDamagedError } from '../../ledger/merkle/tree';
@@ -69,7 +69,7 @@ export class DecisionFiles {
     private readonly policies: PastPolicies,
     private readonly checkpoints: Checkpoints,
     private readonly proofs: TreeProofs,
-    private readonly streams: StreamedAnswers,
+    private readonly streams: StreamedResponses,
   ) {}
 
   /** @throws NOT_FOUND; CONTENT_ERASED; CONFLICT for what was decided before version 2; UNAVAILABLE. */

@@ -8,7 +8,7 @@ import { ErasedIds } from './erased-ids';
 import { ERASURE } from './erasure.entity';
 
 /** Average milliseconds between looks for erasures under way, whichever process began them. */
-const INTERVAL = 500;
+const INTERVAL_MS = 500;
 /**
  * Most entries that an erasure adds after its own: for each of 100 subjects, the erasures of an execution, its decision and its
  * grant, and the end of that grant.
@@ -27,7 +27,7 @@ interface UnderWay {
 export class ErasureProgress implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly logger = new Logger('Erasures');
   private readonly repeated = new PeriodicTask(
-    INTERVAL,
+    INTERVAL_MS,
     () => this.look(),
     (error) => this.logger.error(`Erasures are not completed yet: ${String(error)}`),
   );

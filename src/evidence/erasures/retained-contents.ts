@@ -12,7 +12,7 @@ import { isUnsettled } from './erased-records';
 import { eraseDecisions, eraseExecution } from './erasures.service';
 
 /** Average milliseconds between looks: at least one a minute. */
-const INTERVAL = 20_000;
+const INTERVAL_MS = 20_000;
 /** Most executions and decisions of one commit. */
 const AT_ONCE = 200;
 /** Most executions: each may take its decision with it. */
@@ -47,7 +47,7 @@ interface OldRecord {
 export class RetainedContents implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly logger = new Logger('Erasures');
   private readonly repeated = new PeriodicTask(
-    INTERVAL,
+    INTERVAL_MS,
     () => this.eraseOld(),
     (error) => this.logger.error(`Contents whose time is over are not erased yet: ${String(error)}`),
   );

@@ -22,7 +22,7 @@ import { WebhookBodies } from '../webhooks/messages/webhook-bodies';
 import { escapeForMail, MailSender, mailText } from './mail-sender';
 
 /** Milliseconds between looks, and between two mails to a person. */
-const INTERVAL = 1_000;
+const INTERVAL_MS = 1_000;
 const BETWEEN = 60_000;
 const MAX_DELAY_MS = 3_600_000;
 /** Milliseconds for mails under way when the service stops. */
@@ -81,7 +81,7 @@ export class MailDispatcher implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly positions = new Map<string, MailPosition>();
   private readonly outcomes = { sent: 0, failed: 0 };
   private readonly repeated = new PeriodicTask(
-    INTERVAL,
+    INTERVAL_MS,
     () => this.look(),
     (error) => this.logger.warn(`Mails cannot be sent now: ${String(error)}`),
   );

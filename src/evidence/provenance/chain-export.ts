@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
-import { type Receiver, StreamedAnswers } from '../../http/responses/streamed-responses';
+import { type Receiver, StreamedResponses } from '../../http/responses/streamed-responses';
 import { parseEntry, type ChainExtent, CHUNK_NAMES, EntryReader } from '../../ledger/reading/entry-reader';
 import { rowsIn } from '../../ledger/reading/row-lists';
 import type { StoredEntry } from '../../ledger/chain/stored-entry';
@@ -27,12 +27,12 @@ interface OpenedExport {
 export class ChainExport {
   constructor(
     private readonly entries: EntryReader,
-    private readonly streams: StreamedAnswers,
+    private readonly streams: StreamedResponses,
   ) {}
 
   /**
    * @param after the sequence before the first entry; a fault in the first lines is thrown, not streamed.
-   * @throws UNAVAILABLE as `StreamedAnswers` does.
+   * @throws UNAVAILABLE as `StreamedResponses` does.
    */
   open(after: number, receiver: Receiver): Promise<OpenedExport> {
     return this.streams.open(receiver, () => this.opened(after));

@@ -8,7 +8,7 @@ import type { SqlStatement } from '../../ledger/database/sql-connection';
 import { LedgerService } from '../../ledger/ledger.service';
 import { type Agent, AGENT, nextRevision } from './agent.entity';
 import { agentFor, agentLookup, findNamedAgent } from './find-agent';
-import { listedTexts } from './directory-users';
+import { textListSql } from './directory-users';
 import { arraysOfOne } from '../../ledger/records/statements';
 
 const SELECT = 'SELECT "agentId", "email", "sequence", "epoch", "term", "mailedAt" FROM "mail_recipients"';
@@ -35,7 +35,7 @@ export class AgentEmails {
 
   /** Notes that a person had mail, unless the address has changed since or a process with a later term has mailed it. */
   async move({ agentId, sequence, mailedAt, term, epoch }: Omit<MailRecipient, 'email'>): Promise<void> {
-    await this.database.aside.all(MOVE, [agentId, sequence, mailedAt, term, epoch]);
+    await this.database.sideConnection.all(MOVE, [agentId, sequence, mailedAt, term, epoch]);
   }
 
   /** The address of a person, for whoever may know it; undefined for others, and for a machine, which never has one. */
@@ -76,7 +76,7 @@ export class AgentEmails {
   /** The addresses of people, by their ids. */
   async emailsAmong(agentIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
     const { dialect, points } = this.database;
-    const sql = `${SELECT} WHERE "agentId" IN (${listedTexts(dialect)})`;
+    const sql = `${SELECT} WHERE "agentId" IN (${textListSql(dialect)})`;
     const rows = await points.all<MailRecipient>(sql, [arraysOfOne(agentIds)]);
     return new Map(rows.map(({ agentId, email }) => [agentId, email]));
   }

@@ -73,7 +73,7 @@ export interface UserPage {
 }
 
 /** SQL that selects the texts in a parameter made by `arraysOfOne`, each preceded by the expressions `before`. */
-export function listedTexts(dialect: Dialect, parameter = '$1', ...before: readonly string[]): string {
+export function textListSql(dialect: Dialect, parameter = '$1', ...before: readonly string[]): string {
   const text = dialect.jsonAt(0, { name: 'text', type: 'text' });
   return `SELECT ${[...before, text].join(', ')} FROM ${dialect.jsonElements(parameter)}`;
 }
@@ -93,9 +93,9 @@ export class DirectoryUsers {
   }
 
   /** The ids among `agentIds` of people whom the directory has not removed. */
-  async presentAmong(agentIds: readonly string[]): Promise<ReadonlySet<string>> {
+  async findPresentUsers(agentIds: readonly string[]): Promise<ReadonlySet<string>> {
     const { dialect, points } = this.database;
-    const sql = `${SELECT} WHERE "isDeleted" = 0 AND "agentId" IN (${listedTexts(dialect)})`;
+    const sql = `${SELECT} WHERE "isDeleted" = 0 AND "agentId" IN (${textListSql(dialect)})`;
     const rows = await points.all<DirectoryUser>(sql, [arraysOfOne(agentIds)]);
     return new Set(rows.map(({ agentId }) => agentId));
   }

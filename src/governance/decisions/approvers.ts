@@ -71,12 +71,12 @@ interface SearchPage {
 }
 
 /** Agents, and decisions, read at once. */
-const AGENTS = 1_000;
-const DECISIONS = 500;
+const MAX_AGENTS = 1_000;
+const MAX_DECISIONS = 500;
 /** Most approvers examined to decide whether a decision can still be approved. */
 const MAX_APPROVERS = 10_000;
 /** Most chunks of agents read to tell whether a request that was just made can be approved. */
-const MAX_CHUNKS = MAX_APPROVERS / AGENTS;
+const MAX_CHUNKS = MAX_APPROVERS / MAX_AGENTS;
 const ACTIVE: Condition = { column: 'status', comparison: 'equals', value: 'active' };
 const PERSON: Condition = { column: 'kind', comparison: 'equals', value: 'human' };
 const PROPOSED: Condition = { column: 'status', comparison: 'equals', value: 'proposed' };
@@ -232,7 +232,7 @@ export class Approvers {
     // A total found for a caller who sees other decisions is not reused.
     const knownTotal = (request.totalOf ?? null) === visibleRows(DECISION, caller) ? request.total : null;
     const conditions = [...request.conditions, PROPOSED];
-    const range = { conditions, order, position: knownTotal === null ? null : position, atOnce: DECISIONS };
+    const range = { conditions, order, position: knownTotal === null ? null : position, atOnce: MAX_DECISIONS };
     const sequences: number[] = [];
     const judgeOf = this.judging([agent]);
     let total = 0;
@@ -262,7 +262,7 @@ export class Approvers {
     const groups = approvers === null ? null : new ApproverGroups(approvers);
     const inGroups = groups?.areOfPeople === true ? [PERSON] : [];
     const conditions = groups === null ? [ACTIVE] : inGroups;
-    const range = { conditions, order: 'asc', position: null, atOnce: AGENTS } as const;
+    const range = { conditions, order: 'asc', position: null, atOnce: MAX_AGENTS } as const;
     for await (const agents of this.records.columns(
       AGENT,
       ['name', 'kind', 'roles', 'status', 'createdAt', 'team'],

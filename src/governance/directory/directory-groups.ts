@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../ledger/database/database';
 import type { SqlStatement, SqlValue } from '../../ledger/database/sql-connection';
-import { listedTexts } from '../agents/directory-users';
+import { textListSql } from '../agents/directory-users';
 import type { DirectoryGroup, DirectoryMember } from './directory-group.entity';
 import { arraysOfOne } from '../../ledger/records/statements';
 
@@ -56,7 +56,7 @@ export class DirectoryGroups {
     const { dialect, lists } = this.database;
     const sql =
       'SELECT "groupId", CAST(COUNT(*) AS integer) AS "members" FROM "directory_members" ' +
-      `WHERE "groupId" IN (${listedTexts(dialect)}) GROUP BY "groupId"`;
+      `WHERE "groupId" IN (${textListSql(dialect)}) GROUP BY "groupId"`;
     const rows = await lists.all<{ groupId: string; members: number }>(sql, [arraysOfOne(groupIds)]);
     return new Map(rows.map(({ groupId, members }) => [groupId, members]));
   }
@@ -67,7 +67,7 @@ export class DirectoryGroups {
     const sql =
       'SELECT member."agentId", member."groupId", grp."externalId" FROM "directory_members" AS member ' +
       'JOIN "directory_groups" AS grp ON grp."id" = member."groupId" ' +
-      `WHERE member."agentId" IN (${listedTexts(dialect)})`;
+      `WHERE member."agentId" IN (${textListSql(dialect)})`;
     const groups = new Map<string, GroupKey[]>();
     for (const { agentId, groupId: id, externalId } of await points.all<
       DirectoryMember & { externalId: string | null }
@@ -77,13 +77,13 @@ export class DirectoryGroups {
   }
 
   addMembers(groupId: string, agentIds: readonly string[]): SqlStatement {
-    const members = listedTexts(this.database.dialect, '$2', '$1');
+    const members = textListSql(this.database.dialect, '$2', '$1');
     const sql = `INSERT INTO "directory_members" ("groupId", "agentId") ${members} WHERE true ON CONFLICT DO NOTHING`;
     return { sql, parameters: [groupId, arraysOfOne(agentIds)] };
   }
 
   removeMembers(groupId: string, agentIds: readonly string[]): SqlStatement {
-    const members = listedTexts(this.database.dialect, '$2');
+    const members = textListSql(this.database.dialect, '$2');
     const sql = `DELETE FROM "directory_members" WHERE "groupId" = $1 AND "agentId" IN (${members})`;
     return { sql, parameters: [groupId, arraysOfOne(agentIds)] };
   }

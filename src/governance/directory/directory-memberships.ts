@@ -132,7 +132,7 @@ export class DirectoryMemberships {
   /** @throws VALIDATION_ERROR if one is no user */
   private async requireMembers(members: ReadonlySet<string>): Promise<void> {
     if (members.size === 0) return;
-    const present = await this.users.presentAmong([...members]);
+    const present = await this.users.findPresentUsers([...members]);
     const unknown = [...members].find((id) => !present.has(id));
     if (unknown !== undefined)
       throw scimFault('invalidValue', `Members must be users: there is none with the id ${JSON.stringify(unknown)}.`);

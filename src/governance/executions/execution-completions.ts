@@ -14,7 +14,7 @@ import type { RecordRange } from '../../ledger/kinds/record-page';
 import { RecordReader } from '../../ledger/reading/record-reader';
 
 /** Average milliseconds between attempts to write completions that could not be written. */
-const RETRY_INTERVAL = 1_000;
+const RETRY_INTERVAL_MS = 1_000;
 
 interface Completion {
   readonly caller: Caller;
@@ -32,7 +32,7 @@ export class ExecutionCompletions {
   private readonly logger = new Logger(ExecutionCompletions.name);
   private unwritten: Completion[] = [];
   private readonly repeated = new PeriodicTask(
-    RETRY_INTERVAL,
+    RETRY_INTERVAL_MS,
     () => this.retry(),
     (error) => this.logger.error(error),
   );
@@ -127,7 +127,7 @@ async function complete(transaction: LedgerTransaction, id: string, outcome: Act
 
 const REASON = 'The service stopped while the action ran; whether it took effect is not known.';
 /** Average milliseconds between checks for processes that have ended. */
-const INTERVAL = 5_000;
+const INTERVAL_MS = 5_000;
 /** Those that run, some at a time. */
 const RUNNING: RecordRange = {
   conditions: [{ column: 'outcome', comparison: 'equals', value: 'running' }],
@@ -144,7 +144,7 @@ const RUNNING: RecordRange = {
 export class InterruptedExecutions implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly logger = new Logger('Executions');
   private readonly repeated = new PeriodicTask(
-    INTERVAL,
+    INTERVAL_MS,
     () => this.markAll(),
     (error) => {
       if (!this.repeated.isStopping) this.logger.error(`Interrupted executions are not marked yet: ${String(error)}`);
@@ -169,7 +169,7 @@ export class InterruptedExecutions implements OnApplicationBootstrap, OnModuleDe
   private async markAll(): Promise<void> {
     let count = 0;
     for await (const running of this.reader.columns(EXECUTION, ['runBy'], RUNNING, SYSTEM_CALLER)) {
-      const ended = await this.database.endedAmong([...new Set(running.map(({ runBy }) => runBy))]);
+      const ended = await this.database.findEndedProcesses([...new Set(running.map(({ runBy }) => runBy))]);
       if (this.repeated.isStopping) break;
       const interrupted = running.filter(({ runBy }) => ended.includes(runBy));
       const marked = await Promise.all(interrupted.map((execution) => this.markOne(execution)));

@@ -20,6 +20,8 @@ const CHUNK_SIZE = 100;
 const GRACE_MS = 1_000;
 /** Heap limits of the child process, so that too large a plan ends it alone. Flags override the limits of a thread. */
 const MEMORY = ['--max-old-space-size=192', '--max-semi-space-size=8'];
+/** How a process ends for lack of memory: by V8 at its heap limit, by the kernel at that of the container. */
+const SIGNALS_FOR_MEMORY: readonly NodeJS.Signals[] = ['SIGABRT', 'SIGTRAP', 'SIGILL', 'SIGKILL'];
 
 /** Computes what changes between two sets of policies, in a separate process. To be called for one plan at a time. */
 @Injectable()
@@ -84,7 +86,9 @@ export class PolicyComparisons implements OnApplicationShutdown {
     try {
       const answer = once(child, 'message', { signal: AbortSignal.any([signal, timeLimit]) });
       const result = answer.then(([compared]) => compared as ComparedPolicies);
-      const exit = once(child, 'exit').then(() => emptyResult('The plan needed too much memory.'));
+      const exit = once(child, 'exit').then(([code, killedBy]) =>
+        resultOfEarlyExit(code as number | null, killedBy as NodeJS.Signals | null),
+      );
       return await Promise.race([result, exit, send(parts, child, signal).then(() => result)]);
     } catch (error) {
       signal.throwIfAborted();
@@ -104,6 +108,12 @@ async function* policyParts(
   for (let start = 0; start < policies.length; start += CHUNK_SIZE)
     yield { policies: policies.slice(start, start + CHUNK_SIZE) };
   yield* others;
+}
+
+/** @throws Error unless it was the memory: the process has a fault, or somebody else ended it */
+function resultOfEarlyExit(code: number | null, signal: NodeJS.Signals | null): ComparedPolicies {
+  if (signal !== null && SIGNALS_FOR_MEMORY.includes(signal)) return emptyResult('The plan needed too much memory.');
+  throw new Error(`The process that compares policies ended early: ${signal ?? `exit code ${code}`}.`);
 }
 
 function emptyResult(reason: string): ComparedPolicies {

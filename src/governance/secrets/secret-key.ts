@@ -28,7 +28,7 @@ const PROVEN = 'the secrets of this database were replaced with this key';
 /** Hex digits of a proof that name its key. */
 const NAME_LENGTH = 16;
 /** Average milliseconds between checks whether another process has accepted another key. */
-const INTERVAL = 2_000;
+const INTERVAL_MS = 2_000;
 
 const ACCEPTED = 'and accept it by ACCEPT_SECRET_KEY, as the start will say';
 
@@ -80,7 +80,7 @@ export class SecretKey implements OnModuleDestroy {
           'this process that key, too. The process stops.',
       );
     };
-    this.checks = new PeriodicTask(INTERVAL, check, (error) =>
+    this.checks = new PeriodicTask(INTERVAL_MS, check, (error) =>
       this.logger.warn(`It is not known whether SECRET_KEY still is the accepted one: ${String(error)}`),
     );
     this.checks.begin();
@@ -91,19 +91,19 @@ export class SecretKey implements OnModuleDestroy {
   }
 
   private async requireSame(database: Database, accepted: string | null, source: string): Promise<void> {
-    const { aside, location } = database;
+    const { sideConnection, location } = database;
     const proof = this.proof();
-    await aside.all(INSERT, [proof]);
+    await sideConnection.all(INSERT, [proof]);
     const stored = await storedProof(database);
     if (isEqual(stored, proof)) return;
     const name = proof.slice(0, NAME_LENGTH);
     if (accepted !== name) throw new ConfigurationError([anotherKeyFault(location, source, name)]);
-    await aside.all(UPDATE, [proof, stored]);
+    await sideConnection.all(UPDATE, [proof, stored]);
   }
 }
 
-async function storedProof({ aside }: Database): Promise<string> {
-  const [row] = await aside.all<Pick<SecretKeyProof, 'proof'>>(SELECT);
+async function storedProof({ sideConnection }: Database): Promise<string> {
+  const [row] = await sideConnection.all<Pick<SecretKeyProof, 'proof'>>(SELECT);
   return row?.proof ?? '';
 }
 

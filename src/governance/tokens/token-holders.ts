@@ -12,7 +12,7 @@ import { claimsFault, isOver, readToken, signingKey, type TokenHolder, tokenHold
 import { issuersIn, type TokenIssuer } from './token-issuer';
 
 /** Milliseconds between checks whether keys are due. */
-const INTERVAL = 60_000;
+const INTERVAL_MS = 60_000;
 /** Most tokens remembered. */
 const MAX_VERIFIED = 10_000;
 
@@ -46,7 +46,7 @@ export class TokenHolders extends IssuedTokens implements OnApplicationBootstrap
   /** Monotonic milliseconds of the last line about a refused token, by whose it was. */
   private readonly loggedAt = new Map<string, number>();
   private readonly repeated = new PeriodicTask(
-    INTERVAL,
+    INTERVAL_MS,
     () => this.refresh(),
     (error) => this.logger.error(`The keys of issuers cannot be fetched: ${String(error)}`),
   );
@@ -114,7 +114,7 @@ export class TokenHolders extends IssuedTokens implements OnApplicationBootstrap
   private refused(issuer: KnownIssuer | undefined, why: string): null {
     const name = issuer === undefined ? 'A token' : `A token of ${issuer.issuer.issuer}`;
     const now = performance.now();
-    if (now - (this.loggedAt.get(name) ?? -Infinity) < INTERVAL) return null;
+    if (now - (this.loggedAt.get(name) ?? -Infinity) < INTERVAL_MS) return null;
     this.loggedAt.set(name, now);
     this.logger.warn(`${name} was refused: ${why}. Such a line is logged once a minute at most.`);
     return null;

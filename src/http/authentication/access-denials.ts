@@ -8,7 +8,7 @@ import { Refusal } from '../../ledger/commands/ledger-transaction';
 import type { ServiceRequest } from '../request/service-request';
 
 /** Milliseconds in which a caller refused for one reason adds only one entry; otherwise it could fill the disk. */
-const INTERVAL = 1_000;
+const INTERVAL_MS = 1_000;
 /** Characters of the longest id or name that is reported. */
 const MAX_TARGET_CHARACTERS = 200;
 /** The form of the ids of records. */
@@ -44,7 +44,7 @@ export class AccessDenials {
     const key = JSON.stringify([caller.actor.type, caller.actor.id, reason]);
     const now = performance.now();
     const before = this.recordedAt.get(key);
-    if (before !== undefined && now - before < INTERVAL) return refusal;
+    if (before !== undefined && now - before < INTERVAL_MS) return refusal;
     if (this.recordedAt.size >= REMEMBERED) this.forget(now);
     this.recordedAt.set(key, now);
     const error: unknown = await this.record(request, caller, refusal).catch((thrown: unknown) => thrown);
@@ -75,7 +75,7 @@ export class AccessDenials {
   }
 
   private forget(now: number): void {
-    for (const [key, at] of this.recordedAt) if (now - at >= INTERVAL) this.recordedAt.delete(key);
+    for (const [key, at] of this.recordedAt) if (now - at >= INTERVAL_MS) this.recordedAt.delete(key);
   }
 }
 

@@ -20,7 +20,7 @@ const SMALL_BODY = 16 * 1024;
 const BYTES_OF_A_VALUE = 100;
 
 /** Bytes that an item of a list may have in any case. */
-const LEAST_ITEM_LIMIT = 1024 * 1024;
+const MIN_ITEM_LIMIT = 1024 * 1024;
 
 @Injectable()
 export class BodyReader {
@@ -56,7 +56,7 @@ export class BodyReader {
     // With a known length, this was checked before reading.
     if (length === 0) requireType(request);
     if (takesForm) return { value: { form: bytes.toString() }, values: 1, faults: [] };
-    const mostItemBytes = Math.max(LEAST_ITEM_LIMIT, this.configuration.bodyLimit);
+    const mostItemBytes = Math.max(MIN_ITEM_LIMIT, this.configuration.bodyLimit);
     const rules = { mostInAll: mostListedValues, mostItemBytes, refusesRepeatedNames };
     const isLong = mostListedValues !== undefined && bytes.length > LONG_BODY;
     const body = isLong ? await parseLongBody(bytes, rules) : parseJsonBody(bytes, rules);
@@ -137,9 +137,9 @@ function cutBody(): DomainError {
 }
 
 /** The length of an interval in milliseconds, and the bytes that must arrive in each. */
-const SPAN = 5_000;
+const INTERVAL_MS = 5_000;
 const MIN_BYTES = 40 * 1024;
-const TOO_SLOW = `A request body must arrive faster: ${MIN_BYTES} bytes or its end in each ${SPAN / 1000} seconds.`;
+const TOO_SLOW = `A request body must arrive faster: ${MIN_BYTES} bytes or its end in each ${INTERVAL_MS / 1000} seconds.`;
 
 /** With event listeners: an asynchronous loop over the stream costs a tenth of the request rate. */
 function collect(request: ServiceRequest, limit: number): Promise<Buffer> {
@@ -178,7 +178,7 @@ function collect(request: ServiceRequest, limit: number): Promise<Buffer> {
     }
     request.on('data', take).on('end', finish).on('error', onCut);
     // A small body usually arrives with its head: then no timer is needed.
-    if (!request.complete) timer = setInterval(requireRate, SPAN).unref();
+    if (!request.complete) timer = setInterval(requireRate, INTERVAL_MS).unref();
   });
 }
 

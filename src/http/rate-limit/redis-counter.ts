@@ -5,15 +5,15 @@ import { errorMessage } from '../../core/errors/domain-error';
 import { ProcessCounter, type RateWindow, type RequestCounter } from './rate-limits';
 
 /** Milliseconds a request waits for Redis at most before it is counted in this process only. */
-const ANSWER_TIMEOUT = 250;
+const ANSWER_TIMEOUT_MS = 250;
 /** Milliseconds after a failure before one request tries Redis again. */
-const PAUSE = 1_000;
+const PAUSE_MS = 1_000;
 /** Milliseconds. */
-const CONNECT_TIMEOUT = 1_000;
+const CONNECT_TIMEOUT_MS = 1_000;
 const MAX_RETRY_DELAY_MS = 1_000;
 
 const NO_CONNECTION = 'there is no connection';
-const NO_ANSWER = new Error(`no answer within ${ANSWER_TIMEOUT} ms`);
+const NO_ANSWER = new Error(`no answer within ${ANSWER_TIMEOUT_MS} ms`);
 
 /**
  * Counts and sets the expiry in one step, so that no key is ever without one, or with one more than a window away
@@ -58,9 +58,9 @@ export class RedisCounter implements RequestCounter {
   static async open(url: string, window: number): Promise<RedisCounter> {
     const redis = new Redis(url, {
       lazyConnect: true,
-      connectTimeout: CONNECT_TIMEOUT,
+      connectTimeout: CONNECT_TIMEOUT_MS,
       // Applies to the commands sent when a connection opens: one without answers is dropped.
-      commandTimeout: CONNECT_TIMEOUT,
+      commandTimeout: CONNECT_TIMEOUT_MS,
       // What cannot be counted there now is counted here, not later.
       enableOfflineQueue: false,
       autoResendUnfulfilledCommands: false,
@@ -80,7 +80,7 @@ export class RedisCounter implements RequestCounter {
     const now = performance.now();
     if (now < this.pausedUntil) return own;
     // One request finds out whether Redis is back; the others do not wait for it.
-    if (!this.isShared) this.pausedUntil = now + PAUSE;
+    if (!this.isShared) this.pausedUntil = now + PAUSE_MS;
     return this.hitShared(`${bucket}:${client}`, requests, own);
   }
 
@@ -92,7 +92,7 @@ export class RedisCounter implements RequestCounter {
     try {
       const key = `governance:rate:${this.window}:${client}`;
       const answer = this.redis.eval(COUNT, 1, key, this.window, requests) as Promise<[number, number]>;
-      const counted = await withTimeout(answer, ANSWER_TIMEOUT, NO_ANSWER);
+      const counted = await withTimeout(answer, ANSWER_TIMEOUT_MS, NO_ANSWER);
       if (counted instanceof Error) throw counted;
       const [hits, left] = counted;
       this.succeeded();
@@ -110,7 +110,7 @@ export class RedisCounter implements RequestCounter {
   }
 
   private failed(error: unknown): void {
-    this.pausedUntil = performance.now() + PAUSE;
+    this.pausedUntil = performance.now() + PAUSE_MS;
     // The connection may be dead without any sign of it: reconnect.
     if (error === NO_ANSWER) this.redis.disconnect(true);
     if (!this.isShared) return;

@@ -10,7 +10,7 @@ const MAX_UNREAD_BYTES = 1024 * 1024;
 /** Milliseconds of silence after which a comment shows proxies that the stream is alive. */
 const MAX_SILENCE_MS = 15_000;
 /** Milliseconds between checks of it. */
-const INTERVAL = 250;
+const INTERVAL_MS = 250;
 const COMMENT = ':\n\n';
 
 /** Describes an answer of server-sent events, which has no schema as a whole. */
@@ -43,7 +43,7 @@ export class EventStream {
     for (const [name, value] of Object.entries(all)) response.setHeader(name, value);
     if (response.req.method === 'HEAD') this.end();
     else response.flushHeaders();
-    const timer = setInterval(() => this.keepAlive(), INTERVAL).unref();
+    const timer = setInterval(() => this.keepAlive(), INTERVAL_MS).unref();
     onAnswerOver(response, () => clearInterval(timer));
   }
 

@@ -14,7 +14,7 @@ export function onAnswerOver(response: ServerResponse, callBack: () => void): vo
  * Milliseconds between checks. Together with the delay in hearing from other processes, an end is noticed within a
  * second.
  */
-const INTERVAL = 200;
+const INTERVAL_MS = 200;
 
 /**
  * Why a long request must not be continued; null while it may: the caller's key or token has ended, or its agent is
@@ -40,7 +40,7 @@ function signalFor(...[{ caller }, response]: Exchange): AbortSignal {
     const end = caller === undefined ? null : staleCallerError(caller);
     if (end !== null) signal.abort(end);
   };
-  const timer = setInterval(check, INTERVAL).unref();
+  const timer = setInterval(check, INTERVAL_MS).unref();
   onAnswerOver(response, () => {
     clearInterval(timer);
     if (!response.writableFinished) signal.abort(unavailable('The client has left.'));

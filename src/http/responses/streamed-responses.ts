@@ -18,7 +18,7 @@ export interface Receiver {
 
 /** Long answers, sent as they are read: few at a time, however slow their clients are. */
 @Injectable()
-export class StreamedAnswers {
+export class StreamedResponses {
   constructor(
     private readonly shutdown: ShutdownGuard,
     private readonly gates: Gates,

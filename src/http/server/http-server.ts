@@ -21,7 +21,7 @@ const OPTIONS: ServerOptions = {
   requireHostHeader: false,
 };
 /** Milliseconds without progress in writing an answer because the client reads nothing. */
-const STALLED_TIMEOUT = 30_000;
+const STALLED_TIMEOUT_MS = 30_000;
 /** Unlimited: Node would drop excess headers silently, a second key among them. Their bytes are limited. */
 const MAX_HEADERS = 0;
 
@@ -34,7 +34,7 @@ export const OVER = 'over';
 export function createHttpServer(classes: Pick<ServerOptions, 'IncomingMessage' | 'ServerResponse'> = {}): Server {
   const server = createServer({ ...OPTIONS, ...classes });
   server.maxHeadersCount = MAX_HEADERS;
-  server.setTimeout(STALLED_TIMEOUT, endStalled);
+  server.setTimeout(STALLED_TIMEOUT_MS, endStalled);
   server.on('connection', (socket: Socket) => socket.on('error', outliveReset));
   const take = inTurn((request, response) => {
     const began = performance.now();

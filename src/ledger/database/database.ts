@@ -19,7 +19,7 @@ export abstract class Database {
   abstract readonly lists: SqlSessions;
   abstract readonly chain: SqlSessions;
   /** Writes data that is not a record, such as the progress of a delivery, by single idempotent statements. */
-  abstract readonly aside: SqlSessions;
+  abstract readonly sideConnection: SqlSessions;
   /** Identifies this process among those that write the database; it changes with every start. */
   abstract readonly processId: string;
   /**
@@ -53,7 +53,7 @@ export abstract class Database {
    * Those of the processes, or runners, that have ended, or have not renewed their lease for so long that they count as
    * ended.
    */
-  abstract endedAmong(names: readonly string[]): Promise<readonly string[]>;
+  abstract findEndedProcesses(names: readonly string[]): Promise<readonly string[]>;
   /**
    * Folds the write-ahead log into the database, and removes from it what was overwritten there since. Not within a
    * transaction. False if somebody reads it for longer.

@@ -107,7 +107,7 @@ export class RowProjection<Row extends GovernedRow> {
 }
 
 /** Average polling interval in milliseconds: what another process has committed becomes visible within a second. */
-const INTERVAL = 300;
+const INTERVAL_MS = 300;
 
 /**
  * Keeps the rows that a process has in memory in step with the chain. The head row names the last entry that changed any
@@ -124,7 +124,7 @@ export class Projections {
     return head;
   });
   private readonly polls = new PeriodicTask(
-    INTERVAL,
+    INTERVAL_MS,
     () => this.poll(),
     (error) => this.report(error),
   );

@@ -19,7 +19,7 @@ const MAX_HOLD_MS = 500;
 /** Questions of commands that a batch reads in advance; a command may bring up to a thousand. */
 const MAX_PREFETCHED = 1_000;
 /** Milliseconds after which a batch removes expired idempotency keys, even if it adds none. */
-const TIDYING_INTERVAL = 5_000;
+const TIDYING_INTERVAL_MS = 5_000;
 
 export interface CommittedBatch extends Readonly<Pick<Batch, 'position' | 'hasEntries' | 'leavesRows'>> {
   readonly outcomes: readonly CommandOutcome[];
@@ -75,7 +75,7 @@ export class Batches {
     if (!hasEntries && idempotency.added.size === 0 && sideWrites.length === 0) return null;
     const proof = hasEntries ? proofOf(position) : idempotency.proof(position.timestamp);
     const now = performance.now();
-    const isTidying = now - this.tidiedAt > TIDYING_INTERVAL;
+    const isTidying = now - this.tidiedAt > TIDYING_INTERVAL_MS;
     if (isTidying) this.tidiedAt = now;
     await batch.finish(isTidying || idempotency.added.size > 0 ? idempotency.changes(position.timestamp) : []);
     return proof;

@@ -18,7 +18,7 @@ import { CommandDraft } from './command-draft';
 
 const SELECT_HASH = `SELECT "hash" AS "actual" FROM "ledger_entries" WHERE "sequence" = $1`;
 /** Milliseconds between attempts to find out whether a commit took place. */
-const LOOK_UP_INTERVAL = 500;
+const CHECK_INTERVAL_MS = 500;
 /** Milliseconds that the process waits at its end for the last known tree to be saved. */
 const MAX_FAREWELL_MS = 2_000;
 /** Milliseconds for which the end waits for those who still read. */
@@ -120,7 +120,7 @@ export class WriterConnection {
         return await this.isCommitted(proof);
       } catch (error) {
         await this.recoverFrom(error);
-        await sleep(LOOK_UP_INTERVAL);
+        await sleep(CHECK_INTERVAL_MS);
       }
     }
     return failStop('It cannot be found out whether a commit took place.');

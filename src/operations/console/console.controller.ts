@@ -24,7 +24,7 @@ const CONSOLE_FILES = readdirSync(FOLDER).filter((name) => name !== PAGE);
 /**
  * Nothing from other origins, nothing inline, no framing; if people sign in at an issuer, requests to it are allowed.
  */
-const POLICY: readonly string[] = [
+const CONTENT_POLICY: readonly string[] = [
   "default-src 'self'",
   "base-uri 'none'",
   "object-src 'none'",
@@ -62,7 +62,7 @@ export class ConsoleController {
     const signIn = await this.issuer.signIn();
     const origins = signIn === null ? [] : [originOf(signIn.issuer), originOf(signIn.tokenEndpoint)];
     const connections = origins.length === 0 ? [] : [`connect-src ${["'self'", ...new Set(origins)].join(' ')}`];
-    response.setHeader('Content-Security-Policy', [...POLICY, ...connections].join('; '));
+    response.setHeader('Content-Security-Policy', [...CONTENT_POLICY, ...connections].join('; '));
     return CONSOLE_PAGE.replace(SETTINGS_PLACE, () => this.settings(signIn));
   }
 

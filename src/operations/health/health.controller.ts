@@ -115,14 +115,14 @@ const COUNTERS = COUNTED.map((kind) => kind.counter);
 @ApiTags('Health')
 @Controller('stats')
 export class StatisticsController {
-  private readonly ofModules: readonly string[];
+  private readonly moduleCounters: readonly string[];
 
   constructor(
     private readonly counters: CounterReader,
     private readonly reader: RecordReader,
     catalog: RecordCatalog,
   ) {
-    this.ofModules = [...catalog.all].flatMap(({ kind }) => (kind.isInStatistics === true ? kind.counter : []));
+    this.moduleCounters = [...catalog.all].flatMap(({ kind }) => (kind.isInStatistics === true ? kind.counter : []));
   }
 
   @Get()
@@ -134,9 +134,9 @@ export class StatisticsController {
   @Answers({ type: StatisticsResponse, description: 'The counts.' })
   async count(@Caller() caller: Caller): Promise<StatisticsResponse> {
     if (caller.team !== undefined) return this.countFor(caller);
-    const { records, entries } = await this.counters.read([...COUNTERS, ...this.ofModules]);
+    const { records, entries } = await this.counters.read([...COUNTERS, ...this.moduleCounters]);
     const [entities = 0, claims = 0, agents = 0, decisions = 0, policies = 0, ...others] = records;
-    const modules = Object.fromEntries(this.ofModules.map((name, index) => [name, others[index] ?? 0]));
+    const modules = Object.fromEntries(this.moduleCounters.map((name, index) => [name, others[index] ?? 0]));
     return {
       entities,
       claims,

@@ -14,7 +14,7 @@ import { markTarget, type TargetDatabase } from './target-database';
 import { TargetVerification } from './target-verification';
 
 /** Milliseconds between lines of a verification. */
-const REPORT_INTERVAL = 2_000;
+const REPORT_INTERVAL_MS = 2_000;
 
 export interface Move {
   readonly source: SourceDatabase;
@@ -113,7 +113,7 @@ async function completeTarget({ target, url, progress }: Move, { schema, kinds }
     progress.begin('verification of the chain');
     const report = setInterval(() => {
       if (verification.sequence > 0) progress.update(`verified entries  ${verification.sequence}`);
-    }, REPORT_INTERVAL);
+    }, REPORT_INTERVAL_MS);
     try {
       const faults = await verification.chainFaults();
       progress.begin('verification of records and derived data');

@@ -1,5 +1,5 @@
 /** Milliseconds between two lines about one step. */
-const INTERVAL = 2_000;
+const INTERVAL_MS = 2_000;
 
 /** Says on standard error how far a long program is. */
 export class Progress {
@@ -11,7 +11,7 @@ export class Progress {
 
   /** Printed only now and then. */
   update(text: string): void {
-    if (performance.now() - this.printedAt >= INTERVAL) this.print(text);
+    if (performance.now() - this.printedAt >= INTERVAL_MS) this.print(text);
   }
 
   private print(text: string): void {

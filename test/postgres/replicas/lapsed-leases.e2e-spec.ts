@@ -117,7 +117,7 @@ describe('A process whose lease has lapsed', () => {
   });
 
   it('does not begin what another may be about to mark, and says so', async () => {
-    const looking = jest.spyOn(databaseOf(other), 'endedAmong').mockResolvedValue([]);
+    const looking = jest.spyOn(databaseOf(other), 'findEndedProcesses').mockResolvedValue([]);
     const commit = withholdAnswer();
     const answer = execute('confirmed-late');
     await commit.done;
@@ -151,12 +151,12 @@ describe('A process whose lease has lapsed', () => {
 
 /** A process that is slow between looking whose lease has lapsed and marking what they ran. */
 function slowToMark(database: Database): { readonly looks: number; goOn(): void; end(): void } {
-  const endedAmong = database.endedAmong.bind(database);
+  const findEndedProcesses = database.findEndedProcesses.bind(database);
   let looks = 0;
   let goOn = (): void => undefined;
   const mayGoOn = new Promise<void>((resolve) => (goOn = resolve));
-  const looking = jest.spyOn(database, 'endedAmong').mockImplementation(async (names) => {
-    const ended = await endedAmong(names);
+  const looking = jest.spyOn(database, 'findEndedProcesses').mockImplementation(async (names) => {
+    const ended = await findEndedProcesses(names);
     if (ended.length > 0 || looks > 0) looks += 1;
     if (ended.length > 0) await mayGoOn;
     return ended;

@@ -57,7 +57,7 @@ describe('Processes of one database', () => {
     const body = { action: 'wait', resourceType: 'document', resourceId: 'a' };
     const answer = send(first, 'POST', `/api/v1/agents/${agent.id}/execute`, { body });
     while (release === null) await sleep(5);
-    const mistaken = jest.spyOn(databaseOf(second), 'endedAmong').mockImplementation(async (ids) => ids);
+    const mistaken = jest.spyOn(databaseOf(second), 'findEndedProcesses').mockImplementation(async (ids) => ids);
     let interrupted;
     for (const deadline = Date.now() + PATIENCE; interrupted === undefined && Date.now() < deadline;) {
       await sleep(200);
@@ -96,9 +96,9 @@ describe('Processes of one database', () => {
 
   it('regard one that holds its lease as running, and one that stopped as ended', async () => {
     const [{ processId }, other] = [databaseOf(first), databaseOf(second)];
-    expect(await other.endedAmong([processId])).toEqual([]);
+    expect(await other.findEndedProcesses([processId])).toEqual([]);
     await first.close();
-    expect(await other.endedAmong([processId, other.processId])).toEqual([processId]);
+    expect(await other.findEndedProcesses([processId, other.processId])).toEqual([processId]);
   });
 
   it('regard another as ended if its lease has lapsed and they have held their own for a while', async () => {
@@ -109,13 +109,13 @@ describe('Processes of one database', () => {
       DATABASE_URL,
     );
     await lapse(DATABASE_URL, []);
-    expect(await other.endedAmong(['absent'])).toEqual([]);
+    expect(await other.findEndedProcesses(['absent'])).toEqual([]);
     await lapse(DATABASE_URL, ['absent']);
-    expect(await other.endedAmong(['absent'])).toEqual(['absent']);
+    expect(await other.findEndedProcesses(['absent'])).toEqual(['absent']);
     // As after an outage of the server: no process has renewed its lease.
     await lapse(DATABASE_URL, [other.processId]);
-    expect(await other.endedAmong(['absent'])).toEqual([]);
-    expect(await other.endedAmong([other.processId])).toEqual([]);
+    expect(await other.findEndedProcesses(['absent'])).toEqual([]);
+    expect(await other.findEndedProcesses([other.processId])).toEqual([]);
   });
 });
 

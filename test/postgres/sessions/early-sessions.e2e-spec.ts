@@ -48,7 +48,7 @@ describeWithPostgresCluster('A session that was opened before the writer had one
 
   it('is replaced if the writer is on another server', async () => {
     const ports = async (): Promise<unknown[]> => {
-      const kinds = [database.points, database.lists, database.chain, database.aside];
+      const kinds = [database.points, database.lists, database.chain, database.sideConnection];
       const read = await Promise.all(kinds.map((kind) => kind.all(SELECT_PORT)));
       return [...read, await repositories.query<unknown[]>(SELECT_PORT)].flat();
     };

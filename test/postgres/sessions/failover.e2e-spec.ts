@@ -18,7 +18,7 @@ const READERS: readonly [string, (app: TestApp) => Promise<unknown>][] = [
   ['lists', ({ application }) => application.get(Database).lists.all('SELECT 1')],
   ['verification', ({ application }) => application.get(Database).chain.all('SELECT 1')],
   ['verification of counters', ({ application }) => once(application.get(Database).openReader())],
-  ['the progress of webhooks', ({ application }) => application.get(Database).aside.all('SELECT 1')],
+  ['the progress of webhooks', ({ application }) => application.get(Database).sideConnection.all('SELECT 1')],
   ['repositories', ({ application }) => application.get(Notes, { strict: false }).repository.find()],
 ];
 

@@ -8,8 +8,8 @@ describe('DeliveryLease', () => {
   let start: number;
 
   function leaseOf(isShared: boolean): DeliveryLease {
-    const aside = { all: async () => terms as never[], close: async () => undefined };
-    return new DeliveryLease({ aside, isShared, processId: 'own' } as unknown as Database);
+    const sideConnection = { all: async () => terms as never[], close: async () => undefined };
+    return new DeliveryLease({ sideConnection, isShared, processId: 'own' } as unknown as Database);
   }
 
   beforeEach(() => {

@@ -37,16 +37,16 @@ export class DeliveryLease {
   async hold(): Promise<number | null> {
     // It is valid from before the request, whatever delays the answer.
     const begun = steadyTime();
-    const { aside, isShared, processId } = this.database;
-    const [lease] = isShared ? await aside.all<{ term: number }>(HOLD, [processId]) : [{ term: 1 }];
+    const { sideConnection, isShared, processId } = this.database;
+    const [lease] = isShared ? await sideConnection.all<{ term: number }>(HOLD, [processId]) : [{ term: 1 }];
     this.renewedAt = lease === undefined ? null : begun;
     if (lease !== undefined) this.current = lease.term;
     return lease?.term ?? null;
   }
 
   async release(): Promise<void> {
-    const { aside, isShared, processId } = this.database;
-    if (isShared) await aside.all(RELEASE, [processId]);
+    const { sideConnection, isShared, processId } = this.database;
+    if (isShared) await sideConnection.all(RELEASE, [processId]);
   }
 
   /** @param now by the steady clock. */

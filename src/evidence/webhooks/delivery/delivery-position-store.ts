@@ -125,12 +125,12 @@ export class DeliveryProgressStore {
    */
   async write(all: readonly DeliveryPosition[]): Promise<ReadonlySet<string>> {
     const rows = all.map((progress) => COLUMNS.map(({ name }) => progress[name as keyof DeliveryPosition]));
-    const written = await this.database.aside.all<{ webhookId: string }>(this.upsert, [JSON.stringify(rows)]);
+    const written = await this.database.sideConnection.all<{ webhookId: string }>(this.upsert, [JSON.stringify(rows)]);
     return new Set(written.map(({ webhookId }) => webhookId));
   }
 
   async forget(webhookId: string): Promise<void> {
-    await this.database.aside.all(DELETE, [webhookId]);
+    await this.database.sideConnection.all(DELETE, [webhookId]);
   }
 }
 

@@ -10,9 +10,9 @@ import { type PolicyLimit, sumOfLimit } from './limit';
 import { type LimitPeriod, windowsAt } from './limit-window';
 
 /** Average milliseconds between looks. */
-const INTERVAL = 3_600_000;
+const INTERVAL_MS = 3_600_000;
 /** Milliseconds after the end of its window for which a sum stays: clocks of replicas may differ. */
-const STAY = 3_600_000;
+const RETENTION_MS = 3_600_000;
 /** Most rows that one commit removes. */
 const AT_ONCE = 1_000;
 const SELECT_COUNTING = `SELECT "name", "limits" FROM "policies" WHERE "limits" LIKE '%"request"%'`;
@@ -44,7 +44,7 @@ export async function ledgerTime(connection: Pick<SqlSessions, 'all'>): Promise<
 export class PassedSums implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly logger = new Logger('Policies');
   private readonly task = new PeriodicTask(
-    INTERVAL,
+    INTERVAL_MS,
     () => this.removePassed(),
     (error) => this.logger.error(`Sums of equal requests that are over are not removed yet: ${String(error)}`),
   );
@@ -64,7 +64,7 @@ export class PassedSums implements OnApplicationBootstrap, OnModuleDestroy {
 
   /** Removes all of them, a chunk in each commit. */
   async removePassed(): Promise<void> {
-    const windowOf = windowsAt(new Date(Date.parse(this.ledger.now) - STAY).toISOString());
+    const windowOf = windowsAt(new Date(Date.parse(this.ledger.now) - RETENTION_MS).toISOString());
     for (const [sum, limit] of await this.countingLimits()) {
       const current = windowOf(limit);
       if (current !== null) await this.removeBefore(sum, current.start);

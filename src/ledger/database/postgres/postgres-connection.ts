@@ -15,7 +15,7 @@ const ENDLESS = 2 ** 31 - 1;
 
 /** Milliseconds until the state of an unanswered COMMIT is queried for the first time, and then between queries. */
 const UNANSWERED = 15_000;
-const INTERVAL = 3_000;
+const INTERVAL_MS = 3_000;
 
 /** The SQLSTATE of notices that are not warnings. */
 const SUCCESSFUL_COMPLETION = '00000';
@@ -141,7 +141,7 @@ export class PostgresConnection implements SqlConnection {
    */
   private async cutWhenLost(isAtWork: () => Promise<boolean>, signal: AbortSignal): Promise<void> {
     await sleep(UNANSWERED, undefined, { signal });
-    while (await isAtWork().catch(() => true)) await sleep(INTERVAL, undefined, { signal });
+    while (await isAtWork().catch(() => true)) await sleep(INTERVAL_MS, undefined, { signal });
     if (!signal.aborted) this.socket.destroy(new Error('A COMMIT or its answer was lost.'));
   }
 

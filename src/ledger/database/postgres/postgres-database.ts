@@ -46,7 +46,7 @@ export class PostgresDatabase extends Database {
   readonly points: SqlSessions;
   readonly lists: SqlSessions;
   readonly chain: SqlSessions;
-  readonly aside: SqlSessions;
+  readonly sideConnection: SqlSessions;
   private readonly lease: PostgresLease;
   private readonly reach: ServerReach;
   private readonly server: WriterServer;
@@ -65,7 +65,7 @@ export class PostgresDatabase extends Database {
     this.points = new PostgresSessions(pointReaderConfig(url), SESSIONS.points, server);
     this.lists = new PostgresSessions(readerConfig(url), SESSIONS.lists, server);
     this.chain = new PostgresSessions(readerConfig(url), SESSIONS.chain, server);
-    this.aside = new PostgresSessions(leaseConfig(url), 1, server);
+    this.sideConnection = new PostgresSessions(leaseConfig(url), 1, server);
     this.lease = new PostgresLease(new PostgresSessions(leaseConfig(url), 1, server), this.lists);
   }
 
@@ -148,13 +148,13 @@ export class PostgresDatabase extends Database {
     };
   }
 
-  endedAmong(names: readonly string[]): Promise<readonly string[]> {
-    return this.lease.endedAmong(names);
+  findEndedProcesses(names: readonly string[]): Promise<readonly string[]> {
+    return this.lease.findEndedProcesses(names);
   }
 
   protected async release(): Promise<void> {
     await this.lease.end();
-    await Promise.all([this.points, this.lists, this.chain, this.aside].map((sessions) => sessions.close()));
+    await Promise.all([this.points, this.lists, this.chain, this.sideConnection].map((sessions) => sessions.close()));
     this.reach.end();
   }
 }

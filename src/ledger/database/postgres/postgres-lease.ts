@@ -81,7 +81,7 @@ export class PostgresLease {
   }
 
   /** @param names of processes, or of runners. */
-  async endedAmong(names: readonly string[]): Promise<readonly string[]> {
+  async findEndedProcesses(names: readonly string[]): Promise<readonly string[]> {
     if (names.length === 0) return [];
     const rows = await this.reader.all<{ id: string }>(SELECT_LIVING, [this.processId]);
     const living = new Set(rows.map(({ id }) => id)).add(this.processId);

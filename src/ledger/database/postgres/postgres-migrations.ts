@@ -16,7 +16,7 @@ const SELECT_OTHER_TEXT = `SELECT attname AS "name" FROM pg_attribute
   AND atttypid = 'text'::regtype AND attcollation <> 'pg_catalog."C"'::regcollation`;
 
 /** Milliseconds for which a start waits for other sessions before it says so. */
-const QUIET_WAIT = 5_000;
+const QUIET_WAIT_MS = 5_000;
 
 /** Runs before the migrations; throwing aborts the start. */
 type Check = (connection: SqlConnection) => Promise<void>;
@@ -51,7 +51,7 @@ function reportWait(pid: number): NodeJS.Timeout {
       'The start waits for another process, which migrates or writes. To see which: SELECT * FROM pg_stat_activity ' +
         `WHERE pid = ANY(pg_blocking_pids(${pid})). If it is not at work any more: SELECT pg_terminate_backend(pid).`,
     );
-  }, QUIET_WAIT);
+  }, QUIET_WAIT_MS);
 }
 
 async function runMigrations(url: string, schema: SchemaContribution): Promise<void> {

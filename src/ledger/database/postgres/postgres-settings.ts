@@ -2,22 +2,22 @@ import { type ClientConfig, TypeOverrides, types } from 'pg';
 import { parse, toClientConfig } from 'pg-connection-string';
 
 /** Milliseconds a connection may take to open. */
-const CONNECT_TIMEOUT = 5_000;
-const LOCK_TIMEOUT = 3_000;
+const CONNECT_TIMEOUT_MS = 5_000;
+const LOCK_TIMEOUT_MS = 3_000;
 /**
  * Milliseconds after which the server ends a session that holds the head and is idle, because its process is suspended
  * or the network is gone: others are waiting. The lock timeout is longer, so that one of them gets the lock.
  */
-const IDLE_TIMEOUT = 2_500;
-const READING_IDLE_TIMEOUT = 60_000;
-const STATEMENT_TIMEOUT = 10_000;
+const IDLE_TIMEOUT_MS = 2_500;
+const READING_IDLE_TIMEOUT_MS = 60_000;
+const STATEMENT_TIMEOUT_MS = 10_000;
 /** Milliseconds after which the client gives up, in case the server does not even report a statement timeout. */
-const ANSWER_TIMEOUT = 15_000;
-const LEASE_TIMEOUT = 2_000;
+const ANSWER_TIMEOUT_MS = 15_000;
+const LEASE_TIMEOUT_MS = 2_000;
 /** Shorter: a statement that waits for a lock is ended by the server, and not left behind with its session. */
-const LEASE_STATEMENT_TIMEOUT = 1_500;
+const LEASE_STATEMENT_TIMEOUT_MS = 1_500;
 /** Other processes may be reading or writing what a migration changes. */
-const MIGRATION_LOCK_TIMEOUT = 60_000;
+const MIGRATION_LOCK_TIMEOUT_MS = 60_000;
 /** Milliseconds without traffic after which the system checks whether the other end is still there. */
 const KEEP_ALIVE = 10_000;
 
@@ -49,7 +49,7 @@ export function serverConfig(url: string): ClientConfig {
     options,
     types: numbers,
     application_name: 'agent-governance',
-    connectionTimeoutMillis: CONNECT_TIMEOUT,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE,
   };
@@ -61,19 +61,19 @@ export function serverConfig(url: string): ClientConfig {
  */
 export function writerConfig(url: string): ClientConfig {
   return {
-    ...withOptions(serverConfig(url), `${BY_INDEX} -c tcp_user_timeout=${IDLE_TIMEOUT} ${WARNINGS}`),
-    statement_timeout: STATEMENT_TIMEOUT,
-    lock_timeout: LOCK_TIMEOUT,
-    idle_in_transaction_session_timeout: IDLE_TIMEOUT,
-    query_timeout: ANSWER_TIMEOUT,
+    ...withOptions(serverConfig(url), `${BY_INDEX} -c tcp_user_timeout=${IDLE_TIMEOUT_MS} ${WARNINGS}`),
+    statement_timeout: STATEMENT_TIMEOUT_MS,
+    lock_timeout: LOCK_TIMEOUT_MS,
+    idle_in_transaction_session_timeout: IDLE_TIMEOUT_MS,
+    query_timeout: ANSWER_TIMEOUT_MS,
   };
 }
 
 export function readerConfig(url: string): ClientConfig {
   return {
     ...withOptions(serverConfig(url), READ_ONLY),
-    statement_timeout: STATEMENT_TIMEOUT,
-    query_timeout: ANSWER_TIMEOUT,
+    statement_timeout: STATEMENT_TIMEOUT_MS,
+    query_timeout: ANSWER_TIMEOUT_MS,
   };
 }
 
@@ -84,7 +84,7 @@ export function pointReaderConfig(url: string): ClientConfig {
 
 /** An open transaction keeps the server from vacuuming deleted rows: that of a suspended process is ended. */
 export function transactionReaderConfig(url: string): ClientConfig {
-  return { ...pointReaderConfig(url), idle_in_transaction_session_timeout: READING_IDLE_TIMEOUT };
+  return { ...pointReaderConfig(url), idle_in_transaction_session_timeout: READING_IDLE_TIMEOUT_MS };
 }
 
 /**
@@ -94,14 +94,14 @@ export function transactionReaderConfig(url: string): ClientConfig {
 export function leaseConfig(url: string): ClientConfig {
   return {
     ...withOptions(serverConfig(url), '-c synchronous_commit=local'),
-    connectionTimeoutMillis: LEASE_TIMEOUT,
-    statement_timeout: LEASE_STATEMENT_TIMEOUT,
-    query_timeout: LEASE_TIMEOUT,
+    connectionTimeoutMillis: LEASE_TIMEOUT_MS,
+    statement_timeout: LEASE_STATEMENT_TIMEOUT_MS,
+    query_timeout: LEASE_TIMEOUT_MS,
   };
 }
 
 export function migrationConfig(url: string): ClientConfig {
-  return { ...serverConfig(url), lock_timeout: MIGRATION_LOCK_TIMEOUT };
+  return { ...serverConfig(url), lock_timeout: MIGRATION_LOCK_TIMEOUT_MS };
 }
 
 /**

@@ -6,7 +6,7 @@ import { Client, type ClientConfig, DatabaseError } from 'pg';
  * Milliseconds between checks. After a suspension the process makes a single check, and reads what has arrived before
  * the next.
  */
-const CHECK_INTERVAL = 200;
+const CHECK_INTERVAL_MS = 200;
 /** The server is probed every this many checks without a response, while statements wait. */
 const CHECKS_BEFORE_PROBE = 3;
 /** Checks without a response after which sessions are cut: the server has had a second to answer a probe. */
@@ -37,7 +37,7 @@ export class ServerReach {
   constructor(private readonly config: ClientConfig) {}
 
   begin(): void {
-    this.timer = setInterval(() => this.check(), CHECK_INTERVAL).unref();
+    this.timer = setInterval(() => this.check(), CHECK_INTERVAL_MS).unref();
   }
 
   end(): void {

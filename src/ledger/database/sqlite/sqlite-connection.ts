@@ -4,7 +4,7 @@ import type { SqliteConnectionOptions } from 'typeorm/driver/sqlite/SqliteConnec
 import { SerialQueue } from '../../../core/concurrency/serial-queue';
 import type { SqlConnection, SqlRow, SqlStatement, SqlValue } from '../sql-connection';
 import { type SqliteFailure, sqliteFault } from './sqlite-fault';
-import { BUSY_TIMEOUT } from './sqlite-settings';
+import { BUSY_TIMEOUT_MS } from './sqlite-settings';
 
 /**
  * A SQLite connection. The driver would run statements of one connection on several threads of the pool, where all but
@@ -107,6 +107,6 @@ export function typeOrmOptions(path: string, use: FileUse): SqliteConnectionOpti
     database: path,
     flags: FLAGS[use],
     enableWAL: use !== 'read',
-    busyTimeout: BUSY_TIMEOUT,
+    busyTimeout: BUSY_TIMEOUT_MS,
   };
 }

@@ -11,7 +11,7 @@ import { preparedConnection, type SqlConnection } from '../sql-connection';
 import { SqliteConnection, typeOrmOptions } from './sqlite-connection';
 import { freeSpaceAt, lockedDatabase, refuseHardLinks, refuseReadOnly, resolveDatabaseFile } from './sqlite-file';
 import { openingError } from './sqlite-fault';
-import { applyReaderSettings, applyWriterSettings, BUSY_TIMEOUT, PASSING_CACHE_SIZE } from './sqlite-settings';
+import { applyReaderSettings, applyWriterSettings, BUSY_TIMEOUT_MS, PASSING_CACHE_SIZE } from './sqlite-settings';
 import { type Dialect, quoteName } from '../dialect';
 
 /** Free bytes that an ordinary batch may need. */
@@ -36,7 +36,7 @@ export class SqliteDatabase extends Database {
     readonly points: SqlConnection,
     readonly lists: SqlConnection,
     readonly chain: SqlConnection,
-    readonly aside: SqlConnection,
+    readonly sideConnection: SqlConnection,
     private readonly parts: OpenedParts,
   ) {
     super();
@@ -68,8 +68,8 @@ export class SqliteDatabase extends Database {
       const points = await open(() => openReader(path));
       const lists = await open(() => openReader(path));
       const chain = await open(() => openReader(path, PASSING_CACHE_SIZE));
-      const aside = await open(() => openWriter(path));
-      return new SqliteDatabase(path, opening.schema, points, lists, chain, aside, parts);
+      const sideConnection = await open(() => openWriter(path));
+      return new SqliteDatabase(path, opening.schema, points, lists, chain, sideConnection, parts);
     } catch (error) {
       await parts.close();
       throw error;
@@ -93,14 +93,14 @@ export class SqliteDatabase extends Database {
   }
 
   /** The lock excludes every other process. */
-  async endedAmong(names: readonly string[]): Promise<readonly string[]> {
+  async findEndedProcesses(names: readonly string[]): Promise<readonly string[]> {
     return names.filter((name) => name !== this.processId);
   }
 
   async truncateLog(writer: SqlConnection, patience: number): Promise<boolean> {
     await writer.run(`PRAGMA busy_timeout = ${patience}`);
     const [row] = await writer.all<{ busy: number }>('PRAGMA wal_checkpoint(TRUNCATE)');
-    await writer.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT}`);
+    await writer.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
     return row?.busy === 0;
   }
 

@@ -1,7 +1,7 @@
 import type { SqlConnection, SqlValue } from '../sql-connection';
 
 /** Milliseconds that a statement waits for a lock. */
-export const BUSY_TIMEOUT = 2_000;
+export const BUSY_TIMEOUT_MS = 2_000;
 /** Bytes to which a write-ahead log is truncated when it restarts after a long reader made it grow. */
 const LOG_LIMIT = 32 << 20;
 
@@ -15,7 +15,7 @@ const WRITER_SETTINGS: readonly (readonly [name: string, value: string, readBack
   ['journal_mode', 'WAL', 'wal'],
   ['synchronous', 'FULL', 2],
   ['foreign_keys', 'ON', 1],
-  ['busy_timeout', String(BUSY_TIMEOUT), BUSY_TIMEOUT],
+  ['busy_timeout', String(BUSY_TIMEOUT_MS), BUSY_TIMEOUT_MS],
   ['secure_delete', 'ON', 1],
   ['journal_size_limit', String(LOG_LIMIT), LOG_LIMIT],
   ['cache_size', '-16384', -16384],
@@ -40,6 +40,6 @@ const CACHE_SIZE = 16_384;
 export const PASSING_CACHE_SIZE = 2_048;
 
 export async function applyReaderSettings(connection: SqlConnection, cacheSize = CACHE_SIZE): Promise<void> {
-  await connection.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT}`);
+  await connection.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
   await connection.run(`PRAGMA cache_size = -${cacheSize}`);
 }
