@@ -6,7 +6,7 @@ import type { Parsed } from '../support/application/send';
 import { startProgram, type StartedProgram } from '../support/processes/started-program';
 import { temporaryDatabase, type TemporaryDatabase } from '../support/database/temporary-database';
 import { randomFor } from './support/random';
-import { ROUNDS as ROUNDS_OF_ALL } from './support/rounds';
+import { ROUNDS as ROUNDS_OF_ALL, roundsTimeLimit } from './support/rounds';
 
 const ROUNDS = Math.ceil(ROUNDS_OF_ALL / 2);
 const POLICIES = 100;
@@ -75,6 +75,6 @@ describe('kill -9 while a set of policies is applied', () => {
         await chainIsValid(program);
       }
     },
-    300_000 + ROUNDS * MAX_ROUND_MS,
+    roundsTimeLimit(MAX_ROUND_MS),
   );
 });

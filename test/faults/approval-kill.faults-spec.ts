@@ -7,7 +7,7 @@ import type { Parsed, Sent } from '../support/application/send';
 import { startProgram, type StartedProgram } from '../support/processes/started-program';
 import { temporaryDatabase, type TemporaryDatabase } from '../support/database/temporary-database';
 import { type Random, randomFor } from './support/random';
-import { ROUNDS as ROUNDS_OF_ALL } from './support/rounds';
+import { ROUNDS as ROUNDS_OF_ALL, roundsTimeLimit } from './support/rounds';
 
 const WITH_ACTIONS = join(ROOT, 'test', 'support', 'processes', 'program-with-actions.mjs');
 const ROUNDS = Math.ceil(ROUNDS_OF_ALL / 4);
@@ -137,6 +137,6 @@ describe('kill -9 between request and result', () => {
       expect(resumedLater).toBeGreaterThanOrEqual(ROUNDS);
       await chainIsValid(program);
     },
-    300_000 + ROUNDS * MAX_ROUND_MS,
+    roundsTimeLimit(MAX_ROUND_MS),
   );
 });

@@ -7,14 +7,14 @@ import { ROOT } from '../support/documents/markdown';
 import { temporaryDatabase, type TemporaryDatabase } from '../support/database/temporary-database';
 import { startProgram, type StartedProgram } from '../support/processes/started-program';
 import { randomFor } from './support/random';
-import { ROUNDS as ROUNDS_OF_ALL } from './support/rounds';
+import { ROUNDS as ROUNDS_OF_ALL, roundsTimeLimit } from './support/rounds';
 
 const ROUNDS = Math.ceil(ROUNDS_OF_ALL / 2);
 /** Changes that are under way when the process is killed. */
 const CHANGES = 12;
 /** Milliseconds before a kill, at most. */
 const LONGEST_LOAD = 250;
-const LONGEST_ROUND = 20_000;
+const MAX_ROUND_MS = 20_000;
 
 /** A change, as its client knows it. */
 interface Change {
@@ -107,6 +107,6 @@ describe('kill -9 between the approval of a change and its making', () => {
       }
       await chainIsValid(program);
     },
-    300_000 + ROUNDS * LONGEST_ROUND,
+    roundsTimeLimit(MAX_ROUND_MS),
   );
 });

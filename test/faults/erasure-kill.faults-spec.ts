@@ -5,7 +5,7 @@ import { temporaryDatabase, type TemporaryDatabase } from '../support/database/t
 import { startProgram, type StartedProgram } from '../support/processes/started-program';
 import { SqliteConnection } from '../../src/ledger/database/sqlite/sqlite-connection';
 import { randomFor } from './support/random';
-import { ROUNDS } from './support/rounds';
+import { ROUNDS, roundsTimeLimit } from './support/rounds';
 import { MAIN } from './support/served-database';
 
 const WORKERS = 6;
@@ -115,7 +115,7 @@ describe('kill -9 during erasures under load', () => {
       expect(countAnswered(people)).toBeGreaterThan(ROUNDS);
       expect(people.filter(({ isAsked }) => !isAsked).length).toBeGreaterThan(ROUNDS);
     },
-    300_000 + ROUNDS * MAX_ROUND_MS,
+    roundsTimeLimit(MAX_ROUND_MS),
   );
 });
 

@@ -11,7 +11,7 @@ import { temporaryDatabase, type TemporaryDatabase } from '../support/database/t
 import { ROOT } from '../support/documents/markdown';
 import { startProgram, type StartedProgram } from '../support/processes/started-program';
 import { randomFor } from './support/random';
-import { ROUNDS } from './support/rounds';
+import { ROUNDS, roundsTimeLimit } from './support/rounds';
 import { until } from './support/watch';
 
 const MAX_ROUND_MS = 60_000;
@@ -95,6 +95,6 @@ describe('kill -9 of gateways and their service', () => {
         await until(`${id} is reported`, async () => ['executed', 'failed'].includes(String((await read()).outcome)));
       }
     },
-    300_000 + ROUNDS * MAX_ROUND_MS,
+    roundsTimeLimit(MAX_ROUND_MS),
   );
 });

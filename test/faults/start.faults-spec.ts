@@ -5,11 +5,13 @@ import type { ProgramEnded } from '../support/processes/started-program';
 import { History } from './support/history';
 import { Load } from './support/load';
 import { randomFor } from './support/random';
-import { ROUNDS } from './support/rounds';
+import { ROUNDS, roundsTimeLimit } from './support/rounds';
 import { ServedDatabase } from './support/served-database';
 import { describeWithSmallDisk, smallDisk, type SmallDisk } from './support/small-disk';
 import { temporaryService } from './support/temporary-service';
 
+/** Milliseconds for one round. */
+const MAX_ROUND_MS = 5_000;
 const WRITES = 250;
 
 let original: ServedDatabase;
@@ -97,7 +99,7 @@ describe('A start', () => {
         );
       }
     },
-    longEnough(),
+    roundsTimeLimit(MAX_ROUND_MS),
   );
 
   it(
@@ -110,7 +112,7 @@ describe('A start', () => {
         await expectReported(`bit ${bit} of byte ${position}`, (path) => flip(path, position, bit));
       }
     },
-    longEnough(),
+    roundsTimeLimit(MAX_ROUND_MS),
   );
 
   /**
@@ -200,8 +202,4 @@ function flip(path: string, position: number, bit: number): void {
   byte.writeUInt8(byte.readUInt8() ^ (1 << bit));
   writeSync(file, byte, 0, 1, position);
   closeSync(file);
-}
-
-function longEnough(): number {
-  return Math.max(300_000, ROUNDS * 5_000);
 }
