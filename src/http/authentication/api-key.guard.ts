@@ -25,7 +25,7 @@ export class ApiKeyGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     const [request] = context.getArgs<Exchange>();
     if (request.traits.isPublic || this.isPublicPreflight(request)) {
-      if (request.identity === null && presentsCredential(request)) this.failures.note(request.address);
+      if (request.identity === null && presentsCredential(request)) this.failures.note(request);
       return true;
     }
     const identity = this.authentication.identify(request);
@@ -41,7 +41,7 @@ export class ApiKeyGuard implements CanActivate {
 
   private admit(request: ServiceRequest, identity: Identity | null): boolean | Promise<boolean> {
     if (identity === null) {
-      this.failures.note(request.address);
+      this.failures.note(request);
       throw unauthorized();
     }
     const { admissionRule } = request.traits;

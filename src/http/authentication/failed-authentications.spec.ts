@@ -21,13 +21,14 @@ describe('Failed authentications', () => {
   }
 
   function fail(failed: FailedAuthentications, times: number): void {
-    for (let time = 0; time < times; time += 1) failed.note('192.0.2.1');
+    for (let time = 0; time < times; time += 1) failed.note({ id: `r-${time}`, address: '192.0.2.1' });
   }
 
   it('leave a line for the first, and one a minute with the number of others', () => {
     const failed = started();
     fail(failed, 1_000);
-    expect(lines).toEqual([{ msg: 'Authentication failed', ip: '192.0.2.1', failures: 1, failuresSinceStart: 1 }]);
+    const [ip, requestId] = ['192.0.2.1', 'r-0'];
+    expect(lines).toEqual([{ msg: 'Authentication failed', requestId, ip, failures: 1, failuresSinceStart: 1 }]);
     jest.advanceTimersByTime(60_000);
     fail(failed, 5);
     jest.advanceTimersByTime(60_000);

@@ -1,4 +1,5 @@
 import { Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import type { ServiceRequest } from '../request/service-request';
 
 /** Milliseconds between two lines. */
 const MINUTE = 60_000;
@@ -25,22 +26,27 @@ export class FailedAuthentications implements OnModuleInit, OnApplicationShutdow
     this.reportMore();
   }
 
-  note(address: string): void {
+  note({ id, address }: Pick<ServiceRequest, 'id' | 'address'>): void {
     this.sinceStart += 1;
     this.sinceLine += 1;
     this.latestAddress = address;
     if (this.isRepeated) return;
     this.isRepeated = true;
-    this.report('Authentication failed');
+    this.report({ msg: 'Authentication failed', requestId: id });
   }
 
   private reportMore(): void {
     this.isRepeated = this.sinceLine > 0;
-    if (this.isRepeated) this.report('More authentications failed');
+    if (this.isRepeated) this.report({ msg: 'More authentications failed' });
   }
 
-  private report(msg: string): void {
-    this.logger.warn({ msg, ip: this.latestAddress, failures: this.sinceLine, failuresSinceStart: this.sinceStart });
+  private report(line: { readonly msg: string; readonly requestId?: string }): void {
+    this.logger.warn({
+      ...line,
+      ip: this.latestAddress,
+      failures: this.sinceLine,
+      failuresSinceStart: this.sinceStart,
+    });
     this.sinceLine = 0;
   }
 }

@@ -87,9 +87,9 @@ export class AllExceptionsFilter implements ExceptionFilter {
     }
     const error = domainErrorOf(thrown) ?? INTERNAL_ERROR;
     if (error === INTERNAL_ERROR) {
-      this.logger.error({ msg: 'Unforeseen error', err: thrown });
+      this.logger.error({ msg: 'Unforeseen error', requestId: request.id, err: thrown });
     } else if (thrown instanceof DatabaseFault) {
-      this.logger.error({ msg: 'The database cannot be read', err: thrown });
+      this.logger.error({ msg: 'The database cannot be read', requestId: request.id, err: thrown });
     }
     if (response.headersSent) {
       response.destroy();

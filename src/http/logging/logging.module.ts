@@ -2,7 +2,7 @@ import { type DynamicModule, Logger, Module, Inject, Injectable, type LoggerServ
 import type { DestinationStream, Level, Logger as PinoLogger } from 'pino';
 import { Configuration } from '../../core/config/configuration';
 import { createLog, LOG, standardOutput } from './log';
-import { RequestLog, currentRequestId } from './request-log';
+import { RequestLog } from './request-log';
 import { format } from 'node:util';
 import { isNativeError } from 'node:util/types';
 
@@ -25,7 +25,10 @@ const FAILED_START_CONTEXT = 'ExceptionHandler';
 /** Nest passes some errors as two texts, the message and the stack. */
 const STACK = /\n\s*at /;
 
-/** Nest's logger, writing through pino: lines written while a request is served carry its id. */
+/**
+ * Nest's logger, writing through pino. Whoever logs what belongs to a request passes its id: an `AsyncLocalStorage` that knew it
+ * cost a third of the processor time of a request on Node.js 20.
+ */
 @Injectable()
 export class ApplicationLogger implements LoggerService {
   readonly verbose = this.writing('trace');
@@ -50,8 +53,7 @@ export class ApplicationLogger implements LoggerService {
   /** `rest` contains the other arguments of Nest's `Logger`, which may be undefined, and last the logger's context. */
   private write(level: Level, message: unknown, rest: readonly unknown[]): void {
     const texts = rest.slice(0, -1).flatMap((item) => (item === undefined ? [] : [format(item)]));
-    const requestId = currentRequestId();
-    const line = { ...(requestId !== undefined && { requestId }), ...(rest.length > 0 && { context: rest.at(-1) }) };
+    const line = rest.length > 0 ? { context: rest.at(-1) } : {};
     if (isNativeError(message)) {
       this.pino[level]({ ...line, err: message }, ...texts);
     } else if (typeof message === 'object') {

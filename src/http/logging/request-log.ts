@@ -1,19 +1,11 @@
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
-import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Response } from 'express';
 import type { Server, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import { OVER, TURN } from '../server/http-server';
 import type { ServiceRequest } from '../request/service-request';
 import { LOG } from './log';
-
-const current = new AsyncLocalStorage<ServiceRequest>();
-
-/** The id of the request being served, for log lines; undefined if there is none. */
-export function currentRequestId(): string | undefined {
-  return current.getStore()?.id;
-}
 
 /** Characters: paths of the service are shorter, and searching a long one for keys takes long. It is left out. */
 const MAX_PATH_CHARACTERS = 1024;
@@ -28,10 +20,7 @@ export class RequestLog implements OnModuleInit {
 
   onModuleInit(): void {
     const server = this.host.httpAdapter.getHttpServer() as Server;
-    // Before Express, so that its log lines have the request's id.
     server.prependListener(TURN, (request: ServiceRequest, response: ServerResponse) => {
-      // From here on, everything started in this turn of the event loop belongs to the request.
-      current.enterWith(request);
       // Without a listener, an answer that cannot be written would end the process.
       response.on('error', (err) => this.log.error({ requestId: request.id, err }, 'The answer could not be written'));
     });

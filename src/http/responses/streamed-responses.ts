@@ -4,6 +4,7 @@ import { ApiOkResponse, type HeadersObject, type SchemaObject } from '@nestjs/sw
 import type { Response } from 'express';
 import { unavailable } from '../../core/errors/domain-error';
 import { Gates } from '../gates';
+import type { ServiceRequest } from '../request/service-request';
 import { countedClient } from '../request/arrival';
 import { ShutdownGuard } from '../server/shutdown';
 
@@ -56,12 +57,13 @@ export class StreamedResponses {
  */
 export function streamedFile(
   stream: Readable,
-  { req: { socket } }: Response,
+  { req }: Response,
   headers: { readonly type: string; readonly disposition?: string },
 ): StreamableFile {
   return new StreamableFile(stream, headers).setErrorHandler((error) => {
-    if (error.name !== 'AbortError') logger.error({ err: error }, 'An answer was cut short.');
-    socket.resetAndDestroy();
+    if (error.name !== 'AbortError')
+      logger.error({ requestId: (req as ServiceRequest).id, err: error }, 'An answer was cut short.');
+    req.socket.resetAndDestroy();
   });
 }
 

@@ -26,7 +26,7 @@ const MAX_BATCH_MS = 10_000;
 export class Writer {
   observer: LedgerObserver | null = null;
   private readonly logger = new Logger('Ledger');
-  /** Batches belong to no request: otherwise the id of the request that starts one would be on all its log lines. */
+  /** Batches belong to no request: otherwise their spans would be in the trace of the request that starts one. */
   private readonly outsideRequests = new AsyncResource('Ledger');
   private queue: QueuedCommand[] = [];
   private working: Promise<void> | null = null;
