@@ -1,74 +1,9 @@
-import { Body, Controller, Get, Global, Module, Param, Post } from '@nestjs/common';
-import { RouterModule } from '@nestjs/core';
-import { PIPELINE } from '../../src/app.module';
 import { Configuration } from '../../src/core/config/configuration';
-import { ConfigurationModule } from '../../src/core/config/configuration.module';
-import { assemble } from '../../src/create-app';
-import { CreateEntityRequest, EntityResponse } from '../../src/governance/entities/dto/entity.dto';
-import { IssuedKeys, IssuedTokens } from '../../src/http/authentication/authentication';
-import { Caller } from '../../src/http/input/caller.decorator';
-import { AnyScope, Revisioned } from '../../src/http/request/routes';
-import { HttpModule } from '../../src/http/http.module';
-import { LoggingModule } from '../../src/http/logging/logging.module';
-import { LedgerService } from '../../src/ledger/ledger.service';
-import { SAMPLE_ROW } from './sample-entity';
+import { createEmptyPipeline } from './create-empty-pipeline';
 
-/** The handlers of the real entities controller, with nothing behind them. */
-@AnyScope()
-@Controller('entities')
-class EchoController {
-  @Post()
-  @Revisioned()
-  async create(@Caller() _caller: Caller, @Body() body: CreateEntityRequest): Promise<EntityResponse> {
-    const { type, name, properties = {} } = body;
-    return EntityResponse.from({ ...SAMPLE_ROW, type, name, properties });
-  }
-
-  @Get(':id')
-  @Revisioned()
-  async get(@Param('id') id: string): Promise<EntityResponse> {
-    return EntityResponse.from({ ...SAMPLE_ROW, id });
-  }
-}
-
-@Module({ controllers: [EchoController] })
-class EchoModule {}
-
-/** The key of the environment is the only one, and it may do everything. */
-const NOBODY_ELSE = {
-  holderOf: () => null,
-  isVerified: () => true,
-};
-
-@Global()
-@Module({
-  providers: [
-    { provide: IssuedKeys, useValue: NOBODY_ELSE },
-    { provide: IssuedTokens, useValue: NOBODY_ELSE },
-    // None of these requests waits for an entry.
-    { provide: LedgerService, useValue: {} },
-  ],
-  exports: [IssuedKeys, IssuedTokens, LedgerService],
-})
-class NobodyElseModule {}
-
-@Module({})
-class EmptyPipelineModule {}
-
-/** The application's pipeline as it is, without the ledger and the modules that need it. */
+/** Serves the empty pipeline as the service itself is served. */
 async function main(): Promise<void> {
-  const application = await assemble({
-    module: EmptyPipelineModule,
-    imports: [
-      await ConfigurationModule.forRoot(),
-      LoggingModule.to(),
-      EchoModule,
-      RouterModule.register([{ path: 'api/v1', module: EchoModule }]),
-      HttpModule,
-      NobodyElseModule,
-    ],
-    providers: PIPELINE,
-  });
+  const application = await createEmptyPipeline();
   const { port, host } = application.get(Configuration);
   await application.listen(port, host);
 }
