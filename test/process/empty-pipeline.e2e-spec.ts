@@ -19,7 +19,7 @@ describe('The pipeline without modules, which the benchmark measures', () => {
     const body = { type: 'customer', name: 'Example Ltd' };
     const created = await sendRequest(url, 'POST', '/api/v1/entities', { key: KEY, body });
     expect([created.status, created.body]).toEqual([201, expect.objectContaining(body)]);
-    const found = await sendRequest(url, 'GET', `/api/v1/entities/${created.body.id}`, { key: KEY });
-    expect([found.status, found.body.id]).toEqual([200, created.body.id]);
+    const entity = await sendRequest(url, 'GET', `/api/v1/entities/${created.body.id}`, { key: KEY });
+    expect([entity.status, entity.body.id]).toEqual([200, created.body.id]);
   });
 });
