@@ -127,12 +127,15 @@ export class Erasures {
   }
 }
 
+/** What can be erased; a claim is erased with its entity. */
+const ERASABLE_TYPES = new Set(['entity', 'decision', 'execution', 'grant']);
+
 /**
- * True if the entry says that the contents of its record are erased.
+ * True if the entry says that the contents of its record are erased. Those of policies, agents, keys and others never are.
  * @param {JsonObject} entry
  */
 function isErasing({ action, subjectType }) {
-  return action === `${String(subjectType)}.erased`;
+  return ERASABLE_TYPES.has(String(subjectType)) && action === `${String(subjectType)}.erased`;
 }
 
 /**

@@ -19,6 +19,7 @@ const COPIES = [
     'src/governance/policies/conditions/condition-faults.ts',
     'src/governance/policies/conditions/prefix-warning.ts',
     'src/governance/policies/patterns/host-names.ts',
+    'src/governance/policies/patterns/remembered-readings.ts',
     'src/governance/policies/patterns/percent-encoding.ts',
     'src/governance/policies/patterns/resources.ts',
     'src/governance/policies/patterns/subjects.ts',

@@ -70,6 +70,39 @@ describe('Entra ID', () => {
     expect(body).toEqual({ schemas: [ERROR], status: '409', scimType: 'uniqueness', detail: expect.any(String) });
   });
 
+  it('changes nothing by attributes of other schemas that have the names of kept ones', async () => {
+    const acme = (type: string): string => `urn:ietf:params:scim:schemas:extension:acme:2.0:${type}`;
+    const { id } = (await entra.send('POST', 'Users', created('extended'))).body;
+    const { body: before } = await entra.send('GET', `Users/${id}`);
+    const { status, body } = await entra.patch(
+      `Users/${id}`,
+      { op: 'Replace', path: `${acme('User')}:active`, value: 'False' },
+      { op: 'Replace', value: { [`${acme('User')}:displayName`]: 'Other', [`${acme('User')}:userName`]: 'other' } },
+    );
+    expect([status, body]).toEqual([200, before]);
+    const members = [{ value: id }];
+    const group = (await entra.send('POST', 'Groups', { schemas: [GROUP], displayName: 'extended', members })).body;
+    await entra.patch(`Groups/${group.id}`, { op: 'Remove', path: `${acme('Group')}:members` });
+    expect((await entra.send('GET', `Groups/${group.id}`)).body.members).toMatchObject(members);
+  });
+
+  it('is told that a person of its name is here in another spelling', async () => {
+    await send(app, 'POST', '/api/v1/agents', {
+      body: { name: 'test_user_spelt', kind: 'human', description: '', capabilities: [] },
+    });
+    const { status, body } = await entra.send('POST', 'Users', created('SPELT'));
+    expect([status, body.scimType, body.detail]).toEqual([
+      409,
+      'uniqueness',
+      expect.stringContaining('"test_user_spelt"'),
+    ]);
+  });
+
+  it('is told that active is compared with true or false', async () => {
+    const { status, body } = await entra.send('GET', `Users?filter=${encodeURIComponent('active eq "banana"')}`);
+    expect([status, body.scimType]).toEqual([400, 'invalidFilter']);
+  });
+
   it('changes attributes with the operations of its older and its newer form', async () => {
     const { id } = (await entra.send('POST', 'Users', created('b'))).body;
     const { status, body } = await entra.patch(

@@ -39,6 +39,8 @@ export const MAX_TITLE = 200;
 export const MAX_QUESTION = 2_000;
 /** Questions of one agent that may be open. */
 const MAX_OPEN = 20;
+/** Questions that are compared with a new one: the most that the service lists at once. */
+const MAX_COMPARED = 100;
 /** Milliseconds for which the answer to a question is that to the same question asked again. */
 const SAME_FOR_MS = 3_600_000;
 /** Seconds for which the service holds one request. */
@@ -75,7 +77,7 @@ export async function askPeople(
     approvers: [{ subjects }],
   };
   const open = await findOpen(send, body);
-  const proposed = open ?? (await propose(send, body));
+  const proposed = open ?? (await findAnswer(send, body)) ?? (await propose(send, body));
   try {
     const decision = await answered(send, proposed, wait, signal);
     return { decision, text: answerText(decision) };
@@ -96,19 +98,32 @@ type QuestionBody = Readonly<Record<'proposedBy' | 'title' | 'description', stri
 
 /** The same question while it is open. @throws RangeError if the agent has as many open questions as it may */
 async function findOpen(send: SendJson, body: QuestionBody): Promise<Decision | undefined> {
-  const query = new URLSearchParams({
-    ...{ type: 'question', proposedBy: body.proposedBy, status: 'proposed', limit: String(MAX_OPEN) },
-  });
-  const { data, total } = (await send({ method: 'get', path: `/api/v1/decisions?${query}` })) as {
-    readonly data: readonly Decision[];
-    readonly total: number;
-  };
+  const { data, total } = await questionsOf(send, body.proposedBy, { status: 'proposed' });
   const same = data.find((decision) => identityOf(decision) === identityOf(body));
   if (same === undefined && total >= MAX_OPEN)
     throw new RangeError(
       `${total} questions of this agent are open, and at most ${MAX_OPEN} may be: wait for answers.`,
     );
   return same;
+}
+
+/** The same question that was settled within the last hour, by whichever key and however long it was open. */
+async function findAnswer(send: SendJson, body: QuestionBody): Promise<Decision | undefined> {
+  const { data } = await questionsOf(send, body.proposedBy, { order: 'desc' });
+  return data.find((decision) => isAnswer(decision) && identityOf(decision) === identityOf(body));
+}
+
+function isAnswer({ status, resolvedAt }: Decision): boolean {
+  return status !== 'cancelled' && Date.parse(resolvedAt ?? '') + SAME_FOR_MS > Date.now();
+}
+
+async function questionsOf(
+  send: SendJson,
+  proposedBy: string,
+  filters: Readonly<Record<string, string>>,
+): Promise<{ readonly data: readonly Decision[]; readonly total: number }> {
+  const query = new URLSearchParams({ type: 'question', proposedBy, limit: String(MAX_COMPARED), ...filters });
+  return (await send({ method: 'get', path: `/api/v1/decisions?${query}` })) as Awaited<ReturnType<typeof questionsOf>>;
 }
 
 function identityOf({
@@ -126,9 +141,7 @@ async function propose(send: SendJson, body: QuestionBody): Promise<Decision> {
     const headers = { 'Idempotency-Key': key };
     const { id } = (await send({ method: 'post', path: '/api/v1/decisions', body, headers })) as Decision;
     const decision = await read(send, id, 0);
-    const { status, resolvedAt } = decision;
-    const isAnswer = status !== 'cancelled' && Date.parse(resolvedAt ?? '') + SAME_FOR_MS > Date.now();
-    if (resolvedAt === null || isAnswer) return decision;
+    if (decision.resolvedAt === null || isAnswer(decision)) return decision;
     ({ sha256: key } = await digestOf(`${key} ${id}`));
   }
 }

@@ -152,13 +152,16 @@ export class DirectoryPeople {
 
   /** The name of a new agent. @throws CONFLICT if an agent has it that the directory does not manage */
   private async freeName(transaction: ServiceTransaction, userName: string): Promise<string> {
-    const namesake = await transaction.findBy(AGENT, { name: userName });
+    // Names of agents differ by case and user names do not, so that the usual spelling is looked up as well.
+    const namesake =
+      (await transaction.findBy(AGENT, { name: userName })) ??
+      (await transaction.findBy(AGENT, { name: userName.toLowerCase() }));
     if (namesake === undefined) return userName;
     const isManaged = namesake.directory !== null && (await this.users.findBy('agentId', namesake.id)) !== undefined;
     if (!isManaged)
       throw scimFault(
         'uniqueness',
-        `An agent has the name "${userName}" already. If it is this person, let an admin set its \`directory\` to the externalId.`,
+        `An agent has the name "${namesake.name}" already. If it is this person, let an admin set its \`directory\` to the externalId.`,
       );
     for (let number = 2; number <= MAX_NAMESAKES; number += 1) {
       const name = `${userName}-${number}`;

@@ -24,6 +24,7 @@ describe('parseFilter', () => {
   it.each([
     ...['', ' ', 'userName', 'userName eq', 'userName eq ann', 'userName pr', 'userName co "a"', 'title eq "x"'],
     ...['userName eq "a" or userName eq "b"', 'not (userName eq "a")', '(userName eq "a")', 'userName eq "a" and'],
+    'urn:ietf:params:scim:schemas:extension:acme:2.0:User:userName eq "ann"',
     ...['userName eq "a" externalId eq "b"', 'userName eq "a"and externalId eq "b"x', String.raw`userName eq "\x"`],
     `userName eq "${'\n'.repeat(1_000)}`,
     `userName eq "${'\\a'.repeat(900)}`,

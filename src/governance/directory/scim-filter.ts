@@ -7,7 +7,8 @@ export interface FilterCondition<Name extends string> {
 }
 
 const MAX_FILTER_CHARACTERS = 2_000;
-const CONDITION = /\s*(?:urn:[\w.:-]+:)?([a-z]+)\s+eq\s+("(?:[^"\\]|\\.)*"|true|false)\s*(and\s+(?=\S)|$)/iy;
+const CONDITION =
+  /\s*(?:urn:ietf:params:scim:schemas:core:2\.0:(?:User|Group):)?([a-z]+)\s+eq\s+("(?:[^"\\]|\\.)*"|true|false)\s*(and\s+(?=\S)|$)/iy;
 
 /**
  * The conditions of a filter, all of which have to hold: comparisons with `eq`, joined by `and`.

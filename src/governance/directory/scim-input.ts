@@ -24,11 +24,17 @@ export interface MemberChange {
   readonly removed: ReadonlySet<string>;
 }
 
-const PATH = /^(?:urn:[\w.:-]+:)?([a-z$][\w$-]*)(?:\[(.*)\])?(?:\.([a-z$][\w$-]*))?$/is;
+const PATH = /^(urn:[\w.:-]+:)?([a-z$][\w$-]*)(?:\[(.*)\])?(?:\.([a-z$][\w$-]*))?$/is;
 const MAX_PATH_CHARACTERS = 1_000;
 const EMAIL_PARTS = ['type', 'primary', 'value', 'display'] as const;
 
-/** An attribute path: its attribute in lower case, the filter in brackets and the part after the dot. */
+/** The schemas of what is kept: their URN may stand before an attribute. Attributes of other schemas are unknown. */
+const CORE_SCHEMA = /^urn:ietf:params:scim:schemas:core:2\.0:(?:User|Group):$/i;
+
+/**
+ * An attribute path: its attribute in lower case, with the URN of another schema if it has one, the filter in brackets and the
+ * part after the dot.
+ */
 interface AttributePath {
   readonly name: string;
   readonly filter: string | undefined;
@@ -98,10 +104,11 @@ export function plainOperations(operations: readonly JsonObject[], names: Readon
 
 /** Parses an attribute path. @throws VALIDATION_ERROR if it is malformed */
 function attributePath(path: string): AttributePath {
-  const [, name, filter, part] = path.length > MAX_PATH_CHARACTERS ? [] : (PATH.exec(path) ?? []);
+  const [, schema = '', name, filter, part] = path.length > MAX_PATH_CHARACTERS ? [] : (PATH.exec(path) ?? []);
   if (name === undefined)
     throw scimFault('invalidPath', 'Expected a path such as displayName or emails[type eq "work"].value.');
-  return { name: name.toLowerCase(), filter, part: part?.toLowerCase() };
+  const attribute = CORE_SCHEMA.test(schema) ? name : `${schema}${name}`;
+  return { name: attribute.toLowerCase(), filter, part: part?.toLowerCase() };
 }
 
 /** Simplifies operations on a person for the SCIM library; drops those on addresses other than the stored one. */

@@ -1,5 +1,6 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Put, Query } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
+import { scimFault } from '../../core/errors/domain-error';
 import type { JsonObject } from '../../core/json/json-value';
 import { Caller } from '../../http/input/caller.decorator';
 import { ClientSignal } from '../../http/responses/response-end';
@@ -95,7 +96,14 @@ function userFilter(text: string | undefined): UserFilter {
   if (text === undefined) return [];
   return parseFilter(text, FILTERED).map(({ name, value }) => {
     if (name === 'userName') return ['userNameKey', userNameKey(String(value))] as const;
-    if (name === 'active') return ['isActive', String(value).toLowerCase() === 'true' ? 1 : 0] as const;
+    if (name === 'active') return ['isActive', activeOf(value) ? 1 : 0] as const;
     return [name, String(value)] as const;
   });
+}
+
+/** @throws VALIDATION_ERROR for a text that is neither "true" nor "false" in any case */
+function activeOf(value: string | boolean): boolean {
+  const text = String(value).toLowerCase();
+  if (text !== 'true' && text !== 'false') throw scimFault('invalidFilter', 'active is compared with true or false.');
+  return text === 'true';
 }

@@ -92,6 +92,22 @@ describe('An agent that asks people', () => {
     expect(await decisions('asks')).toHaveLength(2);
   });
 
+  it('gets the answer of the last hour with any key of the agent, however many other questions it has asked', async () => {
+    const { id: agentId } = await createAgent(stage.app, { name: 'has two keys', capabilities: ['*'] });
+    const ask = async (name: string, question: object): Promise<string> => {
+      const { secret } = await issueKey(stage.app, { name, scopes: ['execute', 'propose'], agentId });
+      const { client } = await connectClient(url, { ...bearer(secret), 'Governance-Run': 'shared' });
+      const answer = textOf(await client.callTool({ name: TOOL, arguments: { ...question } }));
+      await client.close();
+      return answer;
+    };
+    await ask('first', QUESTION);
+    const [decision] = await decisions('has two keys');
+    await decide(String(decision?.id), 'approve', 'Go on.');
+    expect(await ask('second', QUESTION)).toContain(`The answer is yes (the decision ${decision?.id}).`);
+    expect(await decisions('has two keys')).toHaveLength(1);
+  });
+
   it('waits as calls wait', async () => {
     const key = await agentWith('waits', 'execute', 'propose');
     const { client } = await connectClient(`${gateway.url}/patient/mcp`, key);

@@ -10,6 +10,8 @@ export const MAX_QUESTION_MS = 300_000;
 
 /** Maximum number of notifications that the client has not read; beyond it, the newest are dropped. */
 const MAX_UNREAD_NOTIFICATIONS = 100;
+/** Maximum number of questions of servers that a client has not answered. */
+const MAX_OPEN_QUESTIONS = 10;
 
 /**
  * Between the servers of a session and its client.
@@ -29,6 +31,15 @@ export function linkOf({ server }: McpServer, areSeveral: boolean, subscribedUri
       .catch(() => undefined)
       .finally(() => (unread -= 1));
   };
+  let openQuestions = 0;
+  const requireFewQuestions = (): void => {
+    if (openQuestions >= MAX_OPEN_QUESTIONS)
+      throw refusal(`The client has ${MAX_OPEN_QUESTIONS} questions to answer already.`);
+  };
+  const whileOpen = async <Answer>(answer: Promise<Answer>): Promise<Answer> => {
+    openQuestions += 1;
+    return answer.finally(() => (openQuestions -= 1));
+  };
   return {
     onListChange: (kind: Kind) => notify(`notifications/${kind}/list_changed`),
     onNotification: (name, { method, params = {} }) => {
@@ -40,9 +51,10 @@ export function linkOf({ server }: McpServer, areSeveral: boolean, subscribedUri
       notify(method, { ...params, ...(logger !== '' && { logger }) });
     },
     roots: async () => {
+      requireFewQuestions();
       await Promise.race([ready, sleep(MAX_START_MS, undefined, { ref: false })]);
       if (server.getClientCapabilities()?.roots === undefined) throw refusal('The client has no roots.');
-      return server.request({ method: 'roots/list' });
+      return whileOpen(server.request({ method: 'roots/list' }));
     },
     elicit: async (name, params, within: ServerContext | undefined) => {
       const mode = params.mode === 'url' ? 'url' : 'form';
@@ -50,11 +62,12 @@ export function linkOf({ server }: McpServer, areSeveral: boolean, subscribedUri
         throw refusal('A client without a handshake cannot be questioned here.');
       if (elicitationOf(server, within)?.[mode] !== true)
         throw refusal(`The client cannot question its user (${mode}).`);
+      requireFewQuestions();
       // The prefix shows that the question does not come from the proxy.
       const prefixedParams = { ...params, message: `${name} asks: ${params.message}` };
       const options = { timeout: MAX_QUESTION_MS, ...(within && { signal: within.mcpReq.signal }) };
       const request = { method: 'elicitation/create' as const, params: prefixedParams };
-      return within === undefined ? server.request(request, options) : within.mcpReq.send(request, options);
+      return whileOpen(within === undefined ? server.request(request, options) : within.mcpReq.send(request, options));
     },
   };
 }

@@ -1,4 +1,5 @@
 import { domainToASCII } from 'node:url';
+import { rememberReadings } from './remembered-readings.js';
 import { isUrl, MAX_PATH_CHARACTERS, resourcePathFault, urlPathStart } from './resources.js';
 
 /** Labels of letters, digits and hyphens that neither begin nor end with a hyphen. */
@@ -24,10 +25,14 @@ export function hostNameFault(text: string): string | undefined {
  * is none of these, if its host is an IP address, or if another program could read another host.
  */
 export function hostIn(text: string): string | null {
-  if (text.length > MAX_PATH_CHARACTERS || CONTROL_OR_FORMAT_CHARACTER.test(text)) return null;
+  return text.length > MAX_PATH_CHARACTERS ? null : hostOfText(text);
+}
+
+const hostOfText = rememberReadings((text) => {
+  if (CONTROL_OR_FORMAT_CHARACTER.test(text)) return null;
   if (text.includes('://')) return hostOfUrl(text);
   return text.includes('@') ? hostOfAddress(text) : asciiHost(text);
-}
+});
 
 /** True if a host is one of some host names, or lies below one. */
 export function isInDomains(host: string, domains: readonly string[]): boolean {

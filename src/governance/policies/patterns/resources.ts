@@ -1,5 +1,6 @@
 import { notComposedFault } from '../../../core/values/label-fault';
 import { percentDecoded, percentEncodingFault } from './percent-encoding';
+import { rememberReadings } from './remembered-readings';
 
 /** The meaning of one string of a policy's `resources`. */
 export type ResourcePattern =
@@ -177,11 +178,22 @@ export function withinFault(text: string): string | undefined {
  * only lies there once it is decoded: that is enough for a policy which forbids, but not for an allow.
  */
 export function liesWithin(text: string, path: string): boolean | 'unknown' {
-  if (text.length > MAX_PATH_CHARACTERS || resourcePathFault(text) !== undefined) return 'unknown';
-  const [spelled, base] = [text.normalize('NFC'), path.normalize('NFC')];
-  if (isBelow(spelled, base)) return true;
-  const decode = (each: string): string => percentDecoded(each).normalize('NFC');
-  return isBelow(decode(spelled), decode(base)) ? 'unknown' : false;
+  const reading = text.length > MAX_PATH_CHARACTERS ? null : readPath(text);
+  if (reading === null) return 'unknown';
+  const spelledBase = path.normalize('NFC');
+  if (isBelow(reading.spelled, spelledBase)) return true;
+  return isBelow(reading.decoded, decodePath(spelledBase)) ? 'unknown' : false;
+}
+
+/** A path as it is spelled and once it is decoded; null if it could be read as another path. */
+const readPath = rememberReadings((text) => {
+  if (resourcePathFault(text) !== undefined) return null;
+  const spelled = text.normalize('NFC');
+  return { spelled, decoded: decodePath(spelled) };
+});
+
+function decodePath(path: string): string {
+  return percentDecoded(path).normalize('NFC');
 }
 
 function isBelow(path: string, base: string): boolean {

@@ -75,14 +75,17 @@ function fillAction(match: RouteMatch, fields: Fields, content: BodyParameter): 
   };
 }
 
+const NO_BODY = new Uint8Array();
+
 function parametersOf(
   match: RouteMatch,
   fields: Fields,
   { content, sources }: { readonly content: BodyParameter; readonly sources: TemplateSources },
 ): JsonObject {
   const { route, query } = match;
-  // Blanks are "+" to some programs and "%20" to all: the hash tells the two apart.
-  const request = requestOf(match, route.parameters !== undefined || fields.hasPlus ? content : undefined);
+  // Blanks are "+" to some programs and "%20" to all: the hash of the query tells the two apart.
+  const hashedBytes = route.parameters === undefined ? (fields.hasPlus ? NO_BODY : undefined) : content.bytes;
+  const request = requestOf(match, hashedBytes);
   if (route.parameters !== undefined) return { ...fillObject(route.parameters, sources), request };
   return {
     request,
@@ -91,8 +94,8 @@ function parametersOf(
   };
 }
 
-/** @param hashed the body that the hash covers together with the query; undefined: no hash */
-function requestOf(match: RouteMatch, hashed: BodyParameter | undefined): JsonObject {
+/** @param hashedBytes of the body, which the hash covers together with the query; undefined: no hash */
+function requestOf(match: RouteMatch, hashedBytes: Uint8Array | undefined): JsonObject {
   const { upstream, method, path, query, headers } = match;
   const hash = createHash('sha256').update(`${query ?? ''}\n`, 'latin1');
   return {
@@ -101,7 +104,7 @@ function requestOf(match: RouteMatch, hashed: BodyParameter | undefined): JsonOb
     path,
     ...(headers.contentType !== undefined && { contentType: contentTypeText(headers.contentType) }),
     ...(Object.keys(headers.listed).length > 0 && { headers: headers.listed }),
-    ...(hashed !== undefined && { sha256: hash.update(hashed.bytes).digest('hex') }),
+    ...(hashedBytes !== undefined && { sha256: hash.update(hashedBytes).digest('hex') }),
   };
 }
 

@@ -10,7 +10,7 @@ export interface ContentType {
 
 const TOKEN = "[A-Za-z0-9!#$%&'*+.^_`|~-]+";
 const WHOLE = new RegExp(
-  `^(${TOKEN}/${TOKEN})((?:[ \\t]*;[ \\t]*${TOKEN}=(?:${TOKEN}|"[^"\\\\]*"))*)[ \\t]*;?[ \\t]*$`,
+  `^(${TOKEN}/${TOKEN})((?:[ \\t]*;[ \\t]*${TOKEN}=(?:${TOKEN}|"[^"\\\\]*"))*)[ \\t]*(?:;[ \\t]*)?$`,
 );
 const PARAMETER = new RegExp(`;[ \\t]*(${TOKEN})=(?:"([^"\\\\]*)"|(${TOKEN}))`, 'g');
 const CHARSET = /^[\w.:-]{1,40}$/;

@@ -4,7 +4,7 @@ import { formDecode } from './percent-decode.js';
 
 /** The fields of a query or a form, which programs can read in one way only. */
 export interface Fields {
-  /** Maps each name as it was sent to its value, or to the list of its values; null for a name without "=". */
+  /** Maps each decoded name to its value, or to the list of its values; null for a name without "=". */
   readonly values: JsonObject;
   /** True if a blank was sent as "+", which some programs do not decode in a query. */
   readonly hasPlus: boolean;
@@ -23,6 +23,8 @@ interface FieldRules {
 
 const RESERVED = /^(?:\$sha256|\$secret|\$hmac|__proto__)$/;
 const WRONG_ESCAPE = /%(?![0-9A-Fa-f]{2})/;
+/** A name, and then the brackets of what it contains. */
+const PLAIN_SHAPE = /^[^\s[\]][^[\]]*(?:\[[^[\]]*\])*$/;
 const MAX_FIELDS = 10_000;
 /** Each bracket of a name is compared with all names. */
 const MAX_BRACKETS = 32;
@@ -59,7 +61,9 @@ function namesFault(fields: readonly Field[], credentialNames: readonly string[]
   /** The spelling of each folded name. */
   const spellings = new Map<string, string>();
   for (const { name, decoded } of fields) {
-    const folded = foldName(decoded);
+    const shapeFault = nameFault(decoded);
+    if (shapeFault !== undefined) return shapeFault;
+    const folded = joinedName(foldName(decoded));
     const top = folded.split('[', 1)[0] ?? '';
     if (folded.split('[', MAX_BRACKETS + 2).length > MAX_BRACKETS + 1)
       return `must have at most ${MAX_BRACKETS} "[" in a name`;
@@ -67,7 +71,7 @@ function namesFault(fields: readonly Field[], credentialNames: readonly string[]
     if (RESERVED.test(folded))
       return `must not have the name ${JSON.stringify(decoded)}, which the service gives a meaning`;
     if (top === '_method') return 'must not have a field _method, which some programs take for the method';
-    if (credentialNames.includes(top))
+    if (credentialNames.some((credentialName) => joinedName(credentialName) === top))
       return `must not have the name ${JSON.stringify(decoded)}: there the gateway sends a credential`;
     const spelling = spellings.get(folded);
     if (spelling === name && top !== folded && !folded.endsWith('[]'))
@@ -77,6 +81,20 @@ function namesFault(fields: readonly Field[], credentialNames: readonly string[]
     spellings.set(folded, name);
   }
   return nestingFault(new Set(spellings.keys()));
+}
+
+/** What some programs trim, cut off or read as part of another name. */
+export function nameFault(name: string): string | undefined {
+  return PLAIN_SHAPE.test(name)
+    ? undefined
+    : `must not have the name ${JSON.stringify(name)}: it begins with a blank, or has brackets that do not follow each other at its end`;
+}
+
+/** PHP reads a blank and a dot before the first bracket as "_". */
+export function joinedName(folded: string): string {
+  const end = folded.indexOf('[');
+  const top = end < 0 ? folded : folded.slice(0, end);
+  return top.replaceAll(/[ .]/g, '_') + folded.slice(top.length);
 }
 
 /** Names of which one contains another, or that would be a list and an object at once. */
@@ -99,11 +117,11 @@ function nestingFault(names: ReadonlySet<string>): string | undefined {
 function valuesOf(fields: readonly Field[]): JsonObject {
   const values = new Map<string, JsonValue[]>();
   const lists = new Set<string>();
-  for (const { name, decoded, value } of fields) {
-    const existing = values.get(name);
-    if (existing === undefined) values.set(name, [value]);
+  for (const { decoded, value } of fields) {
+    const existing = values.get(decoded);
+    if (existing === undefined) values.set(decoded, [value]);
     else existing.push(value);
-    if (existing !== undefined || decoded.endsWith('[]')) lists.add(name);
+    if (existing !== undefined || decoded.endsWith('[]')) lists.add(decoded);
   }
   return Object.fromEntries(
     [...values].map(([name, list]): [string, JsonValue] => [name, lists.has(name) ? list : (list[0] ?? null)]),

@@ -30,12 +30,15 @@ export function canonicalMultipart(bytes: Buffer, boundary: string): Buffer | st
   return Buffer.from(text.replaceAll(delimiter, written), 'latin1');
 }
 
+/** Some programs read a dot or a blank at the beginning of a name as "_". */
+const METHOD_NAME = /_method|["=]\s*[. ]method/;
+
 function partFault(part: string): string | undefined {
   const length = part.startsWith(LINE_END) ? 0 : part.indexOf(`${LINE_END}${LINE_END}`);
   if (length < 0) return 'must have an empty line after the headers of each part';
   const head = Buffer.from(part.slice(0, length), 'latin1').toString('utf8');
   const names = foldName(percentDecode(head) ?? head);
-  if (names.includes('_method') || DIVIDED_NAME.test(head))
+  if (METHOD_NAME.test(names) || DIVIDED_NAME.test(head))
     return 'must not have a field _method, nor a name in several pieces, which some programs take for the method';
   return undefined;
 }
