@@ -106,9 +106,9 @@ async function longestStall(service: ServerProcess, request: readonly string[]):
   let status = 0;
   await longestTurn(service);
   const probe = new HealthProbe(service.url);
+  const headers = Object.entries(HEADERS).flatMap(([name, value]) => ['--header', `${name}: ${value}`]);
+  const output = ['--silent', '--output', '/dev/null', '--write-out', '%{http_code}'];
   for (let index = 0; index < REPEATED; index += 1) {
-    const headers = Object.entries(HEADERS).flatMap(([name, value]) => ['--header', `${name}: ${value}`]);
-    const output = ['--silent', '--output', '/dev/null', '--write-out', '%{http_code}'];
     const { stdout } = await promisify(execFile)('curl', [...output, ...headers, ...request]);
     status = Number(stdout);
   }

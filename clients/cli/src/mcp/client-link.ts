@@ -32,13 +32,12 @@ export function linkOf({ server }: McpServer, areSeveral: boolean, subscribedUri
       .finally(() => (unread -= 1));
   };
   let openQuestions = 0;
-  const requireFewQuestions = (): void => {
+  /** Counts a question from its arrival on, so that many at once cannot pass the bound together. */
+  const askClient = async <Answer>(ask: () => Promise<Answer>): Promise<Answer> => {
     if (openQuestions >= MAX_OPEN_QUESTIONS)
       throw refusal(`The client has ${MAX_OPEN_QUESTIONS} questions to answer already.`);
-  };
-  const whileOpen = async <Answer>(answer: Promise<Answer>): Promise<Answer> => {
     openQuestions += 1;
-    return answer.finally(() => (openQuestions -= 1));
+    return ask().finally(() => (openQuestions -= 1));
   };
   return {
     onListChange: (kind: Kind) => notify(`notifications/${kind}/list_changed`),
@@ -50,24 +49,25 @@ export function linkOf({ server }: McpServer, areSeveral: boolean, subscribedUri
       const logger = [...(areSeveral ? [name] : []), ...('logger' in params ? [params['logger']] : [])].join('/');
       notify(method, { ...params, ...(logger !== '' && { logger }) });
     },
-    roots: async () => {
-      requireFewQuestions();
-      await Promise.race([ready, sleep(MAX_START_MS, undefined, { ref: false })]);
-      if (server.getClientCapabilities()?.roots === undefined) throw refusal('The client has no roots.');
-      return whileOpen(server.request({ method: 'roots/list' }));
-    },
+    roots: () =>
+      askClient(async () => {
+        await Promise.race([ready, sleep(MAX_START_MS, undefined, { ref: false })]);
+        if (server.getClientCapabilities()?.roots === undefined) throw refusal('The client has no roots.');
+        return server.request({ method: 'roots/list' });
+      }),
     elicit: async (name, params, within: ServerContext | undefined) => {
       const mode = params.mode === 'url' ? 'url' : 'form';
       if (within?.mcpReq.envelope !== undefined)
         throw refusal('A client without a handshake cannot be questioned here.');
       if (elicitationOf(server, within)?.[mode] !== true)
         throw refusal(`The client cannot question its user (${mode}).`);
-      requireFewQuestions();
       // The prefix shows that the question does not come from the proxy.
       const prefixedParams = { ...params, message: `${name} asks: ${params.message}` };
       const options = { timeout: MAX_QUESTION_MS, ...(within && { signal: within.mcpReq.signal }) };
       const request = { method: 'elicitation/create' as const, params: prefixedParams };
-      return whileOpen(within === undefined ? server.request(request, options) : within.mcpReq.send(request, options));
+      return askClient(() =>
+        within === undefined ? server.request(request, options) : within.mcpReq.send(request, options),
+      );
     },
   };
 }

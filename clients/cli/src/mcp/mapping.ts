@@ -52,8 +52,8 @@ const NO_MAPPING: Mapping = { tools: new Map() };
 const PLAIN_NAME = /^(?!\.+$)[\w.-]{1,100}$/;
 /** A tool name that is safe in an action and a path: no two match as equal, and no such name reads as a location. */
 const PLAIN_TOOL = /^(?!\.+(?:\/|$))[\w.:-]+(?:\/(?!\.+(?:\/|$))[\w.:-]+)*$/;
-/** Longest name of a tool or prompt in bytes: a thousand are asked about in one request. */
-const MAX_NAME_BYTES = 256;
+/** Most characters of a tool's or prompt's name: a thousand are asked about in one request. */
+const MAX_NAME_CHARACTERS = 256;
 /** Schemes whose hosts have equivalent spellings. */
 const WEB_OR_FILE = /^(?:https?|wss?|ftp|file):$/;
 /** A fragment, a backslash, a control character, or a path after one slash, which is `///` to some readers. */
@@ -76,7 +76,7 @@ export function isPlainName(name: string): boolean {
 
 /** True if the name of a tool or prompt can be an action, and a part of a resource. */
 export function isPlainTool(name: string): boolean {
-  return name.length <= MAX_NAME_BYTES && PLAIN_TOOL.test(name);
+  return name.length <= MAX_NAME_CHARACTERS && PLAIN_TOOL.test(name);
 }
 
 /** Returns the name of the server in resources. @throws SettingsError if it cannot be a part of them. */

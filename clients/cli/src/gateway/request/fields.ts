@@ -84,14 +84,14 @@ function namesFault(fields: readonly Field[], credentialNames: readonly string[]
 }
 
 /** What some programs trim, cut off or read as part of another name. */
-export function nameFault(name: string): string | undefined {
+function nameFault(name: string): string | undefined {
   return PLAIN_SHAPE.test(name)
     ? undefined
     : `must not have the name ${JSON.stringify(name)}: it begins with a blank, or has brackets that do not follow each other at its end`;
 }
 
 /** PHP reads a blank and a dot before the first bracket as "_". */
-export function joinedName(folded: string): string {
+function joinedName(folded: string): string {
   const end = folded.indexOf('[');
   const top = end < 0 ? folded : folded.slice(0, end);
   return top.replaceAll(/[ .]/g, '_') + folded.slice(top.length);

@@ -5,6 +5,8 @@ const WRITTEN_BOUNDARY = 'boundary';
 const LINE_END = '\r\n';
 /** The name of a field in several pieces or in another encoding; that of a file may be. */
 const DIVIDED_NAME = /(?:^|[;\s])name\*/i;
+/** Some programs read a dot or a blank at the beginning of a name as "_". */
+const METHOD_NAME = /_method|["=]\s*[. ]method/;
 
 /**
  * The bytes of a multipart form with its boundary written as `boundary`, so that equal forms have equal digests.
@@ -29,9 +31,6 @@ export function canonicalMultipart(bytes: Buffer, boundary: string): Buffer | st
   }
   return Buffer.from(text.replaceAll(delimiter, written), 'latin1');
 }
-
-/** Some programs read a dot or a blank at the beginning of a name as "_". */
-const METHOD_NAME = /_method|["=]\s*[. ]method/;
 
 function partFault(part: string): string | undefined {
   const length = part.startsWith(LINE_END) ? 0 : part.indexOf(`${LINE_END}${LINE_END}`);
