@@ -2,10 +2,10 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { ROOT } from '../../support/documents/markdown';
-import { run } from '../../support/processes/shell';
-import { CONSOLE } from '../browser';
+import { ROOT } from '../support/documents/markdown';
+import { run } from '../support/processes/shell';
 
+const CONSOLE = join(ROOT, 'console');
 const ASSETS = join(ROOT, 'src', 'operations', 'console', 'assets');
 /** Compressed bytes of everything that a page loads. */
 const MOST_BYTES = 80 * 1024;
