@@ -33,7 +33,7 @@ export function escalatingGroups({ approvers = [], reviews, createdAt }, time) {
  * @param {string} at
  * @returns {Group[]}
  */
-export function withEscalation({ approvers }, indexes, at) {
+export function withEscalation({ approvers = [] }, indexes, at) {
   return approvers.map((/** @type {Group} */ group, /** @type {number} */ index) =>
     group.escalate !== undefined && indexes.includes(index) ? { ...group, escalate: { ...group.escalate, at } } : group,
   );
