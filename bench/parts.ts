@@ -8,6 +8,7 @@ import { benchmarkHostileClients } from './hostile/hostile-part';
 import { benchmarkHttp } from './http/http-part';
 import { benchmarkLedger, benchmarkLedgerOnPostgres } from './ledger/ledger-part';
 import { benchmarkMemory } from './memory/memory-part';
+import { benchmarkMove } from './move/move-part';
 import { benchmarkPlans } from './plan-part';
 import { benchmarkPolicies } from './policies/policies-part';
 import { benchmarkReplay } from './replay-part';
@@ -37,6 +38,7 @@ export const PART_NAMES = [
   'console',
   'verify',
   'growth',
+  'move',
 ] as const;
 export type PartName = (typeof PART_NAMES)[number];
 
@@ -64,4 +66,5 @@ export const PARTS: Readonly<Record<PartName, Part>> = {
   console: { title: 'The console, with 10,000 decisions pending', run: benchmarkConsole },
   verify: { title: 'Verification of 100,000 entries', run: benchmarkVerification },
   growth: { title: 'Growth, from 10,000 rows to 1,000,000', run: benchmarkGrowth },
+  move: { title: 'Moving to PostgreSQL', run: benchmarkMove },
 };
