@@ -1,4 +1,6 @@
+import { AgentRevisions } from './agent-revisions.mjs';
 import { entryFaults, isObject } from './entry-check.mjs';
+import { ErasedPairs } from './erased-pairs.mjs';
 import { Erasures } from './erasures.mjs';
 import { TakenUses } from './limit-uses.mjs';
 import { MerkleTree } from './merkle-tree.mjs';
@@ -13,6 +15,8 @@ export class Chain {
   tree = new MerkleTree();
   erasures = new Erasures();
   uses = new TakenUses();
+  #pairs = new ErasedPairs();
+  #revisions = new AgentRevisions();
   /** Sequence of the last entry. */
   sequence = 0;
   hash = '0'.repeat(64);
@@ -37,8 +41,7 @@ export class Chain {
     const { sequence, previousHash, hash, timestamp } = isObject(entry) ? entry : {};
     const place = `entry ${String(sequence)}`;
     for (const fault of entryFaults(entry)) this.findings.add('chain', place, fault);
-    if (isObject(entry)) for (const fault of this.erasures.add(entry)) this.findings.add('chain', place, fault);
-    if (isObject(entry)) for (const fault of this.uses.add(entry)) this.findings.add('chain', place, fault);
+    if (isObject(entry)) for (const fault of this.#faultsAmongOthers(entry)) this.findings.add('chain', place, fault);
     if (sequence !== this.sequence + 1) this.findings.add('chain', place, `does not follow entry ${this.sequence}`);
     if (previousHash !== this.hash)
       this.findings.add('chain', place, 'previousHash is not the hash of the entry before');
@@ -48,6 +51,15 @@ export class Chain {
     this.hash = String(hash);
     this.#timestamp = String(timestamp);
     this.#grow();
+  }
+
+  /**
+   * Finds what only the entries before show.
+   * @param {import('./entry-check.mjs').JsonObject} entry
+   */
+  #faultsAmongOthers(entry) {
+    this.#pairs.add(entry);
+    return [...this.erasures.add(entry), ...this.uses.add(entry), ...this.#revisions.add(entry)];
   }
 
   /**
@@ -85,7 +97,8 @@ export class Chain {
       }
       for (const fault of this.uses.add(entry)) this.findings.add('chain', place, fault);
     }
-    for (const fault of this.uses.end()) this.findings.add('chain', `after entry ${this.sequence}`, fault);
+    for (const fault of [...this.uses.end(), ...this.#pairs.end()])
+      this.findings.add('chain', `after entry ${this.sequence}`, fault);
   }
 
   /** An erasure may have begun while the export was made. */

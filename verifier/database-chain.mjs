@@ -1,4 +1,5 @@
 import { messageOf } from './command-line.mjs';
+import { ERASABLE_TYPES } from './erasures.mjs';
 import { parseCanonical } from './strict-json.mjs';
 
 /** Entries read at once: their maximum number, and the maximum bytes of their long members. */
@@ -21,7 +22,7 @@ const RESTORED =
   `SELECT entry."sequence", gone."sequence" AS "by" FROM "ledger_entries" AS gone JOIN "ledger_entries" AS entry ` +
   `ON entry."sequence" < gone."sequence" AND (entry."subjectId" = gone."subjectId" ` +
   `OR (gone."subjectType" = 'entity' AND entry."entityId" = gone."subjectId" AND entry."subjectType" = 'claim')) ` +
-  `WHERE gone."action" IN ('entity.erased', 'decision.erased', 'execution.erased', 'grant.erased') ` +
+  `WHERE gone."action" IN (${ERASABLE_TYPES.map((type) => `'${type}.erased'`).join(', ')}) ` +
   `AND entry."erased" IS NULL AND entry."action" NOT LIKE '%.erased'`;
 const STILL_WAITING =
   `AND NOT EXISTS (SELECT 1 FROM "ledger_leftovers" AS waiting ` +
@@ -113,15 +114,17 @@ function saltsOf(row) {
 }
 
 /**
- * Reads the details that an entry has about its record.
+ * Reads the details that an entry has about its record, and the state of the record.
  * @param {import('./sqlite-file.mjs').SqliteFile} file
  * @param {import('./chain.mjs').Chain} chain
  * @param {number} sequence
  */
 export async function saidAt(file, chain, sequence) {
-  const columns = `"sequence", "action", "subjectType", "subjectId", "details"`;
+  const columns = `"sequence", "action", "subjectType", "subjectId", "details", "state"`;
   const [row] = await file.all(`SELECT ${columns} FROM "ledger_entries" WHERE "sequence" = ?`, [sequence]);
-  return row === undefined ? undefined : { ...row, audit: { details: storedText(row, 'details', chain) } };
+  if (row === undefined) return undefined;
+  const [details, state] = [storedText(row, 'details', chain), storedText(row, 'state', chain)];
+  return { ...row, audit: { details }, state };
 }
 
 /**

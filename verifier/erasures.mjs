@@ -39,9 +39,11 @@ export class Erasures {
    * @returns {string[]} its faults
    */
   add(entry) {
+    if (entry['action'] === 'erasure.begun') this.#begun.set(String(entry['subjectId']), { entries: 0, records: 0 });
     return [
       ...this.#metFaults(entry),
       ...(isErased(entry) ? this.#namedFaults(entry) : []),
+      ...(isErased(entry) && isErasing(entry) ? ['records an erasure, and lost its contents'] : []),
       ...(entry['action'] === 'erasure.completed' ? this.#completedFaults(entry) : []),
     ];
   }
@@ -70,11 +72,12 @@ export class Erasures {
   #metFaults(entry) {
     const sequence = Number(entry['sequence']);
     const mark = this.#erasureMarks.get(sequence);
-    if (isErasing(entry)) this.#countRecord(entry, Math.floor((mark ?? 0) / MARKS));
-    if (mark === undefined) return [];
+    const faults = isErasing(entry) ? this.#countRecord(entry, Math.floor((mark ?? 0) / MARKS)) : [];
+    if (mark === undefined) return faults;
     const isIt = this.isNamed(entry);
     this.#erasureMarks.delete(sequence);
-    return isIt ? [] : ['is named by other entries as the one that erased their record, but did not erase it'];
+    if (!isIt) faults.push('is named by other entries as the one that erased their record, but did not erase it');
+    return faults;
   }
 
   /**
@@ -82,10 +85,14 @@ export class Erasures {
    * @param {number} emptiedEntries number of entries that lost their contents
    */
   #countRecord(entry, emptiedEntries) {
-    const id = detailsOf(entry)['erasureId'];
-    if (typeof id !== 'string') return;
-    const { entries, records } = this.#begun.get(id) ?? { entries: 0, records: 0 };
-    this.#begun.set(id, { entries: entries + emptiedEntries, records: records + 1 });
+    const { erasureId: id } = detailsOf(entry);
+    // The service itself erased the record when RETAIN_CONTENT was over.
+    if (id === null) return [];
+    const counts = typeof id === 'string' ? this.#begun.get(id) : undefined;
+    if (typeof id !== 'string' || counts === undefined)
+      return [`details.erasureId is ${JSON.stringify(id)}, which is no erasure under way`];
+    this.#begun.set(id, { entries: counts.entries + emptiedEntries, records: counts.records + 1 });
+    return [];
   }
 
   /** @param {JsonObject} entry */
@@ -128,14 +135,14 @@ export class Erasures {
 }
 
 /** What can be erased; a claim is erased with its entity. */
-const ERASABLE_TYPES = new Set(['entity', 'decision', 'execution', 'grant']);
+export const ERASABLE_TYPES = ['entity', 'decision', 'execution', 'grant'];
 
 /**
  * True if the entry says that the contents of its record are erased. Those of policies, agents, keys and others never are.
  * @param {JsonObject} entry
  */
-function isErasing({ action, subjectType }) {
-  return ERASABLE_TYPES.has(String(subjectType)) && action === `${String(subjectType)}.erased`;
+export function isErasing({ action, subjectType }) {
+  return ERASABLE_TYPES.includes(String(subjectType)) && action === `${String(subjectType)}.erased`;
 }
 
 /**

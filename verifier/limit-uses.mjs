@@ -5,6 +5,8 @@ import { isAmount, textOf, unitsOf } from './evaluation/limits.mjs';
 /** @typedef {{ from: bigint, to: bigint }} Step from what was used before to what was used after */
 
 const USING = ['execution.authorized', 'execution.resumed'];
+/** The outcomes of executions that were authorised. */
+const AUTHORISED = ['authorized', 'running', 'executed', 'failed', 'interrupted'];
 
 /** Holds what entries say was used of limits against what the entries before them have used. */
 export class TakenUses {
@@ -33,7 +35,8 @@ export class TakenUses {
     }
     const { used = [], limited = [] } = details;
     if (!Array.isArray(used) || !Array.isArray(limited)) return ['details.used or limited is not a list'];
-    if (action === 'execution.erased') return used.flatMap((use) => this.#erase(use));
+    if (action === 'execution.erased')
+      return [...this.#namingFaults(state, used), ...used.flatMap((use) => this.#erase(use))];
     return [
       ...used.flatMap((use) => this.#hold('used', use, true)),
       ...limited.flatMap((use) => this.#hold('limited', use, false)),
@@ -91,6 +94,23 @@ export class TakenUses {
     if (from > sumBefore) this.#push(this.#missing, sum, { from: sumBefore, to: from });
     this.#used.set(sum, isTaken ? to : from);
     return [];
+  }
+
+  /**
+   * Checks that an erased execution names a use of each limit of the policies that allowed it, and no other.
+   * @param {unknown} execution what is left of it
+   * @param {readonly unknown[]} used
+   */
+  #namingFaults(execution, used) {
+    const { outcome, policies } = isObject(execution) ? execution : {};
+    const allowing = AUTHORISED.includes(String(outcome)) && Array.isArray(policies) ? policies.filter(isObject) : [];
+    const expected = allowing.flatMap(({ id }) => {
+      return (this.#limits.get(String(id)) ?? []).map((_, limit) => `${String(id)} ${limit}`);
+    });
+    const actual = used.map((use) => (isObject(use) ? `${String(use['policyId'])} ${String(use['limit'])}` : ''));
+    return expected.sort().join() === actual.sort().join()
+      ? []
+      : ['details.used names other limits than the policies that allowed it have'];
   }
 
   /** @param {unknown} use */

@@ -6,6 +6,7 @@ import { createTestApp, type TestApp } from '../support/application/create-test-
 import { auditOf, createPolicy, propose } from '../support/application/factories';
 import { moveTime, restoreTime } from '../support/database/moved-time';
 import { type Answer, type Parsed, send } from '../support/application/send';
+import { runVerifier } from '../support/processes/run-verifier';
 
 const DAY = 86_400_000;
 
@@ -58,6 +59,8 @@ describe('RETAIN_CONTENT', () => {
     for (const { id } of granted)
       expect(await get(`grants/${id}`)).toMatchObject({ status: 'revoked', resourceId: '' });
     expect((await revoke()).status).toBe(409);
+    const exported = (await send(app, 'GET', '/api/v1/provenance/export')).text;
+    expect((await runVerifier(['-'], exported)).output).toMatch(/\nVALID\n$/);
     const erased = (await auditOf(app, rejected.id)).at(-1);
     expect(erased).toMatchObject({
       action: 'execution.erased',

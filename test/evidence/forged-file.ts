@@ -57,7 +57,7 @@ export function sealRules(file: Parsed, entries: readonly Parsed[]): void {
     for (const { state } of entries)
       if (state?.change?.rules === hash) state.change = { ...state.change, rules: rules.hash };
     for (const { audit } of entries) {
-      if (rules.hash === hash || audit.details.rules !== hash) continue;
+      if (rules.hash === hash || audit.details?.rules !== hash) continue;
       audit.details.rules = rules.hash;
       if (audit.details.policySet !== undefined) audit.details.policySet = canonicalHash(policies);
     }

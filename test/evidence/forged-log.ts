@@ -21,32 +21,42 @@ export function forgeLog(
 ): ForgedLog {
   const file: Parsed = JSON.parse(text);
   const ids = new Set<string>(file.entries.map(({ id }: Parsed) => id));
-  const read: Parsed[] = log
-    .trimEnd()
-    .split('\n')
-    .map((line) => JSON.parse(line));
-  const entries = change(
-    read.filter(({ audit }) => audit !== undefined),
-    ids,
-  );
+  const entries = change(entriesOf(log), ids);
   sealRules(file, entries);
-  let previousHash = '0'.repeat(64);
-  for (const [index, entry] of entries.entries()) {
-    entry.sequence = entry.audit.sequence = index + 1;
-    entry.previousHash = previousHash;
-    seal(entry);
-    previousHash = entry.hash;
-  }
+  sealEntries(entries);
   const { privateKey } = generateKeyPairSync('ed25519');
   const proofs = proofsOf(entries.map(({ hash }) => hash));
   file.entries = entries
     .filter(({ id }) => ids.has(id))
     .map((entry) => ({ ...entry, proof: proofs(entry.sequence - 1) }));
   file.checkpoint = noteOf(entries as never, privateKey);
-  const lines = [...entries, { end: { sequence: entries.length, hash: previousHash } }];
-  return {
-    text: canonical(file),
-    log: `${lines.map((line) => JSON.stringify(line)).join('\n')}\n`,
-    publicKey: verifierKey(ORIGIN, privateKey),
-  };
+  return { text: canonical(file), log: exportOf(entries), publicKey: verifierKey(ORIGIN, privateKey) };
+}
+
+/** The entries of an export, without its end. */
+export function entriesOf(log: string): Parsed[] {
+  const lines: Parsed[] = log
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  return lines.filter(({ audit }) => audit !== undefined);
+}
+
+/** Numbers and seals entries anew. Erased entries name the same entries as before. */
+export function sealEntries(entries: readonly Parsed[]): void {
+  const sequences = new Map<number, number>(entries.map(({ sequence }, index) => [sequence, index + 1]));
+  let previousHash = '0'.repeat(64);
+  for (const [index, entry] of entries.entries()) {
+    entry.sequence = entry.audit.sequence = index + 1;
+    if (entry.erased !== undefined) entry.erased = sequences.get(entry.erased) ?? entries.length + 1;
+    entry.previousHash = previousHash;
+    seal(entry);
+    previousHash = entry.hash;
+  }
+}
+
+/** The text of an export of sealed entries. */
+export function exportOf(entries: readonly Parsed[]): string {
+  const { sequence, hash } = entries.at(-1) ?? {};
+  return [...entries, { end: { sequence, hash } }].map((line) => `${JSON.stringify(line)}\n`).join('');
 }

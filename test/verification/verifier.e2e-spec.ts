@@ -8,6 +8,8 @@ import { ActionsModule } from '../support/application/actions.module';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { doEverything, EVERY_ACTION_ENVIRONMENT } from '../support/requests/every-action';
 import { addClaim, createEntity } from '../support/application/factories';
+import { eraseIn } from '../evidence/erased-log';
+import { sealEntries } from '../evidence/forged-log';
 import { noteOf, ORIGIN, verifierKey } from './literal-notes';
 import { hashesOf, type Proof } from './recompute-chain';
 import { runVerifier, runVerifierProgram, type VerifierRun } from '../support/processes/run-verifier';
@@ -246,6 +248,19 @@ describe('The offline verifier', () => {
     ['a time that goes back', () => exportOf(rechained(entries.map(inThePast))), /before that of the entry before/],
   ])('finds %s', async (_what, text, fault) => {
     expect(await faultsOf(text())).toContainEqual(expect.stringMatching(fault));
+  });
+
+  it('finds records of a type that is never erased, and says so of each', async () => {
+    const erasable = new Set(['entity', 'claim', 'decision', 'execution', 'grant']);
+    const types = [...new Set(entries.map(({ subjectType }) => subjectType))].filter((type) => !erasable.has(type));
+    expect(types.sort()).toEqual(['agent', 'api_key', 'policy', 'stop', 'webhook']);
+    for (const type of types) {
+      const { subjectId = '' } = entries.find(({ subjectType }) => subjectType === type) ?? {};
+      const log = eraseIn(structuredClone(entries), [type, subjectId]);
+      sealEntries(log);
+      const fault = expect.stringMatching(/is named by other entries as the one that erased their record, but did not/);
+      expect([type, await faultsOf(exportOf(log))]).toEqual([type, expect.arrayContaining([fault])]);
+    }
   });
 
   it('accepts strings of many megabytes, in an export and in a database', async () => {
