@@ -6,6 +6,7 @@ import { signer } from '../support/application/signers';
 import { stageOf } from '../support/application/stage';
 import { reviewerIn } from './file-changes';
 import { entryOf, forge } from './forged-file';
+import { eraseIn } from './erased-log';
 import { forgeLog } from './forged-log';
 import { decisionFileOf, keyAndLog, verifyChange, verifyFile } from './verified-file';
 
@@ -95,15 +96,28 @@ describe('The decision file of an emergency', () => {
   });
 
   it('is reviewed by who was registered before all that were open, as an export shows', async () => {
-    const { app, second } = stage;
+    const { app, first, second } = stage;
     const text = await decisionFileOf(app, second);
     const { log } = await keyAndLog(app);
-    const forged = forgeLog({ text, log }, (entries) => {
-      for (const { subjectId, state } of entries) if (subjectId === second.id) state.context.before = second.createdAt;
-      return entries;
-    });
-    const { output } = await verifyFile(forged.text, forged.publicKey, forged.log);
-    expect(output).toMatch(/DIFFERENCE entry \d+: its reviewer had to be registered before /);
+    const outputs = [];
+    for (const how of ['as it was', 'erased', 'erased alone'] as const) {
+      const forged = forgeLog({ text, log }, (entries) => {
+        for (const { subjectId, state } of entries)
+          if (subjectId === second.id) state.context.before = second.createdAt;
+        if (how === 'as it was') return entries;
+        const isTaken = ({ subjectId, action }: Parsed): boolean =>
+          subjectId === first.id && (how === 'erased' || action !== 'decision.proposed');
+        return eraseIn(entries, ['decision', first.id], isTaken);
+      });
+      outputs.push((await verifyFile(forged.text, forged.publicKey, forged.log)).output);
+    }
+    const difference = /DIFFERENCE entry \d+: its reviewer had to be registered before /;
+    expect(outputs[0]).toMatch(difference);
+    expect(outputs[1]).toMatch(
+      /The export has 1 erased decisions before the emergency: whether one of them was about an/,
+    );
+    // Its own review came later: by then it was open.
+    expect(outputs[2]).toMatch(difference);
   });
 });
 

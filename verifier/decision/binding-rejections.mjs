@@ -18,7 +18,7 @@ export class BindingRejections {
   #decisions = new Map();
   /** The rejected executions, in order. @type {Json[]} */
   #executions = [];
-  /** Times, in milliseconds, of rejections whose requests have been erased. @type {number[]} */
+  /** Times, in milliseconds, of rejections whose requests or decisions have been erased. @type {number[]} */
   #erasedTimes = [];
 
   /** @param {ReadonlySet<unknown>} agentIds whose requests count */
@@ -34,7 +34,9 @@ export class BindingRejections {
     if (action === 'decision.rejected' && state && this.agentIds.has(state['proposedBy']))
       this.#decisions.set(subjectId, state);
     if (action !== 'execution.rejected' || !this.agentIds.has(audit.agentId)) return;
-    if (state) this.#executions.push({ ...state, parameters: null, result: null });
+    // The decision is erased with its execution: if either is missing, nobody knows how long the rejection bound.
+    if (state && this.#decisions.has(state['decisionId']))
+      this.#executions.push({ ...state, parameters: null, result: null });
     else this.#erasedTimes.push(Date.parse(timestamp));
   }
 

@@ -13,8 +13,10 @@ import { OPERATOR } from './narration.mjs';
 export class ChangeLog {
   /** The times of the emergencies without a review so far, by decision. @type {Map<string, string>} */
   #unreviewed = new Map();
-  /** True if decisions were erased so far, which may have been about emergencies. */
-  #hasErased = false;
+  /** Decisions that were erased so far, which may have been about emergencies. */
+  #erased = 0;
+  /** Decisions that were erased before the emergency that the file is about. */
+  erasedEmergencies = 0;
 
   /** @param {History} history */
   constructor(history) {
@@ -26,10 +28,12 @@ export class ChangeLog {
    * @param {Json | null | undefined} state nothing if it was erased
    */
   add(entry, state) {
-    const { subjectType, subjectId, timestamp } = entry;
-    if (subjectType !== 'decision') return;
-    if (isErased(entry) && !state) this.#hasErased = true;
-    else if (state && isEmergency(state) && state['status'] === 'proposed') {
+    const { action, subjectType, subjectId, timestamp } = entry;
+    // Only settled decisions are erased, so an erasure settles none.
+    if (subjectType !== 'decision' || action === 'decision.erased') return;
+    if (isErased(entry) && !state) {
+      if (this.#unreviewed.delete(subjectId) || action === 'decision.proposed') this.#erased += 1;
+    } else if (state && isEmergency(state) && state['status'] === 'proposed') {
       if (!this.#unreviewed.has(subjectId)) this.#unreviewed.set(subjectId, timestamp);
     } else this.#unreviewed.delete(subjectId);
   }
@@ -98,9 +102,13 @@ export class ChangeLog {
   /** @param {Json} entry */
   #timeFaults(entry) {
     const { ofSubject, makingEntry } = this.history;
-    if (entry !== makingEntry || entry !== ofSubject[0] || this.#hasErased) return [];
+    if (entry !== makingEntry || entry !== ofSubject[0]) return [];
     const { before } = entry['state'].context;
     const first = [...this.#unreviewed.values(), entry['timestamp']].sort()[0];
-    return before === first ? [] : [`its reviewer had to be registered before ${first}, not before ${before}`];
+    this.erasedEmergencies = this.#erased;
+    // An erased decision may have been about an earlier emergency.
+    return before === first || (before < first && this.#erased > 0)
+      ? []
+      : [`its reviewer had to be registered before ${first}, not before ${before}`];
   }
 }

@@ -108,31 +108,29 @@ function laterThan(size, later) {
   ];
 }
 
-/** @param {LogCheck} log */
-function unknownContents({ erasedClaims, erasedUses, erasedEarlier, erasedRejections, targets }) {
-  const entityNames = [...targets].join(', ');
-  return [
-    ...(erasedClaims === 0
-      ? []
-      : [
-          `The export has ${erasedClaims} erased claims about ${entityNames} that the file does not have: what they were cannot be checked.`,
-        ]),
-    ...(erasedUses === 0
-      ? []
-      : [
-          `The export has ${erasedUses} erased executions after the grant was made: whether they used it cannot be checked.`,
-        ]),
-    ...(erasedEarlier === 0
-      ? []
-      : [
-          `The export has ${erasedEarlier} erased executions of the agent before: whether a condition on earlier ones meant them cannot be checked.`,
-        ]),
-    ...(erasedRejections === 0
-      ? []
-      : [
-          `The export has ${erasedRejections} erased rejections of what the agent requested: whether one of them held cannot be checked.`,
-        ]),
+/**
+ * Names what the log does not show any more, and could have decided otherwise.
+ * @param {LogCheck} log
+ */
+function unknownContents(log) {
+  const entityNames = [...log.targets].join(', ');
+  /** @type {[number, string, string][]} */
+  const unknown = [
+    [log.erasedClaims, `claims about ${entityNames} that the file does not have`, 'what they were'],
+    [log.erasedUses, 'executions after the grant was made', 'whether they used it'],
+    [log.erasedGrants, 'grants of the agent', 'whether a decision of the file gave one of them, too,'],
+    [log.erasedLimitUses, 'executions that a limit of the file may count', 'whether they used what their erasures say'],
+    [log.erasedEarlier, 'executions of the agent before', 'whether a condition on earlier ones meant them'],
+    [log.erasedRejections, 'rejections of what the agent requested', 'whether one of them held'],
+    [
+      log.erasedEmergencies,
+      'decisions before the emergency',
+      'whether one of them was about an earlier one, still open,',
+    ],
   ];
+  return unknown
+    .filter(([count]) => count > 0)
+    .map(([count, things, question]) => `The export has ${count} erased ${things}: ${question} cannot be checked.`);
 }
 
 /**

@@ -6,6 +6,7 @@ import { BindingRejections } from './binding-rejections.mjs';
 import { ChangeLog } from './change-log.mjs';
 import { AUTHORISING } from './history.mjs';
 import { claimsIn, earlierIn, isClaimOf, isEarlier, isInTime, isTooMuchClaimed, reachText } from './facts.mjs';
+import { limitUsesIn, mayCount } from './limit-window.mjs';
 import { PasskeyRegistry } from './passkey-registry.mjs';
 import { asAgent } from './reviewer.mjs';
 
@@ -33,6 +34,10 @@ export class LogCheck {
   erasedEarlier = 0;
   /** Rejections of which the log does not show any more what they were about, while they could have held. */
   erasedRejections = 0;
+  /** Executions of which only their erasures say what they used, while a limit of the file may count it. */
+  erasedLimitUses = 0;
+  /** Grants of the agents of which the log does not show any more which decision gave them. */
+  erasedGrants = 0;
   /** Policies in force so far. @type {Set<string>} */
   #inForce = new Set();
   /** The entries so far that authorized something in the runs, or for the agents where policies look back. @type {Json[]} */
@@ -77,6 +82,8 @@ export class LogCheck {
     this.runs = new Set(executions.flatMap(({ run }) => run ?? []));
     this.agentIds = new Set(executions.map(({ agentId }) => agentId));
     this.#rejections = new BindingRejections(this.agentIds);
+    this.limitUses = limitUsesIn(file.entries);
+    this.hasGrants = states('grant').length > 0;
     this.entries = new Map(file.entries.map((entry) => [entry['sequence'], entry]));
     this.policies = new Map(file.policies.map((policy) => [policy.id, policy]));
     this.looksBack = file.policies.some(({ conditions = [] }) => conditions.some(({ within }) => Boolean(within)));
@@ -122,9 +129,8 @@ export class LogCheck {
     }
     if (subjectType === 'claim' && this.targets.has(state?.entityId)) this.#claims.set(subjectId, state);
     else if (subjectType === 'claim') this.#claims.delete(subjectId);
-    if (subjectType === 'entity' && !state) this.#forgetClaims(subjectId);
     if (action === 'entity.created' && this.targets.has(subjectId)) this.#entityIds.add(subjectId);
-    if (action === 'entity.deleted') this.#entityIds.delete(subjectId);
+    if (action === 'entity.deleted') this.#forgetEntity(subjectId);
     if (subjectType === 'passkey') this.#passkeys.add(action, subjectId, state);
     if (subjectType === 'policy' && state) this.#notePolicy(sequence, state);
     if (subjectType === 'stop' && state?.status === 'active') this.#stops.set(subjectId, state);
@@ -133,12 +139,25 @@ export class LogCheck {
     if (ENDED_KEY.includes(action)) this.#keys.delete(subjectId);
     this.#rejections.add(entry, state);
     this.#changes.add(entry, state);
+    if (AUTHORISING.includes(action) && !state && this.limitUses.some((use) => mayCount(use, entry)))
+      this.erasedLimitUses += 1;
+    if (action === 'grant.created' && !state && this.hasGrants && this.agentIds.has(entry['audit'].agentId))
+      this.erasedGrants += 1;
     if (subjectType === 'grant' && state) this.#noteGrant(entry, state);
     if (action === 'execution.authorized') this.#noteUse(sequence, state);
   }
 
-  /** @param {string} entityId of an entity that was removed, or erased */
-  #forgetClaims(entityId) {
+  /** Decisions of which the log does not show any more whether they were about open emergencies. */
+  get erasedEmergencies() {
+    return this.#changes.erasedEmergencies;
+  }
+
+  /**
+   * Forgets the claims of an entity that was deleted. The loss of contents alone deletes nothing.
+   * @param {string} entityId
+   */
+  #forgetEntity(entityId) {
+    this.#entityIds.delete(entityId);
     for (const [id, claim] of this.#claims) if (claim['entityId'] === entityId) this.#claims.delete(id);
   }
 
