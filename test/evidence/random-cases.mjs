@@ -52,6 +52,7 @@ const PARAMETERS = [
   '/token/deep',
   '/text/$hmac',
   '/text/bytes',
+  '/text/deep',
 ];
 const SCALARS = [0, -1, 1, 10, 50, 50.5, 1e21, '', 'a', 'ab', '10', 'DE', true, false, null, 'é', 'e\u0301'];
 /** What a principal or a resource can be compared with, too. */

@@ -409,9 +409,14 @@ describe('A policy that looks at a secret', () => {
       { parameter: '/card/pin', op: 'exists', value: true },
       { parameter: '/card/pin', op: 'exists', value: false },
       { parameter: '/file/$hmac', op: 'prefix', value: '' },
+      { parameter: '/file/admin', op: 'exists', value: true },
+      { parameter: '/file/admin', op: 'exists', value: false },
+      { parameter: '/file/admin', op: 'eq', value: 'x' },
+      { parameter: '/file/bytes/admin', op: 'exists', value: false },
     ];
     const knownConditions = [
       { parameter: '/token', op: 'exists', value: true },
+      { parameter: '/file', op: 'exists', value: true },
       { parameter: '/file/bytes', op: 'lt', value: 4 },
     ];
     for (const condition of unknown)

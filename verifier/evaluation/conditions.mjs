@@ -15,7 +15,7 @@ import { isUnmistakable, plainForm } from './spelling.mjs';
 
 /** Stands for an absent value. */
 const NOTHING = Symbol('nothing');
-/** Stands for what lies below a replaced secret: it may have been there or not. */
+/** Stands for what lies below a replaced secret or hash: it may have been there or not. */
 const HIDDEN = Symbol('hidden');
 
 /**
@@ -134,11 +134,15 @@ function valuesAt(document, pointer, isRedacted) {
   let isList = false;
   /** @type {unknown[]} */
   let values = [document];
-  for (const token of pointer.split('/').slice(1)) {
+  const tokens = pointer.split('/').slice(1);
+  for (const [index, token] of tokens.entries()) {
     if (token === '*' && !isList && Array.isArray(values[0])) [isList, values] = [true, values[0]];
     else {
       const name = token.replaceAll('~1', '/').replaceAll('~0', '~');
-      values = values.map((value) => (isRedacted ? redactedMember(value, name) : undefined) ?? memberOf(value, name));
+      const isLast = index === tokens.length - 1;
+      values = values.map(
+        (value) => (isRedacted ? redactedMember(value, name, isLast) : undefined) ?? memberOf(value, name),
+      );
     }
   }
   return { isList, values };
@@ -160,14 +164,18 @@ function memberOf(value, name) {
  * Returns what conditions see in place of a member that the service has written; undefined for other members.
  * @param {unknown} value
  * @param {string} name
+ * @param {boolean} isLast whether the pointer ends with the name
  */
-function redactedMember(value, name) {
+function redactedMember(value, name, isLast) {
   if (value === HIDDEN) return HIDDEN;
   if (typeof value !== 'object' || value === null) return undefined;
-  const members = Object.keys(value).sort().join();
-  if (members === '$secret' && typeof (/** @type {JsonObject} */ (value)['$secret']) === 'string') return HIDDEN;
-  // The member is there, and compares with nothing.
-  return name === '$hmac' && members === '$hmac,bytes' ? {} : undefined;
+  const [first, second, ...others] = Object.keys(value).sort();
+  if (first === '$secret' && second === undefined)
+    return typeof (/** @type {JsonObject} */ (value)['$secret']) === 'string' ? HIDDEN : undefined;
+  if (first !== '$hmac' || second !== 'bytes' || others.length > 0) return undefined;
+  if (isLast && name === 'bytes') return undefined;
+  // The HMAC is there, and compares with nothing.
+  return isLast && name === '$hmac' ? {} : HIDDEN;
 }
 
 /** @param {{ isList: boolean, values: unknown[] }} found */

@@ -5,7 +5,8 @@ export const SECRET = '$secret';
 /** The member that stands for a hash which a client sent. */
 export const HMAC = '$hmac';
 
-const BYTES = 'bytes';
+/** The member beside it: the length of what was hashed. */
+export const BYTES = 'bytes';
 const HASH_MEMBERS = 2;
 
 /** True for an object that stands for a secret, `{ $secret }`. */

@@ -1,9 +1,11 @@
 import { createServer, type Server } from 'node:http';
+import { createPolicy } from '../../support/application/factories';
 import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { connectClient, type McpUpstreamProcess, startMcpUpstream } from './mcp-stage';
 import {
   bearer,
+  type GatewayAnswer,
   type GatewayStage,
   openStage,
   route,
@@ -35,7 +37,7 @@ describe('Secrets in requests through the gateway', () => {
     shop = await startMcpUpstream();
     const upstream = { credentials: [VENDOR_CREDENTIAL], secret: ['/body/card/*'] };
     const url = `http://127.0.0.1:${(vendor.address() as AddressInfo).port}`;
-    const routes = [route('POST /refunds', 'refund', { secret: ['/body/pin'] }), route('POST /checks', 'write')];
+    const routes = [route('POST /refunds', 'refund', { secret: ['/body/pin'] }), route('POST /checks', 'check')];
     gateway = await startGateway(stage, {
       vendor: { url, ...upstream, routes },
       shop: { mcp: shop.url, credentials: [VENDOR_CREDENTIAL], secret: ['/pin'] },
@@ -66,6 +68,21 @@ describe('Secrets in requests through the gateway', () => {
     );
     expect((await gateway.call('/vendor/refunds', { method: 'POST', json })).status).toBe(200);
     expect(bodies).toEqual([json]);
+  });
+
+  it('and bodies that are hashed evade no deny on their members', async () => {
+    const conditions = [{ parameter: '/body/admin', op: 'exists', value: true }];
+    await createPolicy(stage.app, { effect: 'deny', actions: ['check'], priority: 9, conditions });
+    await createPolicy(stage.app, { actions: ['check'] });
+    const check = (json: object, headers = {}): Promise<GatewayAnswer> =>
+      gateway.call('/vendor/checks', { method: 'POST', json, headers });
+    const padding = Array.from({ length: 10_000 }, () => 0);
+    expect([
+      await check({ admin: true }),
+      await check({ admin: true, padding }),
+      await check({ admin: true }, { 'Content-Type': 'text/plain' }),
+    ]).toEqual(Array.from({ length: 3 }, () => expect.objectContaining({ status: 403 })));
+    expect(await check({ padding: padding.slice(200) })).toMatchObject({ status: 200 });
   });
 
   it('of an MCP upstream are not kept, and reach the server', async () => {

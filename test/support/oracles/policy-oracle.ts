@@ -135,7 +135,7 @@ function tokensOf(pointer: string): string[] {
   return tokens.map((part) => part.replace('~1', '/').replace('~0', '~'));
 }
 
-/** Stands for values below a replaced secret, which are unknown. */
+/** Stands for values below a replaced secret or hash, which are unknown. */
 const HIDDEN = {};
 
 /** Every value that a pointer names: with a `*` those of each item. */
@@ -143,7 +143,8 @@ function valuesAt(tokens: readonly string[], from: unknown): unknown[] {
   const [name, ...rest] = tokens;
   if (name === undefined) return [from];
   if (/^\{"\$secret":"[^"]*"\}$/.test(JSON.stringify(from))) return [HIDDEN];
-  if (name === '$hmac' && /^\{"(?=.*"bytes":)(?=.*"\$hmac":)[^,]*,[^,]*\}$/.test(JSON.stringify(from))) return [{}];
+  if (/^\{"(?=.*"bytes":)(?=.*"\$hmac":)[^,]*,[^,]*\}$/.test(JSON.stringify(from)) && tokens.join() !== 'bytes')
+    return tokens.join() === '$hmac' ? [{}] : [HIDDEN];
   if (typeof from !== 'object' || from === null) return [undefined];
   if (name === '*' && Array.isArray(from)) return from.flatMap((item) => valuesAt(rest, item));
   return Object.keys(from).includes(name) ? valuesAt(rest, (from as Record<string, unknown>)[name]) : [undefined];

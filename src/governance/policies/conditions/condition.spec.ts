@@ -69,13 +69,26 @@ describe('A condition', () => {
     ['/a/admin/level', 'exists', false, 'unknown'],
     ['/c/$hmac', 'ne', 'y', 'unknown'],
     ['/c/$hmac', 'exists', true, true],
+    ['/c/$hmac/x', 'exists', true, 'unknown'],
     ['/c/bytes', 'lt', 5, true],
+    ['/c/bytes', 'exists', true, true],
+    ['/c/bytes/x', 'exists', false, 'unknown'],
+    ['/c', 'exists', true, true],
+    ['/c', 'exists', false, false],
+    ['/c', 'ne', 'y', 'unknown'],
+    ['/c/admin', 'exists', true, 'unknown'],
+    ['/c/admin', 'exists', false, 'unknown'],
+    ['/c/admin', 'eq', 'x', 'unknown'],
+    ['/c/0', 'exists', false, 'unknown'],
+    ['/c/admin/level', 'exists', true, 'unknown'],
+    ['/c/*', 'ne', 'y', 'unknown'],
+    ['/d/admin', 'exists', false, true],
     ['/b', 'eq', { parameter: '/a/$secret' }, 'unknown'],
     ['/list/*/$secret', 'eq', 'x', 'unknown'],
     ['/list/*', 'ne', 'y', 'unknown'],
   ])('sees nothing of what was replaced: %s %s %j is %s', (parameter, op, value, expected) => {
     const secret = { $secret: 'x' };
-    const parameters = { a: secret, b: 'x', c: { $hmac: 'x', bytes: 3 }, list: [secret, secret] };
+    const parameters = { a: secret, b: 'x', c: { $hmac: 'x', bytes: 3 }, d: { $hmac: 'x' }, list: [secret, secret] };
     const condition = compileCondition({ parameter, op, value } as PolicyCondition);
     const request = { subject: { type: 'user', id: 'x', roles: [] }, resourceType: 'd', resourceId: 'a', at: NOW };
     expect(truthOf([condition], { ...request, parameters }, NO_FACTS)).toBe(expected);

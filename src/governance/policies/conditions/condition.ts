@@ -1,5 +1,4 @@
 import type { JsonScalar, JsonValue } from '../../../core/json/json-value';
-import { isSecretReplacement } from '../../../core/json/replacements';
 import { subtractDuration } from '../../../core/values/duration';
 import { hostIn, isInDomains } from '../patterns/host-names';
 import { liesWithin, spelledPath } from '../patterns/resources';
@@ -7,6 +6,7 @@ import type { EvaluationSubject } from '../patterns/subjects';
 import { type ClockCondition, clockTest } from './clock';
 import { EACH, isScalar, pathOf } from './condition-faults';
 import {
+  HIDDEN,
   isList,
   isReference,
   type MaybeJson,
@@ -278,13 +278,12 @@ function parameterTest(condition: ParameterCondition): ConditionTest {
   };
 }
 
-/** Unknown below what stands for a secret: nobody can tell what it had. */
+/** Unknown below what stands for a secret or a hash: nobody can tell what it had. */
 function presenceTest(path: readonly string[], isExpected: boolean): ConditionTest {
-  const above = path.slice(0, -1);
-  return ({ parameters }) =>
-    isSecretReplacement(valueAt(above, parameters))
-      ? 'unknown'
-      : (valueAt(path, parameters) !== undefined) === isExpected;
+  return ({ parameters }) => {
+    const value = valueAt(path, parameters);
+    return value === HIDDEN ? 'unknown' : (value !== undefined) === isExpected;
+  };
 }
 
 function identityTest(condition: IdentityCondition): ConditionTest {

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '../../../core/json/json-value';
-import { HMAC, isHashReplacement, isSecretReplacement } from '../../../core/json/replacements';
+import { BYTES, HMAC, isHashReplacement, isSecretReplacement } from '../../../core/json/replacements';
 import { spelledPath } from '../patterns/resources';
 import type { EvaluationSubject } from '../patterns/subjects';
 import { pathOf } from './condition-faults';
@@ -39,19 +39,26 @@ export interface OperandSource {
 /** According to RFC 6901: without leading zeros. */
 const INDEX = /^(?:0|[1-9]\d*)$/;
 
-/**
- * Undefined if the pointer refers to nothing. Within what stands for a secret or a hash it is the object that does, which
- * compares with nothing.
- */
+/** Stands for what may have been within a value that was replaced. As every object, it compares with nothing. */
+export const HIDDEN: JsonObject = Object.freeze({});
+
+/** Undefined if the pointer refers to nothing; {@link HIDDEN} if a replacement leaves open whether it does. */
 export function valueAt(path: readonly string[], from: JsonValue): MaybeJson {
   let value: MaybeJson = from;
-  for (const name of path) {
+  for (const [index, name] of path.entries()) {
     if (typeof value !== 'object' || value === null) return undefined;
     if (isList(value)) value = INDEX.test(name) ? value[Number(name)] : undefined;
-    else if (isSecretReplacement(value) || (name === HMAC && isHashReplacement(value))) return value;
+    else if (isSecretReplacement(value)) return HIDDEN;
+    else if (isHashReplacement(value)) return index === path.length - 1 ? partOfHash(value, name) : HIDDEN;
     else value = Object.hasOwn(value, name) ? value[name] : undefined;
   }
   return value;
+}
+
+/** Of what stands for a hash, the length is known. The HMAC is there, and compares with nothing. */
+function partOfHash(replacement: JsonObject, name: string): MaybeJson {
+  if (name === BYTES) return replacement[BYTES];
+  return name === HMAC ? replacement : HIDDEN;
 }
 
 export function isList(value: MaybeJson): value is readonly JsonValue[] {

@@ -70,7 +70,7 @@ const approval = fc.record({
 const TIMES = ['2026-01-04T22:30:00.000Z', '2026-07-04T23:30:00.000Z', '2026-01-05T12:00:00.000Z'] as const;
 const POINTERS = [
   '/list/*', '/a/*', '/*/c', '/a', '/b/c', '/list/0', '/list/01', '/x~1y', '/none',
-  '/a/$secret', '/list/*/$secret', '/a/c/d', '/a/$hmac', '/a/bytes',
+  '/a/$secret', '/list/*/$secret', '/a/c/d', '/a/$hmac', '/a/bytes', '/a/c', '/a/bytes/c',
 ]; // prettier-ignore
 /** What stands for a secret, and for the hash of a text. */
 const REPLACEMENTS = [{ $secret: 's' }, { $hmac: 's', bytes: 2 }, { $secret: 's', c: 1 }, { $hmac: 's' }];
