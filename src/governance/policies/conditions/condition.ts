@@ -1,7 +1,7 @@
 import type { JsonScalar, JsonValue } from '../../../core/json/json-value';
 import { subtractDuration } from '../../../core/values/duration';
 import { hostIn, isInDomains } from '../patterns/host-names';
-import { liesWithin, spelledPath } from '../patterns/resources';
+import { spelledPath, withinTest } from '../patterns/resources';
 import type { EvaluationSubject } from '../patterns/subjects';
 import { type ClockCondition, clockTest } from './clock';
 import { EACH, isScalar, pathOf } from './condition-faults';
@@ -187,6 +187,8 @@ export interface CompiledCondition {
   readonly test: ConditionTest;
   /** Whether it reads the clock of a time zone. */
   readonly hasZone?: true;
+  /** Number of items of a list that it compares in a request; absent if it looks at no list. */
+  readonly itemCount?: (request: OperandSource) => number;
   /** What it asks besides the request, or null where nothing can be known; absent if it asks nothing else. */
   readonly question?: (request: ConditionRequest) => ConditionQuestion | null;
 }
@@ -195,7 +197,7 @@ export function compileCondition(condition: PolicyCondition): CompiledCondition 
   if ('earlier' in condition) return onEarlier(condition);
   if ('claim' in condition) return onClaims(condition);
   if (condition.op === 'between') return { test: clockTest(condition), hasZone: true };
-  return { test: 'parameter' in condition ? parameterTest(condition) : identityTest(condition) };
+  return 'parameter' in condition ? onParameter(condition) : { test: identityTest(condition) };
 }
 
 /** Whether all conditions hold: false if any is false, otherwise unknown if any is unknown. */
@@ -263,18 +265,25 @@ function onClaims({ claim: rawPredicate, parameter, value: least }: ClaimConditi
   };
 }
 
-function parameterTest(condition: ParameterCondition): ConditionTest {
+function onParameter(condition: ParameterCondition): CompiledCondition {
   const path = pathOf(condition.parameter);
-  if (condition.op === 'exists') return presenceTest(path, condition.value);
-  const compare = comparison(condition);
+  if (condition.op === 'exists') return { test: presenceTest(path, condition.value) };
+  const comparison = comparisonFor(condition);
   const each = path.indexOf(EACH);
-  if (each < 0) return (request) => compare(valueAt(path, request.parameters), request);
+  if (each < 0) return { test: (request) => comparison(request)(valueAt(path, request.parameters)) };
   const [before, after] = [path.slice(0, each), path.slice(each + 1)];
-  return (request) => {
-    const list = valueAt(before, request.parameters);
-    return isList(list)
-      ? truthOfEach(list, (item) => compare(valueAt(after, item), request))
-      : compare(valueAt(path, request.parameters), request);
+  return {
+    test: (request) => {
+      const compare = comparison(request);
+      const list = valueAt(before, request.parameters);
+      return isList(list)
+        ? truthOfEach(list, (item) => compare(valueAt(after, item)))
+        : compare(valueAt(path, request.parameters));
+    },
+    itemCount: ({ parameters }) => {
+      const list = valueAt(before, parameters);
+      return isList(list) ? list.length : 0;
+    },
   };
 }
 
@@ -289,8 +298,8 @@ function presenceTest(path: readonly string[], isExpected: boolean): ConditionTe
 function identityTest(condition: IdentityCondition): ConditionTest {
   const read = operandReader(condition);
   if (condition.op === 'exists') return (request) => (read(request) !== undefined) === condition.value;
-  const compare = comparison(condition);
-  return (request) => compare(read(request), request);
+  const comparison = comparisonFor(condition);
+  return (request) => comparison(request)(read(request));
 }
 
 /** Unknown unless it is the same for each item; nothing is known of an empty list. */
@@ -304,27 +313,32 @@ function truthOfEach(list: readonly JsonValue[], truthOfItem: (item: JsonValue) 
   return truth ?? 'unknown';
 }
 
-function comparison(
+type CompareValue = (requestValue: MaybeJson) => Truth;
+
+/** Prepares what does not depend on the value once per condition, or once per request: a list may have thousands of items. */
+function comparisonFor(
   condition: Exclude<ParameterCondition | IdentityCondition, { op: 'exists' }>,
-): (requestValue: MaybeJson, request: OperandSource) => Truth {
+): (request: OperandSource) => CompareValue {
   const { op, value } = condition;
   switch (op) {
     case 'prefix':
-      return (requestValue) => (typeof requestValue === 'string' ? requestValue.startsWith(value) : 'unknown');
-    case 'within':
-      return (requestValue) => (typeof requestValue === 'string' ? liesWithin(requestValue, value) : 'unknown');
+      return always((left) => (typeof left === 'string' ? left.startsWith(value) : 'unknown'));
+    case 'within': {
+      const isWithin = withinTest(value);
+      return always((left) => (typeof left === 'string' ? isWithin(left) : 'unknown'));
+    }
     case 'domain':
-      return (requestValue) => {
-        const host = typeof requestValue === 'string' ? hostIn(requestValue) : null;
+      return always((left) => {
+        const host = typeof left === 'string' ? hostIn(left) : null;
         return host === null ? 'unknown' : isInDomains(host, value);
-      };
+      });
     case 'in':
     case 'not_in': {
       const types = new Set(value.map(typeOf));
-      return (requestValue) =>
-        isScalar(requestValue) && (requestValue === null || types.has(typeOf(requestValue)))
-          ? value.includes(requestValue) === (op === 'in')
-          : 'unknown';
+      const values = new Set(value);
+      return always((left) =>
+        isScalar(left) && (left === null || types.has(typeOf(left))) ? values.has(left) === (op === 'in') : 'unknown',
+      );
     }
     case 'eq':
     case 'ne':
@@ -332,11 +346,18 @@ function comparison(
     case 'lte':
     case 'gt':
     case 'gte': {
-      if (!isReference(value)) return (requestValue) => compares(requestValue, op, value);
+      if (!isReference(value)) return always((left) => compares(left, op, value));
       const read = operandReader(value);
-      return (requestValue, request) => compares(requestValue, op, read(request));
+      return (request) => {
+        const right = read(request);
+        return (left) => compares(left, op, right);
+      };
     }
   }
+}
+
+function always(compare: CompareValue): () => CompareValue {
+  return () => compare;
 }
 
 /** Values of different types are not comparable, except with null: a value of another type is never null. */

@@ -45,7 +45,8 @@ export const HIDDEN: JsonObject = Object.freeze({});
 /** Undefined if the pointer refers to nothing; {@link HIDDEN} if a replacement leaves open whether it does. */
 export function valueAt(path: readonly string[], from: JsonValue): MaybeJson {
   let value: MaybeJson = from;
-  for (const [index, name] of path.entries()) {
+  for (let index = 0; index < path.length; index += 1) {
+    const name = path[index] ?? '';
     if (typeof value !== 'object' || value === null) return undefined;
     if (isList(value)) value = INDEX.test(name) ? value[Number(name)] : undefined;
     else if (isSecretReplacement(value)) return HIDDEN;

@@ -34,9 +34,15 @@ const hostOfText = rememberReadings((text) => {
   return text.includes('@') ? hostOfAddress(text) : asciiHost(text);
 });
 
-/** True if a host is one of some host names, or lies below one. */
+const DOT = 0x2e;
+
+/** True if a host is one of some host names, or lies below one. Makes no texts: each item of a list is compared with each name. */
 export function isInDomains(host: string, domains: readonly string[]): boolean {
-  return domains.some((domain) => host === domain || host.endsWith(`.${domain}`));
+  for (const domain of domains) {
+    const start = host.length - domain.length;
+    if ((start === 0 || host.charCodeAt(start - 1) === DOT) && host.endsWith(domain)) return true;
+  }
+  return false;
 }
 
 /** A URL is read as a resource is, but may lack a path, and may have a query and a fragment. */

@@ -174,15 +174,18 @@ export function withinFault(text: string): string | undefined {
 }
 
 /**
- * Whether a text is a path or URL, or lies below it; a leading `/` counts. Unknown if it could be read as another path, or
- * only lies there once it is decoded: that is enough for a policy which forbids, but not for an allow.
+ * Compares texts with a path or URL: true if a text is it, or lies below it; a leading `/` counts. Unknown if the text could be read as
+ * another path, or only lies there once it is decoded: that is enough for a policy which forbids, but not for an allow.
  */
-export function liesWithin(text: string, path: string): boolean | 'unknown' {
-  const reading = text.length > MAX_PATH_CHARACTERS ? null : readPath(text);
-  if (reading === null) return 'unknown';
+export function withinTest(path: string): (text: string) => boolean | 'unknown' {
   const spelledBase = path.normalize('NFC');
-  if (isBelow(reading.spelled, spelledBase)) return true;
-  return isBelow(reading.decoded, decodePath(spelledBase)) ? 'unknown' : false;
+  const [isBelowSpelled, isBelowDecoded] = [belowTest(spelledBase), belowTest(decodePath(spelledBase))];
+  return (text) => {
+    const reading = text.length > MAX_PATH_CHARACTERS ? null : readPath(text);
+    if (reading === null) return 'unknown';
+    if (isBelowSpelled(reading.spelled)) return true;
+    return isBelowDecoded(reading.decoded) ? 'unknown' : false;
+  };
 }
 
 /** A path as it is spelled and once it is decoded; null if it could be read as another path. */
@@ -196,8 +199,9 @@ function decodePath(path: string): string {
   return percentDecoded(path).normalize('NFC');
 }
 
-function isBelow(path: string, base: string): boolean {
-  return path === base || path.startsWith(`${base}/`);
+function belowTest(base: string): (path: string) => boolean {
+  const start = `${base}/`;
+  return (path) => path === base || path.startsWith(start);
 }
 
 /** Whether one of the patterns means the resource, as those of an allow policy that lists its type. */
