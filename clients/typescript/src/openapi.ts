@@ -3608,7 +3608,7 @@ export interface components {
              */
             changed: number;
             /**
-             * @description How many of them could not be evaluated again, because their contents were erased.
+             * @description How many of them could not be evaluated again, because their contents were erased or their lists are too long.
              * @example 0
              */
             skipped: number;

@@ -2,8 +2,15 @@ import { isObserved, suspension } from '../agents/find-agent';
 import type { Agent } from '../agents/agent.entity';
 import { Configuration } from '../../core/config/configuration';
 import type { PolicyDefaultEffect } from '../../core/config/variables/governance-variables';
-import { type DomainError, permissionDenied, policyDenied, requirePresent } from '../../core/errors/domain-error';
+import {
+  type DomainError,
+  invalidField,
+  permissionDenied,
+  policyDenied,
+  requirePresent,
+} from '../../core/errors/domain-error';
 import type { NearAllows } from '../policies/evaluation/explanation';
+import { listsFault, MAX_COMPARISONS_OF_QUESTION } from '../policies/evaluation/comparison-bounds';
 import type { DecidingPolicy, Evaluation, EvaluationRequest, PolicyEffect } from '../policies/evaluation/evaluation';
 import { type AgentSubject, type EvaluationSubject, subjectOf } from '../policies/patterns/subjects';
 import { withoutLeadingSlash } from '../policies/patterns/resources';
@@ -310,6 +317,7 @@ export class Permissions {
   /**
    * Counts what was used of limits up to now. When an execution that policies allowed is replayed, no limit counts as reached.
    * @param replayed the execution as it was first answered; it does not count as earlier than itself.
+   * @throws VALIDATION_ERROR if conditions would compare too many items of lists.
    */
   async check(
     transaction: Pick<ServiceTransaction, 'now' | 'readSums' | 'runQueries'>,
@@ -321,6 +329,7 @@ export class Permissions {
     const { inForce } = this.policies;
     const { now: at } = transaction;
     const question = requestOf(requestedAction, subjectOf(agent), principal, at);
+    if (inForce.comparisons(question) > MAX_COMPARISONS_OF_QUESTION) throw invalidField('parameters', listsFault());
     const queries = inForce.factQueries(question);
     // What an approval or a grant authorised has taken nothing from limits.
     const limitsAside = replayed?.policies.every(({ effect }) => effect !== 'require_approval') ?? false;
@@ -379,7 +388,11 @@ export class Permissions {
     at: string,
     limitQueries: () => readonly RowQuery[],
   ): RowQuery[] {
-    const queries = this.policies.inForce.factQueries(requestOf(requestedAction, subjectOf(agent), null, at));
+    const { inForce } = this.policies;
+    const question = requestOf(requestedAction, subjectOf(agent), null, at);
+    // It will mostly be refused.
+    if (inForce.comparisons(question) > MAX_COMPARISONS_OF_QUESTION) return [];
+    const queries = inForce.factQueries(question);
     return [...this.facts.rowQueries(queries), ...(queries.uses.length > 0 ? limitQueries() : [])];
   }
 }

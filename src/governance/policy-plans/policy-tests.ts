@@ -13,6 +13,8 @@ import type { NamedAgents } from '../agents/find-agent';
 import { PermissionChecker, type CheckContext } from '../permissions/evaluation/evaluations.service';
 import type { AnswerResponse } from '../permissions/evaluation/dto/evaluation.response';
 import { Configuration } from '../../core/config/configuration';
+import { MAX_COMPARISONS_OF_EXPLANATION } from '../policies/evaluation/comparison-bounds';
+import { ComparisonCounter } from '../policies/evaluation/comparison-counter';
 import { PolicyEvaluator } from '../policies/evaluation/policy-evaluator';
 import type { Caller } from '../../ledger/kinds/caller';
 import { RecordHistory } from '../../ledger/record-history';
@@ -58,7 +60,7 @@ export class PolicyTests {
     return { questions, agents, faults: questions.flatMap((question) => unknownFaults(inquirer, question, agents)) };
   }
 
-  /** @param target the policies of the set. @throws VALIDATION_ERROR for a test that has used a limit which the set lacks. */
+  /** @param target the policies of the set. @throws VALIDATION_ERROR for a test that has used a limit which the set lacks, or too long lists. */
   async results(
     tests: readonly PolicyTestRequest[],
     { questions, agents }: PreparedTests,
@@ -75,10 +77,12 @@ export class PolicyTests {
       return { id: created.has(id) ? null : id, name, version, effect };
     };
     const failed: FailedPolicyTestResponse[] = [];
+    const comparisons = new ComparisonCounter(policies, { field: 'tests' });
     for await (const [index, { expect, by, at, earlier, used }] of yieldBetween(tests.entries())) {
       const question = requirePresent(questions[index], 'question of a test');
       const basis = { caller: ANYBODY, agents, defaultEffect, at: at ?? now };
       const request = new PermissionChecker({ policies, ...basis }).requestFor(question);
+      comparisons.count(request, `tests[${index}].parameters`);
       const facts = testFacts({ earlier, used }, request, policies.factQueries(request));
       const checker = new PermissionChecker({ policies, ...basis, facts });
       const answer = checker.answer(question);
@@ -87,7 +91,10 @@ export class PolicyTests {
         (by === undefined || (await this.decides(by, byName, question, answer, { ...basis, facts })));
       if (isAsExpected) continue;
       const isMoreExpected = answer.effect !== expect && expect !== 'deny' && answer.effect !== 'allow';
-      const isExplained = isMoreExpected && failed.length < MAX_EXPLAINED;
+      const isExplained =
+        isMoreExpected &&
+        failed.length < MAX_EXPLAINED &&
+        policies.comparisons(request, true) <= MAX_COMPARISONS_OF_EXPLANATION;
       const near = isExplained ? (checker.answer(question, true).explanation?.nearest ?? []) : [];
       const nearest = near.map(({ policy, missing }) => ({ policy: tested(policy), missing }));
       const { effect, reason } = answer;

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type Agent, AGENT } from '../agents/agent.entity';
+import { MAX_COMPARISONS_OF_QUESTION } from '../policies/evaluation/comparison-bounds';
 import { FactReader, gatherFacts } from '../permissions/facts';
 import { subjectOf } from '../policies/patterns/subjects';
 import { checkPermission, type PermissionResult, requestOf } from '../permissions/permissions';
@@ -109,7 +110,7 @@ export class Replays {
     return { executions, changed, skipped, cut: false, examples };
   }
 
-  /** By the policies before and after; null if something they depend on was erased. */
+  /** By the policies before and after; null if something they depend on was erased, or its lists are too long for either. */
   private async answers(
     execution: RecordedRequest,
     agents: AgentsThen,
@@ -120,6 +121,8 @@ export class Replays {
     const principal = await agents.principalOf(execution);
     const { createdAt: at, createdSequence } = execution;
     const request = requestOf(execution, subjectOf(agent), principal, at);
+    const isTooLong = [before, after].some((set) => set.comparisons(request) > MAX_COMPARISONS_OF_QUESTION);
+    if (isTooLong) return null;
     const [queriesBefore, queriesAfter] = [before.factQueries(request), after.factQueries(request)];
     const gathering = gatherFacts([queriesBefore, queriesAfter], this.facts.sourceAt(createdSequence - 1));
     const facts = await gathering.catch(unlessErased);

@@ -30,7 +30,7 @@ export class AuthzenService {
     const read = parseEvaluation(readParts(body));
     const all = [...faults, ...('faults' in read ? read.faults : [])];
     if (all.length > 0) throw invalid(all);
-    const [decision] = await this.decisions(caller, [read], null);
+    const [decision] = await this.decisions(caller, [read], { parametersField: 'action.properties' });
     return requirePresent(decision, 'decision on an evaluation');
   }
 
@@ -42,13 +42,13 @@ export class AuthzenService {
     const faults = listFaults(body);
     if (isSingle(body)) return this.evaluation(caller, body, faults);
     if (faults.length > 0) throw invalid(faults);
-    return { evaluations: await this.decisions(caller, listedEvaluations(body), endingOf(body)) };
+    return { evaluations: await this.decisions(caller, listedEvaluations(body), { ending: endingOf(body) }) };
   }
 
   private async decisions(
     caller: Caller,
     read: readonly ReadEvaluation[],
-    ending: boolean | null,
+    { ending = null, parametersField }: { readonly ending?: boolean | null; readonly parametersField?: string },
   ): Promise<readonly AccessDecision[]> {
     const items = await this.redacted(read);
     const { answers } = await this.evaluations.check({
@@ -58,6 +58,7 @@ export class AuthzenService {
         return 'question' in item ? item.question : { who: item.who };
       }),
       field: 'evaluations',
+      parametersField,
       answers: (checker) => decisionsOn(items, ending, checker),
     });
     return answers;

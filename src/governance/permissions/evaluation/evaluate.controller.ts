@@ -55,7 +55,9 @@ export class EvaluateController {
       caller,
       questions,
       field: 'requests',
+      ...(requests === undefined && { parametersField: 'parameters' }),
       isOpen,
+      isExplained: explains,
       answers: (checker: PermissionChecker) => answersTo(questions, checker, { explains, isOpen }),
     };
     const { answers, policySet, agents } = await (asOf === undefined

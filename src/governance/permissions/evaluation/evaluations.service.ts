@@ -16,6 +16,7 @@ import type { Caller } from '../../../ledger/kinds/caller';
 import { type Moment, RecordHistory } from '../../../ledger/record-history';
 import { ActivePolicies } from '../../policies/active-policies';
 import type { Evaluation, EvaluationRequest, Facts, PolicyEffect } from '../../policies/evaluation/evaluation';
+import { ComparisonCounter } from '../../policies/evaluation/comparison-counter';
 import { factsFault, MAX_FACTS_OF_REQUEST } from '../../policies/evaluation/fact-bounds';
 import type { FactQueries, PolicySet } from '../../policies/evaluation/policy-evaluator';
 import { PastPolicies } from '../../policies/past-policies';
@@ -58,8 +59,12 @@ interface CheckBatch<Answer> {
   readonly caller: Caller;
   /** An item that is no valid check has only its parties. */
   readonly questions: readonly (PermissionCheck | CheckParties)[];
-  /** The member of the request that is at fault if the answers are too long, or need too many facts. */
+  /** The member of the request that is at fault if the answers are too long, or need too many facts or comparisons. */
   readonly field: string;
+  /** The member at fault instead if the lists of one question are too long; absent: the questions are a list. */
+  readonly parametersField?: string | undefined;
+  /** True if the answers are explained, which looks at more policies. */
+  readonly isExplained?: boolean;
   /** True if the answers depend on the requests alone: nothing else is read for them. */
   readonly isOpen?: boolean;
   /** Answers them one by one. */
@@ -198,6 +203,7 @@ export class Evaluations {
       const set = start < MAX_STARTS ? policies : policies.copy();
       const { version } = set;
       const basis = { ...snapshot, policies: set, caller, defaultEffect, field };
+      await requireFewComparisons(list, basis);
       const checker = new PermissionChecker({ ...basis, facts: await factsOf(list, basis, source) });
       const turn = new TimeSlice();
       // Others that arrived with it may have used up the turn.
@@ -317,26 +323,48 @@ export function* answersTo(
   for (const question of questions) yield isOpen ? checker.openAnswer(question) : checker.answer(question, explains);
 }
 
-/**
- * Gathers the facts that the policies need, in one statement for all checks. They are counted before any is read, up to the bound.
- * @throws VALIDATION_ERROR when a list needs too many.
- */
-async function factsOf(
-  { questions, field, isOpen = false }: CheckBatch<unknown>,
-  basis: Pick<CheckContext, 'policies' | 'agents' | 'caller' | 'at'>,
-  source: FactSource,
-): Promise<Facts | undefined> {
-  const { policies, agents, caller, at } = basis;
-  if (isOpen || policies.needsNoFacts) return undefined;
-  const queries: FactQueries[] = [];
-  let count = 0;
+type RequestBasis = Pick<CheckContext, 'policies' | 'agents' | 'caller' | 'at'>;
+
+/** The requests that policies are evaluated for, of the questions that get an answer of policies. */
+async function* requestsFor(
+  questions: CheckBatch<unknown>['questions'],
+  { agents, caller, at }: RequestBasis,
+): AsyncGenerator<EvaluationRequest> {
   for await (const question of yieldBetween(questions)) {
     if (!('action' in question)) continue;
     const isUnknown = 'agent' in question.who && !agents.has(question.who.agent);
     if (isUnknown || !mayNamePrincipal(caller, question, agents)) continue;
     const { subject } = resolved(question, agents);
     const principal = principalOfCheck(caller, question, agents) ?? null;
-    const needed = policies.factQueries(requestOf(question, subject, principal, at));
+    yield requestOf(question, subject, principal, at);
+  }
+}
+
+/** @throws VALIDATION_ERROR if conditions would compare too many items of lists. */
+async function requireFewComparisons(
+  { questions, field, parametersField = field, isExplained }: CheckBatch<unknown>,
+  basis: RequestBasis,
+): Promise<void> {
+  if (basis.policies.needsNoComparisons) return;
+  const counter = new ComparisonCounter(basis.policies, { field, isExplained });
+  for await (const request of requestsFor(questions, basis)) counter.count(request, parametersField);
+}
+
+/**
+ * Gathers the facts that the policies need, in one statement for all checks. They are counted before any is read, up to the bound.
+ * @throws VALIDATION_ERROR when a list needs too many.
+ */
+async function factsOf(
+  { questions, field, isOpen = false }: CheckBatch<unknown>,
+  basis: RequestBasis,
+  source: FactSource,
+): Promise<Facts | undefined> {
+  const { policies } = basis;
+  if (isOpen || policies.needsNoFacts) return undefined;
+  const queries: FactQueries[] = [];
+  let count = 0;
+  for await (const request of requestsFor(questions, basis)) {
+    const needed = policies.factQueries(request);
     queries.push(needed);
     count += needed.uses.length + needed.facts.length;
     // The bound on the facts in force is that of a single question.

@@ -322,13 +322,13 @@ function comparisonFor(
   const { op, value } = condition;
   switch (op) {
     case 'prefix':
-      return always((left) => (typeof left === 'string' ? left.startsWith(value) : 'unknown'));
+      return ignoreRequest((left) => (typeof left === 'string' ? left.startsWith(value) : 'unknown'));
     case 'within': {
       const isWithin = withinTest(value);
-      return always((left) => (typeof left === 'string' ? isWithin(left) : 'unknown'));
+      return ignoreRequest((left) => (typeof left === 'string' ? isWithin(left) : 'unknown'));
     }
     case 'domain':
-      return always((left) => {
+      return ignoreRequest((left) => {
         const host = typeof left === 'string' ? hostIn(left) : null;
         return host === null ? 'unknown' : isInDomains(host, value);
       });
@@ -336,7 +336,7 @@ function comparisonFor(
     case 'not_in': {
       const types = new Set(value.map(typeOf));
       const values = new Set(value);
-      return always((left) =>
+      return ignoreRequest((left) =>
         isScalar(left) && (left === null || types.has(typeOf(left))) ? values.has(left) === (op === 'in') : 'unknown',
       );
     }
@@ -346,7 +346,7 @@ function comparisonFor(
     case 'lte':
     case 'gt':
     case 'gte': {
-      if (!isReference(value)) return always((left) => compares(left, op, value));
+      if (!isReference(value)) return ignoreRequest((left) => compares(left, op, value));
       const read = operandReader(value);
       return (request) => {
         const right = read(request);
@@ -356,7 +356,7 @@ function comparisonFor(
   }
 }
 
-function always(compare: CompareValue): () => CompareValue {
+function ignoreRequest(compare: CompareValue): () => CompareValue {
   return () => compare;
 }
 

@@ -70,6 +70,7 @@ export function explanationOf(
     // What a limit keeps from matching lacks no part.
     if (policy.limits.length > 0 && !mayUse(policy, context)) continue;
     const missing = missingParts(policy, context, meets);
+    if (missing.length <= 1 && !matchesConditions(policy, context)) missing.push('conditions');
     if (missing.length === 0) matching.push(policy);
     if (missing.length === 1) near.set(policy, missing);
   }
@@ -80,6 +81,18 @@ export function explanationOf(
     matched: matching.slice(0, MAX_MATCHED).map((policy) => matchedBy(policy, rank)),
     nearMisses: (effect) => nearestOf(near, rank, effect),
   };
+}
+
+/** The policies whose conditions an explanation evaluates: they fail in at most one other part. */
+export function policiesToExplain(
+  policies: ReadonlyMap<string, CompiledPolicy>,
+  index: PolicyIndex,
+  context: EvaluationContext,
+): CompiledPolicy[] {
+  const meets = resourceMeets(index, context);
+  return [...policies.values()].filter(
+    (policy) => isForTeam(policy, context) && missingParts(policy, context, meets).length <= 1,
+  );
 }
 
 /**
@@ -140,6 +153,7 @@ function resourceMeets(index: PolicyIndex, { request }: EvaluationContext): Reso
   return meets;
 }
 
+/** The parts that do not match, besides the conditions: these are looked at only where they can matter. */
 function missingParts(policy: CompiledPolicy, context: EvaluationContext, meets: ResourceMeets): PolicyPart[] {
   const met = meets.get(policy);
   const missing: PolicyPart[] = [];
@@ -147,7 +161,6 @@ function missingParts(policy: CompiledPolicy, context: EvaluationContext, meets:
   if (!isForAction(policy, context)) missing.push('action');
   if (met === undefined) missing.push('resource');
   if (met === 'but for the type' || !isForType(policy, context)) missing.push('resourceType');
-  if (!matchesConditions(policy, context)) missing.push('conditions');
   if (!isForPrincipal(policy, context)) missing.push('onBehalfOf');
   return missing;
 }

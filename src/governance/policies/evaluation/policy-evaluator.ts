@@ -20,7 +20,14 @@ import {
   usesPath,
 } from './compiled-policy';
 import type { FactQuery, Evaluation, EvaluationRequest, Facts, PolicyEffect } from './evaluation';
-import { allowingOtherwise, bestEffectFor, explanationOf, type Explanation, type NearAllows } from './explanation';
+import {
+  allowingOtherwise,
+  bestEffectFor,
+  explanationOf,
+  type Explanation,
+  type NearAllows,
+  policiesToExplain,
+} from './explanation';
 import { PolicyIndex, verdictOn } from './policy-index';
 
 /**
@@ -54,6 +61,8 @@ export class PolicyEvaluator {
   private readonly asking = new PolicyIndex();
   /** The policies with a condition on a clock, or a limit in a zone. */
   private readonly clocked = new PolicyIndex();
+  /** The policies with a condition on each item of a list. */
+  private readonly listIndex = new PolicyIndex();
   private changes = 0;
   private knownSet: string | null = null;
 
@@ -97,12 +106,14 @@ export class PolicyEvaluator {
       this.index.remove(policy);
       if (needsFacts(policy)) this.asking.remove(policy);
       if (hasZone(policy)) this.clocked.remove(policy);
+      if (hasItemCount(policy)) this.listIndex.remove(policy);
     }
     const fresh = added.filter(({ reference }) => !this.policies.has(reference.id));
     for (const policy of fresh) this.policies.set(policy.reference.id, policy);
     this.index.add(fresh);
     this.asking.add(fresh.filter(needsFacts));
     this.clocked.add(fresh.filter(hasZone));
+    this.listIndex.add(fresh.filter(hasItemCount));
     this.changes += 1;
     this.knownSet = null;
   }
@@ -117,6 +128,24 @@ export class PolicyEvaluator {
   /** Whether no policy asks more than the request, whatever is requested. */
   get needsNoFacts(): boolean {
     return this.asking.isEmpty;
+  }
+
+  /** True if no policy has a condition on each item of a list. */
+  get needsNoComparisons(): boolean {
+    return this.listIndex.isEmpty;
+  }
+
+  /**
+   * Number of items that conditions on each item of a list compare, of the policies that match the request otherwise.
+   * @param isExplained counts those of policies that fail in one other part, too: {@link explain} evaluates them.
+   */
+  comparisons(request: EvaluationRequest, isExplained = false): number {
+    if (this.needsNoComparisons || request.isReview === true) return 0;
+    const context = this.contextFor(request, null);
+    const policies = isExplained
+      ? policiesToExplain(this.policies, this.index, context)
+      : this.listIndex.offered(context, (policy, _, use) => isAbout(policy, context) && usesPath(policy, use));
+    return policies.reduce((sum, policy) => sum + itemsComparedBy(policy, request), 0);
   }
 
   /** What has to be known besides the request for {@link evaluate}. Mostly nothing. */
@@ -222,6 +251,14 @@ export class PolicyEvaluator {
 
 function needsFacts({ limits, conditions }: CompiledPolicy): boolean {
   return limits.length > 0 || conditions.some(({ question }) => question !== undefined);
+}
+
+function hasItemCount({ conditions }: CompiledPolicy): boolean {
+  return conditions.some(({ itemCount }) => itemCount !== undefined);
+}
+
+function itemsComparedBy({ conditions }: CompiledPolicy, request: EvaluationRequest): number {
+  return conditions.reduce((sum, { itemCount }) => sum + (itemCount?.(request) ?? 0), 0);
 }
 
 function hasZone({ conditions, limits }: CompiledPolicy): boolean {

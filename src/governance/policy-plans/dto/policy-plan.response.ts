@@ -233,10 +233,13 @@ export class PolicyReplayResponse {
   @ApiMember('How many of them would get a different answer.', { type: 'integer', example: 1 })
   readonly changed!: number;
 
-  @ApiMember('How many of them could not be evaluated again, because their contents were erased.', {
-    type: 'integer',
-    example: 0,
-  })
+  @ApiMember(
+    'How many of them could not be evaluated again, because their contents were erased or their lists are too long.',
+    {
+      type: 'integer',
+      example: 0,
+    },
+  )
   readonly skipped!: number;
 
   @ApiMember('Whether `REPLAY_LIMIT` or 30 seconds ended it early.', { example: false })
