@@ -6,6 +6,7 @@ import { auditOf, createAgent, createPolicy, issueKey, propose } from '../suppor
 import { type Answer, faults, type Parsed, send } from '../support/application/send';
 import { reviewer, signedOf, type Signer, signer } from '../support/application/signers';
 import { stageOf } from '../support/application/stage';
+import { decisionFileOf, verifyFile } from '../evidence/verified-file';
 import { approve, company, DECISIONS, order, pending, reject, requireApproval, resume } from './support';
 
 type Person = Omit<Signer, 'passkeyId'>;
@@ -86,6 +87,40 @@ describe('A delegation', () => {
     await send(stage.app, 'POST', `/api/v1/agents/${ann.agent.id}/resume`, { body: {} });
     await send(stage.app, 'POST', `/api/v1/agents/${ben.agent.id}/suspend`, { body: {} });
     expect((await resume(stage.app, id)).status).toBe(200);
+  });
+
+  it.each([
+    [
+      'the role that fills the group',
+      async ({ agent }: Person) => {
+        const change = (roles: string[]) =>
+          send(stage.app, 'PATCH', `/api/v1/agents/${agent.id}`, { body: { roles } });
+        await change([]);
+        return () => change(['finance']);
+      },
+    ],
+    [
+      'the right to approve, by a policy',
+      async ({ agent }: Person) => {
+        const denial = { effect: 'deny', subjects: [`agent:${agent.name}`], actions: ['decision:approve'] };
+        const { id } = await createPolicy(stage.app, { ...denial, resources: ['*'] });
+        return () => send(stage.app, 'POST', `/api/v1/policies/${id}/deactivate`, { body: {} });
+      },
+    ],
+  ])('does not count at a resume while that person has lost %s, and the verifier agrees', async (_what, takeAway) => {
+    const { app } = stage;
+    const [ann, ben] = [await somebody('finance'), await somebody('finance')];
+    const made = await delegate(ann, ben);
+    const { id, decisionId } = await waiting();
+    expect((await review(decisionId, ben, made.id)).body.status).toBe('approved');
+    const giveBack = await takeAway(ann);
+    expect(reasonOf(await resume(app, id))).toEqual([403, 'approval_insufficient']);
+    await giveBack();
+    const resumed = await resume(app, id);
+    expect(resumed.status).toBe(200);
+    const { publicKey } = (await send(app, 'GET', '/api/v1/provenance/checkpoint')).body;
+    const { exitCode, output } = await verifyFile(await decisionFileOf(app, resumed.body), publicKey);
+    expect({ exitCode, output }).toMatchObject({ exitCode: 0 });
   });
 
   it('lets no person fill two places, and no place be filled twice', async () => {

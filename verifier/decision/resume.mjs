@@ -1,10 +1,11 @@
 import { areFilled } from '../evaluation/matching.mjs';
 import { approvalKey } from '../evaluation/requirement.mjs';
+import { denialOf } from './delegations.mjs';
 import { expectAuthorized, expectPolicies, recomputeVerdict } from './requests.mjs';
 import { agentText, quoted, requirementText } from './narration.mjs';
 import { expectRepeated, UNKNOWN } from './repeating.mjs';
-import { groupsFilled, placeOf } from './reviewer.mjs';
-import { approvalsIn } from './review.mjs';
+import { groupsFilled, groupsMet, placeOf } from './reviewer.mjs';
+import { approvalsIn, reviewedResource } from './review.mjs';
 
 /**
  * Checks whether an approved execution could be resumed when it was.
@@ -49,13 +50,13 @@ export function recomputeResume(entry, history, report) {
 
 /**
  * True if the approvals fill the groups: a group that the decision had by the recorded reviews, a new one by the reviewers' present
- * state.
+ * state. A review by a delegation counts only if the person in whose place it was could still approve.
  * @param {readonly Group[]} groups
  * @param {Json} entry
  * @param {History} history
  * @param {Report} report
  */
-function isFilledBy(groups, { audit, state, sequence }, history, report) {
+function isFilledBy(groups, { audit, state, sequence, timestamp }, history, report) {
   const decision = history.stateBefore(history.entriesAbout('decision', state.decisionId), sequence);
   if (decision === undefined) {
     report.lack('the file has no entry of the decision');
@@ -72,8 +73,10 @@ function isFilledBy(groups, { audit, state, sequence }, history, report) {
     [...revisions.keys()],
     approvals.map((review) => placeOf(review, history)),
   );
+  const request = { action: 'decision:approve', ...reviewedResource(decision), time: new Date(timestamp) };
+  const policies = history.rules(audit.details.rules)?.policies ?? [];
   const reviewers = approvals.map((review) => {
-    const { groups: filledGroups } = review;
+    const { groups: filledGroups, delegationId } = review;
     const approverId = placeOf(review, history);
     const reviewer = history.agent(approverId, revisions.get(approverId), sequence);
     if (reviewer === undefined) {
@@ -82,14 +85,17 @@ function isFilledBy(groups, { audit, state, sequence }, history, report) {
       );
       return [];
     }
-    if (reviewer['status'] !== 'active') {
+    const isDelegated = delegationId !== undefined;
+    if (reviewer['status'] !== 'active' || (isDelegated && denialOf([reviewer], request, policies) !== undefined)) {
       report.say(`The approval of ${agentText(reviewer)} does not count.`);
       return [];
     }
     const now = groupsFilled(groups, reviewer, review, history.validSignatures);
+    const met = isDelegated ? groupsMet(decision['approvers'] ?? [], reviewer) : filledGroups;
     return groups.flatMap((group, index) => {
       const place = approvalKeys.indexOf(approvalKey(group));
-      return (place === -1 ? now.includes(index) : filledGroups.includes(place)) ? [index] : [];
+      const isStillFilled = filledGroups.includes(place) && met.includes(place);
+      return (place === -1 ? now.includes(index) : isStillFilled) ? [index] : [];
     });
   });
   return areFilled(groups, reviewers);

@@ -89,6 +89,8 @@ export interface CountedReview {
   /** The groups that it could approve for at the time. */
   readonly groups: readonly number[];
   readonly isSigned: boolean;
+  /** True if another person gave it by a delegation. */
+  readonly isDelegated: boolean;
 }
 
 /** The reviews by agents. */
@@ -101,8 +103,9 @@ export async function countedReviews(
   for (const review of reviews) {
     const id = placeOf(review, delegators);
     const agent = id === null ? undefined : await records.find(AGENT, id);
-    const { groups = [], signature } = review;
-    if (agent !== undefined) counted.push({ agent, groups, isSigned: signature !== undefined });
+    const { groups = [], signature, delegationId } = review;
+    const [isSigned, isDelegated] = [signature !== undefined, delegationId !== undefined];
+    if (agent !== undefined) counted.push({ agent, groups, isSigned, isDelegated });
   }
   return counted;
 }

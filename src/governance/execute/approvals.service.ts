@@ -2,9 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { requireActingAgent, agentLookup } from '../agents/find-agent';
 import { cancelRun, cancelUnlessOver, type RunCancellation } from './run-cancellation';
 import { AGENT, type Agent } from '../agents/agent.entity';
-import { DECISION } from '../decisions/decision.entity';
+import { DECISION, type Decision } from '../decisions/decision.entity';
 import { isApproval, rejectionWords } from '../decisions/decision-rules';
-import { countedAgents, type CountedReview, countedReviews } from '../decisions/reviewers';
+import { countedAgents, type CountedReview, countedReviews, denyingReview } from '../decisions/reviewers';
 import {
   conflict,
   invalidField,
@@ -29,6 +29,7 @@ import { hasReplacement } from '../secrets/replacement';
 import { audienceOf, Permits, requireNoPermit } from '../permits/permits';
 import { type Permission, Permissions } from '../permissions/permissions';
 import type { Principal } from '../permissions/principals';
+import { ActivePolicies } from '../policies/active-policies';
 import { type ApproverGroup, areEqualSets, wantedApprovals } from '../policies/approval/approval-requirement';
 import { areFilled, fillableBy, type FillableGroups, groupsOf } from '../policies/approval/approver-groups';
 
@@ -59,6 +60,7 @@ export class ApprovalsService {
     private readonly records: RecordReader,
     private readonly permits: Permits,
     private readonly unknownOutcomes: UnknownOutcomes,
+    private readonly policies: ActivePolicies,
   ) {}
 
   /**
@@ -186,8 +188,15 @@ export class ApprovalsService {
     if (requirement === null) return { permission, refusal: permission.refusal, approvers: [] };
     const decision = await decisionOf(transaction, execution);
     const approvals = await countedReviews(transaction, decision.reviews.filter(isApproval));
-    const refusal = approvalFault(requirement.approvers, decision.approvers ?? [], approvals);
+    const counting = approvals.filter((approval) => this.counts(decision, approval));
+    const refusal = approvalFault(requirement.approvers, decision.approvers ?? [], counting);
     return { permission, refusal, approvers: countedAgents(approvals) };
+  }
+
+  /** False for a suspended agent, and by a delegation if a policy now denies that person to approve. */
+  private counts(decision: Decision, { agent, isDelegated }: CountedReview): boolean {
+    if (agent.status !== 'active') return false;
+    return !isDelegated || denyingReview(this.policies, decision, 'approve', agent).length === 0;
   }
 }
 
@@ -234,8 +243,9 @@ function recordDenied(
 
 /**
  * Why an approval does not meet what the policies require now; null if it does. For a group that the decision named as
- * well, the approvals given then count; for any other, the approvers are matched as they are now. Suspended agents do
- * not count.
+ * well, the approvals given then count; for any other, the approvers are matched as they are now. A delegated approval
+ * counts only if the person in whose place it was matches the group now as well.
+ * @param approvals of agents that are active
  */
 function approvalFault(
   required: readonly ApproverGroup[],
@@ -245,8 +255,7 @@ function approvalFault(
   const decidedIndices = required.map(({ subjects, signed }) =>
     decided.findIndex((other) => other.signed === signed && areEqualSets(other.subjects, subjects)),
   );
-  const counting = approvals.filter(({ agent }) => agent.status === 'active');
-  const fillable = counting.map((approval) => filledBy(approval, required, decidedIndices));
+  const fillable = approvals.map((approval) => filledBy(approval, { required, decided, decidedIndices }));
   if (areFilled(required, fillable)) return null;
   return permissionDenied(
     'approval_insufficient',
@@ -254,16 +263,23 @@ function approvalFault(
   );
 }
 
-/** @param decidedIndices for each required group, its index in the decision; -1 if the decision did not name it. */
+/** The groups that an approval may have to fill at a resume. */
+interface ComparedGroups {
+  readonly required: readonly ApproverGroup[];
+  readonly decided: readonly ApproverGroup[];
+  /** For each required group, its index in the decision; -1 if the decision did not name it. */
+  readonly decidedIndices: readonly number[];
+}
+
 function filledBy(
-  { agent, groups, isSigned }: CountedReview,
-  required: readonly ApproverGroup[],
-  decidedIndices: readonly number[],
+  { agent, groups, isSigned, isDelegated }: CountedReview,
+  { required, decided, decidedIndices }: ComparedGroups,
 ): FillableGroups {
   const now = fillableBy(isSigned, groupsOf(agent, required), required);
+  const still = isDelegated ? groupsOf(agent, decided).filter((index) => groups.includes(index)) : groups;
   return required.flatMap((_, index) => {
     const then = decidedIndices[index] ?? -1;
-    const isMet = then === -1 ? now.includes(index) : groups.includes(then);
+    const isMet = then === -1 ? now.includes(index) : still.includes(then);
     return isMet ? [index] : [];
   });
 }

@@ -5,6 +5,7 @@ import { ApprovalsController, ExecuteController } from './execute.controller';
 import { ExecuteService } from './execute.service';
 import { PermitsModule } from '../permits/permits.module';
 import { PermissionsModule } from '../permissions/permissions.module';
+import { PoliciesModule } from '../policies/policies.module';
 import { UnknownOutcomes } from './unknown-outcomes';
 import { SecretsModule } from '../secrets/secrets.module';
 import { ApprovalsService } from './approvals.service';
@@ -20,7 +21,7 @@ export class ExecuteModule {}
 
 /** What can be done with an approval. A module of its own keeps its routes behind those of executions in the API document. */
 @Module({
-  imports: [ExecuteModule, ExecutionsModule],
+  imports: [ExecuteModule, ExecutionsModule, PoliciesModule],
   controllers: [ApprovalsController],
   providers: [ApprovalsService],
   exports: [ApprovalsService],
