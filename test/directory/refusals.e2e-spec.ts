@@ -1,6 +1,7 @@
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { issueKey } from '../support/application/factories';
-import { type Answer, faults, send } from '../support/application/send';
+import { requirePresent } from '../../src/core/errors/domain-error';
+import { type Answer, faults, send, sendRaw } from '../support/application/send';
 import { DirectoryClient, ERROR, GROUP, PATCH, USER } from './directory-client';
 
 const SCIM_TYPE = 'application/scim+json; charset=utf-8';
@@ -69,6 +70,57 @@ describe('Below /scim/v2', () => {
     expect((await ask('POST', '/Users', { key, body, headers: { 'Content-Type': 'application/json' } })).status).toBe(
       201,
     );
+  });
+
+  it('an attribute that is there twice is refused, also in another case', async () => {
+    const id = await directory.addUser('twice');
+    const member = `"schemas": ["${USER}"], "externalId": "id of twice", "userName": "twice"`;
+    const patched = (value: string): string =>
+      `{"schemas": ["${PATCH}"], "Operations": [{"op": "replace", "value": {${value}}}]}`;
+    const bodies = [
+      ...['"active": true, "active": false', '"active": true, "Active": false'].flatMap((pair) => [
+        ['PUT', `{${member}, ${pair}}`],
+        ['PATCH', patched(pair)],
+      ]),
+      ['PUT', `{${member}, "name": {"givenName": "a", "givenName": "b"}}`],
+      [
+        'PATCH',
+        `{"schemas": ["${PATCH}"], "Operations": [{"op": "add", "op": "replace", "path": "active", "value": false}]}`,
+      ],
+      ['PATCH', patched(`"active": true, "${USER}:active": false`)],
+    ] as const;
+    for (const [method = '', body] of bodies) {
+      const headers = { 'Content-Type': 'application/scim+json' };
+      const answer = await ask(method, `/Users/${id}`, { key: secret, headers, body });
+      expectRefusal(answer, 400);
+      expect([body, answer.body.scimType]).toEqual([body, 'invalidSyntax']);
+    }
+    expect((await directory.send('GET', `Users/${id}`)).body.active).toBe(true);
+  });
+
+  it('paths and heads that cannot be read are refused in the form of SCIM', async () => {
+    const host = 'Host: x\r\n';
+    const requests = [
+      `GET /scim/v2/Users/%zz HTTP/1.1\r\n${host}`,
+      `GET http://x/scim/v2/Users/%00?count=1 HTTP/1.1\r\n${host}`,
+      `GET /scim/v2 HTTP/1.1\r\n${host}${host}`,
+    ];
+    for (const request of requests) {
+      const head = `${request}Authorization: Bearer ${secret}\r\nConnection: close\r\n\r\n`;
+      const answer = await sendRaw(app, head);
+      expect(answer).toMatch(/^HTTP\/1\.1 400 [^]*\r\nContent-Type: application\/scim\+json; charset=utf-8\r\n/);
+      const body: unknown = JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')));
+      expect(body).toMatchObject({ schemas: [ERROR], status: '400', scimType: expect.any(String) });
+    }
+    expect(await sendRaw(app, `GET /%zz HTTP/1.1\r\n${host}Connection: close\r\n\r\n`)).toContain('"error":');
+  });
+
+  it('requests that the rate limit refuses get the form of SCIM', async () => {
+    const limited = await createTestApp({ environment: { RATE_LIMIT: '1' } });
+    const answers = [1, 2].map(() => send(limited, 'GET', '/scim/v2/Users', { key: 'wrong' }));
+    const refusal = (await Promise.all(answers)).find(({ status }) => status === 429);
+    expectRefusal(requirePresent(refusal, 'refusal'), 429);
+    await limited.close();
   });
 
   it.each([

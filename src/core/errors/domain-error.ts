@@ -57,13 +57,13 @@ const MAX_FAULTS_IN_MESSAGE = 3;
 const MAX_CHARACTERS = 128 * 1024;
 
 /** A malformed or invalid request, with the faults found in it. */
-export function invalid(faults: readonly FieldFault[]): DomainError {
+export function invalid(faults: readonly FieldFault[], extras: Pick<ErrorExtras, 'scimType'> = {}): DomainError {
   const listed = faults.slice(0, MAX_FAULTS_IN_MESSAGE).map((fault) => `${fault.field} ${fault.message}`);
   // Whoever looks for faults stops when there are as many as are reported.
   const least = faults.length < MAX_FAULTS ? 'and' : 'and at least';
   const more = faults.length > listed.length ? [`${least} ${faults.length - listed.length} more`] : [];
   const message = `Invalid input: ${[...listed, ...more].join('; ')}.`;
-  return new DomainError('VALIDATION_ERROR', message, { details: reported(faults) });
+  return new DomainError('VALIDATION_ERROR', message, { ...extras, details: reported(faults) });
 }
 
 function reported(faults: readonly FieldFault[]): FieldFault[] {

@@ -45,8 +45,12 @@ export function isJsonObject(value: JsonValue | undefined): value is JsonObject 
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A POST or PUT body: names in lower case, values as by `plainValue`, `emails` reduced to the one that is stored. */
+/**
+ * A POST or PUT body: names in lower case, values as by `plainValue`, `emails` reduced to the one that is stored.
+ * @throws VALIDATION_ERROR if an attribute is there twice: case does not distinguish names.
+ */
 export function plainBody(body: JsonObject): JsonObject {
+  requireDistinct(Object.keys(body).map((name) => name.toLowerCase()));
   const members = Object.entries(body).map(([name, value]) => [name.toLowerCase(), value] as const);
   return Object.fromEntries(
     members.flatMap(([name, value]) => {
@@ -54,6 +58,15 @@ export function plainBody(body: JsonObject): JsonObject {
       return plain === undefined ? [] : [[name, plain]];
     }),
   );
+}
+
+/** @throws VALIDATION_ERROR for an attribute of one object that is there twice */
+function requireDistinct(names: readonly string[]): void {
+  if (new Set(names).size < names.length)
+    throw scimFault(
+      'invalidSyntax',
+      'An attribute must be given once; its name is there twice, perhaps in another case.',
+    );
 }
 
 /** Converts an `active` that was sent as text to a boolean; an empty text and null become undefined. */
@@ -89,7 +102,7 @@ export function storedEmail(value: string): StoredEmail {
 /**
  * Splits an operation without a path into one for each attribute, and drops operations on attributes not in `names`.
  * @param names in lower case.
- * @throws VALIDATION_ERROR for a malformed path, or for a value that is no object where the path is absent
+ * @throws VALIDATION_ERROR for a malformed path, and where the path is absent for a value that is no object or has an attribute twice
  */
 export function plainOperations(operations: readonly JsonObject[], names: ReadonlySet<string>): PatchOperation[] {
   return operations
@@ -97,9 +110,16 @@ export function plainOperations(operations: readonly JsonObject[], names: Readon
       const kind = typeof op === 'string' ? op.toLowerCase() : '';
       if (typeof path === 'string') return [{ op: kind, path, value }];
       if (!isJsonObject(value)) throw scimFault('invalidValue', 'Without a path, the value must be an object.');
+      requireDistinct(keptPaths(Object.keys(value), names));
       return Object.entries(value).map(([name, part]) => ({ op: kind, path: name, value: part }));
     })
     .filter(({ path }) => names.has(attributePath(path).name));
+}
+
+/** Returns a form of each path to an attribute in `names` that is equal for equal paths. */
+function keptPaths(paths: readonly string[], names: ReadonlySet<string>): string[] {
+  const parsed = paths.map(attributePath).filter(({ name }) => names.has(name));
+  return parsed.map(({ name, filter, part }) => JSON.stringify([name, filter, part]));
 }
 
 /** Parses an attribute path. @throws VALIDATION_ERROR if it is malformed */

@@ -8,5 +8,8 @@ const MAX_LISTED_VALUES = 100_000;
 export const ScimRoutes = (): ClassDecorator =>
   applyDecorators(
     RequiresScope('directory'),
-    SetRouteMetadata({ isScim: true, ignoresIdempotencyKey: true, mostListedValues: MAX_LISTED_VALUES }),
+    SetRouteMetadata({
+      ...{ isScim: true, refusesRepeatedNames: true, ignoresIdempotencyKey: true },
+      mostListedValues: MAX_LISTED_VALUES,
+    }),
   );

@@ -1,5 +1,6 @@
 import { HttpException, HttpStatus, type ArgumentsHost, Catch, type ExceptionFilter, Logger } from '@nestjs/common';
 import { CallerRefusal, DomainError, unavailable } from '../../core/errors/domain-error';
+import { requestedPath } from '../request/arrival';
 import type { Exchange } from '../request/service-request';
 import { DatabaseFault } from '../../ledger/database/database-fault';
 import { type ErrorCode, errorRow, ERRORS } from '../../core/errors/error-codes';
@@ -98,7 +99,7 @@ export class AllExceptionsFilter implements ExceptionFilter {
     if (request.isCut === true) response.setHeader('Connection', 'close');
     response.status(errorStatus(error)).set(error.extras.headers ?? {});
     if (request.traits.isForGateways) response.set(explainingHeaders(error));
-    const isScim = isScimPath(request.path);
+    const isScim = isScimPath(requestedPath(request));
     const body = isScim ? scimErrorBody(error, errorStatus(error)) : errorBody(error, request.id);
     response.setHeader('Content-Type', isScim ? SCIM_TYPE : JSON_TYPE);
     if (isBodyToCome(request)) void answerBeforeBody(request, response, body);

@@ -88,7 +88,8 @@ export class RequestInputGuard implements CanActivate {
     const queryRead = queryDto === null ? request.query : reader.read(queryDto, request.query, 'query.');
     const bodyRead = bodyDto === null ? members : reader.read(bodyDto, members, '');
     const take = (part: object, input: object): true => {
-      if (faults.length + reader.faults.length > 0) throw invalid(together(faults, reader.faults));
+      const all = together(faults, reader.faults);
+      if (all.length > 0) throw invalid(all, isMalformed(body) ? { scimType: 'invalidSyntax' } : {});
       Object.assign(request, { query: part, body: input });
       return true;
     };
@@ -102,6 +103,11 @@ export class RequestInputGuard implements CanActivate {
 function together(first: readonly FieldFault[], second: readonly FieldFault[]): FieldFault[] {
   const blamed = new Set(first.map(({ field }) => field));
   return [...first, ...second.filter(({ field }) => !blamed.has(field))];
+}
+
+/** True if parts of a body could not be returned as they were sent, whatever their members mean. */
+function isMalformed(body: JsonBody | undefined): boolean {
+  return body !== undefined && body.faults.length > 0;
 }
 
 type MaybeLater = boolean | Promise<boolean>;

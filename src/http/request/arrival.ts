@@ -148,6 +148,13 @@ function readUnusualTarget(request: ServiceRequest): void {
   }
 }
 
+/** The path of a request as it was sent, also if it could not be read. */
+export function requestedPath({ unreadable, originalUrl, path }: ServiceRequest): string {
+  if (unreadable === undefined) return path;
+  const [requested = ''] = originalUrl.replace(SCHEME_AND_HOST, '/').split(/[?#]/, 1);
+  return requested;
+}
+
 function sendToFallback(request: ServiceRequest, fault: FieldFault): void {
   request.unreadable = fault;
   request.originalUrl = request.url;
