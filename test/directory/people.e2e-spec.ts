@@ -32,6 +32,14 @@ describe('A person from a directory', () => {
     expect((await send(app, 'POST', `/api/v1/agents/${id}/passkeys`, { key, body })).status).toBe(201);
   };
 
+  it('has a location that begins with PUBLIC_URL, and leads to it by its path', async () => {
+    const id = await directory.addUser('located');
+    const user = (await directory.send('GET', `Users/${id}`)).body;
+    expect(user.meta.location).toBe(`${ORIGIN}/scim/v2/Users/${id}`);
+    const { pathname } = new URL(user.meta.location);
+    expect((await directory.send('GET', pathname.replace('/scim/v2/', ''))).body).toEqual(user);
+  });
+
   it('needs an externalId, which never changes', async () => {
     for (const externalId of [undefined, null, '']) {
       const { status, body } = await directory.send('POST', 'Users', {
