@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { temporaryDatabase, type TemporaryDatabase } from '../support/database/temporary-database';
 import { ROOT } from '../support/documents/markdown';
 import { send } from '../support/application/send';
@@ -28,6 +29,11 @@ describe('A test of a webhook during which the service ends', () => {
     return startProgram(MAIN, { ...database.environment, ...ALLOWED, LOG_LEVEL: 'fatal' });
   }
 
+  async function isStopping(): Promise<boolean> {
+    const ready = await send(program, 'GET', '/api/v1/health/ready').catch(() => ({ status: 503 }));
+    return ready.status === 503;
+  }
+
   it('is answered if that is stopped', async () => {
     const { body } = await program.send('POST', '/api/v1/webhooks', { body: { url: endpoint.url, actions: ['none'] } });
     endpoint.answering = () => undefined;
@@ -37,5 +43,22 @@ describe('A test of a webhook during which the service ends', () => {
     const { status, body: result } = await stopped;
     expect([status, result]).toEqual([200, { status: null, durationMs: expect.any(Number) }]);
     expect(endpoint.received).toHaveLength(1);
+  });
+
+  it('is answered with a confirmation that comes while that stops', async () => {
+    program = await start();
+    const { body } = await program.send('POST', '/api/v1/webhooks', { body: { url: endpoint.url, actions: ['none'] } });
+    const count = endpoint.received.length + 1;
+    let confirm = (): void => undefined;
+    endpoint.answering = (response) => (confirm = () => response.writeHead(204).end());
+    const stopped = send(program, 'POST', `/api/v1/webhooks/${body.id}/test`);
+    await endpoint.until(count);
+    const ended = program.stop();
+    while (!(await isStopping())) await sleep(10);
+    confirm();
+    const { status, body: result } = await stopped;
+    expect([status, result]).toEqual([200, { status: 204, durationMs: expect.any(Number) }]);
+    expect(await ended).toBe(0);
+    expect(endpoint.received).toHaveLength(count);
   });
 });
