@@ -1,18 +1,144 @@
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { setImmediate } from 'node:timers/promises';
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
+import type * as Progress from '../../../clients/cli/src/mcp/progress.js' with { 'resolution-mode': 'import' };
 import type * as Unread from '../../../clients/cli/src/mcp/unread.js' with { 'resolution-mode': 'import' };
 import { buildCommandLine, MAIN } from '../command-line';
 
 /** Bytes of a chunk, and chunks that a client may leave unread. */
 const [SIZE, UNREAD] = [1_000, 5];
 
+/** A module of the built `gov mcp`. */
+async function loadModule<Module>(name: string): Promise<Module> {
+  await buildCommandLine();
+  return createRequire(__filename)(join(dirname(MAIN), 'mcp', name)) as Module;
+}
+
+/** A link as servers use it; the types of its own module need those of a browser. */
+interface Link {
+  onNotification(server: string, notification: object): void;
+  roots(): Promise<unknown>;
+  elicit(server: string, params: object, within: undefined): Promise<unknown>;
+}
+
+interface LinkModule {
+  linkOf(client: { readonly server: SilentClient }, areSeveral: boolean, subscribedUris: ReadonlySet<string>): Link;
+}
+
+const elicitation = { message: 'Your name?', requestedSchema: { type: 'object', properties: {} } };
+
+/** A client that reads a notification only when it is told to, and answers no question. */
+class SilentClient {
+  readonly notifications: { readonly method: string; readonly params: Record<string, unknown> }[] = [];
+  questions = 0;
+  private readonly reads: (() => void)[] = [];
+
+  readonly notification = (notification: this['notifications'][number]): Promise<void> => {
+    this.notifications.push(notification);
+    return new Promise((resolve) => this.reads.push(resolve));
+  };
+
+  readonly request = (): Promise<never> => {
+    this.questions += 1;
+    return new Promise(() => undefined);
+  };
+
+  readonly getClientCapabilities = (): object => ({ elicitation: {}, roots: {} });
+
+  async read(): Promise<void> {
+    this.reads.splice(0).forEach((read) => read());
+    await setImmediate();
+  }
+
+  async link(): Promise<Link> {
+    const { linkOf } = await loadModule<LinkModule>('client-link.js');
+    return linkOf({ server: this }, false, new Set());
+  }
+}
+
+describe('Of what servers send to a client of gov mcp that does not read', () => {
+  const log = (data: string): object => ({
+    method: 'notifications/message',
+    params: { level: 'info', data },
+  });
+
+  it('100 notifications wait', async () => {
+    const client = new SilentClient();
+    const { onNotification } = await client.link();
+    for (let count = 0; count < 200; count += 1) onNotification('odd', log('x'));
+    expect(client.notifications).toHaveLength(100);
+    await client.read();
+    onNotification('odd', log('x'));
+    expect(client.notifications).toHaveLength(101);
+  });
+
+  it('notifications of a mebibyte wait, and a single one of any size', async () => {
+    const client = new SilentClient();
+    const { onNotification } = await client.link();
+    for (let count = 0; count < 50; count += 1) onNotification('odd', log('x'.repeat(100_000)));
+    expect(client.notifications).toHaveLength(10);
+    await client.read();
+    for (let count = 0; count < 2; count += 1) onNotification('odd', log('x'.repeat(5_000_000)));
+    expect(client.notifications).toHaveLength(11);
+    await client.read();
+    onNotification('odd', log('x'));
+    expect(client.notifications).toHaveLength(12);
+  });
+
+  it('ten questions wait: further ones are refused at once, also in a burst', async () => {
+    const client = new SilentClient();
+    const link = await client.link();
+    const burst = Array.from({ length: 30 }, (_, index) =>
+      (index % 2 === 0 ? link.roots() : link.elicit('odd', elicitation, undefined)).catch((error: Error) => error),
+    );
+    const outcomes = await Promise.all(burst.map((question) => Promise.race([question, sleep(200, 'waits')])));
+    expect(outcomes.slice(0, 10)).toEqual(Array(10).fill('waits'));
+    for (const outcome of outcomes.slice(10))
+      expect(String(outcome)).toContain('The client has 10 questions to answer already.');
+  });
+
+  it('ten notifications of the progress of a call wait', async () => {
+    const client = new SilentClient();
+    const report = await progressTo(client);
+    for (let progress = 1; progress <= 1_000; progress += 1) report({ progress });
+    expect(client.notifications).toHaveLength(10);
+    await client.read();
+    report({ progress: 1_001, total: 2_000 });
+    expect(client.notifications.at(-1)?.params).toEqual({ progressToken: 'p', progress: 1_001, total: 2_000 });
+  });
+
+  it('a hundred notifications of the progress of a call come in a second, with the beginning of their messages', async () => {
+    const client = new SilentClient();
+    const report = await progressTo(client);
+    const now = jest.spyOn(performance, 'now').mockReturnValue(5_000);
+    for (let progress = 1; progress <= 300; progress += 1) {
+      report({ progress, message: 'm'.repeat(10_000_000) });
+      await client.read();
+    }
+    expect(client.notifications).toHaveLength(100);
+    now.mockReturnValue(6_000);
+    report({ progress: 301 });
+    now.mockRestore();
+    expect(client.notifications).toHaveLength(101);
+    expect(client.notifications[0]?.params['message']).toBe(`${'m'.repeat(1_000)}…`);
+  });
+
+  async function progressTo({
+    notification,
+  }: SilentClient): Promise<(progress: { progress: number; total?: number; message?: string }) => void> {
+    const { CallProgress } = await loadModule<typeof Progress>('progress.js');
+    const mcpReq = { _meta: { progressToken: 'p' }, signal: new AbortController().signal, notify: notification };
+    const report = CallProgress.from({ mcpReq } as unknown as Parameters<typeof CallProgress.from>[0]).ofCall();
+    if (report === null) throw new Error('It reports no progress.');
+    return report;
+  }
+});
+
 describe('What a client of gov mcp over HTTP leaves unread', () => {
   let withBoundedBody: typeof Unread.withBoundedBody;
 
   beforeAll(async () => {
-    await buildCommandLine();
-    ({ withBoundedBody } = createRequire(__filename)(join(dirname(MAIN), 'mcp', 'unread.js')) as typeof Unread);
+    ({ withBoundedBody } = await loadModule<typeof Unread>('unread.js'));
   });
 
   /** An answer that has another chunk whenever one is read, and counts those. */

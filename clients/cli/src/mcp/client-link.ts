@@ -2,14 +2,16 @@ import { type McpServer, ProtocolError, ProtocolErrorCode, type ServerContext } 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClientLink, Kind } from './servers/governed-server.js';
 import { elicitationOf } from './elicitation.js';
+import { UnreadNotifications } from './unread-notifications.js';
 
 /** Maximum time in milliseconds that a request of a starting server waits for the session to begin. */
 const MAX_START_MS = 30_000;
 /** Maximum time in milliseconds for a client to answer a question to its user. */
 export const MAX_QUESTION_MS = 300_000;
 
-/** Maximum number of notifications that the client has not read; beyond it, the newest are dropped. */
+/** Maximum number, and bytes, of notifications that the client has not read; beyond them, the newest are dropped. */
 const MAX_UNREAD_NOTIFICATIONS = 100;
+const MAX_UNREAD_BYTES = 2 ** 20;
 /** Maximum number of questions of servers that a client has not answered. */
 const MAX_OPEN_QUESTIONS = 10;
 
@@ -20,17 +22,11 @@ const MAX_OPEN_QUESTIONS = 10;
  */
 export function linkOf({ server }: McpServer, areSeveral: boolean, subscribedUris: ReadonlySet<string>): ClientLink {
   const ready = new Promise<void>((resolve) => (server.oninitialized = resolve));
-  let unread = 0;
-  const notify = (method: string, params?: object): void => {
-    // A server may send more than its client ever reads.
-    if (unread >= MAX_UNREAD_NOTIFICATIONS) return;
-    unread += 1;
-    // A failure does not matter: the client may be about to disconnect, and its calls still have to be reported.
-    server
-      .notification({ method, ...(params && { params: { ...params } }) })
-      .catch(() => undefined)
-      .finally(() => (unread -= 1));
-  };
+  const unread = new UnreadNotifications(MAX_UNREAD_NOTIFICATIONS, MAX_UNREAD_BYTES);
+  const notify = (method: string, params?: object): void =>
+    void unread.send({ method, ...(params && { params: { ...params } }) }, (notification) =>
+      server.notification(notification),
+    );
   let openQuestions = 0;
   /** Counts a question from its arrival on, so that many at once cannot pass the bound together. */
   const askClient = async <Answer>(ask: () => Promise<Answer>): Promise<Answer> => {
