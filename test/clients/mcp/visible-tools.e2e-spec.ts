@@ -109,6 +109,39 @@ describeOnSqlite('The tools that gov mcp lists', () => {
     }
   });
 
+  it('are asked about in shorter questions if the service takes no longer ones', async () => {
+    const small = await createTestApp({ environment: { RATE_LIMIT: '1000000', BODY_LIMIT: '10000' } });
+    const { id } = await createAgent(small, { name: 'bot', capabilities: MANY });
+    await createPolicy(small, { ...SHOP, actions: ['tool-*'] });
+    const { secret } = await issueKey(small, { name: 'bot', scopes: ['execute'], agentId: id });
+    const many = [...MANY, ...Array.from({ length: 500 }, (_, at) => `other-${at}`)];
+    const own = { GOVERNANCE_URL: small.url, GOVERNANCE_API_KEY: secret };
+    try {
+      expect(await listed(many, { environment: own })).toEqual(MANY);
+    } finally {
+      await small.close();
+    }
+  });
+
+  it('do not include those with names of more than 256 characters, which take no others with them', async () => {
+    const [longest, long] = ['tool-'.padEnd(100, 'x'), 'tool-'.padEnd(257, 'x')];
+    // Together they would be more than the service takes in a question.
+    const huge = Array.from({ length: 12 }, (_, at) => `tool-${at}-`.padEnd(100_000, 'x'));
+    const { id } = await createAgent(app, { name: 'long', capabilities: ['tool-*'] });
+    const { secret } = await issueKey(app, { name: 'long', scopes: ['execute'], agentId: id });
+    const own = { ...environment, GOVERNANCE_API_KEY: secret };
+    const server = [TOOL_SERVER, CLI, join(folder, 'runs'), 'stdio', 'legacy', longest, long, ...huge, 'tool-1'];
+    const connection = await RawConnection.open(server, own, { words: ['--name', 'shop'] });
+    connection.send({ id: 'list', method: 'tools/list' });
+    const { result } = await connection.until((message) => message.id === 'list');
+    expect(result.tools.map(({ name }: { name: string }) => name)).toEqual([longest, 'tool-1']);
+    connection.call('call', long);
+    const refused = (await connection.until((message) => message.id === 'call')).result;
+    expect([refused.isError, refused.content[0].text]).toEqual([true, expect.stringContaining('was not run')]);
+    await connection.close();
+    expect(connection.errors).toContain('13 tools hidden: policies cannot name them.\n');
+  });
+
   it('are said to have changed, without a list, once policies have, and only then', async () => {
     const server = [TOOL_SERVER, CLI, join(folder, 'runs'), 'stdio', 'legacy', 'pay', 'idle'];
     const preload = `--require ${join(__dirname, 'short-waits.cjs')}`;

@@ -16,8 +16,8 @@ export interface ListCandidate<Item> {
 
 type Question = Omit<ToolRequest, 'parameters'>;
 
-/** Maximum number of checks in one request. */
-const AT_ONCE = 1_000;
+/** Maximum number of checks in one request; fewer if the service refuses a list as too large. */
+const MAX_CHECKS = 1_000;
 /** Maximum age of results in milliseconds: the agent may have changed, which no set of policies shows. */
 const MAX_AGE_MS = 60_000;
 /** Milliseconds between two checks for changed policies, while a session has listed something. */
@@ -32,6 +32,7 @@ export class Visible {
   private readonly reasons = new Map<string, string | null>();
   private policySet = '';
   private startTime = 0;
+  private maxChecks = MAX_CHECKS;
   /** The sessions whose clients have listed something, and learn that policies have changed. */
   private readonly sessions = new Set<Servers>();
   private isLooking = false;
@@ -79,12 +80,12 @@ export class Visible {
     if (maxRequests < 1) return;
     const unknown = (): Question[] => questions.filter((question) => !this.reasons.has(keyOf(question)));
     // Repeating one check shows whether the policies are still the same.
-    let some = unknown().length === 0 ? questions.slice(0, 1) : unknown().slice(0, AT_ONCE);
+    let some = unknown().length === 0 ? questions.slice(0, 1) : unknown().slice(0, this.maxChecks);
     for (let requests = 1; some.length > 0; requests += 1) {
       await this.answer(agent, some);
       // The remaining requests are unknown before the first response.
       if (requests === 1) maxRequests = Math.min(maxRequests, this.rateLimit.half() + 1);
-      some = requests < maxRequests ? unknown().slice(0, AT_ONCE) : [];
+      some = requests < maxRequests ? unknown().slice(0, this.maxChecks) : [];
     }
   }
 
@@ -105,6 +106,11 @@ export class Visible {
     } catch (error) {
       if (error instanceof GovernanceError && error.status === 401)
         throw new SettingsError(`${error.message} ${keySource()}`);
+      // Half of the list is sent next; a single check that is too large is refused below.
+      if (isTooLarge(error) && requests.length > 1) {
+        this.maxChecks = Math.ceil(requests.length / 2);
+        return;
+      }
       const refused = refusedAmong(requests, error);
       if (refused.length === 0) throw error;
       // Calls of a tool whose name the service refuses would be refused, too. The others are checked again.
@@ -145,8 +151,15 @@ function keyOf(question: Question): string {
   return JSON.stringify(question);
 }
 
+/** True if the service refuses a list for its bytes, or for what the answers to all of it would take. */
+function isTooLarge(error: unknown): boolean {
+  if (!(error instanceof GovernanceError)) return false;
+  return error.status === 413 || (error.status === 400 && error.details.some(({ field }) => field === 'requests'));
+}
+
 /** Returns the requests that an error names; empty if it is about something else, for example an agent that does not exist. */
-function refusedAmong(requests: readonly Question[], error: unknown): Question[] {
+function refusedAmong(requests: readonly Question[], error: unknown): readonly Question[] {
+  if (isTooLarge(error) && requests.length === 1) return requests;
   if (!(error instanceof GovernanceError) || error.status !== 400) return [];
   return error.details.flatMap(({ field }) => {
     const [, index] = /^requests\[(\d+)\]\./.exec(field) ?? [];
