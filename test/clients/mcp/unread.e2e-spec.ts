@@ -16,13 +16,17 @@ async function loadModule<Module>(name: string): Promise<Module> {
 
 /** A link as servers use it; the types of its own module need those of a browser. */
 interface Link {
-  onNotification(server: string, notification: object): void;
-  roots(): Promise<unknown>;
-  elicit(server: string, params: object, within: undefined): Promise<unknown>;
+  readonly onNotification: (server: string, notification: object) => void;
+  readonly roots: () => Promise<unknown>;
+  readonly elicit: (server: string, params: object, within: undefined) => Promise<unknown>;
 }
 
 interface LinkModule {
-  linkOf(client: { readonly server: SilentClient }, areSeveral: boolean, subscribedUris: ReadonlySet<string>): Link;
+  readonly linkOf: (
+    client: { readonly server: SilentClient },
+    areSeveral: boolean,
+    subscribedUris: ReadonlySet<string>,
+  ) => Link;
 }
 
 const elicitation = { message: 'Your name?', requestedSchema: { type: 'object', properties: {} } };
@@ -57,6 +61,8 @@ class SilentClient {
 }
 
 describe('Of what servers send to a client of gov mcp that does not read', () => {
+  beforeAll(buildCommandLine);
+
   const log = (data: string): object => ({
     method: 'notifications/message',
     params: { level: 'info', data },
@@ -89,7 +95,7 @@ describe('Of what servers send to a client of gov mcp that does not read', () =>
     const client = new SilentClient();
     const link = await client.link();
     const burst = Array.from({ length: 30 }, (_, index) =>
-      (index % 2 === 0 ? link.roots() : link.elicit('odd', elicitation, undefined)).catch((error: Error) => error),
+      (index % 2 === 0 ? link.roots() : link.elicit('odd', elicitation, undefined)).catch((error: unknown) => error),
     );
     const outcomes = await Promise.all(burst.map((question) => Promise.race([question, sleep(200, 'waits')])));
     expect(outcomes.slice(0, 10)).toEqual(Array(10).fill('waits'));
