@@ -93,8 +93,7 @@ describe('A delegation', () => {
     [
       'the role that fills the group',
       async ({ agent }: Person) => {
-        const change = (roles: string[]) =>
-          send(stage.app, 'PATCH', `/api/v1/agents/${agent.id}`, { body: { roles } });
+        const change = (roles: string[]) => send(stage.app, 'PATCH', `/api/v1/agents/${agent.id}`, { body: { roles } });
         await change([]);
         return () => change(['finance']);
       },
