@@ -46,7 +46,9 @@ async function seedAndMove(workplace: Workplace, entries: number, server: string
   const move = await moveTo(workplace, path, target);
   const megabytes = (bytes: number): string => `${number(bytes / 2 ** 20)} MiB`;
   const size = megabytes(statSync(path).size);
-  printLine(`${number(entries)} entries, ${size}: ${number(move.seconds)} s, ${megabytes(move.residentBytes)} of memory`);
+  printLine(
+    `${number(entries)} entries, ${size}: ${number(move.seconds)} s, ${megabytes(move.residentBytes)} of memory`,
+  );
   return move;
 }
 
