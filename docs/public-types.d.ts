@@ -1052,7 +1052,7 @@ function governedColumns(): TableColumnOptions[];
 
 function integerColumn(name: string): TableColumnOptions;
 
-function invalid(faults: readonly FieldFault[]): DomainError;
+function invalid(faults: readonly FieldFault[], extras?: Pick<ErrorExtras, 'scimType'>): DomainError;
 
 function invalidField(field: string, message: string): DomainError;
 
