@@ -165,6 +165,31 @@ describe('Pointers', () => {
     ).toEqual([true, true, true]);
     expect([['a', 'c'], ['a'], ['tokens']].map((path) => pointers.covers(path))).toEqual([false, false, false]);
   });
+
+  it('name what forms nest in one name', () => {
+    const pointers = ['/body/card/*/pin', '/body/codes/0', '/body/a.b', '/body/*/x/y'];
+    const form = new SecretPointers([...USUAL_SECRET_POINTERS, ...pointers]);
+    const isSecret = (name: string): boolean => form.covers(['body', name]);
+    const secret = [
+      'user[password]',
+      'user[pass word]',
+      'token[]',
+      'a[0][api_key]',
+      'a[][x-api-key][b]',
+      'user.password',
+    ]
+      .concat('api.key', 'users[0].token', '.jwt', 'password[', 'card[][pin]', 'card[7][pin]', 'codes[]', 'a.b', 'a_b')
+      .concat('q[x][y]', `a${'[b]'.repeat(64)}`, `${'a.'.repeat(100_000)}b`);
+    expect(secret.filter((name) => !isSecret(name))).toEqual([]);
+    const others = ['user[name]', 'card[pin]', 'card[x][pins]', 'codes[1]', 'a[b]', 'tokens[]', `a${'[b]'.repeat(63)}`];
+    expect(others.filter(isSecret)).toEqual([]);
+  });
+
+  it('go on within a name of a form', () => {
+    expect(new SecretPointers(['/body/card/0/pin']).covers(['body', 'card[]', 'pin'])).toBe(true);
+    expect(new SecretPointers(['/body/card/0/pin']).covers(['body', 'card', '0', 'pin'])).toBe(true);
+    expect(new SecretPointers([]).covers([`a${'[b]'.repeat(99)}`])).toBe(false);
+  });
 });
 
 /** The same numbers in every run. */
@@ -218,7 +243,7 @@ describe('Random values with random pointers', () => {
   }
 
   function plain(name: string): string {
-    return [...name.toLowerCase()].filter((character) => character !== '_' && character !== '-').join('');
+    return [...name.toLowerCase()].filter((character) => !'_-. '.includes(character)).join('');
   }
 
   /** The replaced value, by the definition. */

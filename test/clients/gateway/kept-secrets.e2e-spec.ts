@@ -21,7 +21,7 @@ describe('Secrets in requests through the gateway', () => {
   let vendor: Server;
   let shop: McpUpstreamProcess;
   let gateway: StartedGateway;
-  const bodies: unknown[] = [];
+  const bodies: string[] = [];
 
   beforeAll(async () => {
     stage = await openStage();
@@ -29,7 +29,7 @@ describe('Secrets in requests through the gateway', () => {
       let text = '';
       request.on('data', (chunk) => (text += String(chunk)));
       request.on('end', () => {
-        bodies.push(JSON.parse(text));
+        bodies.push(text);
         response.end('{}');
       });
     }).listen(0, '127.0.0.1');
@@ -37,7 +37,11 @@ describe('Secrets in requests through the gateway', () => {
     shop = await startMcpUpstream();
     const upstream = { credentials: [VENDOR_CREDENTIAL], secret: ['/body/card/*'] };
     const url = `http://127.0.0.1:${(vendor.address() as AddressInfo).port}`;
-    const routes = [route('POST /refunds', 'refund', { secret: ['/body/pin'] }), route('POST /checks', 'check')];
+    const routes = [
+      route('POST /refunds', 'refund', { secret: ['/body/pin'] }),
+      route('POST /forms', 'write', { secret: ['/body/user/pin', '/query/filter/pin'] }),
+      route('POST /checks', 'check'),
+    ];
     gateway = await startGateway(stage, {
       vendor: { url, ...upstream, routes },
       shop: { mcp: shop.url, credentials: [VENDOR_CREDENTIAL], secret: ['/pin'] },
@@ -67,7 +71,30 @@ describe('Secrets in requests through the gateway', () => {
       403,
     );
     expect((await gateway.call('/vendor/refunds', { method: 'POST', json })).status).toBe(200);
-    expect(bodies).toEqual([json]);
+    expect(bodies.splice(0)).toEqual([JSON.stringify(json)]);
+  });
+
+  it('are not kept where a form or a query nests them, and reach the upstream', async () => {
+    const form = 'user[password]=a1&user[pin]=b2&user[name]=ann&token[]=c3&card[number]=d4&api.key=e5&x.jwt=f6';
+    const path = '/vendor/forms?auth[token]=g7&filter[pin]=h8&filter[kind]=new';
+    expect((await gateway.call(path, { form })).status).toBe(200);
+    const [execution] = await stage.executions('&resourceId=forms');
+    expect(execution?.parameters).toMatchObject({
+      query: { 'auth[token]': SEALED, 'filter[pin]': SEALED, 'filter[kind]': 'new' },
+      body: {
+        ...{ 'user[password]': SEALED, 'user[pin]': SEALED, 'user[name]': 'ann', 'token[]': SEALED },
+        ...{ 'card[number]': SEALED, 'api.key': SEALED, 'x.jwt': SEALED },
+      },
+    });
+    expect(bodies.splice(0)).toEqual([form]);
+  });
+
+  it('are not kept as the names of a form that is JSON: 400, and nothing is sent', async () => {
+    const form = JSON.stringify({ password: 'i9=' });
+    const { status, error } = await gateway.call('/vendor/forms', { form });
+    expect([status, error?.reason]).toEqual([400, 'body_ambiguous']);
+    expect(error?.message).not.toContain('i9');
+    expect(bodies).toEqual([]);
   });
 
   it('and bodies that are hashed evade no deny on their members', async () => {
@@ -91,7 +118,7 @@ describe('Secrets in requests through the gateway', () => {
     await client.callTool({ name: 'write', arguments: input });
     await client.close();
     expect(shop.ran()).toEqual([`write ${JSON.stringify(input)}`]);
-    const [execution] = await stage.executions('&action=write');
+    const [execution] = await stage.executions('&action=write&resourceType=tool');
     expect(execution?.parameters).toEqual({ pin: SEALED, token: SEALED, amount: 3 });
   });
 });

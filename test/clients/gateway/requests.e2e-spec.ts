@@ -99,12 +99,26 @@ const REFUSED: readonly Row[] = [
       'API_KEY=x',
       'api_key[]=x',
     )
+    .concat(
+      '{"token":"x="}',
+      'a=1&{"token":"x="}',
+      "{'token':'x='}",
+      '"x"=',
+      'a[{b}]=1',
+      'a%0Ab=1',
+      '<x%20y=1',
+      `${'n'.repeat(257)}=1`,
+    )
     .concat('$secret=1', '$sha256=1&bytes=2', '$hmac=1', '__proto__=1', `a${'['.repeat(40)}=1`)
     .flatMap((text): Row[] => [
       ...(/^[\x21-\x7e]*$/.test(text) ? [[get(`/x?${text}`), '400 query_ambiguous'] as const] : []),
       [form(Buffer.from(text).toString('latin1')), '400 body_ambiguous'],
     ]),
   [form('a=\xff'), '400 body_ambiguous'],
+  ...['{"token":"x"}', '[1]', '7', 'token', 'token: x', '<token>x</token>', 'a=1&token'].map((text): Row => [
+    form(text),
+    '400 body_ambiguous',
+  ]),
   [post('a=1', ['Content-Type', 'application/x-www-form-urlencoded; charset=latin1']), '400 body_ambiguous'],
   [post('{"charge":"c"}', JSON_TYPE, '/refunds?a=1'), '400 query_ambiguous'],
   [post('{"charge":"c"}', JSON_TYPE, '/refunds?'), '400 query_ambiguous'],
@@ -228,7 +242,7 @@ describeOnSqlite('The action of a request', () => {
     ['JSON', post('{"a":[1,"x",null]}'), { a: [1, 'x', null] }],
     ['JSON that is no object', post('[1]'), [1]],
     ['JSON of 30 levels', post(nested(30)), JSON.parse(nested(30)) as unknown],
-    ['a form', form('a=1&b[]=x+y&b[]=z'), { a: '1', 'b[]': ['x y', 'z'] }],
+    ['a form', form('a=1&b[]=x+y&b[]=z&when>=2'), { a: '1', 'b[]': ['x y', 'z'], 'when>': '2' }],
     ['text', post('abc', ['Content-Type', 'text/plain']), digestOf('abc')],
     ['bytes of no type', post('\x00\xff', []), digestOf('\x00\xff')],
     [

@@ -90,6 +90,8 @@ export interface GatewayCall {
   readonly headers?: Readonly<Record<string, string>>;
   /** Sent as JSON. */
   readonly json?: unknown;
+  /** Sent as a form. */
+  readonly form?: string;
   readonly signal?: AbortSignal;
 }
 
@@ -177,13 +179,15 @@ export function bearer(key: string): Record<string, string> {
 export async function callGateway(
   url: string,
   path: string,
-  { method, headers = {}, json, signal }: GatewayCall,
+  { method, headers = {}, json, form, signal }: GatewayCall,
 ): Promise<GatewayAnswer> {
+  const body = form ?? (json === undefined ? undefined : JSON.stringify(json));
+  const type = form === undefined ? 'application/json' : 'application/x-www-form-urlencoded';
   const response = await fetch(`${url}${path}`, {
-    method: method ?? (json === undefined ? 'GET' : 'POST'),
-    headers: { ...(json !== undefined && { 'Content-Type': 'application/json' }), ...headers },
+    method: method ?? (body === undefined ? 'GET' : 'POST'),
+    headers: { ...(body !== undefined && { 'Content-Type': type }), ...headers },
     redirect: 'manual',
-    ...(json !== undefined && { body: JSON.stringify(json) }),
+    ...(body !== undefined && { body }),
     ...(signal !== undefined && { signal }),
   });
   const text = await response.text();

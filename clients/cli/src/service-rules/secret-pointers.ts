@@ -30,9 +30,19 @@ export function parseSecretPointer(text: string): string | undefined {
 /** A name that folding may change. */
 const UNFOLDED = /[^a-z0-9]/;
 
-/** Folds a name for comparison: in lower case, without `_` and `-`. */
+/** Folds a name for comparison: in lower case, without `_`, `-`, `.` and blanks, which PHP reads as `_`. */
 function foldName(name: string): string {
-  return UNFOLDED.test(name) ? name.toLowerCase().replace(/[_-]/g, '') : name;
+  return UNFOLDED.test(name) ? name.toLowerCase().replace(/[_\-. ]/g, '') : name;
+}
+
+/** Parts of one name. A name with more of them is secret: each part costs a step for each pointer. */
+const MAX_PARTS = 64;
+const INDEX = /^\d+$/;
+const NESTING = /[[.]/;
+
+/** The names that forms write in one, as in `user[password]` and `user.password`; an empty one for `[]`. */
+function partsOf(name: string): string[] {
+  return name.replace(/\]$/, '').split(/\]?[[.]/, MAX_PARTS + 1);
 }
 
 /** Escaped tokens of a pointer, without a `**` after another. */
@@ -48,6 +58,8 @@ class PointerPattern {
   private ones = 0;
   /** The tokens `**`. */
   private many = 0;
+  /** The tokens that are indexes of a list. */
+  private indexes = 0;
   private readonly end: number;
 
   constructor(tokens: readonly string[]) {
@@ -58,6 +70,7 @@ class PointerPattern {
       else {
         const name = foldName(token.replaceAll('~1', '/').replaceAll('~0', '~'));
         this.names.set(name, (this.names.get(name) ?? 0) | bit);
+        if (INDEX.test(token)) this.indexes |= bit;
       }
     });
     this.end = 1 << tokens.length;
@@ -67,9 +80,10 @@ class PointerPattern {
     return this.withSkipped(1);
   }
 
-  /** The state after one more name. */
-  after(state: number, foldedName: string): number {
-    const matched = state & (this.ones | (this.names.get(foldedName) ?? 0));
+  /** The state after one more name. @param foldedName null for an index that is not known */
+  after(state: number, foldedName: string | null): number {
+    const named = foldedName === null ? this.indexes : (this.names.get(foldedName) ?? 0);
+    const matched = state & (this.ones | named);
     return this.withSkipped((matched << 1) | (state & this.many));
   }
 
@@ -119,15 +133,32 @@ export class SecretPointers {
     return this.pointers.length === 0;
   }
 
-  /** The state after one more name, or index; null if the value there is named. */
+  /**
+   * The state after one more name, or index; null if the value there is named. A name with brackets or dots is read as it
+   * stands, and as the path that it is in a form.
+   */
   after(state: PathState, name: string): PathState | null {
+    if (!UNFOLDED.test(name)) return this.afterName(state, name);
+    const whole = this.afterName(state, foldName(name));
+    if (whole === null || !NESTING.test(name) || this.isEmpty) return whole;
+    const parts = partsOf(name);
+    if (parts.length > MAX_PARTS) return null;
+    let nested: PathState | null = state;
+    for (const part of parts) {
+      nested = this.afterName(nested, part === '' ? null : foldName(part));
+      if (nested === null) return null;
+    }
+    return whole.map((bits, index) => bits | (nested[index] ?? 0));
+  }
+
+  /** @param foldedName null for an index that is not known */
+  private afterName(state: PathState, foldedName: string | null): PathState | null {
     const { anywhere, patterns } = this;
-    const folded = foldName(name);
-    if (anywhere.has(folded)) return null;
+    if (foldedName !== null && anywhere.has(foldedName)) return null;
     if (patterns.length === 0) return state;
     const next: number[] = [];
     for (const [index, pattern] of patterns.entries()) {
-      const after = pattern.after(state[index] ?? 0, folded);
+      const after = pattern.after(state[index] ?? 0, foldedName);
       if (pattern.isEnd(after)) return null;
       next.push(after);
     }

@@ -57,7 +57,7 @@ function readJson(bytes: Buffer, { maxValues }: BodyRules): BodyParameter | stri
 function readForm(bytes: Buffer, { credentialNames, maxValues }: BodyRules): BodyParameter | string {
   const text = bytes.toString('utf8');
   if (!Buffer.from(text, 'utf8').equals(bytes)) return 'must be percent-encoded UTF-8';
-  const fields = parseFields(text, { credentialNames });
+  const fields = parseFields(text, { credentialNames, isForm: true });
   if (typeof fields === 'string') return fields;
   return bounded(fields.values, text.split('&').length, { bytes, maxValues });
 }

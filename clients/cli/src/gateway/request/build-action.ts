@@ -35,7 +35,7 @@ export function buildAction(match: RouteMatch, body: Buffer, digestAbove: number
   const { route, upstream, headers } = match;
   if (body.length > route.maxBodyBytes) return bodyTooLarge(route);
   const credentialNames = credentialQueries(upstream.credentials);
-  const fields = parseFields(match.query ?? '', { credentialNames });
+  const fields = parseFields(match.query ?? '', { credentialNames, isForm: false });
   if (typeof fields === 'string') return queryAmbiguous(`The query ${fields}.`);
   if (match.query !== undefined && !route.allowsQuery && takesBody(route.resource.id, route.parameters))
     return queryAmbiguous('A request whose resource or parameters are in its body must have no query here.');

@@ -19,18 +19,23 @@ interface Field {
 interface FieldRules {
   /** Folded names of credentials. */
   readonly credentialNames: readonly string[];
+  /** True for a body: forms have "=" in each part, and a text of another type has not. */
+  readonly isForm: boolean;
 }
 
 const RESERVED = /^(?:\$sha256|\$secret|\$hmac|__proto__)$/;
 const WRONG_ESCAPE = /%(?![0-9A-Fa-f]{2})/;
 /** A name, and then the brackets of what it contains. */
 const PLAIN_SHAPE = /^[^\s[\]][^[\]]*(?:\[[^[\]]*\])*$/;
+/** Names of text that is JSON or markup. They would be recorded as they are, with the secrets in them. */
+const NO_NAME = /^<|["{}\p{Cc}]/u;
+const MAX_NAME_LENGTH = 256;
 const MAX_FIELDS = 10_000;
 /** Each bracket of a name is compared with all names. */
 const MAX_BRACKETS = 32;
 
 /** @param text without "?" @returns what the fields have to be, as the end of a sentence, if programs could read them differently */
-export function parseFields(text: string, { credentialNames }: FieldRules): Fields | string {
+export function parseFields(text: string, { credentialNames, isForm }: FieldRules): Fields | string {
   if (text === '') return { values: {}, hasPlus: false };
   if (text.includes(';')) return 'must not have ";", which some programs read as "&": write %3B';
   if (WRONG_ESCAPE.test(text))
@@ -42,6 +47,7 @@ export function parseFields(text: string, { credentialNames }: FieldRules): Fiel
   for (const part of parts) {
     const field = parseField(part);
     if (typeof field === 'string') return field;
+    if (isForm && field.value === null) return 'must have "=" in each part: send other text with its own Content-Type';
     fields.push(field);
   }
   const fault = namesFault(fields, credentialNames);
@@ -83,8 +89,10 @@ function namesFault(fields: readonly Field[], credentialNames: readonly string[]
   return nestingFault(new Set(spellings.keys()));
 }
 
-/** What some programs trim, cut off or read as part of another name. */
+/** What is no name, or what some programs trim, cut off or read as part of another name. */
 function nameFault(name: string): string | undefined {
+  if (name.length > MAX_NAME_LENGTH || NO_NAME.test(name))
+    return `must have names of at most ${MAX_NAME_LENGTH} characters without quotation marks, braces and control characters, and without "<" at their beginning`;
   return PLAIN_SHAPE.test(name)
     ? undefined
     : `must not have the name ${JSON.stringify(name)}: it begins with a blank, or has brackets that do not follow each other at its end`;
