@@ -15,7 +15,7 @@ import {
 } from './stage';
 import { sendJson, type StandIn, startStandIn } from './stand-in';
 
-const REQUESTS_OF_ONE_CALLER = 100;
+const REQUESTS_OF_ONE_AGENT = 100;
 const LARGEST_BODY = 64 * 2 ** 20;
 /** Bodies of the largest size that fill the room of all bodies. */
 const LARGEST_BODIES = 4;
@@ -44,17 +44,24 @@ describe('The bounds of the gateway', () => {
     await stage.close();
   });
 
-  it('are 100 requests of one caller at a time; others are served', async () => {
+  it('are 100 requests of one agent at a time, whatever its keys; others are served', async () => {
     const { id: agentId } = await createAgent(stage.app, { name: 'other', capabilities: ['*'] });
     const { secret } = await issueKey(stage.app, { name: 'other', scopes: ['execute'], agentId });
-    const calls = Array.from({ length: REQUESTS_OF_ONE_CALLER }, (_, index) =>
+    const calls = Array.from({ length: REQUESTS_OF_ONE_AGENT }, (_, index) =>
       gateway.call(`/vendor/waiting/${index}`, { json: {} }),
     );
-    await until('all have arrived', () => waiting.length === REQUESTS_OF_ONE_CALLER);
+    await until('all have arrived', () => waiting.length === REQUESTS_OF_ONE_AGENT);
     const { status, headers } = await gateway.call('/vendor/more/1', { json: {} });
     expect([status, headers.get('Retry-After')]).toEqual([503, '1']);
     expect(upstream.below('/more/')).toHaveLength(0);
     expect(await stage.executions('&resourceId=more/1')).toEqual([]);
+    const { secret: second } = await issueKey(stage.app, {
+      name: 'second',
+      scopes: ['execute'],
+      agentId: stage.agentId,
+    });
+    const withSecondKey = await gateway.call('/vendor/more/1', { json: {}, headers: bearer(second) });
+    expect(withSecondKey.status).toBe(503);
     const ofOther = { json: {}, headers: bearer(secret) };
     expect((await callGateway(gateway.url, '/vendor/others/1', ofOther)).status).toBe(200);
     for (const response of waiting.splice(0)) sendJson(response, { done: true });
@@ -77,6 +84,26 @@ describe('The bounds of the gateway', () => {
     socket.once('close', () => clearInterval(timer));
     return socket;
   }
+
+  /** Sends a body whose length is not announced. */
+  async function sendChunked(index: number): Promise<Socket> {
+    const { hostname, port, host } = new URL(gateway.url);
+    const socket = connect(Number(port), hostname);
+    const head = [`POST /vendor/waiting/chunked-${index} HTTP/1.1`, `Host: ${host}`, `X-API-Key: ${stage.key}`];
+    const body = ['Content-Type: application/json', 'Transfer-Encoding: chunked', '', '2', '{}', '0', '', ''];
+    socket.write([...head, ...body].join('\r\n'));
+    await until('it is sent', () => upstream.below('/waiting/chunked-').length === index + 1);
+    return socket;
+  }
+
+  it('count a body without a length as what it turned out to have', async () => {
+    const sockets: Socket[] = [];
+    for (let index = 0; index < 2 * LARGEST_BODIES; index += 1) sockets.push(await sendChunked(index));
+    expect((await gateway.call('/vendor/others/2', { json: {} })).status).toBe(200);
+    const largest = await announceBody(2 * LARGEST_BODIES);
+    for (const socket of [...sockets, largest]) socket.destroy();
+    for (const response of waiting.splice(0)) sendJson(response, { done: true });
+  });
 
   it('are 256 MiB of bodies at a time; what needs no room is served', async () => {
     const sockets: Socket[] = [];

@@ -1,20 +1,20 @@
 const MAX_REQUESTS = 1_000;
-const MAX_REQUESTS_OF_ONE_CALLER = 100;
+const MAX_REQUESTS_OF_ONE_AGENT = 100;
 
 export interface RequestBounds {
   readonly all: number;
-  readonly perCaller: number;
+  readonly perAgent: number;
 }
 
 /** Frees the slot. A second call changes nothing. */
 export type LeaveSlot = () => void;
 
-/** Bounds how many requests run at a time: of all callers, and of each. */
+/** Bounds how many requests run at a time: of all agents, and of each: an agent may have many keys, and renews its tokens. */
 export class RequestSlots {
   private running = 0;
-  private readonly runningByCaller = new Map<string, number>();
+  private readonly runningByAgent = new Map<string, number>();
 
-  constructor(private readonly bounds: RequestBounds = { all: MAX_REQUESTS, perCaller: MAX_REQUESTS_OF_ONE_CALLER }) {}
+  constructor(private readonly bounds: RequestBounds = { all: MAX_REQUESTS, perAgent: MAX_REQUESTS_OF_ONE_AGENT }) {}
 
   /** Requests that run now. */
   get count(): number {
@@ -28,15 +28,15 @@ export class RequestSlots {
     return once(() => (this.running -= 1));
   }
 
-  /** Counts a request for its caller, too; null if the caller has as many as possible. */
-  enterAs(caller: string): LeaveSlot | null {
-    const count = this.runningByCaller.get(caller) ?? 0;
-    if (count >= this.bounds.perCaller) return null;
-    this.runningByCaller.set(caller, count + 1);
+  /** Counts a request for its agent, too; null if the agent has as many as possible. */
+  enterAs(agentId: string): LeaveSlot | null {
+    const count = this.runningByAgent.get(agentId) ?? 0;
+    if (count >= this.bounds.perAgent) return null;
+    this.runningByAgent.set(agentId, count + 1);
     return once(() => {
-      const left = (this.runningByCaller.get(caller) ?? 1) - 1;
-      if (left === 0) this.runningByCaller.delete(caller);
-      else this.runningByCaller.set(caller, left);
+      const left = (this.runningByAgent.get(agentId) ?? 1) - 1;
+      if (left === 0) this.runningByAgent.delete(agentId);
+      else this.runningByAgent.set(agentId, left);
     });
   }
 }

@@ -3,7 +3,7 @@ import type { ApprovalWaits } from '../../approval-waits.js';
 import { VERSION } from '../../version.js';
 import type { BodyRoom } from '../body-room.js';
 import type { HttpUpstream } from '../file/gateway-config.js';
-import { bodyBound, readBody } from '../listener/body.js';
+import { holdBody } from '../listener/body.js';
 import type { ClientExchange } from '../listener/http-listener.js';
 import { type ActionRequest, buildAction } from '../request/build-action.js';
 import { matchRequest } from '../request/match-request.js';
@@ -19,7 +19,7 @@ import { type CallerSearch } from './caller.js';
 import { carryOut } from './carry-out.js';
 import { requireAllowed } from './evaluation.js';
 import type { Caller } from './known-callers.js';
-import { Refusal, unavailable } from './refusal.js';
+import { Refusal } from './refusal.js';
 import type { Reports } from './reports.js';
 import type { RunningCalls } from '../../mcp/running-calls.js';
 import type { CallerService } from './service-calls.js';
@@ -71,12 +71,8 @@ export async function governRequest(request: IdentifiedRequest, parts: CallParts
   const { target, rawHeaders } = search;
   const match = accepted(matchRequest(upstream.config, { method, target, rawHeaders }));
   note.route = match.route.match;
-  const { maxBodyBytes } = match.route;
-  const bytes = bodyBound(exchange, maxBodyBytes);
-  const release = bytes === 0 ? (): void => undefined : await parts.room.reserve(bytes, exchange.left);
-  if (release === null) throw unavailable('The gateway has no room for the body now.');
+  const { bytes: body, release } = await holdBody(exchange, match.route.maxBodyBytes, parts.room);
   try {
-    const body = bytes === 0 ? Buffer.alloc(0) : await readBody(exchange, maxBodyBytes);
     const action = accepted(buildAction(match, body, parts.digestAbove));
     await run({ request, parts, note, ask, action, body });
   } finally {

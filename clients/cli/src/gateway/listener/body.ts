@@ -1,10 +1,34 @@
-import { Refusal } from '../calls/refusal.js';
+import type { BodyRoom } from '../body-room.js';
+import { Refusal, unavailable } from '../calls/refusal.js';
 import { headerValues } from '../calls/ask-headers.js';
 import { type ClientExchange, framingRefusal } from './http-listener.js';
 
 /** Bytes of a body that have to arrive in each interval, unless it ends before. */
 const MIN_BYTES = 40 * 1024;
 const INTERVAL_MS = 5_000;
+
+/** A body in its share of the room. */
+export interface HeldBody {
+  readonly bytes: Buffer;
+  /** Gives the share back, once the bytes are no longer held. */
+  readonly release: () => void;
+}
+
+/** Reads a whole body, for which it reserves room first. @throws as `readBody`; Refusal 503 if there is no room in time */
+export async function holdBody(exchange: ClientExchange, maxBytes: number, room: BodyRoom): Promise<HeldBody> {
+  const bound = bodyBound(exchange, maxBytes);
+  if (bound === 0) return { bytes: Buffer.alloc(0), release: () => undefined };
+  const share = await room.reserve(bound, exchange.left);
+  if (share === null) throw unavailable('The gateway has no room for the body now.');
+  try {
+    const bytes = await readBody(exchange, maxBytes);
+    share.shrinkTo(bytes.length);
+    return { bytes, release: () => share.release() };
+  } catch (error) {
+    share.release();
+    throw error;
+  }
+}
 
 /** How many bytes a body may have, by the head of its request. @throws Refusal 413 if it has more than `maxBytes` */
 export function bodyBound({ request }: Pick<ClientExchange, 'request'>, maxBytes: number): number {

@@ -12,9 +12,9 @@ import { Servers } from '../../mcp/servers/servers.js';
 import { Sessions, type SessionServer } from './sessions.js';
 import { type AskHeaders, readAskHeaders } from '../calls/ask-headers.js';
 import type { CallParts } from '../calls/governed-request.js';
-import { Refusal, unavailable } from '../calls/refusal.js';
+import { Refusal } from '../calls/refusal.js';
 import type { McpUpstream } from '../file/gateway-config.js';
-import { bodyBound, readBody } from '../listener/body.js';
+import { holdBody } from '../listener/body.js';
 import type { ClientExchange } from '../listener/http-listener.js';
 import { deliver } from '../response/deliver.js';
 import type { SecretStore } from '../secrets/secret-store.js';
@@ -56,6 +56,8 @@ interface McpBody {
   readonly request: Request;
   /** True if its response goes on for as long as the client listens. */
   readonly isStream: boolean;
+  /** Gives back the room of the body. */
+  readonly release: () => void;
 }
 
 /** The connection of a caller that speaks the protocol without handshake. */
@@ -93,8 +95,10 @@ export class McpHost {
     }
     if (!METHODS.has(method)) throw new Refusal(405, null, 'MCP uses POST, GET and DELETE.');
     const ask = readAskHeaders(rawHeaders);
-    const { request, isStream } = await this.readRequest(call);
-    if (!isStream) return this.pass(call, request, ask);
+    const { request, isStream, release } = await this.readRequest(call);
+    // What begins a stream is no longer needed while the client listens.
+    if (!isStream) return this.pass(call, request, ask).finally(release);
+    release();
     const { config, parts } = this.options;
     const stream = { caller: call.caller, upstream: config.name, calls: parts.calls };
     return duringStream(stream, (stopped) => this.pass(call, request, ask, stopped));
@@ -141,23 +145,22 @@ export class McpHost {
     const url = `http://gateway${MCP_PATH}`;
     if (method !== 'POST') {
       const request = new Request(url, { method, headers, signal: exchange.left });
-      return { request, isStream: method === 'GET' };
+      return { request, isStream: method === 'GET', release: () => undefined };
     }
     const encoding = exchange.request.headers['content-encoding'] ?? 'identity';
     if (encoding !== 'identity') throw new Refusal(415, 'body_encoded', 'The body must not be compressed.');
     if (!isJsonContentType(headers.get('Content-Type')))
       throw new Refusal(415, null, 'The body must be application/json.');
-    const { maxBodyBytes } = this.options.config;
-    const bytes = bodyBound(exchange, maxBodyBytes);
-    const release = await this.options.parts.room.reserve(bytes, exchange.left);
-    if (release === null) throw unavailable('The gateway has no room for the body now.');
+    const { config, parts } = this.options;
+    const { bytes, release } = await holdBody(exchange, config.maxBodyBytes, parts.room);
     try {
-      const body = (await readBody(exchange, maxBodyBytes)).toString('utf8');
+      const body = bytes.toString('utf8');
       const request = await readableRequest(new Request(url, { method, headers, body, signal: exchange.left }));
       const { method: called } = Object(parseMessage(body)) as { method?: unknown };
-      return { request, isStream: called === LISTEN };
-    } finally {
+      return { request, isStream: called === LISTEN, release };
+    } catch (error) {
       release();
+      throw error;
     }
   }
 

@@ -145,8 +145,8 @@ export class Gateway {
     const client = { key: search.key, address: socket.remoteAddress ?? '', traceparent, audience };
     const service = new CallerService(state.config.service.href, client);
     const caller = await this.parts.callers.require(search.key, service);
-    const leaveSlot = this.parts.slots.enterAs(caller.id);
-    if (leaveSlot === null) throw unavailable('The caller has as many requests as it may have at a time.');
+    const leaveSlot = this.parts.slots.enterAs(caller.agentId);
+    if (leaveSlot === null) throw unavailable('The agent has as many requests as it may have at a time.');
     try {
       const upstream = state.upstream(name);
       if (upstream.kind === 'mcp') {
