@@ -101,6 +101,25 @@ describe('Credentials in an answer', () => {
     for (const border of everyByte) expect((await redactChunks(bytes, [border])).toString()).toBe(REPLACED);
   });
 
+  /** Texts around the key, so that it begins and ends at each alignment. */
+  const AROUND = ['', 'u', 'u:', 'us:', 'any other user:'].flatMap((start) =>
+    ['', ';', ';;', ';;;'].map((end): [string, string] => [start, end]),
+  );
+
+  it.each(AROUND)('are replaced in the base64 of a longer text: %j before, %j after', async (start, end) => {
+    for (const encode of [base64, url]) {
+      const bytes = Buffer.from(`<${encode(start + KEY + end)}>`);
+      const redacted = redactor.redactAll(bytes).bytes.toString();
+      const [before = '', after = '', ...more] = redacted.split('[credential]');
+      expect([redacted.includes('[credential]'), more]).toEqual([true, []]);
+      // No more than the characters that share bits with what surrounds the key.
+      expect(before.length).toBeLessThanOrEqual(1 + Math.ceil((Buffer.byteLength(start) * 4) / 3));
+      expect(after.length).toBeLessThanOrEqual(1 + base64(end).length + 4);
+      for (const border of bytes.keys()) expect((await redactChunks(bytes, [border])).toString()).toBe(redacted);
+      expect((await redactChunks(bytes, [...bytes.keys()])).toString()).toBe(redacted);
+    }
+  });
+
   it('are replaced as often as they stand there, with nothing between them', () => {
     expect(redact(KEY + KEY + base64(KEY))).toBe('[credential]'.repeat(3));
   });

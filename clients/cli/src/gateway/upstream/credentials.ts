@@ -31,8 +31,8 @@ export function buildCredentials(
 }
 
 /**
- * All texts that an answer must not show: each secret as it is, and in base64 alone, with the user, and with the other
- * half empty.
+ * All texts that an answer must not show: each secret as it is, in base64 alone, with the user, and with the other half
+ * empty, and what it makes of any longer text in base64.
  *
  * @param valuesOf gives the values that a secret has, or had until lately.
  */
@@ -46,6 +46,7 @@ export function credentialForms(
     for (const value of secretTexts.flatMap(({ source }) => valuesOf(source))) {
       forms.add(value);
       for (const text of [value, `${value}:`, `:${value}`]) addBase64(forms, text);
+      for (const part of base64Parts(value)) addAlphabets(forms, part);
     }
     if (credential.kind !== 'basic') continue;
     const { user, password } = credential;
@@ -73,10 +74,27 @@ function textsOf(text: SecretText, valuesOf: (source: SecretSource) => readonly 
 /** Adds the standard and the URL-safe alphabet, each with and without padding. */
 function addBase64(forms: Set<string>, text: string): void {
   const padded = base64(text);
-  for (const form of [padded, padded.replace(/=+$/, '')]) {
-    forms.add(form);
-    forms.add(form.replaceAll('+', '-').replaceAll('/', '_'));
-  }
+  for (const form of [padded, padded.replace(/=+$/, '')]) addAlphabets(forms, form);
+}
+
+function addAlphabets(forms: Set<string>, form: string): void {
+  forms.add(form);
+  forms.add(form.replaceAll('+', '-').replaceAll('/', '_'));
+}
+
+/** Base64 has four characters for three bytes. */
+const GROUP_BYTES = 3;
+const CHARACTER_BITS = 6;
+const BYTE_BITS = 8;
+
+/** What stands in the base64 of every text that contains this one: the characters that depend on nothing else, by its alignment. */
+function base64Parts(text: string): string[] {
+  const bytes = Buffer.from(text);
+  return Array.from({ length: GROUP_BYTES }, (_, before) => {
+    const all = Buffer.concat([Buffer.alloc(before), bytes]);
+    const start = Math.ceil((before * BYTE_BITS) / CHARACTER_BITS);
+    return all.toString('base64').slice(start, Math.floor((all.length * BYTE_BITS) / CHARACTER_BITS));
+  });
 }
 
 function base64(text: string): string {
