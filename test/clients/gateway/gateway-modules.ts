@@ -3,6 +3,9 @@ import { dirname, join } from 'node:path';
 import type * as ServiceCalls from '../../../clients/cli/src/gateway/calls/service-calls.js' with {
   'resolution-mode': 'import',
 };
+import type * as ContentType from '../../../clients/cli/src/gateway/request/content-type.js' with {
+  'resolution-mode': 'import',
+};
 import type * as RedactionStream from '../../../clients/cli/src/gateway/response/redaction-stream.js' with {
   'resolution-mode': 'import',
 };
@@ -24,6 +27,7 @@ import { buildCommandLine, MAIN } from '../command-line';
 interface GatewayModules {
   readonly '../mcp/running-calls': typeof RunningCalls;
   readonly 'calls/service-calls': typeof ServiceCalls;
+  readonly 'request/content-type': typeof ContentType;
   readonly 'response/redaction-stream': typeof RedactionStream;
   readonly 'response/redactor': typeof Redactor;
   readonly 'upstream/credentials': typeof Credentials;
