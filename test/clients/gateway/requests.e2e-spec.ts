@@ -268,6 +268,19 @@ describeOnSqlite('The action of a request', () => {
     expect(Object.keys(parameters ?? {}).sort()).toEqual(['amount', 'kind', 'list', 'request']);
   });
 
+  it('is of the route that a path of a million dots matches, and of no earlier one', async () => {
+    const dots = 'a.'.repeat(1_000_000);
+    const targets = [`/${dots}x`, `/admin.${dots}x`, `/report.v1.${dots}x`, `/x/${dots}x`];
+    const results = await buildActions(
+      { ...UPSTREAM, secret: [], headers: [] },
+      targets.map((target) => get(target)),
+    );
+    expect(results.map(({ route, reason }) => route ?? reason)).toEqual([
+      'GET,POST,DELETE /:any',
+      ...['path_ambiguous', 'path_ambiguous', 'route_not_listed'],
+    ]);
+  });
+
   it('tells a "+" of a query from an encoded blank by that hash', async () => {
     const [plus, blank] = await buildActions(UPSTREAM, [get('/x?a=b+c'), get('/x?a=b%20c')]);
     expect(plus?.parameters).toMatchObject({ query: { a: 'b c' }, request: { sha256: sha256('a=b+c\n') } });

@@ -16,8 +16,14 @@ export interface FoundRoute {
 interface CompiledRoute {
   readonly route: Route;
   readonly matches: MatchFunction<Record<string, string>>;
-  /** Match a folded path, with and without what follows a `.` in the last segment. */
-  readonly similar: readonly MatchFunction<Record<string, string>>[];
+  /** Match a folded path: as the route has it, and without each of the endings of its last segment. */
+  readonly similar: readonly LoosePattern[];
+}
+
+interface LoosePattern {
+  readonly matches: MatchFunction<Record<string, string>>;
+  /** The last segment, which an upstream may find before any dot of a path; undefined if it is not literal. */
+  readonly lastSegment: string | undefined;
 }
 
 /** The routes of an upstream, in their order. */
@@ -37,22 +43,24 @@ export class RouteTable {
     const index = ofMethod.findIndex(({ matches }) => matches(path) !== false);
     const found = ofMethod[index];
     if (found === undefined) return undefined;
-    const spellings = similarPaths(path);
+    const folded = foldPath(path);
     const similar = ofMethod
       .slice(0, index)
-      .find((earlier) => earlier.similar.some((matches) => spellings.some((spelling) => matches(spelling) !== false)));
+      .find((earlier) => earlier.similar.some((pattern) => matchesLoosely(pattern, folded)));
     if (similar !== undefined) return { ambiguousWith: similar.route };
     const result = found.matches(path);
     return { route: found.route, pathValues: result === false ? {} : result.params };
   }
 }
 
-/** The forms in which an upstream could read a path: folded, and without each of the endings of its last segment. */
-function similarPaths(path: string): string[] {
-  const folded = foldPath(path);
+/**
+ * True if an upstream could read a folded path as the pattern, with what follows any dot of its last segment or without it.
+ * Only one dot can end what the pattern has, so that long paths take no more than one comparison for each pattern.
+ */
+function matchesLoosely({ matches, lastSegment }: LoosePattern, folded: string): boolean {
   const start = folded.lastIndexOf('/') + 1;
-  const last = folded.slice(start);
-  return [folded, ...endings(last).map((stem) => folded.slice(0, start) + stem)];
+  const hasEnding = lastSegment !== undefined && lastSegment !== '' && folded.startsWith(`${lastSegment}.`, start);
+  return matches(hasEnding ? folded.slice(0, start) + lastSegment : folded) !== false;
 }
 
 /** What remains of a segment before each of its dots, except before the first character. */
@@ -80,8 +88,18 @@ function compileRoute(route: Route): CompiledRoute {
   return {
     route,
     matches: compileSegments(segments),
-    similar: [folded, ...variants].map(compileSegments),
+    similar: [folded, ...variants].map(compileLoosely),
   };
+}
+
+function compileLoosely(segments: readonly PatternSegment[]): LoosePattern {
+  const last = segments.at(-1);
+  return { matches: compileSegments(segments), lastSegment: last?.kind === 'literal' ? lastOf(last.text) : undefined };
+}
+
+/** A folded literal may have become several segments. */
+function lastOf(text: string): string {
+  return text.slice(text.lastIndexOf('/') + 1);
 }
 
 function compileSegments(segments: readonly PatternSegment[]): MatchFunction<Record<string, string>> {
