@@ -27,6 +27,9 @@ import { StoppingCallers, StopsService } from './stops.service';
 /** An agent that uses up the limit of its address must not keep a person there from stopping it. */
 const URGENT = 'stops';
 
+/** Whoever runs what an agent has been allowed must learn of its stops, although the agent has used up its limit. */
+const LISTED = 'listed-stops';
+
 type StopList = ListResponse<StopResponse>;
 
 @ApiTags('Stops')
@@ -65,6 +68,7 @@ export class StopsController {
   }
 
   @Get()
+  @RateLimitBucket(LISTED)
   @AnyScope()
   @SetRouteMetadata({ isTagged: true })
   @ApiRoute(

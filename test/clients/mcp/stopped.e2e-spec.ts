@@ -4,6 +4,7 @@ import { valueOf } from '../../support/application/metric';
 import { issueKey } from '../../support/application/factories';
 import { send } from '../../support/application/send';
 import { describeOnSqlite } from '../../support/database/database-kind';
+import { openDoor } from '../gateway/service-door';
 import { connectThroughProxy, textOf } from './mcp-clients';
 import { openShop, type Shop, WAYS } from './shop';
 
@@ -64,6 +65,23 @@ describeOnSqlite('A stop, while gov mcp carries calls', () => {
     await send(shop.app, 'POST', `/api/v1/agents/${agentId}/resume`);
     expect(textOf(await client.callTool({ name: 'echo', arguments: { n: 1 } }))).toBe('{"n":1}');
     await close();
+  });
+
+  it('cancels what an agent runs that is at its rate limit', async () => {
+    const customer = await shop.customer('limited');
+    const door = await openDoor(shop.app.url);
+    const environment = { ...customer.environment, GOVERNANCE_URL: door.url };
+    const { runs } = customer;
+    const { client, close } = await connectThroughProxy({ way: 'stdio', era: 'legacy', runs, environment });
+    const running = client.callTool({ name: 'slow' });
+    const { agentId } = await customer.askedAndIs('slow', 'authorized');
+    door.faultFor = (path) => (path.startsWith('/api/v1/policies/evaluate') ? 429 : null);
+    const others = await stop(shop.app, { agentId, actions: ['echo'] });
+    const covering = await stop(shop.app, { agentId, actions: ['sl*'] });
+    expect(textOf(await running)).toContain('Somebody stopped the agent while it ran');
+    for (const active of [others, covering]) await lift(shop.app, active);
+    await close();
+    await door.close();
   });
 
   it('are asked for now and then where the service holds no wait', async () => {

@@ -64,6 +64,13 @@ describe('The rate limit of callers', () => {
     expect((await withBearer(bound.secret)).status).toBe(429);
   });
 
+  it('has another count for lists of stops: who runs what an agent began must learn that it is stopped', async () => {
+    const bound = await issueKey(app, { agentId, scopes: ['execute'] });
+    for (let left = remaining(await withKey(bound.secret))[1]; left > 0; left -= 1) await withKey(bound.secret);
+    expect((await withKey(bound.secret)).status).toBe(429);
+    expect(remaining(await send(app, 'GET', '/api/v1/stops', { key: bound.secret }))).toEqual([200, LIMIT - 1]);
+  });
+
   it('is one for each key, and for each subject of tokens, with RATE_LIMIT_PER_KEY', async () => {
     const environment = {
       ...{ RATE_LIMIT: '5', RATE_LIMIT_PER_KEY: '3', RATE_WINDOW: '2147483647' },

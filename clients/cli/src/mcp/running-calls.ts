@@ -1,3 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { matchesAction } from '../service-rules/action-pattern.js';
+
 /** A call that was sent to its upstream, or is about to be. */
 export interface RunningCall {
   readonly caller: CallerIdentity;
@@ -19,6 +22,31 @@ interface CallerIdentity {
 interface StopSource {
   /** `POST /policies/evaluate`. */
   evaluate(body: object): Promise<unknown>;
+  /** `GET /stops`: the active ones that the caller sees. These requests have a rate limit of their own. */
+  activeStops(): Promise<readonly ListedStop[]>;
+}
+
+/** A stop as the service lists it. */
+export interface ListedStop {
+  /** Null: every agent. */
+  readonly agentId: string | null;
+  /** Patterns; empty: every action. */
+  readonly actions: readonly string[];
+}
+
+export interface CheckOptions {
+  /** Fires when nobody needs the check any longer. */
+  readonly signal: AbortSignal;
+  /** Called for each time that the service did not answer. */
+  readonly onFault?: (error: unknown) => void;
+}
+
+/** Times in milliseconds of checks that the service does not answer. */
+interface CheckTimes {
+  /** Pause before it is asked again. */
+  readonly pause: number;
+  /** After this time calls end as if they were stopped. */
+  readonly max: number;
 }
 
 /** Somebody stopped the agent of a call while it ran. */
@@ -26,10 +54,14 @@ export class StoppedError extends Error {}
 
 /** Questions that the service takes at once. */
 const MAX_QUESTIONS = 100;
+/** Milliseconds after which an evaluate counts as not answered: the list of stops is read in its place. */
+const MAX_EVALUATE_MS = 3_000;
 
 /** The calls of this process that can be stopped. */
 export class RunningCalls {
   private readonly calls = new Map<AbortController, RunningCall>();
+
+  constructor(private readonly times: CheckTimes = { pause: 500, max: 10_000 }) {}
 
   /** Runs a call with a signal that fires when it is stopped: from before it is authorised, so that no stop falls between. */
   async during<Result>(call: RunningCall, run: (stopped: AbortSignal) => Promise<Result>): Promise<Result> {
@@ -50,27 +82,92 @@ export class RunningCalls {
     this.stopWhere(({ caller }) => caller.actorId === keyId);
   }
 
-  /** Stops the calls of which the service says that they are stopped now. @throws errors of the service */
-  async checkAll(): Promise<void> {
+  /**
+   * Stops the calls of which the service says that they are stopped now. Where it does not answer, it is asked again; calls
+   * of which it has said nothing for ten seconds end as if they were stopped.
+   */
+  async checkAll(options: CheckOptions): Promise<void> {
     const callers = new Set([...this.calls.values()].map(({ caller }) => caller.id));
-    await Promise.all([...callers].map((id) => this.checkCaller(id)));
+    await Promise.all([...callers].map((id) => this.checkUntilKnown(id, options)));
   }
 
-  /** As `checkAll`, for the calls of one caller. @throws errors of the service */
+  /** Checks the calls of one caller once. @throws errors of the service */
   async checkCaller(id: string): Promise<void> {
-    const calls = [...this.calls].filter(([, { caller }]) => caller.id === id);
-    for (let start = 0; start < calls.length; start += MAX_QUESTIONS) {
-      const batch = calls.slice(start, start + MAX_QUESTIONS);
-      const stopped = await stoppedAmong(batch.map(([, call]) => call));
-      batch.forEach(([controller], index) => {
-        if (stopped[index] === true) controller.abort(new StoppedError());
-      });
+    await check(this.callsOf(id));
+  }
+
+  private async checkUntilKnown(id: string, { signal, onFault }: CheckOptions): Promise<void> {
+    const unknown = this.callsOf(id);
+    const end = (): void => {
+      for (const controller of unknown.keys()) controller.abort(new StoppedError());
+      unknown.clear();
+    };
+    const timer = setTimeout(end, this.times.max).unref();
+    try {
+      while (unknown.size > 0 && !signal.aborted) {
+        try {
+          await check(unknown);
+        } catch (error) {
+          onFault?.(error);
+          await sleep(this.times.pause, undefined, { signal, ref: false }).catch(() => undefined);
+        }
+      }
+    } finally {
+      clearTimeout(timer);
     }
+  }
+
+  private callsOf(id: string): Map<AbortController, RunningCall> {
+    return new Map([...this.calls].filter(([, { caller }]) => caller.id === id));
   }
 
   private stopWhere(isMeant: (call: RunningCall) => boolean): void {
     for (const [controller, call] of this.calls) if (isMeant(call)) controller.abort(new StoppedError());
   }
+}
+
+/** Stops calls of one caller, and removes those that are answered for. @throws errors of the service */
+async function check(calls: Map<AbortController, RunningCall>): Promise<void> {
+  const all = [...calls];
+  for (let start = 0; start < all.length; start += MAX_QUESTIONS) {
+    const batch = all.slice(start, start + MAX_QUESTIONS);
+    const stopped = await stoppedOrListed(batch.map(([, call]) => call));
+    batch.forEach(([controller], index) => {
+      if (stopped[index] === true) controller.abort(new StoppedError());
+      calls.delete(controller);
+    });
+  }
+}
+
+/** An agent that has used up its rate limit is asked by the list of stops, which it still gets. */
+async function stoppedOrListed(calls: readonly RunningCall[]): Promise<boolean[]> {
+  try {
+    return await stoppedAmong(calls);
+  } catch (error) {
+    const [first] = calls;
+    const stops = await first?.service.activeStops().catch((listError: unknown) => {
+      if (isOfEndedKey(listError)) return null;
+      throw error;
+    });
+    return calls.map((call) => stops === null || (stops ?? []).some((stop) => mayCover(stop, call)));
+  }
+}
+
+/** True if a stop covers a call of an agent that has its role. A caller that is bound to an agent sees no others. */
+function mayCover({ agentId, actions }: ListedStop, { caller, action }: RunningCall): boolean {
+  const isOfAgent = agentId === null || agentId === caller.agentId;
+  return isOfAgent && (actions.length === 0 || actions.some((pattern) => matchesAction(pattern, action)));
+}
+
+/** @throws Error after three seconds */
+async function withinTime(answer: Promise<unknown>): Promise<unknown> {
+  const ending = new AbortController();
+  const late = sleep(MAX_EVALUATE_MS, undefined, { signal: ending.signal, ref: false }).then(() => {
+    throw new Error('The service does not answer.');
+  });
+  // The loser of the race may still be rejected.
+  for (const promise of [answer, late]) promise.catch(() => undefined);
+  return Promise.race([answer, late]).finally(() => ending.abort());
 }
 
 /** True for each call that a stop covers, or whose agent is suspended. @param calls of one caller */
@@ -79,7 +176,7 @@ async function stoppedAmong(calls: readonly RunningCall[]): Promise<boolean[]> {
   if (first === undefined) return [];
   const requests = calls.map(({ action, resourceType, resourceId }) => ({ action, resourceType, resourceId }));
   try {
-    const answer = await first.service.evaluate({ agent: first.caller.agentId, open: true, requests });
+    const answer = await withinTime(first.service.evaluate({ agent: first.caller.agentId, open: true, requests }));
     const { results } = answer as { readonly results: readonly { readonly reason: string | null }[] };
     return results.map(({ reason }) => reason === 'stopped' || reason === 'agent_suspended');
   } catch (error) {

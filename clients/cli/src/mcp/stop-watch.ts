@@ -1,12 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { GovernanceClient } from '../../../typescript/src/index.js';
 import type { ToolRequest } from './mapping.js';
-import { RunningCalls } from './running-calls.js';
+import { type ListedStop, RunningCalls } from './running-calls.js';
 
 /** Seconds for which the service holds a question for its stops: less than the 60 after which many proxies cut a request. */
 const WAIT = 50;
 /** Pause in milliseconds after a failed long poll. */
 const PAUSE = 5_000;
+
+/** Active stops that the service takes in all, and lists at once. */
+const MAX_STOPS = 1_000;
 
 export interface StopsSource {
   readonly url: string;
@@ -36,7 +39,8 @@ export class StopWatch {
     if (!this.isWatching) void this.watch();
     const caller = { id: agent, agentId: agent, actorId: '' };
     const evaluate = (body: object): Promise<unknown> => this.governance.post('/api/v1/policies/evaluate', { body });
-    return this.calls.during({ ...request, caller, service: { evaluate } }, run);
+    const activeStops = (): Promise<readonly ListedStop[]> => this.activeStops();
+    return this.calls.during({ ...request, caller, service: { evaluate, activeStops } }, run);
   }
 
   close(): void {
@@ -54,7 +58,7 @@ export class StopWatch {
         // Beyond its limit of waits the service answers at once.
         if (status === 304 && performance.now() - requestTime < PAUSE) await this.pause();
         // An agent that is suspended is told of no stop.
-        else if (status === 200 || status === 403) await this.calls.checkAll();
+        else if (status === 200 || status === 403) await this.calls.checkAll({ signal });
         if (status >= 400) throw new Error(`GET /stops answered ${status}.`);
         etag = headers.get('ETag');
       } catch {
@@ -72,9 +76,22 @@ export class StopWatch {
   }
 
   private stops(etag: string | null): Promise<Response> {
+    const condition = etag === null ? {} : { 'If-None-Match': etag };
+    return this.list(`limit=1${etag === null ? '' : `&wait=${WAIT}`}`, condition);
+  }
+
+  private async activeStops(): Promise<readonly ListedStop[]> {
+    const response = await this.list(`limit=${MAX_STOPS}`);
+    const { status } = response;
+    const body = (await response.json()) as { data?: readonly ListedStop[]; error?: { reason?: string | null } };
+    if (!response.ok || body.data === undefined)
+      throw Object.assign(new Error(`GET /stops answered ${status}.`), { status, reason: body.error?.reason });
+    return body.data;
+  }
+
+  private list(query: string, headers: Readonly<Record<string, string>> = {}): Promise<Response> {
     const { url, key, fetch } = this.source;
-    const headers = { 'X-API-Key': key, ...(etag !== null && { 'If-None-Match': etag }) };
-    const target = new URL(`/api/v1/stops?status=active&limit=1${etag === null ? '' : `&wait=${WAIT}`}`, url);
-    return fetch(target, { headers, signal: this.closing.signal });
+    const target = new URL(`/api/v1/stops?status=active&${query}`, url);
+    return fetch(target, { headers: { 'X-API-Key': key, ...headers }, signal: this.closing.signal });
   }
 }

@@ -3,6 +3,7 @@ import type { Execution, Schemas } from '../../../../typescript/src/index.js';
 import { GovernanceError } from '../../../../typescript/src/index.js';
 import { pathSegment } from '../../../../typescript/src/path-segment.js';
 import { type Answer, Transport } from '../../../../typescript/src/transport.js';
+import type { ListedStop } from '../../mcp/running-calls.js';
 import { serviceFetch } from '../../service-fetch.js';
 import type { JsonObject } from '../file/gateway-config.js';
 import { Refusal, unavailable } from './refusal.js';
@@ -11,6 +12,9 @@ import { Refusal, unavailable } from './refusal.js';
 const PATIENCE_MS = 2_000;
 /** Milliseconds after which an answer counts as lost. */
 const TIMEOUT_MS = 15_000;
+
+/** Active stops that the service takes in all, and lists at once. */
+const MAX_STOPS = 1_000;
 
 /** Who asks, and what the service is told of the request. */
 export interface ServiceCaller {
@@ -108,6 +112,12 @@ export class CallerService {
   /** Asks what execute would answer, and records nothing. */
   async evaluate(body: object): Promise<Schemas['EvaluationResponse']> {
     return (await this.call('post', '/api/v1/policies/evaluate', body)).body as Schemas['EvaluationResponse'];
+  }
+
+  /** The active stops that the caller sees: those that may concern its agent, unless it may see more. */
+  async activeStops(): Promise<readonly ListedStop[]> {
+    const { body } = await this.call('get', `/api/v1/stops?status=active&limit=${MAX_STOPS}`);
+    return (body as Schemas['StopPage']).data;
   }
 
   private call(

@@ -9,8 +9,6 @@ import type { RunningCalls } from '../../mcp/running-calls.js';
 const ACTIONS = ['stop.*', 'agent.suspended', 'api_key.revoked', 'api_key.expired'];
 /** Milliseconds before events that could not be followed are followed again. */
 const PAUSE_MS = 500;
-/** Checks of running calls after one event, if the service does not answer. */
-const MAX_CHECKS = 120;
 
 export interface StopEventsOptions {
   readonly url: string;
@@ -66,17 +64,15 @@ export class StopEvents {
     if (action.startsWith('api_key.')) calls.stopKey(subjectId);
   }
 
-  /** Repeats a check that fails: the stop would otherwise not end what runs. */
   private async check(): Promise<void> {
     const { calls, log } = this.options;
-    for (let tries = 0; tries < MAX_CHECKS && !this.isClosed(); tries += 1) {
-      try {
-        await calls.checkAll();
-        return;
-      } catch (error) {
-        if (tries === 0) log.warn('Running calls cannot be checked for stops now', error);
-        await sleep(PAUSE_MS, undefined, { signal: this.ending.signal, ref: false }).catch(() => undefined);
-      }
-    }
+    let hasFault = false;
+    await calls.checkAll({
+      signal: this.ending.signal,
+      onFault: (error) => {
+        if (!hasFault) log.warn('Running calls cannot be checked for stops now', error);
+        hasFault = true;
+      },
+    });
   }
 }
