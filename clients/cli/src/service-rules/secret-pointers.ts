@@ -82,8 +82,8 @@ class PointerPattern {
 
   /** The state after one more name. @param foldedName null for an index that is not known */
   after(state: number, foldedName: string | null): number {
-    const named = foldedName === null ? this.indexes : (this.names.get(foldedName) ?? 0);
-    const matched = state & (this.ones | named);
+    const possible = foldedName === null ? this.indexes : (this.names.get(foldedName) ?? 0);
+    const matched = state & (this.ones | possible);
     return this.withSkipped((matched << 1) | (state & this.many));
   }
 
