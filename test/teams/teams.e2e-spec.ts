@@ -146,6 +146,29 @@ describe('A team', () => {
       expect((await ask('sales', 'GET', `/agents/${id}`)).status).toBe(404);
     });
 
+    it('is not told what an agent could do in another team', async () => {
+      const { id } = await createAgent(app, { name: 'moved', team: 'support' });
+      await ask('support', 'POST', '/policies', { name: 'fly', ...EVERYTHING, actions: ['fly'] });
+      const lastSequence = async (): Promise<number> =>
+        (await ask(null, 'GET', '/provenance?limit=1&order=desc')).body.data[0].sequence;
+      const then = await lastSequence();
+      const question = { agent: 'moved', action: 'fly', resourceType: 'a', resourceId: 'b', explain: true };
+      const askAboutThen = (team: string | null): Promise<Answer[]> =>
+        Promise.all([
+          ask(team, 'POST', '/policies/evaluate', { ...question, asOf: then }),
+          ask(team, 'GET', `/agents/${id}/access?asOf=${then}`),
+          ask(team, 'GET', `/agents/${id}/access?since=${then}`),
+        ]);
+      for (const { status } of await askAboutThen('support')) expect(status).toBe(200);
+      await ask(null, 'PATCH', `/agents/${id}`, { team: 'sales' });
+      for (const answer of await askAboutThen('sales')) expect(refusal(answer)).toEqual([403, 'not_this_team']);
+      for (const { status } of await askAboutThen(null)) expect(status).toBe(200);
+      const ofHouse = await createAgent(app, { name: 'moved-from-none' });
+      const before = await lastSequence();
+      await ask(null, 'PATCH', `/agents/${ofHouse.id}`, { team: 'sales' });
+      expect((await ask('sales', 'GET', `/agents/${ofHouse.id}/access?asOf=${before}`)).status).toBe(200);
+    });
+
     it('cannot take a name that another has', async () => {
       expect((await ask('support', 'POST', '/agents', { name: 'sales-bot' })).status).toBe(409);
       await ask('sales', 'POST', '/policies', { name: 'of-sales', ...EVERYTHING, actions: ['y'] });

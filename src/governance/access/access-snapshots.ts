@@ -8,6 +8,7 @@ import { RecordReader } from '../../ledger/reading/record-reader';
 import { sha256 } from '../../ledger/chain/hash-chain';
 import { type Agent, AGENT } from '../agents/agent.entity';
 import { findNamedAgent } from '../agents/find-agent';
+import { requireSameTeamThen } from '../agents/team';
 import { type Grant, GRANT } from '../decisions/grants/grant.entity';
 import { ActivePolicies } from '../policies/active-policies';
 import { PastPolicies } from '../policies/past-policies';
@@ -63,16 +64,26 @@ export class AccessSnapshots {
     }
   }
 
-  /** After the entry with the sequence. @throws NOT_FOUND if the agent did not exist then; the reason of `signal`. */
+  /**
+   * After the entry with the sequence.
+   * @throws NOT_FOUND if the agent did not exist then; PERMISSION_DENIED if it was in another team than the caller's; the
+   * reason of `signal`.
+   */
   async after(caller: Caller, idOrName: string, sequence: number, signal: AbortSignal): Promise<AccessSnapshot> {
     const { id } = requireFound(await findNamedAgent(caller, this.records, idOrName), 'agent');
-    return requireFound(await this.findAfter(id, sequence, signal), 'agent');
+    return requireFound(await this.findAfter(caller, id, sequence, signal), 'agent');
   }
 
-  /** The same by the id of the agent; undefined if it did not exist then. @throws the reason of `signal` */
-  async findAfter(id: string, sequence: number, signal: AbortSignal): Promise<AccessSnapshot | undefined> {
+  /** The same by the id of the agent; undefined if it did not exist then. @throws PERMISSION_DENIED, the reason of `signal` */
+  async findAfter(
+    caller: Caller,
+    id: string,
+    sequence: number,
+    signal: AbortSignal,
+  ): Promise<AccessSnapshot | undefined> {
     const agent = await this.history.findAfter(AGENT, id, sequence);
     if (agent === undefined) return undefined;
+    requireSameTeamThen(caller, agent);
     const policies = await this.past.loadAfter(sequence, signal);
     const hashes = new Map<string, { readonly hash: string }>();
     for await (const policy of yieldBetween(policies)) hashes.set(policy.id, { hash: sha256(hashedContent(policy)) });

@@ -59,7 +59,7 @@ export class AccessService {
         ? await this.snapshots.now(caller, idOrName)
         : await this.snapshots.after(caller, idOrName, end, signal);
     const regions = await this.regions(snapshot, signal);
-    const changed = start === undefined ? null : await this.changes(snapshot, start, signal);
+    const changed = start === undefined ? null : await this.changes(caller, snapshot, start, signal);
     return accessResponse(snapshot, regions, changed);
   }
 
@@ -75,9 +75,14 @@ export class AccessService {
     return { ...regions, reason: reason ?? regions.reason };
   }
 
-  private async changes(after: AccessSnapshot, sequence: number, signal: AbortSignal): Promise<Changes> {
+  private async changes(
+    caller: Caller,
+    after: AccessSnapshot,
+    sequence: number,
+    signal: AbortSignal,
+  ): Promise<Changes> {
     const { agent } = after;
-    const before = await this.snapshots.findAfter(agent.id, sequence, signal);
+    const before = await this.snapshots.findAfter(caller, agent.id, sequence, signal);
     const plan = await accessChange(before, after, this.configuration.policyDefaultEffect);
     const { effects, reason } = await this.comparisons.compareFor(agent, plan, signal);
     const policies = new Map<string, PolicyRules>();

@@ -28,6 +28,15 @@ export function requireOwnTeam({ team }: TeamCaller, record: { readonly team: st
   if (team !== undefined && record.team !== team) throw callerRefused('not_this_team');
 }
 
+/**
+ * A caller of a team is not told what an agent could do while it was in another team: the answer would show that team's
+ * policies. @throws PERMISSION_DENIED
+ * @param agent as it was then
+ */
+export function requireSameTeamThen(caller: TeamCaller, agent: { readonly team: string | null }): void {
+  if (agent.team !== null) requireOwnTeam(caller, agent);
+}
+
 /** True if the caller sees what belongs to the team. */
 export function isInReach({ team }: TeamCaller, record: { readonly team: string | null }): boolean {
   return team === undefined || record.team === team;

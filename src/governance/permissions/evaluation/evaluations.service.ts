@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { isObserved, type NamedAgents } from '../../agents/find-agent';
+import { requireSameTeamThen } from '../../agents/team';
 import { ActionGuards } from '../action-guards';
 import {
   checkPermission,
@@ -140,7 +141,8 @@ export class Evaluations {
   /**
    * Answers checks by the policies, stops and agents as they were at a moment.
    * @param signal aborted when the client has gone.
-   * @throws UNAVAILABLE if too many other requests about earlier times are running.
+   * @throws UNAVAILABLE if too many other requests about earlier times are running; PERMISSION_DENIED for an agent that was
+   * in another team than the caller's.
    */
   async checkAsOf<Answer>(
     list: CheckBatch<Answer>,
@@ -153,6 +155,7 @@ export class Evaluations {
     const { caller, questions } = list;
     requireMayCheck(caller, questions, await agentsOf(this.history, caller, questions));
     const agents = await agentsOf(this.history, caller, questions, sequence);
+    for (const agent of agents.values()) requireSameTeamThen(caller, agent);
     const stops = await this.stops.activeAfter(sequence);
     const then = { agents, stops, at: time, source: this.facts.sourceAt(sequence) };
     const work = (policies: PolicySet): Promise<CheckBatchResult<Answer>> =>
