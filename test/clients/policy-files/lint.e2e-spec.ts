@@ -261,6 +261,8 @@ describeOnSqlite('gov policies lint', () => {
       asks({ subjects: ['role:lead'] }, { subjects: ['role:finance'] }),
       asks({ subjects: ['role:finance'], approvals: 2 }),
       asks({ subjects: ['role:finance'], signed: true }),
+      asks({ subjects: ['principal'], approvals: 2 }),
+      asks({ subjects: ['role:hr'], escalate: { after: 'PT1H', subjects: ['role:lead'] } }),
     );
     const agents = [
       { name: 'ann', kind: 'human', roles: ['lead', 'finance'] },
@@ -269,7 +271,9 @@ describeOnSqlite('gov policies lint', () => {
     const short = (index: number): string =>
       `policies[${index}].approval.approvers need 2 approvals, each of another reviewer, and the agents of these files can give 1 ` +
       'of them: others have to be registered';
-    expect(await warnings({ policies: all, agents })).toEqual([short(0), short(1)]);
+    expect(await warnings({ policies: all, agents })).toEqual([short(0), short(1), short(3)]);
+    const more = [...agents, { name: 'bob', kind: 'human', roles: ['finance'] }];
+    expect(await warnings({ policies: all, agents: more })).toEqual([short(3)]);
     expect(await warnings({ policies: all, agents: agents.slice(1) })).toEqual([]);
   });
 

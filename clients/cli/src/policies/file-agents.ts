@@ -3,7 +3,7 @@ import { GovernanceError, type GovernanceClient, type Schemas } from '../../../t
 import { overlap } from '../action-patterns.js';
 import { plain } from '../output.js';
 import { SettingsError } from '../settings.js';
-import { type ApproverGroup, possibleApprovals } from './file-approvers.js';
+import { type ApproverGroup, hasPrincipal, possibleApprovals } from './file-approvers.js';
 import { line, type PlanLine } from './plan-text.js';
 import type { PolicyFiles, PolicyTest } from './policy-files.js';
 import { isSlip } from '../similar-names.js';
@@ -232,8 +232,10 @@ function isFilled(warning: string, set: PolicyFiles, changes: readonly AgentChan
   const group = index === undefined ? undefined : groupsOf(set, warning)[Number(index)];
   if (group === undefined) return false;
   const agents = changes.filter(isActive).map(({ agent }) => agent);
+  const { subjects } = group;
+  const approvals = group.approvals ?? 1;
   // Who has a passkey is said by a warning of its own.
-  return possibleApprovals([{ ...group, signed: false }], agents) >= (group.approvals ?? 1);
+  return possibleApprovals([{ subjects, approvals }], agents) >= approvals;
 }
 
 /** A warning of a plan that too few agents could approve. */
@@ -246,7 +248,7 @@ function isActive({ registered }: AgentChange): boolean {
 
 /**
  * True if the agents of the files end a shortage: by themselves, or by those that fill the only group and did not before.
- * Which groups other registered agents fill is not known here.
+ * One person alone is the principal. Which groups other registered agents fill is not known here.
  */
 function isEnded(warning: string, set: PolicyFiles, changes: readonly AgentChange[]): boolean {
   const [, neededText = '', possible = ''] = TOO_FEW.exec(warning) ?? [];
@@ -258,7 +260,7 @@ function isEnded(warning: string, set: PolicyFiles, changes: readonly AgentChang
   const newAgents = active.filter(
     ({ registered }) => registered === null || possibleApprovals(groups, [registered]) === 0,
   );
-  const isOnly = groups.length === 1;
+  const isOnly = groups.length === 1 && !hasPrincipal(groups);
   const more = possibleApprovals(
     groups,
     newAgents.map(({ agent }) => agent),

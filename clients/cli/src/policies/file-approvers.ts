@@ -6,25 +6,46 @@ export type ApproverGroup = NonNullable<NonNullable<Schemas['CreatePolicyRequest
 /** True if the agent fills the group of the subject, by the rules of groups: a machine has to be named. */
 function isApprover({ name, kind, roles }: Agent, subject: string): boolean {
   if ([name, `agent:${name}`, `kind:${kind}`].includes(subject.normalize('NFC'))) return true;
-  const isOfAll = ['*', 'agent:*', 'principal'].includes(subject) || (subject === 'role:*' && roles.length > 0);
+  const isOfAll = ['*', 'agent:*'].includes(subject) || (subject === 'role:*' && roles.length > 0);
   return kind === 'human' && (isOfAll || roles.some((role) => `role:${role}` === subject));
 }
 
-/** The most approvals that different agents can give, each for one group; nobody signs, as passkeys are not in files. */
+/**
+ * The most approvals that different agents can give, each for one group, once all groups have escalated, whichever person the
+ * principal is; nobody signs, as passkeys are not in files.
+ */
 export function possibleApprovals(groups: readonly ApproverGroup[], agents: readonly Agent[]): number {
+  const principals = hasPrincipal(groups) ? agents.filter(({ kind }) => kind === 'human') : [];
+  return Math.max(...[null, ...principals].map((principal) => approvalsWith(principal, groups, agents)));
+}
+
+/** True if the principal of a request may fill one of the groups. */
+export function hasPrincipal(groups: readonly ApproverGroup[]): boolean {
+  return groups.some((group) => escalatedSubjects(group).includes('principal'));
+}
+
+function approvalsWith(principal: Agent | null, groups: readonly ApproverGroup[], agents: readonly Agent[]): number {
   /** A slot for each approval of a group, with the agent that it is assigned to. */
   const slots = groups.flatMap((group) =>
     Array.from({ length: group.approvals ?? 1 }, () => ({ group, agent: null as Agent | null })),
   );
+  const isFillable = (group: ApproverGroup, agent: Agent): boolean =>
+    group.signed !== true &&
+    escalatedSubjects(group).some((subject) =>
+      subject === 'principal' ? agent === principal : isApprover(agent, subject),
+    );
   const assign = (agent: Agent, visitedPlaces: Set<object>): boolean =>
     slots.some((slot) => {
-      const { subjects, signed } = slot.group;
-      if (visitedPlaces.has(slot) || signed === true || !subjects.some((subject) => isApprover(agent, subject)))
-        return false;
+      if (visitedPlaces.has(slot) || !isFillable(slot.group, agent)) return false;
       visitedPlaces.add(slot);
       if (slot.agent !== null && !assign(slot.agent, visitedPlaces)) return false;
       slot.agent = agent;
       return true;
     });
   return agents.filter((agent) => assign(agent, new Set())).length;
+}
+
+/** Its own subjects, and those of its escalation. */
+function escalatedSubjects({ subjects, escalate }: ApproverGroup): string[] {
+  return [...subjects, ...(escalate?.subjects ?? [])];
 }

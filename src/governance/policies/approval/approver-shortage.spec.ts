@@ -36,4 +36,26 @@ describe('ApproverShortage', () => {
           expect([shortage.possible, shortage.isOver]).toEqual([expected, expected === 3]);
         }
   });
+
+  it.each([
+    ['one person is the principal', [{ subjects: ['principal'], approvals: 2 }], 1],
+    ['two groups need different people', [{ subjects: ['principal'] }, { subjects: ['principal'] }], 1],
+    ['others stand beside the principal', [{ subjects: ['principal', 'role:lead'], approvals: 2 }], 2],
+    ['the principal has a role, too', [{ subjects: ['principal'] }, { subjects: ['role:lead'] }], 2],
+    [
+      'who may fill a group by its escalation counts',
+      [{ subjects: ['role:lead'], approvals: 2, escalate: { after: 'PT1H', subjects: ['role:finance'] } }],
+      2,
+    ],
+    [
+      'the principal may be among them',
+      [{ subjects: ['role:hr'], approvals: 2, escalate: { after: 'PT1H', subjects: ['principal'] } }],
+      1,
+    ],
+  ])('%s', (_, groups, possible) => {
+    const shortage = new ApproverShortage(groups.map((group) => ({ approvals: 1, ...group })));
+    for (const [index, role] of ['lead', 'finance'].entries())
+      shortage.count({ id: `agt_${index}`, name: `p${index}`, kind: 'human', roles: [role], team: null }, false);
+    expect(shortage.possible).toBe(possible);
+  });
 });

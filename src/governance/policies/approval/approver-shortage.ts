@@ -2,21 +2,32 @@ import type { PolicyAgent } from '../patterns/subjects';
 import { PRINCIPAL, sumOfApprovals, type ApproverGroup } from './approval-requirement';
 import { ApproverGroups, fillableBy, type FillableGroups, filledApprovals } from './approver-groups';
 
-/** Counts how many approvals of a policy different agents could give, each for one group. */
+/** The groups that an agent can fill. */
+interface Reviewer {
+  readonly own: FillableGroups;
+  /** With those of the principal, if a request is on this person's behalf. */
+  readonly asPrincipal: FillableGroups;
+}
+
+/** Counts how many approvals of a policy different agents could give, each for one group, once all groups have escalated. */
 export class ApproverShortage {
   readonly needed: number;
   private filled = 0;
   private readonly members: ApproverGroups;
-  /** The groups that only the principal of a request, some person, may have to fill. */
+  /** The groups that the principal of a request may fill: one person. */
   private readonly ofPrincipal: FillableGroups;
   /** Agents that fill the same groups count alike: of each set at most as many as there are approvals. */
   private readonly counts = new Map<string, number>();
-  private readonly reviewers: FillableGroups[] = [];
+  private readonly reviewers: Reviewer[] = [];
 
   constructor(private readonly groups: readonly ApproverGroup[]) {
+    const escalated = groups.map((group) => ({
+      ...group,
+      subjects: [...group.subjects, ...(group.escalate?.subjects ?? [])],
+    }));
     this.needed = sumOfApprovals(groups);
-    this.members = new ApproverGroups(groups);
-    this.ofPrincipal = groups.flatMap(({ subjects }, index) => (subjects.includes(PRINCIPAL) ? [index] : []));
+    this.members = new ApproverGroups(escalated);
+    this.ofPrincipal = escalated.flatMap(({ subjects }, index) => (subjects.includes(PRINCIPAL) ? [index] : []));
   }
 
   /** True if every group can be filled by the agents counted so far. */
@@ -31,16 +42,39 @@ export class ApproverShortage {
   /** @param agent an active agent. */
   count(agent: PolicyAgent, hasPasskey: boolean): void {
     const own = this.members.groupsFor(agent);
-    const matched = agent.kind === 'human' ? [...new Set([...own, ...this.ofPrincipal])].sort(byNumber) : own;
-    const fillable = fillableBy(hasPasskey, matched, this.groups);
-    if (fillable.length === 0) return;
-    const key = fillable.join(' ');
+    const all = agent.kind === 'human' ? [...new Set([...own, ...this.ofPrincipal])].sort(byNumber) : own;
+    const reviewer = {
+      own: fillableBy(hasPasskey, own, this.groups),
+      asPrincipal: fillableBy(hasPasskey, all, this.groups),
+    };
+    if (reviewer.asPrincipal.length === 0) return;
+    const key = fillableKey(reviewer);
     const count = this.counts.get(key) ?? 0;
     if (count === this.needed) return;
     this.counts.set(key, count + 1);
-    this.reviewers.push(fillable);
-    this.filled = filledApprovals(this.groups, this.reviewers);
+    this.reviewers.push(reviewer);
+    this.filled = this.mostFilled();
   }
+
+  /** The most approvals, whichever person the principal is. */
+  private mostFilled(): number {
+    const withoutPrincipal = this.reviewers.map(({ own }) => own);
+    const principals = new Map(
+      this.reviewers.flatMap(({ own, asPrincipal }, index) =>
+        asPrincipal.length > own.length ? [[fillableKey({ own, asPrincipal }), index] as const] : [],
+      ),
+    );
+    const withPrincipals = [...principals.values()].map((principal) =>
+      this.reviewers.map(({ own, asPrincipal }, index) => (index === principal ? asPrincipal : own)),
+    );
+    return Math.max(
+      ...[withoutPrincipal, ...withPrincipals].map((reviewers) => filledApprovals(this.groups, reviewers)),
+    );
+  }
+}
+
+function fillableKey({ own, asPrincipal }: Reviewer): string {
+  return `${own.join(' ')}, ${asPrincipal.join(' ')}`;
 }
 
 function byNumber(left: number, right: number): number {
