@@ -51,7 +51,7 @@ export function addPolicyFileCommands(policies: Command): void {
     .option('--json', 'the whole plan as JSON')
     .action(async (paths: Paths, options: PlanOptions & ReplayOptions) => (await actions()).plan(paths, options));
   withChangeWait(policies.command('apply'))
-    .description('apply policy files if their tests pass: all policies in one commit, agents before and after it')
+    .description('apply policy files if their tests pass: policies and agents in one commit')
     .argument(...FILES)
     .option(...PRUNE)
     .option(...TEAM)
