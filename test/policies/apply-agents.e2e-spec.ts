@@ -49,6 +49,32 @@ describe('POST /policies/apply with agents', () => {
     expect(entries.map(({ action }: Parsed) => action)).toEqual(['policy.created', 'agent.updated', 'agent.created']);
   });
 
+  it('counts them in the warnings of the policies', async () => {
+    await createAgent(app, { name: 'moved', kind: 'human', roles: ['lead'] });
+    const asks = (name: string, ...approvers: object[]): object => {
+      return { ...POLICY, name, effect: 'require_approval', approval: { approvers } };
+    };
+    const policies = [
+      asks('of-new-people', { subjects: ['role:board'], approvals: 2 }),
+      asks('of-a-name', { subjects: ['agent:ann'] }),
+      asks('of-too-few', { subjects: ['role:board'], approvals: 3 }),
+      asks('of-the-moved', { subjects: ['role:lead'] }),
+    ];
+    const agents = [
+      { name: 'ann', kind: 'human', roles: ['board'] },
+      { name: 'moved', kind: 'human', roles: ['board'] },
+    ];
+    const { base } = (await send(app, 'POST', '/api/v1/policies/plan', { body: { policies: [] } })).body;
+    const body = { base, policies, agents };
+    expect((await send(app, 'POST', '/api/v1/policies/apply', { body })).status).toBe(200);
+    const stored: Parsed[] = (await send(app, 'GET', '/api/v1/policies')).body.data;
+    const warnings = new Map(stored.map((policy: Parsed) => [policy.name, policy.warnings]));
+    expect(warnings.get('of-new-people')).toEqual([]);
+    expect(warnings.get('of-a-name')).toEqual([]);
+    expect(warnings.get('of-too-few')).toEqual([expect.stringContaining('need 3 approvals')]);
+    expect(warnings.get('of-the-moved')).toEqual(['No active agent matches approval.approvers[0] (role:lead).']);
+  });
+
   it('changes nothing if anything is refused', async () => {
     await createAgent(app, { name: 'ann', kind: 'human' });
     const refused = [

@@ -15,7 +15,7 @@ import { type PolicySet, PolicyEvaluator, policySetOf } from './evaluation/polic
 import { type Policy, POLICY, POLICY_ACTIONS, noteOn } from './policy.entity';
 import { type PolicyChange, type PolicyContent, goingOutOfForce, hashedContent, rulesHash } from './policy-content';
 import { isBelowTeamPriority } from './team-policies';
-import { unreportedWarnings } from './creation-warnings';
+import { unreportedWarnings } from './unreported-warnings';
 
 const AFTER = {
   activate: { status: 'active', action: 'policy.activated' },

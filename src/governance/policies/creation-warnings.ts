@@ -7,11 +7,10 @@ import { splitSubject } from './patterns/principals';
 import { normaliseAgentName } from '../agents/agent-name';
 import { labelFault } from '../../core/values/label-fault';
 import { yieldBetween } from '../../core/concurrency/time-slice';
-import type { Policy } from './policy.entity';
 import { Injectable } from '@nestjs/common';
 import { type Agent, AGENT } from '../agents/agent.entity';
 import { IssuedKeys } from '../../http/authentication/authentication';
-import { findAgents, type NamedAgents } from '../agents/find-agent';
+import { findAgents } from '../agents/find-agent';
 import { teamConditions } from '../../ledger/records/visibility';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import type { Condition } from '../../ledger/kinds/record-page';
@@ -22,7 +21,7 @@ import { secretWarnings } from './secret-warnings';
 import { ApproverGroups } from './approval/approver-groups';
 import { ApproverShortage } from './approval/approver-shortage';
 import type { PolicyContent } from './policy-content';
-import { subjectOf, type AgentSubject } from './patterns/subjects';
+import { subjectOf, type AgentSubject, type PolicyAgent } from './patterns/subjects';
 import { isSeenFrom } from './team-policies';
 import { MAX_CAPABILITIES, unknownNames } from './unknown-names';
 
@@ -61,10 +60,15 @@ export class CreationWarnings {
     private readonly secrets: SecretRedaction,
   ) {}
 
-  /** Looked up together, in few statements. @param team of all policies: its machines and people count; null: everybody. */
+  /**
+   * Looked up together, in few statements.
+   * @param team of all policies: its machines and people count; null: everybody.
+   * @param declared active agents as the same commit makes them, new or in place of those of the same names.
+   */
   async warningsFor(
     policies: readonly PolicyContent[],
     team: string | null,
+    declared: readonly PolicyAgent[] = [],
   ): Promise<ReadonlyMap<PolicyContent, string[]>> {
     const mistaken = new Set<string>();
     const approvers = new Set<string>();
@@ -73,11 +77,11 @@ export class CreationWarnings {
       for (const { subjects: groupSubjects } of approval?.approvers ?? [])
         for (const subject of groupSubjects) approvers.add(subject);
     }
-    const agents = new Set((await this.namedAgents(mistaken, team)).keys());
+    const agents = new Set((await this.namedAgents(mistaken, team, declared)).keys());
     const isWriting = policies.some(hasClaim) && (await this.keys.someBoundHas(BOTH));
-    const candidates = await this.candidatesFor(approvers, team);
+    const candidates = await this.candidatesFor(approvers, team, declared);
     const unheld = await this.unheld(policies.flatMap(({ approval }) => approval?.approvers ?? []));
-    const shortages = await this.shortages(policies, team);
+    const shortages = await this.shortages(policies, team, declared);
     const warnings = new Map<PolicyContent, string[]>();
     for await (const policy of yieldBetween(policies)) {
       const isCritical = policy.approval?.riskLevel === 'critical';
@@ -138,6 +142,7 @@ export class CreationWarnings {
   private async shortages(
     policies: readonly PolicyContent[],
     team: string | null,
+    declared: readonly PolicyAgent[],
   ): Promise<ReadonlyMap<PolicyContent, ApproverShortage>> {
     const shortages = new Map<PolicyContent, ApproverShortage>();
     for (const policy of policies)
@@ -146,14 +151,19 @@ export class CreationWarnings {
     const isSigned = policies.some(({ approval }) => approval?.approvers.some(({ signed }) => signed === true));
     const range = { conditions: [ACTIVE], order: 'asc', position: null, atOnce: CHUNK } as const;
     if (open.size === 0) return shortages;
-    for await (const agents of this.records.columns(AGENT, ['name', 'kind', 'roles', 'team'], range)) {
+    const count = async (agents: readonly PolicyAgent[]): Promise<void> => {
       const holders = await this.holders.among(isSigned ? agents.map(({ id }) => id) : []);
       for await (const agent of yieldBetween(agents.filter((one) => isSeenFrom(team, one))))
         for (const shortage of open) {
           shortage.count(agent, holders.has(agent.id));
           if (shortage.isOver) open.delete(shortage);
         }
+    };
+    const replaced = new Set(declared.map(({ name }) => name));
+    await count(declared);
+    for await (const agents of this.records.columns(AGENT, ['name', 'kind', 'roles', 'team'], range)) {
       if (open.size === 0) break;
+      await count(agents.filter(({ name }) => !replaced.has(name)));
     }
     return shortages;
   }
@@ -162,28 +172,34 @@ export class CreationWarnings {
   private async candidatesFor(
     subjects: ReadonlySet<string>,
     team: string | null,
+    declared: readonly PolicyAgent[],
   ): Promise<ReadonlyMap<string, ApproverCandidates>> {
     const patterns = Array.from(subjects, parseSubject);
     const idsOrNames = patterns.flatMap((pattern) => (pattern.kind === 'agent' ? [pattern.idOrName] : []));
-    const agents = await this.namedAgents(new Set(idsOrNames), team);
+    const agents = await this.namedAgents(new Set(idsOrNames), team, declared);
+    const people = declared.filter(({ kind }) => kind === 'human');
     const rolesInUse = await this.held(
       new Set(patterns.flatMap((pattern) => (pattern.kind === 'role' ? pattern.role : []))),
+      declared,
     );
     const isMatched = async (pattern: SubjectPattern): Promise<boolean> => {
       switch (pattern.kind) {
         case 'agent':
           return agents.get(pattern.idOrName)?.status === 'active';
         case 'agentKind':
-          return pattern.agentKind === 'human'
-            ? this.isAny([PERSON])
-            : this.isAny([MACHINE, ...(team === null ? [] : teamConditions(AGENT, team))]);
+          return (
+            declared.some((agent) => agent.kind === pattern.agentKind && isSeenFrom(team, agent)) ||
+            (pattern.agentKind === 'human'
+              ? this.isAny([PERSON])
+              : this.isAny([MACHINE, ...(team === null ? [] : teamConditions(AGENT, team))]))
+          );
         case 'role':
           return rolesInUse.has(pattern.role);
         case 'anyRole':
-          return this.isAny([PERSON], ({ roles }) => roles.length > 0);
+          return people.some(({ roles }) => roles.length > 0) || this.isAny([PERSON], ({ roles }) => roles.length > 0);
         case 'everyone':
         case 'anyAgent':
-          return this.isAny([PERSON]);
+          return people.length > 0 || this.isAny([PERSON]);
         case 'other':
           return false;
       }
@@ -204,13 +220,18 @@ export class CreationWarnings {
   }
 
   /** Those of the roles that some active person has. */
-  private async held(roles: ReadonlySet<string>): Promise<ReadonlySet<string>> {
+  private async held(roles: ReadonlySet<string>, declared: readonly PolicyAgent[]): Promise<ReadonlySet<string>> {
     const held = new Set<string>();
     if (roles.size === 0) return held;
+    const add = (agents: readonly Pick<PolicyAgent, 'roles'>[]): void => {
+      for (const role of agents.flatMap((agent) => agent.roles)) if (roles.has(role)) held.add(role);
+    };
+    const replaced = new Set(declared.map(({ name }) => name));
+    add(declared.filter(({ kind }) => kind === 'human'));
     const people = { conditions: [PERSON, ACTIVE], order: 'asc', position: null, atOnce: CHUNK } as const;
-    for await (const chunk of this.records.columns(AGENT, ['roles'], people)) {
-      for (const role of chunk.flatMap((person) => person.roles)) if (roles.has(role)) held.add(role);
+    for await (const chunk of this.records.columns(AGENT, ['name', 'roles'], people)) {
       if (held.size === roles.size) break;
+      add(chunk.filter(({ name }) => !replaced.has(name)));
     }
     return held;
   }
@@ -232,9 +253,19 @@ export class CreationWarnings {
     return unheld;
   }
 
-  private async namedAgents(idsOrNames: ReadonlySet<string>, team: string | null): Promise<NamedAgents> {
+  private async namedAgents(
+    idsOrNames: ReadonlySet<string>,
+    team: string | null,
+    declared: readonly PolicyAgent[],
+  ): Promise<ReadonlyMap<string, Pick<Agent, 'kind' | 'status' | 'team'>>> {
     const agents = await findAgents(this.records, idsOrNames);
-    return new Map([...agents].filter(([, agent]) => isSeenFrom(team, agent)));
+    const declaredByName = new Map(declared.map((agent) => [agent.name, agent]));
+    const declaredAgents = [...idsOrNames].flatMap((idOrName) => {
+      const agent = declaredByName.get(normaliseAgentName(idOrName));
+      return agent === undefined ? [] : [[idOrName, { ...agent, status: 'active' }] as const];
+    });
+    const all: (readonly [string, Pick<Agent, 'kind' | 'status' | 'team'>])[] = [...agents, ...declaredAgents];
+    return new Map(all.filter(([, agent]) => isSeenFrom(team, agent)));
   }
 
   private async isAny(conditions: readonly Condition[], isMeant?: (agent: Agent) => boolean): Promise<boolean> {
@@ -283,7 +314,7 @@ function approverWarnings(
  * Names what in a policy matches nothing, and why. Only policies stored by an earlier version can have such resources
  * or types: new ones are refused.
  */
-function policyWarnings({ subjects, actions, resources, resourceTypes }: PolicyContent): string[] {
+export function policyWarnings({ subjects, actions, resources, resourceTypes }: PolicyContent): string[] {
   return [
     ...subjects.flatMap((subject) => subjectWarning(subject) ?? []),
     ...actions.flatMap((action) => deadWarning(action, 'an action', labelFault(action)) ?? []),
@@ -365,34 +396,4 @@ function mistakenSubjects(subjects: readonly string[], agents: ReadonlySet<strin
     const { type, id } = splitSubject(subject);
     return `"${subject}" means "${id}" of the type "${type}", not the agent with that name, which is "agent:${subject}".`;
   });
-}
-
-/** Most log lines per start, and most warnings per line. */
-const MAX_LOG_LINES = 20;
-const MAX_WARNINGS_PER_LINE = 5;
-
-/**
- * Log lines about policies that match less than they seem to, because they list what an earlier version accepted and
- * this one does not. A policy's own `warnings` are not repeated. Denials come first.
- */
-export async function unreportedWarnings(policies: readonly Policy[]): Promise<string[]> {
-  const lines: string[] = [];
-  const denyingFirst = [...policies].sort(
-    (left, right) => Number(right.effect === 'deny') - Number(left.effect === 'deny'),
-  );
-  for await (const policy of yieldBetween(denyingFirst)) {
-    const unsaid = policyWarnings(policy).filter((warning) => !policy.warnings.includes(warning));
-    if (unsaid.length > 0) lines.push(lineOn(policy, unsaid));
-  }
-  if (lines.length <= MAX_LOG_LINES) return lines;
-  return [
-    ...lines.slice(0, MAX_LOG_LINES),
-    `${lines.length - MAX_LOG_LINES} more policies match less than they seem to.`,
-  ];
-}
-
-function lineOn({ name, version, effect }: Policy, warnings: readonly string[]): string {
-  const more = warnings.length - MAX_WARNINGS_PER_LINE;
-  const listed = more > 0 ? [...warnings.slice(0, MAX_WARNINGS_PER_LINE), `So do ${more} more.`] : warnings;
-  return `The policy "${name}" (version ${version}, ${effect}) matches less than it seems to; replace it with a new version. ${listed.join(' ')}`;
 }

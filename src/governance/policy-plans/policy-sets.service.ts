@@ -24,6 +24,9 @@ import { isNameWarning } from '../policies/unknown-names';
 import { type Policy, POLICY } from '../policies/policy.entity';
 import { type ApplyPoliciesRequest, type PlanPoliciesRequest, replayPeriod } from './dto/policy-plan.requests';
 import { declareAgents } from '../agents/declared-agents';
+import type { CreateAgentRequest } from '../agents/dto/agent.dto';
+import { findAgents } from '../agents/find-agent';
+import type { PolicyAgent } from '../policies/patterns/subjects';
 import {
   AppliedAgentResponse,
   type AppliedPoliciesResponse,
@@ -85,7 +88,7 @@ export class PolicySetsService {
     await caller.idempotency?.prepare();
     const policies = await this.contentsOf(caller, request.policies, team);
     // What takes many reads is done outside the ledger's commands.
-    const warnings = await this.warnings.warningsFor(policies, team);
+    const warnings = await this.warnings.warningsFor(policies, team, await this.declaredAgents(agents ?? [], team));
     const applied = (): Promise<AppliedPoliciesResponse> =>
       this.ledger.write(caller, async (transaction) => {
         if (!this.isInForce(team, base))
@@ -107,6 +110,17 @@ export class PolicySetsService {
     // The command refuses another base, or repeats its answer to the same Idempotency-Key: neither takes long.
     if (!this.isInForce(team, base)) return applied();
     return this.gates.get('applications').run(callerKey(caller), applied, { signal });
+  }
+
+  /** Those that will be active, as they will be. */
+  private async declaredAgents(agents: readonly CreateAgentRequest[], team: string | null): Promise<PolicyAgent[]> {
+    const registered = await findAgents(this.records, new Set(agents.map(({ name }) => name)));
+    return agents.flatMap((agent) => {
+      const { name, kind = 'machine', roles = [] } = agent;
+      const current = registered.get(name);
+      if (current !== undefined && current.status !== 'active') return [];
+      return { id: current?.id ?? '', name, kind, roles, team: agent.team ?? current?.team ?? team };
+    });
   }
 
   /** @throws PERMISSION_DENIED for a policy of another team than the caller's; VALIDATION_ERROR for one of another than the set's */
