@@ -67,7 +67,7 @@ async function measurementsOf(service: ServerProcess): Promise<Readonly<Record<K
       name: 'POST',
       servers: ALL,
       requests: [{ method: 'POST', path: PATH, body: JSON.stringify(SAMPLE_REQUEST) }],
-      rateBars: { 'empty pipeline': 0.45, 'express echo': 0.5 },
+      rateBars: { 'empty pipeline': 0.45, 'express echo': 0.7 },
       processorBar: 3,
       tailBar: 5,
     },
@@ -76,7 +76,7 @@ async function measurementsOf(service: ServerProcess): Promise<Readonly<Record<K
       name: 'GET by id',
       servers: ALL,
       requests: reads,
-      rateBars: { 'empty pipeline': 0.55, 'express echo': 0.95 },
+      rateBars: { 'empty pipeline': 0.55, 'express echo': 1.7 },
     },
     list: {
       title: `GET ${PATH}?limit=${PAGE}, with total`,
@@ -84,7 +84,7 @@ async function measurementsOf(service: ServerProcess): Promise<Readonly<Record<K
       servers: ['service', 'express echo'],
       requests: [{ method: 'GET', path: `${PATH}?limit=${PAGE}` }],
       echoRequests: reads,
-      rateBars: { 'express echo': 0.17 },
+      rateBars: { 'express echo': 0.45 },
     },
     execute: {
       title: 'POST /api/v1/agents/:id/execute, allowed by one policy',
@@ -92,7 +92,7 @@ async function measurementsOf(service: ServerProcess): Promise<Readonly<Record<K
       servers: ['service', 'express echo'],
       requests: [{ method: 'POST', path: `/api/v1/agents/${agent}/execute`, body: execution }],
       echoRequests: [{ method: 'POST', path: PATH, body: execution }],
-      rateBars: { 'express echo': 0.33 },
+      rateBars: { 'express echo': 0.5 },
     },
     AuthZEN: {
       title: 'POST /access/v1/evaluation',
