@@ -278,7 +278,7 @@ describe('Answers match the document', () => {
     const limited = await createTestApp({ environment: { RATE_LIMIT: '1' } });
     // Each request uses up one bucket.
     await Promise.all([
-      ...['/api/v1/health', '/'].map((path) => send(limited, 'GET', path)),
+      ...['/api/v1/health', '/', '/api/v1/stops'].map((path) => send(limited, 'GET', path)),
       send(limited, 'POST', '/api/v1/stops'),
     ]);
     const faults = await faultsOfAll(having(429), ({ method, path }) => send(limited, method, path));
