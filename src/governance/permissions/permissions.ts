@@ -390,7 +390,7 @@ export class Permissions {
   ): RowQuery[] {
     const { inForce } = this.policies;
     const question = requestOf(requestedAction, subjectOf(agent), null, at);
-    // It will mostly be refused.
+    // A request that compares so much is refused unless the policies change first: nothing is read ahead for it.
     if (inForce.comparisons(question) > MAX_COMPARISONS_OF_QUESTION) return [];
     const queries = inForce.factQueries(question);
     return [...this.facts.rowQueries(queries), ...(queries.uses.length > 0 ? limitQueries() : [])];

@@ -112,7 +112,7 @@ export class PolicySetsService {
     return this.gates.get('applications').run(callerKey(caller), applied, { signal });
   }
 
-  /** Those that will be active, as they will be. */
+  /** The agents of a request that will be active, with the members that they will have. */
   private async declaredAgents(agents: readonly CreateAgentRequest[], team: string | null): Promise<PolicyAgent[]> {
     const registered = await findAgents(this.records, new Set(agents.map(({ name }) => name)));
     return agents.flatMap((agent) => {
