@@ -16,7 +16,7 @@ const ANSWERED = [
 ];
 
 /** A service with thousands of histories answers slowly: each adds policies and people of its own. */
-const HISTORIES_PER_SERVICE = 500;
+const HISTORIES_PER_SERVICE = 100;
 
 /** `EVIDENCE_SEED` says another one. */
 export const SEED = process.env['EVIDENCE_SEED'] ?? '1';

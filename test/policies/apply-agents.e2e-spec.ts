@@ -1,6 +1,8 @@
+import { ORIGIN } from '../support/application/authenticator';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { actionsOf, chainIsValid, createAgent, issueKey } from '../support/application/factories';
 import { type Answer, faults, type Parsed, send } from '../support/application/send';
+import { signer } from '../support/application/signers';
 
 const POLICY = { version: '1', effect: 'allow', subjects: ['role:support'], actions: ['refund'], resources: ['*'] };
 
@@ -8,7 +10,7 @@ describe('POST /policies/apply with agents', () => {
   let app: TestApp;
 
   beforeEach(async () => {
-    app = await createTestApp();
+    app = await createTestApp({ environment: { PUBLIC_URL: ORIGIN } });
   });
   afterEach(async () => {
     await chainIsValid(app);
@@ -66,13 +68,46 @@ describe('POST /policies/apply with agents', () => {
     ];
     const { base } = (await send(app, 'POST', '/api/v1/policies/plan', { body: { policies: [] } })).body;
     const body = { base, policies, agents };
-    expect((await send(app, 'POST', '/api/v1/policies/apply', { body })).status).toBe(200);
+    const applied = await send(app, 'POST', '/api/v1/policies/apply', { body });
+    expect(applied.body.warnings).toEqual([
+      expect.stringMatching(/^of-too-few \(version 1\): .* need 3 approvals/),
+      'of-the-moved (version 1): No active agent matches approval.approvers[0] (role:lead).',
+    ]);
     const stored: Parsed[] = (await send(app, 'GET', '/api/v1/policies')).body.data;
     const warnings = new Map(stored.map((policy: Parsed) => [policy.name, policy.warnings]));
     expect(warnings.get('of-new-people')).toEqual([]);
     expect(warnings.get('of-a-name')).toEqual([]);
     expect(warnings.get('of-too-few')).toEqual([expect.stringContaining('need 3 approvals')]);
     expect(warnings.get('of-the-moved')).toEqual(['No active agent matches approval.approvers[0] (role:lead).']);
+  });
+
+  it('counts no role that they take from a person, with or without a passkey', async () => {
+    await signer(app, 'ann', ['lead']);
+    const asks = (subject: string, signed: boolean): object => {
+      const approval = { approvers: [{ subjects: [subject], ...(signed && { signed }) }] };
+      return { ...POLICY, name: `${subject} ${signed}`, effect: 'require_approval', approval };
+    };
+    const policies = [asks('role:*', false), asks('role:lead', true), asks('role:board', true)];
+    const { base } = (await send(app, 'POST', '/api/v1/policies/plan', { body: { policies: [] } })).body;
+    const path = '/api/v1/policies/apply';
+    const without = { base, policies, agents: [{ name: 'ann', kind: 'human', roles: [] }] };
+    const { body: first } = await send(app, 'POST', path, { body: without });
+    expect(first.warnings).toEqual([
+      'role:* false (version 1): No active agent matches approval.approvers[0] (role:*).',
+      ...['lead', 'board'].flatMap((role) => [
+        `role:${role} true (version 1): No active agent matches approval.approvers[0] (role:${role}).`,
+        `role:${role} true (version 1): Nobody with a passkey matches approval.approvers[0] (role:${role}), which is signed.`,
+      ]),
+    ]);
+    const again = policies.map((policy) => ({ ...policy, version: '2' }));
+    const agents = [{ name: 'ann', kind: 'human', roles: ['board'] }];
+    const { body: second } = await send(app, 'POST', path, {
+      body: { base: first.policySet, policies: again, agents },
+    });
+    expect(second.warnings.map((warning: string) => warning.slice(0, 14))).toEqual([
+      'role:lead true',
+      'role:lead true',
+    ]);
   });
 
   it('changes nothing if anything is refused', async () => {

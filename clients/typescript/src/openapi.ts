@@ -3714,6 +3714,11 @@ export interface components {
              * @example 0000000000000000000000000000000000000000000000000000000000000000
              */
             policySet: string;
+            /**
+             * @description Of the policies that came into force, as those of a plan, but for roles, names and actions that nothing has. The first 1,000; if there are more, a last one says so.
+             * @example []
+             */
+            warnings: string[];
             /** @description What became of `agents`, in their order; present if they were given. */
             agents?: components["schemas"]["AppliedAgentResponse"][];
         };

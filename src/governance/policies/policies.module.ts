@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { LedgerModule } from '../../ledger/ledger.module';
 import { PasskeysModule } from '../passkeys/passkeys.module';
+import { ApproverWarnings } from './approver-warnings';
 import { CreationWarnings } from './creation-warnings';
 import { PassedSums } from './limits/passed-sums';
 import { MissingSums } from './limits/used-sums';
@@ -14,7 +15,15 @@ import { POLICY } from './policy.entity';
 @Module({
   imports: [LedgerModule.forFeature({ kinds: [POLICY] }), PasskeysModule, SecretsModule],
   controllers: [PoliciesController],
-  providers: [PoliciesService, ActivePolicies, PastPolicies, CreationWarnings, MissingSums, PassedSums],
+  providers: [
+    PoliciesService,
+    ActivePolicies,
+    PastPolicies,
+    ApproverWarnings,
+    CreationWarnings,
+    MissingSums,
+    PassedSums,
+  ],
   exports: [ActivePolicies, PastPolicies, CreationWarnings],
 })
 export class PoliciesModule {}

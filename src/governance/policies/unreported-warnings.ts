@@ -1,5 +1,5 @@
 import { yieldBetween } from '../../core/concurrency/time-slice';
-import { policyWarnings } from './creation-warnings';
+import { policyWarnings } from './content-warnings';
 import type { Policy } from './policy.entity';
 
 /** Most log lines per start, and most warnings per line. */

@@ -103,6 +103,7 @@ export class PolicySetsService {
         return {
           changes: await changeResponses(changes, ids),
           policySet: this.activePolicies.setOf(team, { added: stayingIn(changes, ids), removed }),
+          warnings: firstOf(warningsOn(changes, warnings)),
           ...(agents !== undefined && { agents: declared.map(AppliedAgentResponse.from) }),
         };
       });
@@ -179,7 +180,8 @@ export class PolicySetsService {
     const target = planned.filter(({ isAfter }) => isAfter);
     const results = preparedTests === null ? null : await this.tests.results(tests ?? [], preparedTests, target);
     const compared = await this.comparisons.compare(planned, team, signal);
-    const warnings = [...(await this.warningsOn(changes, team)), ...compared.warnings];
+    const created = changes.flatMap(({ change, policy }) => (change === 'create' ? [policy] : []));
+    const warnings = warningsOn(changes, await this.warnings.warningsFor(created, team));
     const answer = {
       base,
       changes: await changeResponses(changes),
@@ -187,25 +189,31 @@ export class PolicySetsService {
       complete: compared.reason === null,
       reason: compared.reason,
       shadowed: compared.shadowed,
-      warnings: warnings.length > MAX_WARNINGS ? [...warnings.slice(0, MAX_WARNINGS), MORE_WARNINGS] : warnings,
+      warnings: firstOf([...warnings, ...compared.warnings]),
       ...(results !== null && { tests: results }),
     };
     return { planned, answer };
   }
+}
 
-  /** Warnings for policies that would come into force: of new versions, and those stored with old ones at creation. */
-  private async warningsOn(changes: readonly PolicyChange[], team: string | null): Promise<string[]> {
-    const created = await this.warnings.warningsFor(
-      changes.flatMap(({ change, policy }) => (change === 'create' ? [policy] : [])),
-      team,
-    );
-    return changes.flatMap(({ change, policy }) => {
-      // Those of names may no longer hold: the comparison finds those that do.
-      const stored = change === 'activate' ? policy.warnings.filter((warning) => !isNameWarning(warning)) : [];
-      const { name, version } = policy;
-      return (created.get(policy) ?? stored).map((warning) => `${name} (version ${version}): ${warning}`);
-    });
-  }
+/**
+ * Warnings for policies that come into force: of new versions, and those stored with old ones at creation.
+ * @param created those for each policy that is created.
+ */
+function warningsOn(
+  changes: readonly PolicyChange[],
+  created: ReadonlyMap<PolicyContent, readonly string[]>,
+): string[] {
+  return changes.flatMap(({ change, policy }) => {
+    // Those of names may no longer hold: the comparison of a plan finds those that do.
+    const stored = change === 'activate' ? policy.warnings.filter((warning) => !isNameWarning(warning)) : [];
+    const warnings = change === 'create' ? created.get(policy) : undefined;
+    return (warnings ?? stored).map((warning) => `${policy.name} (version ${policy.version}): ${warning}`);
+  });
+}
+
+function firstOf(warnings: readonly string[]): readonly string[] {
+  return warnings.length > MAX_WARNINGS ? [...warnings.slice(0, MAX_WARNINGS), MORE_WARNINGS] : warnings;
 }
 
 /** @param ids of the policies of the changes, after they were carried out. */

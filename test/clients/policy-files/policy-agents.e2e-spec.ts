@@ -65,6 +65,13 @@ describeOnSqlite('Agents in files', () => {
     return (await send(app, 'GET', '/api/v1/agents')).body.data;
   }
 
+  /** The actions of the entries that have the time of the last one. */
+  async function lastCommit(): Promise<string[]> {
+    const { body } = await send(app, 'GET', '/api/v1/audit?limit=10');
+    const [last] = body.data;
+    return body.data.flatMap(({ timestamp, action }: Parsed) => (timestamp === last.timestamp ? [action] : []));
+  }
+
   it('are registered and changed in one plan with the policies, and otherwise left alone', async () => {
     write('agents.yaml', AGENTS);
     write('policies.yaml', POLICIES.replace('EXPECTED', 'deny'));
@@ -113,6 +120,8 @@ describeOnSqlite('Agents in files', () => {
     expect(applied.output).toMatch(/^ +Base: \w{64}\.\w{32}$/m);
     expect(applied.output).toContain('! change     ann: roles finance → finance, legal\n');
     expect(applied.output).toContain('! change     refund-bot: description Pays back. → none\n');
+    // One pull request is one change: of agents alone as well.
+    expect(await lastCommit()).toEqual(['agent.updated', 'agent.updated']);
     expect(await agents()).toMatchObject([
       { name: 'other', status: 'active', roles: ['support'] },
       { name: 'refund-bot', description: '' },

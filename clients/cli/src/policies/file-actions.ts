@@ -144,8 +144,8 @@ export async function plan(paths: readonly string[], options: PlanOptions & Repl
 }
 
 /**
- * Brings policy files into force when their tests pass, with their agents in the same commit. If no policy changes, each agent
- * is registered or changed by itself, for which no scope for policies is needed.
+ * Brings policy files into force when their tests pass, with their agents in the same commit. If no policy changes, a key without
+ * the scope for policies registers or changes each agent by itself.
  */
 export async function apply(
   paths: readonly string[],
@@ -166,18 +166,18 @@ export async function apply(
     if (json === true) printJson({ changes: plan.changes, policySet: plan.base, ...shownAgents(agents) });
     return;
   }
-  await requireScopes(governance, { isOfPolicies: plan.changes.some(isChange), agents });
+  const isTogether = await requireScopes(governance, { isOfPolicies: plan.changes.some(isChange), agents });
   if (yes !== true) await requireConfirmation('Apply?', 'Nothing was applied');
   requireBase(baseOf(plan, agents), plan, await agentChanges(governance, set));
-  const hasChanges = plan.changes.some(isChange)
+  const applied = isTogether
     ? await applyTogether(governance, set, { plan, prune, agents, ...ofTeam(team) })
     : { changes: plan.changes, policySet: plan.base };
-  if (!plan.changes.some(isChange)) {
+  if (!isTogether) {
     await register(governance, set, agents);
     await update(governance, set, agents);
   }
-  if (json === true) printJson({ ...hasChanges, ...shownAgents(agents) });
-  else printLine(`\n${styled('green', 'Applied.')} The set in force is ${hasChanges.policySet}.`);
+  if (json === true) printJson({ ...applied, ...shownAgents(agents) });
+  else printLine(`\n${styled('green', 'Applied.')} The set in force is ${applied.policySet}.`);
 }
 
 interface AppliedPlan {

@@ -30,11 +30,15 @@ export function requireBase(
   throw new SettingsError(base.split('.')[0] === planned.base ? OTHER_AGENTS : NO_LONGER);
 }
 
-/** Checks the scopes before anything is changed. @throws SettingsError which names all that are missing */
+/**
+ * Checks the scopes before anything is changed.
+ * @returns whether the key may change policies.
+ * @throws SettingsError which names all that are missing
+ */
 export async function requireScopes(
   governance: GovernanceClient,
   { isOfPolicies, agents }: { readonly isOfPolicies: boolean; readonly agents: readonly AgentChange[] },
-): Promise<void> {
+): Promise<boolean> {
   const changedKinds = agents.filter(({ change }) => change !== 'keep').map(({ agent: { kind } }) => kind);
   const neededScopes = [
     ...(isOfPolicies ? [{ scope: 'policies', why: 'policies change' }] : []),
@@ -45,4 +49,5 @@ export async function requireScopes(
   const missingScopes = neededScopes.filter(({ scope }) => !has(scope)).map(({ scope, why }) => `${scope} (${why})`);
   if (missingScopes.length > 0)
     throw new SettingsError(`Nothing was applied: the key lacks the scope ${missingScopes.join(' and ')}.`);
+  return has('policies');
 }

@@ -316,6 +316,13 @@ export class AppliedPoliciesResponse {
   @ApiMember('Identifies the set of policies now in force.', { example: SAMPLE_POLICY_SET })
   readonly policySet!: string;
 
+  @ApiMember(
+    'Of the policies that came into force, as those of a plan, but for roles, names and actions that nothing has. The ' +
+      'first 1,000; if there are more, a last one says so.',
+    { type: [String], example: [] },
+  )
+  readonly warnings!: readonly string[];
+
   @ApiMember('What became of `agents`, in their order; present if they were given.', {
     type: [AppliedAgentResponse],
     required: false,
