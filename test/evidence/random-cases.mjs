@@ -437,7 +437,14 @@ export function randomCases(seed) {
   }
 
   function parameters() {
-    const value = () => (chance(0.4) ? one(TEXTS) : chance(0.1) ? one([[], {}, [1], { x: 1 }]) : one(SCALARS));
+    const value = () =>
+      chance(0.03)
+        ? 'x'.repeat(one([4_096, 4_097]))
+        : chance(0.4)
+          ? one(TEXTS)
+          : chance(0.1)
+            ? one([[], {}, [1], { x: 1 }])
+            : one(SCALARS);
     const member = (/** @type {string} */ name, /** @type {() => unknown} */ make) =>
       chance(0.7) ? { [name]: make() } : {};
     const item = () =>

@@ -28,6 +28,8 @@ async function call(method, path, body, key = API_KEY) {
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
   const text = await answer.text();
+  // Nothing was written: on a busy machine a write may have waited for the disk too long.
+  if (answer.status === 503) return call(method, path, body, key);
   if (answer.status >= 500) failed.push({ name: 'a failure', method, path, body, text });
   return { status: answer.status, body: text === '' ? null : JSON.parse(text) };
 }

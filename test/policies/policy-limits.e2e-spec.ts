@@ -93,6 +93,21 @@ describe('Policies in force', () => {
     expect((await create('small')).status).toBe(201);
   });
 
+  it('have at most 50,000 conditions', async () => {
+    await start({});
+    const conditions = Array.from({ length: 20 }, () => ({ parameter: '/a', op: 'ne', value: 1 }));
+    const policies = Array.from({ length: 2_500 }, (_, index) => ({
+      ...{ ...RULES, name: `large ${index}`, version: '1', conditions },
+    }));
+    const { base } = (await send(app, 'POST', `${POLICIES}/plan`, { body: { policies: [] } })).body;
+    const { status } = await send(app, 'POST', `${POLICIES}/apply`, { body: { base, policies } });
+    expect(status).toBe(200);
+    expect((await create('one more', '1', { conditions: conditions.slice(0, 1) })).body.error.message).toContain(
+      '50001 conditions in force are more than the 50000 that may be',
+    );
+    expect((await create('without')).status).toBe(201);
+  });
+
   it('from before a limit was lowered stay, decide, and are reported at the start; none can be added', async () => {
     await start({});
     await createAgent(app, { name: 'bot', capabilities: ['read'] });

@@ -8,11 +8,13 @@ import { isUnmistakable, plainForm } from './spelling.mjs';
  * The truth of conditions for a request: true, false, or undefined for unknown. docs/policies.md, Conditions.
  *
  * @typedef {Readonly<Record<string, unknown>>} JsonObject
- * @typedef {{ parameters: JsonObject, time: Date, resourceId: string, principal?: import('./principals.mjs').Principal | null, isRedacted?: boolean }} ConditionInput
+ * @typedef {{ parameters: JsonObject, time: Date, resourceId: string, principal?: import('./principals.mjs').Principal | null, evaluation?: number }} ConditionInput
  * @typedef {true | false | undefined} Truth
  * @typedef {Readonly<{ parameter?: string, principal?: string, clock?: string, days?: readonly string[], except?: readonly string[], earlier?: string, within?: string | null, resource?: string | null, claim?: string, op: string, value: unknown }>} Condition
  */
 
+/** Most characters of a text that is compared with another one of the request. */
+const MAX_COMPARED_CHARACTERS = 4_096;
 /** Stands for an absent value. */
 const NOTHING = Symbol('nothing');
 /** Stands for what lies below a replaced secret or hash: it may have been there or not. */
@@ -43,9 +45,26 @@ export function isTrue(condition, input) {
   }
   const operand = operandOf(condition, input);
   if (op === 'exists') return operand.values[0] === HIDDEN ? undefined : (operand.values[0] !== NOTHING) === value;
-  const expected = isReference(value) ? single(operandOf(value, input)) : value;
-  const truths = operand.values.map((operandValue) => compare(op, operandValue, expected));
+  const isOfRequest = isReference(value);
+  const expected = isOfRequest ? single(operandOf(value, input)) : value;
+  const isBounded = isOfRequest && versionOf(input) >= 3;
+  const truths = operand.values.map((operandValue) =>
+    isBounded && (isLong(operandValue) || isLong(expected)) ? undefined : compare(op, operandValue, expected),
+  );
   return operand.isList ? ofEach(truths) : truths[0];
+}
+
+/**
+ * The version of the rules by which a request is decided.
+ * @param {ConditionInput} input
+ */
+function versionOf({ evaluation = 1 }) {
+  return evaluation;
+}
+
+/** @param {unknown} value */
+function isLong(value) {
+  return typeof value === 'string' && value.length > MAX_COMPARED_CHARACTERS;
 }
 
 /**
@@ -55,7 +74,7 @@ export function isTrue(condition, input) {
  * @returns {{ isList: boolean, values: unknown[] }}
  */
 function operandOf({ parameter, principal }, input) {
-  if (parameter !== undefined) return valuesAt(input.parameters, parameter, input.isRedacted === true);
+  if (parameter !== undefined) return valuesAt(input.parameters, parameter, versionOf(input) >= 3);
   if (principal === undefined) {
     const segments = withoutSlash(input.resourceId).split('/');
     return { isList: false, values: [segments.at(-1)?.normalize()] };

@@ -33,7 +33,7 @@ import { isMetBy } from './subjects.mjs';
  * @property {string} resourceType
  * @property {string} resourceId
  * @property {Readonly<Record<string, unknown>>} parameters
- * @property {boolean} [isRedacted] whether its secrets were replaced
+ * @property {number} [evaluation] the version of the rules; from 3 on secrets were replaced
  * @property {Date} time
  * @property {ReadonlySet<string>} [limitedPolicyIds] ids of policies that a full limit keeps from matching
  * @property {(policyId: string, condition: number) => import('./conditions.mjs').Truth} [truthOfFact] the truth of a condition that needs facts

@@ -36,7 +36,7 @@ function foldName(name: string): string {
 }
 
 /** Parts of one name. A name with more of them is secret: each part costs a step for each pointer. */
-const MAX_PARTS = 64;
+const MAX_PARTS = 16;
 const INDEX = /^\d+$/;
 const NESTING = /[[.]/;
 

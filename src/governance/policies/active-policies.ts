@@ -202,6 +202,8 @@ export class ActivePolicies implements OnModuleInit {
 
 /** The most patterns that all policies in force may have. */
 const MAX_PATTERNS = 100_000;
+/** The most conditions that they may have: all of them may be looked at for one question, which is answered without a pause. */
+const MAX_CONDITIONS = 50_000;
 /** Policies in force with limits: the used sums of all of them are read for each request. */
 const MAX_LIMITED_POLICIES = 100;
 const REMEDY = 'Take a policy out of force first, or use fewer or shorter patterns, limits or conditions.';
@@ -213,9 +215,9 @@ interface StoredPolicy extends PolicyExtent {
   readonly hash: string;
 }
 
-const EXTENTS = ['policies', 'limited', 'bytes', 'patterns', 'facts'] as const;
+const EXTENTS = ['policies', 'limited', 'bytes', 'patterns', 'conditions', 'facts'] as const;
 
-/** What policies take up: their number, how many have limits, their patterns, the bytes of what is held as text, their facts. */
+/** What policies take up: their number, how many have limits, their patterns and conditions, the bytes of what is held as text, their facts. */
 type Extent = Readonly<Record<(typeof EXTENTS)[number], number>>;
 
 /** That of a policy; `team` is null if it has none. */
@@ -246,11 +248,12 @@ function extentOf(policy: Omit<PolicyRules, 'id'>): Extent {
     patterns += texts.length;
     for (const text of texts) bytes += Buffer.byteLength(text);
   }
-  return { policies: 1, bytes, patterns, limited: limits.length > 0 ? 1 : 0, facts: factsOfPolicy(policy) };
+  const limited = limits.length > 0 ? 1 : 0;
+  return { policies: 1, bytes, patterns, conditions: conditions.length, limited, facts: factsOfPolicy(policy) };
 }
 
 function totalOf(extents: Iterable<Extent>): Extent {
-  const total = { policies: 0, limited: 0, bytes: 0, patterns: 0, facts: 0 };
+  const total = { policies: 0, limited: 0, bytes: 0, patterns: 0, conditions: 0, facts: 0 };
   for (const extent of extents) for (const member of EXTENTS) total[member] += extent[member];
   return total;
 }
@@ -268,6 +271,7 @@ function capacityFault(
     ['limited', 'policies with limits', MAX_LIMITED_POLICIES, 'may be'],
     ['bytes', 'bytes of patterns', limits.maxPolicyText, 'MAX_POLICY_TEXT allows'],
     ['patterns', 'patterns', MAX_PATTERNS, 'may be'],
+    ['conditions', 'conditions', MAX_CONDITIONS, 'may be'],
     ['facts', 'limits and conditions on earlier actions or claims', MAX_FACTS_IN_FORCE, 'may be'],
   ] as const;
   const exceeded = bounds.find(([member, , most]) => after[member] > before[member] && after[member] > shareOf(most));

@@ -11,12 +11,16 @@ import {
 
 const NOW = '2026-01-05T12:00:00.000Z';
 
+/** Of the length to which two texts of a request are compared, and one above it. */
+const [TEXT, LONG] = ['x'.repeat(4_096), 'x'.repeat(4_097)] as const;
+
 function truth(
   condition: PolicyCondition,
   a: JsonValue | undefined,
   more: Partial<Pick<ConditionRequest, 'at' | 'resourceId' | 'principal'>> = {},
 ): Truth {
-  const parameters = a === undefined ? { b: 5 } : { a, b: 5 };
+  const others = { b: 5, text: TEXT, long: LONG };
+  const parameters = a === undefined ? others : { a, ...others };
   const subject = { type: 'user', id: 'x', roles: [] };
   const request = { subject, resourceType: 'document', resourceId: 'a', parameters, at: NOW, ...more };
   return truthOf([compileCondition(condition)], request, NO_FACTS);
@@ -55,9 +59,26 @@ describe('A condition', () => {
     ['lte', { parameter: '/b' }, 5, true],
     ['lt', { parameter: '/b' }, 5, false],
     ['gt', { parameter: '/b' }, '6', 'unknown'],
+    ['eq', { parameter: '/text' }, TEXT, true],
+    ['ne', { parameter: '/text' }, 'y', true],
+    ['ne', { parameter: '/text' }, `${TEXT}x`, 'unknown'],
+    ['eq', { parameter: '/long' }, LONG, 'unknown'],
+    ['ne', { parameter: '/long' }, 'y', 'unknown'],
+    ['eq', { parameter: '/long' }, null, 'unknown'],
   ])('%s %j of %j is %s', (op, value, requestValue, expected) =>
     expect(truth(of(op, value), requestValue)).toBe(expected),
   );
+
+  it('reads the resource once for all conditions of a request', () => {
+    const split = jest.spyOn(String.prototype, 'split');
+    for (let index = 0; index < 100; index += 1)
+      expect(truth({ resource: 'last', op: 'eq', value: { resource: 'last' } }, 1, { resourceId: 'a/read/once' })).toBe(
+        true,
+      );
+    const reads = split.mock.contexts.filter((text) => String(text) === 'a/read/once').length;
+    split.mockRestore();
+    expect(reads).toBe(1);
+  });
 
   it.each<[pointer: string, op: string, value: unknown, truth: Truth]>([
     ['/a', 'eq', 'x', 'unknown'],

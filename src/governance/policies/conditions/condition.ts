@@ -350,10 +350,17 @@ function comparisonFor(
       const read = operandReader(value);
       return (request) => {
         const right = read(request);
-        return (left) => compares(left, op, right);
+        return isLong(right) ? () => 'unknown' : (left) => (isLong(left) ? 'unknown' : compares(left, op, right));
       };
     }
   }
+}
+
+/** Two texts of a request are compared for each condition: both may be almost as long as the request. */
+const MAX_COMPARED_CHARACTERS = 4_096;
+
+function isLong(value: MaybeJson): boolean {
+  return typeof value === 'string' && value.length > MAX_COMPARED_CHARACTERS;
 }
 
 function ignoreRequest(compare: CompareValue): () => CompareValue {

@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from '../../../core/json/json-value';
 import { BYTES, HMAC, isHashReplacement, isSecretReplacement } from '../../../core/json/replacements';
+import { rememberLast } from '../patterns/remembered-readings';
 import { spelledPath } from '../patterns/resources';
 import type { EvaluationSubject } from '../patterns/subjects';
 import { pathOf } from './condition-faults';
@@ -77,10 +78,12 @@ export function operandReader(reference: ValueReference): (request: OperandSourc
     const isId = reference.principal === 'id';
     return ({ principal = null }) => (principal === null ? undefined : partOfPrincipal(principal, isId));
   }
-  if ('resource' in reference) return ({ resourceId }) => spelledPath(resourceId).split('/').at(-1);
+  if ('resource' in reference) return ({ resourceId }) => lastSegmentOf(resourceId);
   const path = pathOf(reference.parameter);
   return ({ parameters }) => valueAt(path, parameters);
 }
+
+const lastSegmentOf = rememberLast((resourceId) => spelledPath(resourceId).split('/').at(-1) ?? '');
 
 function partOfPrincipal(principal: EvaluationSubject, isId: boolean): string {
   if ('agentId' in principal) return isId ? principal.agentId : 'agent';

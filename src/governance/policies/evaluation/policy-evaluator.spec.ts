@@ -135,8 +135,11 @@ const otherCondition: fc.Arbitrary<PolicyCondition> = fc
     return { parameter, op, value: typeof value === 'object' && value !== null && 'parameter' in value ? value : 1 };
   });
 const condition = fc.oneof({ arbitrary: otherCondition, weight: 3 }, identity);
+/** One of the lengths to which two parameters are compared, and one above it. */
+const LONG_TEXTS = [4_096, 4_097].map((length) => 's'.repeat(length));
 const held = fc.oneof(
   { arbitrary: scalar, weight: 3 },
+  fc.constantFrom(...LONG_TEXTS),
   fc.constant([]),
   fc.constant({}),
   fc.constantFrom(...REPLACEMENTS),
