@@ -18,7 +18,13 @@ export interface RejectionWords {
 
 /** The words of RFC 7644 for what is wrong with a request. */
 export type ScimType =
-  'uniqueness' | 'invalidFilter' | 'mutability' | 'invalidSyntax' | 'invalidPath' | 'noTarget' | 'invalidValue';
+  | 'uniqueness'
+  | 'invalidFilter'
+  | 'mutability'
+  | 'invalidSyntax'
+  | 'invalidPath'
+  | 'noTarget'
+  | 'invalidValue';
 
 export interface ErrorExtras {
   readonly details?: readonly FieldFault[];

@@ -6,7 +6,15 @@ import type { SqlValue } from '../database/sql-connection';
  * value does not count. `refersTo`: the id of a row of the target whose column equals the value.
  */
 export type Comparison =
-  'equals' | 'atLeast' | 'atMost' | 'contains' | 'after' | 'among' | 'nullOrAmong' | 'present' | 'refersTo';
+  | 'equals'
+  | 'atLeast'
+  | 'atMost'
+  | 'contains'
+  | 'after'
+  | 'among'
+  | 'nullOrAmong'
+  | 'present'
+  | 'refersTo';
 
 export interface Condition {
   readonly column: string;

@@ -39,7 +39,8 @@ export function addListCommand(
 
 /** Columns, or a function that makes them for the rows that are shown, as it may look up names. */
 type Columns<Row> =
-  readonly Column<Row>[] | ((governance: GovernanceClient, rows: readonly Row[]) => Promise<readonly Column<Row>[]>);
+  | readonly Column<Row>[]
+  | ((governance: GovernanceClient, rows: readonly Row[]) => Promise<readonly Column<Row>[]>);
 
 export async function list<Row>(
   path: PagePath,

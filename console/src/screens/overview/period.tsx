@@ -10,7 +10,8 @@ const DAY = 24 * HOUR;
 
 /** What the address of the page names: the end of an own period is its last day. */
 export type Chosen =
-  { readonly last: '24h' | '30d' } | { readonly last: 'own'; readonly from: string; readonly to: string };
+  | { readonly last: '24h' | '30d' }
+  | { readonly last: 'own'; readonly from: string; readonly to: string };
 
 /** The parameters of the report. */
 export interface ReportPeriod {

@@ -175,7 +175,11 @@ export type IdentityCondition = (PrincipalReference | ResourceReference) &
   );
 
 export type PolicyCondition =
-  ParameterCondition | IdentityCondition | ClockCondition | EarlierCondition | ClaimCondition;
+  | ParameterCondition
+  | IdentityCondition
+  | ClockCondition
+  | EarlierCondition
+  | ClaimCondition;
 
 /** `unknown` if there is nothing to compare, or nothing comparable with the value. */
 export type Truth = boolean | 'unknown';

@@ -11,7 +11,9 @@ type CapableAgent = AgentSubject & { readonly capabilities: readonly string[] };
 
 /** A comparison is reported in parts, so that no part takes long to hand over. */
 export type ComparisonPart =
-  { readonly policies: readonly PlannedPolicy[] } | { readonly agents: readonly CapableAgent[] } | LastPart;
+  | { readonly policies: readonly PlannedPolicy[] }
+  | { readonly agents: readonly CapableAgent[] }
+  | LastPart;
 
 /** Everything is reported. */
 interface LastPart {

@@ -31,7 +31,8 @@ export interface AuthorisationRequest {
 
 /** What follows from an execution: it was authorised for this request alone, or has to be asked for anew. */
 type Step =
-  { readonly kind: 'authorised'; readonly execution: Execution } | { readonly kind: 'again'; readonly after: string };
+  | { readonly kind: 'authorised'; readonly execution: Execution }
+  | { readonly kind: 'again'; readonly after: string };
 
 /**
  * Asks for an execution that is authorised for this very request, and may be sent once.

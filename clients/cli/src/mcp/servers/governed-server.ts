@@ -36,7 +36,8 @@ import { mayHaveRun, refuseUnsent, UnknownOutcomeError } from './unknown-outcome
 
 /** The address or the command of a governed server. */
 export type Target =
-  { readonly command: readonly string[]; readonly env?: Readonly<Record<string, string>> } | HttpTarget;
+  | { readonly command: readonly string[]; readonly env?: Readonly<Record<string, string>> }
+  | HttpTarget;
 
 /** The items of a server, by list. */
 export interface ListedItems {
