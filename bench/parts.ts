@@ -10,6 +10,7 @@ import { benchmarkLedger, benchmarkLedgerOnPostgres } from './ledger/ledger-part
 import { benchmarkMemory } from './memory/memory-part';
 import { benchmarkMove } from './move/move-part';
 import { benchmarkPlans } from './plan-part';
+import { benchmarkConditions } from './policies/conditions-part';
 import { benchmarkPolicies } from './policies/policies-part';
 import { benchmarkReplay } from './replay-part';
 import { benchmarkReport } from './report/report-part';
@@ -28,6 +29,7 @@ export const PART_NAMES = [
   'memory',
   'hostile',
   'policies',
+  'conditions',
   'execute',
   'gateway',
   'evaluate',
@@ -55,6 +57,7 @@ export const PARTS: Readonly<Record<PartName, Part>> = {
   syncs: { title: 'Syncs of the disk', run: benchmarkSyncs },
   memory: { title: 'Memory', run: benchmarkMemory },
   hostile: { title: 'A client next to hostile ones', run: benchmarkHostileClients },
+  conditions: { title: 'One question under 50,000 conditions', run: benchmarkConditions },
   policies: { title: 'Policy evaluation, one thread', run: benchmarkPolicies },
   execute: { title: 'Execute, with 1,000 policies in force against 1', run: benchmarkExecution },
   gateway: { title: 'The gateway', run: benchmarkGateway },
