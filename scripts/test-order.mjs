@@ -6,8 +6,11 @@ const ROOM = /[\\/]room-spec\.ts$/;
 
 /** Seconds, as measured: those of the first pattern that fits. Only the order that they give matters. */
 const MEASURED = [
+  // Those that mostly wait come first, beside which others can work.
+  [/^test\/(clients\/mcp|postgres\/replicas)\/room/, 1_200],
+  [/^test\/(clients\/(gateway|gov)|console\/\w+)\/room/, 700],
   [
-    /^test\/(postgres\/(sessions|replicas)|verification|policies|http\/limits|webhooks|ledger|console\/\w+)\/room|^test\/faults\/(start|disk|plan-memory)/,
+    /^test\/(postgres\/sessions|verification|policies|http\/limits|webhooks|ledger)\/room|^test\/faults\/(start|disk|plan-memory)/,
     150,
   ],
   [
