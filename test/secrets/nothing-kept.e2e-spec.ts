@@ -225,5 +225,5 @@ describeOnSqlite('What agents send as a secret', () => {
     for (const path of files) expect(readFileSync(path).includes(MARK)).toBe(false);
     expect(seen.filter((text) => text.includes(MARK)).slice(0, 3)).toEqual([]);
     expect(seen.filter((text) => text.includes('$secret')).length).toBeGreaterThan(ROUNDS);
-  }, 600_000);
+  }, 600_000 + 100 * ROUNDS);
 });
