@@ -15,6 +15,7 @@ import { benchmarkPolicies } from './policies/policies-part';
 import { benchmarkReplay } from './replay-part';
 import { benchmarkReport } from './report/report-part';
 import { benchmarkReplicas } from './replicas/replicas-part';
+import { benchmarkStart } from './start/start-part';
 import type { Effort } from './support/effort';
 import type { Workplace } from './support/workplace';
 import { benchmarkSyncs } from './syncs/syncs-part';
@@ -27,6 +28,7 @@ export const PART_NAMES = [
   'replicas',
   'syncs',
   'memory',
+  'start',
   'hostile',
   'policies',
   'conditions',
@@ -55,6 +57,7 @@ export const PARTS: Readonly<Record<PartName, Part>> = {
   postgres: { title: 'The ledger alone on PostgreSQL, 64 callers', run: benchmarkLedgerOnPostgres },
   replicas: { title: 'Two replicas on one PostgreSQL', run: benchmarkReplicas },
   syncs: { title: 'Syncs of the disk', run: benchmarkSyncs },
+  start: { title: 'A start', run: benchmarkStart },
   memory: { title: 'Memory', run: benchmarkMemory },
   hostile: { title: 'A client next to hostile ones', run: benchmarkHostileClients },
   conditions: { title: 'One question under 50,000 conditions', run: benchmarkConditions },
