@@ -2,7 +2,7 @@ import { auditOf, chainIsValid, issueKey } from '../support/application/factorie
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { send } from '../support/application/send';
 import { temporaryDatabase, type TemporaryDatabase } from '../support/database/temporary-database';
-import { DirectoryClient } from './directory-client';
+import { DirectoryClient, GROUP } from './directory-client';
 
 describe('DIRECTORY_ROLES', () => {
   let database: TemporaryDatabase;
@@ -75,6 +75,20 @@ describe('DIRECTORY_ROLES', () => {
     await client().patch(`Groups/${sales?.id}`, { op: 'replace', path: 'externalId', value: 'another' });
     expect(await rolesOf(ben?.id ?? '')).toEqual(['guest']);
     await client().patch(`Groups/${sales?.id}`, { op: 'replace', path: 'externalId', value: 'id of Sales' });
+    expect(await rolesOf(ben?.id ?? '')).toEqual(['guest', 'reviewer']);
+  });
+
+  it('follows a group that a PUT without externalId replaces', async () => {
+    const [ben] = await client().find('Users', 'userName eq "ben"');
+    const [sales] = await client().find('Groups', 'displayName eq "Sales"');
+    const path = `Groups/${sales?.id}`;
+    const group = { schemas: [GROUP], displayName: 'Sales', members: [{ value: ben?.id }] };
+    expect((await client().send('PUT', path, group)).body).toMatchObject({ externalId: 'id of Sales' });
+    expect(await rolesOf(ben?.id ?? '')).toEqual(['guest', 'reviewer']);
+    await client().patch(path, { op: 'remove', path: 'externalId' });
+    expect(await rolesOf(ben?.id ?? '')).toEqual(['guest']);
+    const named = { ...group, externalId: 'id of Sales' };
+    expect((await client().send('PUT', path, named)).body).toMatchObject({ externalId: 'id of Sales' });
     expect(await rolesOf(ben?.id ?? '')).toEqual(['guest', 'reviewer']);
   });
 

@@ -66,8 +66,9 @@ export class ScimGroupsController {
     @Body() body: JsonObject,
   ): Promise<JsonObject> {
     return this.turns.run(signal, async () => {
+      const { externalId } = await this.memberships.get(id);
       const change = { replacesAll: true, added: membersIn(body), removed: new Set<string>() };
-      return this.show(await this.memberships.change(caller, id, readGroup(body), change), {});
+      return this.show(await this.memberships.change(caller, id, readGroup(body, externalId ?? undefined), change), {});
     });
   }
 

@@ -102,10 +102,10 @@ export function readUser(body: JsonObject, externalId?: string): ScimUser {
   return userOf(checked(() => new UserSchema({ externalid: externalId, ...plain }, 'in')));
 }
 
-/** @throws VALIDATION_ERROR */
-export function readGroup(body: JsonObject): ScimGroup {
+/** @param externalId the id that a PUT need not repeat. @throws VALIDATION_ERROR */
+export function readGroup(body: JsonObject, externalId?: string): ScimGroup {
   const { members: _members, ...plain } = plainBody(body);
-  return groupOf(checked(() => new GroupSchema(plain, 'in')));
+  return groupOf(checked(() => new GroupSchema({ externalid: externalId, ...plain }, 'in')));
 }
 
 /** @throws VALIDATION_ERROR */
