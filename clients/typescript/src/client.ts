@@ -156,7 +156,7 @@ export class GovernanceClient {
   /**
    * Asks people a question, and waits for their answer. An answer authorises nothing. The same question of the same agent and run is
    * one decision while that is open, and for an hour after; at most 20 questions of an agent are open.
-   * @throws GovernanceError; RangeError for a question that is too long, or one too many; the reason of `signal`
+   * @throws GovernanceError, CONFLICT for one question too many; RangeError for one that is too long; the reason of `signal`
    */
   async ask(question: Question, options: QuestionOptions = {}): Promise<QuestionAnswer> {
     const agent = options.agent ?? (await this.ownAgent());

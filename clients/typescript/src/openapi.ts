@@ -819,7 +819,7 @@ export interface paths {
         put?: never;
         /**
          * Propose a decision
-         * @description Other agents approve or reject it. Its risk level determines how many approvals it needs.
+         * @description Other agents approve or reject it. Its risk level determines how many approvals it needs. At most 20 decisions of the type `question` that an agent proposed are open; one more is a CONFLICT.
          *
          *     Scope: `propose`.
          */

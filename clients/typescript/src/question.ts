@@ -37,8 +37,6 @@ type SendJson = (request: SentRequest) => Promise<unknown>;
 
 export const MAX_TITLE = 200;
 export const MAX_QUESTION = 2_000;
-/** Questions of one agent that may be open. */
-const MAX_OPEN = 20;
 /** Questions that are compared with a new one: the most that the service lists at once. */
 const MAX_COMPARED = 100;
 /** Milliseconds for which the answer to a question is that to the same question asked again. */
@@ -54,7 +52,7 @@ const NOTE = 'This is an answer, and authorises nothing: what you do is checked 
  * Asks people, and waits for their answer. The same question of the same agent and run is one decision while that is open, and for
  * an hour after. If `signal` is aborted meanwhile, a question that this call asked is cancelled, and may be asked anew.
  * @param agent id or name of who asks
- * @throws GovernanceError; RangeError for a question that is too long, or one too many; the reason of `signal`
+ * @throws GovernanceError, CONFLICT for one question too many; RangeError for one that is too long; the reason of `signal`
  */
 export async function askPeople(
   send: SendJson,
@@ -96,20 +94,15 @@ async function cancel(send: SendJson, id: string): Promise<void> {
 
 type QuestionBody = Readonly<Record<'proposedBy' | 'title' | 'description', string>> & { readonly context: object };
 
-/** The same question while it is open. @throws RangeError if the agent has as many open questions as it may */
+/** The same question while it is open. */
 async function findOpen(send: SendJson, body: QuestionBody): Promise<Decision | undefined> {
-  const { data, total } = await questionsOf(send, body.proposedBy, { status: 'proposed' });
-  const same = data.find((decision) => identityOf(decision) === identityOf(body));
-  if (same === undefined && total >= MAX_OPEN)
-    throw new RangeError(
-      `${total} questions of this agent are open, and at most ${MAX_OPEN} may be: wait for answers.`,
-    );
-  return same;
+  const data = await questionsOf(send, body.proposedBy, { status: 'proposed' });
+  return data.find((decision) => identityOf(decision) === identityOf(body));
 }
 
 /** The same question that was settled within the last hour, by whichever key and however long it was open. */
 async function findAnswer(send: SendJson, body: QuestionBody): Promise<Decision | undefined> {
-  const { data } = await questionsOf(send, body.proposedBy, { order: 'desc' });
+  const data = await questionsOf(send, body.proposedBy, { order: 'desc' });
   return data.find((decision) => isAnswer(decision) && identityOf(decision) === identityOf(body));
 }
 
@@ -121,9 +114,10 @@ async function questionsOf(
   send: SendJson,
   proposedBy: string,
   filters: Readonly<Record<string, string>>,
-): Promise<{ readonly data: readonly Decision[]; readonly total: number }> {
+): Promise<readonly Decision[]> {
   const query = new URLSearchParams({ type: 'question', proposedBy, limit: String(MAX_COMPARED), ...filters });
-  return (await send({ method: 'get', path: `/api/v1/decisions?${query}` })) as Awaited<ReturnType<typeof questionsOf>>;
+  const page = await send({ method: 'get', path: `/api/v1/decisions?${query}` });
+  return (page as { readonly data: readonly Decision[] }).data;
 }
 
 function identityOf({

@@ -76,7 +76,8 @@ export class DecisionsController {
   @OwnAgentIn('proposedBy')
   @ApiRoute(
     'Propose a decision',
-    'Other agents approve or reject it. Its risk level determines how many approvals it needs.',
+    'Other agents approve or reject it. Its risk level determines how many approvals it needs. At most 20 decisions of the type ' +
+      '`question` that an agent proposed are open; one more is a CONFLICT.',
   )
   @ApiExamples({
     'one to cancel': {},

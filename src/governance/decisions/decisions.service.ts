@@ -13,7 +13,7 @@ import {
 import { requireAhead } from '../../http/validation/fields';
 import { EXECUTION } from '../executions/execution.entity';
 import { type Caller, SYSTEM_CALLER } from '../../ledger/kinds/caller';
-import { Refusal } from '../../ledger/commands/ledger-transaction';
+import { Refusal, type ServiceTransaction } from '../../ledger/commands/ledger-transaction';
 import { LedgerService } from '../../ledger/ledger.service';
 import { byId } from '../../ledger/kinds/lookup';
 import { type Moment, RecordHistory } from '../../ledger/record-history';
@@ -28,6 +28,20 @@ import type { HeldChangeResponse } from './dto/decision.response';
 import { Database } from '../../ledger/database/database';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import type { ProposeDecisionRequest } from './dto/decision.requests';
+
+/** Decisions of this type are what agents ask people. */
+const QUESTION = 'question';
+/** Open questions of one agent. */
+const MAX_OPEN_QUESTIONS = 20;
+
+/** @throws CONFLICT if the agent has as many open questions as it may. */
+async function requireRoomForQuestion(transaction: ServiceTransaction, proposedBy: string): Promise<void> {
+  const openCount = await transaction.count(DECISION, { proposedBy, status: 'proposed', type: QUESTION });
+  if (openCount >= MAX_OPEN_QUESTIONS)
+    throw conflict(
+      `The agent has ${openCount} open questions, and at most ${MAX_OPEN_QUESTIONS} may be open: wait for answers, or cancel some.`,
+    );
+}
 
 /** @throws VALIDATION_ERROR for an escalation that would come when the decision has expired. */
 function requireEscalations(groups: readonly ApproverGroup[] | null, expiresAt: string | undefined, now: string): void {
@@ -68,7 +82,10 @@ export class DecisionsService {
     return { method, path, bodyHash, summary, body };
   }
 
-  /** @throws VALIDATION_ERROR for an unknown proposer; PERMISSION_DENIED for a suspended one, with the refusal recorded. */
+  /**
+   * @throws VALIDATION_ERROR for an unknown proposer; PERMISSION_DENIED for a suspended one, with the refusal recorded; CONFLICT
+   * for one question too many.
+   */
   async propose(caller: Caller, request: ProposeDecisionRequest): Promise<Decision> {
     const approvers = request.approvers === undefined ? null : filledGroups(request.approvers);
     return this.ledger.withLookups(agentLookup(request.proposedBy)).write(caller, async (transaction) => {
@@ -85,6 +102,7 @@ export class DecisionsService {
         return new Refusal(refused);
       }
       const { type, title, riskLevel, description = '', context = {}, expiresAt = null } = request;
+      if (type === QUESTION) await requireRoomForQuestion(transaction, proposer.id);
       const required = this.configuration.requiredApprovals[riskLevel];
       const decision = proposedDecision(transaction.newId(DECISION), transaction.now, {
         type,
