@@ -247,9 +247,17 @@ describe('A delegation', () => {
       expect.objectContaining(own),
       expect.objectContaining({ ...own, agentId: ben.agent.id, for: ann.agent.id, delegationId: made.id }),
     ]);
-    const awaiting = async ({ agent }: Person): Promise<number> =>
-      (await send(app, 'GET', `${DECISIONS}?awaiting=${agent.id}`)).body.total;
+    const awaited = async ({ agent }: Person): Promise<Parsed> =>
+      (await send(app, 'GET', `${DECISIONS}?awaiting=${agent.id}`)).body;
+    const awaiting = async (person: Person): Promise<number> => (await awaited(person)).total;
     expect([await awaiting(ann), await awaiting(ben)]).toEqual([1, 1]);
+    const placesFor = async (person: Person): Promise<unknown[]> =>
+      (await awaited(person)).data.map(({ inPlaceOf }: Parsed) => inPlaceOf);
+    expect([await placesFor(ann), await placesFor(ben)]).toEqual([[undefined], [[ann.agent.id]]]);
+    const ofBoth = await propose(app, stage.people.bot.id, { approvers: [{ subjects: ['role:away', 'role:sales'] }] });
+    expect(await placesFor(ben)).toEqual([[ann.agent.id], undefined]);
+    expect((await send(app, 'GET', `${DECISIONS}/${ofBoth.id}`)).body).not.toHaveProperty('inPlaceOf');
+    await review(ofBoth.id, ben, undefined, 'reject');
     const two = await propose(app, stage.people.bot.id, { approvers: [{ subjects: ['role:away'], approvals: 2 }] });
     expect((await send(app, 'GET', `${DECISIONS}/${two.id}/approvers`)).body.feasible).toBe(false);
     expect((await review(decision.id, ben, made.id, 'reject')).body).toMatchObject({ status: 'rejected' });

@@ -4447,6 +4447,13 @@ export interface components {
             change?: components["schemas"]["ChangeResponse"];
             /** @description Who proposed the change, and may cancel it. */
             actor?: components["schemas"]["ActorResponse"];
+            /**
+             * @description In a list by `awaiting`: the people in whose place alone the agent could approve it now, by delegations. Absent if it could in its own place, and elsewhere.
+             * @example [
+             *       "agt_00000000000000000000000002"
+             *     ]
+             */
+            inPlaceOf?: string[];
         };
         DecisionPage: {
             data: components["schemas"]["DecisionResponse"][];

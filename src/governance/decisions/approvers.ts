@@ -29,6 +29,7 @@ import {
   selfApproval,
   substituteFault,
 } from './decision-rules';
+import { AbleReviewers } from './able-reviewers';
 import { mayDecide } from './changes/change';
 import { type Decision, DECISION } from './decision.entity';
 import type { ApproverListResponse, ApproverResponse, Inability } from './dto/decision.response';
@@ -49,6 +50,15 @@ type ListedAgent = Pick<Agent, 'id' | 'name' | 'kind' | 'roles' | 'status' | 'cr
 /** Whether an agent could approve a decision now. */
 export type Judge = (agent: ListedAgent, decision: OpenDecision) => boolean;
 
+/** The ids of the people in whose place an agent could approve a decision now; its own alone if it could in its own. */
+type PlaceSearch = (agent: ListedAgent, decision: OpenDecision) => readonly string[];
+
+/** A decision that an agent could approve now. */
+export interface AwaitedDecision extends Decision {
+  /** The people in whose place alone it could, by delegations; absent if it could in its own. */
+  readonly inPlaceOf?: readonly string[];
+}
+
 /** An agent that may review: in its own place, or by a delegation in that of another person. */
 interface Reviewer {
   readonly agent: ListedAgent;
@@ -64,9 +74,10 @@ interface Candidate extends Reviewer {
   readonly fillable: FillableGroups;
 }
 
-/** The result of a search: the sequences of the page's rows and of the one after it. */
+/** The result of a search. */
 interface SearchPage {
-  readonly sequences: readonly number[];
+  /** The places of the agent by the sequences of the page's rows, and of the one after it. */
+  readonly places: ReadonlyMap<number, readonly string[]>;
   readonly total: number;
 }
 
@@ -80,7 +91,7 @@ const MAX_CHUNKS = MAX_APPROVERS / MAX_AGENTS;
 const ACTIVE: Condition = { column: 'status', comparison: 'equals', value: 'active' };
 const PERSON: Condition = { column: 'kind', comparison: 'equals', value: 'human' };
 const PROPOSED: Condition = { column: 'status', comparison: 'equals', value: 'proposed' };
-const NOTHING: Page<Decision> = { rows: [], total: 0, more: false };
+const NOTHING: Page<AwaitedDecision> = { rows: [], total: 0, more: false };
 
 /** Finds who can approve a decision, and which decisions wait for an agent. */
 @Injectable()
@@ -171,25 +182,38 @@ export class Approvers {
    * the end of the page; for the first page, to the end of the list to count them.
    * @throws PERMISSION_DENIED when the caller may see nothing of that agent.
    */
-  async listAwaiting(caller: Caller, idOrName: string, request: PageRequest): Promise<Page<Decision>> {
+  async listAwaiting(caller: Caller, idOrName: string, request: PageRequest): Promise<Page<AwaitedDecision>> {
     const agent = await findNamedAgent(caller, this.records, idOrName);
     // Whoever sees only its own decisions may learn nothing of what others could approve.
     const onlyAgent = onlyAgentSeen(DECISION, caller);
     if (onlyAgent !== null && agent?.id !== onlyAgent) throw callerRefused('not_this_agent');
     if (agent?.status !== 'active') return NOTHING;
     const { limit, order } = request;
-    const { sequences: places, total } = await this.search(caller, agent, request);
-    const pageSequences = places.slice(0, limit);
+    const { places, total } = await this.search(caller, agent, request);
+    const pageSequences = [...places.keys()].slice(0, limit);
     if (pageSequences.length === 0) return { ...NOTHING, total };
     const conditions = [{ column: 'createdSequence', comparison: 'among', value: arraysOfOne(pageSequences) } as const];
     const among = { conditions, limit, offset: 0, order, position: null, total: 0 } as const;
     // The search has already applied the caller's visibility.
     const page = await this.records.page(DECISION, among, SYSTEM_CALLER);
-    return { rows: page.rows, total, totalOf: visibleRows(DECISION, caller), more: page.more || places.length > limit };
+    const rows = page.rows.map((row): AwaitedDecision => {
+      const ids = places.get(row.createdSequence) ?? [];
+      return ids.includes(agent.id) ? row : { ...row, inPlaceOf: ids };
+    });
+    return { rows, total, totalOf: visibleRows(DECISION, caller), more: page.more || places.size > limit };
   }
 
-  /** Returns a function that makes the judge for a chunk of decisions; it reads who has a passkey once a decision needs that. */
+  /** Returns a function that makes the judge for a chunk of decisions. */
   judging(agents: readonly ListedAgent[]): (decisions: readonly OpenDecision[]) => Promise<Judge> {
+    const searchFor = this.placeSearches(agents);
+    return async (decisions) => {
+      const placesOf = await searchFor(decisions);
+      return (agent, decision) => placesOf(agent, decision).length > 0;
+    };
+  }
+
+  /** Returns a function that makes the search for a chunk of decisions; it reads who has a passkey once a decision needs that. */
+  private placeSearches(agents: readonly ListedAgent[]): (decisions: readonly OpenDecision[]) => Promise<PlaceSearch> {
     let signing: ReadonlySet<string> | null = null;
     let reviewers: ReadonlyMap<string, readonly Reviewer[]> = new Map();
     let delegators: Delegators = new Map();
@@ -210,10 +234,10 @@ export class Approvers {
       };
       return this.inability(decision, { ...reviewer, groups, fillable }, delegators, isForbidden) === null;
     };
-    const judge: Judge = (agent, decision) => {
-      if (isExpired(decision, this.ledger.now)) return false;
-      const all = [{ agent, place: agent, delegation: null }, ...(reviewers.get(agent.id) ?? [])];
-      return all.some((reviewer) => couldReview(reviewer, decision));
+    const placesOf: PlaceSearch = (agent, decision) => {
+      if (couldReview({ agent, place: agent, delegation: null }, decision)) return [agent.id];
+      const able = (reviewers.get(agent.id) ?? []).filter((reviewer) => couldReview(reviewer, decision));
+      return [...new Set(able.map(({ place }) => place.id))];
     };
     return async (decisions) => {
       await this.catchUp();
@@ -223,7 +247,7 @@ export class Approvers {
         decisions.flatMap((decision) => decision.reviews),
       );
       if (decisions.some(hasSignedGroup)) signing ??= await this.holders.among(agents.map(({ id }) => id));
-      return judge;
+      return placesOf;
     };
   }
 
@@ -233,23 +257,24 @@ export class Approvers {
     const knownTotal = (request.totalOf ?? null) === visibleRows(DECISION, caller) ? request.total : null;
     const conditions = [...request.conditions, PROPOSED];
     const range = { conditions, order, position: knownTotal === null ? null : position, atOnce: MAX_DECISIONS };
-    const sequences: number[] = [];
-    const judgeOf = this.judging([agent]);
+    const places = new Map<number, readonly string[]>();
+    const searchFor = this.placeSearches([agent]);
     let total = 0;
     let toSkip = request.offset;
     for await (const decisions of this.records.columns(DECISION, JUDGED, range, caller)) {
-      const couldApprove = await judgeOf(decisions);
+      const placesOf = await searchFor(decisions);
       for await (const decision of yieldBetween(decisions)) {
         request.signal?.throwIfAborted();
-        if (!couldApprove(agent, decision)) continue;
+        const ids = placesOf(agent, decision);
+        if (ids.length === 0) continue;
         total += 1;
         if (!isBeyond(decision.createdSequence, position, order)) continue;
         if (toSkip > 0) toSkip -= 1;
-        else if (sequences.length <= limit) sequences.push(decision.createdSequence);
-        else if (knownTotal !== null) return { sequences, total: knownTotal };
+        else if (places.size <= limit) places.set(decision.createdSequence, ids);
+        else if (knownTotal !== null) return { places, total: knownTotal };
       }
     }
-    return { sequences, total: knownTotal ?? total };
+    return { places, total: knownTotal ?? total };
   }
 
   private async *candidates(decision: Decision, signal: AbortSignal): AsyncGenerator<Candidate> {
@@ -348,25 +373,6 @@ export class Approvers {
 /** A caller of a team sees the people that its decisions wait for, and no machines of others. */
 function isReviewerInSight(caller: Caller, agent: ListedAgent): boolean {
   return agent.kind === 'human' || isInReach(caller, agent);
-}
-
-/** Reviewers who could approve together: each once, and each place once. A place is offered to the first of them alone. */
-class AbleReviewers {
-  private readonly places = new Set<string>();
-  private readonly byAgent = new Map<string, FillableGroups>();
-
-  /** The groups that each of them could fill. */
-  get groups(): Iterable<FillableGroups> {
-    return this.byAgent.values();
-  }
-
-  /** False if the place was offered before. */
-  add({ agent, place, fillable }: Candidate): boolean {
-    if (this.places.has(place.id)) return false;
-    this.places.add(place.id);
-    this.byAgent.set(agent.id, [...new Set([...(this.byAgent.get(agent.id) ?? []), ...fillable])]);
-    return true;
-  }
 }
 
 function approverRow(

@@ -95,7 +95,19 @@ export class DecisionResponse extends OmitType<Decision, 'createdSequence' | Ret
   @ApiPropertyOptional({ type: ActorResponse, description: 'Who proposed the change, and may cancel it.' })
   readonly actor?: ActorResponse;
 
-  static from(this: void, { erased, onBehalfOf, run, grant, change, actor, ...row }: Decision): DecisionResponse {
+  @ApiPropertyOptional({
+    type: [String],
+    example: [sampleId('agt', 2)],
+    description:
+      'In a list by `awaiting`: the people in whose place alone the agent could approve it now, by delegations. Absent if it ' +
+      'could in its own place, and elsewhere.',
+  })
+  readonly inPlaceOf?: readonly string[];
+
+  static from(
+    this: void,
+    { erased, onBehalfOf, run, grant, change, actor, inPlaceOf, ...row }: ListedDecision,
+  ): DecisionResponse {
     const counts = givenApprovals(row);
     return shownDecision({
       ...row,
@@ -105,9 +117,13 @@ export class DecisionResponse extends OmitType<Decision, 'createdSequence' | Ret
       ...(change !== null && { change }),
       ...(actor !== null && { actor }),
       ...(erased && { erased: true as const }),
+      ...(inPlaceOf !== undefined && { inPlaceOf }),
     });
   }
 }
+
+/** A decision, and what a list by `awaiting` adds to it. */
+type ListedDecision = Decision & Pick<DecisionResponse, 'inPlaceOf'>;
 
 const shownDecision: ResponseMapper<DecisionResponse> = responseMapper(DecisionResponse);
 
