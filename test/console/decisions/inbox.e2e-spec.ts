@@ -122,4 +122,52 @@ describeInBrowser('The inbox of the console', () => {
       expect.stringContaining('Machines never count'),
     ]);
   });
+
+  it('names those to whom a decision has escalated, and claims nothing about others', async () => {
+    const { program, sara } = stage.company;
+    const escalate = { after: 'PT1S', subjects: ['role:boss'] };
+    await requestApproval('slow-bot', 'low', {}, [{ subjects: ['role:finance'], escalate }]);
+    await requestApproval('idle-bot', 'low', {}, [{ subjects: ['role:security'] }]);
+    await requestApproval('sign-bot', 'low', {}, [{ subjects: ['role:security'], signed: true }]);
+    await send(program, 'POST', '/api/v1/agents/idle-bot/suspend', { body: {} });
+    const page = await open('/inbox', sara.key);
+    const others = page.getByRole('region', { name: 'Waiting for others' }).locator('.row');
+    await others.getByText('needs 1 of the role finance or the role boss').waitFor();
+    for (const name of ['slow-bot', 'idle-bot', 'sign-bot']) {
+      const row = others.filter({ hasText: `run-${name}` });
+      expect(await row.innerText()).toContain('you cannot approve it now: open it to see why');
+    }
+    await others.filter({ hasText: 'run-idle-bot' }).click();
+    await page.getByText('The agent that requested it is suspended, so nobody can approve it now.').waitFor();
+  });
+
+  it('shows the gravest risk first, and what the search is about', async () => {
+    const security = [{ subjects: ['role:security'] }];
+    const names = ['medium-one', 'critical-one', 'high-one', 'medium-two'];
+    const risks = ['medium', 'critical', 'high', 'medium'];
+    for (const [index, name] of names.entries()) await requestApproval(name, risks[index] ?? '', {}, security);
+    const again = { action: 'run-medium-one', resourceType: 'job', resourceId: 'weekly', parameters: {} };
+    await send(stage.company.program, 'POST', '/api/v1/agents/medium-one/execute', { body: again });
+    for (const width of [1280, 390]) {
+      const page = await stage.browser.open(`${stage.company.program.url}/console/inbox`, { width });
+      await signIn(page, stage.company.sara.key);
+      const mine = page.getByRole('region', { name: 'Waiting for you' });
+      await mine.locator('.row', { hasText: 'weekly' }).waitFor();
+      const text = await mine.innerText();
+      const places = ['critical-one', 'high-one', 'medium-one', 'medium-two'].map((name) =>
+        text.indexOf(`run-${name}`),
+      );
+      expect(places).toEqual([...places].sort((left, right) => left - right));
+      const room = await page.evaluate(`(() => {
+        const field = document.querySelector('input[type=search]');
+        const { font, paddingLeft, paddingRight } = getComputedStyle(field);
+        const context = document.createElement('canvas').getContext('2d');
+        context.font = font;
+        const padding = parseFloat(paddingLeft) + parseFloat(paddingRight);
+        return field.clientWidth - padding - context.measureText(field.placeholder).width;
+      })()`);
+      // The button that clears the field needs the rest.
+      expect(room).toBeGreaterThanOrEqual(20);
+    }
+  });
 });

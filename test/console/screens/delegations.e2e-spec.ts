@@ -1,5 +1,6 @@
 import { send } from '../../support/application/send';
 import { describeInBrowser, type Page, signIn } from '../browser';
+import { createAgent, issueKey, propose } from '../../support/application/factories';
 import { askToPay, companyStage } from '../company';
 import { violations, withAxe } from '../look';
 
@@ -74,5 +75,33 @@ describeInBrowser("The console's delegations", () => {
     await places.getByText('ended').waitFor();
     await own.getByText('ended').waitFor();
     expect(sara.id).not.toBe(finn.id);
+  });
+
+  it('put in the inbox what waits in the place of another, without boxes', async () => {
+    const { program, bot, sara } = stage.company;
+    const dave = await createAgent(program, { name: 'dave', kind: 'human' });
+    const { secret } = await issueKey(program, { name: 'dave', scopes: ['review', 'read'], agentId: dave.id });
+    const until = new Date(Date.now() + 86_400_000).toISOString();
+    const path = `/api/v1/agents/${sara.id}/delegations`;
+    await send(program, 'POST', path, { key: sara.key, body: { to: dave.id, until } });
+    const { decisionId } = await askToPay(stage.company, { invoice: 'in her place' });
+    await askToPay(stage.company, { invoice: 'in her place, too' });
+    const page = await open('/inbox', secret);
+    const row = page.locator('.row', { hasText: '"in her place"' });
+    await row.getByText("you can approve it in sara's place").waitFor();
+    await page.getByRole('heading', { name: 'payment-bot: pay-invoice' }).waitFor();
+    expect(await page.locator('summary').innerText()).toContain("in sara's place");
+    expect(await page.getByRole('checkbox').count()).toBe(0);
+    await propose(program, bot.id, { title: 'His own', approvers: [{ subjects: ['agent:dave'] }] });
+    await page.getByRole('checkbox', { name: 'Select His own' }).waitFor();
+    await page.getByRole('checkbox', { name: 'Select all 1', exact: true }).check();
+    await page.getByText('1 request selected').waitFor();
+    expect(await page.getByRole('checkbox').count()).toBe(2);
+    await row.click();
+    await page.getByLabel('Decide in the place of').waitFor();
+    await page.locator('button:enabled', { hasText: 'Approve' }).click();
+    await page.getByText('in the place of somebody who is away').waitFor();
+    const { body } = await send(program, 'GET', `/api/v1/decisions/${decisionId}`);
+    expect(body.reviews).toMatchObject([{ approverId: dave.id, verdict: 'approve' }]);
   });
 });

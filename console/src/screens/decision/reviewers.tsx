@@ -7,7 +7,7 @@ import { countText, listText, numberText, showInvisible, revealedProse } from '.
 import { givenText } from '../../ui/grant-text.js';
 import { Badge, Needs, Panel, When } from '../../ui/parts.js';
 import { TimeAgo } from '../../ui/time.js';
-import { isOnePersonInTwo, peopleText, subjectText } from '../inbox/needs.js';
+import { currentSubjects, isOnePersonInTwo, peopleText, subjectText } from '../inbox/needs.js';
 
 const REASONS: Readonly<Record<string, string>> = {
   proposer: 'requested it',
@@ -33,12 +33,12 @@ export function Reviewers({ decision, approvers, showMore }: ReviewersProps): JS
         {groups === null ? (
           <Group name="anybody who can approve" givenApprovals={givenApprovals} neededApprovals={requiredApprovals} />
         ) : (
-          groups.map(({ subjects, approvals, given: inGroup, signed, escalate }) => (
+          groups.map((group) => (
             <Group
-              key={subjects.join(' ')}
-              name={`${listText([...subjects, ...(escalate?.at === undefined ? [] : escalate.subjects)].map(subjectText), 'or')}${signed ? ', signed with a passkey' : ''}`}
-              givenApprovals={inGroup}
-              neededApprovals={approvals}
+              key={group.subjects.join(' ')}
+              name={`${listText(currentSubjects(group).map(subjectText), 'or')}${group.signed ? ', signed with a passkey' : ''}`}
+              givenApprovals={group.given}
+              neededApprovals={group.approvals}
             />
           ))
         )}

@@ -60,7 +60,7 @@ export function Filters({ filter, actions, onChange }: FiltersProps): JSX.Elemen
         Search
         <input
           type="search"
-          placeholder="In titles, arguments and runs"
+          placeholder="Any text"
           value={filter.text}
           onInput={(event) => change('text', event.currentTarget.value.trim())}
         />

@@ -6,6 +6,7 @@ import { countText, showInvisible } from '../../ui/format.js';
 import { Badge } from '../../ui/parts.js';
 import { TimeLeft } from '../../ui/time.js';
 import { type Executions, type Group, groupsOf, highestRisk } from './groups.js';
+import { placeText } from './needs.js';
 import { Rows } from './rows.js';
 import { SelectBox, type Selection } from './selection.js';
 
@@ -20,22 +21,33 @@ interface GroupsProps {
   readonly areOpen: boolean;
 }
 
-/** Decisions by agent and action; after the groups of several, the single ones. */
+/** Decisions by agent and action; single ones that follow each other share a list. */
 export function Groups({ decisions, executions, selection, areOpen }: GroupsProps): JSX.Element {
-  const groups = groupsOf(decisions, executions);
-  const several = groups.filter((group) => group.decisions.length > 1);
-  const single = groups.filter((group) => group.decisions.length === 1).flatMap((group) => group.decisions);
   const isOpenAtFirst = areOpen || decisions.length <= MAX_UNFOLDED;
+  if (decisions.length === 0) return <Rows {...{ decisions, executions, selection }} />;
   return (
     <div class="groups-list">
-      {several.map((group) => (
-        <GroupView key={group.key} {...{ group, executions, selection, isOpenAtFirst }} />
-      ))}
-      {single.length === 0 && several.length > 0 ? null : (
-        <Rows decisions={single} executions={executions} selection={selection} />
+      {sectionsOf(groupsOf(decisions, executions)).map((section) =>
+        'key' in section ? (
+          <GroupView key={section.key} {...{ group: section, executions, selection, isOpenAtFirst }} />
+        ) : (
+          <Rows key={section[0]?.id} decisions={section} executions={executions} selection={selection} />
+        ),
       )}
     </div>
   );
+}
+
+/** The groups of several, and the single decisions that follow each other. */
+function sectionsOf(groups: readonly Group[]): readonly (Group | Decision[])[] {
+  const sections: (Group | Decision[])[] = [];
+  for (const group of groups) {
+    const last = sections.at(-1);
+    if (group.decisions.length > 1) sections.push(group);
+    else if (Array.isArray(last)) last.push(...group.decisions);
+    else sections.push([...group.decisions]);
+  }
+  return sections;
 }
 
 interface GroupViewProps {
@@ -67,6 +79,9 @@ function GroupView({ group, executions, selection, isOpenAtFirst }: GroupViewPro
           <span>{countText(decisions.length, 'request')}</span>
           <Badge value={risk} text={`${risk} risk`} />
           {firstEnd === undefined ? null : <TimeLeft until={firstEnd} />}
+          {decisions.every(({ inPlaceOf }) => inPlaceOf !== undefined) ? (
+            <span>{placeText([...new Set(decisions.flatMap(({ inPlaceOf = [] }) => inPlaceOf))], nameOf)}</span>
+          ) : null}
         </summary>
         <Rows decisions={decisions} executions={executions} selection={selection} />
       </details>

@@ -19,7 +19,10 @@ export const MAX_TOGETHER = 50;
 const SINGLE_TYPES = ['change', 'change_review'];
 const RISKS = ['critical', 'high', 'medium', 'low'] as const;
 
-/** Groups decisions by agent and action, in the order of the first of each. */
+/**
+ * Groups decisions by agent and action: the gravest risk first; of one risk, groups of several before single decisions, in the
+ * order of the first of each.
+ */
 export function groupsOf(decisions: readonly Decision[], executions: Executions): readonly Group[] {
   const groups = new Map<string, Group>();
   for (const decision of decisions) {
@@ -28,15 +31,23 @@ export function groupsOf(decisions: readonly Decision[], executions: Executions)
     const key = `${proposedBy ?? ''} ${action}`;
     groups.set(key, { key, proposedBy, action, decisions: [...(groups.get(key)?.decisions ?? []), decision] });
   }
-  return [...groups.values()];
+  return [...groups.values()].sort((left, right) => rankOf(left) - rankOf(right));
 }
 
-/** False for decisions that need a signature each, change the rules, or have nothing left to be seen. */
-export function isSelectable({ type, approvers, erased }: Decision): boolean {
-  return !SINGLE_TYPES.includes(type) && erased !== true && approvers?.some(({ signed }) => signed) !== true;
+function rankOf({ decisions }: Group): number {
+  return 2 * RISKS.indexOf(highestRisk(decisions)) + (decisions.length > 1 ? 0 : 1);
+}
+
+/**
+ * False for decisions that need a signature each, change the rules, have nothing left to be seen, or wait for the person in the
+ * place of somebody else alone.
+ */
+export function isSelectable({ type, approvers, erased, inPlaceOf }: Decision): boolean {
+  const isSigned = approvers?.some(({ signed }) => signed) === true;
+  return !SINGLE_TYPES.includes(type) && erased !== true && !isSigned && inPlaceOf === undefined;
 }
 
 /** Returns the gravest risk. */
-export function highestRisk(decisions: readonly Decision[]): string {
+export function highestRisk(decisions: readonly Decision[]): (typeof RISKS)[number] {
   return RISKS.find((level) => decisions.some(({ riskLevel }) => riskLevel === level)) ?? 'low';
 }

@@ -11,7 +11,7 @@ import { Empty, When } from '../../ui/parts.js';
 import { useCreationHere } from './creation.js';
 import { EVERYTHING, Filters, type InboxFilter, isFiltered, matches } from './filters.js';
 import { Groups } from './group-list.js';
-import { groupsOf } from './groups.js';
+import { groupsOf, isSelectable } from './groups.js';
 import { Rows } from './rows.js';
 import { SelectBox, SelectionBar, type Verdict } from './selection.js';
 import { type PendingPages, useWaitingHere } from './waiting.js';
@@ -57,7 +57,7 @@ export function Inbox(): JSX.Element {
           {...{ verdict, executions }}
           decisions={groupsOf(mine?.data ?? [], executions)
             .flatMap(({ decisions }) => decisions)
-            .filter(({ id }) => selection.ids.has(id))}
+            .filter((decision) => selection.ids.has(decision.id) && isSelectable(decision))}
           onLeave={() => review(null)}
           onEnd={end}
         />
@@ -177,7 +177,7 @@ interface MineProps extends Pick<ListProps, 'onReview'> {
 
 function Mine({ mine, visible, isFiltered: hasFilter, onReview }: MineProps): JSX.Element {
   const { executions, selection } = useWaitingHere();
-  const selected = mine.data.filter(({ id }) => selection.ids.has(id));
+  const selected = mine.data.filter((decision) => selection.ids.has(decision.id) && isSelectable(decision));
   const visibleIds = new Set(visible.map(({ id }) => id));
   const count = hasFilter ? visible.length : mine.total;
   return (

@@ -28,6 +28,19 @@ export function principalText(
   return `${subjectName}, with the ${roles.length === 1 ? 'role' : 'roles'} ${showInvisible(roles.join(', '))}`;
 }
 
+/** Who may fill a group of approvers: those of its escalation, too, once that took effect. */
+export function currentSubjects({ subjects, escalate }: NonNullable<Decision['approvers']>[number]): readonly string[] {
+  return escalate?.at === undefined ? subjects : [...subjects, ...escalate.subjects];
+}
+
+/** In whose place a decision waits, such as `in ann's place`. */
+export function placeText(ids: readonly string[], nameOf: (id: string) => string): string {
+  return `in ${listText(
+    ids.map((id) => `${nameOf(id)}'s`),
+    'or',
+  )} place`;
+}
+
 /** What a decision still needs, such as `needs 1 of the role security and 1 of the role finance`. */
 export function needsText({ approvers, requiredApprovals, reviews, status }: Decision): string {
   if (status !== 'proposed') return '';
@@ -37,10 +50,10 @@ export function needsText({ approvers, requiredApprovals, reviews, status }: Dec
   }
   const open = approvers.filter(({ approvals, given: givenApprovals }) => givenApprovals < approvals);
   // Reviews that fit several groups count in each, so all groups may look full while an approval is missing.
-  const parts = (open.length === 0 ? approvers : open).map(
-    ({ subjects, approvals, given: givenApprovals, signed }) =>
-      `${Math.max(1, approvals - givenApprovals)} of ${listText(subjects.map(subjectText), 'or')}${signed ? ', signed' : ''}`,
-  );
+  const parts = (open.length === 0 ? approvers : open).map((group) => {
+    const missingApprovals = Math.max(1, group.approvals - group.given);
+    return `${missingApprovals} of ${listText(currentSubjects(group).map(subjectText), 'or')}${group.signed ? ', signed' : ''}`;
+  });
   return `needs ${listText(parts, 'and')}${open.length === 0 ? `, by ${peopleText(requiredApprovals)}` : ''}`;
 }
 
@@ -62,6 +75,6 @@ export function whyNotMine({ proposedBy, reviews }: Decision, { agentId, scopes 
   const review = reviews.find(({ approverId }) => approverId === agentId);
   if (review !== undefined) return review.verdict === 'approve' ? 'you approved it' : 'you rejected it';
   if (!scopes.some((scope) => scope === 'review' || scope === 'admin')) return 'deciding needs the scope review';
-  // Their groups, a policy or a suspension may be why: the decision by itself does not show it.
-  return 'you are not among those who can approve it';
+  // Their groups, a passkey, a policy or a suspension may be why: the decision by itself does not show it.
+  return 'you cannot approve it now: open it to see why';
 }

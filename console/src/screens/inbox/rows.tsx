@@ -9,7 +9,7 @@ import { Badge } from '../../ui/parts.js';
 import { TimeAgo, TimeLeft } from '../../ui/time.js';
 import { WithNames } from '../../ui/with-names.js';
 import type { Executions } from './groups.js';
-import { needsText, principalText, whyNotMine } from './needs.js';
+import { needsText, placeText, principalText, whyNotMine } from './needs.js';
 import { SelectBox, type Selection } from './selection.js';
 
 interface RowsProps {
@@ -47,7 +47,8 @@ function parametersText({ parameters }: Execution): string {
 function Row({ decision, execution, selection }: RowProps): JSX.Element {
   const { me } = useSession();
   const nameOf = useNames();
-  const { id, title, proposedBy, riskLevel, createdAt, expiresAt, reviews, executionId, onBehalfOf, run } = decision;
+  const { id, title, proposedBy, riskLevel, createdAt, expiresAt, reviews, executionId, onBehalfOf, run, inPlaceOf } =
+    decision;
   const agent = nameOf(proposedBy);
   const titleText = showInvisible(title);
   const short = titleText.startsWith(`${agent}: `) ? titleText.slice(agent.length + 2) : titleText;
@@ -74,7 +75,9 @@ function Row({ decision, execution, selection }: RowProps): JSX.Element {
         <span class="row-state">
           <span>{needsText(decision)}</span>
           <span class="row-who">
-            {selection !== null ? 'you can approve it' : whyNotMine(decision, me)}
+            {selection === null
+              ? whyNotMine(decision, me)
+              : `you can approve it${inPlaceOf === undefined ? '' : ` ${placeText(inPlaceOf, nameOf)}`}`}
             {reviews.length === 0 ? '' : ` · ${countText(reviews.length, 'review')}`}
             {expiresAt === null ? null : (
               <>
