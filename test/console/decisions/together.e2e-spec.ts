@@ -225,6 +225,63 @@ describeInBrowser('Deciding several at once in the console', () => {
     await send(program, 'POST', `/api/v1/policies/${policyId}/deactivate`, { body: {} });
   });
 
+  it('says a reason once for all that it holds for', async () => {
+    const { program, sara } = stage.company;
+    await makeAgent('idle-bot');
+    await makeAgent('late-bot');
+    const ids = await requests('idle-bot', ['job-1', 'job-2', 'job-3']);
+    const late = await request('late-bot', 'job-4');
+    const page = await open(sara.key, 1280, [/status of 40[39]/]);
+    await page.getByRole('checkbox', { name: 'Select all 4' }).check();
+    await page.getByRole('button', { name: 'Approve selected' }).click();
+    await tickAll(page, 'Approve', 4);
+    await page.route('**/decisions/approve', async (route) => {
+      await send(program, 'POST', '/api/v1/agents/idle-bot/suspend', { body: {} });
+      await send(program, 'POST', `${DECISIONS}/${late}/reject`, { body: {} });
+      return route.fallback();
+    });
+    await page.getByRole('button', { name: 'Approve 4 of 4' }).click();
+    const alert = page.getByRole('alert').filter({ hasText: '4 requests could not be approved:' });
+    await alert.getByText(/3 requests: The agent "idle-bot"/).waitFor();
+    expect((await alert.innerText()).match(/is suspended/g)).toHaveLength(1);
+    await alert.getByText(/late-bot: run-late-bot on job\/job-4: The decision is rejected already/).waitFor();
+    await alert.getByText('Which they are').click();
+    expect(await alert.getByRole('link').count()).toBe(4);
+    // The notice keeps its distance from the heading.
+    const [notice, heading] = [await alert.boundingBox(), await page.getByRole('heading', { level: 1 }).boundingBox()];
+    expect((heading?.y ?? 0) - (notice?.y ?? 0) - (notice?.height ?? 0)).toBeGreaterThanOrEqual(16);
+    expect(await statuses(ids)).toEqual(['proposed', 'proposed', 'proposed']);
+  });
+
+  it('has the button within reach on a phone, boxes for fingers, and says once what an approval covers', async () => {
+    await makeAgent('long-bot');
+    await requests('long-bot', ['job-1', 'job-2', 'job-3', 'job-4', 'job-5']);
+    const page = await open(stage.company.sara.key, 390);
+    await group(page, 'long-bot').check();
+    await page.getByRole('button', { name: 'Approve selected' }).click();
+    const first = page.locator('label', { hasText: 'Approve request 1' });
+    await first.waitFor();
+    expect((await first.boundingBox())?.height).toBeGreaterThanOrEqual(40);
+    expect(await page.getByText('An approval covers only').count()).toBe(1);
+    expect(await page.locator('.hash').count()).toBe(5);
+    const button = page.getByRole('button', { name: /^Approve \d of 5$/ });
+    const isInWindow = async (): Promise<boolean> => {
+      const box = await button.boundingBox();
+      return box !== null && box.y >= 0 && box.y + box.height <= 860;
+    };
+    expect(await isInWindow()).toBe(true);
+    await first.click();
+    expect(await button.innerText()).toBe('Approve 1 of 5');
+    await page.evaluate('scrollTo(0, document.documentElement.scrollHeight)');
+    expect(await isInWindow()).toBe(true);
+    // At the end of the page it covers nothing.
+    const [comment, bar] = [await page.getByLabel('Comment').boundingBox(), await button.boundingBox()];
+    expect((comment?.y ?? 0) + (comment?.height ?? 0)).toBeLessThan(bar?.y ?? 0);
+    await tickAll(page, 'Approve', 5);
+    await button.click();
+    await page.getByText('Your approval of 5 requests is recorded.').waitFor();
+  });
+
   it('keeps everything selected where the service cannot be reached', async () => {
     await makeAgent('cut-bot');
     const ids = await requests('cut-bot', ['job-1', 'job-2']);

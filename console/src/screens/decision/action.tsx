@@ -12,7 +12,7 @@ interface ActionProps {
   readonly subject: Case;
   /** The arguments or the context. */
   readonly values: unknown;
-  /** The title, where a page shows several requests. */
+  /** The title, where a page shows several requests, and says once what an approval covers. */
   readonly title?: string;
   /** Follows the request. */
   readonly children?: ComponentChildren;
@@ -70,9 +70,11 @@ export function Action({ subject: { decision, execution }, values, title, childr
             <dt>Fingerprint</dt>
             <dd>
               <code class="hash">{decision.actionHash}</code>
-              <p class="help">
-                An approval covers only this agent, this action, this resource{forNobodyElse} and these arguments.
-              </p>
+              {title === undefined ? (
+                <p class="help">
+                  An approval covers only this agent, this action, this resource{forNobodyElse} and these arguments.
+                </p>
+              ) : null}
             </dd>
           </>
         )}

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import { useId, useState } from 'preact/hooks';
 import { useLoad } from '../../api/load.js';
 import { type Session, useSession } from '../../api/session.js';
 import { type Decision, GovernanceError } from '../../api/types.js';
@@ -13,7 +13,7 @@ import { Badge, Panel, Problem, When } from '../../ui/parts.js';
 import { TimeAgo, TimeLeft } from '../../ui/time.js';
 import { Action } from '../decision/action.js';
 import { type Case, loadCase } from '../decision/case.js';
-import { type Executions, MAX_TOGETHER } from './groups.js';
+import { type Executions, isSelectable, MAX_TOGETHER } from './groups.js';
 import { needsText } from './needs.js';
 import { approveAll, rejectAll, type ReviewResults } from './review-sending.js';
 import type { Verdict } from './selection.js';
@@ -48,6 +48,9 @@ export function Review({ verdict, decisions, executions, onLeave, onEnd }: Revie
       </h1>
       <p>
         Read each, and tick it. Why it needs approval and what is known about its target are on its own page.
+        {verdict === 'approve' && batch.some(({ actionHash }) => actionHash !== null)
+          ? ' An approval covers only the agent, the action, the resource and the arguments that are shown with it, on behalf of nobody else.'
+          : ''}
         {laterCount === 0 ? '' : ` The other ${numberText(laterCount)} stay selected for the next time.`}
       </p>
       <When load={cases} label="the requests">
@@ -79,7 +82,8 @@ function Questions({ verdict, cases, onEnd }: QuestionsProps): JSX.Element {
   const session = useSession();
   const { pending, selection } = useWaitingHere();
   const [comment, setComment, dropComment] = useDraft('inbox', '');
-  const waiting = new Map(pending.data?.mine?.data.map((decision) => [decision.id, decision]));
+  const formId = useId();
+  const waiting = new Map(pending.data?.mine?.data.filter(isSelectable).map((decision) => [decision.id, decision]));
   const ticked = cases
     .map(({ decision }) => decision)
     .filter(({ id }) => selection.tickedIds.has(id) && waiting.has(id));
@@ -93,37 +97,45 @@ function Questions({ verdict, cases, onEnd }: QuestionsProps): JSX.Element {
     onEnd(results.reviewed, <Outcome verdict={verdict} results={results} />);
   });
   return (
-    <>
-      {cases.map((subject, index) => (
-        <Question
-          key={subject.decision.id}
-          {...{ verdict, subject, busy }}
-          number={index + 1}
-          current={waiting.get(subject.decision.id)}
-        />
-      ))}
-      <Panel title="Your decision" class="settle">
-        <form onSubmit={onSubmit}>
-          <label>
-            Comment <small>(optional, kept permanently with each)</small>
-            <textarea
-              rows={2}
-              maxLength={2000}
-              value={comment}
-              onInput={(event) => setComment(event.currentTarget.value)}
-            />
-          </label>
-          <div class="buttons">
-            <button class={verdict === 'approve' ? 'primary' : 'danger'} disabled={busy || ticked.length === 0}>
-              {VERBS[verdict]} {numberText(ticked.length)} of {numberText(cases.length)}
-            </button>
-            <span class="help" role="status">
-              {busy ? 'Sending …' : 'Those that are ticked, under your name. It cannot be undone.'}
-            </span>
-          </div>
-        </form>
-      </Panel>
-    </>
+    <div>
+      <div class="decision">
+        {cases.map((subject, index) => (
+          <Question
+            key={subject.decision.id}
+            {...{ verdict, subject, busy }}
+            number={index + 1}
+            current={waiting.get(subject.decision.id)}
+          />
+        ))}
+        <Panel title="Your decision" class="settle">
+          {/* Enter in a box does not send it: the boxes are outside. */}
+          <form id={formId} onSubmit={onSubmit}>
+            <label>
+              Comment <small>(optional, kept permanently with each)</small>
+              <textarea
+                rows={2}
+                maxLength={2000}
+                value={comment}
+                onInput={(event) => setComment(event.currentTarget.value)}
+              />
+            </label>
+          </form>
+        </Panel>
+      </div>
+      <div class="selection buttons">
+        <button
+          type="submit"
+          form={formId}
+          class={verdict === 'approve' ? 'primary' : 'danger'}
+          disabled={busy || ticked.length === 0}
+        >
+          {VERBS[verdict]} {numberText(ticked.length)} of {numberText(cases.length)}
+        </button>
+        <span class="help" role="status">
+          {busy ? 'Sending …' : 'Under your name. It cannot be undone.'}
+        </span>
+      </div>
+    </div>
   );
 }
 
@@ -164,7 +176,7 @@ function Question({ verdict, subject, number, busy, current }: QuestionProps): J
         </p>
         {current === undefined ? <p class="notice warn">It no longer waits for you.</p> : null}
         {isFolded ? <p class="notice">You can tick it once all of it is on screen.</p> : null}
-        <label class="check">
+        <label class="check tick">
           <input
             type="checkbox"
             checked={selection.tickedIds.has(id) && !isHeldUp}
@@ -181,6 +193,45 @@ function Question({ verdict, subject, number, busy, current }: QuestionProps): J
 
 function summaryOf({ action, resourceType, resourceId }: NonNullable<Case['execution']>): string {
   return `${action} on ${resourceType}/${resourceId}`;
+}
+
+/** The refused decisions by the reason. */
+function reasonsOf(refusals: ReviewResults['refusals']): [string, readonly Decision[]][] {
+  const reasons = new Map<string, Decision[]>();
+  for (const { message, decision } of refusals) reasons.set(message, [...(reasons.get(message) ?? []), decision]);
+  return [...reasons];
+}
+
+interface ReasonProps {
+  readonly message: string;
+  readonly decisions: readonly Decision[];
+}
+
+function Reason({ message, decisions }: ReasonProps): JSX.Element {
+  const links = decisions.map(({ id, title }) => (
+    <Link key={id} to={`decisions/${id}`}>
+      {showInvisible(title)}
+    </Link>
+  ));
+  if (links.length === 1)
+    return (
+      <li>
+        {links}: {message}
+      </li>
+    );
+  return (
+    <li>
+      {countText(links.length, 'request')}: {message}
+      <details>
+        <summary>Which they are</summary>
+        <ul>
+          {links.map((link) => (
+            <li key={link.key}>{link}</li>
+          ))}
+        </ul>
+      </details>
+    </li>
+  );
 }
 
 interface OutcomeProps {
@@ -211,10 +262,8 @@ function Outcome({ verdict, results: { reviewed, refusals, fault } }: OutcomePro
             {countText(refusals.length, 'request')} could not be {done}:
           </strong>
           <ul>
-            {refusals.map(({ decision: { id, title }, message }) => (
-              <li key={id}>
-                <Link to={`decisions/${id}`}>{showInvisible(title)}</Link>: {message}
-              </li>
+            {reasonsOf(refusals).map(([message, decisions]) => (
+              <Reason key={message} {...{ message, decisions }} />
             ))}
           </ul>
         </div>
