@@ -143,10 +143,10 @@ function Who({ signOut }: { readonly signOut: () => void }): JSX.Element {
         <small title={`Scopes: ${me.scopes.join(', ')}`}>{me.scopes.join(', ')}</small>
         <SignedInUntil />
         {me.agentId !== null && has('review') ? (
-          <>
+          <span class="links">
             <Link to={`passkeys/${me.agentId}`}>Passkeys</Link>{' '}
             <Link to={`delegations/${me.agentId}`}>Delegations</Link>
-          </>
+          </span>
         ) : null}
       </p>
       <p class={`mode ${mode}`} role="status">

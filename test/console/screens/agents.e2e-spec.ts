@@ -269,4 +269,20 @@ describeInBrowser("The console's agents", () => {
       .getByText('acts as worker 0')
       .waitFor();
   });
+
+  it('have links and buttons that a finger tells apart', async () => {
+    const { program, sara } = stage.company;
+    const page = await stage.browser.open(`${program.url}/console/agents/${sara.id}`, { width: 390 });
+    await signIn(page, program.key);
+    const about = page.getByRole('region', { name: 'About' });
+    const names = ['Passkeys', 'Delegations', 'Change it', 'Suspend'];
+    const places = names.map((name) => about.getByRole(name.endsWith('s') ? 'link' : 'button', { name, exact: true }));
+    await about.getByRole('button', { name: 'Suspend' }).waitFor();
+    const boxes = await Promise.all(places.map((place) => place.boundingBox()));
+    for (const box of boxes) expect(box?.height).toBeGreaterThanOrEqual(40);
+    for (const [left, right] of [boxes.slice(0, 2), boxes.slice(2)]) {
+      expect(right?.y).toBe(left?.y);
+      expect((right?.x ?? 0) - (left?.x ?? 0) - (left?.width ?? 0)).toBeGreaterThanOrEqual(12);
+    }
+  });
 });

@@ -1,8 +1,11 @@
 import { send } from '../../support/application/send';
+import type { Locator } from '../../../console/node_modules/playwright-core';
 import { describeInBrowser, type Page, signIn } from '../browser';
 import { createAgent, issueKey, propose } from '../../support/application/factories';
 import { askToPay, companyStage } from '../company';
-import { violations, withAxe } from '../look';
+import { overflow, violations, withAxe } from '../look';
+
+type Box = Readonly<Record<'x' | 'y' | 'width' | 'height', number>>;
 
 describeInBrowser("The console's delegations", () => {
   const stage = companyStage();
@@ -103,5 +106,32 @@ describeInBrowser("The console's delegations", () => {
     await page.getByText('in the place of somebody who is away').waitFor();
     const { body } = await send(program, 'GET', `/api/v1/decisions/${decisionId}`);
     expect(body.reviews).toMatchObject([{ approverId: dave.id, verdict: 'approve' }]);
+  });
+
+  it.each([1280, 390])('stand in line in a window of %d pixels', async (width) => {
+    const { program, sara, finn } = stage.company;
+    const until = new Date(Date.now() + 86_400_000).toISOString();
+    const path = `/api/v1/agents/${finn.id}/delegations`;
+    await send(program, 'POST', path, { key: finn.key, body: { to: sara.id, until } });
+    const page = await stage.browser.open(`${program.url}/console/delegations/${finn.id}`, { width });
+    await signIn(page, finn.key);
+    const own = page.getByRole('region', { name: 'Who reviews in your place' });
+    await own.getByRole('heading', { name: 'A new delegation' }).waitFor();
+    const boxOf = async (place: Locator): Promise<Box> => {
+      const box = await place.boundingBox();
+      if (box === null) throw new Error('It is not on screen.');
+      return box;
+    };
+    const fields = ['To', 'From', 'Until'].map((label) => own.getByLabel(label));
+    const boxes = await Promise.all(fields.map(boxOf));
+    expect(new Set(boxes.map(({ height }) => height)).size).toBe(1);
+    const lines = new Set(boxes.map((box) => (width === 1280 ? box.y : box.x)));
+    expect(lines.size).toBe(1);
+    const end = own.getByRole('button', { name: 'End it: sara' }).first();
+    const [button, row] = [await boxOf(end), await boxOf(own.locator('.row').first())];
+    // Under the name where there is no room beside it.
+    const gap = width === 1280 ? row.x + row.width - button.x - button.width : button.x - row.x;
+    expect(gap).toBeLessThan(20);
+    expect(await overflow(page)).toBe(0);
   });
 });

@@ -129,17 +129,17 @@ function View({ agent, changed }: ViewProps): JSX.Element {
           ) : null}
         </dl>
         {kind === 'human' ? (
-          <p>
+          <p class="links">
             <Link to={`passkeys/${agent.id}`}>Passkeys</Link> <Link to={`delegations/${agent.id}`}>Delegations</Link>
           </p>
         ) : null}
         {isOwn ? (
           <p class="quiet">Your key acts as it, so somebody else changes it.</p>
         ) : session.has(scope) ? (
-          <>
+          <div class="actions">
             <AgentForm agent={agent} managedRoles={managedRoles} onDone={changed} />
             <Suspension agent={agent} onDone={changed} />
-          </>
+          </div>
         ) : (
           <Needs scope={scope} label="Changing, suspending and resuming it" />
         )}

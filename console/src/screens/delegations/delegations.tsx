@@ -54,7 +54,12 @@ export function DelegationsScreen({ id }: { readonly id: string }): JSX.Element 
           <div class="decision">
             <Panel title={isOwn ? 'Who reviews in your place' : 'Who reviews in this place'}>
               <Rows page={ownPage} other="to" mayEnd={isOwn || has('admin')} onDone={list.reload} />
-              {isOwn && has('review') ? <DelegationForm agentId={id} onDone={list.reload} /> : null}
+              {isOwn && has('review') ? (
+                <>
+                  <h3 class="after">A new delegation</h3>
+                  <DelegationForm agentId={id} onDone={list.reload} />
+                </>
+              ) : null}
             </Panel>
             <Panel title={isOwn ? 'In whose place you review' : 'In whose place this person reviews'}>
               <Rows page={otherPage} other="agentId" mayEnd={has('admin')} onDone={list.reload} />
