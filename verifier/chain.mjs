@@ -99,6 +99,15 @@ export class Chain {
     }
     for (const fault of [...this.uses.end(), ...this.#pairs.end()])
       this.findings.add('chain', `after entry ${this.sequence}`, fault);
+    this.#noteForeignWindows();
+  }
+
+  #noteForeignWindows() {
+    const count = this.uses.foreignWindows;
+    if (count > 0)
+      this.findings.note(
+        `${count} uses of limits were counted in windows of another version of the time zones than this verifier has: when those windows began cannot be checked.`,
+      );
   }
 
   /** An erasure may have begun while the export was made. */

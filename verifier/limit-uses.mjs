@@ -1,12 +1,10 @@
+import { AUTHORISING } from './decision/history.mjs';
 import { isObject } from './entry-check.mjs';
+import { ExpectedUses } from './expected-uses.mjs';
 import { isAmount, textOf, unitsOf } from './evaluation/limits.mjs';
 
 /** @typedef {import('./entry-check.mjs').JsonObject} JsonObject */
 /** @typedef {{ from: bigint, to: bigint }} Step from what was used before to what was used after */
-
-const USING = ['execution.authorized', 'execution.resumed'];
-/** The outcomes of executions that were authorised. */
-const AUTHORISED = ['authorized', 'running', 'executed', 'failed', 'interrupted'];
 
 /** Holds what entries say was used of limits against what the entries before them have used. */
 export class TakenUses {
@@ -20,27 +18,38 @@ export class TakenUses {
   #erased = new Map();
   /** Entries that may have used something, and were erased. */
   #unknown = 0;
+  #expected = new ExpectedUses();
 
   /**
    * @param {JsonObject} entry the next one of the chain
    * @returns {string[]} its faults
    */
-  add({ subjectType, action, audit, state }) {
-    if (subjectType === 'policy' && isObject(state)) this.#note(state);
-    if (!isObject(audit)) return [];
+  add(entry) {
+    const { subjectType, action, audit, state } = entry;
+    const policyFaults = subjectType === 'policy' && isObject(state) ? this.#note(state) : [];
+    if (!isObject(audit)) return policyFaults;
     const { details } = audit;
     if (!isObject(details)) {
-      if (USING.includes(String(action))) this.#unknown += 1;
-      return [];
+      if (AUTHORISING.includes(String(action))) {
+        this.#unknown += 1;
+        this.#expected.noteErased(entry);
+      }
+      return policyFaults;
     }
     const { used = [], limited = [] } = details;
     if (!Array.isArray(used) || !Array.isArray(limited)) return ['details.used or limited is not a list'];
-    if (action === 'execution.erased')
-      return [...this.#namingFaults(state, used), ...used.flatMap((use) => this.#erase(use))];
+    const faults = [...policyFaults, ...this.#expected.faults(entry, { used, limited })];
+    if (action === 'execution.erased') return [...faults, ...used.flatMap((use) => this.#erase(use))];
     return [
+      ...faults,
       ...used.flatMap((use) => this.#hold('used', use, true)),
       ...limited.flatMap((use) => this.#hold('limited', use, false)),
     ];
+  }
+
+  /** Uses in windows of zones by another version of the IANA database than that of the verifier. */
+  get foreignWindows() {
+    return this.#expected.foreignWindows;
   }
 
   /** @returns {string[]} faults that show once all entries are read */
@@ -55,12 +64,15 @@ export class TakenUses {
   }
 
   /** @param {JsonObject} policy */
-  #note({ id, name, limits = [] }) {
-    if (!Array.isArray(limits) || limits.length === 0) return;
+  #note(policy) {
+    const { id, name, limits = [] } = policy;
+    const faults = this.#expected.notePolicy(policy);
+    if (!Array.isArray(limits) || limits.length === 0) return faults;
     const sums = limits.map((limit) =>
       isObject(limit) ? JSON.stringify([name, limit['of'] ?? null, limit['per'], limit['by'], zoneOf(limit)]) : '',
     );
     this.#limits.set(String(id), sums);
+    return faults;
   }
 
   /**
@@ -94,23 +106,6 @@ export class TakenUses {
     if (from > sumBefore) this.#push(this.#missing, sum, { from: sumBefore, to: from });
     this.#used.set(sum, isTaken ? to : from);
     return [];
-  }
-
-  /**
-   * Checks that an erased execution names a use of each limit of the policies that allowed it, and no other.
-   * @param {unknown} execution what is left of it
-   * @param {readonly unknown[]} used
-   */
-  #namingFaults(execution, used) {
-    const { outcome, policies } = isObject(execution) ? execution : {};
-    const allowing = AUTHORISED.includes(String(outcome)) && Array.isArray(policies) ? policies.filter(isObject) : [];
-    const expected = allowing.flatMap(({ id }) => {
-      return (this.#limits.get(String(id)) ?? []).map((_, limit) => `${String(id)} ${limit}`);
-    });
-    const actual = used.map((use) => (isObject(use) ? `${String(use['policyId'])} ${String(use['limit'])}` : ''));
-    return expected.sort().join() === actual.sort().join()
-      ? []
-      : ['details.used names other limits than the policies that allowed it have'];
   }
 
   /** @param {unknown} use */

@@ -1,6 +1,8 @@
-import { createTestApp } from '../support/application/create-test-app';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { send } from '../support/application/send';
+import { runVerifier } from '../support/processes/run-verifier';
 import { runProgram } from './run-program';
+import { decisionFileOf, keyAndLog, verifyFile } from './verified-file';
 
 const QUIET = { RATE_LIMIT: '10000000', LOG_LEVEL: 'fatal' };
 /** What a question can be answered. */
@@ -17,6 +19,9 @@ const ANSWERED = [
 
 /** A service with thousands of histories answers slowly: each adds policies and people of its own. */
 const HISTORIES_PER_SERVICE = 100;
+
+/** Files of each service that are held against its log. */
+const FILES_WITH_EXPORT = 25;
 
 /** `EVIDENCE_SEED` says another one. */
 export const SEED = process.env['EVIDENCE_SEED'] ?? '1';
@@ -56,6 +61,7 @@ async function expectSameHistoriesOf(histories: number, seed: string): Promise<v
     expect(Object.keys(counts)).toEqual(expect.arrayContaining(ANSWERED));
     const { body } = await send(app, 'POST', '/api/v1/provenance/verify', { body: { state: true } });
     expect(body).toMatchObject({ valid: true });
+    await expectRecomputedWithExport(app);
   } finally {
     await app.close();
   }
@@ -68,7 +74,22 @@ export async function expectRecomputed(rounds: number, seed = SEED): Promise<voi
     const { different, first, counts } = JSON.parse(await runProgram('random-flows', app.url, String(rounds), seed));
     expect({ different, first }).toEqual({ different: 0, first: [] });
     expect(Object.keys(counts)).not.toEqual([]);
+    await expectRecomputedWithExport(app);
   } finally {
     await app.close();
+  }
+}
+
+/** The whole log is valid, and files from all over it recompute when they are held against it. */
+async function expectRecomputedWithExport(app: TestApp): Promise<void> {
+  const { publicKey, log } = await keyAndLog(app);
+  const whole = await runVerifier(['-'], log);
+  expect(whole).toMatchObject({ exitCode: 0, output: expect.stringMatching(/\nVALID\n$/) });
+  const { total } = (await send(app, 'GET', '/api/v1/executions?limit=1')).body;
+  const step = Math.ceil(total / FILES_WITH_EXPORT);
+  for (let offset = 0; offset < total; offset += step) {
+    const { data } = (await send(app, 'GET', `/api/v1/executions?limit=1&offset=${offset}`)).body;
+    const { output } = await verifyFile(await decisionFileOf(app, data[0]), publicKey, log);
+    expect(output).toMatch(/\nRECOMPUTED: .*\n$/);
   }
 }

@@ -108,6 +108,27 @@ describe('The offline verifier, on erasures by an operator who has the signing k
     }
   });
 
+  it.each<[what: string, fault: RegExp, change: (erasing: Parsed) => void]>([
+    ['of another agent', /with the key "agt_0", and/, ({ audit }) => (audit.details.used[0].key = 'agt_0')],
+    [
+      'of another day',
+      /with the window "2020-01-01T00:00:00\.000Z", and/,
+      ({ audit }) => (audit.details.used[0].window = '2020-01-01T00:00:00.000Z'),
+    ],
+    [
+      'of an execution that was refused',
+      /says that the outcome was "denied", and an entry before authorised the execution/,
+      ({ state, audit }) => {
+        state.outcome = 'denied';
+        delete audit.details.used;
+      },
+    ],
+  ])('finds that an erasure names a use %s', async (_what, fault, change) => {
+    const log = structuredClone(stage.late);
+    change(log.find(({ subjectId, action }) => subjectId === stage.limited.id && action.endsWith('.erased')));
+    expect(await faultsOf(log)).toMatch(fault);
+  });
+
   it('finds an entry about an erasure that has itself lost its contents', async () => {
     for (const { sequence } of erasingEntries()) {
       const { subjectType, subjectId } = stage.late[sequence - 1];

@@ -58,6 +58,7 @@ export async function checkDecisionFile(text, keys, feedLog) {
     const log = new LogCheck(file, history, checkpoint.size);
     await feedLog(log, checkpoint.size, findings);
     report.differences.push(...log.differences);
+    report.gaps.push(...log.gaps);
     const logNotes = [...laterThan(checkpoint.size, log.later), ...unknownContents(log)];
     notes.splice(0, notes.length, ...logNotes, ONLY_THE_OPERATOR);
   }

@@ -7,15 +7,15 @@ import { isObject } from '../entry-check.mjs';
  */
 
 /**
- * Returns the uses of limits that the entries of a file name, each with the sequence of its entry.
+ * Returns the uses of limits that the entries of a file name, each with the sequence of its entry, and the hash of its request.
  * @param {readonly Json[]} entries
  * @returns {Json[]}
  */
 export function limitUsesIn(entries) {
-  return entries.flatMap(({ sequence, audit }) => {
+  return entries.flatMap(({ sequence, audit, state }) => {
     const { used = [], limited = [] } = audit.details ?? {};
     const uses = [used, limited].flatMap((list) => (Array.isArray(list) ? list : []));
-    return uses.filter(isObject).map((use) => ({ ...use, sequence }));
+    return uses.filter(isObject).map((use) => ({ ...use, sequence, actionHash: state?.actionHash }));
   });
 }
 
@@ -27,4 +27,32 @@ export function limitUsesIn(entries) {
 export function mayCount({ sequence: before, window, key }, { sequence, timestamp, audit }) {
   const isOfAgent = !String(key).startsWith('agt_') || key === audit.agentId;
   return sequence < before && timestamp >= window && isOfAgent;
+}
+
+/**
+ * Finds uses of the file that may lack those of an equal request before: it has another digest, as after a change of the service's key.
+ * @param {Json} entry that authorised an execution
+ * @param {readonly Json[]} limitUses of the file
+ * @returns {import('./report.mjs').Difference[]}
+ */
+export function equalRequestGaps({ sequence, timestamp, subjectId, audit, state }, limitUses) {
+  const digests = limitUsesIn([{ sequence, audit, state }])
+    .map(({ key }) => key)
+    .filter(isDigest);
+  if (digests.length === 0) return [];
+  return limitUses
+    .filter(({ actionHash, key }) => actionHash === state.actionHash && isDigest(key) && !digests.includes(key))
+    .filter(({ sequence: later, window }) => sequence < later && timestamp >= window)
+    .map(({ sequence: later }) => ({
+      sequence: later,
+      difference: `the equal request ${subjectId} has another digest, so whether its use counts is not known`,
+    }));
+}
+
+/**
+ * True for the key of a use by equal requests.
+ * @param {unknown} key
+ */
+export function isDigest(key) {
+  return typeof key === 'string' && !key.startsWith('agt_');
 }

@@ -6,7 +6,8 @@ import { BindingRejections } from './binding-rejections.mjs';
 import { ChangeLog } from './change-log.mjs';
 import { AUTHORISING } from './history.mjs';
 import { claimsIn, earlierIn, isClaimOf, isEarlier, isInTime, isTooMuchClaimed, reachText } from './facts.mjs';
-import { limitUsesIn, mayCount } from './limit-window.mjs';
+import { LimitedExecutions } from './limited-executions.mjs';
+import { equalRequestGaps, limitUsesIn, mayCount } from './limit-window.mjs';
 import { PasskeyRegistry } from './passkey-registry.mjs';
 import { asAgent } from './reviewer.mjs';
 
@@ -24,6 +25,8 @@ const ENDED_KEY = ['api_key.revoked', 'api_key.expired'];
 export class LogCheck {
   /** @type {Difference[]} */
   differences = [];
+  /** What the log does not show of what the decision rests on. @type {Difference[]} */
+  gaps = [];
   /** Entries about the execution and its decision after the checkpoint. @type {{ sequence: number, action: string }[]} */
   later = [];
   /** Claims of its entities that neither the log nor the file shows any more. */
@@ -63,6 +66,8 @@ export class LogCheck {
   #rejections;
   /** @type {ChangeLog} */
   #changes;
+  /** @type {LimitedExecutions} */
+  #limitedExecutions;
   /** The agents to which API keys in force are bound, by key. @type {Map<string, string | null>} */
   #keys = new Map();
 
@@ -86,6 +91,7 @@ export class LogCheck {
     this.hasGrants = states('grant').length > 0;
     this.entries = new Map(file.entries.map((entry) => [entry['sequence'], entry]));
     this.policies = new Map(file.policies.map((policy) => [policy.id, policy]));
+    this.#limitedExecutions = new LimitedExecutions(this.limitUses, /** @type {any} */ (this.policies));
     this.looksBack = file.policies.some(({ conditions = [] }) => conditions.some(({ within }) => Boolean(within)));
     this.rules = new Map(file.rules.map((rules) => [rules.hash, rules]));
     this.requestedAgents = history.requestedAgents;
@@ -141,6 +147,10 @@ export class LogCheck {
     this.#changes.add(entry, state);
     if (AUTHORISING.includes(action) && !state && this.limitUses.some((use) => mayCount(use, entry)))
       this.erasedLimitUses += 1;
+    if (AUTHORISING.includes(action) && state) {
+      this.gaps.push(...equalRequestGaps(entry, this.limitUses));
+      for (const fault of this.#limitedExecutions.faults(entry, state)) this.#differ(sequence, fault);
+    } else if (state) this.#limitedExecutions.note(entry, state);
     if (action === 'grant.created' && !state && this.hasGrants && this.agentIds.has(entry['audit'].agentId))
       this.erasedGrants += 1;
     if (subjectType === 'grant' && state) this.#noteGrant(entry, state);

@@ -1,0 +1,218 @@
+import { hashOf } from './canonical-json.mjs';
+import { AUTHORISING } from './decision/history.mjs';
+import { short } from './decision/report.mjs';
+import { isObject } from './entry-check.mjs';
+import { OF_REQUEST, usesOf } from './evaluation/limits.mjs';
+import { ZONES } from './evaluation/zone-data.mjs';
+
+/**
+ * @typedef {import('./entry-check.mjs').JsonObject} JsonObject
+ * @typedef {import('./evaluation/limits.mjs').Limit} Limit
+ * @typedef {{ name: string, limits: readonly unknown[], content: string }} LimitedPolicy
+ * @typedef {{ agentId: unknown, timestamp: unknown }} ErasedAuthorization
+ */
+
+/** The outcomes of executions that were authorised. */
+const AUTHORISED = ['authorized', 'running', 'executed', 'failed', 'interrupted'];
+/** The most deciding policies that an entry names. */
+const MAX_NAMED = 10;
+/** HMAC-SHA256 in base64url. */
+const DIGEST = /^[\w-]{43}$/u;
+const DAY = 86_400_000;
+/** Milliseconds: no window is longer, by any database of zones. */
+const LONGEST = { hour: DAY / 24, day: 3 * DAY, week: 9 * DAY, month: 33 * DAY };
+
+/** Compares the uses of limits that entries name with those to which their policies, agents, times and parameters lead. */
+export class ExpectedUses {
+  /** Maps ids to policies. @type {Map<string, LimitedPolicy>} */
+  #policies = new Map();
+  /** Maps digests to the hashes of the requests that they stand for. @type {Map<string, string>} */
+  #requests = new Map();
+  /** Maps executions whose authorisation has lost its contents, until their erasure is read. @type {Map<string, ErasedAuthorization>} */
+  #erased = new Map();
+  /** Uses in windows of zones by another version of the IANA database than that of the verifier. */
+  foreignWindows = 0;
+
+  /**
+   * @param {JsonObject} state of a policy
+   * @returns {string[]} faults
+   */
+  notePolicy({ id, name, limits = [] }) {
+    const content = hashOf([name, limits]);
+    const earlier = this.#policies.get(String(id));
+    if (earlier !== undefined)
+      return earlier.content === content ? [] : ['the name or the limits of the policy are others than before'];
+    this.#policies.set(String(id), { name: String(name), limits: Array.isArray(limits) ? limits : [], content });
+    return [];
+  }
+
+  /**
+   * Notes an entry that authorised an execution, and has lost its contents.
+   * @param {JsonObject} entry
+   */
+  noteErased({ subjectId, timestamp, audit }) {
+    this.#erased.set(String(subjectId), { agentId: isObject(audit) ? audit['agentId'] : undefined, timestamp });
+  }
+
+  /**
+   * @param {JsonObject} entry of an execution, with its details
+   * @param {{ used: readonly unknown[], limited: readonly unknown[] }} uses in them
+   * @returns {string[]} faults
+   */
+  faults(entry, { used, limited }) {
+    if (entry['subjectType'] !== 'execution') return [];
+    if (entry['action'] === 'execution.erased') return this.#erasureFaults(entry, used);
+    const { policies } = detailsOf(entry);
+    const isTaken = AUTHORISING.includes(String(entry['action']));
+    return [
+      ...this.#namingFaults(isTaken ? policies : [], used),
+      ...used.flatMap((use) => this.#useFaults('used', use, entry)),
+      ...limited.flatMap((use) => this.#useFaults('limited', use, entry)),
+    ];
+  }
+
+  /**
+   * @param {JsonObject} entry
+   * @param {readonly unknown[]} used
+   */
+  #erasureFaults({ subjectId, state, audit }, used) {
+    const authorization = this.#erased.get(String(subjectId));
+    this.#erased.delete(String(subjectId));
+    const { outcome, policies } = isObject(state) ? state : {};
+    const isAuthorised = AUTHORISED.includes(String(outcome));
+    const outcomeFaults =
+      authorization === undefined || isAuthorised
+        ? []
+        : [`says that the outcome was ${short(outcome)}, and an entry before authorised the execution`];
+    // Times are known only of entries that have lost their contents: the others have named their uses themselves.
+    const { agentId, timestamp } = authorization ?? { agentId: isObject(audit) ? audit['agentId'] : undefined };
+    return [
+      ...outcomeFaults,
+      ...this.#namingFaults(isAuthorised ? policies : [], used),
+      ...used.flatMap((use) => this.#useFaults('used', use, { timestamp, audit: { agentId }, state: null })),
+    ];
+  }
+
+  /**
+   * Checks that an entry names one use of each limit of the policies that decided, and no other.
+   * @param {unknown} policies
+   * @param {readonly unknown[]} used
+   */
+  #namingFaults(policies, used) {
+    const decidingIds = (Array.isArray(policies) ? policies : []).filter(isObject).map(({ id }) => String(id));
+    const usedIds = used.map((use) => (isObject(use) ? String(use['policyId']) : ''));
+    // Of more policies that decided only the first are named, and all of them are used.
+    const ids = new Set(decidingIds.length < MAX_NAMED ? decidingIds : [...decidingIds, ...usedIds]);
+    const expected = [...ids].flatMap((id) =>
+      (this.#policies.get(id)?.limits ?? []).map((_, limit) => `${id} ${String(limit)}`),
+    );
+    const actual = used.map((use) => (isObject(use) ? `${String(use['policyId'])} ${String(use['limit'])}` : ''));
+    return expected.sort().join() === actual.sort().join()
+      ? []
+      : ['details.used names other limits than the policies that allowed it have'];
+  }
+
+  /**
+   * @param {string} list
+   * @param {unknown} use
+   * @param {JsonObject} entry
+   */
+  #useFaults(list, use, entry) {
+    if (!isObject(use)) return [];
+    const policy = this.#policies.get(String(use['policyId']));
+    const limit = policy?.limits[Number(use['limit'])];
+    // Items that name no limit are found when they are added up.
+    if (policy === undefined || !isLimit(limit)) return [];
+    const expected = this.#expectedUse(limit, use, entry);
+    const place = `details.${list} has a use of ${policy.name} [${String(use['limit'])}]`;
+    return [
+      ...Object.entries(expected).flatMap(([name, value]) =>
+        use[name] === value
+          ? []
+          : [`${place} with the ${name} ${short(use[name])}, and the entry leads to ${short(value)}`],
+      ),
+      ...(limit.by === OF_REQUEST ? this.#digestFaults(list, use['key'], entry['state']) : []),
+    ];
+  }
+
+  /**
+   * Returns those members of a use to which the entry leads.
+   * @param {Limit} limit
+   * @param {JsonObject} use
+   * @param {JsonObject} entry
+   * @returns {Partial<Record<'window' | 'key' | 'amount', string | null>>}
+   */
+  #expectedUse(limit, use, { timestamp, audit, state }) {
+    const hasParameters = isObject(state);
+    const parameters = hasParameters && isObject(state['parameters']) ? state['parameters'] : {};
+    const time = new Date(typeof timestamp === 'string' ? timestamp : NaN);
+    const hasTime = !Number.isNaN(time.getTime());
+    const agentId = isObject(audit) ? String(audit['agentId']) : '';
+    const request = { parameters, time: hasTime ? time : new Date(0) };
+    const [expected] = usesOf({ id: '', name: '', limits: [limit] }, agentId, request);
+    if (expected === undefined) return {};
+    const { window, key, amount } = expected;
+    const isForeign = hasTime && use['window'] !== window && isForeignWindow(limit, use, { time, audit });
+    if (isForeign) this.foreignWindows += 1;
+    return {
+      ...(hasTime && !isForeign && { window }),
+      ...(limit.by !== OF_REQUEST && { key }),
+      ...((limit.of === undefined || hasParameters) && { amount }),
+    };
+  }
+
+  /**
+   * Checks that no digest stands for two requests. Two digests may stand for one: the service may have changed its key.
+   * @param {string} list
+   * @param {unknown} key
+   * @param {unknown} state of the execution; null if it was erased
+   */
+  #digestFaults(list, key, state) {
+    if (!DIGEST.test(String(key))) return [`details.${list} has a key that is no digest of a request`];
+    if (!isObject(state)) return [];
+    const { agentId, action, resourceType, resourceId, parameters, onBehalfOf } = state;
+    const principal = onBehalfOf === undefined ? {} : { onBehalfOf };
+    const hash = hashOf({ agentId, action, resourceType, resourceId, parameters, ...principal });
+    const firstHash = this.#requests.get(String(key)) ?? hash;
+    this.#requests.set(String(key), firstHash);
+    return firstHash === hash ? [] : [`details.${list} has the digest of another request`];
+  }
+}
+
+/**
+ * @param {unknown} limit
+ * @returns {limit is Limit}
+ */
+function isLimit(limit) {
+  return (
+    isObject(limit) &&
+    Object.hasOwn(LONGEST, String(limit['per'])) &&
+    ['string', 'undefined'].includes(typeof limit['zone']) &&
+    ['string', 'undefined'].includes(typeof limit['of'])
+  );
+}
+
+/**
+ * True if a window may have begun as the use says by another version of the IANA database than that of the verifier.
+ * @param {Limit} limit
+ * @param {JsonObject} use
+ * @param {{ time: Date, audit: unknown }} entry
+ */
+function isForeignWindow({ zone, per }, { window }, { time, audit }) {
+  const isErased = !isObject(audit) || !isObject(audit['details']);
+  const { zones } = detailsOf({ audit });
+  // What is left of erased executions names no version.
+  const hasOwnZones = zones === ZONES.version || (zones === undefined && !isErased && ZONES.zones.length > 0);
+  if (zone === undefined || hasOwnZones) return false;
+  const length = time.getTime() - Date.parse(String(window));
+  return length >= 0 && length < LONGEST[/** @type {'day'} */ (per)];
+}
+
+/**
+ * @param {JsonObject} entry
+ * @returns {JsonObject}
+ */
+function detailsOf({ audit }) {
+  const details = isObject(audit) ? audit['details'] : undefined;
+  return isObject(details) ? details : {};
+}
