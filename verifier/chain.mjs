@@ -1,4 +1,5 @@
 import { AgentRevisions } from './agent-revisions.mjs';
+import { disagreements } from './doubled-members.mjs';
 import { entryFaults, isObject } from './entry-check.mjs';
 import { ErasedPairs } from './erased-pairs.mjs';
 import { Erasures } from './erasures.mjs';
@@ -41,7 +42,9 @@ export class Chain {
     const { sequence, previousHash, hash, timestamp } = isObject(entry) ? entry : {};
     const place = `entry ${String(sequence)}`;
     for (const fault of entryFaults(entry)) this.findings.add('chain', place, fault);
-    if (isObject(entry)) for (const fault of this.#faultsAmongOthers(entry)) this.findings.add('chain', place, fault);
+    if (isObject(entry))
+      for (const fault of [...disagreements(entry), ...this.#faultsAmongOthers(entry)])
+        this.findings.add('chain', place, fault);
     if (sequence !== this.sequence + 1) this.findings.add('chain', place, `does not follow entry ${this.sequence}`);
     if (previousHash !== this.hash)
       this.findings.add('chain', place, 'previousHash is not the hash of the entry before');

@@ -52,8 +52,9 @@ describe('The verifier, on logs in which the holder of the signing key erased wh
     function rejectedAlike(entries: Parsed[]): Parsed[] {
       const { rejected, waiting } = stage;
       const { resourceId, actionHash } = entries.find(({ subjectId }) => subjectId === waiting['id']).state;
-      for (const { subjectId, state } of entries) {
+      for (const { subjectId, state, audit } of entries) {
         if (subjectId === rejected['id']) Object.assign(state, { resourceId, actionHash });
+        if (subjectId === rejected['id']) audit.details.resourceId = resourceId;
         if (subjectId === rejected['decisionId']) Object.assign(state, { actionHash });
       }
       return entries;
@@ -79,8 +80,9 @@ describe('The verifier, on logs in which the holder of the signing key erased wh
         return eraseIn(eraseIn(rejectedAlike(entries), ['execution', rejected['id']]), decision);
       });
       const other = await forged(waiting, (entries) => {
-        for (const { subjectId, state } of entries)
-          if (subjectId === rejected['id'] && state.decisionId !== null) state.decisionId = waiting['decisionId'];
+        for (const { subjectId, state, audit } of entries)
+          if (subjectId === rejected['id'] && state.decisionId !== null)
+            state.decisionId = audit.details.decisionId = waiting['decisionId'];
         return eraseIn(rejectedAlike(entries), decision);
       });
       for (const output of [both, other]) expect(output).toMatch(RECOMPUTED);

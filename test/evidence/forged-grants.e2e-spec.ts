@@ -291,11 +291,12 @@ describe('The verifier, on logs of an operator who has the signing key and no de
     const { app, wide, spelled } = stage;
     const text = await decisionFileOf(app, wide);
     const { log, publicKey, ...file } = forgeLog({ text, log: stage.log }, (entries) => {
-      const states = about(entries, spelled).map(({ state }) => state);
-      const [{ decisionId }] = states;
-      for (const state of states) {
+      const [{ state: first }] = about(entries, spelled);
+      const { decisionId } = first;
+      for (const { state, audit } of about(entries, spelled)) {
         Object.assign(state, { resourceId: '/wide/%C3%A9', ...members });
         const { agentId, action, resourceType, resourceId, parameters, onBehalfOf } = state;
+        Object.assign(audit.details, { resourceType, resourceId });
         const principal = onBehalfOf === undefined ? {} : { onBehalfOf };
         state.actionHash = canonicalHash({ agentId, action, resourceType, resourceId, parameters, ...principal });
         for (const entry of entries) if (entry.subjectId === decisionId) entry.state.actionHash = state.actionHash;
@@ -313,8 +314,10 @@ describe('The verifier, on logs of an operator who has the signing key and no de
     const text = await decisionFileOf(app, wide);
     const { log, publicKey, ...file } = forgeLog({ text, log: stage.log }, (entries) => {
       const { state: requestState } = entries.find(({ state }) => state?.resourceId === 'wide/1');
-      for (const { state } of about(entries, spelled))
+      for (const { state, audit } of about(entries, spelled)) {
         Object.assign(state, { resourceId: requestState.resourceId, actionHash: requestState.actionHash });
+        audit.details.resourceId = requestState.resourceId;
+      }
       const { decisionId } = about(entries, spelled)[0]?.state ?? {};
       for (const { state } of entries.filter(({ subjectId }) => subjectId === decisionId))
         Object.assign(state, {

@@ -112,6 +112,20 @@ describe('The verifier, on uses that the holder of the signing key hides', () =>
       /details\.used has a use of .* with the amount "0", and the entry leads to "90"/,
       (earlier) => usesIn(earlier).forEach((use) => (use.amount = '0')),
     ],
+    [
+      'of an agent whose state is of another',
+      /audit\.agentId is .*, and the state has another/,
+      (earlier) =>
+        earlier.forEach((entry) => {
+          entry.audit.agentId = 'agt_0';
+          usesIn([entry]).forEach((use) => (use.key = use.key === null ? null : 'agt_0'));
+        }),
+    ],
+    [
+      'that no policy allowed, as their details say',
+      /details\.policies is .*, and the state has another/,
+      (earlier) => earlier.forEach(({ audit }) => Object.assign(audit.details, { policies: [], used: undefined })),
+    ],
   ])('finds a limit that was exceeded, behind earlier executions %s', async (_how, fault, hide) => {
     const output = await forged(stage.last, (entries) => {
       const all = authorizations(entries, 'pay');
@@ -204,6 +218,27 @@ describe('The verifier, on uses that the holder of the signing key hides', () =>
       (by === 'policy' ? policyUse : agentUse).before = '0';
     });
     expect(output).toMatch(/details\.used has a use of .* with the window "2020-/);
+    expect(output).toMatch(NOT_RECOMPUTED);
+  });
+
+  it.each<[where: string, hide: (twin: Parsed) => void]>([
+    ['as the state and the details say', () => undefined],
+    ['as the details alone say', ({ state }) => delete state.grantId],
+    ['as the state alone says', ({ audit }) => delete audit.details.grantId],
+  ])('finds a grant for one use that was used twice, %s', async (_where, hide) => {
+    const { granted } = stage;
+    const output = await forged(granted, (entries) => {
+      const at = entries.findIndex(
+        ({ action, subjectId }) => action === 'execution.authorized' && subjectId === granted.id,
+      );
+      const twin = structuredClone(entries[at]);
+      Object.assign(twin, { id: `${twin.id}2`, auditId: `${twin.auditId}2`, subjectId: `${twin.subjectId}2` });
+      Object.assign(twin.audit, { id: twin.auditId, subjectId: twin.subjectId });
+      twin.state.id = twin.subjectId;
+      hide(twin);
+      entries.splice(at, 0, twin);
+    });
+    expect(output).toMatch(/was used 1 times before, of 1|details\.grantId is .*, and the state has another/);
     expect(output).toMatch(NOT_RECOMPUTED);
   });
 });
