@@ -3,9 +3,9 @@ import { isObject } from './entry-check.mjs';
 
 /** @typedef {import('./entry-check.mjs').JsonObject} JsonObject */
 
-/** Checks that each change of an agent raises its revision by one: decisions name agents by their revisions. */
+/** Checks that each change of an agent raises its revision by one, as decisions name agents by it, and that none changes its kind. */
 export class AgentRevisions {
-  /** Maps ids to the last revision and the hash of its state. @type {Map<string, { revision: unknown, stateHash: string }>} */
+  /** Maps ids to the last revision, the hash of its state and the kind. @type {Map<string, { revision: unknown, stateHash: string, kind: unknown }>} */
   #last = new Map();
 
   /**
@@ -17,10 +17,16 @@ export class AgentRevisions {
     const id = String(subjectId);
     const [revision, stateHash] = [state['revision'], hashOf(state)];
     const last = this.#last.get(id);
-    this.#last.set(id, { revision, stateHash });
+    const { kind = 'machine' } = state;
+    this.#last.set(id, { revision, stateHash, kind });
     const isUnchanged = last?.stateHash === stateHash;
-    if (isUnchanged || revision === Number(last?.revision ?? 0) + 1) return [];
+    const isOfKind = last === undefined || last.kind === kind;
+    const kindFaults = isOfKind
+      ? []
+      : [`the kind ${JSON.stringify(kind)} of the agent was ${JSON.stringify(last.kind)} before`];
+    if (isUnchanged || revision === Number(last?.revision ?? 0) + 1) return kindFaults;
     return [
+      ...kindFaults,
       `the revision ${JSON.stringify(revision)} of the agent does not follow ${JSON.stringify(last?.revision ?? 0)}`,
     ];
   }

@@ -2,6 +2,7 @@ import { isErased } from '../entry-check.mjs';
 import { entityIn } from '../evaluation/resources.mjs';
 import { isEmergencyProposal, isMaking } from './changes.mjs';
 import { MADE_ACTIONS } from './made-requests.mjs';
+import { mayBePerson } from './senders.mjs';
 
 /**
  * The members except its details that the service writes about each action, by docs/api-decisions.md#audit: the outcome, the requester,
@@ -156,11 +157,11 @@ const FORMS = {
   'grant.used_up': { agentId: actingAgentId, details: endDetails },
   'grant.expired': { actors: SERVICE, agentId: actingAgentId, details: endDetails },
   'grant.revoked': { agentId: actingAgentId, details: endDetails, reason: true },
-  'delegation.created': { actors: ['api_key', 'token'], agentId: actingAgentId, times: ['createdAt'] },
+  'delegation.created': { agentId: actingAgentId, times: ['createdAt'] },
   'delegation.started': { actors: SERVICE, agentId: actingAgentId },
   'delegation.ended': { agentId: actingAgentId, times: ['endedAt'] },
   'delegation.expired': { actors: SERVICE, agentId: actingAgentId, times: ['endedAt'] },
-  'passkey.registered': { actors: ['api_key', 'token'], agentId: actingAgentId, times: ['createdAt'] },
+  'passkey.registered': { agentId: actingAgentId, times: ['createdAt'] },
   'stop.created': { times: ['createdAt'], state: { status: 'active', liftedAt: null } },
   'stop.lifted': { times: ['liftedAt'], state: { status: 'lifted' }, reason: true },
 };
@@ -185,7 +186,10 @@ export function expectAuditForm(entry, history, report) {
   const { actor, outcome } = audit;
   if (!outcomes.includes(outcome)) differ('outcome', outcome);
   const isActor =
-    actors.includes(actor.type) && isText(actor.id) && (actor.type !== 'system' || actor.id === SERVICE_ID);
+    actors.includes(actor.type) &&
+    isText(actor.id) &&
+    (actor.type !== 'system' || actor.id === SERVICE_ID) &&
+    mayBePerson(entry);
   if (!isActor) differ('actor', actor);
   if (agentId === undefined ? !isTextOrNull(audit.agentId) : audit.agentId !== agentId(state))
     differ('agentId', audit.agentId);

@@ -1,5 +1,5 @@
 import { evaluateReview } from '../evaluation/evaluate.mjs';
-import { agentText, OPERATOR, quoted } from './narration.mjs';
+import { agentText, OPERATOR, quoted, senderText } from './narration.mjs';
 import { asAgent } from './reviewer.mjs';
 
 /**
@@ -49,6 +49,20 @@ export function recomputeDelegation({ state, audit, subjectId, sequence, timesta
 }
 
 /**
+ * Finds what only the log shows of a new delegation: its `to` was no person, or suspended.
+ * @param {Json} entry of the file, before it took place
+ * @param {ReadonlyMap<string, Json>} agents that the file names, as they are
+ * @returns {string[]} faults
+ */
+export function delegateFaults({ audit, state }, agents) {
+  if (audit.action !== 'delegation.created') return [];
+  const to = agents.get(state.to);
+  return to?.['kind'] === 'human' && to['status'] === 'active'
+    ? []
+    : [`${state.to}, to whom the delegation was, was no active person`];
+}
+
+/**
  * Finds the agent in whose place a review was made: another person, if it names a delegation.
  * @param {Json} entry of the review
  * @param {Json} review
@@ -80,12 +94,18 @@ export function placeOfReview({ state, audit, sequence, timestamp }, review, rev
     return undefined;
   }
   report.expect('the status of the person who delegated', person['status'], 'active');
+  report.expect('the kind of the agent who delegated', person['kind'] ?? 'machine', 'human');
+  report.expect('the kind of the agent to whom the delegation was', reviewer['kind'] ?? 'machine', 'human');
   const [request] = history.entriesAbout('execution', state.executionId ?? null);
   if (approverId === state.proposedBy || request?.['state'].onBehalfOf?.subject === `agent:${approverId}`)
     report.differ(
       `${approverId} proposed it, or it was on their behalf, so they could not review it for another person`,
     );
   report.say(`It was given in the place of ${agentText(person)}, by the delegation ${quoted(delegationId)}.`);
+  const sender = history.entriesAbout('delegation', delegationId)[0]?.['audit'].actor;
+  report.note(
+    `The delegation ${quoted(delegationId)} was sent with ${senderText(sender)}; no device signs delegations.`,
+  );
   return person;
 }
 

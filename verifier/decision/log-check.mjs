@@ -6,10 +6,12 @@ import { BindingRejections } from './binding-rejections.mjs';
 import { ChangeLog } from './change-log.mjs';
 import { AUTHORISING } from './history.mjs';
 import { claimsIn, earlierIn, isClaimOf, isEarlier, isInTime, isTooMuchClaimed, reachText } from './facts.mjs';
+import { delegateFaults } from './delegations.mjs';
 import { LimitedExecutions } from './limited-executions.mjs';
 import { equalRequestGaps, limitUsesIn, mayCount } from './limit-window.mjs';
 import { PasskeyRegistry } from './passkey-registry.mjs';
 import { asAgent } from './reviewer.mjs';
+import { personOf, senderFaults } from './senders.mjs';
 
 /** Actions after which an API key is good for nothing. */
 const ENDED_KEY = ['api_key.revoked', 'api_key.expired'];
@@ -99,6 +101,8 @@ export class LogCheck {
     this.names = new Set([
       ...this.requestedAgents.map(({ id }) => id),
       ...states('decision').map(({ proposedBy }) => proposedBy),
+      ...states('delegation').map(({ to }) => to),
+      ...file.entries.filter((entry) => !isErased(entry)).map(personOf),
     ]);
   }
 
@@ -225,7 +229,8 @@ export class LogCheck {
       );
     this.#expectNotStopped({ sequence, audit, state });
     this.#expectNotRejected({ sequence, audit, state, timestamp });
-    this.#expectOwnKey({ sequence, audit, state });
+    for (const fault of [...senderFaults(entry, this.#keys, this.#agents), ...delegateFaults(entry, this.#agents)])
+      this.#differ(sequence, fault);
     this.#expectAllFacts({ sequence, timestamp, audit, state });
     const proposer = this.#agents.get(state?.proposedBy);
     if (audit.details.verdict === 'approve' && proposer?.['status'] === 'suspended')
@@ -267,19 +272,6 @@ export class LogCheck {
         `the rejection by ${otherSpelling['id']} held, which keeps out every spelling of the resource`,
       );
     this.erasedRejections = Math.max(this.erasedRejections, this.#rejections.erasedAt(timestamp));
-  }
-
-  /**
-   * Checks that the person registered the passkey, and nobody else.
-   * @param {Json} entry of the file, before it took place
-   */
-  #expectOwnKey({ sequence, audit, state }) {
-    const { type, id } = audit.actor;
-    if (audit.action === 'passkey.registered' && type === 'api_key' && this.#keys.get(id) !== state.agentId)
-      this.#differ(
-        sequence,
-        `the key ${id}, which registered the passkey, is no key in force that is bound to ${state.agentId}`,
-      );
   }
 
   /** @param {Json} entry of the file, before it took place */

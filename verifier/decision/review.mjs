@@ -92,7 +92,10 @@ function recomputeReviewer(entry, review, history, report) {
     `${agentText(reviewer)} ${verdict === 'approve' ? 'approved' : 'rejected'} it${as.length === 0 ? '' : ` as ${listText(as)}`}${words}. It was sent with ${senderText(audit.actor)}.`,
   );
   if (review['grant'] !== undefined) expectGrantTerms(state, review, report);
-  if (review['signature'] !== undefined) recomputeSignature(entry, review, history, report);
+  if (review['signature'] !== undefined) {
+    report.expect('the kind of the agent who signed', reviewer['kind'] ?? 'machine', 'human');
+    recomputeSignature(entry, review, history, report);
+  }
   if (audit.actor.id === OPERATOR)
     report.note(`The review of entry ${sequence} was sent with the operator’s key, which can name any reviewer.`);
   expectAllowed(
