@@ -143,87 +143,91 @@ describeOnSqlite('What agents send as a secret', () => {
     await database.remove();
   });
 
-  it(`is nowhere afterwards, and equal requests are the same action, ${ROUNDS} times`, async () => {
-    for (let round = 0; round < ROUNDS; round += 1) {
-      const sent = random.next();
-      const kind = random.below(8);
-      if (kind === 0) {
-        const answer = await execute(sent, { resourceId: `asked/${round}` });
-        const again = await execute(sent, { resourceId: `asked/${round}` });
-        expect([answer.status, again.body.id]).toEqual([202, answer.body.id]);
-        const decision = `${DECISIONS}/${answer.body.decisionId}`;
-        if (random.below(2) === 0) {
-          const instead = { parameters: { ...sent.parameters, more: 1, Password: random.next().parameters } };
+  it(
+    `is nowhere afterwards, and equal requests are the same action, ${ROUNDS} times`,
+    async () => {
+      for (let round = 0; round < ROUNDS; round += 1) {
+        const sent = random.next();
+        const kind = random.below(8);
+        if (kind === 0) {
+          const answer = await execute(sent, { resourceId: `asked/${round}` });
+          const again = await execute(sent, { resourceId: `asked/${round}` });
+          expect([answer.status, again.body.id]).toEqual([202, answer.body.id]);
+          const decision = `${DECISIONS}/${answer.body.decisionId}`;
+          if (random.below(2) === 0) {
+            const instead = { parameters: { ...sent.parameters, more: 1, Password: random.next().parameters } };
+            await request(
+              'POST',
+              `${decision}/reject`,
+              { approverId: people.ann.id, instead },
+              { 'Idempotency-Key': `r${round}` },
+            );
+          } else {
+            await request('POST', `${decision}/approve`, { approverId: people.ann.id });
+            expect((await execute(sent, { resourceId: `asked/${round}` })).body.outcome).toBe('approved');
+            expect((await request('POST', `${EXECUTIONS}/${answer.body.id}/resume`)).body.outcome).toBe('authorized');
+          }
+          await request('GET', `${EXECUTIONS}/${answer.body.id}/evidence`);
+        } else if (kind === 1) {
+          const question = { action: 'refund', resourceType: 'payment', resourceId: 'asked/1' };
+          const requests = [
+            { agent: 'bot', ...sent },
+            { subject: { name: 'x' }, ...random.next() },
+          ];
+          await request('POST', '/api/v1/policies/evaluate', { ...question, requests });
+          await request('POST', '/api/v1/policies/evaluate', { agent: 'bot', ...question, ...sent, explain: true });
+        } else if (kind === 2) {
+          const { parameters: properties } = sent;
+          const item = {
+            subject: { type: 'agent', id: 'bot' },
+            action: { name: 'refund', properties },
+            resource: { type: 'a', id: 'b' },
+          };
+          await request('POST', '/access/v1/evaluations', { evaluations: [item] });
+          const test = {
+            agent: 'bot',
+            action: 'refund',
+            resourceType: 'a',
+            resourceId: 'b',
+            parameters: properties,
+            expect: 'deny',
+          };
+          await request('POST', '/api/v1/policies/plan', { policies: [], tests: [test] });
+        } else {
+          const headers = { 'Idempotency-Key': `e${round}` };
+          const [first, replayed, other] = [
+            await execute(sent, {}, headers),
+            await execute(sent, {}, headers),
+            await execute(sent),
+          ];
+          expect([first.status, replayed.body.id]).toEqual([200, first.body.id]);
+          expect(other.body.actionHash).toBe(first.body.actionHash);
+          const result = { list: [{ token: `${MARK}-of-result` }], credentials: sent.parameters };
           await request(
             'POST',
-            `${decision}/reject`,
-            { approverId: people.ann.id, instead },
-            { 'Idempotency-Key': `r${round}` },
+            `${EXECUTIONS}/${first.body.id}/result`,
+            { outcome: 'executed', result },
+            { 'Idempotency-Key': `p${round}` },
           );
-        } else {
-          await request('POST', `${decision}/approve`, { approverId: people.ann.id });
-          expect((await execute(sent, { resourceId: `asked/${round}` })).body.outcome).toBe('approved');
-          expect((await request('POST', `${EXECUTIONS}/${answer.body.id}/resume`)).body.outcome).toBe('authorized');
         }
-        await request('GET', `${EXECUTIONS}/${answer.body.id}/evidence`);
-      } else if (kind === 1) {
-        const question = { action: 'refund', resourceType: 'payment', resourceId: 'asked/1' };
-        const requests = [
-          { agent: 'bot', ...sent },
-          { subject: { name: 'x' }, ...random.next() },
-        ];
-        await request('POST', '/api/v1/policies/evaluate', { ...question, requests });
-        await request('POST', '/api/v1/policies/evaluate', { agent: 'bot', ...question, ...sent, explain: true });
-      } else if (kind === 2) {
-        const { parameters: properties } = sent;
-        const item = {
-          subject: { type: 'agent', id: 'bot' },
-          action: { name: 'refund', properties },
-          resource: { type: 'a', id: 'b' },
-        };
-        await request('POST', '/access/v1/evaluations', { evaluations: [item] });
-        const test = {
-          agent: 'bot',
-          action: 'refund',
-          resourceType: 'a',
-          resourceId: 'b',
-          parameters: properties,
-          expect: 'deny',
-        };
-        await request('POST', '/api/v1/policies/plan', { policies: [], tests: [test] });
-      } else {
-        const headers = { 'Idempotency-Key': `e${round}` };
-        const [first, replayed, other] = [
-          await execute(sent, {}, headers),
-          await execute(sent, {}, headers),
-          await execute(sent),
-        ];
-        expect([first.status, replayed.body.id]).toEqual([200, first.body.id]);
-        expect(other.body.actionHash).toBe(first.body.actionHash);
-        const result = { list: [{ token: `${MARK}-of-result` }], credentials: sent.parameters };
-        await request(
-          'POST',
-          `${EXECUTIONS}/${first.body.id}/result`,
-          { outcome: 'executed', result },
-          { 'Idempotency-Key': `p${round}` },
-        );
       }
-    }
-    // Mails are sent about what still waits.
-    expect((await execute(random.next(), { resourceId: 'asked/last' })).status).toBe(202);
-    await chainIsValid(app);
-    for (const path of ['/executions', '/decisions', '/audit', '/grants', '/provenance/export'])
-      await request('GET', `/api/v1${path}${path.includes('export') ? '' : '?limit=1000'}`);
-    await Promise.all(receivers.map((endpoint) => endpoint.until(10)));
-    await mails.until(1);
-    for (const { received } of receivers) for (const { text } of received) seen.push(text);
-    for (const mail of mails.received) seen.push(mailText(mail), mail.source);
-    const backup = join(database.folder, 'backup.db');
-    await writeBackup(database.path, backup, () => undefined);
-    const files = [database.path, `${database.path}-wal`, backup].filter((path) => existsSync(path));
-    expect(files).toHaveLength(3);
-    for (const path of files) expect(readFileSync(path).includes(MARK)).toBe(false);
-    expect(seen.filter((text) => text.includes(MARK)).slice(0, 3)).toEqual([]);
-    expect(seen.filter((text) => text.includes('$secret')).length).toBeGreaterThan(ROUNDS);
-  }, 600_000 + 100 * ROUNDS);
+      // Mails are sent about what still waits.
+      expect((await execute(random.next(), { resourceId: 'asked/last' })).status).toBe(202);
+      await chainIsValid(app);
+      for (const path of ['/executions', '/decisions', '/audit', '/grants', '/provenance/export'])
+        await request('GET', `/api/v1${path}${path.includes('export') ? '' : '?limit=1000'}`);
+      await Promise.all(receivers.map((endpoint) => endpoint.until(10)));
+      await mails.until(1);
+      for (const { received } of receivers) for (const { text } of received) seen.push(text);
+      for (const mail of mails.received) seen.push(mailText(mail), mail.source);
+      const backup = join(database.folder, 'backup.db');
+      await writeBackup(database.path, backup, () => undefined);
+      const files = [database.path, `${database.path}-wal`, backup].filter((path) => existsSync(path));
+      expect(files).toHaveLength(3);
+      for (const path of files) expect(readFileSync(path).includes(MARK)).toBe(false);
+      expect(seen.filter((text) => text.includes(MARK)).slice(0, 3)).toEqual([]);
+      expect(seen.filter((text) => text.includes('$secret')).length).toBeGreaterThan(ROUNDS);
+    },
+    600_000 + 100 * ROUNDS,
+  );
 });
