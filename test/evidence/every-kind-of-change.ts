@@ -3,6 +3,9 @@ import { createAgent, createPolicy, issueKey } from '../support/application/fact
 import { type Parsed, send, type Sent } from '../support/application/send';
 import { signAndApprove, signer } from '../support/application/signers';
 
+/** Makes a change in an emergency. */
+export const AT_ONCE = { 'Break-Glass': encodeURIComponent('The board is away today') };
+
 type Request = readonly [method: string, path: string, sent?: Sent];
 
 /** Makes every kind of change, and returns the decision on each: nothing is held back before. */
@@ -55,14 +58,13 @@ export async function everyKindOfChange(app: TestApp): Promise<Record<string, Pa
     key,
     body: { reason: 'No.' },
   });
-  const atOnce = { 'Break-Glass': encodeURIComponent('The board is away today') };
   const emergencies: Request[] = [
     [
       'POST',
       '/policies',
-      { headers: atOnce, body: { ...policy, name: 'urgent', version: '1', subjects: ['role:nobody'] } },
+      { headers: AT_ONCE, body: { ...policy, name: 'urgent', version: '1', subjects: ['role:nobody'] } },
     ],
-    ['POST', '/agents', { headers: atOnce, body: { name: 'urgent', roles: ['singer'] } }],
+    ['POST', '/agents', { headers: AT_ONCE, body: { name: 'urgent', roles: ['singer'] } }],
   ];
   for (const [index, emergency] of emergencies.entries()) {
     await propose(emergency);

@@ -5,7 +5,7 @@ import { createTestApp, type TestApp } from '../support/application/create-test-
 import { addClaim, createAgent, createEntity, createPolicy } from '../support/application/factories';
 import { type Parsed, send } from '../support/application/send';
 import { reviewer, signAndApprove, signedOf, signer } from '../support/application/signers';
-import { everyKindOfChange } from './every-kind-of-change';
+import { AT_ONCE, everyKindOfChange } from './every-kind-of-change';
 import { decisionFileOf } from './verified-file';
 
 const HOUR = 3_600_000;
@@ -213,10 +213,18 @@ export async function everyKindOfFile(): Promise<EveryKind> {
   const observeUntil = new Date(Date.now() + HOUR).toISOString();
   await send(app, 'PATCH', `/api/v1/agents/${bot.id}`, { body: { observeUntil } });
   made['observed'] = await execute('fly', 'a');
+  const { rules, revision } = (await send(app, 'GET', '/api/v1/agents/bot/access')).body;
+  const seenAccess = { key: ann.key, body: { rules, revision } };
+  expect((await send(app, 'POST', '/api/v1/agents/bot/access/review', seenAccess)).status).toBe(200);
+  made['after a review of access'] = await execute('send', 'reviewed');
   while ((await send(app, 'GET', `/api/v1/executions/${made['not decided in time']['id']}`)).body.completedAt === null)
     await sleep(50);
   while ((await send(app, 'GET', `/api/v1/executions/${late.id}`)).body.completedAt === null) await sleep(50);
   Object.assign(made, await everyKindOfChange(app));
+  const urgent = { headers: AT_ONCE, body: { capabilities: ['*'] } };
+  expect((await send(app, 'PATCH', '/api/v1/agents/urgent', urgent)).status).toBe(200);
+  const sends = { action: 'send', resourceType: 'order', resourceId: 'a', parameters: {} };
+  made['of an agent that was made in an emergency'] = await post('/agents/urgent/execute', sends);
   const files: Record<string, string> = {};
   for (const [name, execution] of Object.entries(made)) files[name] = await decisionFileOf(app, execution as never);
   const { publicKey } = (await send(app, 'GET', '/api/v1/provenance/checkpoint')).body;
