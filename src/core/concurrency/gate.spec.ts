@@ -28,10 +28,10 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   }),
 );
 
-/** What the gate must do, derived from the list of all that came. */
+/** A model of the gate, derived from the list of all requests that came. */
 class Model {
   readonly all: Entered[] = [];
-  /** Those that have to wait, in order of arrival. */
+  /** Requests that must wait, in order of arrival. */
   readonly queue: Entered[] = [];
   private clients: string[] = [];
 
@@ -53,12 +53,12 @@ class Model {
     if (isFirst) this.toEnd(entered);
   }
 
-  /** Clients take turns: one that has entered goes to the end. */
+  /** Moves a client that has entered to the end, because clients take turns. */
   toEnd({ who }: Entered): void {
     this.clients = [...this.clients.filter((other) => other !== who), who];
   }
 
-  /** The first of the first client that has room; undefined if there is none. */
+  /** The first request of the first client that has room; undefined if there is none. */
   get next(): Entered | undefined {
     const first = this.clients.flatMap((client) => this.waiting.find(({ who }) => who === client) ?? []);
     return first.find(({ who, weight }) => this.heldBy(who) + weight <= SETTINGS.mostEach);
@@ -100,10 +100,10 @@ async function perform(gate: Gate, model: Model, action: Step): Promise<void> {
     if (chosen === undefined) return;
     chosen.held = action.kind === 'leave' ? 0 : Math.max(chosen.held - 2, 0);
     chosen.pass?.shrink(chosen.held);
-    // Giving back once more changes nothing.
+    // Giving back again changes nothing.
     if (action.kind === 'leave') chosen.pass?.leave();
   }
-  // Whoever was admitted or refused learns it in a later turn.
+  // Admitted and refused requests learn their result in a later turn.
   await new Promise((resolve) => setImmediate(resolve));
   const newest = model.all.at(-1);
   if ('who' in action && newest?.pass === null && !newest.isRefused) model.waits(newest);
@@ -125,7 +125,7 @@ describe('Gate', () => {
             expect(model.waiting.filter((waiting) => waiting.who === who).length).toBeLessThanOrEqual(
               SETTINGS.mostWaiting,
             );
-          // Whoever is next waits only because there is no room.
+          // The next request waits only because there is no room.
           const { next } = model;
           if (next !== undefined) expect(gate.held + next.weight).toBeGreaterThan(SETTINGS.most);
         }

@@ -4,33 +4,33 @@ import { unavailable } from '../errors/domain-error';
 const RETRY_AFTER = 5;
 
 export interface GateSettings {
-  /** What passes the gate, in the plural, as refusals name it. */
+  /** Plural name of the things that pass the gate, for the messages of refusals. */
   readonly label: string;
   /** The greatest weight inside at a time: a number of requests, or of bytes. */
   readonly most: number;
   /** The greatest weight of one client inside at a time. */
   readonly mostEach: number;
-  /** How many of one client may wait. */
+  /** Most requests of one client that may wait. */
   readonly mostWaiting: number;
-  /** How long, in milliseconds. */
+  /** Longest wait in milliseconds. */
   readonly longest: number;
 }
 
-/** For work that belongs to no client, and waits however long it takes. */
+/** Settings for work that belongs to no client and may wait without limit. */
 export const ONE_AT_A_TIME = { most: 1, mostEach: 1, mostWaiting: Infinity, longest: Infinity };
 
-/** The permission to be inside, until it leaves. */
+/** Permission to be inside the gate; it ends with `leave`. */
 export interface Pass {
-  /** Gives back what is above this weight. */
+  /** Gives back the part of the weight above `weight`. */
   shrink(weight: number): void;
-  /** Gives back everything; from the second time on it does nothing. */
+  /** Gives back the whole weight. Later calls do nothing. */
   leave(): void;
 }
 
 interface EntryOptions {
-  /** 1 by default. A weight above the limit of a client counts as that limit. */
+  /** Defaults to 1. A weight above the limit of a client counts as that limit. */
   readonly weight?: number;
-  /** Aborted when nobody waits any more. */
+  /** Ends the wait when it is aborted. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -40,19 +40,18 @@ interface Waiting {
 }
 
 /**
- * Limits what is worked on at a time, altogether and for each client. Others wait, and enter in order of arrival, but
- * clients take turns: when one enters, the others of its client go to the end. A client that has used up its share holds
- * up nobody else.
+ * Limits the work in progress, in total and per client. Requests beyond the limits wait, and clients take turns: after
+ * each entry, the client goes to the end of the line. A client that has used up its share holds up nobody else.
  */
 export class Gate {
   private readonly weights = new Map<string, number>();
-  /** Of each client in order of arrival; first the client whose turn it is. */
+  /** Waiting requests of each client, in order of arrival; the client whose turn is next comes first. */
   private readonly queues = new Map<string, Set<Waiting>>();
   private inside = 0;
 
   constructor(private readonly settings: GateSettings) {}
 
-  /** The weight inside. */
+  /** The total weight inside. */
   get held(): number {
     return this.inside;
   }
@@ -61,7 +60,7 @@ export class Gate {
     return Array.from(this.queues.values(), ({ size }) => size).reduce((sum, size) => sum + size, 0);
   }
 
-  /** Null if there is no room now, or others have waited for it longer. */
+  /** Returns null if there is no room now, or a request that could enter has waited longer. */
   tryEnter(who: string, weight = 1): Pass | null {
     const counted = Math.min(weight, this.settings.mostEach);
     const isFree = this.clientHasRoom(who, counted) && this.inside + counted <= this.settings.most;
@@ -69,15 +68,15 @@ export class Gate {
   }
 
   /**
-   * Resolves when it is the client's turn.
-   * @throws UNAVAILABLE when too many wait, or it has waited too long; the reason of `signal`.
+   * Resolves when the request may enter.
+   * @throws UNAVAILABLE if too many requests wait or this one has waited too long; the reason of `signal`
    */
   async enter(who: string, { weight = 1, signal }: EntryOptions = {}): Promise<Pass> {
     signal?.throwIfAborted();
     return this.tryEnter(who, weight) ?? this.turn(who, Math.min(weight, this.settings.mostEach), signal);
   }
 
-  /** Does work inside. */
+  /** Runs work inside the gate. */
   async run<Result>(who: string, work: () => Promise<Result>, entering: EntryOptions = {}): Promise<Result> {
     const pass = await this.enter(who, entering);
     try {
@@ -119,7 +118,7 @@ export class Gate {
   private admitWaiting(): void {
     for (let next = this.next(); next !== undefined; next = this.next()) {
       const [who, queue, { weight, admit }] = next;
-      // A lighter one must not overtake it.
+      // A lighter request must not overtake this one.
       if (this.inside + weight > this.settings.most) return;
       this.queues.delete(who);
       this.queues.set(who, queue);
@@ -127,7 +126,7 @@ export class Gate {
     }
   }
 
-  /** Who has waited longest in the first client that has room. */
+  /** Returns the oldest request of the first client that has room. */
   private next(): readonly [who: string, queue: Set<Waiting>, waiting: Waiting] | undefined {
     for (const [who, queue] of this.queues) {
       const [first] = queue;

@@ -1,4 +1,4 @@
-/** Runs one piece of work at a time, in the order of the calls. A failure ends its own work only. */
+/** Runs one piece of work at a time, in the order of the calls. A failure affects no other work. */
 export class SerialQueue {
   private last: Promise<unknown> = Promise.resolve();
 
@@ -8,7 +8,7 @@ export class SerialQueue {
     return result;
   }
 
-  /** Resolves when all work that was given so far has ended. */
+  /** Resolves when all work passed in before this call has ended. */
   async ended(): Promise<void> {
     await this.last;
   }

@@ -1,12 +1,12 @@
-/** What a call wants from a run. */
+/** Options of one call. */
 interface CallOptions<Wish> {
-  /** Additional results it needs; a run produces those of all callers that share it. */
+  /** Additional results that the caller needs; the shared run produces those of all its callers. */
   readonly wishes?: readonly Wish[];
   /** Aborted when the caller leaves: a run that nobody waits for any more ends. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What a run is to do. */
+/** The part of a run that its work sees. */
 type Run<Wish> = Pick<SingleFlightRun<Wish, unknown>, 'wishes' | 'abandoned'>;
 
 /**
@@ -79,7 +79,7 @@ class SingleFlightRun<Wish, Result> {
   /** The additional results that its callers need. */
   readonly wishes = new Set<Wish>();
   private readonly sharers = new Set<Sharer<Result>>();
-  /** Made when it is needed, as it costs more than a short run. */
+  /** Created on demand, because a controller costs more than a short run. */
   private abandonment: AbortController | null = null;
 
   constructor(private readonly onAbandoned: () => void) {}
@@ -99,7 +99,7 @@ class SingleFlightRun<Wish, Result> {
     });
     if (signal === undefined) return result;
     signal.addEventListener('abort', leave, { once: true });
-    // The signal may outlive many runs.
+    // The signal may outlive many runs, so its listener is removed.
     return result.finally(() => signal.removeEventListener('abort', leave));
   }
 

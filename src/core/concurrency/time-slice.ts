@@ -1,7 +1,7 @@
 import { setImmediate as setImmediateCallback } from 'node:timers';
 import { setImmediate } from 'node:timers/promises';
 
-/** Milliseconds of work before others are served. */
+/** Milliseconds of work after which the event loop serves others. */
 const LONGEST = 5;
 
 /** The last queued turn. Each turn begins in its own iteration of the event loop, in the order of the calls. */
@@ -11,18 +11,19 @@ let last: Promise<void> = Promise.resolve();
 let iterationBegan: number | null = null;
 
 /**
- * Divides long work, so that the event loop serves others in between: one turn of all such work in each iteration. Work that begins in
- * an iteration has what is left of its turn, or a hundred requests that arrive together would each take a whole one.
+ * Divides long work so that the event loop serves others in between: all such work shares one turn per iteration. Work
+ * that begins later in an iteration gets only the rest of the turn; otherwise a hundred requests that arrive together
+ * would each take a whole one.
  */
 export class TimeSlice {
-  /** How many have begun: shows that work in turns makes progress, even while it waits for the turns of others. */
+  /** Number of turns begun so far. It shows that divided work makes progress even while it waits for other turns. */
   static begun = 0;
   private began = performance.now();
 
-  /** @param isUrgent does not wait for the turns of others, as all writes wait for the writer. */
+  /** @param isUrgent true if the work does not wait for other turns: all writes wait for the writer */
   constructor(private readonly isUrgent = false) {}
 
-  /** To be checked between small steps. */
+  /** True if the turn is used up; work checks it between small steps. */
   get isOver(): boolean {
     const began = this.isUrgent ? this.began : startOfIteration();
     return performance.now() - began >= LONGEST;
@@ -46,7 +47,7 @@ function startOfIteration(): number {
   return iterationBegan;
 }
 
-/** Items of long work, one by one; between them the event loop serves others whenever a turn is over. */
+/** Yields the items of long work one by one; when a turn is over, the event loop first serves others. */
 export async function* yieldBetween<Item>(items: Iterable<Item>): AsyncGenerator<Item> {
   const turn = new TimeSlice();
   for (const item of items) {

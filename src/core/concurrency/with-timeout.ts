@@ -1,8 +1,8 @@
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * The result of the promise, or the other value if that takes longer than the given milliseconds. What has arrived while
- * the process itself was busy counts as in time.
+ * Returns the result of the promise, or the fallback if the promise takes longer than the given milliseconds. A result
+ * that arrives while the process itself is busy counts as in time.
  */
 export async function withTimeout<Result, Otherwise = Result>(
   promise: Promise<Result>,

@@ -8,7 +8,7 @@ const KEY = 'a-key-that-is-long-enough';
 const SEED = Buffer.alloc(32, 7).toString('base64');
 const VERIFIER_KEY = VARIABLES.previousVerifierKeys.example;
 
-/** Without it the other settings of signing in are a fault. */
+/** Without this setting, the others of signing in are a fault. */
 const OIDC_ISSUER = 'https://login.example.com';
 const PERMIT_AUDIENCES = 'bank';
 const GENERATOR = VARIABLES.previousPermitKeys.example;

@@ -74,7 +74,7 @@ export async function configuredDatabase(): Promise<ConfiguredDatabase> {
   return readDatabase(await readEnvironment());
 }
 
-/** The same for some of the settings. */
+/** Reads some of the settings from `.env` and the process's environment. @throws ConfigurationError */
 export async function configuredSettings<Member extends keyof Settings>(
   members: readonly Member[],
 ): Promise<Pick<Settings, Member>> {

@@ -10,7 +10,8 @@ export abstract class Configuration extends SettingsClass {
 }
 
 /**
- * What no log line, answer or audit entry may show: keys, and the passwords inside URLs, both as written and decoded.
+ * Returns the texts that no log line, response or audit entry may show: keys, and passwords inside URLs, as written and
+ * decoded.
  */
 export function secretsOf(configuration: Configuration): string[] {
   const { apiKey, apiKeyPrevious, slackSigningSecret, database, redisUrl, smtpUrl } = configuration;

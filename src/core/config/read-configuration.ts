@@ -30,7 +30,7 @@ function readTables(environment: Environment, tables: readonly VariableTable[]):
   return read;
 }
 
-/** Where the records are kept, whatever the other variables say; throws a ConfigurationError. */
+/** Reads the location of the records; other variables may be invalid. @throws ConfigurationError */
 export function readDatabase(environment: Environment): ConfiguredDatabase {
   const text = variableText(VARIABLES.database, environment);
   const database = VARIABLES.database.parse(text);
@@ -38,7 +38,7 @@ export function readDatabase(environment: Environment): ConfiguredDatabase {
   return database;
 }
 
-/** Some of the settings, whatever the other variables say; throws a ConfigurationError. */
+/** Reads some of the settings; other variables may be invalid. @throws ConfigurationError */
 export function readMembers<Member extends keyof Settings>(
   environment: Environment,
   members: readonly Member[],
@@ -65,7 +65,7 @@ function variableText(variable: Variable<unknown>, environment: Environment): st
   return (isTest ? variable.defaultInTest?.() : undefined) ?? variable.default;
 }
 
-/** What is wrong with a setting, in one line; null if nothing is. */
+/** Returns the fault of a setting in one line; null if it is valid. */
 function faultOf(variable: Variable<unknown>, text: string, environment: Environment): string | null {
   const { name, onlyWith, mask = JSON.stringify } = variable;
   if (variable.parse(text) === undefined || isRefusedInProduction(variable, text, environment))
@@ -85,7 +85,7 @@ function isRefusedInProduction(variable: Variable<unknown>, text: string, enviro
   return isMissing || variable.refusedInProduction?.(text) === true;
 }
 
-/** One line: name, actual value unless it is secret, what is expected, an example. */
+/** Describes a fault in one line: name, actual value unless it is secret, what is expected, an example. */
 function faultLine(variable: Variable<unknown>, text: string, missing = 'although NODE_ENV is production'): string {
   const { name, mask = JSON.stringify, explain, expected, example = variable.default } = variable;
   const got = text === '' ? `nothing, ${missing}` : shorten(mask(text));
@@ -111,7 +111,7 @@ export class ConfigurationError extends Error {
   }
 }
 
-/** Shorter names, such as `Host`, may belong to other programs. */
+/** Minimum length of a checked name: a shorter one, such as `Host`, may belong to another program. */
 const LONG = 7;
 
 /** A warning for each variable that is set but not read, and whose name differs in one letter from one that is read. */
@@ -126,7 +126,10 @@ export function nearMissWarnings(environment: Environment, names: readonly strin
   });
 }
 
-/** One edit leaves the first or the last letter as it was; comparing every pair of names would add 20 ms to each start. */
+/**
+ * Quick test before the costly one: an edit changes the first or the last letter, not both. Comparing every pair of
+ * names would add 20 ms to each start.
+ */
 function mayBeNear(name: string, read: string): boolean {
   return Math.abs(read.length - name.length) <= 1 && (read.startsWith(name.charAt(0)) || read.endsWith(name.slice(-1)));
 }
@@ -145,7 +148,7 @@ export class ReadSettings {
     readonly warnings: readonly string[],
   ) {}
 
-  /** @throws ConfigurationError that lists the faults of all; an Error if two of them read the same variable. */
+  /** @throws ConfigurationError with the faults of all settings; Error if two modules read the same variable */
   static from(environment: Environment, contributions: readonly SettingsContribution[]): ReadSettings {
     const tables: VariableTable[] = [VARIABLES, ...contributions.map(({ rows }) => rows)];
     const names = tables.flatMap((table) => Object.values(table).map(({ name }) => name));

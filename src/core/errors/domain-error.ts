@@ -9,10 +9,10 @@ export interface PolicyReference {
   readonly version: string;
 }
 
-/** What the reviewer who rejected said about it. */
+/** Comment and alternative of the reviewer who rejected an execution. */
 export interface RejectionWords {
   readonly comment: string | null;
-  /** What would be approved instead, and the grant for it; null without one. */
+  /** Alternative parameters that the reviewer would approve, with their grant; null if there are none. */
   readonly instead: { readonly parameters: Readonly<Record<string, unknown>>; readonly grantId: string | null } | null;
 }
 
@@ -29,7 +29,7 @@ export type ScimType =
 export interface ErrorExtras {
   readonly details?: readonly FieldFault[];
   readonly reason?: DenialReason;
-  /** Of a 409: why the record is in conflict. Answers have it as `reason`. */
+  /** Reason for which a record is in conflict: the `reason` of a 409. */
   readonly conflict?: 'managed_by_directory';
   readonly policy?: PolicyReference;
   /** The decision that a refusal is about. */
@@ -37,9 +37,9 @@ export interface ErrorExtras {
   /** The execution that was recorded as refused. */
   readonly executionId?: string;
   readonly rejection?: RejectionWords;
-  /** What SCIM calls the fault; answers below its path have it. */
+  /** SCIM's name for the fault, for responses below the path of SCIM. */
   readonly scimType?: ScimType;
-  /** Id of the request that was refused first, if this one repeats it with the same idempotency key. */
+  /** Id of the first request that was refused, if this one repeats it with the same idempotency key. */
   readonly requestId?: string;
   /** Response headers that belong to the error, such as `Allow` or `Retry-After`. */
   readonly headers?: Readonly<Record<string, string>>;
@@ -57,15 +57,15 @@ export class DomainError extends Error {
   }
 }
 
-/** Faults named in the message itself; `details` has more. */
+/** Most faults in the message itself; `details` lists more. */
 const MAX_FAULTS_IN_MESSAGE = 3;
-/** Characters of the faults in `details`. */
+/** Most characters of the faults in `details`. */
 const MAX_CHARACTERS = 128 * 1024;
 
 /** A malformed or invalid request, with the faults found in it. */
 export function invalid(faults: readonly FieldFault[], extras: Pick<ErrorExtras, 'scimType'> = {}): DomainError {
   const listed = faults.slice(0, MAX_FAULTS_IN_MESSAGE).map((fault) => `${fault.field} ${fault.message}`);
-  // Whoever looks for faults stops when there are as many as are reported.
+  // Checks stop at the maximum number of reported faults, so there may be more.
   const least = faults.length < MAX_FAULTS ? 'and' : 'and at least';
   const more = faults.length > listed.length ? [`${least} ${faults.length - listed.length} more`] : [];
   const message = `Invalid input: ${[...listed, ...more].join('; ')}.`;
@@ -106,7 +106,7 @@ export function requireFound<Value>(value: Value | undefined, subject: string): 
   return value;
 }
 
-/** What another record names, so that it has to be there. */
+/** Returns a value that must exist because another record refers to it. */
 export function requirePresent<Value>(value: Value | undefined, subject: string): Value {
   if (value === undefined) throw new Error(`The ${subject} is gone.`);
   return value;
@@ -116,18 +116,18 @@ export function conflict(message: string): DomainError {
   return new DomainError('CONFLICT', message);
 }
 
-/** @param what what only the directory changes, as the subject of a sentence. */
+/** @param what subject of the message's sentence: the things that only the directory changes */
 export function managedByDirectory(what: string): DomainError {
   const message = `${what} is managed by the directory that this person comes from: change it there.`;
   return new DomainError('CONFLICT', message, { conflict: 'managed_by_directory' });
 }
 
-/** A request of a directory that SCIM refuses by a word of its own. */
+/** A request of a directory that is refused with a SCIM error type. */
 export function scimFault(scimType: ScimType, message: string): DomainError {
   return new DomainError(scimType === 'uniqueness' ? 'CONFLICT' : 'VALIDATION_ERROR', message, { scimType });
 }
 
-/** @param sequence sequence of the entry that says so. */
+/** @param sequence sequence of the entry that recorded the erasure */
 export function contentErased(subject: string, sequence: number): DomainError {
   return new DomainError('CONTENT_ERASED', `The contents of ${subject} were erased, as the entry ${sequence} records.`);
 }
@@ -154,9 +154,9 @@ export function unavailable(why: string, retryAfterSeconds = 1): DomainError {
   });
 }
 
-/** A refusal because of who the caller is, whatever the records say. It is recorded as `access.denied`. */
+/** A refusal that depends only on who the caller is. It is recorded as `access.denied`. */
 export class CallerRefusal extends DomainError {
-  /** @param scope the first one that would suffice; null if no scope would. */
+  /** @param scope first of the scopes that would suffice; null if no scope would */
   constructor(
     reason: DenialReason,
     message: string,
@@ -167,14 +167,14 @@ export class CallerRefusal extends DomainError {
   }
 }
 
-/** @param scopes any of which would suffice. */
+/** @param scopes scopes of which each would suffice */
 export function scopeMissing(scopes: readonly string[]): CallerRefusal {
   const scopeList = scopes.map((scope) => `"${scope}"`).join(' or ');
   const message = `The key or token lacks the scope for this: ${scopeList}.`;
   return new CallerRefusal('scope_missing', message, scopes[0] ?? null);
 }
 
-/** @param scope the only one of the key, on a route that is open to other scopes. */
+/** @param scope the only scope of the key, which the route does not accept alone */
 export function loneScopeRefused(scope: string): CallerRefusal {
   return new CallerRefusal(
     'scope_missing',
@@ -182,7 +182,7 @@ export function loneScopeRefused(scope: string): CallerRefusal {
   );
 }
 
-/** The messages for callers that are refused because of who they are, by reason. */
+/** Messages of refusals that depend only on who the caller is, by reason. */
 const CALLER_REFUSALS = {
   agent_suspended: 'The agent that the key or token acts as is suspended. Somebody else has to resume it first.',
   // A token names an agent that does not exist, or for which its issuer is not trusted.
@@ -203,7 +203,10 @@ export function callerRefused(reason: keyof typeof CALLER_REFUSALS): CallerRefus
   return new CallerRefusal(reason, CALLER_REFUSALS[reason]);
 }
 
-/** The message of whatever was thrown. The error of a host name with several addresses has messages only inside. */
+/**
+ * Returns the message of a thrown value. An error about a host name with several addresses has messages only in its
+ * inner errors.
+ */
 export function errorMessage(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(errorMessage).join('; ');
   return error instanceof Error ? error.message : String(error);

@@ -153,13 +153,13 @@ function table<Code extends string>(rows: Readonly<Record<Code, ErrorRow>>): Rea
   return rows;
 }
 
-/** An error code defined by a module, and its description for the API document. */
+/** An error code that a module defines, and its description for the API document. */
 export interface ModuleError {
-  /** Such as `INCIDENT_CLOSED`. */
+  /** For example `INCIDENT_CLOSED`. */
   readonly code: string;
   /** HTTP status: 400 to 499. */
   readonly status: number;
-  /** When it is returned, in a sentence. */
+  /** One sentence about when the code is returned. */
   readonly meaning: string;
   /** An example of its message. */
   readonly example: string;
@@ -169,7 +169,7 @@ export interface ModuleError {
 export type ModuleErrorCode = string & { readonly isOfModule: true };
 export type AnyErrorCode = ErrorCode | ModuleErrorCode;
 
-/** By code. Global to the process, as answers stored for an idempotency key only contain the code. */
+/** Module errors by code. The map is global because responses stored for an idempotency key only contain the code. */
 const errorsByCode = new Map<string, ModuleError>();
 
 /** Registers a code, and returns it for `new DomainError(…)` and `@ApiErrors(…)`. Each code is defined once. */
@@ -185,7 +185,7 @@ export function defineErrorCode(error: ModuleError): ModuleErrorCode {
   return code as ModuleErrorCode;
 }
 
-/** The row of a code, of the service or of a module. @throws for an undefined code. */
+/** Returns the row of a code of the service or of a module. @throws Error for an undefined code */
 export function errorRow(code: AnyErrorCode): ErrorRow {
   const ofModule = errorsByCode.get(code);
   if (ofModule !== undefined) return { ...ofModule, example: { message: ofModule.example } };

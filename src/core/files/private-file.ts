@@ -12,7 +12,7 @@ const NOT_THE_OWNER = 0o077;
 /** Permissions of the owner, and those of a folder for the owner alone. */
 const THE_OWNER = 0o700;
 
-/** Creates an empty file for the owner alone, whatever the umask; an existing file is closed to others. */
+/** Creates an empty file for the owner alone, with any umask; closes an existing file to others. */
 export function makePrivateFile(path: string): void {
   try {
     closeSync(openSync(path, 'wx', OWNER_ONLY));
@@ -23,8 +23,8 @@ export function makePrivateFile(path: string): void {
 }
 
 /**
- * Removes the permissions of group and others from a file, if it exists. By name: closing a file drops SQLite's locks
- * on it.
+ * Removes the permissions of group and others from a file, if it exists. Addresses the file by name, because closing a
+ * file handle would drop SQLite's locks.
  */
 export function closeToOthers(path: string): void {
   const stats = lstatSync(path, { throwIfNoEntry: false });
@@ -40,8 +40,8 @@ export function closeToOthers(path: string): void {
 const WRITABLE_BY_OTHERS = 0o022;
 
 /**
- * Creates a folder, and missing ones above it, for the owner alone. One folder at a time: Node's recursive `mkdir`
- * never returns if an existing parent cannot contain folders, as in /proc.
+ * Creates a folder and its missing parents for the owner alone. It creates one folder at a time, because Node's
+ * recursive `mkdir` never returns if an existing parent, such as /proc, cannot contain folders.
  */
 export function makeFolder(folder: string): void {
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true) return;
@@ -54,7 +54,9 @@ export function makeFolder(folder: string): void {
   }
 }
 
-/** An existing folder is left as it is: others may have been given access on purpose. */
+/**
+ * Warns if others may write to a folder. Its permissions stay, because others may have been given access on purpose.
+ */
 export function warnWhereOthersMayWrite(folder: string): void {
   if ((statSync(folder).mode & WRITABLE_BY_OTHERS) === 0) return;
   new Logger('Files').warn(
@@ -64,7 +66,7 @@ export function warnWhereOthersMayWrite(folder: string): void {
 
 let written = 0;
 
-/** Replaces or creates the file: a reader, even after a power failure, finds the previous text or the new one. */
+/** Replaces or creates the file. After a power failure, a reader finds either the previous text or the new one. */
 export async function replaceFile(path: string, text: string): Promise<void> {
   const temporary = await writeTemporary(path, text);
   await orRemoved(temporary, rename(temporary, path));
@@ -78,7 +80,7 @@ async function writeTemporary(path: string, text: string): Promise<string> {
   return temporary;
 }
 
-/** A leftover temporary file is removed: there could be one a minute. */
+/** Removes the temporary file if the work fails; otherwise one a minute could pile up. */
 async function orRemoved(temporary: string, work: Promise<void>): Promise<void> {
   try {
     await work;
@@ -88,7 +90,7 @@ async function orRemoved(temporary: string, work: Promise<void>): Promise<void> 
   }
 }
 
-/** For a file or a folder. A file's name is stored in its folder, which has to be synced separately. */
+/** Syncs a file or a folder. A file's name is stored in its folder, which has to be synced separately. */
 export async function syncToDisk(path: string): Promise<void> {
   const file = await open(path, 'r');
   try {

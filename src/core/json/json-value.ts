@@ -19,7 +19,7 @@ export const ANY_JSON_SCHEMA = {
   ],
 } satisfies SchemaObject;
 
-/** Undefined for a text that is not JSON. */
+/** Parses JSON; undefined if the text is not JSON. */
 export function parsedJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -43,8 +43,9 @@ export class NotJsonError extends Error {
 }
 
 /**
- * A copy of what `JSON.stringify` would write, refusing what it would silently change or lose: numbers that are not
- * finite, functions, text that is not Unicode, cycles. Undefined members are left out; undefined itself becomes null.
+ * Copies a value as `JSON.stringify` would write it, but throws for everything that would silently change or be lost:
+ * numbers that are not finite, functions, text that is not Unicode, cycles. Undefined members are left out; undefined
+ * itself becomes null.
  */
 export function toJsonValue(value: unknown, path: string, depth = 1): JsonValue {
   const plain = hasToJson(value) ? value.toJSON() : value;

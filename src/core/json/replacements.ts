@@ -5,7 +5,7 @@ export const SECRET = '$secret';
 /** The member that stands for a hash which a client sent. */
 export const HMAC = '$hmac';
 
-/** The member beside it: the length of what was hashed. */
+/** The member next to `$hmac`: the length of the hashed text in bytes. */
 export const BYTES = 'bytes';
 const HASH_MEMBERS = 2;
 

@@ -10,12 +10,15 @@ import {
 } from '@nestjs/common';
 import { DiscoveryService } from '@nestjs/core';
 
-/** What a start has opened, to be closed if the start fails. Nest has no hooks for that before everything is made. */
+/**
+ * The parts that a start has opened, to be closed if the start fails. Nest's own hooks only work once everything is
+ * made.
+ */
 export class OpenedParts {
   private readonly closings: (() => unknown)[] = [];
   private isClosed = false;
 
-  /** Opens a part; others may fail meanwhile, and closing then waits for this one. */
+  /** Opens a part. If the start fails meanwhile, `close` waits for this part. */
   async open<Part>(open: () => Promise<Part>, close: (part: Part) => unknown): Promise<Part> {
     if (this.isClosed) throw new Error('The start has failed.');
     const opening = open();
@@ -23,13 +26,13 @@ export class OpenedParts {
     return opening;
   }
 
-  /** @param close does nothing for a part that was closed before. */
+  /** @param close closes the part; does nothing if the part was closed before */
   add(close: () => unknown): void {
     if (this.isClosed) void attempted(close);
     else this.closings.push(close);
   }
 
-  /** Closes the last one first; one that fails does not keep the others open. */
+  /** Closes the parts, the last one first. A failure does not keep the others open. */
   async close(): Promise<void> {
     this.isClosed = true;
     for (const close of this.closings.reverse()) await attempted(close);
@@ -44,7 +47,7 @@ async function attempted(close: () => unknown): Promise<void> {
   }
 }
 
-/** Provides them to every module that opens something. */
+/** Provides `OpenedParts` to every module that opens something. */
 @Global()
 @Module({})
 export class OpenedPartsModule {
@@ -61,7 +64,9 @@ type Ending = Partial<OnModuleDestroy & BeforeApplicationShutdown & OnApplicatio
 
 const HOOKS = ['onModuleDestroy', 'beforeApplicationShutdown', 'onApplicationShutdown'] as const;
 
-/** Calls to all hooks that end an application, in their order: where one throws, Nest itself calls none of the others. */
+/**
+ * Returns calls to all hooks that end an application, in order. Nest itself skips the remaining hooks if one throws.
+ */
 export function endingsOf(application: INestApplicationContext): (() => unknown)[] {
   const discovery = application.get(DiscoveryService);
   const wrappers = [...discovery.getProviders(), ...discovery.getControllers()].filter(
@@ -71,7 +76,7 @@ export function endingsOf(application: INestApplicationContext): (() => unknown)
   return HOOKS.flatMap((hook) => instances.map((instance) => () => instance[hook]?.() as unknown));
 }
 
-/** Ends a running application. Where a part fails to end, all the others do: the last checkpoint is kept, too. */
+/** Ends a running application. If a part fails to end, all others still do, so the last checkpoint is stored. */
 export async function endApplication(application: INestApplicationContext): Promise<void> {
   await application.close().catch(async (error: unknown) => {
     new Logger('Lifecycle').error({ err: error }, 'A part of the application failed to end.');

@@ -1,6 +1,6 @@
 /**
- * Repeats something until it is stopped, never overlapping, with jitter relative to other processes: one of them finds
- * work first, and the others find it done.
+ * Repeats a task until it is stopped. Runs never overlap. Jitter spreads the processes in time: the first finds the
+ * work, and the others find it done.
  */
 export class PeriodicTask {
   private timer: NodeJS.Timeout | null = null;
@@ -9,8 +9,8 @@ export class PeriodicTask {
   private hasFailed = false;
 
   /**
-   * @param interval average milliseconds between repetitions.
-   * @param onFailure called with an error, once until it succeeds again; repetition continues.
+   * @param interval average milliseconds between repetitions
+   * @param onFailure called with an error, then not again until a run succeeds; repetition continues
    */
   constructor(
     private readonly interval: number,
@@ -23,7 +23,7 @@ export class PeriodicTask {
     this.timer = setTimeout(() => this.run(), this.interval * (0.5 + Math.random())).unref();
   }
 
-  /** Resolves when it is no longer running. */
+  /** Resolves when the task is no longer running. */
   async stop(): Promise<void> {
     this.isStopped = true;
     if (this.timer !== null) clearTimeout(this.timer);

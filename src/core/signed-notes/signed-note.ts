@@ -3,7 +3,7 @@ import { hash as digest, createPublicKey, verify, type KeyObject, createPrivateK
 /** One line of a signed note: who signed, with which key, and the signature. */
 interface NoteSignature {
   readonly name: string;
-  /** Hex, 8 digits: distinguishes keys with the same name. */
+  /** Eight hex digits that distinguish keys with the same name. */
   readonly keyId: string;
   readonly signature: Buffer;
 }
@@ -35,7 +35,7 @@ export function formatNote({ text, signatures }: SignedNote): string {
   return `${text}\n${lines.join('')}`;
 }
 
-/** Returns what is wrong with a note that cannot be parsed, as the end of a sentence. */
+/** Parses a note; returns the fault, as the end of a sentence, if it cannot be parsed. */
 export function parseNote(note: string): SignedNote | string {
   if (Array.from(note).some(isControlCharacter)) return 'must not hold control characters other than newlines';
   const split = note.lastIndexOf('\n\n');
@@ -72,7 +72,7 @@ export interface VerifierKey {
   readonly publicKey: KeyObject;
 }
 
-/** `unknown_key`: none of the signatures is by a known key. `invalid`: one claims to be, and is not. */
+/** `unknown_key`: no signature is by a known key. `invalid`: a signature names a known key but does not match. */
 export type SignatureVerdict = 'valid' | 'unknown_key' | 'invalid';
 
 /** DER encoding of an Ed25519 public key up to the 32 bytes of the key: RFC 8410, section 4. */
@@ -135,14 +135,14 @@ export class NoteSigner {
     this.verifierKey = { name, keyId: keyIdOf(name, rawPublicKey(publicKey)), publicKey };
   }
 
-  /** The public key in the form in which verifiers store it. */
+  /** The public key as text, in the form that verifiers store. */
   get publicKey(): string {
     const { name, keyId, publicKey } = this.verifierKey;
     const bytes = Buffer.concat([Buffer.of(ED25519), rawPublicKey(publicKey)]);
     return `${name}+${keyId}+${bytes.toString('base64')}`;
   }
 
-  /** Deterministic: nothing in an Ed25519 signature is random. */
+  /** Signs a text. Ed25519 signatures are deterministic. */
   sign(text: string): string {
     const { name, keyId } = this.verifierKey;
     const signature = sign(null, Buffer.from(text, 'utf8'), this.privateKey);

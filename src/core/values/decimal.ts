@@ -10,8 +10,8 @@ const MAX_DIGITS = 15;
 const PLAIN = /^\d+(?:\.\d+)?$/;
 
 /**
- * The decimal that a JSON number stands for: what ECMAScript prints for it. Null unless that is a number from zero with
- * no exponent and at most 15 digits, which doubles tell apart.
+ * Returns the decimal that ECMAScript prints for a JSON number. Null unless the number is zero or positive, is printed
+ * without an exponent, and has at most 15 digits, which doubles tell apart.
  */
 export function decimalOf(value: unknown): Decimal | null {
   if (typeof value !== 'number') return null;
@@ -19,7 +19,7 @@ export function decimalOf(value: unknown): Decimal | null {
   return PLAIN.test(text) && text.replace('.', '').length <= MAX_DIGITS ? parsedDecimal(text) : null;
 }
 
-/** Whether {@link parsedDecimal} takes the text. */
+/** True if {@link parsedDecimal} accepts the text. */
 export function isDecimal(text: string): boolean {
   return PLAIN.test(text);
 }
@@ -31,7 +31,7 @@ export function parsedDecimal(text: string): Decimal {
   return { digits: BigInt(whole + fraction), scale: fraction.length };
 }
 
-/** Without an exponent, and without zeros at the end of its fraction. */
+/** Writes a decimal without an exponent and without trailing zeros in its fraction. */
 export function decimalText({ digits, scale }: Decimal): string {
   const text = String(digits).padStart(scale + 1, '0');
   const whole = text.slice(0, text.length - scale);
@@ -44,14 +44,14 @@ export function sumOf(left: Decimal, right: Decimal): Decimal {
   return { digits: scaled(left, scale) + scaled(right, scale), scale };
 }
 
-/** Negative if the first is less, positive if it is greater. */
+/** Returns a negative number if `left` is less, a positive one if it is greater. */
 export function compareDecimals(left: Decimal, right: Decimal): number {
   const scale = Math.max(left.scale, right.scale);
   const [one, other] = [scaled(left, scale), scaled(right, scale)];
   return one === other ? 0 : one < other ? -1 : 1;
 }
 
-/** Whether the amount is at least these percent of the whole. */
+/** True if the amount is at least `percent` per cent of the whole. */
 export function isPercentOf(amount: Decimal, percent: number, whole: Decimal): boolean {
   const hundredfold = { ...amount, digits: amount.digits * 100n };
   return compareDecimals(hundredfold, { ...whole, digits: whole.digits * BigInt(percent) }) >= 0;

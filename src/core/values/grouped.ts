@@ -1,4 +1,4 @@
-/** The items of each key, in their order. */
+/** Groups items by each of their keys; the items of a key keep their order. */
 export function groupBy<Key, Item>(
   items: Iterable<Item>,
   keysOf: (item: Item) => Iterable<Key>,

@@ -1,6 +1,6 @@
 const GROUPS = 8;
 
-/** The eight groups of an IPv6 address, however it is written. */
+/** Returns the eight groups of an IPv6 address in any notation. */
 export function ipv6Groups(address: string): number[] {
   const [withoutZone = ''] = address.split('%');
   const [head = '', tail] = withoutZone.split('::');
@@ -18,7 +18,7 @@ function partsOf(text: string): number[] {
   });
 }
 
-/** The IPv4 address in two groups of an IPv6 address; `mask` inverts it. */
+/** Returns the IPv4 address in the two groups of an IPv6 address that begin at `at`; each is XORed with `mask`. */
 export function embeddedIpv4(groups: readonly number[], at: number, mask = 0): string {
   const [high, low] = [(groups[at] ?? 0) ^ mask, (groups[at + 1] ?? 0) ^ mask];
   return [high >> 8, high & 0xff, low >> 8, low & 0xff].join('.');

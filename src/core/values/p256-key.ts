@@ -13,7 +13,7 @@ export interface ListedKey {
 }
 
 export interface P256Key {
-  /** Never to be shown. */
+  /** Secret: never show it. */
   readonly privateKey: KeyObject;
   readonly jwk: ListedKey;
 }
@@ -21,7 +21,10 @@ export interface P256Key {
 const COORDINATE_BYTES = 32;
 const PUBLIC_KEY = /^(?<x>[A-Za-z0-9_-]{43})\.(?<y>[A-Za-z0-9_-]{43})$/;
 
-/** Undefined for 32 bytes that are not a private key of this curve, which one in four billion random ones are not. */
+/**
+ * Makes the key pair; undefined if the 32 bytes are not a private key of this curve, as one in four billion random ones
+ * is not.
+ */
 export function p256Key(secret: Buffer): P256Key | undefined {
   const pair = createECDH('prime256v1');
   try {

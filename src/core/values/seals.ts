@@ -1,7 +1,7 @@
 import { createHmac, createSecretKey, type KeyObject, scrypt, type ScryptOptions, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
 
-/** Of keys, and of seals. */
+/** Length of keys and seals in bytes. */
 export const SEAL_BYTES = 32;
 /**
  * Each derivation takes a tenth of a second and 32 MiB: otherwise the holder of what is sealed with the key could try
@@ -11,7 +11,7 @@ const COST: ScryptOptions = { N: 2 ** 15, r: 8, p: 1, maxmem: 64 * 1024 * 1024 }
 
 const derive = promisify<string, string, number, ScryptOptions, Buffer>(scrypt);
 
-/** An object of the key, since Node.js 24 takes four times as long for a seal by its bytes. */
+/** Returns the key as an object, because Node.js 24 takes four times as long to seal with a key's bytes. */
 type LazyKey = () => Promise<KeyObject>;
 
 /**
@@ -27,7 +27,7 @@ function derivedKey(secret: string, purpose: string): LazyKey {
   return () => (key ??= derive(secret, purpose, SEAL_BYTES, COST).then(createSecretKey, forget));
 }
 
-/** Seals what only this service can have made, by HMAC-SHA256 with a key for one purpose. */
+/** Seals contents with HMAC-SHA256 under a key for one purpose, so that only this service can have made them. */
 export class Seals {
   private readonly sealing: LazyKey;
   private readonly accepted: readonly LazyKey[];
@@ -49,7 +49,9 @@ export class Seals {
   }
 }
 
-/** Names contents so that nobody without the secret can test a guess: by HMAC-SHA256 with a key for one purpose. */
+/**
+ * Derives names from contents with HMAC-SHA256 under a key for one purpose: nobody without the secret can test a guess.
+ */
 export class SecretDigests {
   private readonly derived: LazyKey;
   private key: KeyObject | undefined;
@@ -58,12 +60,12 @@ export class SecretDigests {
     this.derived = derivedKey(secret, purpose);
   }
 
-  /** To be awaited before the first digest. */
+  /** Derives the key; must be awaited before the first digest. */
   async prepare(): Promise<void> {
     this.key ??= await this.derived();
   }
 
-  /** Equal for equal texts. @throws Error if it is not prepared. */
+  /** Returns equal digests for equal texts. @throws Error if the key was not prepared */
   digest(text: string): string {
     if (this.key === undefined) throw new Error('The key of these digests was not derived yet.');
     return createHmac('sha256', this.key).update(text).digest('base64url');

@@ -15,9 +15,9 @@ const MINUTE = 60_000;
 const DATABASE = JSON.parse(
   readFileSync(require.resolve('moment-timezone/data/packed/latest.json'), 'utf8'),
 ) as ZoneDatabase;
-/** By name in lower case, the text of the zone. */
+/** Maps names in lower case to the text of the zone. */
 const TEXTS = textsByName(DATABASE);
-/** Zones that have been read, by name in lower case. */
+/** Zones that were parsed, by name in lower case. */
 const ZONES = new Map<string, TimeZone>();
 
 /** The version of the IANA database that the release ships, for example `2026f`. */

@@ -15,7 +15,7 @@ interface PostgresLocation {
   readonly url: string;
 }
 
-/** Where the records are kept. */
+/** Location of the records. */
 export type ConfiguredDatabase = SqliteLocation | PostgresLocation;
 
 const SCHEME = 'sqlite:';
@@ -33,13 +33,12 @@ function parseSqliteUrl(text: string): SqliteLocation | undefined {
   if (!text.startsWith(SCHEME)) return undefined;
   const path = text.slice(SCHEME.length);
   const isFilePath = path !== '' && !path.endsWith('/') && !/[?#\0]/.test(path);
-  // With two slashes, the first folder would be a host, as in sqlite://data/governance.db: report it instead of
-  // guessing.
+  // With two slashes, the first folder would be a host, as in sqlite://data/governance.db, so this is reported.
   const isAmbiguous = /^\/\/[^/]/.test(path);
   return isFilePath && !isAmbiguous && !isInMemory(path) ? { kind: 'sqlite', path } : undefined;
 }
 
-/** Why a URL of a supported kind cannot be used. */
+/** Returns the fault of a URL of a supported kind. */
 export function explainDatabaseUrl(text: string): string | undefined {
   if (isPostgresUrl(text)) return postgresUrlFault(text);
   if (text.startsWith(SCHEME) && isInMemory(text.slice(SCHEME.length))) return 'records must be kept in a file';
@@ -87,7 +86,7 @@ export function isPostgresUrl(text: string): boolean {
   return /^postgres(ql)?:/i.test(text);
 }
 
-/** Why the URL cannot be used for a connection, without quoting it; undefined if it can. */
+/** Returns the fault of a URL, without quoting it; undefined if it can be used for a connection. */
 function postgresUrlFault(text: string): string | undefined {
   if (!/^postgres(ql)?:\/\/[\x21-\x7e]+$/i.test(text) || !URL.canParse(text)) {
     return 'it is not a URL; write the special characters of user and password percent-encoded';

@@ -27,24 +27,24 @@ export type RiskLevel = (typeof RISK_LEVELS)[number];
 /** The approvals that a decision of each risk level needs. */
 export type RequiredApprovals = Readonly<Record<RiskLevel, number>>;
 
-/** Milliseconds: a day. */
+/** One day. */
 const MIN_CONTENT_RETENTION_MS = 86_400_000;
 /** Ten years. */
 const MAX_RETENTION_MS = 3650 * 86_400_000;
 
 const AUDIENCE = /^[\x21-\x2b\x2d-\x7e]{1,200}$/;
-/** Milliseconds: a week. */
+/** One week. */
 const MAX_CHANGE_MS = 7 * 86_400_000;
-/** Milliseconds for which a permit may be valid. */
+/** One hour, the maximum validity of a permit. */
 const MAX_PERMIT_MS = 3_600_000;
 
-/** Milliseconds; undefined for what is not a retention period. */
+/** Parses a retention period into milliseconds; undefined if the text is not one. */
 function parseRetention(text: string, shortest = 0): number | undefined {
   const milliseconds = text === 'PT0S' ? 0 : parseDuration(text, MAX_RETENTION_MS);
   return milliseconds === undefined || milliseconds < shortest ? undefined : milliseconds;
 }
 
-/** Contents that must be kept are not erased because their time is over. */
+/** Returns a fault if contents would be erased before the time for which they must be kept. */
 function retentionContradiction(content: string, atLeast: string): string | undefined {
   const [retained, minimum] = [parseRetention(content), parseRetention(atLeast)];
   if (retained === undefined || minimum === undefined || retained >= minimum) return undefined;
@@ -53,14 +53,14 @@ function retentionContradiction(content: string, atLeast: string): string | unde
 
 const MAX_SECRET_PARAMETERS = 100;
 
-/** Pointers to secrets; none for the word `none`. */
+/** Parses pointers to secrets; the word `none` means an empty list. */
 function parseSecretParameters(text: string): string[] | undefined {
   if (text === 'none') return [];
   const pointers = parseList(text, parseSecretPointer);
   return pointers !== undefined && pointers.length <= MAX_SECRET_PARAMETERS ? pointers : undefined;
 }
 
-/** Undefined for a text that is no JSON. */
+/** Parses JSON; undefined if the text is not JSON. */
 function jsonIn(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -69,7 +69,7 @@ function jsonIn(text: string): unknown {
   }
 }
 
-/** Roles by group; undefined for what is no such JSON. */
+/** Parses a JSON object that maps groups to roles; undefined if the text is not one. */
 function parseDirectoryRoles(text: string): Readonly<Record<string, readonly string[]>> | undefined {
   const value = jsonIn(text);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
@@ -85,7 +85,7 @@ function areRoles(roles: unknown): boolean {
   );
 }
 
-/** Settings about what agents may do, and about permits: rows of `VARIABLES`, kept here. */
+/** Settings for what agents may do and for permits: rows of `VARIABLES` in a file of their own. */
 export const GOVERNANCE_VARIABLES = {
   policyDefaultEffect: {
     name: 'POLICY_DEFAULT_EFFECT',
@@ -148,12 +148,12 @@ export const GOVERNANCE_VARIABLES = {
     example: '/**/password,/card/number',
     parse: parseSecretParameters,
   },
-  /** Replaces secrets: never show it. Null: the service generates and stores one. */
+  /** Key of the hashes that replace secrets; never show it. Null if the service generates and stores one. */
   secretKey: {
     name: 'SECRET_KEY',
     description:
       'Key with which secrets are replaced: 32 random bytes. Unset: one is generated at the first start and kept in a file.',
-    // Processes that each generated a key would not find what others have recorded.
+    // With keys of their own, replicas would not recognise the secrets that others recorded.
     requiredWith: ({ DATABASE_URL = '' }) =>
       isPostgresUrl(DATABASE_URL) ? 'although the database is PostgreSQL' : undefined,
     example: '$(openssl rand -base64 32)',
@@ -273,13 +273,13 @@ export const GOVERNANCE_VARIABLES = {
     expected: 'an ISO 8601 duration from PT1S to PT1H',
     parse: (text) => parseDuration(text, MAX_PERMIT_MS),
   },
-  /** Secret: never show it. Null: the service generates and stores one. */
+  /** Key that signs permits; never show it. Null if the service generates and stores one. */
   permitKey: {
     name: 'PERMIT_KEY',
     onlyWith: 'PERMIT_AUDIENCES',
     description:
       'Key that signs permits: a P-256 private key. Unset: one is generated at the first start and kept in a file.',
-    // Replicas that each generated a key would list different ones.
+    // With keys of their own, replicas would list different keys.
     requiredInProduction: ({ DATABASE_URL = '', PERMIT_AUDIENCES = '' }) =>
       isPostgresUrl(DATABASE_URL) && PERMIT_AUDIENCES !== '',
     example: '$(openssl rand -base64 32)',

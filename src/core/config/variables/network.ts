@@ -59,7 +59,7 @@ export function parseSmtpUrl(text: string): string | undefined {
   return isUrl && explainCredentials(text) === undefined ? text : undefined;
 }
 
-/** Why user and password of a URL cannot be read. */
+/** Returns the fault of a URL whose user and password cannot be decoded. */
 export function explainCredentials(text: string): string | undefined {
   const { username, password } = URL.canParse(text) ? new URL(text) : { username: '', password: '' };
   return isDecodable(username) && isDecodable(password)

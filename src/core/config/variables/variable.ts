@@ -4,31 +4,33 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 /** One environment variable: how it is read, and what is reported if it is invalid. */
 export interface Variable<Value> {
   readonly name: string;
-  /** What it determines, in a sentence; shown in `.env.example`. */
+  /** Meaning of the variable in one sentence; shown in `.env.example`. */
   readonly description: string;
-  /** Used if the variable is unset or empty; empty if there is no default. */
+  /** Value if the variable is unset or empty; empty if there is no default. */
   readonly default: string;
-  /** Replaces `default` with NODE_ENV=test. */
+  /** Default that replaces `default` if NODE_ENV is test. */
   readonly defaultInTest?: () => string;
-  /** Whether production requires it, given the other variables. */
+  /** True if production requires the variable, given the other variables. */
   readonly requiredInProduction?: (environment: Environment) => boolean;
-  /** Why it must be set, given the other variables: completes "got nothing, …". Undefined if it need not be. */
+  /**
+   * Returns why the variable must be set, given the others, to complete "got nothing, …"; undefined if it need not be.
+   */
   readonly requiredWith?: (environment: Environment) => string | undefined;
-  /** A value that works elsewhere, but is refused in production. */
+  /** True for a valid value that production refuses. */
   readonly refusedInProduction?: (text: string) => boolean;
   /** The name of the variable without which this one has no effect: setting it alone is a fault. */
   readonly onlyWith?: string;
-  /** Why a valid value conflicts with another variable's, and what would be right: completes "got …, ". */
+  /** Returns why a valid value conflicts with another variable's, and what would be right, to complete "got …, ". */
   readonly contradiction?: (text: string, environment: Environment) => string | undefined;
   /** Completes "expected …". */
   readonly expected: string;
-  /** Without it the default serves as one. */
+  /** Example value; the default if missing. */
   readonly example?: string;
-  /** How an invalid value may be shown. Without it the value is shown unchanged. */
+  /** Masks an invalid value for messages. A value without a mask is shown unchanged. */
   readonly mask?: (text: string) => string;
-  /** Undefined: the value is invalid. */
+  /** Parses the value; returns undefined if it is invalid. */
   readonly parse: (text: string) => Value | undefined;
-  /** Why a well-formed value is refused nevertheless. */
+  /** Returns why a well-formed value is refused. */
   readonly explain?: (text: string) => string | undefined;
 }
 
@@ -65,27 +67,27 @@ export function trueOrFalse(): Reading<boolean> {
   };
 }
 
-/** The members of an optional variable. */
+/** The members of `Variable` that an optional variable determines. */
 type UnsetReading<Value> = Pick<Variable<Value>, 'default' | 'expected' | 'parse'>;
 
 type Parse<Value> = Variable<Value>['parse'];
 
-/** For a variable that may be unset, which is read as null. */
+/** Reads a variable that may be unset; an unset one is null. */
 export function optional<Value>(expected: string, parse: Parse<Value>): UnsetReading<Value | null> {
   return { default: '', expected, parse: (text) => (text === '' ? null : parse(text)) };
 }
 
-/** For a list of items separated by commas; unset, it has none. */
+/** Reads a comma-separated list; an unset variable is an empty list. */
 export function listOf<Item>(expected: string, parse: Parse<Item>): UnsetReading<Item[]> {
   return { default: '', expected, parse: (text) => (text === '' ? [] : parseList(text, parse)) };
 }
 
-/** Reads texts of a form as they are. */
+/** Returns a parser that accepts texts of a form unchanged. */
 export function matchRule(form: RegExp): (text: string) => string | undefined {
   return (text) => (form.test(text) ? text : undefined);
 }
 
-/** Undefined when the text is not digits only or the number is out of range. */
+/** Parses a whole number; undefined if the text is not digits only or the number is out of range. */
 export function parseWholeNumber(text: string, smallest: number, largest: number): number | undefined {
   if (!/^\d{1,15}$/.test(text)) return undefined;
   const number = Number(text);
@@ -103,12 +105,15 @@ export function parseList<Item>(text: string, parse: (item: string) => Item | un
   return items;
 }
 
-/** A shorter key can be guessed: refused in production, warned about elsewhere. */
+/**
+ * Minimum length of an API key that cannot be guessed: a shorter one is refused in production and warned about
+ * elsewhere.
+ */
 export const MIN_SAFE_KEY_CHARACTERS = 16;
 
 export const API_KEY_EXPECTED = `a key of 1 to 1024 visible ASCII characters without spaces, of at least ${MIN_SAFE_KEY_CHARACTERS} with NODE_ENV=production`;
 
-/** Undefined if an HTTP header could not carry the key unchanged. */
+/** Parses an API key; undefined if an HTTP header could not carry it unchanged. */
 export const parseApiKey = matchRule(/^[\x21-\x7e]{1,1024}$/);
 
 export function isGuessable(key: string): boolean {

@@ -124,7 +124,7 @@ export const VARIABLES = {
     default: '60000',
     ...wholeNumber(1, MAX_TIME_MS),
   },
-  /** It may hold a password: never show it. */
+  /** URL of Redis, which may hold a password: never show it. */
   redisUrl: {
     name: 'REDIS_URL',
     description: 'Redis in which several processes count requests together. Unset: each process counts its own.',
@@ -156,12 +156,12 @@ export const VARIABLES = {
     parse: parseDatabaseUrl,
     explain: explainDatabaseUrl,
   },
-  /** Seed of the key that signs checkpoints: never show it. Null: the service generates and stores one. */
+  /** Seed of the key that signs checkpoints; never show it. Null if the service generates and stores one. */
   signingKey: {
     name: 'SIGNING_KEY',
     description:
       'Key that signs checkpoints: 32 random bytes. Unset: one is generated at the first start and kept in a file.',
-    // Replicas that each generated a key would sign the same log with different keys.
+    // With keys of their own, replicas would sign the same log with different keys.
     requiredInProduction: ({ DATABASE_URL = '' }) => isPostgresUrl(DATABASE_URL),
     example: '$(openssl rand -base64 32)',
     mask: maskApiKey,
@@ -360,7 +360,7 @@ export type Settings = {
   readonly [Member in keyof typeof VARIABLES]: (typeof VARIABLES)[Member] extends Variable<infer Value> ? Value : never;
 };
 
-/** The service would find its own port taken, and call that another program. */
+/** Returns a fault if the metrics port equals PORT: the service would report that another program uses the port. */
 function metricsContradiction(text: string, { PORT: port = '' }: Environment): string | undefined {
   const isSame = text !== '' && Number(text) > 0 && Number(text) === Number(port === '' ? USUAL_PORT : port);
   return isSame ? 'which is PORT, too; choose another port for one of them' : undefined;
