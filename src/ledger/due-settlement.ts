@@ -12,17 +12,20 @@ const INTERVAL_MS = 200;
 /** Most records settled together. */
 const CHUNK = 100;
 
-/** Records of one kind, and what to do with one that has become due. */
+/** A kind of record, and the settlement of one that has become due. */
 export interface DueRecords<Row extends GovernedRow> {
   readonly kind: RecordKind<Row>;
-  /** Does nothing if the record has changed in the meantime. */
+  /** Settles a record; does nothing if it has changed in the meantime. */
   readonly settle: (transaction: ServiceTransaction, row: Row) => void | Promise<void>;
 }
 
-/** Ids of the records that are due at a time, in chunks. */
+/** Returns the ids of the records that are due at a time, in chunks. */
 type DueIds = (now: string) => Iterable<readonly string[]> | AsyncIterable<readonly string[]>;
 
-/** A provider that settles records of one kind while the service runs. @param logName under which faults are logged. */
+/**
+ * Returns a provider that settles records of one kind while the service runs. @param logName name under which faults
+ * are logged
+ */
 export function settledWhenDue<Row extends GovernedRow>(
   records: DueRecords<Row>,
   logName: string,
@@ -67,7 +70,7 @@ export class DueSettlement<Row extends GovernedRow> implements OnApplicationBoot
     return this.repeated.stop();
   }
 
-  /** One chunk after another, so that many records expiring at once do not have to wait for later polls. */
+  /** Settles chunk after chunk, so that many records that expire at once do not wait for later polls. */
   private async settleAll(): Promise<void> {
     const { now, isHealthy } = this.ledger;
     if (!isHealthy) return;

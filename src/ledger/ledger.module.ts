@@ -39,15 +39,15 @@ const START_CONDITION = new StartCondition(async (_configuration, database) => {
 }, announceVersion);
 
 export interface LedgerFeature {
-  /** Owners before the kinds that belong to them. */
+  /** Kinds of record; owners precede the kinds that belong to them. */
   readonly kinds: readonly AnyRecordKind[];
-  /** The migrations that create and change the tables of these kinds; none where those of the ledger do. */
+  /** Migrations that create and change the tables of these kinds; absent if those of the ledger do. */
   readonly migrations?: readonly MigrationClass[];
 }
 
 const SERVICES = [LedgerService, RecordReader, RecordHistory, EntryReader, ErasureReader, CounterReader, TreeReader];
 
-/** The only way to write, and the readers. Global, as nothing works without it. */
+/** Provides the only way to write, and the readers. Global, because every module needs them. */
 @Global()
 @Module({
   imports: [DatabaseModule, DiscoveryModule],
@@ -60,7 +60,7 @@ const SERVICES = [LedgerService, RecordReader, RecordHistory, EntryReader, Erasu
   exports: [RecordCatalog, ...SERVICES],
 })
 export class LedgerModule {
-  /** Registers kinds of record: their tables, their migrations, and read-only repositories of them. */
+  /** Registers kinds of record, with their tables, migrations and read-only repositories. */
   static forFeature({ kinds, migrations = [] }: LedgerFeature): DynamicModule {
     const tables = kinds.map((kind) => kind.table);
     return {

@@ -29,12 +29,12 @@ import { WriteStops } from './head/fail-stop';
 import { Writer } from './writing/writer';
 import { WriterConnection } from './writing/writer-connection';
 
-/** Milliseconds. */
+/** Milliseconds between heartbeats. */
 const HEARTBEAT = 1_000;
-/** Milliseconds between looks at the head that this process knows, while somebody waits for entries. */
+/** Milliseconds between checks of this process's known head while somebody waits for entries. */
 const CHECK_INTERVAL_MS = 50;
 
-/** Writes; what its commands will look up, if anything, is already named. */
+/** Runs commands whose lookups, if any, are already known. */
 export interface LedgerWriter {
   /** @internal */
   write<Result>(
@@ -49,13 +49,11 @@ export interface LedgerWriter {
   ): Promise<Result>;
 }
 
-/**
- * The only way to change anything. A write is answered once the change, its entry and its seal are on disk together.
- */
+/** The only way to change anything. A write resolves once the change, its entry and its seal are on disk together. */
 @Injectable()
 export class LedgerService implements OnModuleInit, OnApplicationShutdown {
   private readonly headTracker = new HeadTracker();
-  /** @internal Refuses every write with 503 while there is a cause. */
+  /** @internal Reasons to refuse every write with 503. */
   readonly stops = new WriteStops();
   /** Concurrent calls share a probe. */
   private readonly probes = new SingleFlight<never, unknown>(() => this.probe());
@@ -66,7 +64,7 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
   private readonly leftovers: Leftovers;
   private heartbeat: NodeJS.Timeout | null = null;
   private isClosing = false;
-  /** Shared by all who wait for entries. */
+  /** Next check of the head, shared by all who wait for entries. */
   private nextLook: Promise<void> | null = null;
 
   /** @internal */
@@ -91,7 +89,7 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
     this.headTracker.initialise(await ensuredHead(connection));
     await this.clock.check(connection);
     this.clock.requireReached(this.head.timestamp, this.configuration.acceptedHeadTime, this.database.location);
-    // They may be queued behind a batch whose outcome cannot be known until the database is back.
+    // Waiting commands may be queued behind a batch whose outcome is unknown until the database is back.
     this.database.whenCutOff = () => this.writer.refuse(outOfReach());
     this.heartbeat = setInterval(() => {
       this.clock.watch();
@@ -100,7 +98,7 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
     if (this.hasOthers) this.memory.beginPolling();
   }
 
-  /** @internal The same, for the service's own rooms. */
+  /** @internal Works like the public `write`, for the service's own rooms. */
   write<Result>(caller: Caller, command: ServiceCommand<Result>, terms?: ServiceWriteOptions<Result>): Promise<Result>;
   /**
    * Runs the command in the ledger's next batch and resolves with its result once that is committed. If the caller's
@@ -119,7 +117,7 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
       if (this.stops.refusal !== null) throw this.stops.refusal;
       if (this.database.isCutOff) throw outOfReach();
       const keyed = caller.idempotency?.nextWrite() ?? null;
-      // Rooms that make gates know what transactions can do, which callers need not.
+      // Rooms that make gates know all operations of transactions; callers need not.
       const gate = caller.gate as CommandGate<ServiceTransaction> | undefined;
       const gated: ServiceCommand<unknown> =
         gate === undefined ? command : (transaction) => gate.run(transaction, command);
@@ -129,8 +127,8 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
   }
 
   /**
-   * For a command whose lookups are known beforehand: they are read at once for the whole batch. Otherwise each command
-   * waits for its own, which is slow over a network. It is only an optimisation.
+   * Announces the lookups of a command, so that the whole batch reads them at once. Without it, each command waits for
+   * its own lookups, which is slow over a network.
    */
   withLookups(...lookups: readonly Lookup[]): LedgerWriter {
     return {
@@ -140,14 +138,14 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
   }
 
   /**
-   * Hands over the rows of a kind with `isKeptInMemory`, and then each changed row: after a commit of this process at once,
-   * and what other processes committed before each batch of commands, and within a second otherwise.
+   * Passes on the rows of a kind with `isKeptInMemory`, and then every changed row: at once after a commit of this
+   * process; before each batch, and within a second otherwise, after commits of other processes.
    */
   keepInMemory<Row extends GovernedRow>(options: LiveRowsOptions<Row>): Promise<void> {
     return this.follow(new RowProjection(options));
   }
 
-  /** @internal Fills memory, and keeps it in step with the commits of this process and of others. */
+  /** @internal Fills a projection, and keeps it in step with the commits of this process and of others. */
   follow(memory: FollowingRows): Promise<void> {
     return this.memory.add(memory, this.records);
   }
@@ -158,8 +156,8 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
   }
 
   /**
-   * @internal Resolves when these memories reflect everything that was committed before the call, whichever process did,
-   * and however long other memory takes.
+   * @internal Resolves when these projections reflect everything that any process committed before the call. Slower
+   * projections do not delay it.
    */
   async catchUp(...memories: readonly FollowingRows[]): Promise<void> {
     if (this.hasOthers) await this.memory.now(memories);
@@ -167,8 +165,8 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
   }
 
   /**
-   * @internal Calls one listener before the process ends because the database no longer holds the chain that was known,
-   * with the tree of that chain.
+   * @internal Registers the only listener for the case that the database no longer holds the known chain. It gets the
+   * tree of that chain before the process ends.
    */
   whenContradicted(listener: (head: TreeHead) => Promise<void>): void {
     this.connection.whenContradicted = async (head) => {
@@ -177,22 +175,22 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
     };
   }
 
-  /** @internal Notifies one observer of what happens from now on. */
+  /** @internal Registers the only observer of batches from now on. */
   observe(observer: LedgerObserver): void {
     this.writer.observer = observer;
   }
 
-  /** @internal Another process may have left rows that are to be deleted. */
+  /** @internal Notes that another process may have left rows to delete. */
   deleteLeftovers(): void {
     this.leftovers.added();
   }
 
-  /** @internal Number of commands waiting for the next batch. */
+  /** @internal Number of commands that wait for the next batch. */
   get waiting(): number {
     return this.writer.waiting;
   }
 
-  /** ISO 8601: the time that the next entry would carry. */
+  /** Time that the next entry would have, in ISO 8601. */
   get now(): string {
     return this.clock.timeAfter(this.head.timestamp);
   }
@@ -209,7 +207,7 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
     return position;
   }
 
-  /** @internal Resolves when there are entries after the sequence, whichever process wrote them, or the signal is aborted. */
+  /** @internal Resolves when there are entries of any process after the sequence, or the signal is aborted. */
   async waitBeyond(sequence: number, over: AbortSignal): Promise<void> {
     while (!over.aborted && this.head.sequence <= sequence) {
       this.nextLook ??= sleep(CHECK_INTERVAL_MS, undefined, { ref: false }).finally(() => (this.nextLook = null));
@@ -217,7 +215,7 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
     }
   }
 
-  /** False while commits fail or hang, while they would be lost at the next start, or while writing is stopped. */
+  /** False while commits fail or hang, while the next start would lose them, or while writing is stopped. */
   get isHealthy(): boolean {
     return (
       !this.connection.hasFailed && !this.writer.isStuck && this.stops.refusal === null && this.database.isInPlace()
@@ -232,7 +230,7 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
     await this.probes.call();
   }
 
-  /** Writes what was accepted, refuses new writes, and closes the database. */
+  /** Writes all accepted commands, refuses new ones, and closes the database. */
   async onApplicationShutdown(): Promise<void> {
     this.isClosing = true;
     await this.memory.stop();

@@ -19,7 +19,7 @@ const SELECT_LAST =
   `SELECT "sequence" FROM "ledger_entries" WHERE "timestamp" <= $1 ` +
   `ORDER BY "timestamp" DESC, "sequence" DESC LIMIT 1`;
 
-/** Records read at once. */
+/** Most records read at once. */
 const CHUNK = 100;
 
 interface StateRow {
@@ -29,16 +29,16 @@ interface StateRow {
   readonly erased: number | null;
 }
 
-/** A record as it was, and the sequence since which it has been so. */
+/** A past or current state of a record, and the sequence at which it began. */
 interface RecordState<Row> {
   readonly record: Row;
   readonly since: number;
 }
 
-/** After the entry with this sequence, or at this time: ISO 8601 in UTC with milliseconds. */
+/** Moment after the entry with this sequence, or at this time (ISO 8601 in UTC with milliseconds). */
 export type Moment = number | string;
 
-/** Reads records as they are now, or, from the states that the entries keep, as they were at a moment. */
+/** Reads records as they are now or, from the states in entries, as they were at a moment. */
 @Injectable()
 export class RecordHistory {
   constructor(
@@ -54,21 +54,21 @@ export class RecordHistory {
     return this.ledger.now;
   }
 
-  /** @param asOf undefined: now. @throws VALIDATION_ERROR for a moment in the future. */
+  /** @param asOf moment; undefined for now @throws VALIDATION_ERROR for a moment in the future */
   find<Row extends GovernedRow>(
     kind: RecordKind<Row>,
     id: string,
     asOf: Moment | undefined,
     viewer?: Viewer,
   ): Promise<Row | undefined> {
-    // Most reads are of now: they cost no promise here.
+    // Most reads are of now, so this path creates no additional promise.
     if (asOf === undefined) return this.records.find(kind, id, viewer);
     return this.sequenceAt(asOf).then((sequence) => this.findAfter(kind, id, sequence, viewer));
   }
 
   /**
-   * By a unique key, a record that everyone of a team, or of none, may see. Such keys never change, so the current record
-   * tells which one it is. @throws VALIDATION_ERROR
+   * Finds a record by a unique key, for records that everyone of a team, or of none, may see. Such keys never change,
+   * so the current record has the id. @throws VALIDATION_ERROR for a moment in the future
    */
   async findBy<Row extends GovernedRow>(
     kind: RecordKind<Row>,
@@ -83,8 +83,8 @@ export class RecordHistory {
   }
 
   /**
-   * The record as it was after the entry with the sequence; undefined if it did not exist then. Columns that are not
-   * hashed, such as `createdSequence`, are null: no answer shows them.
+   * Returns the record as it was after the entry with the sequence; undefined if it did not exist then. Columns that
+   * are not hashed, such as `createdSequence`, are null; no response shows them.
    */
   async findAfter<Row extends GovernedRow>(
     kind: RecordKind<Row>,
@@ -95,14 +95,15 @@ export class RecordHistory {
     return (await this.stateAt(kind, id, sequence, viewer))?.record;
   }
 
-  /** The record as it was, with the sequence since which it has been in that state. */
+  /** Returns the record as it was, and the sequence at which that state began. */
   async stateAt<Row extends GovernedRow>(
     kind: RecordKind<Row>,
     id: string,
     sequence: number,
     viewer?: Viewer,
   ): Promise<RecordState<Row> | undefined> {
-    // Who may see a record depends on it as it is now. Of what was erased no past state tells, and its 410 must not.
+    // Visibility depends on the current record. An erased record has no past state that shows who could see it, and the
+    // 410 must not reveal the record to others.
     if (visibleRows(kind, viewer) !== null && (await this.records.find(kind, id, viewer)) === undefined)
       return undefined;
     return this.database.readAlone(async () => {
@@ -115,9 +116,9 @@ export class RecordHistory {
   }
 
   /**
-   * The records of a kind whose records are never removed, as they were after the entry with the sequence, oldest
-   * first; each chunk is read when the loop reaches it.
-   * @param only those that have a value in a column that never changes
+   * Yields the records, as they were after the entry with the sequence, of a kind whose records are never removed,
+   * oldest first; each chunk is read when the loop reaches it.
+   * @param only restricts them to those with a value in a column that never changes
    */
   async *chunks<Row extends GovernedRow>(
     kind: RecordKind<Row>,
@@ -136,7 +137,10 @@ export class RecordHistory {
     for await (const rows of chunks) yield rows.flatMap(({ state }) => this.rowOf(kind, state) ?? []);
   }
 
-  /** The states in which entries with one of the actions left records, after one sequence and up to another, in order. */
+  /**
+   * Yields in order the states in which entries with one of the actions left records, after one sequence and up to
+   * another.
+   */
   async *changes<Row extends GovernedRow>(
     kind: RecordKind<Row>,
     actions: readonly string[],
@@ -153,9 +157,9 @@ export class RecordHistory {
   }
 
   /**
-   * The sequence of the last entry at the moment; 0 before the first.
-   * @throws VALIDATION_ERROR for a moment in the future.
-   * @param field under which the client sent it.
+   * Returns the sequence of the last entry at the moment; 0 before the first.
+   * @throws VALIDATION_ERROR for a moment in the future
+   * @param field name under which the client sent the moment
    */
   async sequenceAt(asOf: Moment, field = 'query.asOf'): Promise<number> {
     if (typeof asOf === 'string') {

@@ -26,7 +26,7 @@ export function* canonicalParts(value: JsonObject): Generator<string, undefined,
   yield separator === '{' ? '{}' : '}';
 }
 
-/** Whether JSON.stringify already writes the canonical text of a value. */
+/** True if JSON.stringify writes the canonical text of a value. */
 function isOrdered(value: JsonValue): boolean {
   if (typeof value !== 'object' || value === null) {
     refuseNonScalar(value);

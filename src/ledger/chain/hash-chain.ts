@@ -22,8 +22,8 @@ export function sha256(text: string): string {
 }
 
 /**
- * RFC 8785 text of what an audit entry says that may have to be forgotten, with its salt. For strings, integers and null
- * the scheme prescribes what JSON.stringify writes; `details` is canonical already.
+ * Returns the RFC 8785 text of the erasable contents of an audit entry, with its salt. JSON.stringify writes strings,
+ * integers and null as the scheme prescribes; `details` is canonical already.
  */
 export function detailsText(
   entry: Pick<UnsealedEntry, 'details' | 'ip' | 'reason' | 'requestId' | 'detailsSalt'>,
@@ -37,14 +37,14 @@ export function detailsText(
   );
 }
 
-/** RFC 8785 text of a state with its salt; `state` is canonical already. */
+/** Returns the RFC 8785 text of a state with its salt; `state` is canonical already. */
 export function stateText(state: string, salt: string | null): string {
   return `{"salt":${JSON.stringify(salt)},"state":${state}}`;
 }
 
 /**
- * RFC 8785 text of what `auditHash` covers: the audit entry, with `detailsHash` in place of what that commits to. In version
- * 1 it holds all of that itself.
+ * Returns the RFC 8785 text that `auditHash` covers: the audit entry, with `detailsHash` in place of the erasable
+ * contents. In version 1 it has these contents themselves.
  */
 export function auditText(entry: UnsealedEntry & Pick<StoredEntry, 'v' | 'detailsHash'>): string {
   const isFirst = entry.v === 1;
@@ -65,7 +65,7 @@ export function auditText(entry: UnsealedEntry & Pick<StoredEntry, 'v' | 'detail
   );
 }
 
-/** RFC 8785 text of what `hash` covers. */
+/** Returns the RFC 8785 text that `hash` covers. */
 export function sealText(entry: Omit<StoredEntry, 'hash'>): string {
   return (
     `{"action":${JSON.stringify(entry.action)}` +
@@ -83,8 +83,8 @@ export function sealText(entry: Omit<StoredEntry, 'hash'>): string {
 }
 
 /**
- * Gives an entry its place after the entry whose hash is `previousHash`. New members precede the copied ones: V8 takes
- * microseconds to append them.
+ * Seals an entry as the successor of the entry whose hash is `previousHash`. New members precede the copied ones: V8
+ * takes microseconds to append them.
  */
 export function seal(entry: UnsealedEntry, previousHash: string): StoredEntry {
   const sealed = {
@@ -102,7 +102,7 @@ export function seal(entry: UnsealedEntry, previousHash: string): StoredEntry {
   return sealed;
 }
 
-/** True when every hash of the entry matches what is stored next to it; of an erased one, what is left. */
+/** True if the hashes of the entry match its stored contents; of an erased entry, the contents that are left. */
 export function hashesMatch(entry: StoredEntry): boolean {
   const { v, detailsHash, detailsSalt } = entry;
   if (entry.hash !== sha256(sealText(entry))) return false;
@@ -110,14 +110,17 @@ export function hashesMatch(entry: StoredEntry): boolean {
   if (isErased && !isEmptied(entry)) return false;
   const isFirst = v === 1;
   if (isFirst ? detailsHash !== null || detailsSalt !== null : v !== HASH_VERSION) return false;
-  // Nothing is left that this could be computed from.
+  // Nothing is left to compute this hash from.
   if (isFirst && isErased) return true;
   if (entry.auditHash !== sha256(auditText(entry))) return false;
   if (isErased) return true;
   return (isFirst || detailsHash === sha256(detailsText(entry))) && entry.stateHash === sealedState(entry);
 }
 
-/** The `stateHash` of a state, as entries of the version have it. An altered row may hold anything; only text has a hash. */
+/**
+ * Returns the `stateHash` of a state in the version of the entry. An altered row may hold anything; only text has a
+ * hash.
+ */
 export function sealedState({
   v,
   state,
@@ -129,7 +132,7 @@ export function sealedState({
   return typeof stateSalt === 'string' ? sha256(stateText(state, stateSalt)) : undefined;
 }
 
-/** True when nothing is left of what an erasure takes from an entry. */
+/** True if everything that an erasure takes from an entry is gone. */
 function isEmptied({ details, ip, reason, requestId, state, detailsSalt, stateSalt }: StoredEntry): boolean {
   return details === 'null' && [ip, reason, requestId, state, detailsSalt, stateSalt].every((left) => left === null);
 }

@@ -1,7 +1,7 @@
 import { randomFillSync, randomInt } from 'node:crypto';
 import { decodeTime, incrementBase32, TIME_LEN, ulid } from 'ulid';
 
-/** Drawn in bulk: a call to the system's generator costs more than the bytes do. */
+/** Random bytes drawn in bulk: a call to the system's generator costs more than the bytes do. */
 const drawn = Buffer.alloc(4_096);
 let used = drawn.length;
 
@@ -15,24 +15,27 @@ function randomBytes(count: number): Buffer {
   return drawn.subarray(used - count, used);
 }
 
-/** Returns, call by call, this many random numbers in [0, 1): one of 256 for each byte. */
+/** Returns a function that yields, call by call, `count` random numbers in [0, 1), each a multiple of 1/256. */
 function randomFractions(count: number): () => number {
   const bytes = randomBytes(count);
   let read = 0;
   return () => bytes.readUInt8(read++) / 256;
 }
 
-/** 16 random bytes as 22 characters of base64url: without them, nobody can guess from a hash what it covers. */
+/** Returns 16 random bytes as 22 characters of base64url. The salt keeps anyone from guessing the hashed contents. */
 export function newSalt(): string {
   return randomBytes(16).toString('base64url');
 }
 
-/** A number by which a process sees that another has changed a row: counted ones could be equal after a lost commit. */
+/**
+ * Returns a random number by which a process notices that another has changed a row. Counted numbers could be equal
+ * after a lost commit.
+ */
 export function newEpoch(): number {
   return randomInt(1, 2 ** 47);
 }
 
-/** Characters after those of the time. */
+/** Length of the random part of a ULID, which follows the time. */
 const RANDOM_LENGTH = 16;
 
 /** Sorts before every ULID. */
@@ -43,8 +46,8 @@ export function isUlid(value: unknown): value is string {
 }
 
 /**
- * ULIDs (https://github.com/ulid/spec, monotonic) that always sort after one another, whatever the clock does: in a
- * later millisecond a random one, in the same or an earlier millisecond the previous one plus one.
+ * ULIDs (https://github.com/ulid/spec, monotonic) that always ascend, even if the clock is set back. A later
+ * millisecond begins with a random ULID; in the same or an earlier millisecond, the previous one is incremented.
  */
 export class UlidSequence {
   private milliseconds: number;

@@ -1,14 +1,14 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
 /**
- * Action of the entry for a refused caller. Such an entry has no state and says nothing about its subject, which need
- * not be a record: a search for the last state of a record skips it.
+ * Action of the entry for a refused caller. Such an entry has no state, and its subject need not be a record, so a
+ * search for the last state of a record skips it.
  */
 export const ACCESS_DENIED = 'access.denied';
 
 /**
- * A condition on entries; a partial index has the same text, so that the database uses it.
- * @param alias of the table in the statement, with its dot; empty if it has none.
+ * Condition for entries that hold a state. A partial index has the same text, so that the database uses it.
+ * @param alias alias of the table, with its dot; empty if it has none
  */
 export function saysStateSql(alias = ''): string {
   return `${alias}"action" <> '${ACCESS_DENIED}'`;
@@ -19,14 +19,14 @@ export function erasureAction(subjectType: string): string {
   return `${subjectType}.erased`;
 }
 
-/** True for an entry that records the erasure of its own subject. @param alias as above. */
+/** True for an entry that records the erasure of its own subject. @param alias alias of the table, with its dot */
 export function isErasureSql(alias = ''): string {
   return `${alias}"action" = ${alias}"subjectType" || '${erasureAction('')}'`;
 }
 
 /**
- * One entry of the ledger: what happened (the audit view), its seal in the chain (the provenance view) and the state of
- * its subject afterwards. They are always one to one, so they share a row and none can be orphaned.
+ * An entry of the ledger: an event (the audit view), its seal in the chain (the provenance view) and the state of its
+ * subject afterwards. They are always one to one, so they share a row and none can be orphaned.
  */
 @Entity('ledger_entries')
 @Index(['entityId', 'sequence'])
@@ -98,11 +98,11 @@ export class StoredEntry {
   @Column('text', { nullable: true })
   readonly state!: string | null;
 
-  /** Of `details`, `ip`, `reason` and `requestId`; null in version 1, and once they are erased. */
+  /** Salt of `details`, `ip`, `reason` and `requestId`; null in version 1, and after an erasure. */
   @Column('text', { nullable: true })
   readonly detailsSalt!: string | null;
 
-  /** Of `state`; null where `stateHash` is, too. */
+  /** Salt of `state`; null if `stateHash` is. */
   @Column('text', { nullable: true })
   readonly stateSalt!: string | null;
 
@@ -122,7 +122,7 @@ export class StoredEntry {
   @Column('text')
   readonly hash!: string;
 
-  /** Sequence of the entry that says that the contents were erased; null while they are there. */
+  /** Sequence of the entry that recorded the erasure; null if the contents were not erased. */
   @Column('bigint', { nullable: true })
   readonly erased!: number | null;
 }

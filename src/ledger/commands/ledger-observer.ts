@@ -3,9 +3,9 @@ import type { DomainError } from '../../core/errors/domain-error';
 /** A batch that was committed. Times in milliseconds. */
 export interface ObservedBatch {
   readonly commands: number;
-  /** From the beginning of its transaction to its end. */
+  /** Time from the beginning of the transaction to its end. */
   readonly duration: number;
-  /** Of the commit alone, which is mostly the disk sync; null when no command had anything to write. */
+  /** Time of the commit alone, which is mostly the disk sync; null if no command had anything to write. */
   readonly commitDuration: number | null;
   /** Errors of callers that were refused by a rule, each with an entry in the batch. */
   readonly refusals: readonly DomainError[];

@@ -9,7 +9,7 @@ import type { SumKey } from '../records/sum-key';
 
 export type EntryOutcome = 'success' | 'denied' | 'failed';
 
-/** What an audit entry says beyond its subject, its caller and its place in the chain. */
+/** Contents of an audit entry besides its subject, its caller and its position in the chain. */
 export interface EntryNote {
   readonly action: string;
   readonly agentId?: string | null;
@@ -18,7 +18,7 @@ export interface EntryNote {
   readonly reason?: string | null;
   /** Names of changed fields, ids, verdicts, numbers; never free-form content. */
   readonly details?: JsonObject;
-  /** The service did it automatically; the caller's request only triggered it. */
+  /** True if the service acted automatically and the caller's request only triggered it. */
   readonly bySystem?: true;
 }
 
@@ -35,12 +35,15 @@ export class Refusal {
   constructor(readonly error: DomainError) {}
 }
 
-/** Returned by a command that answers with an error nevertheless: its entries are kept, and no idempotency key keeps the answer. */
+/**
+ * Returned by a command that responds with an error although its entries are committed. No idempotency key stores the
+ * response.
+ */
 export class Deferral {
   constructor(readonly reason: Error) {}
 }
 
-/** What all entries of a command say besides; a reason only where they have none of their own. */
+/** Details and reason that all entries of a command get in addition; the reason only counts for entries without one. */
 export type EntryAddition = Pick<EntryNote, 'details' | 'reason'>;
 
 /**
@@ -50,19 +53,19 @@ export type EntryAddition = Pick<EntryNote, 'details' | 'reason'>;
 export interface LedgerTransaction {
   /** The ledger's time of this command: ISO 8601, UTC, milliseconds; never goes back. */
   readonly now: string;
-  /** On whose behalf the command runs. */
+  /** The caller on whose behalf the command runs. */
   readonly caller: Caller;
   newId<Row extends GovernedRow>(kind: RecordKind<Row>): string;
   find<Row extends GovernedRow>(kind: RecordKind<Row>, id: string): Promise<Row | undefined>;
   /** Finds a record that the request names; also undefined if the caller may not see it. */
   findVisible<Row extends GovernedRow>(kind: RecordKind<Row>, id: string): Promise<Row | undefined>;
-  /** Without reading the record, which may be large. */
+  /** True if the record exists. Does not read it, as it may be large. */
   exists<Row extends GovernedRow>(kind: RecordKind<Row>, id: string): Promise<boolean>;
-  /** By all columns of one of the kind's unique keys. */
+  /** Finds a row by all columns of one of the kind's unique keys. */
   findBy<Row extends GovernedRow>(kind: RecordKind<Row>, key: Partial<Row>): Promise<Row | undefined>;
   /**
-   * The rows that have one of the keys, each the values of these columns of a unique key, in few statements. Flushes
-   * earlier commands to the database first.
+   * Finds the rows that have one of the keys in few statements. A key has values for these columns, which form a unique
+   * key. Flushes earlier commands to the database first.
    */
   findAmong<Row extends GovernedRow>(
     kind: RecordKind<Row>,
@@ -75,8 +78,8 @@ export interface LedgerTransaction {
    */
   findAll<Row extends GovernedRow>(kind: RecordKind<Row>, where: Partial<Row>): Promise<Row[]>;
   /**
-   * Some columns of the newest rows whose columns equal the given values or are null, the newest first, at most this many: for
-   * choosing among records, which may be large. Also flushes earlier commands first.
+   * Finds at most `limit` rows whose columns equal the given values or are null, newest first, and reads only some of
+   * their columns. For choosing among records, which may be large. Flushes earlier commands first.
    */
   findNewest<Row extends GovernedRow, Name extends ColumnOf<Row>>(
     kind: RecordKind<Row>,
@@ -85,21 +88,22 @@ export interface LedgerTransaction {
     most: number,
   ): Promise<(Pick<Row, Name> & GovernedRow)[]>;
   /**
-   * Number of rows whose columns equal the given values and, if there are such, are greater than others. Also flushes
-   * earlier commands first.
+   * Counts the rows whose columns equal the given values and exceed those of `greater`, if given. Flushes earlier
+   * commands first.
    */
   count<Row extends GovernedRow>(kind: RecordKind<Row>, where: Partial<Row>, greater?: Partial<Row>): Promise<number>;
   insert<Row extends GovernedRow>(kind: RecordKind<Row>, row: Omit<Row, 'createdSequence'>, note: EntryNote): Row;
   update<Row extends GovernedRow>(kind: RecordKind<Row>, row: Row, note: EntryNote): Row;
   remove<Row extends GovernedRow>(kind: RecordKind<Row>, row: Row, note: EntryNote): void;
   /**
-   * Removes the rows that belong to an owner, without entries of their own; returns their number for the owner's entry.
-   * The command must remove the owner, too: of many rows most are deleted later, which only the removed owner triggers.
+   * Removes the rows that belong to an owner, without entries of their own, and returns their number for the owner's
+   * entry. The command must remove the owner, too: if there are many rows, most are deleted later, which only a removed
+   * owner triggers.
    */
   removeWithOwner<Row extends GovernedRow>(kind: RecordKind<Row>, ownerId: string): Promise<number>;
   /** Writes an entry that changes nothing, such as a refused approval. */
   record<Row extends GovernedRow>(kind: RecordKind<Row>, row: Row, note: EntryNote): void;
-  /** Writes an entry that says nothing about its subject's state: a caller was refused because of its key or token. */
+  /** Writes an entry that a caller was refused because of its key or token. It has no state of its subject. */
   recordAccessDenied(subject: Readonly<Record<'type' | 'id', string>>, note: AccessDeniedNote): void;
   /**
    * Runs once the command is on disk, before any later command runs; a promise that it returns is waited for. Must not
@@ -108,42 +112,44 @@ export interface LedgerTransaction {
   afterCommit(effect: () => unknown): void;
 }
 
-/** When something was recorded, and what else the entry says. */
+/** Time and details of an entry. */
 export interface LastEntry {
   /** ISO 8601. */
   readonly timestamp: string;
-  /** Empty once they were erased. */
+  /** Null if the details were erased. */
   readonly details: JsonObject | null;
 }
 
-/** What the rooms of the service can do besides. It is not part of the package. */
+/** The operations that only the service's own rooms may use. They are not part of the package. */
 export interface ServiceTransaction extends LedgerTransaction {
   /**
-   * Runs row queries; cached results are reused. The other keys are read in one statement, which flushes as `findAll`
+   * Runs row queries and reuses cached results. All other keys are read in one statement, which flushes as `findAll`
    * does.
    */
   runQueries<Found>(queries: readonly RowQuery[]): Promise<readonly (readonly Found[])[]>;
-  /** Asks whether a row has these values, or had them when the batch began. */
+  /** Returns a query for whether a row has these values, or had them when the batch began. */
   presence<Row extends GovernedRow>(kind: RecordKind<Row>, values: Partial<Row>): RowQuery;
   /**
-   * Replaces a record by what is left of it once its contents are forgotten, in columns that otherwise never
-   * change, too. What earlier entries hold about it is taken from them afterwards.
+   * Replaces a record by what an erasure leaves of it, even in columns that otherwise never change. The contents of
+   * earlier entries about it are erased afterwards.
    */
   erase<Row extends GovernedRow>(kind: RecordKind<Row>, row: Row, note: ErasureNote): Row;
-  /** The same for a record that was removed. */
+  /** Erases a record that was removed. */
   eraseRemoved(kind: AnyRecordKind, id: string, note: ErasureNote): void;
   /**
-   * The time of the last entry about the record or, of an entity, about one of its claims; undefined if there
+   * Returns the time of the last entry about the record or, for an entity, about one of its claims; undefined if there
    * is none. Flushes as `findAll` does.
    */
   lastEntryAt(kind: AnyRecordKind, id: string): Promise<string | undefined>;
-  /** The time and the details of the last entry about the record with one of the actions. Flushes as `findAll` does. */
+  /**
+   * Returns the time and details of the last entry about the record with one of the actions. Flushes as `findAll` does.
+   */
   lastEntryOf(kind: AnyRecordKind, id: string, actions: readonly string[]): Promise<LastEntry | undefined>;
-  /** The details of that entry. */
+  /** Returns the details of the last entry about the record with one of the actions. */
   detailsOf(kind: AnyRecordKind, id: string, actions: readonly string[]): Promise<JsonObject | null | undefined>;
   /**
-   * The values of sums that are kept next to the records, in this order; undefined for one that is not kept
-   * yet. What the batch has not read yet is read in one statement.
+   * Returns the values of stored sums, in this order; undefined for a sum that is not stored yet. Sums that the batch
+   * has not read are read in one statement.
    */
   readSums(keys: readonly SumKey[]): Promise<readonly (string | undefined)[]>;
   /** Sets a sum that the command has read. */
@@ -151,34 +157,34 @@ export interface ServiceTransaction extends LedgerTransaction {
   /** Sequence of the last entry before the next one of this command. */
   readonly headSequence: number;
   /**
-   * Changes rows that are not records, such as the position of a webhook's deliveries: without an entry, and
-   * together with what else the command writes. The batch ends with it: what reads the row in the next one sees the change.
+   * Changes rows that are not records, such as the position of a webhook's deliveries, without an entry. The change is
+   * committed with the command. It ends the batch, so that reads in the next batch see it.
    */
   writeWithoutEntry(change: SqlStatement): void;
-  /** Number of such changes so far. */
+  /** Number of changes without an entry so far. */
   readonly sideWrites: number;
   /** Drops what the command has written and read so far. */
   discard(): void;
-  /** Applies to the entries that follow. */
+  /** Addition to the entries that follow. */
   entryAddition: EntryAddition;
 }
 
 /**
- * Asked, when an idempotency key has an earlier answer, whether that answer may be replayed; null when it may.
- * Otherwise its result is the answer, together with the entries it made.
+ * Called with a stored response before it is replayed. Returns null if it may be replayed; otherwise its result becomes
+ * the response, and its entries are written.
  */
 export type BeforeReplay<Result> = (transaction: LedgerTransaction, answer: Result) => Promise<Result | Refusal | null>;
 
-/** What a command will ask, as far as that is known beforehand: all of a batch is read at once. */
+/** Returns the queries that a command will probably run, so that one statement can read those of a whole batch. */
 export type PrefetchQueries = (
   transaction: Pick<ServiceTransaction, 'find' | 'findBy' | 'now' | 'presence'>,
 ) => Promise<readonly RowQuery[]>;
 
 /** Options of a write. */
 export interface WriteOptions<Result> {
-  /** Read at once for all commands of a batch. */
+  /** Rows to read in advance, in one statement for all commands of a batch. */
   readonly lookups?: readonly Lookup[];
-  /** Without it, the answer that is kept for an idempotency key may always be replayed. */
+  /** Without it, a stored response may always be replayed. */
   readonly beforeReplay?: BeforeReplay<Result>;
 }
 

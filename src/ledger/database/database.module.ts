@@ -28,7 +28,7 @@ const LEASES = new SchemaContribution([ProcessLease], []);
 })
 class OpenedDatabaseModule {}
 
-/** The ledger closes the database after writing what was accepted. */
+/** Provides the opened database; the ledger closes it after writing what was accepted. */
 @Global()
 @Module({
   imports: [
@@ -58,7 +58,7 @@ function openDatabase(
   return opened.open<Database>(
     async () => {
       if (database.kind === 'sqlite') return SqliteDatabase.open(database.path, opening);
-      // With its driver, which a file does not need.
+      // Loads PostgreSQL's driver, which an SQLite database does not need.
       const { PostgresDatabase } = load('./postgres/postgres-database') as typeof postgres;
       return PostgresDatabase.open(database.url, opening);
     },

@@ -13,7 +13,7 @@ export abstract class Database {
   private closing: Promise<void> | null = null;
   private readonly alone = new SerialQueue();
   abstract readonly dialect: Dialect;
-  /** For people: where the records are, without a password. */
+  /** Location of the records for messages, without a password. */
   abstract readonly location: string;
   abstract readonly points: SqlSessions;
   abstract readonly lists: SqlSessions;
@@ -23,41 +23,41 @@ export abstract class Database {
   /** Identifies this process among those that write the database; it changes with every start. */
   abstract readonly processId: string;
   /**
-   * The name under which this process begins executions. It changes when the lease has lapsed: other processes may then
-   * mark what was begun under the old name as interrupted, but nothing begun since. Null while the lease may have lapsed:
-   * then no execution can begin.
+   * Name under which this process begins executions. It changes after the lease has lapsed, because other processes may
+   * then mark executions of the old name as interrupted. Null while the lease may have lapsed: no execution can begin.
    */
   abstract readonly runner: string | null;
   /** False if no other process can write while this one runs. */
   abstract readonly isShared: boolean;
   /** True while the server is unreachable: every statement fails at once. */
   abstract readonly isCutOff: boolean;
-  /** Called when it becomes unreachable, for callers that are waiting and have not sent a statement yet. */
+  /** Called when the server becomes unreachable, for callers that wait and have not sent a statement yet. */
   whenCutOff: () => void = () => undefined;
   /**
-   * A new writing connection, configured and checked for durable commits. The caller closes the previous one.
-   * @param requireSound throws unless the connection leads to what was written before: until then, nothing is read there.
+   * Opens a writing connection, configured and checked for durable commits. The caller closes the previous one.
+   * @param requireSound throws if the connection does not lead to the data written before; nothing is read until it
+   * returns
    */
   abstract openWriter(requireSound: (connection: SqlConnection) => Promise<void>): Promise<SqlConnection>;
-  /** Another read-only connection, for a transaction that reads. The caller closes it. */
+  /** Opens a read-only connection for a transaction that reads. The caller closes it. */
   abstract openReader(): Promise<SqlConnection>;
-  /** False if what is written now would not be found by the next start, for example because the file was removed. */
+  /** False if the next start would not find what is written now, for example because the file was removed. */
   abstract isInPlace(): boolean;
   /** False while a disk is so full that an ordinary batch would not fit, even if a single page would. */
   abstract hasRoom(): Promise<boolean>;
-  /** Dead rows of a table that are kept because a reader may still hold a snapshot that includes them. */
+  /** Counts the dead rows of a table that remain because a reader may still hold a snapshot that includes them. */
   abstract deadRows(table: string): Promise<number>;
   /** Connection options for `@InjectRepository`: a read-only connection. */
   abstract repositoryOptions(): DataSourceOptions;
   /**
-   * Those of the processes, or runners, that have ended, or have not renewed their lease for so long that they count as
-   * ended.
+   * Returns which of the processes, or runners, have ended, or count as ended because they have not renewed their lease
+   * for so long.
    */
   abstract findEndedProcesses(names: readonly string[]): Promise<readonly string[]>;
   /**
-   * Folds the write-ahead log into the database, and removes from it what was overwritten there since. Not within a
-   * transaction. False if somebody reads it for longer.
-   * @param patience milliseconds to wait for them; all writes wait, too.
+   * Folds the write-ahead log into the database and empties it of overwritten contents. Not within a transaction.
+   * Returns false if readers hold it for longer.
+   * @param patience milliseconds to wait for readers; all writes wait, too
    */
   abstract truncateLog(writer: SqlConnection, patience: number): Promise<boolean>;
 
@@ -74,7 +74,7 @@ export abstract class Database {
     return this.alone.run(read);
   }
 
-  /** Closes the connections but the ledger's own, and releases the database; once, however often it is called. */
+  /** Closes all connections except the ledger's own, and releases the database. Repeated calls do this once. */
   close(): Promise<void> {
     return (this.closing ??= this.release());
   }

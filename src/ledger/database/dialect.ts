@@ -5,7 +5,7 @@ export interface ColumnDefinition {
 }
 
 /**
- * How to query stored values as they are, where a column accepts values of any type: JSON would render bytes in
+ * SQL for stored values as they are, for databases whose columns accept values of any type: JSON would render bytes in
  * SQLite's JSONB format like the value they represent.
  */
 export interface StorageForms {

@@ -2,13 +2,13 @@ import { basename, dirname, join, resolve } from 'node:path';
 import type { Configuration } from '../../core/config/configuration';
 import { makeFolder } from '../../core/files/private-file';
 
-/** Used for a database on a server, unless a setting names another folder. */
+/** Folder for a database on a server, unless a setting names another one. */
 const USUAL_FOLDER = 'data';
 
 /**
- * The path of what is kept next to the database instead of in it, such as a key. Creates the folder if it is missing.
- * @param location of the database: its file, or its URL without a password.
- * @param name of the file, without its ending; that of the database by default.
+ * Returns the path of a file, such as a key, that lies next to the database. Creates the folder if it is missing.
+ * @param location file of the database, or its URL without a password
+ * @param name name of the file without its ending; by default the name of the database
  */
 export function persistentFile(
   { database, checkpointFolder }: Pick<Configuration, 'database' | 'checkpointFolder'>,

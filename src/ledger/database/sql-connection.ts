@@ -1,6 +1,6 @@
 export type SqlValue = string | number | null;
 
-/** One row as the driver returns it: column name to value. */
+/** A row as the driver returns it: column name to value. */
 export type SqlRow = Record<string, SqlValue>;
 
 export interface SqlStatement {
@@ -22,21 +22,23 @@ export interface SqlConnection extends SqlSessions {
   /** True once the connection is known to be broken; its owner opens another. */
   readonly isLost: boolean;
   run(sql: string, parameters?: readonly SqlValue[]): Promise<void>;
-  /** Runs all of them, in order; rejects with the failure of the first that failed. */
+  /** Runs all statements in order; rejects with the first failure. */
   runAll(statements: readonly SqlStatement[]): Promise<void>;
-  /** Ends the transaction. Rejects unless the server confirms that it is on disk, and on its standby if it waits for one. */
+  /**
+   * Ends the transaction. Rejects unless the server confirms that the transaction is on disk, and on its standby if it
+   * waits for one.
+   */
   commit(): Promise<void>;
 }
 
 /**
- * How to tell, when COMMIT itself failed, whether it took place: a query for a row it would have written, and the value
- * `expected` must have in it.
+ * Tells whether a failed COMMIT took place: a query for a row that it would have written, and the expected value in it.
  */
 export interface CommitProof extends SqlStatement {
   readonly expected: SqlValue;
 }
 
-/** A connection that is ready for use; one that cannot be prepared is closed. */
+/** Prepares a connection for use, and closes it if that fails. */
 export async function preparedConnection<Connection extends Pick<SqlConnection, 'close'>>(
   opening: Promise<Connection>,
   prepare: (connection: Connection) => Promise<void>,

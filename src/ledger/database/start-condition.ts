@@ -5,7 +5,9 @@ import type { MigrationInterface } from 'typeorm';
 
 export type MigrationClass = new () => MigrationInterface;
 
-/** What a module adds to the schema. Provided as a value; the database module finds it before it opens anything. */
+/**
+ * Tables and migrations that a module adds. Provided as a value; the database module finds it before it opens anything.
+ */
 export class SchemaContribution {
   constructor(
     readonly tables: readonly (new () => object)[],
@@ -17,19 +19,22 @@ export class SchemaContribution {
 export interface OpenedDatabase {
   readonly location: string;
   readonly dialect: Dialect;
-  /** Null if there is no file yet. */
+  /** Null if the file does not exist yet. */
   readonly connection: SqlConnection | null;
 }
 
-/** What is needed to open a database. `check` throws for one that must stay as it was found. */
+/** Options for opening a database. `check` throws for a database that must not be changed. */
 export interface OpeningOptions {
   readonly schema: SchemaContribution;
   readonly check: (database: OpenedDatabase) => Promise<void>;
 }
 
-/** Checked before any migration. Provided as a value; the database module finds it before it opens anything. */
+/**
+ * A condition that is checked before any migration. Provided as a value; the database module finds it before it opens
+ * anything.
+ */
 export class StartCondition {
-  /** @param accepted called when no condition has refused the database, right before it is migrated. */
+  /** @param accepted called if no condition has refused the database, right before it is migrated */
   constructor(
     readonly check: (configuration: Configuration, database: OpenedDatabase) => Promise<void>,
     readonly accepted: (database: OpenedDatabase) => Promise<void> = () => Promise.resolve(),

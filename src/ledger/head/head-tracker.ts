@@ -20,18 +20,18 @@ const SELECT_ORPHANS = `SELECT max("sequence") AS "sequence" FROM "ledger_entrie
 
 /** The end of the chain as far as this process has written or read it. A head record must not contradict it. */
 export class HeadTracker {
-  /** Null before the start. */
+  /** Position of the end; null before the start. */
   position: LedgerPosition | null = null;
-  /** The last position that was not damaged. */
+  /** Last position with a sound head record. */
   sound: LedgerPosition | null = null;
 
-  /** As found at start. A damaged head does not prevent a start: verification will report it. */
+  /** Sets the position at start. A damaged head does not prevent a start: verification will report it. */
   initialise(head: LedgerPosition): void {
     this.position = head;
     this.sound = headFault(head, null) === null ? head : null;
   }
 
-  /** A batch has moved it here, or it was read. What is known by now may be beyond that. */
+  /** Advances to the head that a batch has written or a read has found. The known position may already be beyond it. */
   advance(head: LedgerPosition): void {
     if (this.sound !== null && head.sequence < this.sound.sequence) return;
     this.position = head;
@@ -39,9 +39,9 @@ export class HeadTracker {
   }
 
   /**
-   * Another process may have moved the head. Call this before memory takes over what that process has written: if the
-   * database later lacks it, memory would never undo it.
-   * @returns false if the head is damaged.
+   * Accepts the head as another process may have moved it. Call this before memory takes over that process's writes: if
+   * the database later lacked them, memory would never undo them.
+   * @returns false if the head is damaged
    */
   accept(head: LedgerPosition): boolean {
     if (headFault(head, this.sound) !== null) return false;
@@ -49,7 +49,7 @@ export class HeadTracker {
     return true;
   }
 
-  /** Checks the head record, which is just being read, against what was known when the read began. */
+  /** Checks a head record that is being read against the position known when the read began. */
   async check(reading: Promise<LedgerPosition | undefined>): Promise<LedgerPosition> {
     const { sound } = this;
     const head = await reading;
@@ -62,7 +62,7 @@ export class HeadTracker {
   }
 }
 
-/** The head record as stored. Whoever writes after it must have `KnownHead` check it first. */
+/** Reads the head record as stored. Before a write, `HeadTracker` must check it. */
 export async function readHead(connection: Pick<SqlConnection, 'all'>): Promise<LedgerPosition | undefined> {
   const [row] = await connection.all<LedgerPosition>(SELECT_HEAD);
   return row;
@@ -77,7 +77,7 @@ export async function lockHead(
   return row;
 }
 
-/** Creates the head of an empty ledger. Entries without a head mean that somebody removed it: then startup fails. */
+/** Creates the head of an empty ledger. Throws if there are entries without a head, because somebody removed it. */
 export async function ensuredHead(connection: SqlConnection): Promise<LedgerPosition> {
   const [last] = await connection.all<{ sequence: number | null }>(SELECT_ORPHANS);
   if (typeof last?.sequence === 'number') {
@@ -99,13 +99,14 @@ const UNMOVED = ['hash', 'timestamp', 'lastUlid', 'frontier'] as const;
 const COLUMNS = ['sequence', 'effectSequence', 'schemaVersion', ...UNMOVED] as const;
 
 /**
- * Why nothing may be appended after the head record, phrased as the end of a sentence; null when it is sound.
- * @param head as it was read: a column may hold anything.
- * @param expected the previous position, as far as this process has written or read it; null if it is not known.
+ * Returns the fault because of which nothing may be appended to the head record, as the end of a sentence; null if the
+ * record is sound.
+ * @param head record as read: a column may hold anything
+ * @param expected previous position as far as this process has written or read it; null if unknown
  */
 export function headFault(head: LedgerPosition | undefined, expected: LedgerPosition | null): string | null {
   if (head === undefined) return 'is gone';
-  // The usual case: nobody has written since, and what is known was sound.
+  // The usual case: nobody has written since, and the known position was sound.
   if (expected !== null && COLUMNS.every((column) => head[column] === expected[column])) return null;
   const { sequence, hash, timestamp, lastUlid, effectSequence, frontier } = head;
   if (head.schemaVersion !== SCHEMA_VERSION)

@@ -5,10 +5,7 @@ import type { SqlConnection } from '../database/sql-connection';
 import type { WriteStops } from './fail-stop';
 
 const SECOND = 1_000;
-/**
- * Longest time in milliseconds that a reading of the clock may take. A slower one, for example because the process was
- * suspended, is stale.
- */
+/** Milliseconds after which a reading of the clock is stale, for example because the process was suspended. */
 const SLOWEST_ANSWER = 60 * SECOND;
 const CAUSE = 'clock';
 
@@ -34,12 +31,12 @@ export class LedgerClock {
     private readonly stops: WriteStops,
   ) {}
 
-  /** Milliseconds; based on the last reading of the database's clock, if it has one. */
+  /** Returns the time in milliseconds, based on the last reading of the database's clock, if it has one. */
   now(): number {
     return Date.now() + this.ahead;
   }
 
-  /** ISO 8601: the clock's time, but never earlier than the last entry's. */
+  /** Returns the clock's time in ISO 8601, but never an earlier time than that of the last entry. */
   timeAfter(last: string): string {
     const now = new Date(this.now()).toISOString();
     return now > last ? now : last;
@@ -54,20 +51,20 @@ export class LedgerClock {
     if (this.stops.refusal !== null) throw this.stops.refusal;
   }
 
-  /** Checks the machine's clock, if that is the ledger's. */
+  /** Checks the machine's clock if it is the ledger's. */
   watch(): void {
     if (this.sql === null) this.take({ clock: Date.now(), steady: uptime() * SECOND });
   }
 
   /**
-   * Until the clock caught up with a last entry that is far ahead, ledger time would stand still, and deadlines and
-   * retention would be computed from a wrong time.
-   * @param accepted the time of the last entry, if the operator has accepted it.
+   * Refuses a start whose clock is far behind the last entry. Until it caught up, ledger time would stand still, and
+   * deadlines and retention would be computed from a wrong time.
+   * @param accepted time of the last entry, if the operator has accepted it
    * @throws HeadAheadError
    */
   requireReached(last: string, accepted: string | null, location: string): void {
     const ahead = Date.parse(last) - this.now();
-    // NaN: a damaged time is reported elsewhere.
+    // A damaged time gives NaN, and is reported elsewhere.
     if (last === accepted || !(ahead > this.maximumStep)) return;
     throw new HeadAheadError(
       `The last entry of the database ${location} was written at ${last}, ${Math.round(ahead / SECOND)} seconds ahead of ` +
@@ -109,7 +106,7 @@ export class HeadAheadError extends Error {
   override readonly name = 'HeadAheadError';
 }
 
-/** What two clocks showed at the same moment, in milliseconds. */
+/** Readings of two clocks at the same moment, in milliseconds. */
 interface ClockReading {
   /** The clock that may be set. */
   readonly clock: number;
@@ -117,7 +114,7 @@ interface ClockReading {
   readonly steady: number;
 }
 
-/** Milliseconds by which the clock was set since the first reading; negative: it was set back. */
+/** Returns the milliseconds by which the clock was set forward since the first reading; negative if it was set back. */
 export function clockStep(first: ClockReading, now: ClockReading): number {
   return now.clock - first.clock - (now.steady - first.steady);
 }

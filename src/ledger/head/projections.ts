@@ -18,12 +18,12 @@ const CHUNK = 1_000;
 /** Selects a projection's rows and what changes them. */
 export interface LiveRowsOptions<Row extends GovernedRow> {
   readonly kind: RecordKind<Row>;
-  /** Of the rows that are read at the start; absent: all rows are read. */
+  /** Status of the rows that are read at the start; absent if all rows are read. */
   readonly status?: string;
   readonly actions: readonly string[];
   /**
-   * Receives all rows that belong together in one call; the next call waits until they are kept. Long work may be done
-   * in chunks if it takes effect at once.
+   * Receives all rows that belong together in one call; the next call waits for the promise. Long work may be done in
+   * chunks if it takes effect at once.
    */
   readonly keep: (rows: readonly Row[]) => void | Promise<void>;
 }
@@ -35,10 +35,10 @@ type ReadChanged = <Row extends GovernedRow>(
   after: number,
 ) => Promise<Row[]>;
 
-/** What follows other processes, whatever its rows are. */
+/** A projection of rows of any kind that follows other processes. */
 export type FollowingRows = Pick<RowProjection<GovernedRow>, keyof RowProjection<GovernedRow>>;
 
-/** What a command has written. */
+/** Entries and rows that a command has written. */
 interface WrittenRows {
   readonly entries: readonly Pick<UnsealedEntry, 'action' | 'subjectId'>[];
   readonly rows: { get(id: string): { readonly row: GovernedRow | null } | undefined };
@@ -46,7 +46,7 @@ interface WrittenRows {
 
 /**
  * Rows of one kind that a process keeps in memory. They change in one order: after this process's own commits, and when
- * it catches up with other processes, under the lock of each batch or in between.
+ * the projection catches up with other processes, under the lock of each batch or in between.
  */
 export class RowProjection<Row extends GovernedRow> {
   private readonly order = new SerialQueue();
@@ -55,7 +55,7 @@ export class RowProjection<Row extends GovernedRow> {
 
   constructor(private readonly options: LiveRowsOptions<Row>) {}
 
-  /** @param upTo sequence of the head, which was read beforehand. */
+  /** @param upTo sequence of the head, which was read beforehand */
   async load(records: RecordReader, upTo: number): Promise<void> {
     const { kind, status, keep } = this.options;
     const conditions = status === undefined ? [] : [{ column: 'status', comparison: 'equals' as const, value: status }];
@@ -64,8 +64,8 @@ export class RowProjection<Row extends GovernedRow> {
   }
 
   /**
-   * Keeps the rows that a command has written, once they are on disk; undefined: there are none. If it has caught up with
-   * other processes since, it has read these rows already, perhaps in a later state.
+   * Returns the effect that takes over a command's rows once they are on disk; undefined if there are none. If the
+   * projection has since caught up with other processes, it has already read these rows, perhaps in a later state.
    */
   effectOf({ entries, rows }: WrittenRows): (() => Promise<void>) | undefined {
     const { actions, keep } = this.options;
@@ -79,34 +79,34 @@ export class RowProjection<Row extends GovernedRow> {
       });
   }
 
-  /** Whether another process may have changed rows since, according to the head. */
+  /** True if, according to the head, another process may have changed rows since. */
   isBehind({ effectSequence }: LedgerPosition): boolean {
     return effectSequence > this.appliedSequence;
   }
 
-  /** Resolves when what was given to it so far is kept. */
+  /** Resolves when all rows passed in so far have been taken over. */
   get ready(): Promise<void> {
     return this.order.ended();
   }
 
-  /** Keeps what has changed up to the head, which was read beforehand. */
+  /** Takes over the rows that have changed up to the head, which was read beforehand. */
   async catchUp(head: LedgerPosition, read: ReadChanged): Promise<void> {
     if (!this.isBehind(head)) return this.ready;
     const { kind, actions, keep } = this.options;
     await this.order.run(async () => {
-      // Others may have done so meanwhile.
+      // Other calls may have caught up meanwhile.
       if (this.isBehind(head)) await keep(await read(kind, actions, this.appliedSequence));
       this.advanceTo(head.sequence);
     });
   }
 
-  /** Everything up to the sequence is kept. */
+  /** Notes that everything up to the sequence has been taken over. */
   advanceTo(sequence: number): void {
     this.appliedSequence = Math.max(this.appliedSequence, sequence);
   }
 }
 
-/** Average polling interval in milliseconds: what another process has committed becomes visible within a second. */
+/** Average polling interval in milliseconds: commits of other processes become visible within a second. */
 const INTERVAL_MS = 300;
 
 /**
@@ -117,7 +117,7 @@ const INTERVAL_MS = 300;
 export class Projections {
   private readonly logger = new Logger('Ledger');
   private readonly all: FollowingRows[] = [];
-  /** A caller that arrives while the head is read shares the next reading. */
+  /** A caller that arrives while the head is read shares the next read. */
   private readonly heads = new SingleFlight<never, LedgerPosition | undefined>(async () => {
     const head = await readHead(this.connection);
     if (head !== undefined) this.head.accept(head);
@@ -136,35 +136,35 @@ export class Projections {
     private readonly head: HeadTracker,
   ) {}
 
-  /** Reads what it keeps, and follows every commit from then on. */
+  /** Fills a projection, which follows every commit from then on. */
   async add(memory: FollowingRows, records: RecordReader): Promise<void> {
     await memory.load(records, (await readHead(this.connection))?.sequence ?? 0);
     this.all.push(memory);
   }
 
-  /** What follows in memory from what a command has written. */
+  /** Returns the effects of a command's writes on memory. */
   effectsOf(command: WrittenRows): (() => Promise<void>)[] {
     return this.all.flatMap((memory) => memory.effectOf(command) ?? []);
   }
 
-  /** @throws DatabaseFault `unavailable` where a change cannot be read: nothing can be decided until it can. */
+  /** @throws DatabaseFault `unavailable` if a change cannot be read: until then, no command can decide anything */
   async catchUp(connection: SqlSessions, head: LedgerPosition): Promise<void> {
     for (const memory of this.all) {
       if (memory.isBehind(head)) await memory.catchUp(head, this.reading(connection)).catch(unreadable);
     }
   }
 
-  /** This process has applied its own changes up to here. */
+  /** Notes that this process has applied its own changes up to here. */
   applied({ sequence }: LedgerPosition): void {
     for (const memory of this.all) memory.advanceTo(sequence);
   }
 
-  /** Where other processes write. */
+  /** Begins to poll; only needed if other processes write. */
   beginPolling(): void {
     this.polls.begin();
   }
 
-  /** Resolves when everything that was committed before the call is known to these memories. */
+  /** Resolves when these projections reflect everything that was committed before the call. */
   async now(memories: readonly FollowingRows[]): Promise<void> {
     const head = await this.heads.call();
     if (head === undefined) return;
@@ -177,7 +177,7 @@ export class Projections {
     await Promise.all(this.all.map(({ ready }) => ready));
   }
 
-  /** Each at its own pace: what takes one long does not hold up the others, such as revoked keys. */
+  /** Lets each projection catch up at its own pace: a slow one does not hold up others, such as revoked keys. */
   private async poll(): Promise<void> {
     const head = await this.heads.call();
     if (head === undefined) return;
@@ -187,7 +187,7 @@ export class Projections {
     if (behind.length === 0) this.hasFailed = false;
   }
 
-  /** Reports once, until there is nothing left to follow. */
+  /** Reports a fault once, until all projections have caught up. */
   private report(error: unknown): void {
     if (!this.hasFailed && !this.polls.isStopping)
       this.logger.warn(`What other processes have committed cannot be read now: ${String(error)}`);
@@ -208,7 +208,10 @@ export class Projections {
   }
 }
 
-/** Every later command would fail as this one did, so it is not the command that is at fault. */
+/**
+ * Makes the fault for a change that cannot be read. Every later command would fail as well, so the command is not at
+ * fault.
+ */
 function unreadable(error: unknown): never {
   if (error instanceof DatabaseFault) throw error;
   throw new DatabaseFault('unavailable', 'MEMORY', `What another process has changed is unreadable: ${String(error)}`);

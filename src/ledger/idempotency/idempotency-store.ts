@@ -17,10 +17,12 @@ const DELETE_EXPIRED =
   `DELETE FROM "${TABLE}" WHERE "id" IN ` +
   `(SELECT "id" FROM "${TABLE}" WHERE "createdAt" <= $1 ORDER BY "createdAt" LIMIT ${REMOVED_AT_ONCE})`;
 
-/** When the write was answered: tells whether a commit took place, and whether there is an answer. */
+/**
+ * Selects when the write was answered. The row proves that the commit took place, and that there is a stored response.
+ */
 const SELECT_CREATED_AT = `SELECT "createdAt" AS "actual" FROM "${TABLE}" WHERE "id" = $1`;
 
-/** The result of a write. It can be as large as a body, so it is read only for writes that are answered from it. */
+/** Selects the result of a write. It can be as large as a body, so it is read only if the write is answered from it. */
 const SELECT_ANSWER = `SELECT "answer" FROM "${TABLE}" WHERE "id" = $1`;
 
 const idempotencyKeySql = oncePerDialect((dialect) => ({
@@ -38,9 +40,9 @@ type StoredKey = Omit<IdempotencyKey, 'answer' | 'subjects'>;
 /** The answers for the keys that the commands of a batch carry, from the database and from the batch itself. */
 export class IdempotencyStore {
   private readonly keys = new Map<string, StoredKey>();
-  /** Those of the batch itself. */
+  /** Responses of the batch itself. */
   readonly added = new Map<string, IdempotencyKey>();
-  /** Characters of the answers that it holds. */
+  /** Characters of the stored responses that it holds in memory. */
   size = 0;
 
   constructor(
@@ -48,7 +50,7 @@ export class IdempotencyStore {
     private readonly dialect: Dialect,
   ) {}
 
-  /** Reads which of the writes are known, in one statement. */
+  /** Reads in one statement which of the writes are known. */
   async prefetch(writes: readonly IdempotentWrite[]): Promise<void> {
     const ids = new Set(writes.map(({ id }) => id));
     const { select } = idempotencyKeySql(this.dialect);
@@ -56,13 +58,13 @@ export class IdempotencyStore {
     for (const row of rows) this.keys.set(row.id, row);
   }
 
-  /** @param now the ledger's time: a key is free again after 24 hours. */
+  /** @param now ledger time; a key is free again after 24 hours */
   find({ id }: IdempotentWrite, now: string): StoredKey | undefined {
     const key = this.keys.get(id);
     return key === undefined || key.createdAt <= expiredAt(now) ? undefined : key;
   }
 
-  /** The encoded result of a write that was found. */
+  /** Returns the encoded result of a write that `find` has returned. */
   async answerOf({ id }: StoredKey): Promise<string> {
     const stored = this.added.get(id) ?? (await this.connection.all<{ answer: string }>(SELECT_ANSWER, [id]))[0];
     const answer = stored?.answer ?? '';
@@ -110,7 +112,7 @@ export class IdempotencyStore {
   }
 }
 
-/** Removes the answers that may show what the records with these ids held. */
+/** Deletes the stored responses that may show contents of the records with these ids. */
 export function forgetAnswers(dialect: Dialect, ids: readonly string[]): SqlStatement {
   const id = dialect.jsonAt(0, { name: 'id', type: 'text' });
   const erased = `SELECT ${id} FROM ${dialect.jsonElements('$1')}`;
@@ -118,17 +120,17 @@ export function forgetAnswers(dialect: Dialect, ids: readonly string[]): SqlStat
   return { sql: `DELETE FROM "${TABLE}" WHERE EXISTS (${subjectSql})`, parameters: [arraysOfOne(ids)] };
 }
 
-/** ISO 8601: what was created then or earlier has expired. */
+/** Returns the latest creation time, in ISO 8601, that has expired. */
 function expiredAt(now: string): string {
   return new Date(Date.parse(now) - KEPT_FOR).toISOString();
 }
 
-/** The refusal of a request whose key has another one's content. */
+/** The refusal of a request whose key was used with other content. */
 export function keyReuseConflict(): DomainError {
   return conflict('The Idempotency-Key was used for a request with another body. Give this one a key of its own.');
 }
 
-/** The result of a command as JSON. Without a member: it returned nothing. */
+/** Result of a command as JSON. The member is missing if the command returned nothing. */
 interface StoredAnswer {
   readonly result?: unknown;
   readonly refusal?: Pick<DomainError, 'code' | 'message' | 'extras'>;
@@ -145,19 +147,19 @@ function idOf(returned: unknown): string | undefined {
   return typeof id === 'string' ? id : undefined;
 }
 
-/** @throws TypeError when JSON cannot carry the result of the command. */
+/** @throws TypeError if JSON cannot represent the result of the command */
 export function encodeAnswer(returned: unknown, requestId: string | null): string {
   const answer: StoredAnswer = returned instanceof Refusal ? refused(returned.error, requestId) : { result: returned };
   return JSON.stringify(answer);
 }
 
-/** What the command returned; for a refusal, its error as a `Refusal`. */
+/** Returns the result of the command; for a refusal, its error as a `Refusal`. */
 export function decodeAnswer(text: string): unknown {
   const { result, refusal } = JSON.parse(text) as StoredAnswer;
   return refusal === undefined ? result : new Refusal(new DomainError(refusal.code, refusal.message, refusal.extras));
 }
 
-/** The body of a refusal names its request, and a replay must repeat it unchanged. */
+/** Encodes a refusal with the id of its request, because a replay must repeat the body, which has the id, unchanged. */
 function refused({ code, message, extras }: DomainError, requestId: string | null): StoredAnswer {
   return { refusal: { code, message, extras: { ...extras, ...(requestId !== null && { requestId }) } } };
 }

@@ -1,7 +1,7 @@
 import type { DomainError } from '../../core/errors/domain-error';
 import type { IdempotentRequest } from './idempotent-request';
 
-/** What callers may be permitted to do, in the order in which scopes are listed. */
+/** Permissions of callers, in the order in which scopes are listed. */
 export const SCOPES = [
   'read',
   'audit',
@@ -17,74 +17,82 @@ export const SCOPES = [
 ] as const;
 export type Scope = (typeof SCOPES)[number];
 
-/** Scopes of a gateway and of a directory of people: each is alone in its key, which is bound to nobody, and `admin` does not imply it. */
+/**
+ * Scopes of gateways and of directories of people. A key with one has no other scope and is bound to nobody, and
+ * `admin` does not imply them.
+ */
 const LONE_SCOPES: readonly Scope[] = ['report', 'directory'];
 
-/** True for a scope that a key has alone, and that no token has. */
+/** True for a scope that a key must have alone and that no token has. */
 export function isLoneScope(scope: Scope): boolean {
   return LONE_SCOPES.includes(scope);
 }
 
-/** The scopes that `admin` implies, itself included. */
+/** Scopes that `admin` implies, itself included. */
 export const IMPLIED_SCOPES: readonly Scope[] = SCOPES.filter((scope) => !isLoneScope(scope));
 
-/** Who authenticated, or `system` for what the service does automatically. */
+/** The authenticated party, or `system` if the service acts automatically. */
 export interface Actor {
   readonly type: 'api_key' | 'token' | 'agent' | 'slack' | 'system';
   readonly id: string;
 }
 
-/** The principal that a token names, as its issuer says. */
+/** Principal that a token names, according to its issuer. */
 export interface TokenPrincipal {
-  /** Name or id of a person, or the id of a user; null: nobody. */
+  /** Name or id of a person, or id of a user; null if the token names nobody. */
   readonly claim: string | null;
-  /** Of one who is not a registered person; null: unusable. */
+  /** Roles of a principal that is no registered person; null if they are unusable. */
   readonly roles: readonly string[] | null;
-  /** The people that the claim may mean, as subjects of policies. */
+  /** Subject patterns, as in policies, of the people that the claim may mean. */
   readonly people: ReadonlySet<string>;
 }
 
-/** For whom a caller may act: anybody, those whom patterns match, or the one that its token names. */
+/** Principals for whom a caller may act: anybody, those whom patterns match, or the one that its token names. */
 export type AllowedPrincipals = 'anybody' | readonly string[] | TokenPrincipal;
 
-/** The identity that a key or a token stands for: one value shared by all requests that carry it. */
+/** Identity behind a key or token: one value shared by all requests that carry it. */
 export interface Identity {
   readonly actor: Actor;
-  /** The only agent it may act as; null: it is not bound to one. */
+  /** The only agent that the caller may act as; null if it is not bound to one. */
   readonly agentId: string | null;
-  /** On whose behalf it may act. */
+  /** Principals on whose behalf the caller may act. */
   readonly principals: AllowedPrincipals;
-  /** As they were granted. */
+  /** Scopes as they were granted. */
   readonly scopes: readonly Scope[];
-  /** Everything it may do: `admin` implies every scope except those that a key has alone. */
+  /** All permitted scopes: `admin` implies every scope except those that a key has alone. */
   readonly effectiveScopes: ReadonlySet<Scope>;
-  /** ISO 8601; null: never. */
+  /** ISO 8601; null if it never expires. */
   readonly expiresAt: string | null;
-  /** The gateway's address for which its token was issued; absent for keys and other tokens. It is valid through that gateway only. */
+  /**
+   * Address of the gateway for which the token was issued, and through which alone it is valid; absent for keys and
+   * other tokens.
+   */
   readonly gatewayAudience?: string;
-  /** The team of its key, whose records alone it writes and reads; absent: of none, so that it sees the whole house. */
+  /**
+   * Team of the key, which reads and writes records of that team only; absent if the key belongs to no team and sees
+   * all records.
+   */
   readonly team?: string;
   /**
-   * Why it is refused at the moment: its key has expired or was revoked, or its agent is suspended; null when it is
-   * not.
-   * @param ledgerTime of a command that is about to run.
+   * Returns the refusal of a caller whose key has expired or was revoked, or whose agent is suspended; otherwise null.
+   * @param ledgerTime time of a command that is about to run
    */
   readonly refusal: (ledgerTime?: string) => DomainError | null;
 }
 
-/** On whose behalf something is read or written; the actor is sealed into every audit entry. */
+/** Caller on whose behalf records are read or written; every audit entry contains the actor. */
 export interface Caller extends Identity {
   readonly requestId: string | null;
   readonly ip: string | null;
   /** The W3C trace that the request is part of. */
   readonly traceId: string | null;
-  /** @internal Set when the request has an idempotency key: what it writes takes effect once, however often it is sent. */
+  /** @internal Set if the request has an idempotency key: its writes take effect once, however often it is sent. */
   readonly idempotency?: IdempotentRequest;
-  /** @internal Set when the request may need a second person: it decides what becomes of what the request writes. */
+  /** @internal Set if the request may need a second person. The gate decides whether its writes take effect. */
   readonly gate?: CommandGate;
 }
 
-/** Runs the commands of a request in their transaction, and may put something else in the place of what they write. */
+/** Runs the commands of a request in their transaction, and may replace their writes. */
 export interface CommandGate<Transaction = object> {
   run(transaction: Transaction, command: (transaction: Transaction) => Promise<unknown>): Promise<unknown>;
 }
@@ -115,10 +123,10 @@ export const SYSTEM_CALLER: Caller = {
   traceId: null,
 };
 
-/** Where a request comes from. */
+/** Origin of a request. */
 export type Origin = Pick<Caller, 'requestId' | 'ip' | 'traceId'>;
 
-/** What identifies a single request. */
+/** The members of a caller that differ between requests. */
 type RequestMembers = Omit<Caller, keyof Identity>;
 
 /** @internal Copies each member: V8 takes thirty times as long to spread an identity, and every request needs one. */
@@ -131,15 +139,16 @@ export function callerOf(identity: Identity, { requestId, ip, traceId, idempoten
   return idempotency === undefined ? caller : Object.assign(caller, { idempotency });
 }
 
-/** The same caller, for what is written on behalf of a request but is not part of its answer. */
+/**
+ * Returns the same caller without its idempotency key, for writes on behalf of a request that are not part of its
+ * response.
+ */
 export function withoutKey(caller: Caller): Caller {
   const { requestId, ip, traceId } = caller;
   return callerOf(caller, { requestId, ip, traceId });
 }
 
-/**
- * The same caller, but no longer refused: for work that, once begun, must be completed whatever happens to the caller.
- */
+/** Returns the same caller, never refused, for work that must be completed once it has begun. */
 export function withoutRefusal(caller: Caller): Caller {
   return { ...withoutKey(caller), refusal: () => null };
 }

@@ -4,7 +4,7 @@ import type { JsonObject, JsonValue } from '../../core/json/json-value';
 import { canonicalJson, canonicalParts } from '../chain/canonical-json';
 import { sha256 } from '../chain/hash-chain';
 
-/** What distinguishes requests under one key. */
+/** Content that distinguishes requests with the same key. */
 export interface RequestContent {
   readonly body: JsonObject;
   readonly query: JsonObject;
@@ -12,7 +12,7 @@ export interface RequestContent {
 
 /** One write of a request that carries an `Idempotency-Key`. */
 export interface IdempotentWrite {
-  /** Hex; identifies the write among all of the last 24 hours. */
+  /** Hex; identifies the write among all writes of the last 24 hours. */
   readonly id: string;
   /** Hex; a different hash under the same id means a different request. */
   readonly contentHash: string;
@@ -29,13 +29,13 @@ export class IdempotentRequest {
   private contentHash: string | null = null;
   private writes = 0;
   private readonly redacted: Record<string, JsonValue> = {};
-  /** Whether any write so far was replayed from an earlier request. */
+  /** True if any write so far was replayed from an earlier request. */
   isReplayed = false;
 
   /**
-   * @param scope what makes a key unique: caller, method, path, and the key.
-   * @param content called with the first write, when the request is known to be valid.
-   * @param onReplay called when the answer is going to be an earlier one.
+   * @param scope parts that make a key unique: caller, method, path, and the key
+   * @param content called at the first write, when the request is known to be valid
+   * @param onReplay called if the response will be an earlier one
    */
   constructor(
     scope: readonly string[],
@@ -45,13 +45,13 @@ export class IdempotentRequest {
     this.scopeHash = sha256(JSON.stringify(scope));
   }
 
-  /** Replaces a member of the body before the content is hashed: no hash of a secret is stored. */
+  /** Replaces a member of the body before the content is hashed, so that no hash of a secret is stored. */
   redactMember(name: string, value: JsonValue): void {
     if (this.contentHash !== null) throw new Error(`The content was hashed before its member ${name} was redacted.`);
     this.redacted[name] = value;
   }
 
-  /** Hashes the content before the first write and lets others be served in between: for a body of many items. */
+  /** Hashes the content before the first write. For a body of many items, others are served in between. */
   async prepare(): Promise<void> {
     const { body, query } = this.redactedContent();
     const slice = new TimeSlice();

@@ -11,7 +11,7 @@ export function byId(kind: AnyRecordKind, id: string): Lookup {
   return { kind, column: 'id', value: id };
 }
 
-/** By the only column of one of the kind's unique keys. */
+/** Looks a row up by a column that alone is a unique key. */
 export function byKey<Row extends GovernedRow>(kind: RecordKind<Row>, column: ColumnOf<Row>, value: string): Lookup {
   return { kind, column, value };
 }

@@ -2,7 +2,7 @@ import type { SqlValue } from '../database/sql-connection';
 import type { Scope } from './caller';
 import type { JsonValue } from '../../core/json/json-value';
 
-/** What every governed row has besides its own columns. */
+/** Columns that every governed row has. */
 export interface GovernedRow {
   readonly id: string;
   /** Sequence of the ledger entry that created the row; lists are paged by it. */
@@ -11,13 +11,13 @@ export interface GovernedRow {
 
 export type ColumnOf<Row> = keyof Row & string;
 
-/** One of these texts, or a JSON list of any texts. */
+/** Valid values of a decisive column: one of these texts, or a JSON list of any texts. */
 export type DecisiveForm = 'texts' | readonly string[];
 
 /** A row as it is stored, by column. */
 export type StoredColumns = Readonly<Record<string, SqlValue>>;
 
-/** What an entry says of a change besides the state that it left. */
+/** Members of an entry, besides the state, that describe a change. */
 export type EntryFacts = Readonly<
   Record<'timestamp' | 'entityId' | 'agentId' | 'actorType' | 'actorId' | 'details', SqlValue>
 >;
@@ -28,7 +28,7 @@ export type EntryFacts = Readonly<
  */
 export interface RecordKind<Row extends GovernedRow, Column extends string = ColumnOf<Row>> {
   readonly subjectType: string;
-  /** Without the underscore: `ent` for `ent_01J…`. */
+  /** Prefix of ids without the underscore: `ent` for `ent_01J…`. */
   readonly idPrefix: string;
   /** The TypeORM table class. */
   readonly table: new () => Row;
@@ -46,7 +46,7 @@ export interface RecordKind<Row extends GovernedRow, Column extends string = Col
   readonly countedBy?: readonly Column[];
   /** JSON lists of texts that lists can be filtered by; each text has a total as well. */
   readonly listColumns?: readonly Column[];
-  /** The indexed column with the creation time, if lists are filtered by it. It never changes. */
+  /** The indexed column of the creation time, if lists can be filtered by it. It never changes. */
   readonly timeColumn?: Column;
   /**
    * Other columns of texts or numbers whose values never change: an update need not touch their indexes, which on SQLite
@@ -63,46 +63,49 @@ export interface RecordKind<Row extends GovernedRow, Column extends string = Col
    * read: a deny must not be skipped because its effect is misspelt.
    */
   readonly decisive?: Readonly<Partial<Record<Column, DecisiveForm>>>;
-  /** The record it belongs to: when that is removed, this one is removed with it, without an entry of its own. */
+  /**
+   * The kind of record that owns this one: if the owner is removed, this record is removed as well, without an entry of
+   * its own.
+   */
   readonly owner?: {
     readonly kind: AnyRecordKind;
-    /** Holds the owner's id; hashed. */
+    /** Column of the owner's id; hashed. */
     readonly column: string;
   };
-  /** Who sees which records; without it, everyone with a scope for their routes sees all. */
+  /** Restricts which viewers see which records; without it, everyone with a scope for their routes sees all. */
   readonly visibility?: {
-    /** A viewer with one of these scopes sees all. */
+    /** Scopes of which each lets a viewer see all records. */
     readonly allWith: readonly Scope[];
-    /** Other viewers that are bound to an agent see the records with its id in this column. */
+    /** Column with an agent's id: other viewers that are bound to an agent see the records with its id. */
     readonly agentColumn: string;
-    /** Viewers with this scope see the records that have a value in the column, and no others. */
+    /** Viewers with this scope see exactly the records that have a value in the column. */
     readonly presentFor?: { readonly scope: Scope; readonly column: string };
   };
-  /** To which team a record belongs, for viewers of a team; absent: they see what others see. */
+  /** Team of a record, for viewers of a team; absent if these see the records that others see. */
   readonly team?: TeamMembership;
-  /** Whether the columns that are not hashed agree with those that are, and with the last entry about the record. */
+  /** True if the columns that are not hashed match those that are, and the last entry about the record. */
   readonly unhashedAgree?: (stored: StoredColumns, entry: EntryFacts) => boolean;
   /**
-   * Columns that are not hashed, and repeat those of another record in the table, whose id is in the column `by`: lists
-   * filter and show them without reading it.
+   * Columns that are not hashed and repeat columns of another record, whose id is in the column `by`, so that lists
+   * filter and show them without reading that record.
    */
   readonly repeats?: { readonly table: string; readonly by: string; readonly columns: readonly string[] };
-  /** True if `unhashedAgree` looks at the details of the entry, which are only read then. */
+  /** True if `unhashedAgree` needs the details of the entry, which are only read then. */
   readonly isSaidInDetails?: true;
-  /** True if `/stats` counts its records among those of modules. */
+  /** True if `/stats` counts the records among those of modules. */
   readonly isInStatistics?: boolean;
-  /** True when processes keep rows in memory, so that every change of one is an effect that other processes follow. */
+  /** True if processes keep rows in memory: every change of a row is an effect that other processes follow. */
   readonly isKeptInMemory?: boolean;
 }
 
 /**
- * A record belongs to the team in its column, or to that of the record of another kind whose id is in the column.
- * `nobody`: no team sees such records.
+ * A record belongs to the team in its own column, or to the team of the record of another kind whose id is in its
+ * column. `nobody`: no team sees such records.
  */
 export type TeamMembership =
   | { readonly column: string; /** True if every team sees those of no team. */ readonly sharesOthers?: true }
   | { readonly column: string; readonly of: AnyRecordKind }
   | 'nobody';
 
-/** A kind whose row type does not matter. */
+/** A kind with any type of row. */
 export type AnyRecordKind = RecordKind<GovernedRow, string>;

@@ -20,7 +20,7 @@ export interface Condition {
   readonly column: string;
   readonly comparison: Comparison;
   readonly value: SqlValue;
-  /** Of `refersTo`: the table that has the id, and its column that is compared. */
+  /** For `refersTo`: the table of the id, and the compared column. */
   readonly target?: { readonly table: string; readonly column: string };
 }
 
@@ -32,22 +32,22 @@ export interface PageRequest {
   readonly limit: number;
   readonly offset: number;
   readonly order: SortOrder;
-  /** Sequence after which, in list order, the page starts; null: at the beginning. */
+  /** Sequence after which the page starts, in list order; null for the first page. */
   readonly position: number | null;
-  /** The total, if an earlier page found it; null: to be found. */
+  /** Total that an earlier page found; null if it has to be found. */
   readonly total: number | null;
-  /** The rows that alone that total counts, such as those of an agent; absent or null: all rows. */
+  /** Name of the rows that the total counts, such as those of an agent; absent or null if it counts all rows. */
   readonly totalOf?: string | null;
-  /** Aborted when nobody waits for the page any more: then reading it ends. */
+  /** Aborted when nobody waits for the page any more; reading it then ends. */
   readonly signal?: AbortSignal | undefined;
 }
 
 export interface Page<Row> {
   readonly rows: readonly Row[];
   readonly total: number;
-  /** The rows that alone the total counts, because the viewer sees no others; absent or null: all rows. */
+  /** Name of the rows that the total counts because the viewer sees no others; absent or null if it counts all rows. */
   readonly totalOf?: string | null;
-  /** True when rows follow after the last one. */
+  /** True if more rows follow. */
   readonly more: boolean;
 }
 

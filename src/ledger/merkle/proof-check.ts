@@ -6,10 +6,7 @@ export interface TreeHead {
   readonly rootHash: TreeHash;
 }
 
-/**
- * True when the hashes lead from the leaf to the root.
- * @param index counted from 0.
- */
+/** True if the hashes lead from the leaf to the root. @param index index from 0 */
 export function isIncluded(index: number, leaf: TreeHash, tree: TreeHead, hashes: readonly TreeHash[]): boolean {
   if (![index, tree.size].every(Number.isSafeInteger) || index < 0 || index >= tree.size) return false;
   return joined(leaf, index, inclusionRanges(index, tree.size), hashes) === tree.rootHash;
@@ -23,13 +20,13 @@ export function isConsistent(earlier: TreeHead, later: TreeHead, hashes: readonl
   const { leaf, passed } = descent(earlier.size - 1, later.size, ({ end }) => end === earlier.size);
   const { begin } = leaf;
   const [first = '', ...others] = begin === 0 ? [earlier.rootHash, ...hashes] : hashes;
-  // Only what is to the left of the last subtree of the earlier tree is part of that.
+  // Only subtrees to the left of the earlier tree's last subtree are part of the earlier tree.
   const isLeft = (_unused: unknown, index: number): boolean => (passed[index]?.begin ?? begin) < begin;
   const earlierRoot = joined(first, begin, passed.filter(isLeft), others.filter(isLeft));
   return earlierRoot === earlier.rootHash && joined(first, begin, passed, others) === later.rootHash;
 }
 
-/** The hash of the subtree that begins at a leaf, joined with those of others next to it; null if they are not hashes of these. */
+/** Joins the hash of the subtree that begins at a leaf with those of neighbours; null if the hashes do not fit. */
 function joined(
   hash: TreeHash,
   begin: number,

@@ -7,26 +7,29 @@ export interface LeafRange {
 }
 
 /**
- * The ranges that form the audit path of a leaf, from the leaf to the root: PATH(index, D[size]) of RFC 6962, section
- * 2.1.1.
- * @param index counted from 0, less than the size.
+ * Returns the ranges that form the audit path of a leaf, from the leaf to the root: PATH(index, D[size]) of RFC 6962,
+ * section 2.1.1.
+ * @param index index from 0, less than the size
  */
 export function inclusionRanges(index: number, size: number): LeafRange[] {
   return descent(index, size, ({ begin, end }) => end - begin === 1).passed;
 }
 
 /**
- * The ranges that form the proof that one tree extends another: PROOF(from, D[to]) of RFC 6962, section 2.1.2. Empty
- * for equal sizes, and for the empty tree, which every tree extends.
+ * Returns the ranges that form the proof that one tree extends another: PROOF(from, D[to]) of RFC 6962, section 2.1.2.
+ * Empty for equal sizes, and for the empty tree, which every tree extends.
  */
 export function consistencyRanges(from: number, to: number): LeafRange[] {
   if (from === 0) return [];
   const { leaf, passed } = descent(from - 1, to, ({ end }) => end === from);
-  // Whoever checks the proof knows the root of the earlier tree.
+  // A verifier of the proof knows the root of the earlier tree.
   return leaf.begin > 0 ? [leaf, ...passed] : passed;
 }
 
-/** The way from the root towards a leaf, until a subtree is reached: the subtrees that it passes by, the last one first. */
+/**
+ * Follows the way from the root towards a leaf until it reaches a subtree. Returns the subtrees beside the way, the
+ * last one first.
+ */
 export function descent(
   index: number,
   size: number,
@@ -52,7 +55,10 @@ function largestPowerBelow(size: number): number {
   return power;
 }
 
-/** What has to be read to compute the roots of the given ranges: positions of leaves (level 0) and of kept subtrees, by level. */
+/**
+ * Returns the stored hashes that the roots of ranges need: positions of leaves (level 0) and of stored subtrees, by
+ * level.
+ */
 export function storedPositions(ranges: readonly LeafRange[]): ReadonlyMap<number, readonly number[]> {
   const positions = new Map<number, number[]>();
   for (const { level, position } of ranges.flatMap(subtreesOf)) {
@@ -66,10 +72,10 @@ export function storedPositions(ranges: readonly LeafRange[]): ReadonlyMap<numbe
 
 /** Holds the hashes that were read, and computes the roots of ranges from them. */
 export class StoredHashes {
-  /** By level and position. */
+  /** Hashes by level and position. */
   private readonly hashes = new Map<string, TreeHash>();
 
-  /** @throws TreeDamagedError for anything that is not a hash: an altered row may hold anything. */
+  /** @throws TreeDamagedError for a value that is not a hash: an altered row may hold anything */
   add(level: number, position: number, hash: unknown): void {
     if (!isTreeHash(hash)) throw new TreeDamagedError(`The tree has no hash at level ${level}, position ${position}.`);
     this.hashes.set(`${level} ${position}`, hash);

@@ -32,7 +32,7 @@ export function isTreeHash(text: unknown): text is TreeHash {
   return typeof text === 'string' && /^[0-9a-f]{64}$/.test(text);
 }
 
-/** Root of adjacent complete subtrees, the largest first. */
+/** Returns the root of adjacent complete subtrees, the largest first. */
 export function joinedHash(subtrees: readonly TreeHash[]): TreeHash {
   return subtrees.length === 0 ? EMPTY_ROOT : subtrees.reduceRight((right, left) => nodeHash(left, right));
 }
@@ -44,10 +44,10 @@ export interface TreeNode {
   readonly hash: TreeHash;
 }
 
-/** Subtrees of every eighth level are kept: of 256 leaves, of 65,536, and so on. */
+/** Every eighth level of subtrees is stored: those of 256 leaves, of 65,536, and so on. */
 export const KEPT_LEVELS = 8;
 
-/** How many subtrees are kept of so many leaves. */
+/** Returns the number of stored subtrees of a tree with that many leaves. */
 export function storedSubtreeCount(size: number): number {
   const complete = Math.floor(size / 2 ** KEPT_LEVELS);
   return complete === 0 ? 0 : complete + storedSubtreeCount(complete);
@@ -107,7 +107,10 @@ export class TreeFrontier {
   }
 }
 
-/** The tree in the head record. If its size is not the chain's length, it must neither grow nor be signed. */
+/**
+ * Returns the tree in the head record. A tree whose size differs from the chain's length must neither grow nor be
+ * signed.
+ */
 export function treeOf({ sequence, frontier }: { readonly sequence: number; readonly frontier: string }): TreeFrontier {
   const tree = TreeFrontier.parse(frontier);
   if (tree?.size === sequence) return tree;

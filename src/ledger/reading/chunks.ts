@@ -1,22 +1,22 @@
 import type { SqlSessions, SqlValue } from '../database/sql-connection';
 
-/** Entries of a range: for queries that few of them satisfy. */
+/** Most entries of a range, for queries that few entries satisfy. */
 const MAX_ENTRIES = 1_000;
 
 /** Most bytes of texts in a chunk of rows that are read together. */
 const CHUNK_BYTES = 1_000_000;
 
-/** Rows that may be read together. */
+/** Extent of rows that fit in memory together. */
 export interface ChunkExtent<Place> {
   readonly count: number;
   readonly last: Place;
-  /** Of their texts. */
+  /** Total bytes of their texts. */
   readonly bytes: number;
 }
 
 /**
- * As many of the next rows as fit in memory, but at least one; null: there are none.
- * @param sql selects the extent of at most `$3` rows after the place `$1`, up to `$2`.
+ * Returns the extent of the next rows that fit in memory, at least one; null if there are no more rows.
+ * @param sql selects the extent of at most `$3` rows after the place `$1`, up to `$2`
  */
 export async function fittingChunk<Place extends SqlValue>(
   chain: Pick<SqlSessions, 'all'>,
@@ -31,12 +31,18 @@ export async function fittingChunk<Place extends SqlValue>(
   }
 }
 
-/** All that a query finds, in chunks. @param read the next rows after a row, or the first ones; none: it is over. */
+/**
+ * Yields all results of a query, in chunks. @param read returns the rows after `last`, or the first ones; none at the
+ * end
+ */
 export async function* chunksOf<Row>(read: (last: Row | undefined) => Promise<Row[]>): AsyncGenerator<Row[]> {
   for (let rows = await read(undefined); rows.length > 0; rows = await read(rows.at(-1))) yield rows;
 }
 
-/** In chunks, the entries up to a sequence, or those with an action: what is before the first of each, and its last. */
+/**
+ * Yields ranges of the entries up to a sequence, or of those with an action: the sequence before the first of each
+ * range, and its last.
+ */
 export async function* entryRanges(
   chain: Pick<SqlSessions, 'all'>,
   { upTo = Number.MAX_SAFE_INTEGER, action }: { readonly upTo?: number; readonly action?: string },

@@ -11,7 +11,7 @@ export interface LedgerCounts {
   readonly records: readonly number[];
 }
 
-/** Reads the counters that move with the head, and sums: their cost does not grow with what they count. */
+/** Reads the counters that move with the head, and sums. The cost does not grow with the counted rows. */
 @Injectable()
 export class CounterReader {
   private readonly selectCounts: string;
@@ -38,7 +38,7 @@ export class CounterReader {
     return { entries: countOf(''), records: counters.map(countOf) };
   }
 
-  /** @internal The values of sums, in this order; undefined for one that is not kept yet. */
+  /** @internal Returns the values of sums, in this order; undefined for a sum that is not stored yet. */
   async sums(keys: readonly SumKey[]): Promise<readonly (string | undefined)[]> {
     const { points, dialect } = this.database;
     const queries = keys.map((key) => sumQuery(dialect, key));

@@ -19,7 +19,7 @@ const ENTRY_NAMES = ENTRY_COLUMNS.map(({ name }) => name);
 const NAMES = ENTRY_NAMES.map(quoteName).join(', ');
 const SELECT_ENTRY = `SELECT ${NAMES} FROM "ledger_entries" WHERE "sequence" = $1`;
 const CHUNK_RANGE_SQL = 'WHERE "sequence" > $1 AND "sequence" <= $2 ORDER BY "sequence" LIMIT $3';
-/** The columns of a chunk, in their order. */
+/** Columns of a chunk, in order. */
 export const CHUNK_NAMES = [...ENTRY_NAMES, 'isNamed'];
 const SELECT_CHUNK_EXTENT =
   `SELECT count(*) AS "count", max("sequence") AS "last", sum("size") AS "bytes" FROM (SELECT "sequence", ` +
@@ -37,14 +37,14 @@ const SELECT_EXTENT =
   `FROM (SELECT max("sequence") AS "sequence" FROM "ledger_entries" WHERE "sequence" <= ${MAX_SEQUENCE}) AS last ` +
   `LEFT JOIN "ledger_head" AS head ON head."id" = 1`;
 
-/** What lists omit: the sealed state can be large. An entry read on its own has all of it. */
+/** Columns that lists omit, because the sealed state can be large. An entry read on its own has all of them. */
 const UNLISTED: readonly string[] = ['state', 'stateSalt', 'detailsSalt'];
 
 const LISTED_COLUMNS = ENTRY_COLUMNS.filter(({ name }) => !UNLISTED.includes(name)).map((column) =>
   column.name === 'details' ? { ...column, type: 'json' as const } : column,
 );
 
-/** A list of entries. */
+/** The source of lists of entries. */
 const LISTED: PageSource = {
   table: 'ledger_entries',
   columns: LISTED_COLUMNS.map(({ name }) => name),
@@ -60,21 +60,21 @@ const LISTED: PageSource = {
 
 export type ListedEntry = Omit<StoredEntry, 'state' | 'detailsSalt' | 'stateSalt'>;
 
-/** The head record's view of the chain, and the last sequence that really exists, from one snapshot. */
+/** The end of the chain according to the head record, and the last existing sequence, from one snapshot. */
 export interface ChainExtent {
-  /** Null: the head record is missing. */
+  /** Null if the head record is missing. */
   readonly sequence: number | null;
   readonly hash: string | null;
   /** The Merkle tree over the entries, as `TreeFrontier` writes it. */
   readonly frontier: string | null;
-  /** Null: there are no entries. */
+  /** Null if there are no entries. */
   readonly lastSequence: number | null;
   /**
-   * Entries that the ledger cannot have written: their sequence is more than 2^53 - 1, or not a number. Excluded from
-   * the other members.
+   * Number of entries that the ledger cannot have written: their sequence exceeds 2^53 - 1 or is not a number. The
+   * other members exclude them.
    */
   readonly entriesBeyond: number;
-  /** Entries with a sequence below the first that the ledger writes. */
+  /** Number of entries with a sequence below the first that the ledger writes. */
   readonly entriesBefore: number;
 }
 
@@ -108,7 +108,7 @@ export class EntryReader {
     return { ...page, rows: (page.rows as unknown as ListedEntry[]).map(parseListedEntry) };
   }
 
-  /** A page as JSON text with these members; as rows if an altered row cannot be shown as text. */
+  /** Returns a page as JSON text with these members, or as rows if an altered row cannot be shown as text. */
   async shownPage(
     members: readonly ShownMember[],
     request: PageRequest,
@@ -125,7 +125,8 @@ export class EntryReader {
   }
 
   /**
-   * Maps record ids to their last entry with the action, at most at `upTo` if given. Each id is a parameter of the SQL.
+   * Maps record ids to their last entry with the action; if `upTo` is given, entries after it do not count. Each id is
+   * a parameter of the SQL.
    */
   async lastOfEach(action: string, ids: readonly string[], upTo?: number): Promise<ReadonlyMap<string, LastEntry>> {
     if (ids.length === 0) return new Map();
@@ -161,7 +162,10 @@ export class EntryReader {
     return new Set(rows.map(({ subjectId }) => subjectId));
   }
 
-  /** The next entries after `after`, up to `upTo`: at most 250 and 1 MB, or one larger entry; null if none. */
+  /**
+   * Returns the next entries after `after`, up to `upTo`: at most 250 and 1 MB, or one larger entry; null if there are
+   * none.
+   */
   async chunk(after: number, upTo: number): Promise<ChainChunk | null> {
     const { chain, dialect } = this.database;
     const extent = await fittingChunk(chain, SELECT_CHUNK_EXTENT, [after, upTo], MAX_CHUNK_ENTRIES);
@@ -173,8 +177,8 @@ export class EntryReader {
 }
 
 /**
- * SQL: 1 if the entry is not erased, or `erased` is a later erasure of its record (of the owner, for a record that has
- * one); else 0.
+ * SQL: 1 if the entry is not erased, or if `erased` is a later erasure of its record (of the owner, if the record has
+ * one); otherwise 0.
  */
 function isNamedSql(catalog: RecordCatalog): string {
   const types = Array.from(
@@ -197,12 +201,12 @@ export type ParsedListedEntry = Omit<ListedEntry, 'details'> & { readonly detail
 export type ParsedEntry = ParsedListedEntry &
   Pick<StoredEntry, 'detailsSalt' | 'stateSalt'> & { readonly state: JsonObject | null };
 
-/** Throws SyntaxError if the details, which somebody may have altered, are not JSON. */
+/** Parses a listed entry. @throws SyntaxError if the details are not JSON, because somebody has altered them */
 function parseListedEntry(entry: ListedEntry): ParsedListedEntry {
   return { ...entry, details: JSON.parse(entry.details) as JsonObject | null };
 }
 
-/** Throws SyntaxError if details or state, which somebody may have altered, are not JSON. */
+/** Parses an entry. @throws SyntaxError if its details or state are not JSON, because somebody has altered them */
 export function parseEntry(entry: StoredEntry): ParsedEntry {
   const state = entry.state === null ? null : (JSON.parse(entry.state) as JsonObject);
   return { ...entry, ...parseListedEntry(entry), state };

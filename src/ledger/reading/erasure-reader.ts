@@ -5,7 +5,7 @@ import { isOwnedSql, RecordCatalog } from '../records/record-catalog';
 import { LEFTOVERS } from '../schema/ledger-tables';
 import { entryRanges } from './chunks';
 
-/** Before the kind of a record in the table of leftovers: its entries still hold what was erased. */
+/** Prefix of a kind in the table of leftovers, for an erased record whose entries still hold contents. */
 export const ERASED = 'erased ';
 
 /** True for an entry about an erased record that was not emptied, and does not itself record an erasure. */
@@ -15,17 +15,17 @@ export function holdsContentsSql(alias = ''): string {
 
 const SELECT_LEFT = `SELECT 1 AS "left" FROM "${LEFTOVERS}" WHERE "subjectType" LIKE '${ERASED}%' LIMIT 1`;
 
-/** The entries that an erasure emptied. */
+/** Number of records and entries that an erasure emptied. */
 interface EmptiedCounts {
-  /** Records that it took. */
+  /** Number of erased records. */
   readonly records: number;
-  /** Emptied entries about these, and about the claims of entities. */
+  /** Number of emptied entries about these records, and about the claims of entities. */
   readonly entries: number;
-  /** Those of version 1 among them. */
+  /** Number of those entries that are of version 1. */
   readonly unsalted: number;
 }
 
-/** Reads what is left of erased records in their entries. */
+/** Reads what the entries of erased records still contain. */
 @Injectable()
 export class ErasureReader {
   private readonly selectEmptied: string;
@@ -39,12 +39,15 @@ export class ErasureReader {
     this.selectRestored = restoredSql(catalog);
   }
 
-  /** True while entries about erased records are still to be emptied. */
+  /** True while some entries about erased records are not emptied yet. */
   async isUnderWay(): Promise<boolean> {
     return (await this.database.points.all(SELECT_LEFT)).length > 0;
   }
 
-  /** Counts what was emptied by the erasures that name an id in their details, among the entries after one sequence, up to another. */
+  /**
+   * Counts the records and entries emptied by erasures that name an id in their details, among the entries after
+   * `after`, up to `upTo`.
+   */
   async emptied(id: string, after: number, upTo: number): Promise<EmptiedCounts> {
     const [counts] = await this.database.points.all<EmptiedCounts>(this.selectEmptied, [after, upTo, `%"${id}"%`]);
     if (counts === undefined) throw new Error('An aggregate query returned no row.');
@@ -52,8 +55,8 @@ export class ErasureReader {
   }
 
   /**
-   * The sequences of entries whose contents somebody has put back after they were erased. Where the service is still
-   * emptying entries there are none.
+   * Returns the sequences of entries whose erased contents somebody has put back. Empty while the service is still
+   * emptying entries.
    */
   async restoredEntries(subjectTypes: readonly string[]): Promise<ReadonlySet<number>> {
     const { chain } = this.database;
@@ -82,7 +85,9 @@ function emptiedSql(catalog: RecordCatalog): string {
   );
 }
 
-/** Entries about the records that were erased after `$1`, up to `$2`, and hold contents although nothing more is to be done. */
+/**
+ * Selects the entries about records erased after `$1`, up to `$2`, that hold contents although no erasure is pending.
+ */
 function restoredSql(catalog: RecordCatalog): string {
   return (
     `SELECT entry."sequence" FROM "ledger_entries" AS gone JOIN "ledger_entries" AS entry ON ${isAboutGoneSql(catalog)} ` +

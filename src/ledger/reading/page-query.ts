@@ -6,7 +6,7 @@ import { LIST_ITEMS, sizeSql } from '../records/statements';
 import type { Condition, PageRequest } from '../kinds/record-page';
 import type { RecordCodec } from '../records/record-codec';
 
-/** A table that can be listed in order of creation, and where its totals are kept. */
+/** A table that can be listed in order of creation, and the counter of its totals. */
 export interface PageSource {
   readonly table: string;
   readonly columns: readonly string[];
@@ -14,7 +14,7 @@ export interface PageSource {
   readonly longColumns: readonly string[];
   /** Unique, ascending with creation. */
   readonly orderColumn: string;
-  /** An indexed time that never decreases in list order; null: lists cannot be filtered by time. */
+  /** Indexed time that never decreases in list order; null if lists cannot be filtered by time. */
   readonly timeColumn: string | null;
   readonly counter: string;
   /** The columns with a counter per value. */
@@ -46,7 +46,7 @@ export class Parameters {
 
 /** Selects the rows that meet the conditions; each condition is written so that an index can be used. */
 class WhereClause {
-  /** The column to order by: where list items lead to the rows, the items' copy of it. */
+  /** Column to order by. If list items lead to the rows, it is the items' copy of the order column. */
   readonly order: string;
   private readonly tables: string[] = [];
   private readonly conditions: string[] = [];
@@ -84,7 +84,7 @@ class WhereClause {
     );
   }
 
-  /** The column to look up first because it is selective; null: the choice is left to the database. */
+  /** Returns the selective column to look up first; null if the database chooses. */
   private leadingColumn(conditions: readonly Condition[]): string | null {
     const { selectiveColumns, orderColumn } = this.source;
     if (this.tables.length > 0) return orderColumn;
@@ -128,8 +128,8 @@ function isTimeBound({ timeColumn }: PageSource, condition: Condition): conditio
 }
 
 /**
- * Time never decreases in list order, so a time translates to a place in it: that of the first or last row of that
- * time.
+ * Translates a time into a place in the list, because time never decreases in list order: the place of the first or
+ * last row of that time.
  */
 function placeOfTimeSql(source: PageSource, { column, comparison, value }: TimeBound, parameters: Parameters): string {
   const [time, place] = [quoteName(column), quoteName(source.orderColumn)];
@@ -140,17 +140,17 @@ function placeOfTimeSql(source: PageSource, { column, comparison, value }: TimeB
   );
 }
 
-/** Such a condition is looked up in the table of list items. */
+/** True for a condition that is looked up in the table of list items. */
 function isContains({ comparison }: Condition): boolean {
   return comparison === 'contains';
 }
 
-/** Qualified with its table: several tables in one statement have columns of the same name. */
+/** Qualifies a column with its table, because several tables of a statement have columns of the same name. */
 export function columnOf(table: string, column: string): string {
   return `${quoteName(table)}.${quoteName(column)}`;
 }
 
-/** How the records of a kind are listed, with these of their columns. */
+/** Returns how the records of a kind are listed, with these columns. */
 export function sourceOf({ table, kind }: RecordCodec, columns: readonly ColumnDefinition[]): PageSource {
   return {
     table,
@@ -166,16 +166,16 @@ export function sourceOf({ table, kind }: RecordCodec, columns: readonly ColumnD
   };
 }
 
-/** A request, and the size in bytes above which a value of a long column is not read. */
+/** A request with the size in bytes above which no value of a long column is read. */
 export interface SizedRequest extends PageRequest {
   readonly mostBytes: number;
 }
 
-/** Each row of the result carries the list's total under this name. */
+/** Name under which each row carries the total of the list. */
 export const TOTAL_COLUMN = 'listTotal';
-/** Each row carries the size in bytes of its long columns under this name. */
+/** Name under which each row carries the size in bytes of its long columns. */
 export const SIZE_COLUMN = 'listedBytes';
-/** Each row carries the ledger's last sequence at that moment under this name. */
+/** Name under which each row carries the ledger's last sequence at that moment. */
 export const HEAD_COLUMN = 'listedUpTo';
 
 const HEAD = `(SELECT "sequence" FROM "ledger_head" WHERE "id" = 1)`;
@@ -191,10 +191,10 @@ interface PageParts {
 }
 
 /**
- * Rows and total in one statement, so that both come from one snapshot. The total is null where it would have to be
- * counted and the ledger has more than `countedAtOnce` entries: counting would take longer, the larger the table is. One
- * row more than the limit is read, to tell whether a page follows. Values of long columns with more than `mostBytes` are
- * null: the size of many rows cannot be known beforehand.
+ * Returns the parts of a statement that reads rows and total, so that both come from one snapshot. The total is null if
+ * it would have to be counted and the ledger has more than `countedAtOnce` entries, because counting takes longer in a
+ * larger table. It reads one row more than the limit, to tell whether a page follows. Values of long columns with more
+ * than `mostBytes` are null: the size of many rows cannot be known beforehand.
  */
 export function pageParts(
   source: PageSource,
@@ -240,7 +240,7 @@ function columnsSql({ table, columns, longColumns }: PageSource, mostBytes: numb
   return [...selected, `${size} AS "${SIZE_COLUMN}"`].join(', ');
 }
 
-/** Null: no counter has this total. */
+/** Returns SQL that reads a total; null if no counter has it. */
 function storedTotalSql(source: PageSource, request: PageRequest, parameters: Parameters): string | null {
   if (request.total !== null) return parameters.add(request.total);
   if (source.isLedger && request.conditions.length === 0) return HEAD;
@@ -249,12 +249,12 @@ function storedTotalSql(source: PageSource, request: PageRequest, parameters: Pa
   return `COALESCE((SELECT "value" FROM "ledger_counters" WHERE "name" = ${parameters.add(name)}), 0)`;
 }
 
-/** The database only counts where the condition holds. */
+/** Counts rows; the database only does so if the condition holds. */
 function countSql(rows: WhereClause, countedAtOnce: number): string {
   return `CASE WHEN COALESCE(${HEAD}, 0) <= ${countedAtOnce} THEN (SELECT count(*) ${rows.sql()}) END`;
 }
 
-/** The counter that knows the total of these conditions, if there is one. */
+/** Returns the counter with the total of these conditions; null if there is none. */
 function counterFor({ counter, countedBy, listColumns }: PageSource, conditions: readonly Condition[]): string | null {
   const [only, ...others] = conditions;
   if (only === undefined) return counter;
@@ -264,17 +264,17 @@ function counterFor({ counter, countedBy, listColumns }: PageSource, conditions:
   return isCounted && others.length === 0 ? counterName(counter, column, value) : null;
 }
 
-/** Bytes of free-form content in a page, unless a single row has more. */
+/** Most bytes of free-form content in a page, unless a single row has more. */
 const PAGE_BYTES = 1024 * 1024;
-/** Larger than any value either database can store. */
+/** Exceeds any value that either database can store. */
 export const ANY_SIZE = 2 ** 31 - 1;
 
-/** Bytes that each row of a page of this limit, and the one beyond it, may have without checking the others. */
+/** Returns the bytes that each row of a page, and the one after it, may have without a check of the others. */
 export function shareOf(limit: number): number {
   return Math.floor(PAGE_BYTES / (limit + 1));
 }
 
-/** How many of the first rows of these sizes fit in a page: at least one. */
+/** Returns how many of the first rows of these sizes fit in a page: at least one. */
 export function rowsThatFit(sizes: readonly number[]): number {
   let bytes = 0;
   const beyond = sizes.findIndex((size) => (bytes += size) > PAGE_BYTES);
@@ -288,8 +288,8 @@ interface CountedList extends Pick<PageRequest, 'conditions' | 'signal'> {
 }
 
 /**
- * The total of a list, counted in ranges of sequences: no statement takes longer because the table is larger, and other
- * requests are served in between. Rows created meanwhile are not counted; changes to rows already counted are not seen.
+ * Counts a list in ranges of sequences: no statement takes longer because the table is larger, and other requests are
+ * served in between. Rows created meanwhile are not counted; changes to rows already counted are not seen.
  */
 export async function totalInChunks(
   { lists, dialect }: Pick<Database, 'lists' | 'dialect'>,
@@ -299,7 +299,7 @@ export async function totalInChunks(
   const { source } = list;
   const isBound = (c: Condition): boolean =>
     isTimeBound(source, c) || (c.column === source.orderColumn && c.comparison === 'after');
-  // Given a second bound on the same column, the database might use that one for its index lookup.
+  // With a second bound on the same column, the database might use that one for its index lookup.
   const conditions = list.conditions.filter((c) => !isBound(c));
   const edges = new Parameters();
   const edge = (direction: 'ASC' | 'DESC'): string => {
@@ -309,7 +309,7 @@ export async function totalInChunks(
   const edgesSql = `SELECT ${edge('ASC')} AS "first", ${edge('DESC')} AS "last"`;
   const [edgeRow] = await lists.all<{ first: number | null; last: number | null }>(edgesSql, edges.values);
   const first = edgeRow?.first ?? 1;
-  // An altered head may claim anything: counting ends with the table.
+  // An altered head may contain any sequence, so counting ends with the table.
   const last = Math.min(list.upTo, edgeRow?.last ?? 0);
   let total = 0;
   for (let after = first - 1; after < last; after += countedAtOnce) {

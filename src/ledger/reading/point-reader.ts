@@ -5,7 +5,7 @@ import type { GovernedRow } from '../kinds/record-kind';
 import type { RecordCodec } from '../records/record-codec';
 import { arraysOfOne } from '../records/statements';
 
-/** By value: a small row, or the promise of a large one, for which the others do not wait. */
+/** Rows by key: a small row itself, or the promise of a large one, for which the others do not wait. */
 type RowsByKey = ReadonlyMap<string, GovernedRow | undefined | Promise<GovernedRow | undefined>>;
 
 /**
@@ -14,7 +14,7 @@ type RowsByKey = ReadonlyMap<string, GovernedRow | undefined | Promise<GovernedR
  * calls that it serves, so no result is stale.
  */
 export class PointReader {
-  /** By table and column. */
+  /** Reads under way, by table and column. */
   private readonly reads = new Map<string, SingleFlight<string, RowsByKey>>();
 
   constructor(private readonly database: Pick<Database, 'points' | 'readAlone'>) {}
@@ -24,12 +24,12 @@ export class PointReader {
     const reads = this.reads.get(name) ?? new SingleFlight(({ wishes }) => this.readAmong(codec, column, wishes));
     this.reads.set(name, reads);
     const row = (await reads.call({ wishes: [value] })).get(value);
-    // Many may share a large row, and each makes an answer of it: one in each iteration of the event loop.
+    // Many callers may share a large row, and each makes a response of it: one in each iteration of the event loop.
     if (row instanceof Promise) await new TimeSlice().next();
     return row;
   }
 
-  /** Small rows in one statement; each large one is the promise of its own read. */
+  /** Reads small rows in one statement; each large row is the promise of its own read. */
   private async readAmong(codec: RecordCodec, column: string, keys: ReadonlySet<string>): Promise<RowsByKey> {
     const rows = new Map<string, GovernedRow | undefined | Promise<GovernedRow | undefined>>();
     const values = [...keys];

@@ -34,17 +34,17 @@ import {
   type WrittenRows,
 } from './written-page';
 
-/** Keys by which one statement reads records, however large these are. */
+/** Most keys of one statement that reads records of any size. */
 const READ_AT_ONCE = 50;
 
 /** The rows of a page, read in one statement. */
 interface ListedRows {
   readonly rows: readonly SqlRow[];
-  /** Bytes of free-form content of each. */
+  /** Bytes of free-form content of each row. */
   readonly sizes: readonly number[];
-  /** Null: it has to be counted in chunks. */
+  /** Total; null if it has to be counted in chunks. */
   readonly total: number | null;
-  /** The ledger's last sequence when they were read. */
+  /** The ledger's last sequence when the rows were read. */
   readonly upTo: number;
 }
 
@@ -65,14 +65,14 @@ export class RecordReader {
     this.forms = new WrittenForms(database.dialect);
   }
 
-  /** @param viewer who reads: required for kinds whose records not everybody may see. */
+  /** @param viewer viewer of the record; required for kinds whose records not everybody may see */
   find<Row extends GovernedRow>(kind: RecordKind<Row>, id: string, viewer?: Viewer): Promise<Row | undefined> {
     const row = this.points.find(this.catalog.codec(kind), 'id', id) as Promise<Row | undefined>;
     if (kind.visibility === undefined && viewer?.team === undefined) return row;
     return row.then((row) => visibleTo(viewer, kind, row, (other, id) => this.find(other, id)));
   }
 
-  /** Without reading the record if it is large. */
+  /** True if the record exists. Does not read it if it is large. */
   async exists(kind: AnyRecordKind, id: string): Promise<boolean> {
     visibilityOf(kind, undefined);
     const sql = this.catalog.codec(kind).selectSmallAmong(['id']);
@@ -80,7 +80,7 @@ export class RecordReader {
     return rows.length > 0;
   }
 
-  /** By the columns of one of the kind's unique keys. */
+  /** Finds a record by the columns of one of the kind's unique keys. */
   findBy<Row extends GovernedRow>(
     kind: RecordKind<Row>,
     key: Readonly<Partial<Record<ColumnOf<Row>, string>>>,
@@ -95,7 +95,7 @@ export class RecordReader {
     return this.allAmong(kind, columns, [values]).then(([row]) => row);
   }
 
-  /** Excludes what the viewer may not see, from the total as well. */
+  /** Reads a page. Rows and total exclude records that the viewer may not see. */
   async page<Row extends GovernedRow>(
     kind: RecordKind<Row>,
     request: PageRequest,
@@ -108,9 +108,9 @@ export class RecordReader {
   }
 
   /**
-   * @internal A page as a response shows it: with its records as text, or as rows if the text of one would not show
-   * what `page` reads, or reports, because it was altered.
-   * @param members of the response
+   * @internal Returns a page with its records as the text of a response. Returns rows instead if a record was altered
+   * and its text would not show the value, or the error, of `page`.
+   * @param members members of the response
    */
   async shownPage<Row extends GovernedRow>(
     kind: RecordKind<Row>,
@@ -126,7 +126,7 @@ export class RecordReader {
     return { ...written, totalOf: visibleRows(kind, viewer) };
   }
 
-  /** @internal The records that have one of the keys, each the values of the columns of a unique key. */
+  /** @internal Finds the records that have one of the keys. A key has values for the columns of a unique key. */
   async allAmong<Row extends GovernedRow>(
     kind: RecordKind<Row>,
     columns: readonly ColumnOf<Row>[],
@@ -144,8 +144,8 @@ export class RecordReader {
   }
 
   /**
-   * All records that meet the conditions, oldest first, in chunks of the given size, smaller where records are large;
-   * each chunk is read when the loop reaches it.
+   * Yields all records that meet the conditions, oldest first, in chunks of the given size, smaller if records are
+   * large. Each chunk is read when the loop reaches it.
    */
   chunks<Row extends GovernedRow>(
     kind: RecordKind<Row>,
@@ -159,8 +159,8 @@ export class RecordReader {
   }
 
   /**
-   * @internal Some columns of the records that meet the conditions, in order, in chunks: for scanning many records of
-   * which few are needed. Each chunk is read when the loop reaches it.
+   * @internal Yields some columns of the records that meet the conditions, in order and in chunks: for scanning many
+   * records of which few are needed. Each chunk is read when the loop reaches it.
    */
   async *columns<Row extends GovernedRow, Name extends ColumnOf<Row>>(
     kind: RecordKind<Row>,
@@ -184,7 +184,10 @@ export class RecordReader {
     }
   }
 
-  /** The ids of the records that are due, the earliest first, in chunks; each is read when the loop reaches it. */
+  /**
+   * Yields the ids of the records that are due, the earliest first, in chunks. Each chunk is read when the loop reaches
+   * it.
+   */
   async *due<Row extends GovernedRow>(
     kind: RecordKind<Row>,
     now: string,
@@ -200,8 +203,9 @@ export class RecordReader {
   }
 
   /**
-   * @internal A page of any table that is listed in order of creation; rows as stored. It ends before its limit if its
-   * rows would take more memory than a page may. Most pages are far from that and are read in one statement.
+   * @internal Returns a page, with rows as stored, of any table that is listed in order of creation. It ends before its
+   * limit if its rows would take more memory than a page may. Most pages are far from that and are read in one
+   * statement.
    */
   async pageOf(source: PageSource, request: PageRequest): Promise<Page<SqlRow>> {
     const read = (sized: SizedRequest): Promise<ListedRows> => this.read(source, sized);
@@ -210,7 +214,7 @@ export class RecordReader {
     return { rows: listed.rows.slice(0, limit), total, more: listed.rows.length > limit };
   }
 
-  /** @internal The same with its rows as text; null if a row is altered so that its text would not show it. */
+  /** @internal Returns a page with its rows as text; null if a row was altered so that its text would not show it. */
   async writtenPageOf(source: PageSource, form: WrittenForm, request: PageRequest): Promise<WrittenPage | null> {
     const { dialect } = this.database;
     const read = (sized: SizedRequest): Promise<WrittenRows> =>
@@ -248,7 +252,7 @@ export class RecordReader {
 }
 
 /**
- * Reads a page, and once more with fewer rows if these would take more memory than a page may. Most pages are far from
+ * Reads a page, and again with fewer rows if its rows would take more memory than a page may. Most pages are far from
  * that and are read in one statement.
  */
 async function fittingPage<Listed extends Pick<ListedRows, 'sizes'>>(
@@ -264,7 +268,7 @@ async function fittingPage<Listed extends Pick<ListedRows, 'sizes'>>(
   return { listed: await read({ ...request, limit: fitting, mostBytes: ANY_SIZE }), limit: fitting };
 }
 
-/** A total is reused only for a viewer who sees the same rows. */
+/** Restricts a request to the visible rows. Its total is reused only for a viewer who sees the same rows. */
 function visibleOnly(kind: AnyRecordKind, request: PageRequest, viewer: Viewer | undefined): PageRequest {
   const isSame = (request.totalOf ?? null) === visibleRows(kind, viewer);
   const conditions = [...request.conditions, ...visibilityOf(kind, viewer)];
@@ -277,7 +281,10 @@ interface DueRow {
   readonly time: string;
 }
 
-/** Records due at `$1` or before, the earliest first, at most `$4` after the one with the time `$2` and the id `$3`. */
+/**
+ * Selects the records due at `$1` or before, the earliest first: at most `$4` after the one with the time `$2` and the
+ * id `$3`.
+ */
 function dueQuery({ table }: RecordCodec, { timeColumn, where }: Required<AnyRecordKind>['due']): string {
   const time = quoteName(timeColumn);
   return (

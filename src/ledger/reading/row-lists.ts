@@ -10,12 +10,12 @@ interface RowSource {
   readonly columns: readonly string[];
 }
 
-/** Found in a text that was read, it may replace bytes that are not UTF-8. */
+/** A replacement character in a text that was read may stand for bytes that are not UTF-8. */
 const REPLACEMENT = '\ufffd';
 
 /**
- * The rows of a query as the JSON text of lists of values, in column order. One text costs the event loop a fraction of
- * decoding the values row by row. An altered value that is not a text is shown as by `storedValue`.
+ * Reads the rows of a query as the JSON text of lists of values, in column order. One text costs the event loop a
+ * fraction of decoding the values row by row. An altered value that is not a text is shown as by `storedValue`.
  */
 export async function rowLists(source: RowSource, sql: string, parameters: readonly SqlValue[]): Promise<string> {
   const { storageForms } = source.dialect;
@@ -24,13 +24,13 @@ export async function rowLists(source: RowSource, sql: string, parameters: reado
   return storedRows(source, storageForms, [sql, parameters]);
 }
 
-/** The rows of a query as the driver returns them, but read as one text: that takes less time than a value at a time. */
+/** Reads the rows of a query as one text, which is faster than value by value, and returns them as the driver would. */
 export async function readRows(source: RowSource, sql: string, parameters: readonly SqlValue[]): Promise<SqlRow[]> {
   const lists = await ordinaryRows(source, sql, parameters);
   return lists === null ? source.connection.all(sql, parameters) : rowsIn(lists, source.columns);
 }
 
-/** The rows in the text of such lists, of these columns. */
+/** Parses the text of such lists into rows with these columns. */
 export function rowsIn<Row = SqlRow>(lists: string, columns: readonly string[]): Row[] {
   return (JSON.parse(lists) as SqlValue[][]).map((values) => {
     const row: SqlRow = {};
@@ -41,7 +41,7 @@ export function rowsIn<Row = SqlRow>(lists: string, columns: readonly string[]):
 
 type Query = readonly [sql: string, parameters: readonly SqlValue[]];
 
-/** Null: a row may hold something other than what it shows. */
+/** Reads the rows; null if a row may hold something other than it shows. */
 async function ordinaryRows(source: RowSource, sql: string, parameters: readonly SqlValue[]): Promise<string | null> {
   const { storageForms: forms } = source.dialect;
   if (forms === null) return writtenRows(source, sql, parameters);
@@ -64,7 +64,10 @@ async function storedRows(source: RowSource, forms: StorageForms, [sql, paramete
   return JSON.stringify((JSON.parse(lists) as SqlValue[][]).map((values) => values.map(storedValue)));
 }
 
-/** Fails if the database cannot write the rows as JSON: altered rows can hold values such as bytes. */
+/**
+ * Reads the rows as JSON text. Fails if the database cannot write them as JSON, because altered rows can hold values
+ * such as bytes.
+ */
 async function writtenRows(
   { connection, dialect, columns }: RowSource,
   sql: string,

@@ -14,7 +14,7 @@ import { arraysOfOne } from '../records/statements';
 /** Qualified: SQLite takes the bare name of a missing column for a string literal. */
 const SELECT_HEAD = `SELECT head."sequence", head."frontier" FROM "ledger_head" AS head WHERE head."id" = 1`;
 const SELECT_KEPT = `SELECT "hash" FROM "ledger_tree_nodes" WHERE "level" = $1 AND "position" = $2`;
-/** From one snapshot, as the log grows. */
+/** Reads both counts from one snapshot, because the log grows. */
 const COUNT_KEPT =
   `SELECT (SELECT count(*) FROM "ledger_tree_nodes") AS "stored", ` +
   `(SELECT max("sequence") FROM "ledger_entries" WHERE "sequence" <= ${Number.MAX_SAFE_INTEGER}) AS "entries"`;
@@ -23,7 +23,7 @@ const COUNT_KEPT =
 export interface InclusionProof {
   readonly leafHash: TreeHash;
   readonly tree: TreeHead;
-  /** From the leaf to the root. */
+  /** Hashes from the leaf to the root. */
   readonly hashes: readonly TreeHash[];
 }
 
@@ -49,7 +49,7 @@ export class TreeReader {
     return { size, rootHash: root };
   }
 
-  /** @param sequence from 1 to `size`. @param size at most the current size. */
+  /** @param sequence sequence from 1 to `size` @param size size up to the current one */
   async inclusion(sequence: number, size: number): Promise<InclusionProof> {
     const leaf = { begin: sequence - 1, end: sequence };
     const ranges = [leaf, { begin: 0, end: size }, ...inclusionRanges(leaf.begin, size)];
@@ -57,14 +57,14 @@ export class TreeReader {
     return { leafHash: hash, tree: { size, rootHash }, hashes };
   }
 
-  /** @param from at most `to`. @param to at most the current size. */
+  /** @param from size up to `to` @param to size up to the current one */
   async consistency(from: number, to: number): Promise<ConsistencyProof> {
     const ranges = [{ begin: 0, end: from }, { begin: 0, end: to }, ...consistencyRanges(from, to)];
     const [earlier = '', later = '', ...hashes] = await this.roots(ranges);
     return { earlier: { size: from, rootHash: earlier }, later: { size: to, rootHash: later }, hashes };
   }
 
-  /** Whether these subtrees are kept as they are. */
+  /** True if these subtrees are stored unchanged. */
   async keeps(nodes: readonly TreeNode[]): Promise<boolean> {
     for (const { level, position, hash } of nodes) {
       const [stored] = await this.database.chain.all<{ hash: unknown }>(SELECT_KEPT, [level, position]);
@@ -73,7 +73,7 @@ export class TreeReader {
     return true;
   }
 
-  /** Whether as many subtrees are kept as the log has completed. */
+  /** True if there are as many stored subtrees as the log has completed. */
   async keepsNoOthers(): Promise<boolean> {
     const [count] = await this.database.chain.all<{ stored: number; entries: number | null }>(COUNT_KEPT);
     return count?.stored === storedSubtreeCount(count?.entries ?? 0);

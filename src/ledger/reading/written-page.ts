@@ -18,33 +18,35 @@ export interface WrittenPage extends Omit<Page<never>, 'rows'> {
   readonly last: number | null;
 }
 
-/** The records that a statement wrote: one more than the page has if others follow. */
+/** Records as a statement has written them: one more than the page has if others follow. */
 export interface WrittenRows {
   readonly texts: readonly string[];
   readonly positions: readonly number[];
-  /** Bytes of free-form content of each. */
+  /** Bytes of free-form content of each record. */
   readonly sizes: readonly number[];
   /** True if a row holds something that the service never stores, so that its text may not show it. */
   readonly isAltered: boolean;
-  /** Null: it has to be counted in chunks. */
+  /** Total; null if it has to be counted in chunks. */
   readonly total: number | null;
-  /** The ledger's last sequence when they were read. */
+  /** The ledger's last sequence when the records were read. */
   readonly upTo: number;
 }
 
-/** How the database writes the rows of a table as JSON. */
+/** SQL that writes the rows of a table as JSON. */
 export interface WrittenForm {
-  /** The SQL of the text of a row. */
+  /** SQL of the text of a row. */
   readonly text: string;
-  /** A condition: the row holds something that the service never stores; null if the database refuses such values. */
+  /**
+   * Condition for a row that holds something that the service never stores; null if the database refuses such values.
+   */
   readonly isAltered: string | null;
-  /** Columns to read as well, for `isSound`. */
+  /** Columns to read in addition, for `isSound`. */
   readonly checkedColumns: readonly string[];
-  /** False if the row with these values of the checked columns was altered. */
+  /** False if these values of the checked columns show that the row was altered. */
   readonly isSound: (values: readonly SqlValue[]) => boolean;
 }
 
-/** Makes the forms of responses, each once. */
+/** Makes the form of each response once. */
 export class WrittenForms {
   private readonly forms = new WeakMap<readonly ShownMember[], WrittenForm>();
 
@@ -95,7 +97,7 @@ export function writtenPageQuery(
 
 const ALTERED: WrittenRows = { texts: [], positions: [], sizes: [], isAltered: true, total: null, upTo: 0 };
 
-/** Reads the row of such a query. */
+/** Reads the row that `writtenPageQuery` selects. */
 export async function readWrittenRows(
   { lists }: Pick<Database, 'lists'>,
   { sql, parameters }: SqlStatement,

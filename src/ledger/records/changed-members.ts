@@ -1,7 +1,7 @@
 import type { JsonValue } from '../../core/json/json-value';
 import { canonicalJson } from '../chain/canonical-json';
 
-/** The members of a row that an update really changes: those with another value. What it leaves out stays. */
+/** Returns the members of a row whose value an update changes. Members that the update leaves out stay. */
 export function changedMembers<Row extends object, Name extends keyof Row & string>(
   row: Row,
   update: { readonly [Member in Name]?: Row[Member] | undefined },

@@ -45,7 +45,10 @@ export class RecordCatalog {
   }
 }
 
-/** True for an entry about a record that belongs to another. @param alias of the table, with its dot; empty if it has none. */
+/**
+ * True for an entry about a record that belongs to another. @param alias alias of the table, with its dot; empty if it
+ * has none
+ */
 export function isOwnedSql({ owners }: Pick<RecordCatalog, 'owners'>, alias = ''): string {
   const types = Array.from(owners.keys(), (type) => `'${type}'`);
   return `${alias}"subjectType" IN (${types.join(', ') || 'NULL'})`;

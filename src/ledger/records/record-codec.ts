@@ -10,9 +10,9 @@ import type { RowQuery } from './row-query';
 /** A row as it was read; some JSON columns may still be text, others already parsed. */
 type StoredRow = Readonly<Record<string, SqlValue | JsonValue>>;
 
-/** Bytes of a column of free-form content above which a row is read on its own, not together with others. */
+/** Bytes in a column of free-form content above which a row is read alone. */
 const LARGE = 16 * 1024;
-/** A name that no column has. */
+/** Column name that no table has. */
 const IS_LARGE = '#large';
 
 /** A row ready for the database, and the hashed form of its state. JSON is rendered once and used for both. */
@@ -24,7 +24,7 @@ export interface EncodedRow {
 
 interface StateMember {
   readonly name: string;
-  /** The stored default with which it is omitted from the hash; undefined: it is never omitted. */
+  /** Stored default, with which the member is omitted from the hash; undefined if it is never omitted. */
   readonly unset: SqlValue | undefined;
   readonly column: number;
   readonly isJson: boolean;
@@ -37,14 +37,14 @@ interface StateMember {
 export class RecordCodec {
   readonly table: string;
   readonly columns: readonly ColumnDefinition[];
-  /** The names of those that an update leaves as they are. */
+  /** Names of the columns that an update does not write. */
   private readonly fixed: ReadonlySet<string>;
-  /** Both statements take their rows as one JSON array of arrays. */
+  /** The statements to insert and to update take their rows as one JSON array of arrays. */
   readonly insertRows: string;
   readonly updateRows: string;
   readonly deleteRows: string;
   private readonly selected: string;
-  /** The same without the free-form content of large rows, and whether a row is large. */
+  /** Selected columns, without the free-form content of large rows, and with a mark of large rows. */
   private readonly selectedSmall: string;
   /** The columns of free-form content. */
   private readonly longColumns: readonly string[];
@@ -69,7 +69,7 @@ export class RecordCodec {
     this.state = [...kind.hashedMembers, ...later].sort().map((name) => this.stateMember(name));
   }
 
-  /** The columns with these names, and those that every row has. */
+  /** Returns the columns with these names, and those that every row has. */
   columnsNamed(names: readonly string[]): readonly ColumnDefinition[] {
     return this.columns.filter(({ name }) => name === 'id' || name === 'createdSequence' || names.includes(name));
   }
@@ -91,7 +91,7 @@ export class RecordCodec {
     return selectAmong(this.dialect, this.table, [this.selected], columns);
   }
 
-  /** Asks for the place of these values if a row has them in these columns, which are texts. */
+  /** Returns a query for the position of these values if a row has them in these text columns. */
   presence(values: Readonly<Record<string, SqlValue>>): RowQuery {
     const columns = Object.keys(values);
     const name = `presence ${this.table} ${columns.join()}`;
@@ -115,12 +115,12 @@ export class RecordCodec {
     return flag === undefined ? this.sizeOf(stored) > LARGE : flag === 1;
   }
 
-  /** Characters of free-form content. */
+  /** Returns the number of characters of free-form content. */
   sizeOf(stored: SqlRow): number {
     return this.longColumns.reduce((size, name) => size + String(stored[name] ?? '').length, 0);
   }
 
-  /** @throws Error for a changed value, as an update would not write it: the entry would contradict the row. */
+  /** @throws Error if a value changes that an update would not write, so that the entry would contradict the row */
   requireUnchanged(previous: GovernedRow, row: GovernedRow): void {
     const before = previous as unknown as Readonly<Record<string, unknown>>;
     const after = row as unknown as Readonly<Record<string, unknown>>;
@@ -135,7 +135,7 @@ export class RecordCodec {
     return { row: JSON.stringify(values), state: this.stateOf(values) };
   }
 
-  /** The hashed form of stored values, in column order; for altered values it may not be JSON. */
+  /** Returns the hashed form of stored values, in column order; for altered values it may not be JSON. */
   stateOf(values: readonly SqlValue[]): string {
     let state = '';
     for (const { name, column, isJson, unset } of this.state) {
@@ -147,7 +147,7 @@ export class RecordCodec {
     return `${state}}`;
   }
 
-  /** @throws DamagedRowError for a row that the service has not written in this form. */
+  /** @throws DamagedRowError for a row that the service has not written in this form */
   decode(stored: StoredRow): GovernedRow {
     return this.decodeColumns(stored, this.columns) as unknown as GovernedRow;
   }
@@ -173,7 +173,7 @@ export class RecordCodec {
     return row;
   }
 
-  /** SQLite accepts any value in any column, and JSON is text to every database. */
+  /** Decodes a value. SQLite accepts any value in any column, and JSON is text to every database. */
   private decodeValue(stored: StoredRow, { name, type }: ColumnDefinition): unknown {
     const value = stored[name] ?? null;
     if (value === null) return null;
@@ -186,12 +186,12 @@ export class RecordCodec {
     return decoded;
   }
 
-  /** The columns that decide whether something is allowed. */
+  /** Columns that decide whether something is allowed. */
   get decisiveColumns(): readonly string[] {
     return Object.keys(this.kind.decisive ?? {});
   }
 
-  /** True if the values of the decisive columns, in their order, are those that the service stores. */
+  /** True if the values of the decisive columns, in order, are values that the service stores. */
   areDecisive(values: readonly SqlValue[]): boolean {
     return Object.values(this.kind.decisive ?? {}).every((form, index) => {
       const value = values[index] ?? null;
@@ -264,7 +264,7 @@ function formFault(name: string, form: DecisiveForm): string {
   return typeof form === 'object' ? `holds none of ${form.join(', ')} in ${name}` : `holds no list of texts in ${name}`;
 }
 
-/** A stored row holds something the service never writes. Startup ends with exit code 65. */
+/** The error for a stored row that the service cannot have written. Startup ends with exit code 65. */
 export class DamagedRowError extends Error {
   constructor(table: string, id: unknown, fault: string) {
     super(

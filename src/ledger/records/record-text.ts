@@ -1,20 +1,20 @@
 import { type ColumnDefinition, type Dialect, quoteName } from '../database/dialect';
 
-/** A member of what a response shows of a record. */
+/** A member of a response about a record. */
 export interface ShownMember {
   readonly name: string;
-  /** The column that it shows, or the members of the object that it is. */
+  /** Column that the member shows, or the members of its object. */
   readonly shows: string | readonly ShownMember[];
-  /** True if it is left out in place of null; never of the first member. */
+  /** True if the member is left out if it is null; never for the first member. */
   readonly isAbsentIfNull?: true;
 }
 
-/** Members that are named as the columns they show. */
+/** Makes members with the names of the columns that they show. */
 export function membersNamed(names: readonly string[]): ShownMember[] {
   return names.map((name) => ({ name, shows: name }));
 }
 
-/** The SQL of the JSON text that shows a row with these columns. */
+/** Returns SQL for the JSON text that shows a row with these columns. */
 export function recordTextSql(
   members: readonly ShownMember[],
   columns: readonly ColumnDefinition[],

@@ -1,20 +1,23 @@
 import type { SqlSessions, SqlValue } from '../database/sql-connection';
 import type { AnyRecordKind } from '../kinds/record-kind';
 
-/** A statement that finds rows for a list of keys: each key follows its position, which its rows have as `place`. */
+/**
+ * A statement that finds rows for a list of keys. Each key follows its position in the list, which its rows return as
+ * `place`.
+ */
 export interface RowQuery {
   /** Name of the prepared statement. */
   readonly name: string;
   readonly sql: string;
   readonly key: readonly SqlValue[];
-  /** The rows that make a difference have these values, or are removed. */
+  /** A result can only change if rows with these values change or are removed. */
   readonly dependsOn: readonly { readonly kind: AnyRecordKind; readonly values: Readonly<Record<string, SqlValue>> }[];
 }
 
 /** Runs row queries, inside a command or outside, and returns the rows of each in their order. */
 export type RunRowQueries = <Row>(queries: readonly RowQuery[]) => Promise<readonly (readonly Row[])[]>;
 
-/** The rows of each, in this order: one statement for all that ask by the same text. */
+/** Runs queries, all queries with the same text in one statement, and returns the rows of each in order. */
 export async function runRowQueries<Row>(
   reader: Pick<SqlSessions, 'all'>,
   queries: readonly RowQuery[],

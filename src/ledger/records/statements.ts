@@ -43,7 +43,7 @@ export function upsertRows(
   return `${insertRows(dialect, table, columns)} WHERE true ${conflict}`;
 }
 
-/** Replaces every row of a JSON array of arrays, found by its `id`, but for its fixed columns. */
+/** Replaces every row of a JSON array of arrays, found by its `id`, except for the fixed columns. */
 export function updateRows(
   dialect: Dialect,
   table: string,
@@ -85,7 +85,10 @@ export function selectAmong(
   );
 }
 
-/** What follows the place `$1` in the order of a text column, or all of it if that is null: a condition for an index. */
+/**
+ * Condition, usable by an index, for values after the position `$1` in the order of a text column; all values if `$1`
+ * is null.
+ */
 export function afterPlaceSql(column: string, dialect: Dialect): string {
   const place = dialect.placeAt('$1');
   return `${column} >= COALESCE(${place}, '') AND ${column} IS DISTINCT FROM ${place}`;
@@ -97,9 +100,9 @@ export const SUMS = 'ledger_sums';
 /** The table of the items of JSON lists in records, an index to find records by: `LedgerListItem`. */
 export const LIST_ITEMS = 'ledger_list_items';
 
-/** False if an altered row holds bytes, as SQLite allows: these are neither JSON nor sorted like texts. */
+/** False if an altered row holds bytes, as SQLite allows. Bytes are neither JSON nor sorted like texts. */
 export const IS_TEXT_ITEM = `"item" = CAST("item" AS text)`;
-/** Also false for other types, and for numbers a driver would round. */
+/** False for other types, for bytes, and for numbers that a driver would round. */
 export const IS_LISTED_SEQUENCE = `"createdSequence" BETWEEN ${Number.MIN_SAFE_INTEGER} AND ${Number.MAX_SAFE_INTEGER}`;
 
 /** Half of a surrogate pair: UTF-8 cannot encode it, so no text in a database contains it. */
@@ -121,7 +124,7 @@ export function isStoredText(value: SqlValue): value is string {
   return typeof value === 'string' && !value.endsWith(MARK);
 }
 
-/** The size of these columns in bytes. Neither database reads the values for it. */
+/** Returns SQL for the size of these columns in bytes, which neither database reads the values for. */
 export function sizeSql(columns: readonly string[]): string {
   return ['0', ...columns.map((column) => `COALESCE(octet_length(${column}), 0)`)].join(' + ');
 }

@@ -3,19 +3,18 @@ import type { RowQuery } from './row-query';
 import { oncePerDialect, SUMS } from './statements';
 
 /**
- * Names what a sum is of that the ledger keeps next to the records: sums are derived from entries, and verified against
- * them.
+ * Key of a sum that the ledger stores next to the records. Sums are derived from entries, and verified against them.
  */
 export interface SumKey {
-  /** What is added up. */
+  /** Name of the added quantity. */
   readonly sum: string;
-  /** Since when: ISO 8601. */
+  /** Beginning of the window: ISO 8601. */
   readonly window: string;
-  /** For whom; empty for everybody. */
+  /** The party that the sum is about; empty for everybody. */
   readonly key: string;
 }
 
-/** Equal for equal keys. */
+/** Returns equal names for equal keys. */
 export function sumName({ sum, window, key }: SumKey): string {
   return JSON.stringify([sum, window, key]);
 }
@@ -36,7 +35,10 @@ const selectSums = oncePerDialect((dialect) => {
   );
 });
 
-/** Asks for the value of a sum; there is no row if it is not kept yet. A batch keeps what its commands change in memory. */
+/**
+ * Returns a query for the value of a sum, without a row if the sum is not stored yet. A batch holds sums that its
+ * commands change in memory.
+ */
 export function sumQuery(dialect: Dialect, { sum, window, key }: SumKey): RowQuery {
   return { name: 'sum', sql: selectSums(dialect), key: [sum, window, key], dependsOn: [] };
 }

@@ -3,30 +3,30 @@ import type { AnyRecordKind, GovernedRow, RecordKind } from '../kinds/record-kin
 import type { Condition } from '../kinds/record-page';
 import { tableName } from './record-codec';
 
-/** On whose behalf records are read. */
+/** Caller on whose behalf records are read. */
 export type Viewer = Pick<Caller, 'agentId' | 'effectiveScopes' | 'team'>;
 
-/** The condition that no record meets. */
+/** Condition that no record meets. */
 const NOTHING: Condition = { column: 'id', comparison: 'equals', value: '' };
 
 /**
- * The agent whose records alone the viewer sees: the one it is bound to, if it has no scope that shows all. Null: it
- * sees all, or what `presentFor` or its team says.
+ * Returns the only agent whose records the viewer sees: the viewer's own, if no scope shows it all. Null if the viewer
+ * sees all records, or those that `presentFor` or its team defines.
  */
 export function onlyAgentSeen({ subjectType, visibility }: AnyRecordKind, viewer: Viewer | undefined): string | null {
   if (visibility === undefined) return null;
-  // Records that not everybody may see must not be read without a viewer.
+  // Reading records that not everybody may see requires a viewer.
   if (viewer === undefined) throw new Error(`A ${subjectType} was read without a viewer.`);
   const { agentId, effectiveScopes } = viewer;
   return visibility.allWith.some((scope) => effectiveScopes.has(scope)) ? null : agentId;
 }
 
-/** The conditions that a record must meet for the viewer to see it. */
+/** Returns the conditions that a record must meet to be visible to the viewer. */
 export function visibilityOf(kind: AnyRecordKind, viewer: Viewer | undefined): readonly Condition[] {
   return [...ownConditions(kind, viewer), ...(viewer?.team === undefined ? [] : teamConditions(kind, viewer.team))];
 }
 
-/** The conditions that a record must meet to belong to a team. */
+/** Returns the conditions that a record must meet to belong to a team. */
 export function teamConditions({ team: membership }: AnyRecordKind, team: string): readonly Condition[] {
   if (membership === undefined) return [];
   if (membership === 'nobody') return [NOTHING];
@@ -40,7 +40,7 @@ export function teamConditions({ team: membership }: AnyRecordKind, team: string
   return [{ column, comparison: sharesOthers ? 'nullOrAmong' : 'equals', value }];
 }
 
-/** The conditions on the record's columns, except that of the viewer's team. */
+/** Returns the conditions on the record's columns, without the one on the viewer's team. */
 function ownConditions(kind: AnyRecordKind, viewer: Viewer | undefined): readonly Condition[] {
   const agentId = onlyAgentSeen(kind, viewer);
   const { visibility } = kind;
@@ -52,7 +52,7 @@ function ownConditions(kind: AnyRecordKind, viewer: Viewer | undefined): readonl
   ];
 }
 
-/** Names the rows that the viewer sees, for totals that are used again; null: all rows. */
+/** Returns a name for the rows that the viewer sees, for totals that are reused; null if these are all rows. */
 export function visibleRows(kind: AnyRecordKind, viewer: Viewer | undefined): string | null {
   const { team } = viewer ?? {};
   const ofTeam = team === undefined || kind.team === undefined ? null : `team:${team}`;
@@ -65,10 +65,10 @@ function presentColumnFor({ visibility }: AnyRecordKind, viewer: Viewer | undefi
   return presentFor.column;
 }
 
-/** Finds the record of another kind to which one refers. */
+/** Finds a record to which another refers. */
 type FindRecord = (kind: RecordKind<GovernedRow>, id: string) => Promise<GovernedRow | undefined>;
 
-/** The record, if the viewer may see it. @param find of the record whose team counts. */
+/** Returns the record if the viewer may see it. @param find finds the record that determines the team */
 export async function visibleTo<Row extends GovernedRow>(
   viewer: Viewer | undefined,
   kind: AnyRecordKind,

@@ -2,9 +2,9 @@ import { Table, type MigrationInterface, type QueryRunner } from 'typeorm';
 import { integerColumn, sequenceColumn, textColumn } from '../database/columns';
 import { byCreation, governedTable, optionalTexts, primary, texts } from './table-shapes';
 
-/** The schema of 0.1.0, the first release, whichever room a table belongs to. */
+/** Schema of all rooms in 0.1.0, the first release. */
 export class FirstRelease1763600000000 implements MigrationInterface {
-  /** 0.1.0 itself made its tables in twelve migrations, under other names. */
+  /** 0.1.0 itself created its tables in twelve migrations, under other names. */
   async up(queryRunner: QueryRunner): Promise<void> {
     if (await queryRunner.hasTable('ledger_entries')) return;
     for (const table of [...ledgerTables(), ...recordTables()]) await queryRunner.createTable(table);

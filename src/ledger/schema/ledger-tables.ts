@@ -26,19 +26,19 @@ export class LedgerHead {
   @Column('text')
   readonly timestamp!: string;
 
-  /** The last ULID issued, so that identifiers keep sorting by creation across restarts. */
+  /** Last ULID issued, so that identifiers keep sorting by creation across restarts. */
   @Column('text')
   readonly lastUlid!: string;
 
-  /** The last entry that changed what processes keep in memory; 0 if none has. */
+  /** Sequence of the last entry that changed projections of processes; 0 if none has. */
   @Column('bigint')
   readonly effectSequence!: number;
 
-  /** Size of the Merkle tree over the entries, and what it needs in order to grow: `TreeFrontier`. */
+  /** Size and growth state of the Merkle tree over the entries: `TreeFrontier`. */
   @Column('text', { default: TreeFrontier.empty().text })
   readonly frontier!: string;
 
-  /** The newest migration that any process has applied: processes of earlier versions stop writing. */
+  /** Newest migration that any process has applied; processes of earlier versions stop writing. */
   @Column('bigint', { default: 0 })
   readonly schemaVersion!: number;
 }
@@ -56,7 +56,7 @@ export class LedgerCounter {
   readonly value!: number;
 }
 
-/** A sum of what entries say, such as what was used of a limit. Written with the entries; nothing is hashed here. */
+/** A sum over entries, such as the used amount of a limit. Written with the entries; nothing is hashed here. */
 @Entity(SUMS)
 export class LedgerSum {
   @PrimaryColumn('text')
@@ -68,7 +68,7 @@ export class LedgerSum {
   @PrimaryColumn('text')
   readonly key!: string;
 
-  /** A decimal number, exactly. */
+  /** Exact decimal number. */
   @Column('text')
   readonly value!: string;
 }
@@ -104,8 +104,8 @@ export class LedgerLeftover {
 }
 
 /**
- * A complete subtree of the Merkle tree over 256 entries, 65,536, and so on: proofs are built from these and from
- * entries.
+ * A complete subtree of the Merkle tree, over 256 entries, 65,536, and so on. Proofs are built from these nodes and
+ * from entries.
  */
 @Entity('ledger_tree_nodes')
 export class LedgerTreeNode {
@@ -113,7 +113,7 @@ export class LedgerTreeNode {
   @PrimaryColumn('integer')
   readonly level!: number;
 
-  /** The number of subtrees of this level to its left. */
+  /** Number of subtrees of this level to its left. */
   @PrimaryColumn('bigint')
   readonly position!: number;
 
@@ -132,7 +132,10 @@ export class IdempotencyKey {
   @Column('text')
   readonly contentHash!: string;
 
-  /** JSON: the records that the answer may show, each in a list of its own. An answer goes with what is erased. */
+  /**
+   * JSON: the records that the stored response may show, each in a list of its own. The response is deleted if one of
+   * them is erased.
+   */
   @Column('text', { default: '[]' })
   readonly subjects!: string;
 

@@ -1,17 +1,19 @@
 import type { OpenedDatabase } from '../database/start-condition';
 import { firstRow } from './schema-version';
 
-/** The table that marks a PostgreSQL database into which records are being copied: dropped once all of them are verified. */
+/**
+ * Table that marks a PostgreSQL database into which records are being copied; dropped once all of them are verified.
+ */
 export const MOVE_MARK = 'unfinished_move';
 
 const SELECT_MARK = `SELECT "source" FROM "${MOVE_MARK}"`;
 
-/** The database lacks a part of what is moved to it. Startup ends with exit code 65. */
+/** The error for a database into which not all records were moved. Startup ends with exit code 65. */
 export class UnfinishedMoveError extends Error {
   override readonly name = 'UnfinishedMoveError';
 }
 
-/** The database from which records are copied into this one; null if it is not marked. */
+/** Returns the database from which records are copied into this one; null if this one has no mark. */
 export async function unfinishedMoveTo(database: OpenedDatabase): Promise<string | null> {
   return (await firstRow<{ source: string }>(database, SELECT_MARK))?.source ?? null;
 }

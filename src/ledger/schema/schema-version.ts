@@ -8,9 +8,9 @@ import type { OpenedDatabase } from '../database/start-condition';
 export const SCHEMA_VERSION = 1_766_600_000_000;
 
 /**
- * The time zones with which this version of the schema decides: the version of the IANA database, and the SHA-256 of the
- * offsets of all zones in the year after `from`. Releases whose answers differ do not write side by side, so another
- * `answers` needs a higher {@link SCHEMA_VERSION}.
+ * The time zones with which this version of the schema decides: the version of the IANA database, and the SHA-256 of
+ * the offsets of all zones in the year after `from`. Releases with different `answers` do not write side by side, so
+ * other `answers` need a higher {@link SCHEMA_VERSION}.
  */
 export const SCHEMA_ZONES = {
   schema: 1_766_600_000_000,
@@ -19,17 +19,17 @@ export const SCHEMA_ZONES = {
   answers: 'cc8564618a437f82858da9a4ed593aaeaaa0a8af3be327f1ded3d3c62af3d53b',
 };
 
-/** The migration after that of the first release. Commits before it had others, which were never released. */
+/** The migration after the first release's. Earlier commits had other migrations, which were never released. */
 const SECOND_MIGRATION = 'SinceFirstRelease1765700000000';
 const SELECT_APPLIED = `SELECT count(*) AS "count" FROM "migrations" WHERE "name" = '${SECOND_MIGRATION}'`;
-/** A row if the table is there, which the second migration creates. */
+/** Selects a row if the table that the second migration creates exists. */
 const SELECT_TREE = `SELECT count(*) AS "count" FROM (SELECT 1 AS "node" FROM "ledger_tree_nodes" LIMIT 1) AS "nodes"`;
 
 const SELECT_VERSION = `SELECT "schemaVersion" FROM "ledger_head" WHERE "id" = 1`;
-/** Waits for the running batch. */
+/** Raises the version; waits for the running batch. */
 export const RAISE_VERSION = `UPDATE "ledger_head" SET "schemaVersion" = ${SCHEMA_VERSION} WHERE "id" = 1 AND "schemaVersion" < ${SCHEMA_VERSION}`;
 
-/** The database was written by a commit that was never released. Startup ends with exit code 65. */
+/** The error for a database that a commit wrote which was never released. Startup ends with exit code 65. */
 export class UnreleasedSchemaError extends Error {
   override readonly name = 'UnreleasedSchemaError';
 }
@@ -54,17 +54,17 @@ async function refuseUnreleased(database: OpenedDatabase): Promise<void> {
   );
 }
 
-/** Before the schema changes: from now on, processes of earlier versions write nothing. */
+/** Raises the version before the schema changes: from then on, processes of earlier versions write nothing. */
 export async function announceVersion(database: OpenedDatabase): Promise<void> {
   if ((await versionOf(database)) !== null) await database.connection?.run(RAISE_VERSION);
 }
 
-/** Null if there is no head yet, or one of a version that recorded none. */
+/** Returns the version in the head; null if there is no head yet, or it is of a version that recorded none. */
 async function versionOf(database: OpenedDatabase): Promise<number | null> {
   return (await firstRow<{ schemaVersion: number }>(database, SELECT_VERSION))?.schemaVersion ?? null;
 }
 
-/** Null if there is no row, or not yet the table or column: a migration will create them. */
+/** Returns the first row; null if there is no row, or if a migration has yet to create the table or column. */
 export async function firstRow<Row extends object>({ connection }: OpenedDatabase, sql: string): Promise<Row | null> {
   try {
     const [row] = (await connection?.all<Row>(sql)) ?? [];

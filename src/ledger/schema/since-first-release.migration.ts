@@ -10,21 +10,21 @@ import { integerColumn, sequenceColumn, textColumn } from '../database/columns';
 import { leafHash, TreeFrontier, type TreeNode } from '../merkle/tree';
 import { byCreation, governedTable, optionalTexts, primary, texts } from './table-shapes';
 
-/** Entries or claims read, and nodes written, per statement. */
+/** Most entries or claims read, and nodes written, per statement. */
 const CHUNK = 5_000;
 
-/** Conditions as they are at this version: those of the code may change later. */
+/** Conditions at this version; those of the rest of the code may change later. */
 const NOT_ERASED = `"erased" = 'false'`;
 const IS_EARLIER = `"run" IS NOT NULL AND "outcome" IN ('authorized', 'running', 'executed', 'failed', 'interrupted')`;
 
-/** Columns that the tables of 0.1.0 gained. */
+/** Columns that the tables of 0.1.0 get. */
 const COLUMNS: Readonly<Record<string, readonly string[]>> = {
   ledger_head: [
     `"frontier" text NOT NULL DEFAULT '${TreeFrontier.empty().text}'`,
     '"schemaVersion" bigint NOT NULL DEFAULT 0',
   ],
   claims: [`"predicateKey" text NOT NULL DEFAULT ''`],
-  // Agents are machines or people; those of the first release count as machines.
+  // Agents are machines or people; those of the first release are machines.
   agents: [`"kind" text NOT NULL DEFAULT 'machine'`, ...optional('observeUntil slackId')],
   policies: [
     ...optional('approval'),
@@ -41,51 +41,52 @@ const COLUMNS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Entries commit with salts to what may have to be forgotten. Older ones keep null: nothing of them changes. Added last, as
- * nobody can read entries from then on until the migration ends.
+ * Columns with which new entries commit to erasable contents by salts; older entries have null and stay unchanged. They
+ * are added last, because nobody can read entries from then on until the migration ends.
  */
 const ADDED_TO_ENTRIES = [...optional('detailsSalt stateSalt detailsHash'), '"erased" bigint'];
 
-/** Agents are counted by their kind, those included that there are. */
+/** Counts agents by kind, including existing ones. */
 const COUNT_KINDS =
   `INSERT INTO "ledger_counters" ("name", "value") SELECT 'agents:kind:' || "kind", count(*) FROM "agents" ` +
   'GROUP BY "kind"';
 
-/** The previous index of decisions that can expire, which covers settled ones too. */
+/** Previous index of decisions that can expire, which also covers settled ones. */
 const PREVIOUS_DUE = new TableIndex({ columnNames: ['status', 'expiresAt'] });
 
 /**
- * Everything that changed in the schema since 0.1.0, the only release so far, in one transaction, whichever room it
- * belongs to. What changes after the next release are migrations of the rooms that need them.
+ * All changes of the schema since 0.1.0, the only release so far, in one transaction for all rooms. Later changes are
+ * migrations of the rooms that need them.
  */
 export class SinceFirstRelease1765700000000 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
     for (const table of newTables()) await queryRunner.createTable(table);
     for (const [table, columns] of Object.entries(COLUMNS))
       for (const column of columns) await queryRunner.query(`ALTER TABLE "${table}" ADD COLUMN ${column}`);
-    // One after another: on SQLite `createIndices` reads the indexes of a table while it makes others, and fails now and then.
+    // Indexes are created one after another: on SQLite, `createIndices` reads the indexes of a table while it creates
+    // others, and sometimes fails.
     for (const [table, indexes] of newIndexes())
       for (const index of indexes) await queryRunner.createIndex(table, new TableIndex(index));
     await queryRunner.dropIndex('decisions', PREVIOUS_DUE);
     await releaseClaims(queryRunner);
     await keyPredicates(queryRunner);
     await queryRunner.query(COUNT_KINDS);
-    // Their names may hold what is going to be erased; a missing counter counts nothing.
+    // Their names may hold contents to erase; a missing counter counts as zero.
     await queryRunner.query('DELETE FROM "ledger_counters" WHERE "value" = 0');
-    // Only a running execution has a process: so the column can be verified.
+    // Only a running execution has a process, so the column can be verified.
     await queryRunner.query(`UPDATE "executions" SET "runBy" = '' WHERE "runBy" <> '' AND "outcome" <> 'running'`);
     const frontier = await buildTree(queryRunner);
     await queryRunner.query(`UPDATE "ledger_head" SET "frontier" = '${frontier.text}' WHERE "id" = 1`);
     for (const column of ADDED_TO_ENTRIES) await queryRunner.query(`ALTER TABLE "ledger_entries" ADD COLUMN ${column}`);
   }
 
-  /** The first release would not understand what has been written since: go back to a backup. */
+  /** Fails: the first release would not understand newer records. Restore a backup instead. */
   down(): Promise<void> {
     return Promise.reject(new Error('There is no way back to the schema of 0.1.0: restore a backup from before.'));
   }
 }
 
-/** Columns of texts that may be null. @param names separated by spaces. */
+/** Returns nullable text columns. @param names names separated by spaces */
 function optional(names: string): string[] {
   return names.split(' ').map((name) => `"${name}" text`);
 }
@@ -194,9 +195,9 @@ function newIndexes(): [table: string, indexes: TableIndexOptions[]][] {
     [
       'ledger_entries',
       [
-        // What one key or token has done.
+        // Finds everything that one key or token has done.
         { columnNames: ['actorId', 'sequence'] },
-        // The last entry about a key, however often its holder was refused since.
+        // Finds the last entry about a key, however often its holder was refused since.
         { columnNames: ['subjectId', 'sequence'], where: `"action" <> 'access.denied'` },
       ],
     ],
@@ -206,7 +207,7 @@ function newIndexes(): [table: string, indexes: TableIndexOptions[]][] {
       'decisions',
       [
         byCreation('executionId'),
-        // Those that can still expire.
+        // Covers the decisions that can still expire.
         { columnNames: ['expiresAt', 'id'], where: `"resolvedAt" IS NULL AND "expiresAt" IS NOT NULL` },
         ...['traceId', 'run'].map(among),
         { ...byCreation(), where: NOT_ERASED },
@@ -226,18 +227,24 @@ function newIndexes(): [table: string, indexes: TableIndexOptions[]][] {
   ];
 }
 
-/** For lists that are filtered by a column that most rows do not have. */
+/** Options of an index for lists that are filtered by a column that is null in most rows. */
 function among(column: string): TableIndexOptions {
   return { ...byCreation(column), where: `"${column}" IS NOT NULL` };
 }
 
-/** An entity is removed at once; its claims, which nothing shows any more, are deleted later. */
+/**
+ * Drops the foreign keys of claims: an entity is removed at once; its claims, which nothing shows any more, are deleted
+ * later.
+ */
 async function releaseClaims(queryRunner: QueryRunner): Promise<void> {
   const table = await queryRunner.getTable('claims');
   for (const key of [...(table?.foreignKeys ?? [])]) await queryRunner.dropForeignKey('claims', key);
 }
 
-/** By what conditions find claims, in whichever Unicode form their predicates were sent. Of those in ASCII there is one. */
+/**
+ * Fills the key by which conditions find claims, in any Unicode form of their predicates. A predicate in ASCII has only
+ * one form.
+ */
 async function keyPredicates(queryRunner: QueryRunner): Promise<void> {
   await queryRunner.query('UPDATE "claims" SET "predicateKey" = "predicate"');
   for (let after: string | undefined = ''; after !== undefined;) {
@@ -255,7 +262,7 @@ async function keyPredicates(queryRunner: QueryRunner): Promise<void> {
   await queryRunner.createIndex('claims', new TableIndex(byCreation('entityId', 'predicateKey')));
 }
 
-/** Builds the Merkle tree over the entries as they are: finding faults in them is up to verification. */
+/** Builds the Merkle tree over the entries as they are. Verification, not this migration, finds faults in them. */
 async function buildTree(queryRunner: QueryRunner): Promise<TreeFrontier> {
   const frontier = TreeFrontier.empty();
   for (let after = '-1'; ;) {
@@ -273,7 +280,7 @@ async function buildTree(queryRunner: QueryRunner): Promise<TreeFrontier> {
 
 async function insertNodes(queryRunner: QueryRunner, nodes: readonly TreeNode[]): Promise<void> {
   if (nodes.length === 0) return;
-  // Numbers and hashes that we made ourselves: nothing needs quoting.
+  // These are numbers and hashes of our own, so nothing needs quoting.
   const values = nodes.map(({ level, position, hash }) => `(${level}, ${position}, '${hash}')`);
   await queryRunner.query(`INSERT INTO "ledger_tree_nodes" ("level", "position", "hash") VALUES ${values.join(', ')}`);
 }

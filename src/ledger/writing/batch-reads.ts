@@ -14,13 +14,15 @@ interface CachedRow {
   row?: GovernedRow;
 }
 
-/** What a batch reads from the database. Rows that are looked up are read once: nobody else writes while it runs. */
+/**
+ * Reads of a batch from the database. A row that is looked up is read once: nobody else writes while the batch runs.
+ */
 export class BatchReads {
-  /** By kind and key; null: there is no such row. */
+  /** Rows by kind and key; null if the row does not exist. */
   private readonly rows = new Map<string, CachedRow | null>();
-  /** The answers for idempotency keys. */
+  /** Stored responses for idempotency keys. */
   readonly idempotency: IdempotencyStore;
-  /** Characters of free-form content that it holds. */
+  /** Characters of free-form content in memory. */
   size = 0;
 
   constructor(
@@ -30,7 +32,7 @@ export class BatchReads {
     this.idempotency = new IdempotencyStore(connection, catalog.dialect);
   }
 
-  /** By the columns of a unique key. */
+  /** Finds a row by the columns of a unique key. */
   async find(kind: AnyRecordKind, key: Where): Promise<GovernedRow | undefined> {
     const name = rowKey(kind, key);
     const row = this.rows.get(name);
@@ -43,14 +45,14 @@ export class BatchReads {
     return undefined;
   }
 
-  /** Whether a row with this id exists; a large one is not read. */
+  /** True if a row with this id exists. Does not read it if it is large. */
   async exists(kind: AnyRecordKind, id: string): Promise<boolean> {
     const name = rowKey(kind, { id });
     if (!this.rows.has(name)) await this.prefetch([byId(kind, id)]);
     return (this.rows.get(name) ?? null) !== null;
   }
 
-  /** Reads what will be looked up, in one statement per column; of large rows only that they exist. */
+  /** Reads the announced lookups in one statement per column; for large rows only that they exist. */
   async prefetch(lookups: readonly Lookup[]): Promise<void> {
     const groups = new Map<string, [Lookup, ...Lookup[]]>();
     for (const lookup of lookups) {
@@ -88,7 +90,7 @@ export class BatchReads {
     return row;
   }
 
-  /** Under its id as well: a row found by another key is looked up again by its id. */
+  /** Caches the row under its id as well: a row found by another key is looked up again by its id. */
   private note(kind: AnyRecordKind, name: string, id: string): CachedRow {
     const nameOfId = rowKey(kind, { id });
     const row = this.rows.get(nameOfId) ?? {};
@@ -103,7 +105,7 @@ function rowKey({ subjectType }: AnyRecordKind, key: Where): string {
   return JSON.stringify([subjectType, ...Object.entries(key).sort()]);
 }
 
-/** Questions whose rows a batch keeps; with more, it begins anew. */
+/** Most cached queries of a batch; with more, the cache is cleared. */
 const MAX_CACHED_ROWS = 5_000;
 
 /** The keys of cached queries that depend on rows with these values. */
@@ -114,7 +116,7 @@ interface Dependents {
 
 /** Caches query results until their rows change. */
 export class RowQueryCache {
-  /** The rows that were found, by name. */
+  /** Found rows by query key. */
   private readonly results = new Map<string, readonly unknown[]>();
   /** Cached queries that depend on rows of a kind, by the values of these rows: many queries depend on the same ones. */
   private readonly dependents = new Map<AnyRecordKind, Map<string, Dependents>>();
@@ -122,8 +124,8 @@ export class RowQueryCache {
   constructor(private readonly connection: Pick<SqlSessions, 'all'>) {}
 
   /**
-   * What each of them finds. What is not known yet is read.
-   * @param flush writes everything that was changed before.
+   * Returns the rows of each query, and reads the queries that are not cached.
+   * @param flush writes everything that was changed before
    */
   async read<Found>(queries: readonly RowQuery[], flush?: () => Promise<void>): Promise<readonly (readonly Found[])[]> {
     if (this.results.size > MAX_CACHED_ROWS) this.clear();
@@ -138,7 +140,10 @@ export class RowQueryCache {
     return queries.map((query) => (this.results.get(queryKey(query)) ?? []) as readonly Found[]);
   }
 
-  /** A command has changed a row. What it was before is not known here. @param row null if it was removed or erased. */
+  /**
+   * Forgets the queries that a changed row may affect. The previous values of the row are unknown here. @param row null
+   * if the row was removed or erased
+   */
   forget(kind: AnyRecordKind, row: GovernedRow | null): void {
     const ofKind = this.dependents.get(kind);
     for (const [key, { values, names }] of ofKind ?? []) {
@@ -163,12 +168,12 @@ export class RowQueryCache {
   }
 }
 
-/** Whether a row has these values in these columns. */
+/** True if a row has these values in these columns. */
 export function hasValues(row: GovernedRow, values: Readonly<Record<string, unknown>>): boolean {
   return Object.entries(values).every(([column, value]) => Reflect.get(row, column) === value);
 }
 
-/** The text of the statement is long. */
+/** Returns a key with the name of the query, because the text of its statement is long. */
 function queryKey({ name, key }: RowQuery): string {
   return name + JSON.stringify(key);
 }

@@ -12,34 +12,34 @@ import { RowQueryCache, type BatchReads, hasValues, type Where } from './batch-r
 import { type LedgerSql, ledgerSql } from './ledger-sql';
 import { deleteChunkSql, LEFTOVER_CHUNK, REMEMBER_LEFTOVER } from './leftover-statements';
 
-/** Characters of content after which a batch takes no further command: limits what one transaction holds and sends. */
+/** Characters of content after which a batch takes no further command. This limits the size of one transaction. */
 const FULL = 16 * 1024 * 1024;
 
-/** The commands of one database transaction: what they changed so far, and what they read from the database. */
+/** The commands of one database transaction: their changes so far, and their reads from the database. */
 export class Batch {
   rows = new RowChanges();
   readonly ulids: UlidSequence;
-  /** Those that its commands have changed, by name. */
+  /** Sums that its commands have changed, by name. */
   readonly storedSums = new Map<string, StoredSum>();
   /** Changes of rows that are not records. */
   readonly sideWrites: SqlStatement[] = [];
-  /** True when dependent rows of removed records, or what was erased, are left to be deleted after the commit. */
+  /** True if dependent rows of removed records, or erased contents, are left to be deleted after the commit. */
   leavesRows = false;
-  /** Null until a command needs it. */
+  /** Cache of row queries; null until a command needs it. */
   private queryCache: RowQueryCache | null = null;
   private readonly begin: number;
   private readonly counts = new CounterSteps();
   private readonly tree: TreeFrontier;
-  /** Each as a JSON array of its values. */
+  /** Entries, each as a JSON array of its values. */
   private entries: string[] = [];
   private nodes: TreeNode[] = [];
   private removals: OwnedRemoval[] = [];
-  /** The last flush, which follows those before it: no other command may begin before it is over. */
+  /** The last flush, which follows all earlier ones. No other command may begin before it has ended. */
   flushed: Promise<void> | null = null;
-  /** Characters of the states of its entries. */
+  /** Characters of the states of the entries. */
   private stateSize = 0;
 
-  /** @param position the end of the chain, which each entry moves. */
+  /** @param position end of the chain, which each entry advances */
   constructor(
     readonly reads: BatchReads,
     public position: LedgerPosition,
@@ -57,12 +57,15 @@ export class Batch {
     return (this.queryCache ??= new RowQueryCache(this.reads.connection));
   }
 
-  /** False if only stored answers, or rows aside, are written: these are small enough to fit where no entry does. */
+  /**
+   * False if only stored responses, or rows without entries, are written: these are small enough to fit if no entry
+   * does.
+   */
   get hasEntries(): boolean {
     return this.position.sequence > this.begin;
   }
 
-  /** Merges what a finished command changed, and seals its entries. */
+  /** Merges the changes of a finished command, and seals its entries. */
   async join(command: PendingChanges): Promise<void> {
     const turn = new TimeSlice(true);
     for (const [index, unsealed] of command.entries.entries()) {
@@ -87,8 +90,8 @@ export class Batch {
   }
 
   /**
-   * Writes what was merged, so that statements on the connection see it. One after another: a command that reads several
-   * things at once would send the same rows twice.
+   * Writes all merged changes, so that statements on the connection see them. Flushes run one after another: a command
+   * that reads several things at once would otherwise send the same rows twice.
    */
   flush(): Promise<void> {
     const send = async (): Promise<void> => this.reads.connection.runAll(await this.unwritten());
@@ -97,9 +100,9 @@ export class Batch {
   }
 
   /**
-   * Writes the rest, moves the head, and runs the given statements, before what is written aside: an erasure removes
-   * answers that an earlier command of the batch keeps. They are one list: SQLite ends the transaction by itself when some
-   * statements fail, and one sent separately would then take effect alone.
+   * Writes the rest, moves the head, and runs the given statements, before the writes without entries: an erasure
+   * removes responses that an earlier command of the batch stores. All are sent as one list: SQLite ends the
+   * transaction by itself if some statements fail, and a statement sent separately would then take effect alone.
    */
   async finish(keyStatements: readonly SqlStatement[]): Promise<void> {
     const statements = await this.unwritten();
@@ -119,7 +122,7 @@ export class Batch {
     this.removals.push(...removals);
     this.leavesRows ||= removals.some(({ count }) => count > LEFTOVER_CHUNK);
     await this.flush();
-    // Dependent rows that are known here are gone.
+    // Cached dependent rows no longer exist.
     this.rows = new RowChanges();
     this.reads.forget();
   }
@@ -140,22 +143,22 @@ interface OwnedRemoval {
   readonly count: number;
 }
 
-/** What follows from a commit; a promise is waited for. */
+/** Effect of a commit; a returned promise is awaited. */
 export type AfterCommit = () => unknown;
 
-/** A row that differs from what the database held before. `row` is null once it is removed. */
+/** A row that differs from the database's previous one. `row` is null once it is removed. */
 interface RowChange {
   readonly codec: RecordCodec;
   readonly id: string;
   readonly row: GovernedRow | null;
   readonly encoded: EncodedRow | null;
-  /** True when the database does not hold the row yet. */
+  /** True if the database does not hold the row yet. */
   readonly isNew: boolean;
-  /** True when columns change that otherwise never do. */
+  /** True if columns change that otherwise never do. */
   readonly isErased: boolean;
 }
 
-/** Rows that were changed, by id; those that the database does not hold yet have to be written. */
+/** Changed rows, by id. Rows that the database does not hold yet must be written. */
 class RowChanges {
   private readonly changes = new Map<string, RowChange>();
   private readonly unwritten = new Set<string>();
@@ -164,9 +167,9 @@ class RowChanges {
     return this.changes.get(id);
   }
 
-  /** @param key the columns of one of the kind's unique keys. */
+  /** @param key columns of one of the kind's unique keys */
   findBy(kind: AnyRecordKind, key: Where): RowChange | undefined {
-    // Without a copy of the changes: each command of a batch looks here, before the database.
+    // Iterates without a copy of the changes, because each command of a batch looks here before it asks the database.
     for (const change of this.changes.values())
       if (change.codec.kind === kind && change.row !== null && hasValues(change.row, key)) return change;
     return undefined;
@@ -189,7 +192,9 @@ class RowChanges {
     return [...this.changes.values()].some((change) => change.codec.kind === kind);
   }
 
-  /** What has to be written, without rows that were created and removed again. From now on the database holds it. */
+  /**
+   * Returns the changes to write, without rows that were created and removed again. From now on they count as written.
+   */
   takeUnwritten(): RowChange[] {
     const taken: RowChange[] = [];
     for (const id of this.unwritten) {
@@ -203,41 +208,42 @@ class RowChanges {
   }
 }
 
-/** Everything that a command which has returned adds to its batch. */
+/** Everything that a finished command adds to its batch. */
 export class PendingChanges {
   readonly rows = new RowChanges();
   readonly entries: UnsealedEntry[] = [];
   readonly ownedRemovals: OwnedRemoval[] = [];
-  /** Ids of records whose contents are to be taken from the entries about them. */
+  /** Ids of erased records, whose contents must be erased from the entries about them. */
   readonly erased = new Set<string>();
   readonly sideWrites: SqlStatement[] = [];
   readonly counts = new CounterSteps();
-  /** By name. */
+  /** Changed sums by name. */
   readonly storedSums = new Map<string, StoredSum>();
-  /** Applied to memory once the command is on disk. */
+  /** Effects on memory once the command is on disk. */
   readonly effects: AfterCommit[] = [];
 }
 
-/** The row as changed; undefined if it is removed, or of another kind. */
+/** Returns the changed row; undefined if it is removed, or of another kind. */
 export function changedRow(change: RowChange, kind: AnyRecordKind): GovernedRow | undefined {
   return change.codec.kind === kind ? (change.row ?? undefined) : undefined;
 }
 
-/** Rows of one statement: more than ordinary batches have. */
+/** Most rows of one statement, more than ordinary batches have. */
 const AT_ONCE = 1_000;
 
-/** What the transaction of a batch writes besides its head, counters and kept answers. */
+/** Writes of a batch's transaction, besides its head, counters and stored responses. */
 interface UnwrittenBatch {
   readonly changes: readonly RowChange[];
   readonly removals: readonly OwnedRemoval[];
   readonly entries: readonly string[];
-  /** The subtrees that the entries have completed. */
+  /** Subtrees that the entries have completed. */
   readonly nodes: readonly TreeNode[];
 }
 
 /**
- * The statements that write a batch, each of which takes all its rows as one JSON parameter: that costs the event loop
- * little, in turns. Removes before it adds; removes dependent rows first, and adds owners first.
+ * Yields the statements that write a batch. Each takes all its rows as one JSON parameter, which is built in turns and
+ * costs the event loop little. Removals precede additions; dependent rows are removed first, and owners are added
+ * first.
  */
 async function batchStatements(
   sql: LedgerSql,
@@ -275,10 +281,10 @@ function removalStatements({ codec, ownerId, count }: OwnedRemoval): SqlStatemen
   return count > LEFTOVER_CHUNK ? [chunk, rest] : [chunk];
 }
 
-/** Adds what a change writes, and the items of its lists, each to the statement that writes it. */
+/** Adds a changed row and the items of its lists to the statements that write them. */
 function addRows(sql: LedgerSql, change: RowChange, add: (written: string, row: string) => void): void {
   const { codec, id, row, encoded, isNew, isErased } = change;
-  // What is erased is replaced: an update leaves some columns as they are.
+  // An erased row is replaced, because an update does not write all columns.
   const isReplaced = isErased && !isNew;
   if (encoded === null || isReplaced) add(codec.deleteRows, JSON.stringify([id]));
   if (encoded !== null) add(isNew || isReplaced ? codec.insertRows : codec.updateRows, encoded.row);
@@ -292,7 +298,7 @@ function addRows(sql: LedgerSql, change: RowChange, add: (written: string, row: 
 
 const MOVE_HEAD = `UPDATE "ledger_head" SET "sequence" = $1, "hash" = $2, "timestamp" = $3, "lastUlid" = $4, "effectSequence" = $5, "frontier" = $6 WHERE "id" = 1`;
 
-/** Moves the counters, of which those at zero go, and the head. */
+/** Returns statements that move the counters, delete those at zero, and move the head. */
 function headStatements(sql: LedgerSql, counts: CounterSteps, head: LedgerPosition): SqlStatement[] {
   const { sequence, hash, timestamp, lastUlid, effectSequence, frontier } = head;
   const steps = [...counts].filter(([, step]) => step !== 0);
@@ -304,7 +310,7 @@ function headStatements(sql: LedgerSql, counts: CounterSteps, head: LedgerPositi
   ];
 }
 
-/** @param rows each a JSON array. */
+/** @param rows rows, each a JSON array */
 function* rowStatements(sql: string, rows: readonly string[] = []): Generator<SqlStatement> {
   for (let start = 0; start < rows.length; start += AT_ONCE)
     yield { sql, parameters: [`[${rows.slice(start, start + AT_ONCE).join()}]`] };

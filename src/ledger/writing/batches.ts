@@ -12,27 +12,27 @@ import { type CommandOutcome, Commands, type QueuedCommand } from './commands';
 import { proofOf, type WriterConnection } from './writer-connection';
 
 /**
- * Milliseconds after which a batch takes no further command: other processes wait for the head, and a server ends a
- * session that holds a lock and is idle for some seconds.
+ * Milliseconds after which a batch takes no further command: other processes wait for the head, and a server ends an
+ * idle session that holds a lock after some seconds.
  */
 const MAX_HOLD_MS = 500;
-/** Questions of commands that a batch reads in advance; a command may bring up to a thousand. */
+/** Most queries of commands that a batch reads in advance; a command may bring up to a thousand. */
 const MAX_PREFETCHED = 1_000;
 /** Milliseconds after which a batch removes expired idempotency keys, even if it adds none. */
 const TIDYING_INTERVAL_MS = 5_000;
 
 export interface CommittedBatch extends Readonly<Pick<Batch, 'position' | 'hasEntries' | 'leavesRows'>> {
   readonly outcomes: readonly CommandOutcome[];
-  /** Commands that have to wait for the next batch. */
+  /** Commands that must wait for the next batch. */
   readonly rest: readonly QueuedCommand[];
-  /** Milliseconds; null when there was nothing to commit. */
+  /** Milliseconds; null if there was nothing to commit. */
   readonly commitDuration: number | null;
 }
 
 /** Runs commands one after another in a single database transaction and commits them together. */
 export class Batches {
   private readonly commands: Commands;
-  /** Monotonic milliseconds. */
+  /** Monotonic milliseconds of the last removal of expired keys. */
   private tidiedAt = 0;
 
   constructor(
@@ -45,14 +45,14 @@ export class Batches {
   }
 
   /**
-   * Throws when the batch as a whole failed; then nothing of it is in the database.
-   * @param queued receives those that `more` finds once the batch has the head.
+   * Commits the commands. Throws if the batch as a whole failed; then none of it is in the database.
+   * @param queued commands; those that `more` returns once the batch has the head are added
    */
   async commit(queued: QueuedCommand[], more: () => readonly QueuedCommand[]): Promise<CommittedBatch> {
     const connection = await this.writer.current();
     const reads = new BatchReads(connection, this.catalog);
     const head = await this.writer.begin(connection, () => prefetch(queued, reads));
-    // If another process held the lock, these can be as many again.
+    // If another process held the lock, as many commands again may have arrived.
     const late = more();
     queued.push(...late);
     const batch = new Batch(reads, head);
@@ -68,7 +68,7 @@ export class Batches {
     return { outcomes, rest: queued.slice(outcomes.length), position, commitDuration, hasEntries, leavesRows };
   }
 
-  /** Writes everything still pending. The proof is null when there is nothing to commit. */
+  /** Writes everything still pending. Returns the proof of the commit; null if there is nothing to commit. */
   private async finish(batch: Batch): Promise<CommitProof | null> {
     const { hasEntries, sideWrites, position } = batch;
     const { idempotency } = batch.reads;
@@ -101,19 +101,25 @@ export class Batches {
       if (outcomes.length > 0 && (mustCommit(batch, outcomes) || performance.now() - began > MAX_HOLD_MS)) break;
       const outcome = await this.commands.run(batch, command, this.clock.timeAfter(batch.position.timestamp));
       outcomes.push(outcome);
-      // An abandoned command may have left one under way, which would mix with what the next command writes.
+      // An abandoned command may have left a flush under way, which would mix with the writes of the next command.
       if (batch.flushed !== null) await batch.flushed;
     }
     return outcomes;
   }
 }
 
-/** Effects of its last command must be applied, and what that wrote aside committed, before a later one runs. */
+/**
+ * True if the batch must be committed before a later command runs: the last command has effects or has written without
+ * an entry, or the batch is full.
+ */
 function mustCommit({ sideWrites, isFull }: Batch, outcomes: readonly CommandOutcome[]): boolean {
   return outcomes.at(-1)?.effects.length !== 0 || sideWrites.length > 0 || isFull;
 }
 
-/** None where it fails: the command will fail as well, and say so. */
+/**
+ * Returns the queries of a command that are known in advance; none if this fails, because the command will then fail as
+ * well, and report the fault.
+ */
 async function foreseenBy(foresight: PrefetchQueries, draft: CommandDraft): Promise<readonly RowQuery[]> {
   try {
     return await foresight(draft);
@@ -123,7 +129,7 @@ async function foreseenBy(foresight: PrefetchQueries, draft: CommandDraft): Prom
   }
 }
 
-/** Reads what the commands will ask for, in one statement for all of them. */
+/** Reads the announced rows of the commands, in one statement for all of them. */
 async function prefetch(commands: readonly QueuedCommand[], reads: BatchReads): Promise<void> {
   const lookups = commands.flatMap(({ lookups: own = [] }) => own);
   const writes = commands.flatMap(({ keyed }) => keyed ?? []);

@@ -24,19 +24,19 @@ import type { AnyRecordKind, ColumnOf, GovernedRow, RecordKind } from '../kinds/
 import type { Where } from './batch-reads';
 import { emptyEntriesOf } from './leftover-statements';
 
-/** Keys by which one statement reads rows. */
+/** Most keys of one statement that reads rows. */
 const READ_AT_ONCE = 250;
 
 /**
- * One command's view of the ledger. Its writes stay here until the command has returned; when it throws they are
+ * One command's view of the ledger. Its writes stay here until the command has returned. If it throws, they are
  * dropped, and no other command of the batch has seen them.
  */
 export class CommandDraft implements ServiceTransaction {
   pending = new PendingChanges();
   entryAddition: EntryAddition = {};
-  /** Maps ids to rows; null if only existence is known. */
+  /** Maps ids to rows; null if only the row's existence is known. */
   private readonly rowsRead = new Map<string, GovernedRow | null>();
-  /** Reads and entries so far: the number grows as long as the command makes progress. */
+  /** Number of reads and entries so far; it grows as long as the command makes progress. */
   steps = 0;
   private reads = 0;
   private isFinished = false;
@@ -47,7 +47,7 @@ export class CommandDraft implements ServiceTransaction {
     readonly now: string,
   ) {}
 
-  /** Whether the command is waiting for the database rather than for something else. */
+  /** True if the command is waiting for the database. */
   get isReading(): boolean {
     return this.reads > 0;
   }
@@ -83,7 +83,7 @@ export class CommandDraft implements ServiceTransaction {
       this.pending.rows.findBy(kind, values) ??
       this.batch.rows.findBy(kind, values) ??
       (await this.reading(() => this.batch.reads.find(kind, values)));
-    // The row found in the database may have been changed or removed by an earlier command.
+    // An earlier command may have changed or removed the row that the database returned.
     return row === undefined ? undefined : this.find(kind, row.id);
   }
 
@@ -262,17 +262,17 @@ export class CommandDraft implements ServiceTransaction {
     this.pending.effects.push(effect);
   }
 
-  /** Called when the command has ended: work it left running must not write into the next command's place. */
+  /** Ends the command, so that work it left running cannot write in place of the next command. */
   finish(): void {
     this.isFinished = true;
   }
 
-  /** A server ends a session that is idle in a transaction for long. If this fails, so does the next statement. */
+  /** Keeps the server from ending the session as idle in a transaction. If this fails, so does the next statement. */
   keepSession(): void {
     this.batch.reads.connection.run('SELECT 1').catch(() => undefined);
   }
 
-  /** Ids of the records that its entries are about, for a claim of its entity; without those that it has erased. */
+  /** Ids of the records that its entries are about, for a claim of its entity; excludes records that it has erased. */
   get recorded(): string[] {
     const { owners } = this.batch.reads.catalog;
     return this.pending.entries
@@ -284,7 +284,7 @@ export class CommandDraft implements ServiceTransaction {
     return this.batch.position.sequence + this.pending.entries.length;
   }
 
-  /** @param row null: it is removed. @param options.isErased columns change that otherwise never do. */
+  /** @param row null if it is removed @param options.isErased true if columns change that otherwise never do */
   private change(
     kind: AnyRecordKind,
     id: string,
@@ -321,7 +321,7 @@ export class CommandDraft implements ServiceTransaction {
     this.pending.erased.add(id);
   }
 
-  /** Reads from the database, which by then holds what earlier commands of the batch have changed. */
+  /** Reads from the database, after writing the changes of earlier commands of the batch. */
   private query<Found = SqlRow>(sql: string, parameters: readonly SqlValue[]): Promise<Found[]> {
     return this.reading(async () => {
       await this.batch.flush();
@@ -373,14 +373,14 @@ export class CommandDraft implements ServiceTransaction {
     return row;
   }
 
-  /** A change must start from what this command has read; anything else would overwrite another command's change. */
+  /** Returns the row that this command has read; otherwise it would overwrite another command's change. */
   private previous(kind: AnyRecordKind, id: string): GovernedRow {
     const previous = this.rowsRead.get(id) ?? null;
     if (previous === null) throw new Error(`The ${kind.subjectType} ${id} was changed without being read first.`);
     return previous;
   }
 
-  /** The database would accept a row without its owner: rows outlive it until they are deleted. */
+  /** Refuses a row without its owner. The database would accept it: rows outlive their owner until they are deleted. */
   private requireOwner({ owner, subjectType }: AnyRecordKind, row: GovernedRow): void {
     if (owner === undefined) return;
     const ownerId = String(Reflect.get(row, owner.column));

@@ -15,63 +15,64 @@ import {
 } from '../commands/ledger-transaction';
 import type { Projections } from '../head/projections';
 
-/** A command in the queue, and the promise its caller is waiting for. */
+/** A command in the queue, and the promise for which its caller waits. */
 export interface QueuedCommand extends ServiceWriteOptions<unknown> {
   readonly caller: Caller;
   readonly command: ServiceCommand<unknown>;
-  /** Null if its request carries no idempotency key. */
+  /** Null if the request has no idempotency key. */
   readonly keyed: IdempotentWrite | null;
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: Error) => void;
-  /** Monotonic milliseconds after which it is no longer started. */
+  /** Monotonic milliseconds after which the command is no longer started. */
   readonly deadline: number;
 }
 
-/** The result of one command. None of it may be reported before the commit. */
+/** Result of one command, which must not be reported before the commit. */
 export interface CommandOutcome {
   readonly effects: readonly AfterCommit[];
   readonly answer: () => void;
-  /** The error with which its caller is refused by a rule. */
+  /** Error with which a rule refuses the caller. */
   readonly refusal?: DomainError;
 }
 
-/** Milliseconds for which a command may neither read nor write: everybody else waits for it. */
+/** Most milliseconds in which a command neither reads nor writes: everybody else waits for it. */
 const MAX_PAUSE_MS = 1_000;
-/** Milliseconds for all of a command that makes progress: less than others wait in the queue. */
+/** Most milliseconds of a command that makes progress, less than others wait in the queue. */
 const MAX_COMMAND_MS = 8_000;
 const STILL = `A command stood still for ${MAX_PAUSE_MS} milliseconds; nothing of it is written.`;
 const OVER = `The write did not end within ${MAX_COMMAND_MS} milliseconds.`;
-/** Seconds after which a write that took too long, as the service has much else to do, may be tried again. */
+/** Seconds after which a write may be retried that took too long because the service was busy. */
 const RETRY_AFTER = 5;
 
-/** The command that runs, and how far it had got at the last check. */
+/** The running command, and its progress at the last check. */
 interface RunningCommand {
   readonly draft: CommandDraft;
   readonly began: number;
   readonly reject: (error: Error) => void;
-  /** Steps and turns until then. */
+  /** Number of steps and turns at the last check. */
   readCount: number;
 }
 
 /**
- * Runs commands, one at a time. A command is abandoned when it makes no progress, or takes too long. Single statements are
+ * Runs commands, one at a time. Abandons a command that makes no progress or takes too long. Single statements are
  * limited by the database.
  */
 export class Commands {
   private running: RunningCommand | null = null;
 
-  /** Restarted for each command, which costs less than a timer for each. */
+  /** Restarted for each command, which costs less than a new timer. */
   private readonly limit = setTimeout(() => this.check(), MAX_PAUSE_MS).unref();
 
   constructor(private readonly memory: Projections) {}
 
   /**
-   * What the command throws is its caller's answer; a fault of the database is rethrown, and fails the whole batch.
-   * @param now the ledger's time of the command.
+   * Runs a command. An error that it throws becomes its caller's response; a fault of the database is rethrown, and
+   * fails the whole batch.
+   * @param now ledger time of the command
    */
   async run(batch: Batch, queued: QueuedCommand, now: string): Promise<CommandOutcome> {
     const { caller, command, keyed, reject } = queued;
-    // Under the lock: a revocation or suspension by any process has taken effect before.
+    // Checked under the lock, so a revocation or suspension by any process has taken effect before.
     const refusal = caller.refusal(now);
     if (refusal !== null) return { effects: [], answer: () => reject(refusal) };
     if (keyed === null) return this.perform(batch, queued, now, command);
@@ -83,14 +84,14 @@ export class Commands {
     try {
       answer = decodeAnswer(content);
     } catch {
-      // Before the commit, so that an altered answer affects only its own request.
+      // Read before the commit, so that an altered response affects only its own request.
       const unreadable = new Error(`The answer that was kept for the idempotency key ${keyed.id} cannot be read.`);
       return { effects: [], answer: () => reject(unreadable) };
     }
     return this.replay(batch, queued, now, keyed, answer);
   }
 
-  /** @param keyed the key under which the answer is kept. */
+  /** @param keyed key under which the response is stored */
   private async perform(
     batch: Batch,
     { caller, resolve, reject }: QueuedCommand,
@@ -122,7 +123,9 @@ export class Commands {
     }
   }
 
-  /** Answers as the same request was answered before, unless `beforeReplay` has another answer; the key keeps the first. */
+  /**
+   * Responds as to the earlier request, unless `beforeReplay` has another response. The key keeps the first response.
+   */
   private async replay(
     batch: Batch,
     queued: QueuedCommand,
@@ -162,7 +165,7 @@ export class Commands {
     if (running === null) return;
     const { draft, began, reject, readCount } = running;
     const isOver = performance.now() - began >= MAX_COMMAND_MS;
-    // A command that compares thousands of records reads and writes nothing for a while, but takes turns.
+    // A command that compares thousands of records takes turns even while it neither reads nor writes.
     running.readCount = draft.steps + TimeSlice.begun;
     if (!isOver && (draft.isReading || running.readCount > readCount)) {
       draft.keepSession();

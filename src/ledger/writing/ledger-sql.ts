@@ -14,7 +14,7 @@ export const ledgerSql = oncePerDialect((dialect: Dialect) => {
     moveCounters:
       `${insertInto(LedgerCounter)} WHERE true ON CONFLICT ("name") ` +
       `DO UPDATE SET "value" = "ledger_counters"."value" + excluded."value"`,
-    // Those of them that count nothing: their names may hold what was erased.
+    // Counters that count nothing are deleted: their names may hold erased contents.
     deleteCounters: `${deleteRows(dialect, 'ledger_counters', 'name')} AND "value" = 0`,
     deleteItems: deleteRows(dialect, LIST_ITEMS, 'recordId'),
     insertItems: insertInto(LedgerListItem),

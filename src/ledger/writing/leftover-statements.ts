@@ -11,7 +11,7 @@ export const LEFTOVER_CHUNK = 1_000;
 
 export const REMEMBER_LEFTOVER = `INSERT INTO "${LEFTOVERS}" ("subjectType", "ownerId") VALUES ($1, $2) ON CONFLICT DO NOTHING`;
 
-/** Has the entries about an erased record emptied, perhaps once more: somebody may have put back what they held. */
+/** Marks an erased record, so that the entries about it are emptied, again if somebody has put back their contents. */
 export function emptyEntriesOf(subjectType: string, id: string): SqlStatement {
   return { sql: REMEMBER_LEFTOVER, parameters: [`${ERASED}${subjectType}`, id] };
 }
@@ -24,7 +24,9 @@ export function deleteChunkSql({ kind, table }: RecordCodec): string {
   return `DELETE FROM ${quoteName(table)} WHERE "id" IN (${chunk})`;
 }
 
-/** A removed owner with rows to delete. If the owner still exists, nothing is deleted, whoever put it in the table. */
+/**
+ * Selects a removed owner with rows to delete. Skips an owner that still exists, even if somebody put it in the table.
+ */
 export function selectLeftoverSql({ kind }: RecordCodec, owners: RecordCodec): string {
   return (
     `SELECT "ownerId" FROM "${LEFTOVERS}" WHERE "subjectType" = '${kind.subjectType}' AND NOT EXISTS ` +
@@ -32,7 +34,7 @@ export function selectLeftoverSql({ kind }: RecordCodec, owners: RecordCodec): s
   );
 }
 
-/** Removes the owner `$2` of rows of the kind `$1` from the table, once none of them is left. */
+/** Removes the owner `$2` of rows of the kind `$1` from the table, once no such row is left. */
 export function forgetLeftoverSql({ kind, table }: RecordCodec): string {
   return (
     `DELETE FROM "${LEFTOVERS}" WHERE "subjectType" = $1 AND "ownerId" = $2 AND NOT EXISTS ` +
@@ -44,26 +46,26 @@ const LAST_ERASURE =
   `SELECT max("sequence") FROM "ledger_entries" AS entry WHERE entry."subjectId" = gone."ownerId" ` +
   `AND '${ERASED}' || entry."subjectType" = gone."subjectType" AND ${isErasureSql('entry.')}`;
 /**
- * The next erased record whose entries still hold something. Only an entry that records the erasure makes a record an
- * erased one.
+ * Selects the next erased record whose entries still hold contents. A record only counts as erased if an entry records
+ * it.
  */
 export const SELECT_ERASED =
   `SELECT * FROM (SELECT gone."subjectType", gone."ownerId", (${LAST_ERASURE}) AS "sequence" FROM "${LEFTOVERS}" AS gone ` +
   `WHERE gone."subjectType" LIKE '${ERASED}%') AS erased WHERE "sequence" IS NOT NULL LIMIT 1`;
 
 export interface ErasedRecord {
-  /** Of the table of leftovers: `erased execution`. */
+  /** Kind in the table of leftovers: `erased execution`. */
   readonly subjectType: string;
   readonly ownerId: string;
-  /** Of the last entry that says that it was erased. */
+  /** Sequence of the last entry that records the erasure. */
   readonly sequence: number;
 }
 
 /**
- * Empties the next entries about the record `$1` before `$2`, the one that erased it, which stays itself; of an entity also
- * those about its claims. It is the only statement that takes anything from an entry, or changes one. Its hashes stay, and
- * so do its place, its time, and who did what to which record. The emptied entry names the first later entry that
- * records the erasure, so emptying it again gives the same row.
+ * Empties the next entries about the record `$1` before `$2`, the entry that erased it, and, for an entity, those about
+ * its claims. No other statement removes contents from an entry or changes one. Hashes, position, time, and who did
+ * what to which record stay. The emptied entry names the first later entry that records the erasure, so emptying it
+ * again gives the same row.
  */
 export function eraseContentsSql(catalog: RecordCatalog): string {
   return (

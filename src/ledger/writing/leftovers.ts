@@ -13,21 +13,21 @@ import {
 import type { RecordCatalog } from '../records/record-catalog';
 import type { WriterConnection } from './writer-connection';
 
-/** Whether a chunk was committed does not matter: what is left is found again. */
+/** Proof for a chunk whose commit need not be confirmed: leftovers are found again. */
 const ANY_OUTCOME: CommitProof = { sql: 'SELECT 1 AS "actual"', parameters: [], expected: 1 };
-/** Milliseconds until the log is truncated again, because somebody was reading it. */
+/** Milliseconds until the next attempt to truncate the log, which somebody was reading. */
 const TRUNCATE_AGAIN = 1_000;
 
 /**
- * Deletes dependent rows of removed records, and takes from entries what was erased, in chunks between the batches, so
- * that nobody waits for all of them. It is on record and has taken effect, so this adds no entry. What one process
- * leaves is found by the next.
+ * Deletes dependent rows of removed records, and erases contents from entries, in chunks between the batches, so that
+ * no command waits for all of them. The removal is already recorded and effective, so this adds no entry. The next
+ * process continues if one leaves some.
  */
 export class Leftovers {
   private readonly logger = new Logger('Ledger');
   private isStopped = false;
   private areLeft = true;
-  /** Monotonic milliseconds at which the log is to be truncated; null while it holds nothing that was erased. */
+  /** Monotonic milliseconds at which to truncate the log; null while it holds no erased contents. */
   private truncateAt: number | null = null;
 
   constructor(
@@ -36,18 +36,18 @@ export class Leftovers {
     private readonly database: Pick<Database, 'truncateLog'>,
   ) {}
 
-  /** True when there may be a chunk to delete. */
+  /** True if there may be a chunk to delete. */
   get areDue(): boolean {
     if (this.isStopped) return false;
     return this.areLeft || (this.truncateAt !== null && this.truncateAt <= performance.now());
   }
 
-  /** A committed batch, or another process, has left some. */
+  /** Notes that a committed batch, or another process, has left some. */
   added(): void {
     this.areLeft = true;
   }
 
-  /** The rest is for the next start. */
+  /** Stops; the next start deletes the rest. */
   stop(): void {
     this.isStopped = true;
   }
@@ -55,7 +55,7 @@ export class Leftovers {
   async deleteChunk(connection: SqlConnection): Promise<void> {
     if (!this.areLeft) return this.truncateLog(connection);
     await this.writer.begin(connection);
-    // Of an erased record nothing is left once nothing says that it is being erased: what it owned goes first.
+    // Removals come first: once a record is no longer marked as being erased, nothing that it owned may be left.
     const chunk = (await this.removal(connection)) ?? (await this.erasure(connection));
     if (chunk === null) {
       await connection.run('ROLLBACK');
@@ -66,13 +66,13 @@ export class Leftovers {
     await this.writer.commit(connection, ANY_OUTCOME);
   }
 
-  /** What cannot be deleted is left until the next start; verification reports what should be gone. */
+  /** Stops after a fault, until the next start; verification reports leftovers. */
   stopAfter(error: unknown): void {
     this.logger.error(`Rows of removed records, or what was erased, are not deleted: ${String(error)}`);
     this.stop();
   }
 
-  /** Contents of an entry are in the log as they were written, until it is truncated. */
+  /** Truncates the log, which still holds the erased contents of entries until then. */
   private async truncateLog(connection: SqlConnection): Promise<void> {
     const isDone = await this.database.truncateLog(connection, 0);
     this.truncateAt = isDone ? null : performance.now() + TRUNCATE_AGAIN;
@@ -89,7 +89,7 @@ export class Leftovers {
     ];
   }
 
-  /** Leftovers of a module that is no longer loaded are ignored. */
+  /** Deletes a chunk of dependent rows. Ignores leftovers of a module that is no longer loaded. */
   private async removal(connection: SqlConnection): Promise<SqlStatement[] | null> {
     for (const codec of this.catalog.all) {
       const { owner, subjectType } = codec.kind;

@@ -19,15 +19,14 @@ import { CommandDraft } from './command-draft';
 const SELECT_HASH = `SELECT "hash" AS "actual" FROM "ledger_entries" WHERE "sequence" = $1`;
 /** Milliseconds between attempts to find out whether a commit took place. */
 const CHECK_INTERVAL_MS = 500;
-/** Milliseconds that the process waits at its end for the last known tree to be saved. */
+/** Most milliseconds that the end of the process waits until the last known tree is saved. */
 const MAX_FAREWELL_MS = 2_000;
-/** Milliseconds for which the end waits for those who still read. */
+/** Most milliseconds that the end of the process waits for readers. */
 const MAX_READ_MS = 2_000;
 
 /**
- * The only connection that writes. Its transactions hold the head while they run, and it always finds out whether they
- * were committed. After a failed commit it is dropped and reopened; until a commit or a probe has succeeded again, the
- * service is unhealthy.
+ * The only connection that writes. Its transactions hold the head, and it always finds out whether they were committed.
+ * After a failed commit it is dropped and reopened; until a commit or a probe succeeds, the service is unhealthy.
  */
 export class WriterConnection {
   private readonly logger = new Logger('Ledger');
@@ -44,12 +43,12 @@ export class WriterConnection {
     private readonly clock: LedgerClock,
   ) {}
 
-  /** Readers may have to follow the writer to another server, even when nobody writes. */
+  /** True if a probe is needed: readers may have to follow the writer to another server, even if nobody writes. */
   get needsProbe(): boolean {
     return this.hasFailed || this.connection?.isLost === true;
   }
 
-  /** A connection lost while idle, for example by a restart of the server, is replaced silently. */
+  /** Returns the connection. Silently replaces one that was lost while idle, for example by a restart of the server. */
   async current(): Promise<SqlConnection> {
     if (this.connection?.isLost === true) await this.close();
     if (this.connection === null) {
@@ -59,7 +58,7 @@ export class WriterConnection {
     return this.connection;
   }
 
-  /** Another session may be with another server, or with a copy put in the database's place. */
+  /** Opens a connection. It may lead to another server, or to a copy in the database's place, so it is checked. */
   private open(): Promise<SqlConnection> {
     return this.database.openWriter(async (connection) => {
       const { sound: soundBefore } = this.head;
@@ -80,18 +79,18 @@ export class WriterConnection {
   /**
    * Locks the head if several processes may write, and returns its position. Throws for a damaged head or a wrong
    * clock.
-   * @param meanwhile sends what is read besides: together, so that a remote server answers all in one round trip.
+   * @param meanwhile sends further reads at the same time, so that a remote server answers all in one round trip
    */
   begin(connection: SqlConnection, meanwhile?: () => Promise<void>): Promise<LedgerPosition> {
     return firstOf(
       this.head.check(lockHead(connection, this.database.dialect)),
-      // Under the lock: no other process can write a later time before this one does.
+      // Checked under the lock: no other process can write a later time before this one does.
       this.clock.check(connection),
       meanwhile?.(),
     );
   }
 
-  /** Throws if nothing was committed, and only then. */
+  /** Commits. Throws if, and only if, nothing was committed. */
   async commit(connection: SqlConnection, proof: CommitProof): Promise<void> {
     if (!this.database.isInPlace()) throw movedAway();
     try {
@@ -101,7 +100,7 @@ export class WriterConnection {
     }
   }
 
-  /** An error at COMMIT does not tell whether the commit took place: the row that it would have written does. */
+  /** Finds out whether a failed COMMIT took place, by the row that it would have written: the error does not tell. */
   private async afterFailedCommit(error: unknown, proof: CommitProof): Promise<void> {
     const kind = error instanceof DatabaseFault ? error.kind : 'programming';
     if (kind === 'constraint') throw error;
@@ -111,8 +110,8 @@ export class WriterConnection {
   }
 
   /**
-   * Asks until the database answers: any earlier answer to the callers could be wrong. A server comes back; of a file
-   * that was removed or replaced, this can never be found out.
+   * Asks until the database answers, because any earlier response to the callers could be wrong. A server comes back.
+   * For a file that was removed or replaced, the outcome remains unknown.
    */
   private async tookPlace(proof: CommitProof): Promise<boolean> {
     while (this.database.isInPlace()) {
@@ -134,9 +133,9 @@ export class WriterConnection {
       await connection.run('ROLLBACK');
       return false;
     }
-    // Others may have come first since: the effects of this batch are then older than the rows.
+    // Other processes may have written since; the effects of this batch are then older than the rows.
     if (head !== undefined && this.head.accept(head)) await this.memory.catchUp(connection, head);
-    // A COMMIT that did not wait for its standby may exist on this server alone; this one waits for both.
+    // A COMMIT that did not wait for its standby may exist on this server alone. This one waits for both.
     await connection.run(TOUCH_HEAD);
     await connection.commit();
     return true;
@@ -154,7 +153,7 @@ export class WriterConnection {
     await this.close();
   }
 
-  /** Ends what a failed statement has left; the connection is kept if possible. */
+  /** Ends the transaction of a failed statement, and keeps the connection if possible. */
   async rollBack(): Promise<void> {
     try {
       await (await this.current()).run('ROLLBACK');
@@ -163,15 +162,15 @@ export class WriterConnection {
     }
   }
 
-  /** If somebody else held a lock, the failure says nothing about the database. */
+  /** Recovers from a failure. If another process held a lock, the failure says nothing about the database. */
   async recoverFrom(error: unknown): Promise<void> {
     if (isFault(error, 'busy')) await this.rollBack();
     else await this.failed(error);
   }
 
   /**
-   * Finds out whether a write would succeed: the head is sound, memory can follow what other processes have changed, the
-   * ledger accepts an entry, and a commit reaches the disk.
+   * Finds out whether a write would succeed: the head is sound, memory can follow other processes, the ledger accepts
+   * an entry, and a commit reaches the disk.
    */
   async probe(): Promise<void> {
     try {
@@ -189,7 +188,7 @@ export class WriterConnection {
     }
   }
 
-  /** At the end of the process, with nothing left to write. */
+  /** Ends the connection at the end of the process, with nothing left to write. */
   async finish(): Promise<void> {
     if (this.connection !== null && !this.hasFailed) await this.database.truncateLog(this.connection, MAX_READ_MS);
     await this.close();
@@ -207,8 +206,8 @@ export class WriterConnection {
 }
 
 /**
- * Awaits all and returns the first result. If several fail, it throws the first failure: in a failed transaction, every
- * later statement fails only as a consequence.
+ * Awaits all promises and returns the first result. If several fail, throws the first failure: in a failed transaction,
+ * every later statement fails only as a consequence.
  */
 async function firstOf<Result>(first: Promise<Result>, ...others: (Promise<void> | undefined)[]): Promise<Result> {
   const results = await Promise.allSettled([first, ...others]);
@@ -217,7 +216,7 @@ async function firstOf<Result>(first: Promise<Result>, ...others: (Promise<void>
   return first;
 }
 
-/** That the last entry is there, with its hash. */
+/** Returns the proof that the last entry exists with its hash. */
 export function proofOf({ sequence, hash }: LedgerPosition): CommitProof {
   return { sql: SELECT_HASH, parameters: [sequence], expected: hash };
 }
@@ -228,8 +227,8 @@ async function holds(connection: SqlConnection, { sql, parameters, expected }: C
 }
 
 /**
- * In a transaction that holds the head, writes what every batch writes (an entry with its counters, and the head) and
- * rolls it back. Throws if the ledger's tables do not accept it, for whatever reason.
+ * Writes, in a transaction that holds the head, what every batch writes (an entry with its counters, and the head), and
+ * rolls it back. Throws if the ledger's tables do not accept it for any reason.
  */
 async function dryRun(reads: BatchReads, head: LedgerPosition): Promise<void> {
   const batch = new Batch(reads, head);

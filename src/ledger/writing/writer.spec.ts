@@ -45,7 +45,7 @@ describe('The writer', () => {
     writer.push({ caller: SYSTEM_CALLER, command: async () => null, keyed: null, resolve: () => null, reject });
   }
 
-  /** Lets it begin the next batch. */
+  /** Lets the writer begin the next batch. */
   async function turn(): Promise<void> {
     await new Promise((resolve) => setImmediate(resolve));
     await new Promise((resolve) => setImmediate(resolve));

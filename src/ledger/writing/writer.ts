@@ -13,9 +13,9 @@ import type { AfterCommit } from './batch';
 import type { Projections } from '../head/projections';
 import type { WriterConnection } from './writer-connection';
 
-/** Most commands that wait. */
+/** Most commands in the queue. */
 const CAPACITY = 10_000;
-/** Milliseconds that a command waits at most. */
+/** Most milliseconds that a command waits in the queue. */
 const MAX_WAIT_MS = 10_000;
 /** Most commands per transaction: enough to share a sync, few enough to keep a batch short. */
 const MAX_BATCH_COMMANDS = 512;
@@ -26,13 +26,13 @@ const MAX_BATCH_MS = 10_000;
 export class Writer {
   observer: LedgerObserver | null = null;
   private readonly logger = new Logger('Ledger');
-  /** Batches belong to no request: otherwise their spans would be in the trace of the request that starts one. */
+  /** Runs batches outside of requests; otherwise their spans would be in the trace of the request that starts one. */
   private readonly outsideRequests = new AsyncResource('Ledger');
   private queue: QueuedCommand[] = [];
   private working: Promise<void> | null = null;
   /** Most commands of the next batch: halved when a batch fails because of a command, doubled when one is committed. */
   private batchLimit = MAX_BATCH_COMMANDS;
-  /** Monotonic milliseconds; null between batches. */
+  /** Monotonic milliseconds at which the batch began; null between batches. */
   private batchBegan: number | null = null;
   private isReportedStuck = false;
 
@@ -45,7 +45,7 @@ export class Writer {
     private readonly stops: WriteStops,
   ) {}
 
-  /** How many commands wait. */
+  /** Number of waiting commands. */
   get waiting(): number {
     return this.queue.length;
   }
@@ -66,7 +66,7 @@ export class Writer {
     for (const { reject } of this.take(this.queue.length)) reject(refusal);
   }
 
-  /** Called once a second. */
+  /** Runs once a second. */
   watch(): void {
     this.expire();
     if (this.isStuck && !this.isReportedStuck) {
@@ -95,7 +95,7 @@ export class Writer {
     if (commands.length > 0) this.queue = [...commands, ...this.queue];
   }
 
-  /** Refuses the commands whose deadline has passed; these are at the front of the queue. */
+  /** Refuses the commands whose deadline has passed; they are at the front of the queue. */
   private expire(): void {
     const now = performance.now();
     while (this.queue[0] !== undefined && this.queue[0].deadline < now) {
@@ -144,7 +144,7 @@ export class Writer {
     } catch (error) {
       return this.onFailedBatch(commands, error);
     }
-    // Outside the `try`: if this fails, the batch that is on disk must not run again.
+    // Outside the `try`: a failure here must not run the committed batch again.
     await this.settle(batch);
     const { outcomes, commitDuration } = batch;
     this.observer?.onBatch({

@@ -7,7 +7,7 @@ import { connectionFault, endsSession, postgresFault } from './postgres-fault';
 import { TimeSlice } from '../../../core/concurrency/time-slice';
 import { ServerReach } from './server-reach';
 
-/** Milliseconds the server has to close a session; one that is unreachable never does. */
+/** Milliseconds for the server to close a session; an unreachable server never does. */
 const GOODBYE = 1_000;
 
 /** Milliseconds: the longest a timer can take. */
@@ -26,7 +26,7 @@ const SUCCESSFUL_COMPLETION = '00000';
  */
 export class PostgresConnection implements SqlConnection {
   isLost = false;
-  /** Received since COMMIT was sent. */
+  /** Warnings received since COMMIT was sent. */
   private warnings: string[] = [];
   private isAtWork: (() => Promise<boolean>) | null = null;
 
@@ -44,8 +44,8 @@ export class PostgresConnection implements SqlConnection {
   }
 
   /**
-   * @param reach detects an unreachable server; without it, as for statements that may take any time, a silent server
-   * is waited for.
+   * @param reach detects an unreachable server; without it, statements wait for a silent server, as those must that may
+   * take any time
    */
   static async open(config: ClientConfig, reach = new ServerReach(config)): Promise<PostgresConnection> {
     const socket = reach.socket();
@@ -60,7 +60,7 @@ export class PostgresConnection implements SqlConnection {
     return connection;
   }
 
-  /** Statements in progress are finished; then the owner opens another session. */
+  /** Lets the statements in progress finish; then the owner opens another session. */
   abandon(): void {
     this.isLost = true;
   }
@@ -70,7 +70,7 @@ export class PostgresConnection implements SqlConnection {
    * @param isAtWork queries in another session whether the server still works on this session's transaction.
    */
   letCommitWait(isAtWork: () => Promise<boolean>): void {
-    // If another server has replaced this one, the transaction is looked up there.
+    // If another server has replaced this one, this session is lost, and its owner looks for the transaction there.
     this.isAtWork = async () => !this.isLost && (await isAtWork());
   }
 
@@ -96,7 +96,7 @@ export class PostgresConnection implements SqlConnection {
     await Promise.all(answers);
   }
 
-  /** If waiting for a standby is cancelled, the server only sends a warning. */
+  /** Commits. If the wait for a standby is cancelled, the server only sends a warning. */
   async commit(): Promise<void> {
     this.warnings = [];
     const { command } = await this.response(this.sendCommit());
@@ -119,7 +119,7 @@ export class PostgresConnection implements SqlConnection {
     }
   }
 
-  /** No timeout covers waiting for a standby, neither the server's nor the client's. */
+  /** Sends COMMIT without a timeout, neither the server's nor the client's, because it may wait for a standby. */
   private async sendCommit(): Promise<QueryResult> {
     const query = preparedQuery('COMMIT', []);
     const { isAtWork } = this;
@@ -135,9 +135,8 @@ export class PostgresConnection implements SqlConnection {
   }
 
   /**
-   * Ends the session once the server has ended its transaction, or never received the COMMIT: where that or its answer
-   * was lost on the way, an answer would never come. While nobody knows, it is waited for. Rejects once the signal is
-   * aborted.
+   * Ends the session if COMMIT or its answer was lost on the way, that is, if the server has ended the transaction or
+   * never received COMMIT. Waits while the state is unknown. Rejects once the signal is aborted.
    */
   private async cutWhenLost(isAtWork: () => Promise<boolean>, signal: AbortSignal): Promise<void> {
     await sleep(UNANSWERED, undefined, { signal });
@@ -145,13 +144,13 @@ export class PostgresConnection implements SqlConnection {
     if (!signal.aborted) this.socket.destroy(new Error('A COMMIT or its answer was lost.'));
   }
 
-  /** The pid of the process at the server that belongs to this session. */
+  /** Returns the pid of the server's process for this session. */
   async serverProcess(): Promise<number> {
     const [row] = await this.all<{ pid: number }>('SELECT pg_backend_pid() AS "pid"');
     return row?.pid ?? 0;
   }
 
-  /** Waits for earlier statements, but not for a server that no longer answers. */
+  /** Waits for earlier statements, unless the server no longer answers. */
   async close(): Promise<void> {
     const cut = setTimeout(() => this.socket.destroy(), GOODBYE);
     await this.client.end();
@@ -159,10 +158,7 @@ export class PostgresConnection implements SqlConnection {
   }
 }
 
-/**
- * Every session keeps its prepared statements; texts beyond this number, which only unusual modules have, are parsed
- * each time.
- */
+/** Most prepared statements of a session. Further texts, which only unusual modules have, are parsed each time. */
 const MAX_NAMES = 300;
 
 const names = new Map<string, string>();

@@ -33,7 +33,10 @@ import { type Dialect, quoteName } from '../dialect';
  */
 const SESSIONS = { points: 2, lists: 3, chain: 1, repositories: 2 };
 
-/** The transaction keeps its number until the standby has it. In an idle one the server waits for its client instead. */
+/**
+ * The transaction keeps its number until the standby has it. A session that is idle in a transaction waits for its
+ * client, not for a standby.
+ */
 const SELECT_AT_WORK = `SELECT 1 FROM pg_stat_activity WHERE "pid" = $1 AND "backend_xid" IS NOT NULL
   AND "state" IS DISTINCT FROM 'idle in transaction'`;
 const SELECT_DEAD_ROWS = 'SELECT pg_stat_get_dead_tuples($1::regclass) AS "count"';
@@ -118,7 +121,7 @@ export class PostgresDatabase extends Database {
     return preparedConnection(opening, async (connection) => this.server.require(await requirePrimary(connection)));
   }
 
-  /** Its log belongs to the server: docs/privacy.md names its archive. */
+  /** Does nothing: the log belongs to the server, and docs/privacy.md names its archive. */
   async truncateLog(): Promise<boolean> {
     return true;
   }
@@ -159,7 +162,7 @@ export class PostgresDatabase extends Database {
   }
 }
 
-/** For people: where the records are, without a password. */
+/** Location of the records for messages, without a password. */
 export function postgresLocation(url: string): string {
   const { host = '', port = 5432, database = '' } = serverConfig(url);
   return `postgres://${host.includes(':') ? `[${host}]` : host}:${port}/${database}`;
@@ -206,10 +209,10 @@ export const POSTGRES_DIALECT: Dialect = {
   jsonElements: (parameter) => `jsonb_array_elements(${parameter}::jsonb) AS item(value)`,
   jsonMember: (column, name) => `((${column})::json -> '${name}')::text`,
   jsonAt: (index, { type }) => (type === 'integer' ? `(item.value ->> ${index})::bigint` : `item.value ->> ${index}`),
-  // The server's planner has statistics.
+  // The server's planner has statistics, so it needs no hint.
   unindexed: (column) => column,
   jsonRows: (columns) => `json_agg(json_build_array(${columns.map(quoteName).join(', ')}))::text`,
-  // The cast to JSON refuses what is not JSON, and changes nothing.
+  // The cast to JSON rejects texts that are not JSON, and changes nothing.
   jsonText: ({ name, type }) =>
     `COALESCE(${type === 'json' ? `${quoteName(name)}::json` : `to_json(${quoteName(name)})`}::text, 'null')`,
   // Rows arrive, and are decoded, one after another.

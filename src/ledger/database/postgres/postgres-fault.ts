@@ -20,12 +20,12 @@ const KIND_OF_CLASS: ReadonlyMap<string, FaultKind> = new Map<string, FaultKind>
   ['XX', 'unavailable'], // internal
 ]);
 
-/** An earlier statement failed and its error was swallowed: the command that did so has to be found. */
+/** SQLSTATE after an earlier statement failed and its error was swallowed: a command contains the bug. */
 const FAILED_BEFORE = '25P02';
 
 const LOCK_NOT_AVAILABLE = '55P03';
 
-/** How the server ends a session: shutdown, crash, startup, too long idle in a transaction. */
+/** SQLSTATEs with which the server ends a session: shutdown, crash, startup, too long idle in a transaction. */
 const LAST_WORDS = new Set(['57P01', '57P02', '57P03', '57P05', '25P03']);
 
 /** Errors that do not come from the server come from the network or the driver: the session is unusable. */
@@ -40,7 +40,7 @@ export function endsSession(error: unknown): boolean {
   return !(error instanceof DatabaseFault);
 }
 
-/** No session could be opened. Whatever the reason, a later attempt may succeed. */
+/** Makes the fault for a session that could not be opened. A later attempt may succeed, whatever the reason. */
 export function connectionFault(error: unknown, { host, port, database }: ClientConfig): DatabaseFault {
   const place = `${host ?? ''}${port === undefined ? '' : `:${port}`}/${database ?? ''}`;
   const message = `No connection to the PostgreSQL database ${place}: ${errorMessage(error)}`;

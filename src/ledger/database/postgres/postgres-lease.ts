@@ -5,20 +5,20 @@ import { steadyTime } from '../../../core/concurrency/steady-time';
 import { PeriodicTask } from '../../../core/lifecycle/periodic-task';
 import type { SqlSessions } from '../sql-connection';
 
-/** Milliseconds that a renewal lasts: a process suspended for less keeps its executions. */
+/** Milliseconds that a renewal lasts: a process that is suspended for less keeps its executions. */
 const LEASE = 60_000;
-/** Milliseconds after which it is renewed. */
+/** Milliseconds until the next renewal. */
 const RENEWAL = 10_000;
-/** Milliseconds after a renewal for which executions may begin: the rest of the lease is left for their commit. */
+/** Milliseconds after a renewal in which executions may begin: the rest of the lease is left for their commit. */
 const BEGINNINGS = 45_000;
-/** Average milliseconds between checks whether a renewal is due, which it stays when it fails. */
+/** Average milliseconds between checks whether a renewal is due. After a failed renewal, the next check tries again. */
 const CHECK = 1_000;
 /**
  * Milliseconds for which a process must have held its own lease before it considers others ended: if the server was
  * unreachable for all, every lease has lapsed, and each process needs time to renew its own.
  */
 const STANDING = 2 * RENEWAL;
-/** Milliseconds after which a lapsed lease is removed. */
+/** Milliseconds until a lapsed lease is removed. */
 const KEPT = 86_400_000;
 
 /** The server's clock, in milliseconds: those of the machines may differ. */
@@ -31,17 +31,15 @@ const GIVE_UP = `DELETE FROM "process_leases" WHERE "id" = $1`;
 const TIDY_UP = `DELETE FROM "process_leases" WHERE "until" < ${NOW} - ${KEPT}`;
 /** Separates the name of a process from the number of times that its lease has lapsed. */
 const LAPSES = '.';
-/** Leases that have not lapsed; all leases, while this process has not held its own lease for long enough. */
+/** Selects the leases that have not lapsed; all leases if this process has not held its own for long enough. */
 const SELECT_LIVING = `SELECT "id" FROM "process_leases" WHERE "until" >= ${NOW} OR NOT EXISTS
   (SELECT 1 FROM "process_leases" WHERE "id" = $1 AND "until" >= ${NOW} AND "since" <= ${NOW} - ${STANDING})`;
 
 /**
- * Shows other processes that this one is alive, with a row that says until when, by the server's clock. Once that time
- * has passed or the lease is given up, other processes treat this one's executions as interrupted.
- *
- * Another process marks executions some time after it has read the lease. So after a lapse this process begins
- * executions under a new name, which the other one does not mark; and it begins none while its lease may have lapsed
- * unnoticed.
+ * Shows other processes that this one is alive, by a row with the end of its lease in the server's time. After that
+ * time, or once the lease is given up, others treat this process's executions as interrupted. They mark executions some
+ * time after reading the lease. Therefore this process begins executions under a new name after a lapse, which others
+ * do not mark. While its lease may have lapsed unnoticed, it begins none.
  */
 export class PostgresLease {
   readonly processId = randomBytes(8).toString('hex');
@@ -51,11 +49,11 @@ export class PostgresLease {
     () => this.renewInTime(),
     (error) => this.onFailure(error),
   );
-  /** By this machine's clock. */
+  /** Time of the last renewal by this machine's clock. */
   private renewedAt = -Infinity;
   /**
-   * When the lease began, by the server's clock. It begins anew when a renewal finds that it had lapsed or was gone.
-   * The clock of a server that has taken over may be behind.
+   * Beginning of the lease by the server's clock, renewed if a renewal finds that the lease had lapsed or was gone. The
+   * clock of a server that has taken over may be behind.
    */
   private since: number | null = null;
   private lapses = 0;
@@ -74,13 +72,13 @@ export class PostgresLease {
     this.renewals.begin();
   }
 
-  /** Names this process in executions that begin now; null: none may begin until the lease has been renewed. */
+  /** Name of this process in executions that begin now; null if none may begin until the lease has been renewed. */
   get runner(): string | null {
     if (steadyTime() - this.renewedAt >= BEGINNINGS) return null;
     return this.lapses === 0 ? this.processId : `${this.processId}${LAPSES}${this.lapses}`;
   }
 
-  /** @param names of processes, or of runners. */
+  /** @param names names of processes or of runners */
   async findEndedProcesses(names: readonly string[]): Promise<readonly string[]> {
     if (names.length === 0) return [];
     const rows = await this.reader.all<{ id: string }>(SELECT_LIVING, [this.processId]);
@@ -128,15 +126,15 @@ function processOf(name: string): string {
 }
 
 /**
- * Until when a process counts as alive. Used where several processes share a database, outside the ledger: a renewal is
- * not a change of a record, and nothing is hashed here.
+ * The end of a process's lease, for processes that share a database. It lies outside the ledger: a renewal changes no
+ * record, and nothing is hashed here.
  */
 @Entity('process_leases')
 export class ProcessLease {
   @PrimaryColumn('text')
   readonly id!: string;
 
-  /** Milliseconds of the database's clock, like `until`: since then the lease has not lapsed. */
+  /** Milliseconds of the database's clock, like `until`: the lease has not lapsed since. */
   @Column('bigint')
   readonly since!: number;
 

@@ -10,15 +10,15 @@ import { requireDurability, requirePrimary } from './writer-server';
 /** Key of the advisory lock: any number that no other program in the same database uses. */
 const MIGRATION_LOCK = 7_463_001_200;
 
-/** The text columns of a table that are not compared by bytes. */
+/** Selects the text columns of a table that are not compared by bytes. */
 const SELECT_OTHER_TEXT = `SELECT attname AS "name" FROM pg_attribute
   WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped
   AND atttypid = 'text'::regtype AND attcollation <> 'pg_catalog."C"'::regcollation`;
 
-/** Milliseconds for which a start waits for other sessions before it says so. */
+/** Milliseconds for which a start waits for other sessions before it logs that it waits. */
 const QUIET_WAIT_MS = 5_000;
 
-/** Runs before the migrations; throwing aborts the start. */
+/** A check that runs before the migrations; throwing aborts the start. */
 type Check = (connection: SqlConnection) => Promise<void>;
 
 /** Runs missing migrations. If several processes start at once, one migrates and the others wait for it. */
@@ -27,7 +27,7 @@ export async function migrate(url: string, schema: SchemaContribution, check: Ch
   try {
     await Promise.all([requirePrimary(lock), requireDurability(lock)]);
     await lock.run(LIFT_TIMEOUTS);
-    // Another process may take as long to migrate a large database.
+    // Migrating a large database may take another process any time.
     await lock.run('SET lock_timeout = 0');
     const report = reportWait(await lock.serverProcess());
     try {
@@ -44,7 +44,7 @@ export async function migrate(url: string, schema: SchemaContribution, check: Ch
   }
 }
 
-/** @param pid of the session that waits, which it may do for ever. */
+/** @param pid server process of the waiting session; the wait may have no end */
 function reportWait(pid: number): NodeJS.Timeout {
   return setTimeout(() => {
     new Logger('Database').warn(

@@ -22,7 +22,7 @@ describe('Sessions that are closed while one is being opened', () => {
     const first = await connected;
     const outcomes = Promise.allSettled([opening, sessions.all('SELECT 2')]);
     const closed = sessions.close();
-    // Only a second opening would be another connection.
+    // A second opening would be another connection.
     server.on('connection', (socket) => socket.destroy());
     first.destroy();
     await closed;

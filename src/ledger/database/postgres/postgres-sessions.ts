@@ -54,7 +54,7 @@ class Session {
     await this.connection?.close();
   }
 
-  /** A statement whose session is lost is repeated in another. */
+  /** Runs a statement, and repeats it in another session if its own is lost. */
   private async attempt<Row>(sql: string, parameters: readonly SqlValue[]): Promise<Row[]> {
     const connection = await this.current();
     try {
@@ -67,7 +67,7 @@ class Session {
 
   private async current(): Promise<PostgresConnection> {
     if (this.connection?.isLost === false && this.isWithWriter()) return this.connection;
-    // A host name may have led an earlier attempt to another server: its failure is not this statement's.
+    // A host name may have led an earlier attempt to another server; that failure does not concern this statement.
     const opened = await this.opening?.catch(() => null);
     if (opened) return opened;
     this.opening ??= this.reopen().finally(() => (this.opening = null));

@@ -7,21 +7,21 @@ import { Client, type ClientConfig, DatabaseError } from 'pg';
  * the next.
  */
 const CHECK_INTERVAL_MS = 200;
-/** The server is probed every this many checks without a response, while statements wait. */
+/** Number of checks without a response after which the server is probed, while statements wait. */
 const CHECKS_BEFORE_PROBE = 3;
-/** Checks without a response after which sessions are cut: the server has had a second to answer a probe. */
+/** Number of checks without a response after which sessions are cut: the server has had a second to answer a probe. */
 const CHECKS_BEFORE_CUT = 8;
-/** Milliseconds for which a probe is kept open. */
+/** Milliseconds for which a probe stays open. */
 const ANSWER = 1_000;
 /**
- * A server answers first of all whether it supports encryption: that takes neither a session nor its disk nor a lock.
+ * Asks whether the server supports encryption, which it answers first of all, without a session, its disk or a lock.
  */
 const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]);
 
 /**
- * Distinguishes an unreachable server from a slow one. While statements wait and no session receives anything, the
- * server is probed on a separate connection. If it does not answer that either, all sessions are cut, and new ones
- * refused until it answers.
+ * Distinguishes an unreachable server from a slow one. While statements wait and no session receives anything, a
+ * separate connection probes the server. If the probe gets no answer, all sessions are cut, and new ones are refused
+ * until the server answers.
  */
 export class ServerReach {
   isCutOff = false;
@@ -31,7 +31,7 @@ export class ServerReach {
   private timer: NodeJS.Timeout | null = null;
   private waiting = 0;
   private hasHeard = false;
-  /** Consecutive checks without a response. */
+  /** Number of consecutive checks without a response. */
   private silent = 0;
 
   constructor(private readonly config: ClientConfig) {}
@@ -44,11 +44,11 @@ export class ServerReach {
     if (this.timer !== null) clearInterval(this.timer);
   }
 
-  /** A socket for a session. */
+  /** Makes a socket for a session. */
   socket(): Socket {
     const socket = new Socket();
     this.sockets.add(socket);
-    // Only on the next tick, when the driver is listening.
+    // Destroyed on the next tick, when the driver is listening.
     if (this.isCutOff) process.nextTick(() => socket.destroy(outOfReach()));
     return socket.once('close', () => this.sockets.delete(socket));
   }

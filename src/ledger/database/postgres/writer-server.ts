@@ -12,19 +12,19 @@ export class WriterServer {
   private readonly early: Primary[] = [];
   private readonly whenMoved: (() => void)[] = [];
 
-  /** @param onReplaced called when another primary has taken over from the writer's. */
+  /** @param onReplaced called when another primary has taken over from the writer's */
   constructor(
     readonly reach: ServerReach,
     private readonly onReplaced: () => void,
   ) {}
 
-  /** Throws for a primary that was replaced by one that a session was on. */
+  /** Throws if another primary, on which a session was, has replaced this one. */
   requireLatest(primary: Primary): void {
     const newer = this.previous.find((other) => replaces(other, primary));
     if (newer !== undefined) throw elsewhere(primary, `was replaced by the one on timeline ${newer.timeline}`);
   }
 
-  /** From now on the writer's session is on this primary, and all others have to be. */
+  /** Sets the primary of the writer's session; all other sessions must be on it from now on. */
   moveTo(primary: Primary): void {
     this.requireLatest(primary);
     const { previous } = this;
@@ -38,7 +38,7 @@ export class WriterServer {
     return this.primary === null || isSame(this.primary, primary);
   }
 
-  /** Throws for a session that is elsewhere. If its server has replaced the writer's, the writer is notified. */
+  /** Throws if a session is on another primary. If that primary has replaced the writer's, notifies the writer. */
   require(primary: Primary): void {
     if (this.primary === null && !this.early.some((other) => isSame(other, primary))) this.early.push(primary);
     if (this.is(primary)) return;
@@ -46,7 +46,7 @@ export class WriterServer {
     throw elsewhere(primary, "is not the writer's");
   }
 
-  /** For sessions that cannot be checked before each use. */
+  /** Registers a listener for sessions that cannot be checked before each use. */
   onMoved(listener: () => void): void {
     this.whenMoved.push(listener);
   }
@@ -88,13 +88,13 @@ export interface ServerState {
 const SELECT_SETTINGS = `SELECT current_setting('fsync') AS "fsync", current_setting('full_page_writes') AS "full_page_writes",
   set_config('synchronous_commit', current_setting('synchronous_commit'), false) AS "synchronous_commit",
   current_setting('server_encoding') AS "server_encoding"`;
-/** A standby has no timeline of its own. */
+/** Selects the primary of a session. A standby has no timeline of its own. */
 export const SELECT_PRIMARY = `SELECT (SELECT "system_identifier"::text FROM pg_control_system()) AS "system",
   CASE WHEN NOT pg_is_in_recovery() THEN left(pg_walfile_name(pg_current_wal_lsn()), 8) END AS "timeline"`;
 
 /**
- * Refuses a server that would acknowledge writes that are not on its disk, or that cannot store what it is given.
- * Checked in every session that writes: settings may differ by user and database, and change while the service runs.
+ * Refuses a server that would acknowledge writes that are not on its disk, or that cannot store all contents. Runs in
+ * every session that writes: settings may differ by user and database, and change while the service runs.
  */
 export async function requireDurability(connection: SqlConnection): Promise<void> {
   const [settings = {}] = await connection.all<Record<string, string>>(SELECT_SETTINGS);

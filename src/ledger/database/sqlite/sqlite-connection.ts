@@ -70,7 +70,7 @@ export class SqliteConnection implements SqlConnection {
   }
 }
 
-/** What the driver calls back with. For invalid calls it throws at once. */
+/** Promisifies a call of the driver, which throws at once for invalid calls. */
 function called<Value>(call: (done: (error: Error | null, value: Value) => void) => void): Promise<Value> {
   return new Promise<Value>((resolve, reject) => {
     call((error, value) => (error ? reject(error) : resolve(value)));
@@ -79,12 +79,14 @@ function called<Value>(call: (done: (error: Error | null, value: Value) => void)
   });
 }
 
-/** SQLite treats `$1` as a name, numbered by first appearance; `?1` is the first parameter wherever it appears. */
+/**
+ * Replaces `$1` by `?1`: SQLite treats `$1` as a name, numbered by first appearance, and `?1` as the first parameter.
+ */
 function numbered(sql: string): string {
   return sql.replace(/\$(\d+)/g, '?$1');
 }
 
-/** What a connection may do with a file; only `create` creates a missing one. */
+/** Access of a connection to a file; only `create` creates a missing one. */
 type FileUse = 'read' | 'write' | 'create';
 
 export const FLAGS: Readonly<Record<FileUse, number>> = {
@@ -94,12 +96,12 @@ export const FLAGS: Readonly<Record<FileUse, number>> = {
 };
 
 /**
- * TypeORM calls `verbose()`, which makes every statement in the process create an error with its parameters in the stack:
- * slow, and a leak. So it gets a driver whose `verbose` does nothing.
+ * Driver for TypeORM, whose `verbose` does nothing. The real one makes every statement in the process create an error
+ * with its parameters in the stack: slow, and a leak.
  */
 const driver = { ...sqlite3, verbose: (): typeof sqlite3 => sqlite3 };
 
-/** How TypeORM opens the file, for migrations and repositories. */
+/** Options with which TypeORM opens the file, for migrations and repositories. */
 export function typeOrmOptions(path: string, use: FileUse): SqliteConnectionOptions {
   return {
     type: 'sqlite',

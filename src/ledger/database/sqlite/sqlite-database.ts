@@ -26,7 +26,7 @@ export class SqliteDatabase extends Database {
   readonly processId = randomUUID();
   readonly runner = this.processId;
   readonly isShared = false;
-  /** A system call always returns. */
+  /** Never cut off, because a system call always returns. */
   readonly isCutOff = false;
   private files: readonly FileIdentity[] = [];
 
@@ -92,7 +92,7 @@ export class SqliteDatabase extends Database {
     return openReader(this.location, PASSING_CACHE_SIZE);
   }
 
-  /** The lock excludes every other process. */
+  /** All other processes have ended, because the lock excludes them. */
   async findEndedProcesses(names: readonly string[]): Promise<readonly string[]> {
     return names.filter((name) => name !== this.processId);
   }
@@ -112,7 +112,7 @@ export class SqliteDatabase extends Database {
     return (await freeSpaceAt(this.location)) >= MIN_FREE_BYTES;
   }
 
-  /** Previous versions of pages are in the write-ahead log, where no query has to skip them. */
+  /** Always 0: previous versions of pages are in the write-ahead log, where no query has to skip them. */
   deadRows(): Promise<number> {
     return Promise.resolve(0);
   }
@@ -121,7 +121,7 @@ export class SqliteDatabase extends Database {
     return { ...typeOrmOptions(this.location, 'read'), entities: [...this.schema.tables] };
   }
 
-  /** The lock last. */
+  /** Releases the lock last. */
   protected release(): Promise<void> {
     return this.parts.close();
   }
@@ -137,7 +137,10 @@ function openReader(path: string, cacheSize?: number): Promise<SqlConnection> {
   );
 }
 
-/** Does not create a missing file. Opened for writing: only then can SQLite recover what a crash left half written. */
+/**
+ * Checks an existing file; does not create a missing one. Opens it for writing: only then can SQLite recover what a
+ * crash left half written.
+ */
 async function checkFound(location: string, { check }: OpeningOptions): Promise<void> {
   const connection = existsSync(location) ? await SqliteConnection.open(location, 'write') : null;
   try {
@@ -163,7 +166,7 @@ async function migrate(path: string, schema: SchemaContribution): Promise<void> 
   }
 }
 
-/** Device and inode distinguish a file from one that has replaced it. */
+/** Identifies a file by device and inode, unlike another that has replaced it. */
 interface FileIdentity {
   readonly path: string;
   readonly device: number;
@@ -184,7 +187,7 @@ function isStillInPlace({ path, device, inode }: FileIdentity): boolean {
 export const SQLITE_DIALECT: Dialect = {
   begin: 'BEGIN IMMEDIATE',
   beginReading: 'BEGIN DEFERRED',
-  // A statement: the file can have a table in place of the function of that name.
+  // A statement instead of the table-valued function: the file can have a table of that name.
   query: () => ({ sql: 'PRAGMA main.table_list', parameters: [] }),
   clock: null,
   lockRow: '',
@@ -205,9 +208,9 @@ export const SQLITE_DIALECT: Dialect = {
     isBytes: (column) => `${column} >= x''`,
     isAltered: ({ name, type }) => {
       const column = quoteName(name);
-      // Strictly: SQLite would read JSON5, too.
+      // `json_valid` is strict; SQLite itself would also read JSON5.
       if (type === 'json') return `NOT json_valid(${column})`;
-      // A column of texts makes texts of numbers.
+      // A text column turns numbers into texts.
       return type === 'text' ? `${column} >= x''` : `${column} IS NOT CAST(${column} AS INTEGER)`;
     },
     form: (column) =>

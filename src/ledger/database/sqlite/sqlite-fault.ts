@@ -19,7 +19,7 @@ function kindOf(code: string): FaultKind {
   return STORAGE.has(code) ? 'storage' : 'programming';
 }
 
-/** What the driver throws. */
+/** An error as the driver throws it. */
 export interface SqliteFailure {
   readonly message: string;
   readonly code?: unknown;
@@ -34,8 +34,8 @@ const NOT_WRITABLE = 'its folder or its files cannot be written. Give this user 
 const DISK_FULL = 'its disk is full. Make room, then start again';
 
 /**
- * Why a file cannot be opened, by SQLite's primary result code (https://sqlite.org/rescode.html), or by the system's
- * error code where the service creates a file.
+ * Reasons why a file cannot be opened, by SQLite's primary result code (https://sqlite.org/rescode.html), or by the
+ * system's error code if the service creates the file.
  */
 const REASONS: Readonly<Record<string, string>> = {
   SQLITE_FULL: DISK_FULL,
@@ -53,10 +53,13 @@ const REASONS: Readonly<Record<string, string>> = {
   SQLITE_BUSY: 'another program holds its lock. End that one, then start again',
 };
 
-/** For people: what is wrong with the file and what to do, instead of the message of the driver or TypeORM. */
+/**
+ * Makes an error for people that says what is wrong with the file and what to do, in place of the driver's or
+ * TypeORM's.
+ */
 export function openingError(path: string, error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof DatabaseInUseError) return error;
-  // Of our error, or the driver's, which TypeORM's has as well.
+  // The code is on our error, or on the driver's, which TypeORM's contains.
   const { driverCode, code = driverCode } = error as Error & Readonly<Record<'driverCode' | 'code', unknown>>;
   const reason = REASONS[String(code)];
   if (reason === undefined) return error;

@@ -10,7 +10,7 @@ import { SqliteConnection } from './sqlite-connection';
 const MAXIMUM_LINKS = 40;
 
 /**
- * Resolves all links in a configured path: the write-ahead log and the lock are found by name, so everybody who uses a
+ * Resolves all links in a configured path: SQLite finds the write-ahead log and the lock by name, so all users of a
  * file must use the same name. Creates a missing folder. Opens nothing: closing a file descriptor of the database would
  * drop SQLite's locks on it.
  */
@@ -26,7 +26,7 @@ export function resolveDatabaseFile(configured: string): string {
   throw new Error(`The database path ${configured} is a loop of symbolic links.`);
 }
 
-/** Its real path; creates it if it is missing. */
+/** Returns the real path of a folder; creates it if it is missing. */
 function existingFolder(folder: string): string {
   try {
     makeFolder(folder);
@@ -38,7 +38,10 @@ function existingFolder(folder: string): string {
   }
 }
 
-/** A second name of the file would have a second write-ahead log: both would write the same pages. */
+/**
+ * Refuses a file with hard links: a second name would have its own write-ahead log, and both would write the same
+ * pages.
+ */
 export function refuseHardLinks(path: string): void {
   const links = statSync(path, { throwIfNoEntry: false })?.nlink ?? 1;
   if (links > 1) {
@@ -49,7 +52,7 @@ export function refuseHardLinks(path: string): void {
   }
 }
 
-/** SQLite would open the file read-only, and fail at the first write. */
+/** Refuses a read-only file: SQLite would open it, and fail at the first write. */
 export function refuseReadOnly(path: string): void {
   if (statSync(path, { throwIfNoEntry: false }) === undefined) return;
   try {
@@ -59,7 +62,7 @@ export function refuseReadOnly(path: string): void {
   }
 }
 
-/** Bytes free on its disk for users other than the superuser. */
+/** Returns the free bytes on a file's disk for users other than the superuser. */
 export async function freeSpaceAt(path: string): Promise<number> {
   const { bavail, bsize } = await statfs(dirname(path));
   return bavail * bsize;

@@ -36,7 +36,10 @@ export async function applyWriterSettings(connection: SqlConnection): Promise<vo
 
 /** Page cache of a connection, in kibibytes. */
 const CACHE_SIZE = 16_384;
-/** For a connection that reads everything once, in order: it never needs a cached page again. */
+/**
+ * Page cache, in kibibytes, of a connection that reads everything once and in order: it never needs a cached page
+ * again.
+ */
 export const PASSING_CACHE_SIZE = 2_048;
 
 export async function applyReaderSettings(connection: SqlConnection, cacheSize = CACHE_SIZE): Promise<void> {
