@@ -7,10 +7,10 @@ import type { ServiceRequest } from './request/service-request';
 type Limits = Pick<Configuration, 'bodyTotalLimit' | 'answerTotalLimit' | 'maxWaiting' | 'maxEventStreams'>;
 
 const NOTHING_SENT: ServiceRequest['sent'] = { body: {}, query: {} };
-/** Requests beyond the limit do not wait: they are answered at once. */
+/** Requests beyond the limit do not wait; they are refused at once. */
 const NONE_WAIT = { mostWaiting: 0, longest: 0 };
 
-/** Every gate that requests pass. The table in docs/operations.md is made from it: see gates.spec.ts. */
+/** All gates that requests pass. The table in docs/operations.md is made from it: see gates.spec.ts. */
 export const GATES = {
   bodies: ({ bodyTotalLimit: most }: Limits): GateSettings => ({
     label: 'bytes of bodies above 16 KiB',
@@ -99,19 +99,19 @@ function half(most: number): number {
   return Math.max(1, Math.floor(most / 2));
 }
 
-/** Whom a limit counts a request for if it counts callers, whatever their addresses. */
+/** Returns the name of a caller for limits that count callers, not addresses. */
 export function callerKey({ actor: { type, id } }: Caller): string {
   return `${type} ${id}`;
 }
 
-/** Keeps a pass until the request is answered. Even if its client leaves before, what it takes is still in memory. */
+/** Keeps a pass until the request is answered, even if its client leaves: its memory is still in use. */
 export function holdUntilAnswered(request: ServiceRequest, pass: Pass): void {
   request.passes = [...(request.passes ?? []), pass];
 }
 
 /**
- * To be called where the answer has been made. What the client sent goes with the room that it took: Node.js keeps the last
- * request of each connection until the next one comes.
+ * Gives back the passes of an answered request, and drops its body: Node.js keeps the last request of each connection
+ * until the next one comes.
  */
 export function leaveGates(request: ServiceRequest): void {
   request.passes?.forEach((pass) => pass.leave());

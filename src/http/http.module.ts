@@ -22,8 +22,8 @@ const load = createRequire(__filename);
 const SHARED = [AccessDenials, BodyReader, Gates, Lists, ShutdownGuard, StreamedResponses, RecordWaiter];
 
 /**
- * What guards, controllers and the metrics share, the API document, and the route for everything that has no other. To be
- * imported last: that route matches every path.
+ * Provides the parts that guards, controllers and metrics share, the API document, and the fallback. Must be imported
+ * last, because the fallback matches every path.
  */
 @Global()
 @Module({
@@ -65,7 +65,7 @@ async function throttlerOptions(configuration: Configuration, opened: OpenedPart
 
 async function counterFor({ redisUrl, rateWindow }: Configuration): Promise<RequestCounter> {
   if (redisUrl === null) return new ProcessCounter(rateWindow);
-  // With its driver, which a process alone does not need.
+  // Loads Redis' driver, which a single process does not need.
   const { RedisCounter } = load('./rate-limit/redis-counter') as typeof redis;
   return RedisCounter.open(redisUrl, rateWindow);
 }

@@ -7,9 +7,9 @@ import { LedgerService } from '../../ledger/ledger.service';
 import { Refusal } from '../../ledger/commands/ledger-transaction';
 import type { ServiceRequest } from '../request/service-request';
 
-/** Milliseconds in which a caller refused for one reason adds only one entry; otherwise it could fill the disk. */
+/** Milliseconds in which a caller refused for one reason adds only one entry; more entries could fill the disk. */
 const INTERVAL_MS = 1_000;
-/** Characters of the longest id or name that is reported. */
+/** Most characters of a reported id or name. */
 const MAX_TARGET_CHARACTERS = 200;
 /** The form of the ids of records. */
 const ID = /^[a-z]{2,8}_[0-7][0-9A-HJKMNP-TV-Z]{25}$/;
@@ -35,7 +35,10 @@ export class AccessDenials {
     private readonly agents: RegisteredAgents,
   ) {}
 
-  /** Resolves with the error to answer: the refusal itself, once it is recorded, or that it could not be recorded. */
+  /**
+   * Resolves with the error of the response: the refusal itself once it is recorded, or the error that recording it has
+   * failed.
+   */
   async note(request: ServiceRequest, refusal: CallerRefusal): Promise<unknown> {
     const { caller } = request;
     const { reason } = refusal.extras;
@@ -48,7 +51,7 @@ export class AccessDenials {
     if (this.recordedAt.size >= REMEMBERED) this.forget(now);
     this.recordedAt.set(key, now);
     const error: unknown = await this.record(request, caller, refusal).catch((thrown: unknown) => thrown);
-    // It was not recorded, so the next one has to be.
+    // The refusal was not recorded, so the next one must be.
     if (error !== refusal) this.recordedAt.delete(key);
     return error;
   }
@@ -68,7 +71,10 @@ export class AccessDenials {
     });
   }
 
-  /** An id, or the name of an agent. Any other text of a path could be what nobody may keep, and no erasure reaches it. */
+  /**
+   * Returns the id in the path, or the name of an agent. Other text of a path could be personal, and no erasure would
+   * reach it.
+   */
   private async targetIn({ params: { id } }: ServiceRequest): Promise<string | undefined> {
     if (typeof id !== 'string' || id.length > MAX_TARGET_CHARACTERS) return undefined;
     return ID.test(id) || (await this.agents.watch(id)) !== undefined ? id : undefined;

@@ -34,7 +34,7 @@ export class ApiKeyGuard implements CanActivate {
       : this.admit(request, identity);
   }
 
-  /** A route that handles OPTIONS itself is reached by preflights, too: it runs only for its callers. */
+  /** A route that handles OPTIONS itself also gets preflights; those run only for its callers. */
   private isPublicPreflight(request: ServiceRequest): boolean {
     return request.traits.scopes === 'unrouted' && isPreflight(request, this.configuration);
   }

@@ -14,34 +14,34 @@ export abstract class IssuedKeys {
    */
   abstract holderOf(secret: string, digest: Buffer): Identity | null | Promise<Identity | null>;
 
-  /** Whether an active key that is bound to an agent has all of these scopes, whichever process has issued it. */
+  /** True if an active key that is bound to an agent has all of these scopes, whichever process has issued it. */
   abstract someBoundHas(scopes: readonly Scope[]): Promise<boolean>;
 }
 
 /** Knows the holders of tokens from trusted issuers. */
 export abstract class IssuedTokens {
   /**
-   * Whether the signature has been verified before: then checking the token again costs next to nothing.
-   * @param digest SHA-256.
+   * True if the signature was verified before, so that checking the token again costs next to nothing.
+   * @param digest SHA-256 of the token
    */
   abstract isVerified(digest: Buffer): boolean;
 
   /**
-   * The holder of a token; null if it is not valid here, or not for this use.
-   * @throws UNAVAILABLE if its issuer has never been reached.
+   * Returns the holder of a token; null if it is not valid here, or not for this use.
+   * @throws UNAVAILABLE if its issuer has never been reached
    */
   abstract holderOf(token: string, digest: Buffer, use: TokenUse): Promise<Identity | null>;
 }
 
-/** How a request uses its token. */
+/** The use of a token by a request. */
 export interface TokenUse {
-  /** The gateway's address that the request names; null without one. */
+  /** Gateway address that the request names; null if it names none. */
   readonly gatewayAudience: string | null;
-  /** Whether the route takes tokens that were issued for a gateway. */
+  /** True if the route takes tokens that were issued for a gateway. */
   readonly takesGatewayTokens: boolean;
 }
 
-/** Names the address of the gateway for which a token was issued. */
+/** Header with the address of the gateway for which a token was issued. */
 const GATEWAY_AUDIENCE = 'governance-audience';
 
 const KEY_HEADER = 'x-api-key';
@@ -50,7 +50,7 @@ const BEARER = /^bearer(?: +|$)/i;
 /** The credential that a request presents. */
 interface Credential {
   readonly secret: string;
-  /** Where it was found: an issuer's token is accepted in `Authorization` only. */
+  /** True if the credential is in `Authorization`, where alone an issuer's token is accepted. */
   readonly isBearer: boolean;
 }
 
@@ -72,8 +72,8 @@ export class Authentication {
   }
 
   /**
-   * Identifies the sender, once per request; null if the request has no valid credential. Synchronous unless a lookup is
-   * needed: a promise for each request would cost more than the check of its key.
+   * Identifies the sender, once per request; null if the request has no valid credential. Synchronous unless a lookup
+   * is needed, because a promise would cost more than the check of a key.
    */
   identify(request: ServiceRequest): Identity | null | Promise<Identity | null> {
     if (request.identity !== undefined) return request.identity;
@@ -103,7 +103,7 @@ export class Authentication {
       : this.issuedKeys.holderOf(secret, digest);
   }
 
-  /** Compares in constant time, whatever the lengths. */
+  /** Compares in constant time at any length. */
   private isOperators(digest: Buffer): boolean {
     let matches = false;
     for (const key of this.operatorKeys) {
@@ -114,19 +114,19 @@ export class Authentication {
   }
 }
 
-/** Whether a request tries to say who sends it: an `Authorization` of another scheme does not. */
+/** True if a request presents a credential; an `Authorization` of another scheme is none. */
 export function presentsCredential(request: ServiceRequest): boolean {
   return request.headers[KEY_HEADER] !== undefined || presentedCredential(request) !== undefined;
 }
 
-/** A repeated header names no gateway: Node joins its values. */
+/** Reads how a request uses its token. A repeated header, whose values Node joins, names no gateway. */
 function tokenUse({ headers, traits }: ServiceRequest): TokenUse {
   const { [GATEWAY_AUDIENCE]: gatewayAudience } = headers;
   const { takesGatewayTokens } = traits;
   return { gatewayAudience: typeof gatewayAudience === 'string' ? gatewayAudience : null, takesGatewayTokens };
 }
 
-/** Parts of a token are separated by dots, which no issued key contains. */
+/** True for a token: its parts are separated by dots, which no issued key contains. */
 function isToken({ secret, isBearer }: Credential): boolean {
   return isBearer && secret.includes('.');
 }
@@ -136,13 +136,13 @@ function digestOf(secret: string): Buffer {
 }
 
 /**
- * The only credential of a request; undefined if it has none, or more than one. Other schemes of `Authorization` are
- * ignored; on a route for gateways, `Authorization` is ignored altogether if there is a key.
+ * Returns the only credential of a request; undefined if it has none, or more than one. Ignores other schemes of
+ * `Authorization`, and on a route for gateways `Authorization` altogether if there is a key.
  */
 function presentedCredential(request: ServiceRequest): Credential | undefined {
   const { [KEY_HEADER]: key, authorization } = request.headers;
   const isKeyAlone = authorization === undefined || (key !== undefined && request.traits.isForGateways);
-  // Node joins what is repeated with a comma.
+  // Node joins repeated headers with a comma.
   if (typeof key === 'string' && !key.includes(',') && isKeyAlone) {
     return { secret: key, isBearer: false };
   }

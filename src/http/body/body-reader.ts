@@ -12,14 +12,14 @@ import type { Response } from 'express';
 import { finished } from 'node:stream';
 
 /**
- * Bodies up to this many bytes need no room: the number of connections limits them, and large bodies cannot crowd them
- * out.
+ * Largest body in bytes that needs no room. The number of connections limits such bodies, and large bodies cannot crowd
+ * them out.
  */
 const SMALL_BODY = 16 * 1024;
-/** What a value costs in memory, about, where a body may have very many. */
+/** Approximate bytes of memory per value, for bodies that may have very many. */
 const BYTES_OF_A_VALUE = 100;
 
-/** Bytes that an item of a list may have in any case. */
+/** Fewest bytes to which an item of a list may be limited. */
 const MIN_ITEM_LIMIT = 1024 * 1024;
 
 @Injectable()
@@ -30,10 +30,10 @@ export class BodyReader {
   ) {}
 
   /**
-   * Reads the body of a request; undefined when it is empty, whatever its declared type. A large one first gets room for
-   * all that it may be, which it holds until the request is answered. Throws PAYLOAD_TOO_LARGE (by `Content-Length`
-   * before anything is read), UNSUPPORTED_MEDIA_TYPE, REQUEST_TIMEOUT when it arrives too slowly, UNAVAILABLE when there
-   * is no room for it, and VALIDATION_ERROR when it is not the JSON of an object.
+   * Reads the body of a request; undefined if it is empty, whatever its declared type. A large body first gets room for
+   * its largest possible size, which it holds until the request is answered.
+   * @throws PAYLOAD_TOO_LARGE (by `Content-Length` before anything is read); UNSUPPORTED_MEDIA_TYPE; REQUEST_TIMEOUT if
+   * the body arrives too slowly; UNAVAILABLE if there is no room; VALIDATION_ERROR if it is not the JSON of an object
    */
   async read(request: ServiceRequest, response: ServerResponse): Promise<JsonBody | undefined> {
     if (!announcesBody(request)) return undefined;
@@ -47,13 +47,13 @@ export class BodyReader {
     const pass = most > SMALL_BODY ? await this.enter(request, most) : null;
     if (request.expectsContinue === true) response.writeContinue();
     const bytes = await collect(request, limit);
-    // Of large bodies that have arrived together, one is taken up in each iteration of the event loop.
+    // One of the large bodies that arrived together is processed per iteration of the event loop.
     if (bytes.length > SMALL_BODY) await new TimeSlice().next();
     if (bytes.length === 0) {
       pass?.leave();
       return undefined;
     }
-    // With a known length, this was checked before reading.
+    // A body of known length was checked before it was read.
     if (length === 0) requireType(request);
     if (takesForm) return { value: { form: bytes.toString() }, values: 1, faults: [] };
     const mostItemBytes = Math.max(MIN_ITEM_LIMIT, this.configuration.bodyLimit);
@@ -66,7 +66,7 @@ export class BodyReader {
 
   private async enter(request: ServiceRequest, most: number): Promise<Pass> {
     const { mostListedValues = 0 } = request.traits;
-    // A value has two bytes at least.
+    // Every value has at least two bytes.
     const weight = most + Math.min(mostListedValues, most / 2) * BYTES_OF_A_VALUE;
     const gate = this.gates.get('bodies');
     const who = request.client;
@@ -83,12 +83,12 @@ export class BodyReader {
   }
 }
 
-/** Whether the request announces a body. */
+/** True if the request announces a body. */
 function announcesBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || announcedLength(headers['content-length']) > 0;
 }
 
-/** Of a body in chunks it is 0. */
+/** Returns the announced length; 0 for a body in chunks. */
 function announcedLength(contentLength: string | undefined): number {
   return contentLength === undefined ? 0 : Number(contentLength);
 }
@@ -99,14 +99,14 @@ const SCIM_TYPE = 'application/scim+json';
 const CHARSET = /^charset[ \t]*(?:=|$)/i;
 const UTF_8 = /^charset[ \t]*=[ \t]*(?:utf-?8|"utf-?8")$/i;
 
-/** Throws UNSUPPORTED_MEDIA_TYPE unless a body is declared to be a form, without compression. */
+/** @throws UNSUPPORTED_MEDIA_TYPE unless a body is declared to be a form, without compression */
 function requireForm({ headers }: IncomingMessage): void {
   requireIdentity(headers);
   const [type = ''] = (headers['content-type'] ?? '').split(';');
   if (type.trim().toLowerCase() !== FORM_TYPE) throw unsupported(`Send the body as Content-Type: ${FORM_TYPE}.`);
 }
 
-/** Throws UNSUPPORTED_MEDIA_TYPE unless a non-empty body is declared to be JSON in UTF-8, without compression. */
+/** @throws UNSUPPORTED_MEDIA_TYPE unless a non-empty body is declared to be JSON in UTF-8, without compression */
 function requireJson({ headers, traits }: ServiceRequest): void {
   requireIdentity(headers);
   const { 'content-type': declared = '' } = headers;
@@ -136,19 +136,19 @@ function cutBody(): DomainError {
   return invalidField('body', 'must arrive whole');
 }
 
-/** The length of an interval in milliseconds, and the bytes that must arrive in each. */
+/** Milliseconds of an interval, and fewest bytes that must arrive in each. */
 const INTERVAL_MS = 5_000;
 const MIN_BYTES = 40 * 1024;
 const TOO_SLOW = `A request body must arrive faster: ${MIN_BYTES} bytes or its end in each ${INTERVAL_MS / 1000} seconds.`;
 
-/** With event listeners: an asynchronous loop over the stream costs a tenth of the request rate. */
+/** Collects the body with event listeners: an asynchronous loop over the stream costs a tenth of the request rate. */
 function collect(request: ServiceRequest, limit: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let length = 0;
     let lengthBefore = 0;
     let timer: NodeJS.Timeout | undefined;
-    // A connection keeps its last request, whose listeners would keep the bytes.
+    // A connection keeps its last request, and the request's listeners would keep the bytes.
     const end = (): void => {
       clearInterval(timer);
       request.off('data', take).off('end', finish).off('error', onCut);
@@ -177,29 +177,29 @@ function collect(request: ServiceRequest, limit: number): Promise<Buffer> {
       return;
     }
     request.on('data', take).on('end', finish).on('error', onCut);
-    // A small body usually arrives with its head: then no timer is needed.
+    // A small body usually arrives with its head and needs no timer.
     if (!request.complete) timer = setInterval(requireRate, INTERVAL_MS).unref();
   });
 }
 
-/** A body of up to this many bytes is received and discarded, and its connection stays open. */
+/** Most bytes of an unread body that are received and discarded while the connection stays open. */
 const SMALL_UNREAD = 64 * 1024;
 /**
- * Of a larger one, this many bytes are received, for this many milliseconds, before its connection ends: most clients
+ * Most bytes of a larger unread body that are received, and most milliseconds, before the connection ends: most clients
  * send as much at once.
  */
 const MAX_DISCARDED_BYTES = 1024 * 1024;
 const MAX_DISCARDING_MS = 1_000;
 
-/** Whether some of the request's body may still arrive. */
+/** True if part of the request's body may still arrive. */
 export function isBodyToCome(request: ServiceRequest): boolean {
   return !request.complete && request.isCut !== true && announcesBody(request);
 }
 
 /**
- * Answers before the body has arrived. The answer is sent at once; it is ended only when the body has been received and
- * discarded, or its bounds are reached. Node.js would otherwise close the connection while the client still sends, and
- * the reset that follows could cost the client the answer. A client that leaves ends it at once.
+ * Responds before the body has arrived. The response is sent at once, but ends only when the body was received and
+ * discarded, or its bounds are reached. Otherwise Node.js would close the connection while the client still sends, and
+ * the reset could cost the client the response. A client that leaves ends it at once.
  */
 export async function answerBeforeBody(request: ServiceRequest, response: Response, answer: object): Promise<void> {
   const text = JSON.stringify(answer);
@@ -232,7 +232,10 @@ export function discardBody(request: ServiceRequest, response: Response): Promis
   });
 }
 
-/** A client that waits for `100 Continue` sends no body now: what it sends next would be taken for one. */
+/**
+ * True if the unread body is small. A client that waits for `100 Continue` sends no body now, and its next request
+ * would be taken for one.
+ */
 function isSmallUnread({ headers, expectsContinue }: ServiceRequest): boolean {
   const length = announcedLength(headers['content-length']);
   return length > 0 && length <= SMALL_UNREAD && expectsContinue !== true;

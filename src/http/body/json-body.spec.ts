@@ -4,7 +4,9 @@ import { extentOf } from './json-extent';
 import { repeatedName } from '../../core/values/repeated-name';
 import { scanJson } from './json-scanner';
 
-/** What the scan must find, derived from the parsed value alone, for values that JSON.stringify has written. */
+/**
+ * Returns the paths that the scan must find, from the parsed value alone, for values that JSON.stringify has written.
+ */
 function faultyPaths(value: unknown, path = ''): string[] {
   if (typeof value === 'string') return isSound(value) ? [] : [path];
   if (Array.isArray(value)) return value.flatMap((item, index) => faultyPaths(item, `${path}[${index}]`));

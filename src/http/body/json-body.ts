@@ -8,22 +8,24 @@ import { type FirstItemPlace, pathTo, scanJson, stepsFrom } from './json-scanner
 const MAX_LEVELS = 32;
 
 const POSITION = /position (\d+)/;
-/** An escape, a forbidden key, or a number long enough to lose digits or to overflow: only these need a scan. */
+/**
+ * Matches an escape, a forbidden key, or a number long enough to lose digits or to overflow: only these need a scan.
+ */
 const WORTH_SCANNING = /\\u|__proto__|\d{16}|[eE]\+?\d{3}/;
-/** Removes a byte order mark. */
+/** Decodes UTF-8 and removes a byte order mark. */
 const UTF_8 = new TextDecoder('utf-8', { fatal: true });
-/** Keeps U+FEFF, which only the beginning of a body may have. */
+/** Decodes a part of a body, and keeps U+FEFF, which may only be at the beginning of a body. */
 const UTF_8_PART = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 export interface JsonBody {
   readonly value: JsonObject;
-  /** How many values it has: see `extentOf`. */
+  /** Number of values in the body: see `extentOf`. */
   readonly values: number;
   /** Parts of the text that could not be returned as they were sent. */
   readonly faults: readonly FieldFault[];
 }
 
-/** What a route says about its body. */
+/** A route's rules for its body. */
 export interface BodyRules extends ExtentBounds {
   readonly refusesRepeatedNames?: boolean;
 }
@@ -37,7 +39,7 @@ export function parseJsonBody(bytes: Buffer, rules: BodyRules = {}): JsonBody {
   if (excess !== undefined) throw invalidField('body', excess);
   const text = decodeUtf8(bytes);
   const value = requireObject(parseText(text), levels);
-  // A name that is given twice counts twice in the text, and once in what is parsed.
+  // A repeated name counts twice in the text, but once in the parsed value.
   const isRepeated = rules.refusesRepeatedNames === true && valuesIn(value) < values;
   return { value, values, faults: textFaults(text, isRepeated) };
 }

@@ -14,8 +14,8 @@ interface FilledList {
 }
 
 /**
- * Parses a long body as `parseJsonBody` does, but serves others in between: first what is outside the items of its lists, then
- * the items, in groups. Both are bounded by `mostItemBytes`.
+ * Parses a long body as `parseJsonBody` does, but serves others in between. First come the parts outside the items of
+ * its lists, then the items in groups. `mostItemBytes` bounds both.
  */
 export async function parseLongBody(bytes: Buffer, rules: BodyRules): Promise<JsonBody> {
   const { refusesRepeatedNames = false } = rules;
@@ -55,7 +55,7 @@ async function extentInSlices(bytes: Buffer, bounds: ExtentBounds, slice: TimeSl
   return step.value;
 }
 
-/** The body with the number of the list in place of each list's items. */
+/** Returns the body with the number of each list in place of its items. */
 function outlineOf(bytes: Buffer, lists: BodyExtent['lists']): string {
   const parts: Uint8Array[] = [];
   let from = 0;
@@ -67,12 +67,15 @@ function outlineOf(bytes: Buffer, lists: BodyExtent['lists']): string {
   return decodeUtf8(Buffer.concat([...parts, bytes.subarray(from)]));
 }
 
-/** What stands between the brackets of a list. */
+/** Returns the extent between the brackets of a list. */
 function contentOf(groups: readonly ItemGroup[]): { readonly start: number; readonly end: number } {
   return { start: groups[0]?.from ?? 0, end: groups.at(-1)?.to ?? 0 };
 }
 
-/** Empties the lists of the outline. A list whose name is given again in the body is in no place of the result. */
+/**
+ * Empties the lists of the outline, and returns them by number. A list whose name is repeated in the body is
+ * overwritten, and not in the result.
+ */
 function listsToFill(outline: Readonly<Record<string, JsonValue>>, count: number): readonly (FilledList | undefined)[] {
   const filled = Array<FilledList | undefined>(count).fill(undefined);
   for (const [name, member] of Object.entries(outline)) {
@@ -83,7 +86,7 @@ function listsToFill(outline: Readonly<Record<string, JsonValue>>, count: number
   return filled;
 }
 
-/** @throws VALIDATION_ERROR also when a comma has no item after it. */
+/** @throws VALIDATION_ERROR if the items are not JSON, or a comma has no item after it */
 function parseItems(text: string, { from, items }: ItemGroup, body: Buffer): readonly JsonValue[] {
   const before = (position: number): string => {
     const offset = Buffer.byteLength(text.slice(1, position));
@@ -94,7 +97,7 @@ function parseItems(text: string, { from, items }: ItemGroup, body: Buffer): rea
   return parsed;
 }
 
-/** What precedes a position of the outline in the body. */
+/** Returns the part of the body before a position of the outline. */
 function textBefore(body: Buffer, lists: BodyExtent['lists'], outline: string, position: number): string {
   let offset = Buffer.byteLength(outline.slice(0, position));
   for (const [index, groups] of lists.entries()) {

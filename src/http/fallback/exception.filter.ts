@@ -12,15 +12,15 @@ import { JSON_TYPE } from '../responses/json-adapter';
 import { isScimPath, SCIM_TYPE, scimErrorBody } from '../responses/scim-response';
 import { DECISION_ID_HEADER, REASON_HEADER } from '../request/routes';
 
-/** The code of a status, of several the first; any other status below 500 is a fault of the request. */
+/** Maps statuses to codes; the first code of a status counts. Any other status below 500 is a fault of the request. */
 const CODE_OF_STATUS: ReadonlyMap<number, ErrorCode> = new Map(
   (Object.keys(ERRORS) as ErrorCode[]).reverse().map((code) => [ERRORS[code].status, code]),
 );
 
-/** Converts whatever was thrown to an error of ours; undefined if it is unforeseen. */
+/** Converts a thrown value to an error of ours; undefined if it is unforeseen. */
 function domainErrorOf(thrown: unknown): DomainError | undefined {
   if (thrown instanceof DomainError) return thrown;
-  // The ledger reports its own failures; this is a read that found the database unreachable.
+  // The ledger reports its own failures; this is a read that could not reach the database.
   if (thrown instanceof DatabaseFault) {
     const isBusy = thrown.kind === 'unavailable' || thrown.kind === 'busy';
     return isBusy ? unavailable('The database cannot be read now.') : undefined;
@@ -37,7 +37,7 @@ function ofStatus(status: number, message: string): DomainError | undefined {
   return code === undefined || code === 'INTERNAL_ERROR' ? undefined : new DomainError(code, message);
 }
 
-/** All that a client learns about an unforeseen error. */
+/** The error that clients get for an unforeseen one. */
 export const INTERNAL_ERROR = new DomainError(
   'INTERNAL_ERROR',
   'The service could not answer this request because of an internal error; it is logged under the request id.',

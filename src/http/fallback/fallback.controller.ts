@@ -10,9 +10,7 @@ import type { ServiceRequest } from '../request/service-request';
 
 const EVERY_PATH = '{*path}';
 
-/**
- * Answers what no other route answers. It is a route itself, so that the guards see unknown paths and preflights too.
- */
+/** Responds if no other route does. It is a route itself, so that the guards see unknown paths and preflights too. */
 @ApiExcludeController()
 @Controller()
 export class FallbackController implements OnModuleInit {
@@ -23,7 +21,7 @@ export class FallbackController implements OnModuleInit {
     private readonly configuration: Configuration,
   ) {}
 
-  /** All routes are registered by now. Throws if one follows the fallback, as it would never be reached. */
+  /** Checks that no route follows the fallback, where it would never be reached. All routes are registered by now. */
   onModuleInit(): void {
     const { router } = this.host.httpAdapter.getInstance<Application>();
     const layers = (router as unknown as { readonly stack: readonly RouteLayer[] }).stack;
@@ -58,7 +56,7 @@ interface RouteLayer {
 }
 
 /**
- * The methods allowed for a path, including `HEAD` where there is `GET`, in alphabetical order; none if the path is
+ * Returns the methods allowed for a path, including `HEAD` if `GET` is, in alphabetical order; none if the path is
  * unknown.
  */
 function allowedMethods(layers: readonly RouteLayer[], path: string): string[] {

@@ -14,11 +14,11 @@ const TOO_SLOW = invalidField('request', 'must arrive in time');
 const MALFORMED = invalidField('request', 'must be valid HTTP');
 const NO_TUNNELS = invalidField('request', 'must not ask for a tunnel');
 
-/** Answers what Node refuses before there is a request, in our shape, counted like any other. */
+/** Responds to requests that Node refuses before it emits them, in our shape, and counts them. */
 export function answerRefusedRequests(server: Server, limits: RateLimits): void {
   server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
     if (pendingOn(socket) === null) void refuse(socket, NO_TUNNELS, limits);
-    // Node has detached the socket, and with it the answer that was being written.
+    // Node has detached the socket, and the response in progress.
     else socket.destroy();
   });
   server.on('clientError', (fault: NodeJS.ErrnoException, socket: Duplex) => {
@@ -28,18 +28,18 @@ export function answerRefusedRequests(server: Server, limits: RateLimits): void 
     } else if (pending === null) {
       void refuse(socket, errorFor(fault), limits);
     } else if (!pending.req.complete) {
-      // The fault is in its body, so the code that reads the body answers.
+      // The fault is in the request's body, so the code that reads the body responds.
       cut(pending.req as ServiceRequest, fault);
     } else {
-      // The client is still owed the answer to what it sent before.
+      // The client must first get the response to its earlier request.
       pending.once('close', () => void refuse(socket, errorFor(fault), limits));
     }
   });
 }
 
 /**
- * Browsers and proxies open connections in advance. A client would take an answer on an unused connection for the
- * answer to the request that it is sending. If the connection just ends, the client opens another.
+ * True if nothing was received. Browsers and proxies open connections in advance, and would take a response on an
+ * unused connection for the one to the request that they are sending. If the connection just ends, they open another.
  */
 function isUnused(socket: Duplex): boolean {
   return (socket as Socket).bytesRead === 0;

@@ -5,7 +5,7 @@ import type { JsonObject } from '../../core/json/json-value';
 import { REPLAYED_HEADER } from '../responses/json-adapter';
 import { type Exchange, exchangeParameter, type ServiceRequest } from '../request/service-request';
 
-/** On whose behalf the request acts, for the ledger. */
+/** The caller on whose behalf the request acts, for the ledger. */
 export const Caller = exchangeParameter((...exchange): LedgerCaller => {
   const [request] = exchange;
   const { caller } = request;
@@ -19,7 +19,7 @@ export const Caller = exchangeParameter((...exchange): LedgerCaller => {
 
 export type Caller = LedgerCaller;
 
-/** The `Idempotency-Key` of a POST whose answer is kept; `RequestInputGuard` has checked its form. */
+/** Returns the `Idempotency-Key` of a POST whose response is stored; `RequestInputGuard` has checked its form. */
 function keyOf({ method, headers, traits }: ServiceRequest): string | undefined {
   const key = headers['idempotency-key'];
   return method === 'POST' && traits.keepsAnswers && typeof key === 'string' ? key : undefined;
@@ -35,26 +35,29 @@ function idempotentRequest(key: string, caller: LedgerCaller, [request, response
     query: request.sent.query as JsonObject,
   });
   return new IdempotentRequest([...callerParts(caller), request.method, ...routeOf(request), key], content, () => {
-    // The client may have been answered already, for sending too slowly.
+    // The client may already have a response, if it sent too slowly.
     if (!response.headersSent) response.setHeader(REPLAYED_HEADER, 'true');
   });
 }
 
-/** The subject of a token may speak for several agents: with each of them it is a separate caller. */
+/**
+ * Returns the parts that identify a caller. The subject of a token may speak for several agents, with each as a
+ * separate caller.
+ */
 function callerParts({ actor: { type, id }, agentId }: LedgerCaller): string[] {
   return type === 'token' && agentId !== null ? [type, id, agentId] : [type, id];
 }
 
-/** The path, normalised: percent-encoding, a trailing slash, the case of its fixed parts. */
+/** Returns the normalised path: percent-encoding, trailing slash, and case of its fixed parts do not count. */
 function routeOf({ baseUrl, route, params }: ServiceRequest): string[] {
   const { path } = route as { readonly path: string };
   return [baseUrl.toLowerCase(), path, canonicalJson(params)];
 }
 
-/** Whom the limits for each client count the request for. */
+/** The client for which limits count the request. */
 export const ClientOf = exchangeParameter(({ client }) => client);
 
-/** Where the request comes from, for a public route that finds its caller by other means. */
+/** Origin of the request, for a public route that finds its caller by other means. */
 export const RequestOrigin = exchangeParameter(({ id, address, traceId }): Origin => ({
   requestId: id,
   ip: address,

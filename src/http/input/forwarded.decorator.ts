@@ -3,9 +3,12 @@ import { exchangeParameter } from '../request/service-request';
 
 /** The headers in which a gateway describes the forwarded request. */
 export interface ForwardedHeaders {
-  /** All values of a header, in whatever case its name is. */
+  /** Returns all values of a header; the case of its name does not count. */
   readonly valuesOf: (name: string) => readonly string[];
-  /** Whether they come from an address in `TRUST_PROXY`. A number of hops names no address: anybody could have sent them. */
+  /**
+   * True if the headers come from an address in `TRUST_PROXY`. A number of hops names no address, so anybody could have
+   * sent them.
+   */
   readonly isTrusted: boolean;
 }
 

@@ -1,7 +1,7 @@
 import type { FieldFault } from '../../core/errors/domain-error';
 
 export interface QueryString {
-  /** Values by name, without faulty parameters. */
+  /** Values by name; faulty parameters are missing. */
   readonly parameters: ReadonlyMap<string, string | string[]>;
   readonly faults: readonly FieldFault[];
 }

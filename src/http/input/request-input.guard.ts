@@ -17,9 +17,9 @@ import { NO_QUERY, parseQueryString, QueryString } from './query-string';
 const METHODS_WITH_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
 
 /**
- * The last guard: reads the body (of GET and DELETE none) and the query once the others have let the request pass (ADR 9),
- * and makes DTOs of them, so that all faults of a request are reported at once. What the handler does not take is a fault:
- * a misspelt filter would return everything, a misspelt member be dropped.
+ * The last guard. Once the others have let the request pass (ADR 9), it reads body (not for GET and DELETE) and query,
+ * and makes DTOs of them, so that all faults of a request are reported at once. A parameter or member that the handler
+ * does not take is a fault: a misspelt filter would return everything, and a misspelt member would be dropped.
  */
 @Injectable()
 export class RequestInputGuard implements CanActivate {
@@ -42,13 +42,13 @@ export class RequestInputGuard implements CanActivate {
   private async readInput(request: ServiceRequest, response: Response): Promise<boolean> {
     this.requireRoomForAnswer(request);
     const body = await this.bodies.read(request, response);
-    // It may have taken long to arrive.
+    // The body may have taken long to arrive.
     const refusal = request.caller?.refusal() ?? null;
     if (refusal !== null) throw refusal;
     return this.provide(request, body);
   }
 
-  /** A write must be answerable: without room for the answer it must not begin. */
+  /** Refuses a write if there is no room for its response. */
   private requireRoomForAnswer({ client }: ServiceRequest): void {
     const answers = this.gates.get('answers');
     if (answers.held === 0) return;
@@ -57,7 +57,7 @@ export class RequestInputGuard implements CanActivate {
     pass.leave();
   }
 
-  /** A client that leaves, or whose key ends, gives up its place among those that wait to read a list. */
+  /** Enters the gate for lists. A client that leaves, or whose key ends, gives up its place in the queue. */
   private async enter(request: ServiceRequest, response: Response, provided: MaybeLater): Promise<boolean> {
     await provided;
     if (isBodyToCome(request)) await discardBody(request, response);
@@ -69,7 +69,7 @@ export class RequestInputGuard implements CanActivate {
     return true;
   }
 
-  /** Gives the handler what it takes. Without a promise where there is nothing to validate. */
+  /** Provides the handler's input; without a promise if there is nothing to validate. */
   private provide(request: ServiceRequest, body: JsonBody | undefined): MaybeLater {
     const { traits, caller } = request;
     const query = request.url.includes('?') ? parseQueryString(request.url, traits.repeatable) : NO_QUERY;
@@ -99,7 +99,7 @@ export class RequestInputGuard implements CanActivate {
   }
 }
 
-/** What is known to be faulty is not reported again, for example as missing. */
+/** Joins faults. A field with a fault is not reported again, for example as missing. */
 function together(first: readonly FieldFault[], second: readonly FieldFault[]): FieldFault[] {
   const blamed = new Set(first.map(({ field }) => field));
   return [...first, ...second.filter(({ field }) => !blamed.has(field))];
@@ -112,7 +112,7 @@ function isMalformed(body: JsonBody | undefined): boolean {
 
 type MaybeLater = boolean | Promise<boolean>;
 
-/** What is wrong with the request, besides what its DTOs say. */
+/** Returns the faults of the request that its DTOs do not find. */
 function inputFaults(request: ServiceRequest, query: QueryString, body: JsonBody | undefined): FieldFault[] {
   const { traits, headers } = request;
   const faults: FieldFault[] = [];
@@ -131,11 +131,11 @@ function inputFaults(request: ServiceRequest, query: QueryString, body: JsonBody
   return [...faults, ...body.faults, ...unknownNames(names, traits.body, '', 'is not a member of this request')];
 }
 
-/** In lower case, as Node presents header names. */
+/** Lower case, as Node presents header names. */
 const IDEMPOTENCY_KEY = 'idempotency-key';
 const VISIBLE_ASCII = /^[\x21-\x7e]{1,255}$/;
 
-/** What is wrong with the key of a POST. Other methods are idempotent already, so the header is ignored there. */
+/** Returns the faults of the key of a POST. Other methods are idempotent already, so they ignore the header. */
 function idempotencyKeyFaults(request: ServiceRequest): readonly FieldFault[] {
   const key = request.method === 'POST' ? request.headers[IDEMPOTENCY_KEY] : undefined;
   if (typeof key !== 'string') return [];
@@ -148,7 +148,9 @@ function idempotencyKeyFaults(request: ServiceRequest): readonly FieldFault[] {
     : [{ field, message: 'must be 1 to 255 visible ASCII characters, without spaces' }];
 }
 
-/** Names that the route does not know, unless its handler takes a whole DTO: `DtoReader` reports those. */
+/**
+ * Returns faults for names that the route does not know. `DtoReader` reports those of a handler that takes a whole DTO.
+ */
 function unknownNames(names: Iterable<string>, part: TakenPart, path: string, message: string): FieldFault[] {
   if (part.isWhole) return [];
   const unknown = Array.from(names).filter((name) => !part.names.has(name));

@@ -2,7 +2,7 @@ import { applyDecorators, type Type } from '@nestjs/common';
 import { ApiOkResponse, ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { SetRouteMetadata } from '../request/routes';
 
-/** One class for the pages of an item, however many routes return them: `EntityPage` of `EntityResponse`. */
+/** One class of pages per item, for all routes that return them: `EntityPage` of `EntityResponse`. */
 const pages = new WeakMap<Type, Type>();
 
 /** Declares, and documents, that a route answers with a page of a list. */
@@ -10,7 +10,7 @@ export function ApiList(item: Type, description: string): MethodDecorator {
   return applyDecorators(SetRouteMetadata({ isList: true }), ApiPage(item, description));
 }
 
-/** Documents it alone, for a route that waits, and itself takes a place among the lists being read for each reading. */
+/** Documents a page of a list, for a route that waits and takes a place among the lists being read for each reading. */
 export function ApiPage(item: Type, description: string): MethodDecorator {
   const page = pages.get(item) ?? pageClass(item);
   pages.set(item, page);

@@ -3,7 +3,7 @@ import { QueryInteger, QueryOneOf, QueryText } from '../validation/query-fields'
 
 const MAX_ROWS = 1000;
 const MAX_OFFSET = 2 ** 31 - 1;
-/** Far longer than any cursor of ours. */
+/** Exceeds the length of all cursors of ours. */
 const MAX_CURSOR_CHARACTERS = 65_536;
 
 /** The parameters of every list; a list with filters extends it. */
@@ -33,7 +33,7 @@ export class ListQuery {
   cursor?: string;
 }
 
-/** The parameters of a list without cursor, as what it lists changes with records of other kinds. */
+/** The parameters of a list without a cursor, whose contents change with records of other kinds. */
 export class PageQuery {
   @QueryInteger({ min: 1, max: MAX_ROWS, description: 'Maximum number of rows. Default: 50.' })
   readonly limit?: number;
@@ -42,14 +42,14 @@ export class PageQuery {
   readonly offset?: number;
 }
 
-/** The conditions of filters that are named as the columns that equal them. */
+/** Returns the conditions of filters that are named as the columns they must equal. */
 export function equalityConditions(filters: object): Condition[] {
   return Object.entries(filters as Readonly<Record<string, string | undefined>>).flatMap(([column, value]) =>
     value === undefined ? [] : { column, comparison: 'equals', value },
   );
 }
 
-/** The conditions for the given filters: how each one's column compares with its value. */
+/** Returns the conditions of filters, with the comparison for each column. */
 export function conditionsOf<Filtered extends object>(
   filters: Filtered,
   columns: Readonly<Record<keyof Filtered & string, readonly [column: string, comparison: Comparison]>>,

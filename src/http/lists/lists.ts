@@ -7,13 +7,13 @@ import type { Condition, Page, PageRequest, SortOrder } from '../../ledger/kinds
 import type { WrittenPage } from '../../ledger/reading/written-page';
 import type { ListQuery } from './list.query';
 
-/** What a list does unless the client says otherwise. */
+/** Defaults of a list. */
 export interface ListDefaults {
   readonly limit: number;
   readonly order: SortOrder;
 }
 
-/** The members of a list's query beyond those of every list. */
+/** The members of a list's query that not every list has. */
 export type Filters<Query extends ListQuery> = Omit<Query, keyof ListQuery>;
 
 /** Rows are listed by the sequence that created them; a ledger entry calls it `sequence`. */
@@ -26,7 +26,7 @@ export interface ListResponse<Item> {
   readonly nextCursor?: string;
 }
 
-/** What a handler of a list returns. */
+/** Result of a handler of a list. */
 export type ListAnswer<Item> = ListResponse<Item> | JsonText;
 
 /** Opens lists: turns a client's request into a page to read, and the page into the answer. */
@@ -40,8 +40,10 @@ export class Lists {
   }
 
   /**
-   * `name` distinguishes this list's cursors from those of others. Throws VALIDATION_ERROR for another list's cursor.
-   * @param signal from `@ClientSignal()`: reading ends with the client or its key.
+   * Opens a list for a request.
+   * @param name name that distinguishes the cursors of this list
+   * @param signal signal from `@ClientSignal()`: reading ends with the client or its key
+   * @throws VALIDATION_ERROR for a cursor that is not from this list
    */
   async open<Query extends ListQuery>(
     name: string,
@@ -53,11 +55,11 @@ export class Lists {
     const start =
       cursor === undefined
         ? { list: name, filters, order: order ?? defaults.order, position: null, total: null, totalOf: null }
-        : await this.continued(name, cursor, { offset, order, ...filters });
+        : await this.readCursor(name, cursor, { offset, order, ...filters });
     return new OpenList(this.seals, start, { limit, offset: offset ?? 0, signal });
   }
 
-  private async continued(name: string, cursor: string, others: object): Promise<ListPlace> {
+  private async readCursor(name: string, cursor: string, others: object): Promise<ListPlace> {
     const start = await placeIn(cursor, this.seals);
     if (start?.list !== name) {
       throw invalidField('query.cursor', 'must be the nextCursor of a page of this list, unaltered');
@@ -78,12 +80,12 @@ export class OpenList<Filtered extends object> {
     private readonly part: Pick<PageRequest, 'limit' | 'offset' | 'signal'>,
   ) {}
 
-  /** The filters that the client sent, with this page or with the first. */
+  /** Filters that the client sent with this page or with the first one. */
   get filters(): Filtered {
     return this.start.filters as Filtered;
   }
 
-  /** The page to read, of the rows that meet the conditions of the filters. */
+  /** Returns the request for the page, of rows that meet the filters' conditions. */
   request(conditions: readonly Condition[]): PageRequest {
     const { order, position, total, totalOf } = this.start;
     return { conditions, order, position, total, totalOf, ...this.part };
@@ -97,22 +99,22 @@ export class OpenList<Filtered extends object> {
     return {
       data,
       total,
-      ...(await this.following(page, 'createdSequence' in last ? last.createdSequence : last.sequence)),
+      ...(await this.nextCursorAfter(page, 'createdSequence' in last ? last.createdSequence : last.sequence)),
     };
   }
 
-  /** @internal The same, with records that the database has written as text. */
+  /** @internal Answers with records that the database has written as text. */
   async answerShown<Row extends ListedRow, Item>(
     page: WrittenPage | Page<Row>,
     present: (row: Row) => Item,
   ): Promise<ListAnswer<Item>> {
     if ('rows' in page) return this.answer(page, present);
     const { text, last, total } = page;
-    const members = JSON.stringify({ total, ...(last !== null && (await this.following(page, last))) });
+    const members = JSON.stringify({ total, ...(last !== null && (await this.nextCursorAfter(page, last))) });
     return new JsonText(`{"data":[${text}],${members.slice(1)}`);
   }
 
-  private async following(
+  private async nextCursorAfter(
     { total, totalOf = null, more }: Omit<Page<never>, 'rows'>,
     position: number,
   ): Promise<Pick<ListResponse<never>, 'nextCursor'>> {
@@ -125,21 +127,21 @@ interface ListPlace {
   readonly list: string;
   readonly filters: object;
   readonly order: SortOrder;
-  /** Null: none of its pages has been read. */
+  /** Total; null before a page has been read. */
   readonly total: number | null;
-  /** The agent whose rows alone the total counts; null: all rows. */
+  /** Agent whose rows the total counts; null if it counts all rows. */
   readonly totalOf: string | null;
-  /** Sequence after which the next page starts; null: the first page. */
+  /** Sequence after which the next page starts; null for the first page. */
   readonly position: number | null;
 }
 
-/** A cursor is sealed, so that only this service can have made it and its content can be trusted. */
+/** Makes a cursor. It is sealed, so that only this service can have made it and its content can be trusted. */
 export async function cursorOf(place: ListPlace, seals: Seals): Promise<string> {
   const content = Buffer.from(JSON.stringify(place), 'utf8');
   return Buffer.concat([await seals.seal(content), content]).toString('base64url');
 }
 
-/** Undefined when the text is not a cursor of this service. */
+/** Reads a cursor; undefined if the text is not a cursor of this service. */
 export async function placeIn(cursor: string, seals: Seals): Promise<ListPlace | undefined> {
   const bytes = Buffer.from(cursor, 'base64url');
   const content = bytes.subarray(SEAL_BYTES);

@@ -6,7 +6,7 @@ import { type Configuration, secretsOf } from '../../core/config/configuration';
 import { printableText } from '../../core/values/printable-text';
 import { maskKeys } from './key-mask';
 
-/** Where every log line is written; used only by `ApplicationLogger` and `RequestLog`. */
+/** Token of the destination of log lines; used only by `ApplicationLogger` and `RequestLog`. */
 export const LOG = Symbol('LOG');
 
 /** One JSON object per line, without keys and passwords. */
@@ -19,7 +19,7 @@ export function createLog(configuration: Configuration, stream: DestinationStrea
       timestamp: stdTimeFunctions.isoTime,
       serializers: { err: serializeError, error: serializeError },
       formatters: { level: (level) => ({ level }) },
-      // JSON may leave characters unescaped that act on a terminal; the line feed at the end is the line's own.
+      // JSON may contain unescaped characters that act on a terminal. The line feed at the end is the line's own.
       hooks: { streamWrite: (line) => `${printableText(withoutKeys(line).slice(0, -1))}\n` },
     },
     stream,
@@ -43,29 +43,30 @@ export function serializeError(error: unknown): unknown {
 }
 
 /**
- * Standard output: JSON for machines, readable lines on a terminal. JSON is written 4 KiB at a time, or every 100 ms,
- * without waiting for the disk: a line for each request has its price. What is left is written when the process ends.
+ * Standard output: JSON for machines, readable lines on a terminal. For speed, JSON is written 4 KiB at a time, or
+ * every 100 ms, without waiting for the disk. The rest is written when the process ends.
  */
 export function standardOutput(): DestinationStream {
   const { fd, isTTY } = process.stdout;
   return isTTY ? readableLines(fd) : destination({ dest: fd, minLength: 4096, periodicFlush: 100 });
 }
 
-/** One line of text each, and stack traces: what is logged adds no lines of its own. @param target a file descriptor. */
+/**
+ * Destination of readable lines, one per text, and of stack traces; a logged text adds no lines of its own. @param
+ * target file descriptor
+ */
 export function readableLines(target: number): DestinationStream {
   const { build } = createRequire(__filename)('pino-pretty') as typeof pretty;
   const lines = build({ destination: target, sync: true, translateTime: 'SYS:HH:MM:ss.l' });
   return { write: (line) => lines.write(withShownEscapes(line)) };
 }
 
-/**
- * An escape in JSON that does no harm: of a quotation mark or a slash, or of a line break before a frame of a stack.
- */
+/** A harmless escape in JSON: of a quotation mark or a slash, or of a line break before a frame of a stack. */
 const HARMLESS = /^\\["\\/]$|^\\n {4}at $/;
 
 /**
- * A line of JSON whose texts still have these escapes after they are parsed, except line breaks of stack traces: for a
- * program that parses the line and prints its texts on a terminal.
+ * Escapes a line of JSON once more, except line breaks of stack traces, for a program that parses the line and prints
+ * its texts on a terminal.
  */
 function withShownEscapes(line: string): string {
   return line.replace(/\\(?:n {4}at |u[0-9a-f]{4}|.)/gi, (escape) => (HARMLESS.test(escape) ? escape : `\\${escape}`));

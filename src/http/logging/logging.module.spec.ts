@@ -63,7 +63,7 @@ class TurnsAdapter extends ExpressAdapter {
   }
 }
 
-/** As the service's first guard does. */
+/** Notes the template as the service's first guard does. */
 function noteTemplate(context: ExecutionContext): boolean {
   const [request] = context.getArgs<Exchange>();
   request.template = routeTemplate(request);

@@ -7,8 +7,8 @@ import { format } from 'node:util';
 import { isNativeError } from 'node:util/types';
 
 /**
- * Nest logs each module and route it sets up, and that it has started before it listens: an operator needs to know when
- * the service listens, which is logged then, and the few lines of the banner.
+ * Contexts of Nest's logs about each module and route, and about the start before the service listens. Operators only
+ * need the log line when it listens, and the few lines of the banner.
  */
 const START_CONTEXTS: readonly unknown[] = [
   'NestFactory',
@@ -22,12 +22,12 @@ const START_CONTEXTS: readonly unknown[] = [
  * reports it.
  */
 const FAILED_START_CONTEXT = 'ExceptionHandler';
-/** Nest passes some errors as two texts, the message and the stack. */
+/** Recognises a stack: Nest passes some errors as two texts, the message and the stack. */
 const STACK = /\n\s*at /;
 
 /**
- * Nest's logger, writing through pino. Whoever logs what belongs to a request passes its id: an `AsyncLocalStorage` that knew it
- * cost a quarter of the processor time of a request on Node.js 20.
+ * Nest's logger, writing through pino. Log calls about a request pass its id: an `AsyncLocalStorage` for it cost a
+ * quarter of the processor time of a request on Node.js 20.
  */
 @Injectable()
 export class ApplicationLogger implements LoggerService {
@@ -72,7 +72,9 @@ export class ApplicationLogger implements LoggerService {
   exports: [ApplicationLogger],
 })
 export class LoggingModule {
-  /** At once, not only when everything has been made: a start may wait long for a database, and says so. */
+  /**
+   * Overrides the logger at once: a start may wait long for a database, and logs that before everything has been made.
+   */
   constructor(logger: ApplicationLogger) {
     Logger.overrideLogger(logger);
     Logger.flush();

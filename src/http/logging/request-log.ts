@@ -7,7 +7,10 @@ import { OVER, TURN } from '../server/http-server';
 import type { ServiceRequest } from '../request/service-request';
 import { LOG } from './log';
 
-/** Characters: paths of the service are shorter, and searching a long one for keys takes long. It is left out. */
+/**
+ * Longest path in characters that is logged: paths of the service are shorter, and searching a long one for keys takes
+ * long.
+ */
 const MAX_PATH_CHARACTERS = 1024;
 
 /** Writes one line for each request, when it is over. */
@@ -32,7 +35,7 @@ export class RequestLog implements OnModuleInit {
   private write(request: ServiceRequest, response: Response, durationMs: number): void {
     const line = lineOf(request, response, durationMs);
     const isWhole = response.writableEnded && !request.readableAborted;
-    // A 503 is intended: the service is stopping, full, or waits for its database, which it logs itself.
+    // A 503 is intended: the service is stopping, full, or waits for its database, which it logs separately.
     if (response.statusCode === 503) this.log.warn(line, 'request refused');
     // The exception filter has logged the error itself, under the same request id.
     else if (response.statusCode >= 500) this.log.error(line, 'request failed');
@@ -40,7 +43,7 @@ export class RequestLog implements OnModuleInit {
   }
 }
 
-/** It contains no headers, and the URL without its query. */
+/** Returns the members of the line: no headers, and the URL without its query. */
 function lineOf(request: ServiceRequest, response: Response, durationMs: number): object {
   const [path = ''] = request.originalUrl.split('?', 1);
   const { traceId } = request;

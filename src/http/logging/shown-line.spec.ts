@@ -6,7 +6,7 @@ import { readConfiguration } from '../../../test/support/application/configurati
 
 /** C0 and C1 controls, what writes from right to left, separators of lines, a language tag, and a line of its own. */
 const HOSTILE = 'a\u001b[2K\u0085\u009b2K\u007f\u202e\u2066\u2028\u2029\u200b\u{e0041}\r\nVALID';
-/** What text by others must not bring to a terminal. */
+/** Characters of texts by others that must not reach a terminal. */
 const ACTING = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 
 const CONFIGURATION = readConfiguration({});

@@ -26,13 +26,16 @@ import {
   REPLAYED_HEADER_DOC,
 } from './documented-route';
 
-/** Of the package: API and package have one version. */
+/** Version of the package, which is also that of the API. */
 const { version: VERSION } = createRequire(__filename)('../../../package.json') as { readonly version: string };
 
 const KEY_SCHEME = 'ApiKey';
 const BEARER_SCHEME = 'Bearer';
 
-/** One per module, with a sentence about its purpose, in the order in which the examples can be executed: the page has this order. */
+/**
+ * One tag per module, with a sentence about its purpose, in the order in which the examples can be executed and the
+ * page shows them.
+ */
 const TAGS: readonly { readonly name: string; readonly description: string }[] = [
   { name: 'Entities', description: 'What agents work with, and the claims that are made about it.' },
   { name: 'Agents', description: 'Who acts: its capabilities, its roles, and whether it may act at all.' },
@@ -133,9 +136,9 @@ function base(tags: readonly ApiTag[]): Omit<OpenAPIObject, 'paths'> {
 }
 
 /**
- * Moves `nullable` from a reference to the schema it refers to. In OpenAPI 3.0 it has no effect next to a reference,
- * and the usual workarounds do not compile in some generators. So a class that is nullable in one place has to be
- * nullable everywhere.
+ * Moves `nullable` from a reference to its schema. In OpenAPI 3.0 it has no effect next to a reference, and some
+ * generators cannot compile the usual workarounds. Therefore a class that is nullable in one place has to be nullable
+ * everywhere.
  */
 function allowNull(document: OpenAPIObject): void {
   const schemas = Object.values(document.components?.schemas ?? {});
@@ -183,7 +186,7 @@ const IDEMPOTENCY_KEY: ParameterObject = {
 };
 const LOCATION: HeadersObject = { Location: { schema: { type: 'string' }, description: 'Path of the new record.' } };
 
-/** With `FOUR_EYES`, in place of what the route answers otherwise. */
+/** Response of a route with `FOUR_EYES`, in place of its usual one. */
 const CHANGE_PROPOSED: ResponseObject = {
   description:
     'With `FOUR_EYES`: nothing has changed; the decision on the change, which a second person has to approve.',
@@ -191,7 +194,7 @@ const CHANGE_PROPOSED: ResponseObject = {
   headers: { Location: { schema: { type: 'string' }, description: 'Path of the decision.' } },
 };
 
-/** Adds to every operation what the HTTP layer adds to it: its errors, its headers, and whether it requires a key. */
+/** Adds to every operation the parts that the HTTP layer adds: errors, headers, and whether it requires a key. */
 function completeOperations(document: OpenAPIObject, routes: ReadonlyMap<string, DocumentedRoute>): void {
   for (const item of Object.values(document.paths)) {
     for (const operation of METHODS.flatMap((method) => item[method] ?? [])) {
@@ -233,7 +236,7 @@ function complete(document: OpenAPIObject, operation: OperationObject, route: Do
   }
 }
 
-/** Adds a separate line at the end. */
+/** Describes the required scope in a separate line at the end. */
 function describeScope(operation: OperationObject, scopes: RouteScopes): void {
   const line =
     typeof scopes === 'string' ? 'Scope: any.' : `Scope: ${scopes.map((scope) => `\`${scope}\``).join(' or ')}.`;
@@ -266,7 +269,7 @@ function completeRequestBody(
   }
 }
 
-/** Forbids unknown members in the schema and in those of the items in its lists. */
+/** Forbids unknown members in the schema, and in the items of its lists. */
 function close(document: OpenAPIObject, schema: SchemaObject): void {
   schema.additionalProperties = false;
   for (const member of Object.values(schema.properties ?? {})) {
@@ -281,7 +284,7 @@ function schemaOf({ components }: OpenAPIObject, reference: Schema | undefined):
   return schema !== undefined && isSchema(schema) ? schema : undefined;
 }
 
-/** Members without an example of their own are omitted: they are optional. */
+/** Returns the example of an object. Members without an example are omitted, because they are optional. */
 function exampleOfMembers({ properties = {} }: SchemaObject): Example {
   const members = Object.entries<Schema>(properties);
   return Object.fromEntries(

@@ -4,7 +4,7 @@ import type { AnyRecordKind } from '../../ledger/kinds/record-kind';
 
 export const API_EXAMPLES = 'docs:api-examples';
 
-/** Named examples of a request body; each lists only where it differs from the examples of the members. */
+/** Named examples of a request body; each lists only the members that differ from the members' own examples. */
 export type BodyExamples = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
 /** Gives a route several examples of its body. Without it, the only example is built from those of the members. */
@@ -12,7 +12,7 @@ export const ApiExamples = (examples: BodyExamples): CustomDecorator => SetMetad
 
 const DIGITS = 26;
 
-/** The names of the records that the examples create, by id prefix, in order. */
+/** Names of the records that the examples create, by id prefix and in order. */
 const SAMPLES: Readonly<Record<string, readonly string[]>> = {
   ent: ['the entity "Payment gateway"', 'the entity "Fax gateway"'],
   clm: ['the first claim about "Payment gateway"', 'the second claim about it'],
@@ -37,7 +37,7 @@ export function sampleId(prefix: string, number = 1): string {
   return `${prefix}_${String(number).padStart(DIGITS, '0')}`;
 }
 
-/** In examples, stands for the policy set that was returned last. */
+/** Placeholder in examples for the policy set that was returned last. */
 export const SAMPLE_POLICY_SET = '0'.repeat(64);
 
 /** A Markdown table of the records that the sample ids refer to. */
@@ -51,7 +51,7 @@ export function legend(): string {
 export interface RecordIdParameter {
   /** Name of the path parameter; `id` by default. */
   readonly parameter?: string;
-  /** Which record of its kind the example refers to; the first by default. */
+  /** Number of the record of its kind that the example refers to; 1 by default. */
   readonly sample?: number;
 }
 

@@ -20,15 +20,15 @@ import {
 import { marksOf, type Handler, handlersIn, readTraits, type RouteTraits } from '../request/routes';
 import { API_EXAMPLES, type BodyExamples } from './documentation.decorators';
 
-/** What the document says about a route beyond Swagger's own decorators. */
+/** A route's metadata for the document, beyond Swagger's own decorators. */
 export interface DocumentedRoute {
   readonly traits: RouteTraits;
   readonly method: RequestMethod;
-  /** Whether its path has a parameter, and so can name what does not exist. */
+  /** True if the path has a parameter, which may name a missing record. */
   readonly namesRecord: boolean;
-  /** Those that its decorators name. */
+  /** Error codes that its decorators name. */
   readonly errors: readonly AnyErrorCode[];
-  /** Undefined: the only example is built from those of the body's members. */
+  /** Examples; undefined if the only example is built from those of the body's members. */
   readonly examples: BodyExamples | undefined;
 }
 
@@ -85,7 +85,7 @@ const REQUEST_ID = '9f1c2d3e-4b5a-4678-9abc-def012345678';
 const WITH_BODY: ReadonlySet<RequestMethod> = new Set([RequestMethod.POST, RequestMethod.PUT, RequestMethod.PATCH]);
 const OF_EVERY_ROUTE: readonly ErrorCode[] = ['VALIDATION_ERROR', 'RATE_LIMITED', 'INTERNAL_ERROR', 'UNAVAILABLE'];
 
-/** Refusals by a rule are replayed for the same `Idempotency-Key`. */
+/** Codes of refusals by a rule, which are replayed for the same `Idempotency-Key`. */
 const REFUSALS: ReadonlySet<AnyErrorCode> = new Set(['PERMISSION_DENIED', 'POLICY_DENIED', 'CONFLICT']);
 
 const WWW_AUTHENTICATE: HeaderObject = { schema: { type: 'string' }, description: 'How to authenticate.' };
@@ -95,7 +95,9 @@ const ACCEPT_ENCODING: HeaderObject = {
 };
 const RETRY_AFTER: HeaderObject = { schema: { type: 'integer' }, description: 'Seconds to wait.' };
 
-/** The codes that a route can return: those that follow from its path, its callers and its input, and its own. */
+/**
+ * Returns the codes that a route can return: those that follow from its path, its callers and its input, and its own.
+ */
 export function errorCodesOf({ traits, method, namesRecord, errors }: DocumentedRoute): AnyErrorCode[] {
   return [
     ...OF_EVERY_ROUTE,
@@ -110,8 +112,8 @@ export function errorCodesOf({ traits, method, namesRecord, errors }: Documented
 }
 
 /**
- * Adds the responses of the codes to those of a route; codes with the same status share a response. What many routes
- * have in common is written once, into `shared`.
+ * Adds the responses of the codes to those of a route; codes with the same status share a response. Parts that many
+ * routes share are written once, into `shared`.
  */
 export function addErrorResponses(
   responses: ResponsesObject,
@@ -152,7 +154,7 @@ function errorResponse(codes: readonly AnyErrorCode[], response?: ResponseObject
   };
 }
 
-/** The schemas of the codes, in addition to the one that answers of that status have anyway. */
+/** Returns the schema of the codes, combined with the one that the status has already. */
 function schemaOf(
   codes: readonly AnyErrorCode[],
   schema?: SchemaObject | ReferenceObject,
@@ -248,7 +250,10 @@ const OWN_MEMBERS: Partial<Record<ErrorCode, OwnMembers>> = {
   },
 };
 
-/** `PermissionDeniedError` for `PERMISSION_DENIED`: plain `Error` would hide the built-in class of client languages. */
+/**
+ * Returns a schema name, such as `PermissionDeniedError` for `PERMISSION_DENIED`. Plain `Error` would hide the built-in
+ * class of client languages.
+ */
 function errorSchemaName(code: string): string {
   const words = code.replace(/_ERROR$/, '').split('_');
   return `${words.map((word) => word.charAt(0) + word.slice(1).toLowerCase()).join('')}Error`;

@@ -7,8 +7,8 @@ import { staticFile } from '../responses/static-file';
 import { UI_FILES } from './swagger-ui';
 
 /**
- * Holds the application's document as JSON, the same bytes for everybody. It is created on first use, as startup need
- * not wait for it.
+ * Holds the application's document as JSON, the same bytes for everybody. It is created on first use, so that startup
+ * need not wait.
  */
 @Injectable()
 export class ApiDocument {

@@ -10,22 +10,22 @@ import {
 } from '@nestjs/swagger';
 import { membersNamed, type ShownMember } from '../../ledger/records/record-text';
 
-/** What the API document says of a route: a title, and the rest. */
+/** Sets the title and description of a route in the API document. */
 export function ApiRoute(summary: string, description?: string): MethodDecorator {
   return ApiOperation({ summary, ...(description !== undefined && { description }) });
 }
 
-/** The route answers with 200, whatever its method. */
+/** Documents a response with status 200, for any method. */
 export function Answers(answer: ApiResponseNoStatusOptions): MethodDecorator {
   return applyDecorators(HttpCode(200), ApiOkResponse(answer));
 }
 
-/** The route answers with 204. */
+/** Documents a response with status 204. */
 export function AnswersNothing(description: string): MethodDecorator {
   return applyDecorators(HttpCode(204), ApiNoContentResponse({ description }));
 }
 
-/** A member of an answer. @param more what TypeScript does not know about its type. */
+/** Documents a member of a response. @param more properties that TypeScript does not know */
 export function ApiMember(description: string, more: ApiPropertyOptions = {}): PropertyDecorator {
   return ApiProperty({ ...more, description });
 }
@@ -63,10 +63,13 @@ export function ApiNullableChoice(
   return ApiProperty({ type: String, enum: [...values, null], nullable: true, example, description });
 }
 
-/** Makes an answer of a record. */
+/** Makes a response of a record. */
 export type ResponseMapper<Answer> = (this: void, record: Answer) => Answer;
 
-/** Shows of a record what the class of the answer declares, in that order, and nothing else: it may hold secrets. */
+/**
+ * Returns a mapper that shows the members declared by a response class, in their order. It drops all others, which may
+ * be secret.
+ */
 export function responseMapper<Answer extends object>(answer: Type<Answer>): ResponseMapper<Answer> {
   let names: readonly (keyof Answer)[] | null = null;
   return (record) => {
@@ -79,7 +82,7 @@ export function responseMapper<Answer extends object>(answer: Type<Answer>): Res
 
 const membersOfResponses = new WeakMap<Type, readonly ShownMember[]>();
 
-/** The members that the class of a response declares, if each shows the column of its name. */
+/** Returns the members that a response class declares, if each shows the column of its name. */
 export function shownMembers(response: Type): readonly ShownMember[] {
   const members = membersOfResponses.get(response) ?? membersNamed(declaredIn(response).map(String));
   membersOfResponses.set(response, members);
@@ -88,6 +91,6 @@ export function shownMembers(response: Type): readonly ShownMember[] {
 
 function declaredIn<Answer extends object>({ prototype }: Type<Answer>): (keyof Answer)[] {
   const declared = Reflect.getMetadata(DECORATORS.API_MODEL_PROPERTIES_ARRAY, prototype as object) as readonly string[];
-  // Swagger writes `:` before each.
+  // Swagger writes `:` before each name.
   return declared.map((name) => name.slice(1) as keyof Answer & string);
 }

@@ -1,12 +1,14 @@
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 
-/** The page: everything it loads is served next to it, and it has no inline scripts, as the security headers require. */
+/**
+ * Folder of the page. All assets are served next to it, and it has no inline scripts, as the security headers require.
+ */
 const OWN = join(__dirname, 'page');
-/** Swagger UI comes with @nestjs/swagger, which knows where it is. */
+/** Folder of Swagger UI, a dependency of @nestjs/swagger. */
 const PACKAGE = dirname(createRequire(require.resolve('@nestjs/swagger')).resolve('swagger-ui-dist/package.json'));
 
-/** The page and what it loads, by path. Of the files of Swagger UI no others are served. */
+/** Files of the page by path. Other files of Swagger UI are not served. */
 export const UI_FILES: ReadonlyMap<string, string> = new Map([
   ['docs', join(OWN, 'index.html')],
   ['docs/start.js', join(OWN, 'start.js')],

@@ -19,8 +19,8 @@ const ALLOWED = Promise.resolve(true);
 
 /**
  * The first guard: counts every request per client over all routes together, requests with a valid key separately from
- * those without. The throttler's own `canActivate` knows no callers, sends no `X-RateLimit-*` with a 429, and
- * takes promises where the count is in memory. It also notes what the route declares, for the later guards.
+ * those without. The throttler's own `canActivate` knows no callers, sends no `X-RateLimit-*` with a 429, and creates
+ * promises even if the count is in memory. The guard also stores the route's traits for the later guards.
  */
 @Injectable()
 export class AppThrottlerGuard extends ThrottlerGuard {
@@ -43,21 +43,24 @@ export class AppThrottlerGuard extends ThrottlerGuard {
     this.warnOfProxy(request);
     request.traits = routeTraits(context);
     request.template = routeTemplate(request);
-    // An uncounted answer must not show whether a key is valid: keys could be guessed without limit.
+    // An uncounted response must not show whether a key is valid: keys could be guessed without limit.
     if (request.traits.isUncounted) return this.count(request, response, null);
     const identity = this.authentication.needsVerification(request)
       ? this.verified(request)
       : this.authentication.identify(request);
     if (!(identity instanceof Promise)) return this.count(request, response, identity);
-    // Nobody can be looked up now, neither in the database nor at the issuer of a token. A public route answers
-    // nevertheless; for any other, the next guard repeats the look-up and reports the failure.
+    // The caller cannot be looked up now, in the database or at the issuer of a token. A public route responds
+    // nevertheless; for others, the next guard repeats the look-up and reports the failure.
     return identity.catch(() => null).then((caller) => this.count(request, response, caller));
   }
 
-  /** Without a promise where the count is in memory: one for each request would cost more than the count. */
+  /**
+   * Counts a request; without a promise if the count is in memory, because a promise would cost more than the count.
+   */
   private count(request: ServiceRequest, response: Response, identity: Identity | null): Promise<boolean> {
     const { rateLimitBucket, keyHoldersBucket } = request.traits;
-    // A gateway's reports must not compete with the requests that it passes on, and a directory sends what it has at once.
+    // A gateway's reports must not compete with the requests that it passes on, and a directory sends all its requests
+    // at once.
     const isUncounted = request.traits.isUncounted || identity?.scopes.some(isLoneScope) === true;
     const admit = (status: RateLimitStatus): Promise<boolean> => {
       for (const [name, value] of status.headers) response.setHeader(name, value);
@@ -66,7 +69,7 @@ export class AppThrottlerGuard extends ThrottlerGuard {
     };
     const { client } = request;
     const requests = isUncounted ? 0 : 1;
-    // Clients with a key have a bucket of their own, or strangers behind the same proxy could use it up.
+    // Clients with a key have their own bucket; strangers behind the same proxy could use up a shared one.
     const status =
       identity === null
         ? this.limits.count(rateLimitBucket, client, requests)
@@ -74,13 +77,13 @@ export class AppThrottlerGuard extends ThrottlerGuard {
     return status instanceof Promise ? status.then(admit) : admit(status);
   }
 
-  /** Verifying a signature takes time, so strangers get that only within their limit. */
+  /** Verifies a token within the limit of strangers, because verifying a signature takes time. */
   private async verified(request: ServiceRequest): Promise<Identity | null> {
     const { remaining } = await this.limits.count(request.traits.rateLimitBucket, request.client, 0);
     return remaining === 0 ? null : this.authentication.identify(request);
   }
 
-  /** Once: a proxy missing from TRUST_PROXY makes one client of all behind it. */
+  /** Warns once: a proxy missing from TRUST_PROXY makes all clients behind it one client. */
   private warnOfProxy({ headers }: ServiceRequest): void {
     if (!this.warnsOfProxies || headers['x-forwarded-for'] === undefined) return;
     this.warnsOfProxies = false;
@@ -91,7 +94,7 @@ export class AppThrottlerGuard extends ThrottlerGuard {
   }
 }
 
-/** The same for all requests with one key, or with tokens of one subject. */
+/** Returns the same key for all requests with one API key, or with tokens of one subject. */
 function callerKey({ actor: { type, id } }: Identity): string {
   return `${type} ${id}`;
 }

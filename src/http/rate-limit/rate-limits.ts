@@ -3,7 +3,7 @@ import type { ThrottlerStorage } from '@nestjs/throttler';
 
 type ThrottlerRecord = Awaited<ReturnType<ThrottlerStorage['increment']>>;
 
-/** What one client has used of its current window. */
+/** The used part of a client's current window. */
 export interface RateWindow {
   /** Requests counted in the window. */
   hits: number;
@@ -14,18 +14,21 @@ export interface RateWindow {
 /** Counts requests per client and bucket in fixed windows. */
 export interface RequestCounter {
   /**
-   * Counts the given number of requests: one, or none to read the count only. Synchronous if the count is in
-   * memory, otherwise a promise that never rejects.
+   * Counts `requests` requests: one, or none to only read the count. Synchronous if the count is in memory; otherwise a
+   * promise that never rejects.
    */
   hit(bucket: string, client: string, requests: number): RateWindow | Promise<RateWindow>;
-  /** Memory needs no closing. */
+  /** Closes the counter; absent if it is in memory. */
   close?(): void;
 }
 
 /** Clients remembered per bucket: about 10 MB if full. */
 const REMEMBERED_CLIENTS = 100_000;
 
-/** Counts the requests of this process. Each bucket has its own windows, so that strangers cannot displace holders of keys. */
+/**
+ * Counts the requests of this process. Each bucket has its own windows, so that strangers cannot displace holders of
+ * keys.
+ */
 export class ProcessCounter implements RequestCounter {
   private readonly buckets = new Map<string, FixedWindows>();
 
@@ -92,29 +95,32 @@ export class FixedWindows {
 /** The settings that limit rates. */
 type RateLimitSetting = 'RATE_LIMIT' | 'RATE_LIMIT_PER_KEY';
 
-/** How much of its limit a client has used. */
+/** The used part of a client's limit. */
 export interface RateLimitStatus {
   readonly limit: number;
-  /** The setting that has the limit. */
+  /** The setting that determines the limit. */
   readonly setting: RateLimitSetting;
   readonly remaining: number;
   /** Seconds until the window resets, at least one. */
   readonly retryAfter: number;
   readonly exceeded: boolean;
-  /** Every answer carries them. */
+  /** Headers for every response. */
   readonly headers: readonly (readonly [name: string, value: string])[];
 }
 
 /** The throttler's storage: compares counts with the limit. */
 export class RateLimits implements ThrottlerStorage, OnApplicationShutdown {
-  /** @param perKey the limit of each key; null if the keys of a client count together. */
+  /** @param perKey limit of each key; null if the keys of a client count together */
   constructor(
     private readonly limit: number,
     private readonly counter: RequestCounter,
     private readonly perKey: number | null = null,
   ) {}
 
-  /** Counts a request with a valid key, or with 0 none: for its holder if each key has a limit, otherwise for its client. */
+  /**
+   * Counts requests (one, or none to only read the count) with a valid key: for its holder if each key has a limit,
+   * otherwise for its client.
+   */
   countHolder(bucket: string, { client, holder }: KeyUse, requests = 1): RateLimitStatus | Promise<RateLimitStatus> {
     if (this.perKey === null) return this.count(bucket, client, requests);
     const limit = { setting: 'RATE_LIMIT_PER_KEY', most: this.perKey } as const;
@@ -123,8 +129,8 @@ export class RateLimits implements ThrottlerStorage, OnApplicationShutdown {
   }
 
   /**
-   * Counts a request of a client (see `countedClient`), or with 0 none, and returns its status in the bucket:
-   * synchronously if the count is in memory. The promise never rejects.
+   * Counts requests (one, or none to only read the count) of a client (see `countedClient`) and returns its status in
+   * the bucket. Synchronous if the count is in memory; otherwise a promise that never rejects.
    */
   count(bucket: string, client: string, requests = 1): RateLimitStatus | Promise<RateLimitStatus> {
     const window = this.counter.hit(bucket, client, requests);
@@ -132,7 +138,10 @@ export class RateLimits implements ThrottlerStorage, OnApplicationShutdown {
     return window instanceof Promise ? window.then((counted) => statusOf(counted, limit)) : statusOf(window, limit);
   }
 
-  /** The throttler's interface to its storage. The guard calls `count`, which knows clients and their buckets. */
+  /**
+   * Implements the throttler's interface to its storage. The guard calls `count` instead, which knows clients and their
+   * buckets.
+   */
   async increment(key: string, _ttl: number, limit: number, _block: number, name: string): Promise<ThrottlerRecord> {
     const { hits, resetsAt } = await this.counter.hit(name, key, 1);
     const seconds = Math.ceil((resetsAt - Date.now()) / 1000);
@@ -144,11 +153,11 @@ export class RateLimits implements ThrottlerStorage, OnApplicationShutdown {
   }
 }
 
-/** Who uses a key, and from where. */
+/** Holder of a key, and client that uses it. */
 interface KeyUse {
   /** See `countedClient`. */
   readonly client: string;
-  /** The same for all requests with one key, or with tokens of one subject. */
+  /** Same text for all requests with one key, or with tokens of one subject. */
   readonly holder: string;
 }
 

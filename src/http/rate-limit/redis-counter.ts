@@ -4,7 +4,7 @@ import { withTimeout } from '../../core/concurrency/with-timeout';
 import { errorMessage } from '../../core/errors/domain-error';
 import { ProcessCounter, type RateWindow, type RequestCounter } from './rate-limits';
 
-/** Milliseconds a request waits for Redis at most before it is counted in this process only. */
+/** Most milliseconds that a request waits for Redis before it is counted in this process only. */
 const ANSWER_TIMEOUT_MS = 250;
 /** Milliseconds after a failure before one request tries Redis again. */
 const PAUSE_MS = 1_000;
@@ -42,7 +42,7 @@ export class RedisCounter implements RequestCounter {
   private isShared = true;
   /** Monotonic milliseconds. */
   private pausedUntil = 0;
-  /** Why there is no connection. */
+  /** Reason why there is no connection. */
   private reason = NO_CONNECTION;
 
   private constructor(
@@ -61,11 +61,11 @@ export class RedisCounter implements RequestCounter {
       connectTimeout: CONNECT_TIMEOUT_MS,
       // Applies to the commands sent when a connection opens: one without answers is dropped.
       commandTimeout: CONNECT_TIMEOUT_MS,
-      // What cannot be counted there now is counted here, not later.
+      // Requests that Redis cannot count now are counted here, not later.
       enableOfflineQueue: false,
       autoResendUnfulfilledCommands: false,
       maxRetriesPerRequest: 0,
-      // A server that another one has replaced may keep its connections: the name leads to the other one by now.
+      // A replaced server may keep its connections, while its name already leads to the new one.
       reconnectOnError: ({ message }) => message.includes('READONLY'),
       retryStrategy: (attempts) => Math.min(attempts * 50, MAX_RETRY_DELAY_MS),
     });

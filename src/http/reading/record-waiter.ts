@@ -12,33 +12,36 @@ import { QueryInteger } from '../validation/query-fields';
 
 interface Readable<Row> {
   readonly read: () => Promise<Row>;
-  /** Whether there is anything left to wait for. */
+  /** True if the record is still open, so that the request waits. */
   readonly isOpen: (row: Row) => boolean;
 }
 
-/** A record that may change, and for how long something waits for that. */
+/** A record that may change, and how long to wait for the change. */
 interface Settlement<Row> extends Readable<Row> {
-  /** The record's id: it changes only with an entry that names it. Absent: any entry may change what is waited for. */
+  /** Id of the record, which changes only with an entry that names it. Absent if any entry may be relevant. */
   readonly id?: string;
   readonly seconds: number;
-  /** Aborted when nobody waits for it any more: its client has left, or is no longer admitted. */
+  /** Aborted when nobody waits any more: the client has left, or is no longer admitted. */
   readonly signal: AbortSignal;
 }
 
-/** What a request waits for. */
+/** The wait of a request. */
 interface Wait<Row> extends Omit<Settlement<Row>, 'seconds'> {
   readonly caller: Caller;
-  /** Undefined: it does not wait. */
+  /** Seconds to wait; undefined if the request does not wait. */
   readonly seconds: number | undefined;
 }
 
-/** Most new entries whose subjects are read: after more, each wait reads its own record. */
+/** Most new entries whose subjects are read; after more entries, each wait reads its own record. */
 const MAX_ENTRIES = 1_000;
 
-/** Waits that read their records at a time: one commit may wake hundreds, whose answers would be made without a pause. */
+/**
+ * Limits the waits that read records at the same time: one commit may wake hundreds, whose responses would be made
+ * without a pause.
+ */
 const READINGS = { label: 'waits that read', most: 10, mostEach: 10, mostWaiting: Infinity, longest: Infinity };
 
-/** The records that the entries after one sequence, up to another, name. */
+/** Ids of the records that the entries after one sequence, up to another, name. */
 interface RecordNames {
   readonly after: number;
   readonly upTo: number;
@@ -62,9 +65,9 @@ export class RecordWaiter {
   ) {}
 
   /**
-   * The record once nothing is open about it any more; in its current state when the time is over, the client leaves,
+   * Returns the record once it is no longer open. Returns its current state when the time is over, the client leaves,
    * the service stops, or there are too many waits already.
-   * @throws UNAUTHORIZED or PERMISSION_DENIED when the caller's key or token ends meanwhile, or its agent is suspended.
+   * @throws UNAUTHORIZED or PERMISSION_DENIED if the caller's key or token ends meanwhile, or its agent is suspended
    */
   async waitForChange<Row>(wait: Wait<Row>): Promise<Row> {
     const { caller, seconds, signal, read } = wait;
@@ -85,7 +88,7 @@ export class RecordWaiter {
   }
 
   /**
-   * Waits for something that the answer depends on and that the client did not ask to wait for, so it does not count
+   * Waits for a record on which the response depends. The client did not ask for this wait, so it does not count
    * against the limit.
    */
   async settled<Row>(settlement: Settlement<Row>): Promise<Row> {
@@ -96,9 +99,9 @@ export class RecordWaiter {
   }
 
   /**
-   * Reads again whenever the ledger may have changed the record, and once more when the time is over or a signal is aborted.
-   * The open record is not held meanwhile: many waits for large records would fill the memory.
-   * @param since the sequence of an entry that the record was read after
+   * Reads again whenever the ledger may have changed the record, and once more when the time is over or a signal is
+   * aborted. Does not hold the open record meanwhile: many waits for large records would fill the memory.
+   * @param since sequence of an entry after which the record was read
    */
   private async changed<Row>(
     since: number,
@@ -106,7 +109,7 @@ export class RecordWaiter {
     seconds: number,
     signals: readonly AbortSignal[],
   ): Promise<Row> {
-    // Not `AbortSignal.any`, which would leave listeners behind on signals that outlive the wait.
+    // `AbortSignal.any` would leave listeners behind on signals that outlive the wait.
     const over = new AbortController();
     const end = (): void => over.abort();
     const read = (): Promise<Row> => this.readings.run('', readNow);
@@ -133,14 +136,14 @@ export class RecordWaiter {
     if (this.latest?.after !== after || this.latest.upTo !== upTo) {
       const ids = this.entries.subjectsBetween(after, upTo);
       this.latest = { after, upTo, ids };
-      // A failure ends the waits of now; later ones read anew.
+      // A failure ends the current waits; later ones read anew.
       ids.catch(() => (this.latest = null));
     }
     return (await this.latest.ids).has(id);
   }
 }
 
-/** The record; null while it is open. */
+/** Reads the record; null if it is open. */
 async function readSettled<Row>({ read, isOpen }: Readable<Row>): Promise<{ readonly row: Row } | null> {
   const row = await read();
   return isOpen(row) ? null : { row };

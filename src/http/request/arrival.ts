@@ -17,7 +17,7 @@ const VISIBLE_ID = /^[\x21-\x7e]{1,128}$/;
 /** Gives the request its id, which is echoed, and notes who sent it and in which trace, before anything can fail. */
 export function noteArrival(request: ServiceRequest, response: Response, next: NextFunction): void {
   const { 'x-request-id': id } = request.headers;
-  // The id is logged, returned and audited, where a key must never appear.
+  // The id is logged, returned and audited, but a key must never be.
   const isShowing =
     typeof id === 'string' &&
     SECRET_HEADERS.some((name) => headerValues(request, name).some((secret) => shows(id, secret)));
@@ -31,10 +31,10 @@ export function noteArrival(request: ServiceRequest, response: Response, next: N
   next();
 }
 
-/** All values of a header, of which Node keeps the first or joins them. `name` is in lower case. */
+/** Returns all values of a header, of which Node keeps the first or joins them. @param name name in lower case */
 export function headerValues({ rawHeaders, headers }: IncomingMessage, name: string): string[] {
   const values: string[] = [];
-  // Names and values alternate. Most names differ in length.
+  // Names and values alternate; most other names differ in length.
   for (let index = 0; headers[name] !== undefined && index < rawHeaders.length; index += 2) {
     const headerName = rawHeaders[index] ?? '';
     if (headerName.length === name.length && headerName.toLowerCase() === name)
@@ -43,7 +43,7 @@ export function headerValues({ rawHeaders, headers }: IncomingMessage, name: str
   return values;
 }
 
-/** Whether a text contains enough of a secret to be of use, or all of a short one. */
+/** True if a text contains a usable part of a secret, or all of a short one. */
 function shows(text: string, secret: string): boolean {
   if (secret === '') return false;
   const length = Math.min(secret.length, MAX_SECRET_CHARACTERS + 1);
@@ -51,7 +51,7 @@ function shows(text: string, secret: string): boolean {
   return false;
 }
 
-/** Returns the request id that the client sent if it is usable, otherwise a new one. */
+/** Returns the client's request id if it is usable, otherwise a new one. */
 export function requestIdFor(id: string | string[] | undefined, usable = USABLE_ID): string {
   return typeof id === 'string' && usable.test(id) ? id : randomUUID();
 }
@@ -61,7 +61,7 @@ const GROUPS_IN_A_SITE = 4;
 /** An IPv4 address with a port, or an IPv6 address in brackets, with or without a port. */
 const ADDRESS_AND_PORT = /^(?:(\d+(?:\.\d+){3}):\d+|\[([\da-f:.]+)\](?::\d+)?)$/i;
 
-/** Some gateways send the client's port as well, which is no part of its address, nor of a trusted proxy's. */
+/** Removes ports, which some gateways send, from the addresses of clients and proxies. */
 function stripPorts(headers: IncomingMessage['headers']): void {
   const { 'x-forwarded-for': stated } = headers;
   if (typeof stated !== 'string') return;
@@ -70,17 +70,18 @@ function stripPorts(headers: IncomingMessage['headers']): void {
 }
 
 /**
- * The socket's address, or what trusted proxies report (Express `trust proxy`); if a proxy passed on something that is
- * not an address, the proxy's own.
+ * Returns the address that trusted proxies report (Express `trust proxy`), otherwise the socket's. If a proxy passed on
+ * something that is not an address, returns the proxy's.
  */
 function addressOf(request: ServiceRequest): string {
-  // Without that header the socket's address is all there is to say.
+  // Without that header, only the socket's address is known.
   const stated = request.headers['x-forwarded-for'] === undefined ? '' : (request.ip ?? '');
   return unmapAddress(isIP(stated) === 0 ? (request.socket.remoteAddress ?? '') : stated);
 }
 
 /**
- * The client to count a request for: an IPv4 address, or the /64 of an IPv6 address, since one client has all of it.
+ * Returns the client for which a request is counted: an IPv4 address, or the /64 of an IPv6 address, since one client
+ * has all of it.
  */
 export function countedClient(address: string): string {
   if (!address.includes(':')) return address;
@@ -88,7 +89,7 @@ export function countedClient(address: string): string {
   return `${site.map((group) => group.toString(16)).join(':')}::/64`;
 }
 
-/** An IPv4-mapped address as IPv4. */
+/** Returns an IPv4-mapped address as IPv4, and any other address unchanged. */
 export function unmapAddress(address: string): string {
   if (!address.includes(':')) return address;
   const groups = ipv6Groups(address);
@@ -96,13 +97,13 @@ export function unmapAddress(address: string): string {
   return isMapped ? embeddedIpv4(groups, 6) : address;
 }
 
-/** Version, trace id, parent id and flags; what later versions have added follows a further dash. */
+/** Version, trace id, parent id and flags; additions of later versions follow a further dash. */
 const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$/;
 const ALL_ZERO = /^0+$/;
 
 /**
- * The trace id of a W3C `traceparent` header; null if there is none, or it is malformed. Where both a client and its HTTP library send
- * the header, Node joins the two: they name one trace.
+ * Returns the trace id of a W3C `traceparent` header; null if the header is missing or malformed. If a client and its
+ * HTTP library both send it, Node joins the two, which name the same trace.
  */
 export function traceIdIn(header: string | string[] | undefined): string | null {
   if (typeof header !== 'string') return null;
@@ -116,15 +117,15 @@ function traceIdOf(traceparent: string): string | null {
   return isKnown && !ALL_ZERO.test(traceId) && !ALL_ZERO.test(parentId) ? traceId : null;
 }
 
-/** No route has this path, so the fallback answers, after the guards have counted and authenticated the request. */
+/** No route has this path, so the fallback responds, after the guards have counted and authenticated the request. */
 const UNREADABLE_TARGET = '/unreadable';
-/** Begins with `/`, nothing encoded: nearly every request. Node lets only ASCII through. */
+/** Matches nearly all targets: they begin with `/`, and nothing is encoded. Node only lets ASCII through. */
 const PLAIN_TARGET = /^\/[^%#]*$/;
 const SCHEME_AND_HOST = /^https?:\/\/[^/?#]*\/?/i;
 
 /**
- * Makes sure that routing only sees requests it can read; others go to the fallback with their fault. It has to happen
- * before Express, which answers a target it cannot parse itself: before the guards, and in another shape.
+ * Routes unreadable requests to the fallback with their fault. This must happen before Express, which responds to a
+ * target that it cannot parse, before the guards, and in another shape.
  */
 export function readTarget(request: ServiceRequest): void {
   const fault = headFault(request);
@@ -136,8 +137,8 @@ export function readTarget(request: ServiceRequest): void {
 }
 
 function readUnusualTarget(request: ServiceRequest): void {
-  // A proxy may send the absolute form. A `#`, which no target should have, would end the path for Node's URL parser; it is
-  // taken as part of the path.
+  // A proxy may send the absolute form. A `#`, which no target should have, would end the path for Node's URL parser,
+  // so it becomes part of the path.
   const target = request.url.replace(SCHEME_AND_HOST, '/').replaceAll('#', '%23');
   const [path = ''] = target.split('?', 1);
   const message = target.startsWith('/') ? readingFault(path) : 'must begin with "/"';
@@ -148,7 +149,7 @@ function readUnusualTarget(request: ServiceRequest): void {
   }
 }
 
-/** The path of a request as it was sent, also if it could not be read. */
+/** Returns the path of a request as it was sent, even if it could not be read. */
 export function requestedPath({ unreadable, originalUrl, path }: ServiceRequest): string {
   if (unreadable === undefined) return path;
   const [requested = ''] = originalUrl.replace(SCHEME_AND_HOST, '/').split(/[?#]/, 1);
@@ -161,7 +162,7 @@ function sendToFallback(request: ServiceRequest, fault: FieldFault): void {
   request.url = UNREADABLE_TARGET;
 }
 
-/** Why a path, or a part of one, cannot be decoded; undefined if it can. */
+/** Returns why a path, or a part of one, cannot be decoded; undefined if it can. */
 function readingFault(path: string): string | undefined {
   try {
     return decodeURIComponent(path).includes('\0') ? 'must not contain a NUL character' : undefined;
@@ -175,8 +176,8 @@ const VERSIONS: ReadonlySet<string> = new Set(['1.0', '1.1']);
 const HOST = /^(\[[\w.:~!$&'()*+,;=%-]+\]|[\w.~!$&'()*+,;=%-]*)(:\d*)?$/;
 
 /**
- * What RFC 9112 requires a server to refuse in the head of a request and Node accepts: other versions, a missing,
- * repeated or malformed Host (3.2), and a body whose end is ambiguous (6.1). Undefined if there is nothing wrong.
+ * Returns a fault in the head of a request that RFC 9112 requires a server to refuse and Node accepts: other versions,
+ * a missing, repeated or malformed Host (3.2), and a body whose end is ambiguous (6.1). Undefined if there is none.
  */
 function headFault(request: IncomingMessage): FieldFault | undefined {
   const { headers, httpVersion } = request;
@@ -187,7 +188,7 @@ function headFault(request: IncomingMessage): FieldFault | undefined {
   }
   const field = 'header.Host';
   if (host === undefined) return httpVersion === '1.0' ? undefined : { field, message: 'is required' };
-  // Node keeps the first of several.
+  // Node keeps the first of several Host headers.
   if (headerValues(request, 'host').length > 1) return { field, message: 'must be given only once' };
   return HOST.test(host) ? undefined : { field, message: 'must be a host, and a port unless it is the default one' };
 }

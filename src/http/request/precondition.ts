@@ -7,7 +7,7 @@ import { exchangeParameter } from './service-request';
 const ENTITY_TAGS = /^(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"(?:[ \t]*,[ \t]*(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*")*$/;
 const ENTITY_TAG = /(?:W\/)?"[^"]*"/g;
 
-/** What a client requires of the record's revision before it is changed. */
+/** The revision that a client requires of the record before a change. */
 export interface Precondition {
   /** @throws PRECONDITION_FAILED when the record has another revision */
   require(revision: number): void;
@@ -15,7 +15,9 @@ export interface Precondition {
 
 const NO_PRECONDITION: Precondition = { require: () => undefined };
 
-/** Reads `If-Match`: absent, `*`, or a list of entity tags, of which a weak one never matches. Undefined when malformed. */
+/**
+ * Reads `If-Match`: absent, `*`, or a list of entity tags, of which a weak one never matches. Undefined if malformed.
+ */
 function parseIfMatch(header: string | undefined): Precondition | undefined {
   if (header === undefined || header.trim() === '*') return NO_PRECONDITION;
   const tags = parseEntityTags(header);
@@ -25,7 +27,7 @@ function parseIfMatch(header: string | undefined): Precondition | undefined {
   return tags && { require };
 }
 
-/** Whether `If-None-Match` includes the strong entity tag, or its weak form; a malformed header includes none. */
+/** True if `If-None-Match` includes the strong entity tag, or its weak form; a malformed header includes none. */
 export function isCurrentCopy(header: string | undefined, tag: string): boolean {
   const tags = parseEntityTags(header ?? '') ?? [];
   return header?.trim() === '*' || tags.includes(tag) || tags.includes(`W/${tag}`);
@@ -35,7 +37,7 @@ function parseEntityTags(header: string): string[] | undefined {
   return ENTITY_TAGS.test(header.trim()) ? (header.match(ENTITY_TAG) ?? []) : undefined;
 }
 
-/** The request's `If-Match` as a Precondition, which matches everything when the header is absent. */
+/** Provides the request's `If-Match` as a Precondition, which matches every revision if the header is absent. */
 export function IfMatch(): ParameterDecorator {
   return HeaderParameter({
     name: 'If-Match',
@@ -48,7 +50,7 @@ export function IfMatch(): ParameterDecorator {
 /** The request's `If-None-Match`. */
 export const IfNoneMatch = exchangeParameter(({ headers }) => headers['if-none-match']);
 
-/** A strong entity tag of what an answer says, for routes marked `@Marked({ isTagged: true })`. */
+/** Returns a strong entity tag for the content of a response, for routes marked `isTagged`. */
 export function entityTagOf(content: object): string {
   return `"${createHash('sha256').update(JSON.stringify(content)).digest('hex').slice(0, 32)}"`;
 }

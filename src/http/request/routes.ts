@@ -21,97 +21,108 @@ import { type DiscoveryService, MetadataScanner } from '@nestjs/core';
 export const SHARED_BUCKET = 'shared';
 
 /**
- * Who is admitted: callers with one of certain scopes, any caller, everyone, or no one, as there is no such route.
+ * Callers that are admitted: those with one of certain scopes, any caller, everyone, or no one, because there is no
+ * such route.
  */
 export type RouteScopes = readonly Scope[] | 'any' | 'public' | 'unrouted';
 
-/** What besides scopes decides whether a caller is admitted to a route; evaluated before the body is read. */
+/** A rule, in addition to scopes, for who is admitted to a route. It runs before the body is read. */
 export interface AdmissionRule {
-  /** Null: it is admitted. */
+  /** Returns the refusal; null if the caller is admitted. */
   refusalOf(caller: Caller, request: Request): DomainError | null | Promise<DomainError | null>;
 }
 
 /** The settings that limit body sizes. */
 type BodyLimitSetting = 'bodyLimit' | 'planBodyLimit';
 
-/** A header that a handler takes; what is wrong with it is reported with the other faults of the request. */
+/** A header that a handler takes. Its faults are reported with the other faults of the request. */
 interface TakenHeader {
   readonly name: string;
   readonly description: string;
-  /** What it must be, as the message of a fault. */
+  /** Expected value, as the message of a fault. */
   readonly expected: string;
-  /** Undefined: it is not what it must be. */
+  /** Parses the header; undefined if it is invalid. */
   readonly read: (header: string | undefined) => unknown;
 }
 
 /** A request that is held back, as its route describes it to the second person. */
 export interface HeldInput {
   readonly params: Readonly<Record<string, string | undefined>>;
-  /** As it was sent. */
+  /** The body as it was sent. */
   readonly body: JsonObject;
 }
 
-/** What holds for a route whose effects need a second person, with `FOUR_EYES`. */
+/** Rule of a route whose effects need a second person if `FOUR_EYES` is on. */
 export interface SecondPersonRule {
-  /** What the request does, in a sentence without a final stop. @param result what the handler's write returned */
+  /**
+   * Returns the effect of the request in a sentence without a final stop. @param result result of the handler's write
+   */
   summary(input: HeldInput, result: unknown): string;
-  /** False if this request takes effect at once; without it, all are held back. @param result as for `summary` */
+  /**
+   * Returns false if this request takes effect at once; if missing, all requests are held back. @param result result of
+   * the handler's write
+   */
   isHeld?(input: HeldInput, caller: Caller, result: unknown): boolean;
-  /** The body as those who decide may see it; without it, as it was sent. */
+  /** Returns the body for the deciders; if missing, they see the body as it was sent. */
   visibleBody?(body: JsonObject, result: unknown): JsonObject;
-  /** True if it changes which policies are in force. */
+  /** True if it changes the policies in force. */
   readonly changesPolicies?: true;
   /** True if it may have an effect without an entry. */
   readonly writesAside?: true;
 }
 
-/** What decorators say about a route, or about every route of a controller; and what holds where they say nothing. */
+/** Properties that decorators set for a route, or for every route of a controller, with their defaults. */
 class RouteMetadata {
   /** If it returns false, the route answers as if it did not exist. */
   readonly isServedWith: (settings: Configuration) => boolean = () => true;
   readonly rateLimitBucket: string = SHARED_BUCKET;
-  /** Neither counted nor refused by the rate limit: for files that are the same for everybody. */
+  /** True if the rate limit neither counts nor refuses the route: for files that are the same for everybody. */
   readonly isUncounted: boolean = false;
-  /** A route that names no scope needs `admin`: a forgotten one is open only to callers who may do everything. */
+  /**
+   * Required scopes. The default is `admin`, so that a route without a decorator is open only to callers who may do
+   * everything.
+   */
   readonly scopes: RouteScopes = ['admin'];
-  /** A route that is open to every caller admits keys of a scope that they have alone only if it is listed here. */
+  /** Lone scopes whose keys are admitted to a route that is open to every other caller. */
   readonly admittedLoneScopes: readonly Scope[] = [];
-  /** Tokens that were issued for a gateway are taken there, and nowhere else. */
+  /** True if the route accepts tokens that were issued for a gateway; other routes refuse them. */
   readonly takesGatewayTokens: boolean = false;
   readonly admissionRule: Type<AdmissionRule> | undefined = undefined;
-  /** The member of the body that names the acting agent. */
+  /** Member of the body that names the acting agent. */
   readonly ownAgentMember: string | undefined = undefined;
-  /** The answer has a secret, which is stored nowhere: the route takes no `Idempotency-Key`. */
+  /** True if the response has a secret, which is not stored: the route takes no `Idempotency-Key`. */
   readonly answersSecret: boolean = false;
   readonly bodyLimit: BodyLimitSetting = 'bodyLimit';
   /**
-   * The body has lists: each item may have as many values as other bodies, and the whole body this many. Undefined: it
-   * has as many as most.
+   * Most values of a body with lists, of which each item may have as many as another body; undefined for the usual
+   * bound.
    */
   readonly mostListedValues: number | undefined = undefined;
-  /** The body becomes a rule, or says who decides: a name may be given only once in an object. */
+  /** True if a name may be given only once in an object, because the body becomes a rule, or names who decides. */
   readonly refusesRepeatedNames: boolean = false;
-  /** The route only reads: an `Idempotency-Key` is validated, and otherwise ignored. */
+  /** True if the route only reads: an `Idempotency-Key` is validated, and otherwise ignored. */
   readonly ignoresIdempotencyKey: boolean = false;
-  /** Bodies and answers have the media type of SCIM (RFC 7644). */
+  /** True if bodies and responses have the media type of SCIM (RFC 7644). */
   readonly isScim: boolean = false;
-  /** The body is a form, taken as it was sent, as the member `form`: its signature covers these bytes. */
+  /**
+   * True if the body is a form. It is taken unparsed, as the member `form`, because its signature covers these bytes.
+   */
   readonly takesForm: boolean = false;
   /**
-   * Gateways ask there about requests of their clients. With an `X-API-Key`, `Authorization` is meant for somebody else,
-   * and a refusal is explained in its headers, as gateways look at no body.
+   * True if gateways ask about requests of their clients. If there is an `X-API-Key`, `Authorization` belongs to
+   * another recipient. Headers explain a refusal, because gateways ignore the body.
    */
   readonly isForGateways: boolean = false;
-  /** False: the route answers without reading body and query, such as the one for unknown paths. */
+  /** False if the route responds without reading body and query, such as the one for unknown paths. */
   readonly readsInput: boolean = true;
-  /** Query parameters that may be repeated: their values are lists. */
+  /** Query parameters that may be repeated; their values are lists. */
   readonly repeatable: readonly string[] = [];
-  /** The route reads many records: few such requests are worked on at a time. */
+  /** True if the route reads many records; few such requests run at a time. */
   readonly isList: boolean = false;
   readonly isRevisioned: boolean = false;
-  /** Undefined: one person is enough. */
+  /** Rule for the second person; undefined if one person is enough. */
   readonly secondPerson: SecondPersonRule | undefined = undefined;
-  /** The route sets an ETag of its own, of what it answers, and honours `If-None-Match`. */
+  /** True if the route sets an ETag for its response itself, and honours `If-None-Match`. */
   readonly isTagged: boolean = false;
   readonly headers: readonly TakenHeader[] = [];
   readonly errors: readonly AnyErrorCode[] = [];
@@ -119,14 +130,14 @@ class RouteMetadata {
 
 const MARKS = 'http:route-marks';
 
-/** The marks of a handler or controller, and of the classes that a controller extends. */
+/** Returns the metadata of a handler or controller, and of the classes that a controller extends. */
 export function marksOf(target: object): Partial<RouteMetadata> {
   const own = (Reflect.getOwnMetadata(MARKS, target) ?? {}) as Partial<RouteMetadata>;
   const parent = Object.getPrototypeOf(target) as object | null;
   return parent === null ? own : { ...marksOf(parent), ...own };
 }
 
-/** Marks a route, or every route of a controller. */
+/** Sets metadata of a route, or of every route of a controller. */
 export function SetRouteMetadata(marks: Partial<RouteMetadata>): MethodDecorator & ClassDecorator {
   return (target: object, _name?: string | symbol, method?: PropertyDescriptor): void => {
     const handler = (method?.value ?? target) as object;
@@ -140,21 +151,21 @@ export function SetRouteMetadata(marks: Partial<RouteMetadata>): MethodDecorator
 export const RateLimitBucket = (name: string): MethodDecorator & ClassDecorator =>
   SetRouteMetadata({ rateLimitBucket: name });
 
-/** The route, or every route of the controller, needs one of these scopes; refusals name the first. */
+/** Requires one of these scopes for the route, or for every route of the controller; refusals name the first. */
 export const RequiresScope = (...scopes: readonly [Scope, ...Scope[]]): MethodDecorator & ClassDecorator =>
   opensTo(scopes);
 
-/** The route is open to every caller, whatever its scopes, except keys of a scope that they have alone. */
+/** Opens the route to every caller, with any scopes, except keys with a lone scope. */
 export const AnyScope = (): MethodDecorator & ClassDecorator => opensTo('any');
 
-/** The route, or every route of the controller, needs no API key. */
+/** Opens the route, or every route of the controller, without an API key. */
 export const Public = (): MethodDecorator & ClassDecorator => opensTo('public');
 
 function opensTo(scopes: RouteScopes): MethodDecorator & ClassDecorator {
   return applyDecorators(refuseSecondMark, SetRouteMetadata({ scopes }));
 }
 
-/** Otherwise the first of two contradictory decorators would win unnoticed. */
+/** Refuses a second, contradictory decorator; otherwise the first would win unnoticed. */
 function refuseSecondMark(target: object, name?: string | symbol, method?: PropertyDescriptor): void {
   const controller = (method?.value ?? target) as Type;
   const own = Reflect.getOwnMetadata(MARKS, controller) as Partial<RouteMetadata> | undefined;
@@ -163,11 +174,11 @@ function refuseSecondMark(target: object, name?: string | symbol, method?: Prope
   throw new Error(`${place} says twice who may call it: keep one of @RequiresScope('…'), @AnyScope() and @Public().`);
 }
 
-/** A provider decides whether the route admits a caller that has the scope. */
+/** Lets a provider decide whether the route admits a caller that has the scope. */
 export const AdmittedBy = (rule: Type<AdmissionRule>): MethodDecorator & ClassDecorator =>
   SetRouteMetadata({ admissionRule: rule });
 
-/** The member of the body that names the acting agent. A caller bound to an agent may omit it. */
+/** Names the member of the body that has the acting agent. A caller bound to an agent may omit it. */
 export const OwnAgentIn = (member: string): MethodDecorator & ClassDecorator =>
   SetRouteMetadata({ ownAgentMember: member });
 
@@ -176,7 +187,7 @@ export const CHANGE_HEADER = 'Change';
 /** Name of the header with the reason why a change cannot wait. */
 export const BREAK_GLASS_HEADER = 'Break-Glass';
 
-/** With `FOUR_EYES`, requests of the route take effect once a second person has approved them. */
+/** Makes requests of the route take effect only once a second person has approved them, if `FOUR_EYES` is on. */
 export const NeedsSecondPerson = (rule: SecondPersonRule): MethodDecorator =>
   applyDecorators(
     SetRouteMetadata({ secondPerson: rule }),
@@ -197,18 +208,20 @@ export const REASON_HEADER = 'X-Reason';
 export const DECISION_ID_HEADER = 'X-Decision-Id';
 
 /**
- * The route answers with a record that has a `revision`, which becomes a strong ETag; a GET honours `If-None-Match`.
+ * Declares that the route answers with a record that has a `revision`, which becomes a strong ETag; a GET honours
+ * `If-None-Match`.
  */
 export const Revisioned = (): MethodDecorator & ClassDecorator => SetRouteMetadata({ isRevisioned: true });
 
 /**
- * Documents the errors of a route, or of every route of a controller, beyond those that every route has (its key, its
- * input, the rate limit, our own) and those that follow from a parameter of its path (404) and from its body (409).
+ * Documents the errors of a route, or of every route of a controller, except those that every route has (for its key,
+ * its input, the rate limit, and our faults), and those that follow from a parameter of its path (404) and from its
+ * body (409).
  */
 export const ApiErrors = (...codes: readonly AnyErrorCode[]): MethodDecorator & ClassDecorator =>
   SetRouteMetadata({ errors: codes });
 
-/** A parameter of a handler that is read from a header, and described in the API document. */
+/** Makes a decorator for a handler's parameter that is read from a header and described in the API document. */
 export function HeaderParameter(header: TakenHeader): ParameterDecorator {
   const { name, description, read } = header;
   const decorator = createParamDecorator((_data: unknown, context: ExecutionContext) => {
@@ -228,7 +241,7 @@ export function HeaderParameter(header: TakenHeader): ParameterDecorator {
   };
 }
 
-/** For a path that no route has, or whose route is switched off. */
+/** Makes the error for a path that no route has, or whose route is switched off. */
 export function routeNotFound(): DomainError {
   return new DomainError('NOT_FOUND', 'There is nothing at this path.');
 }
@@ -248,24 +261,24 @@ export function handlersIn(discovery: DiscoveryService): readonly (readonly [Typ
   });
 }
 
-/** How a handler takes a part of the request. */
+/** The way in which a handler takes a part of the request. */
 export interface TakenPart {
-  /** False: not at all. */
+  /** False if the handler does not take the part. */
   readonly isTaken: boolean;
-  /** Whether the handler takes it as a whole, and not only some members. */
+  /** True if the handler takes the part as a whole, and not only some members. */
   readonly isWhole: boolean;
-  /** The members that it takes one by one. */
+  /** Members that it takes one by one. */
   readonly names: ReadonlySet<string>;
-  /** The class of which it takes an instance; null: it takes plain values. */
+  /** DTO class of the part; null if the handler takes plain values. */
   readonly dto: Type | null;
 }
 
-/** What the HTTP layer has to know about a route; read from its decorators once. */
+/** A route's metadata for the HTTP layer, read once from its decorators. */
 export interface RouteTraits extends RouteMetadata {
   readonly isPublic: boolean;
-  /** False: nothing is replayed there. */
+  /** False if no response is stored for replay. */
   readonly keepsAnswers: boolean;
-  /** For requests with a valid key. */
+  /** Rate limit bucket for requests with a valid key. */
   readonly keyHoldersBucket: string;
   readonly body: TakenPart;
   readonly query: TakenPart;
@@ -284,7 +297,7 @@ export function routeTraits(context: ExecutionContext): RouteTraits {
   return traits;
 }
 
-/** Template such as `/api/v1/entities/:id`; null when no route has the path. */
+/** Returns a template such as `/api/v1/entities/:id`; null if no route has the path. */
 export function routeTemplate({ route: matchedRoute }: Request): string | null {
   const route = matchedRoute as { readonly path?: unknown } | undefined;
   const template = typeof route?.path === 'string' ? route.path : '*';
@@ -311,10 +324,10 @@ function answersCreated(handler: Handler): boolean {
   return status === HttpStatus.CREATED || (status === undefined && isPost);
 }
 
-/** Types of parameters that are not DTOs: plain values, and what TypeScript emits for an interface. */
+/** Types of parameters that are not DTOs: plain values, and the type that TypeScript emits for an interface. */
 const PLAIN: ReadonlySet<unknown> = new Set([undefined, String, Boolean, Number, Array, Object, Buffer, Date]);
 
-/** How a handler takes a part, by its parameters, which Nest keeps under `<part>:<index>`. */
+/** Returns how a handler takes a part, from its parameters, which Nest stores under `<part>:<index>`. */
 function takenPart(controller: Type, handler: Handler, part: RouteParamtypes): TakenPart {
   const all = (Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, handler.name) ?? {}) as Readonly<
     Record<string, { readonly data?: unknown }>

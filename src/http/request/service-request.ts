@@ -7,17 +7,15 @@ import type { RouteTraits } from './routes';
 
 /** A request as the service's middleware leaves it. */
 export interface ServiceRequest extends Request {
-  /**
-   * The client's `X-Request-Id` if it is usable, otherwise generated; it is in every answer, log line and audit entry.
-   */
+  /** The client's `X-Request-Id` if it is usable, otherwise a new id; in every response, log line and audit entry. */
   id: string;
-  /** Why the request cannot be routed; the fallback answers it. */
+  /** Reason why the request cannot be routed; the fallback reports it. */
   unreadable?: FieldFault;
-  /** The client's address; an IPv4-mapped one is shown as IPv4. */
+  /** Address of the client; an IPv4-mapped one is shown as IPv4. */
   address: string;
-  /** Whom the limits for each client count the request for: see `countedClient`. */
+  /** Client for which limits count the request: see `countedClient`. */
   client: string;
-  /** Of the client's `traceparent`; null if it sent none. */
+  /** Trace id of the client's `traceparent`; null if it sent none. */
   traceId: string | null;
   /** See `Authentication`. */
   identity?: Identity | null;
@@ -25,24 +23,24 @@ export interface ServiceRequest extends Request {
   caller?: Caller;
   /** Traits of the route that the request has reached; the first guard sets them. */
   traits: RouteTraits;
-  /** The route's path, such as `/api/v1/entities/:id`; null when no route has the path. */
+  /** Path of the route, such as `/api/v1/entities/:id`; null if no route has the path. */
   template?: string | null;
-  /** Body and query as they were sent; `RequestInputGuard` makes DTOs of those that the handler takes. */
+  /** Body and query as they were sent; `RequestInputGuard` makes those that the handler takes into DTOs. */
   sent: { readonly body: object; readonly query: object };
   /** See `leavingSignal`. */
   clientSignal?: AbortSignal;
-  /** What it holds until it is answered: see `holdUntilAnswered`. */
+  /** Passes that the request holds until it is answered: see `holdUntilAnswered`. */
   passes?: readonly Pass[];
-  /** The client waits for `100 Continue` before it sends the body. */
+  /** True if the client waits for `100 Continue` before it sends the body. */
   expectsContinue?: boolean;
-  /** The rest of the body will not arrive: the client left, was too slow, or sent something invalid. */
+  /** True if the rest of the body will not arrive: the client left, was too slow, or sent something invalid. */
   isCut?: boolean;
 }
 
 /** The arguments of a handler: `getArgs<Exchange>()`. `switchToHttp` would create three functions on every request. */
 export type Exchange = [request: ServiceRequest, response: Response];
 
-/** A decorator of parameters of handlers, with what it reads from the exchange. */
+/** Makes a decorator for a handler's parameter that is read from the exchange. */
 export function exchangeParameter(read: (...exchange: Exchange) => unknown): () => ParameterDecorator {
   return createParamDecorator((_data: unknown, context: ExecutionContext) => read(...context.getArgs<Exchange>()));
 }

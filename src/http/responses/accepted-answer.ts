@@ -1,4 +1,4 @@
-/** Thrown in place of an answer: the request was accepted, and something else has to happen before it takes effect. */
+/** Thrown in place of a response if the request was accepted but something else must happen before it takes effect. */
 export class AcceptedAnswer extends Error {
   constructor(
     readonly location: string,

@@ -5,17 +5,18 @@ import { Socket } from 'node:net';
 import type { Configuration } from '../../core/config/configuration';
 import { REPLAYED_HEADER } from './json-adapter';
 
-/** Middleware that sets the headers which all responses share in one step: Helmet computes them once. */
+/** Returns middleware that sets the headers of all responses in one step: Helmet computes them once. */
 export function commonHeaders(): (request: IncomingMessage, response: ServerResponse, next: () => void) => void {
   const directives = {
     fontSrc: ["'self'", 'data:'],
     styleSrc: ["'self'", "'unsafe-inline'"],
-    // Left out: served over plain HTTP, the API's page would load its assets over HTTPS and stay blank.
+    // Left out: over plain HTTP, the API's page would load its assets over HTTPS and stay blank.
     upgradeInsecureRequests: null,
   };
   const sample = new ServerResponse(new IncomingMessage(new Socket()));
   helmet({ contentSecurityPolicy: { directives } })(sample.req, sample, () => undefined);
-  // A shared cache would serve what it keeps to clients without a key. A caller may keep its own copy, and revalidates it.
+  // A shared cache would serve stored responses to clients without a key. A caller may store its own copy, and
+  // revalidates it.
   sample.setHeader('Cache-Control', 'private, no-cache').setHeader('Vary', 'X-API-Key, Authorization');
   const headers = Object.entries(sample.getHeaders()).map(([name, value]) => [name, String(value)] as const);
   return (_request, response, next) => {
@@ -25,8 +26,8 @@ export function commonHeaders(): (request: IncomingMessage, response: ServerResp
 }
 
 /**
- * For files that are the same for everybody and may be cached by anybody; a newer version may have other content under
- * the same name.
+ * `Cache-Control` of files that are the same for everybody and may be cached by anybody. A newer version may have other
+ * content under the same name.
  */
 export const FOR_EVERYBODY = 'public, max-age=300';
 

@@ -13,7 +13,7 @@ const MAX_SILENCE_MS = 15_000;
 const INTERVAL_MS = 250;
 const COMMENT = ':\n\n';
 
-/** Describes an answer of server-sent events, which has no schema as a whole. */
+/** Documents a response of server-sent events, which has no schema as a whole. */
 export function ApiEventStream(headers: HeadersObject): MethodDecorator {
   return ApiOkResponse({
     description:
@@ -23,7 +23,7 @@ export function ApiEventStream(headers: HeadersObject): MethodDecorator {
   });
 }
 
-/** An answer of server-sent events: it lasts until one side ends it. */
+/** A response of server-sent events, which lasts until one side ends it. */
 export class EventStream {
   private readonly over = new AbortController();
   /** Aborted when the client has left, or the stream has ended. */
@@ -34,7 +34,7 @@ export class EventStream {
     onAnswerOver(response, () => this.over.abort());
   }
 
-  /** Sends the headers; for a HEAD, nothing else. */
+  /** Sends the headers, which are the whole response to a HEAD. */
   open(headers: Readonly<Record<string, string>>): void {
     const { response } = this;
     // Proxies must not buffer the stream.
@@ -47,19 +47,19 @@ export class EventStream {
     onAnswerOver(response, () => clearInterval(timer));
   }
 
-  /** Closes the connection if more is unread than a live client would leave. */
+  /** Sends events. Closes the connection if more is unread than a live client would leave. */
   send(events: Buffer): void {
     this.write(events);
     if (this.response.writableLength > MAX_UNREAD_BYTES) this.response.destroy();
   }
 
-  /** Sends, and waits until the client has read it or the stream is over. */
+  /** Sends events, and waits until the client has read them or the stream is over. */
   async sendInTime(events: Buffer): Promise<void> {
     if (this.write(events) || this.signal.aborted) return;
     await once(this.response, 'drain', { signal: this.signal }).catch(() => undefined);
   }
 
-  /** Sends a comment if one is due. While a client reads nothing, none can be sent. */
+  /** Sends a comment if one is due. None can be sent while the client reads nothing. */
   private keepAlive(): void {
     if (performance.now() - this.lastSent < MAX_SILENCE_MS || this.response.writableLength > 0) return;
     this.write(COMMENT);
@@ -70,7 +70,7 @@ export class EventStream {
     this.response.end();
   }
 
-  /** Resets the connection, if something cannot be sent. */
+  /** Resets the connection if something cannot be sent. */
   abort(): void {
     this.response.destroy();
   }

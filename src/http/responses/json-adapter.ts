@@ -15,11 +15,11 @@ import type { ServiceRequest } from '../request/service-request';
 /** Header of an answer that replays the answer to an earlier request. */
 export const REPLAYED_HEADER = 'Idempotent-Replayed';
 
-/** Statuses that Express answers without a body. */
+/** Statuses for which Express sends no body. */
 const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
 /**
- * Answers up to this many bytes need no room: the number of connections limits them, and large answers cannot crowd
- * them out.
+ * Largest response in bytes that needs no room. The number of connections limits such responses, and large responses
+ * cannot crowd them out.
  */
 const SMALL_ANSWER = 16 * 1024;
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
@@ -37,14 +37,17 @@ export class JsonAdapter extends ExpressAdapter {
     this.httpServer = createHttpServer(messageClasses(application)).on(TURN, application);
   }
 
-  /** From now on large answers count there until their clients have read them; without room a read is refused. */
+  /**
+   * Counts large responses in this gate from now on, until their clients have read them. Without room a read is
+   * refused.
+   */
   holdAnswersIn(gate: Gate): void {
     this.answers = gate;
   }
 
   override reply(response: Response, content: unknown, statusCode?: number): unknown {
     try {
-      // Only exception filters pass a status: a route's has been set before.
+      // Only exception filters pass a status; the status of a route is already set.
       if (statusCode !== undefined) return super.reply(response, content, statusCode);
       return this.replyOfRoute(response, content);
     } finally {
@@ -54,7 +57,7 @@ export class JsonAdapter extends ExpressAdapter {
 
   private replyOfRoute(response: Response, answer: unknown): unknown {
     const request = response.req as ServiceRequest;
-    // Reading may have taken long.
+    // Reading may have taken long, so the caller is checked again.
     const refusal = READS.has(request.method) ? (request.caller?.refusal() ?? null) : null;
     if (refusal !== null) throw refusal;
     const body = withRecordHeaders(answer, request, response);
@@ -67,13 +70,13 @@ export class JsonAdapter extends ExpressAdapter {
       response.setHeader('Content-Length', Buffer.byteLength(text));
       return response.end(request.method === 'HEAD' ? undefined : text);
     }
-    // A long text is encoded only once, and need not be kept.
+    // A long text is encoded only once, and then dropped.
     return this.replyLarge(request, response, Buffer.from(text));
   }
 
   private replyLarge(request: ServiceRequest, response: Response, bytes: Buffer): unknown {
     const pass = this.answers?.tryEnter(request.client, bytes.length) ?? null;
-    // What was written is answered in any case: the guard has looked for room before.
+    // A write is answered in any case: the guard has checked the room before.
     if (pass === null && READS.has(request.method)) {
       response.removeHeader('ETag');
       throw answersWait();
@@ -86,12 +89,12 @@ export class JsonAdapter extends ExpressAdapter {
   }
 }
 
-/** Large answers wait for their clients to read them, and there is no room for another. */
+/** Makes the error for a large response without room, because large responses wait for their clients to read them. */
 export function answersWait(): DomainError {
   return unavailable('Too many large answers are waiting for their clients to read them.');
 }
 
-/** Whether the body is an object to be sent as JSON, with a status that has a body. */
+/** True if the body is an object to be sent as JSON, with a status that has a body. */
 function isJson(response: Response, body: unknown): boolean {
   return (
     typeof body === 'object' &&
@@ -105,8 +108,8 @@ function isJson(response: Response, body: unknown): boolean {
 }
 
 /**
- * Sets the headers that a route's answer needs: `Location` for a created record, `ETag` for a record with a revision.
- * Returns the body, which is empty for a 304 to a client whose copy is current.
+ * Sets the headers of a route's response: `Location` for a created record, `ETag` for a record with a revision. Returns
+ * the body, which is empty for a 304 to a client with a current copy.
  */
 function withRecordHeaders(answer: unknown, request: ServiceRequest, response: Response): unknown {
   const { traits, method, headers } = request;
@@ -114,7 +117,7 @@ function withRecordHeaders(answer: unknown, request: ServiceRequest, response: R
   if (traits.creates && response.statusCode === 201 && typeof id === 'string') {
     response.setHeader('Location', `${request.path.replace(/\/+$/, '')}/${id}`);
   }
-  // A past state has no ETag: no change could be based on it.
+  // A past state has no ETag, because no change could be based on it.
   const isOfThePast = request.query['asOf'] !== undefined;
   if (!traits.isRevisioned || isOfThePast || typeof revision !== 'number') return answer;
   // A strong entity tag.
@@ -140,7 +143,7 @@ export function messageClasses(
   Object.setPrototypeOf(ExpressResponse.prototype, prototypes.response);
   prototypes.request = ExpressRequest.prototype;
   prototypes.response = ExpressResponse.prototype;
-  // The pipeline sets it on requests that have one; Express would parse it each time it is read.
+  // The pipeline sets the query of requests that have one; Express would parse it at each read.
   Object.defineProperty(ExpressRequest.prototype, 'query', { value: Object.freeze({}), writable: true });
   return { IncomingMessage: ExpressRequest, ServerResponse: ExpressResponse };
 }

@@ -17,7 +17,7 @@ export function onAnswerOver(response: ServerResponse, callBack: () => void): vo
 const INTERVAL_MS = 200;
 
 /**
- * Why a long request must not be continued; null while it may: the caller's key or token has ended, or its agent is
+ * Returns why a long request must not continue; null if it may: the caller's key or token has ended, or its agent is
  * suspended. To allow for clock skew, a token may start requests a little after it has expired, but not continue them.
  */
 export function staleCallerError({ refusal, expiresAt }: Caller): DomainError | null {
@@ -26,8 +26,9 @@ export function staleCallerError({ refusal, expiresAt }: Caller): DomainError | 
 }
 
 /**
- * The request's signal for long work, aborted when the client leaves before it has the whole answer, or when its key, its
- * token or its agent ends or is suspended. Its reason is the error to throw; if the client has left, nobody reads it.
+ * Returns the request's signal for long work. It is aborted when the client leaves before it has the whole response, or
+ * when its key or token ends, or its agent is suspended. Its reason is the error to throw; if the client has left,
+ * nobody reads it.
  */
 export function leavingSignal(...[request, response]: Exchange): AbortSignal {
   request.clientSignal ??= signalFor(request, response);

@@ -1,6 +1,6 @@
 import type { DomainError, ScimType } from '../../core/errors/domain-error';
 
-/** Below this path all answers have the form of SCIM (RFC 7644), refusals too. */
+/** Path below which all responses, including refusals, have the form of SCIM (RFC 7644). */
 export const SCIM_PATH = '/scim/v2';
 export const SCIM_TYPE = 'application/scim+json; charset=utf-8';
 

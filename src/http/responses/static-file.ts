@@ -10,10 +10,10 @@ const TYPES: Readonly<Record<string, string>> = {
   '.png': 'image/png',
 };
 
-/** One copy in memory for all clients, so that slow ones hold no copy of their own. */
+/** Contents in memory, shared by all clients, so that slow clients hold no copies. */
 const contents = new Map<string, Buffer>();
 
-/** A file of the installation, read at its first request. Its type follows from its name. */
+/** Returns a file of the installation, read at its first request. Its type follows from its name. */
 export function staticFile(path: string): StreamableFile {
   const type = TYPES[extname(path)];
   if (type === undefined) throw new Error(`A file of an unknown type cannot be served: ${path}`);

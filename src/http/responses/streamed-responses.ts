@@ -10,14 +10,14 @@ import { ShutdownGuard } from '../server/shutdown';
 
 const logger = new Logger('Export');
 
-/** Who receives a stream, and a signal that is aborted when it leaves. */
+/** The receiver of a stream, with a signal that is aborted when it leaves. */
 export interface Receiver {
-  /** The address of the client. */
+  /** Address of the client. */
   readonly address: string | null;
   readonly signal: AbortSignal;
 }
 
-/** Long answers, sent as they are read: few at a time, however slow their clients are. */
+/** Long responses, sent as they are read: few at a time, even if their clients are slow. */
 @Injectable()
 export class StreamedResponses {
   constructor(
@@ -26,9 +26,9 @@ export class StreamedResponses {
   ) {}
 
   /**
-   * The stream ends, and its place is released, when the client leaves or the service stops.
-   * @param prepare what it throws is answered; later faults cut the answer short.
-   * @throws UNAVAILABLE when too many streams, or too many of one client, are running.
+   * Opens a stream. It ends, and its place is released, when the client leaves or the service stops.
+   * @param prepare opens the stream; its errors become the response, and later faults cut the response short
+   * @throws UNAVAILABLE if too many streams, or too many of one client, are running
    */
   async open<Opened extends { readonly stream: Readable }>(
     { address, signal }: Receiver,
@@ -37,11 +37,11 @@ export class StreamedResponses {
     const pass = await this.gates.get('exports').enter(countedClient(address ?? ''));
     try {
       const opened = await prepare();
-      // Nobody listens to the stream yet: if the signal is already aborted, the stream's error would end the process.
+      // Nobody listens to the stream yet: if the signal were already aborted, the stream's error would end the process.
       if (signal.aborted || this.shutdown.isClosed)
         throw unavailable('The service is stopping, or the client has left.');
       for (const end of [signal, this.shutdown.signal]) addAbortSignal(end, opened.stream);
-      // It closes when everything has been sent, when it fails, and when the client leaves or the service stops.
+      // The stream closes when everything was sent, when it fails, and when the client leaves or the service stops.
       opened.stream.once('close', () => pass.leave());
       return opened;
     } catch (error) {
@@ -52,8 +52,8 @@ export class StreamedResponses {
 }
 
 /**
- * Sends a stream as it comes. A failure on the way resets the connection, so that no client takes a part for the whole:
- * an answer over HTTP/1.0, as some proxies request, ends when its connection does.
+ * Sends a stream as it arrives. A failure resets the connection, so that no client takes a part for the whole: a
+ * response over HTTP/1.0, which some proxies request, ends with its connection.
  */
 export function streamedFile(
   stream: Readable,
@@ -70,7 +70,7 @@ export function streamedFile(
 export const NDJSON = 'application/x-ndjson';
 
 /**
- * Describes an answer of lines of JSON. As a whole it is not JSON, so its schema is that of a file; the schema of a
+ * Documents a response of lines of JSON. As a whole it is not JSON, so its schema is that of a file; the schema of a
  * line is in the description.
  */
 export function ApiNdjson(line: SchemaObject, headers: HeadersObject): MethodDecorator {

@@ -10,27 +10,36 @@ const OPTIONS: ServerOptions = {
   headersTimeout: 10_000,
   /** Milliseconds a client may take to send a whole request. */
   requestTimeout: 30_000,
-  /** Between checks for clients that took longer; with Node's default of 30 seconds they could stay that much longer. */
+  /**
+   * Milliseconds between checks for clients that took longer; Node's default of 30 seconds would let them stay that
+   * much longer.
+   */
   connectionsCheckingInterval: 2_000,
-  /** Longer than the usual idle time of a proxy in front, which should be the one to close. */
+  /** Milliseconds, more than the usual idle time of a proxy in front, which should be the one to close. */
   keepAliveTimeout: 65_000,
-  /** Bytes of a request's first line and headers together. */
+  /** Most bytes of a request's first line and headers together. */
   maxHeaderSize: 16 * 1024,
   insecureHTTPParser: false,
-  /** Node would answer a request without Host itself, in another shape; `readTarget` refuses it after the guards. */
+  /**
+   * Off: Node would respond itself to a request without Host, in another shape; `readTarget` refuses it after the
+   * guards.
+   */
   requireHostHeader: false,
 };
-/** Milliseconds without progress in writing an answer because the client reads nothing. */
+/** Milliseconds without progress in writing a response because the client reads nothing. */
 const STALLED_TIMEOUT_MS = 30_000;
 /** Unlimited: Node would drop excess headers silently, a second key among them. Their bytes are limited. */
 const MAX_HEADERS = 0;
 
-/** The server's event when it is a request's turn on its connection; listeners get the request and its response. */
+/** Event of the server when it is a request's turn on its connection; listeners get the request and its response. */
 export const TURN = 'turn';
-/** When the client has the answer, or has left: listeners also get the milliseconds since the request's turn came. */
+/**
+ * Event when the client has the response, or has left; listeners also get the milliseconds since the request's turn
+ * came.
+ */
 export const OVER = 'over';
 
-/** A server that limits how long its clients may take. It serves their requests by its event `TURN`. */
+/** Makes a server that limits how long its clients may take. It serves their requests through its event `TURN`. */
 export function createHttpServer(classes: Pick<ServerOptions, 'IncomingMessage' | 'ServerResponse'> = {}): Server {
   const server = createServer({ ...OPTIONS, ...classes });
   server.maxHeadersCount = MAX_HEADERS;
@@ -53,15 +62,16 @@ export function createHttpServer(classes: Pick<ServerOptions, 'IncomingMessage' 
 }
 
 /**
- * A reset can come at any moment, and without a listener it would end the process. Node has one on a socket while it
- * reads requests from it, but not on a socket handed over for a tunnel. Work in progress learns of it from `close`.
+ * Ignores a reset, which can come at any moment and would end the process without a listener. Node has one on a socket
+ * while it reads requests, but not on a socket handed over for a tunnel. Work in progress learns of a reset from
+ * `close`.
  */
 const outliveReset = (): void => undefined;
 
 /**
- * A socket times out when nothing moves on it, but Node waits on while the client reads nothing. Only an answer that is
- * ready to be read is given up, together with the part that the system has buffered: one that is still being computed
- * may take any time. A connection without a request has been idle for as long as it may.
+ * Ends a stalled connection. A socket times out when nothing moves on it, but Node waits on while the client reads
+ * nothing. Only a response that is ready to be read is given up, together with the part that the system has buffered;
+ * one that is still being computed may take any time. A connection without a request has used up its idle time.
  */
 function endStalled(socket: Socket): void {
   if (pendingOn(socket) === null) socket.destroy();
@@ -73,7 +83,7 @@ const MAX_WAITING = 100;
 
 type Serve = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** The requests of one connection. */
+/** Response to the last request of the connection. */
 interface Turns {
   /** The answer to the request that came last. */
   latest: ServerResponse;
@@ -83,9 +93,9 @@ interface Turns {
 const turnsOf = new WeakMap<Duplex, Turns>();
 
 /**
- * A listener that serves the requests of each connection one at a time: the next begins when the client has the answer
- * to the previous one. Node.js would start all requests that a client sends at once, and buffer the answers it does not
- * read. While requests wait, no more are read.
+ * Returns a listener that serves the requests of each connection one at a time: the next begins when the client has the
+ * previous response. Node.js would start all requests that a client sends at once, and buffer the responses that it
+ * does not read. While requests wait, no more are read.
  */
 function inTurn(serve: Serve): Serve {
   return (request, response) => {
@@ -104,7 +114,7 @@ function wait(turns: Turns, { socket }: IncomingMessage, previous: ServerRespons
   else socket.pause();
   const begin = (): void => {
     turns.waiting -= 1;
-    // Otherwise the client has left, or the previous answer was the last one of its connection.
+    // If the socket is closed, the client has left, or the previous response was the last one of its connection.
     if (!socket.writable) return;
     if (turns.waiting === 0) socket.resume();
     serve();
@@ -112,32 +122,29 @@ function wait(turns: Turns, { socket }: IncomingMessage, previous: ServerRespons
   previous.once('close', AsyncResource.bind(begin));
 }
 
-/** The last answer still to come on a connection; null if there is none. */
+/** Returns the last pending response of a connection; null if there is none. */
 export function pendingOn(socket: Duplex): ServerResponse | null {
   const latest = turnsOf.get(socket)?.latest;
   return latest === undefined || latest.closed ? null : latest;
 }
 
-/** Whether an answer was sent before the body of its request had arrived. */
+/** True if a response was sent before the body of its request had arrived. */
 export function isAheadOfBody(socket: Duplex): boolean {
   const latest = turnsOf.get(socket)?.latest;
   return latest !== undefined && latest.headersSent && !latest.req.complete;
 }
 
-/**
- * The share of all connections that one client may hold unless a setting says otherwise, and the share kept free of
- * idle ones.
- */
+/** Share of all connections that one client may hold by default, and share that is free of idle ones. */
 const PART = 1 / 5;
-/** One for requests, and one to check whether they are answered. */
+/** One connection for requests, and one to check whether they are answered. */
 const MIN_PER_CLIENT = 2;
 
-/** How many connections may be held. */
+/** Limits of connections. */
 interface ConnectionLimits {
   readonly most: number;
-  /** Null: a fifth of all. */
+  /** Null for a fifth of all connections. */
   readonly mostPerClient: number | null;
-  /** Whether it is the address of a proxy that forwards the requests of many clients. */
+  /** True for the address of a proxy that forwards the requests of many clients. */
   isProxy(address: string): boolean;
 }
 
@@ -149,8 +156,8 @@ interface Holder {
 }
 
 /**
- * Limits the connections of a server. A connection beyond its client's limit is closed on arrival. If all are in use,
- * an idle connection of the client that has most is closed instead, so that clients with few connections get through.
+ * Limits the connections of a server. Closes a connection beyond its client's limit on arrival. If all are in use,
+ * closes an idle connection of the client that has most instead, so that clients with few connections get through.
  */
 export class ConnectionLimiter {
   private readonly holders = new Map<string, Holder>();
@@ -212,7 +219,7 @@ export class ConnectionLimiter {
     return undefined;
   }
 
-  /** Whether a connection should be closed after its answer. */
+  /** True if a connection should be closed after its response. */
   private isScarceFor(socket: Socket): boolean {
     const holder = this.holderOf.get(socket);
     const isOwnScarce = holder !== undefined && holder.most - holder.connections.size < partOf(holder.most);

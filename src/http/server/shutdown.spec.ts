@@ -83,7 +83,7 @@ describe('shutDown', () => {
     await stopped;
   });
 
-  // Without the service's exception filter, which this small application lacks, a refusal is a 500.
+  // This small application lacks the service's exception filter, so a refusal is a 500.
   it('refuses what arrives on a kept connection', async () => {
     expect(await send('quick')).toMatchObject({ status: 200, connection: 'keep-alive' });
     application.get(ShutdownGuard).close();

@@ -20,8 +20,8 @@ export class ShutdownGuard implements CanActivate, OnModuleDestroy {
   /** Aborted when shutdown begins: long-running requests then answer with what they have. */
   readonly signal: AbortSignal = this.closing.signal;
   /**
-   * The responses to come; null in a free place. Places are used again: the tables of a set that changes with each
-   * request become garbage that keeps later requests alive until V8 collects its old generation.
+   * Pending responses; null in a free place. Places are used again: the tables of a set that changes with each request
+   * become garbage that keeps later requests alive until V8 collects its old generation.
    */
   private readonly unanswered: (ServerResponse | null)[] = [];
   private readonly freePlaces: number[] = [];
@@ -43,8 +43,8 @@ export class ShutdownGuard implements CanActivate, OnModuleDestroy {
   }
 
   /**
-   * Counts a request until its response is sent or its client is gone. Refuses requests on kept connections during
-   * shutdown, so that the client goes elsewhere.
+   * Counts a request until its response is sent or its client is gone. During shutdown, refuses requests on open
+   * connections, so that the client goes elsewhere.
    */
   canActivate(context: ExecutionContext): boolean {
     const [, response] = context.getArgs<Exchange>();
@@ -59,7 +59,7 @@ export class ShutdownGuard implements CanActivate, OnModuleDestroy {
     return true;
   }
 
-  /** From now on requests are refused; requests in progress close their connection when answered. */
+  /** Refuses requests from now on; requests in progress close their connection when answered. */
   close(): void {
     this.closing.abort();
     this.lastArrival = performance.now();
@@ -68,7 +68,7 @@ export class ShutdownGuard implements CanActivate, OnModuleDestroy {
     }
   }
 
-  /** For a program that closes the application without `shutDown`. */
+  /** Closes the gate for a program that closes the application without `shutDown`. */
   onModuleDestroy(): void {
     this.close();
   }
@@ -92,17 +92,17 @@ export class ShutdownGuard implements CanActivate, OnModuleDestroy {
   }
 }
 
-/** Milliseconds without a request after which none is expected any more; and the longest time to wait for that. */
+/** Milliseconds without a request after which no more are expected, and most milliseconds to wait for that. */
 const QUIET = 200;
 const MAX_GRACE_MS = 1_000;
 /** Milliseconds that requests in progress may take to complete. */
 const MAX_RESPONSE_MS = 6_500;
-/** Milliseconds for last bytes to reach slow clients. */
+/** Milliseconds for the last bytes to reach slow clients. */
 const LINGER = 500;
 
 /**
- * Stops in order: requests already received are answered, new ones are refused with 503, connections end, then the
- * ledger writes what it accepted and the database closes. Takes at most about eight seconds before the ledger's part.
+ * Stops in order: answers requests already received, refuses new ones with 503, ends connections; then the ledger
+ * writes all accepted commands and the database closes. Takes at most about eight seconds before the ledger's part.
  */
 export async function shutDown(application: INestApplication<Server>): Promise<void> {
   const gate = application.get(ShutdownGuard);
@@ -117,12 +117,15 @@ export async function shutDown(application: INestApplication<Server>): Promise<v
   await endApplication(application);
 }
 
-/** While clients still send on kept connections, each gets its refusal; closing too early would reset them. */
+/**
+ * Waits until clients stop sending on open connections. Each request gets its refusal; closing too early would reset
+ * connections.
+ */
 async function untilQuiet(gate: ShutdownGuard): Promise<void> {
   const end = performance.now() + MAX_GRACE_MS;
   do {
     await sleep(QUIET / 4);
-    // On a busy machine timers run first: let waiting connections be accepted and their requests be read.
+    // On a busy machine, timers run first; these turns let waiting connections be accepted and their requests be read.
     for (let turn = 0; turn < 3; turn += 1) await nextTurn();
   } while (gate.quietFor < QUIET && performance.now() < end);
 }

@@ -21,13 +21,13 @@ export function CheckedBy(name: string, rule: MemberRule): PropertyDecorator {
       name,
       target: target.constructor,
       propertyName: String(property),
-      // With the error, so that its faults can be read where they are: a message is a text.
+      // The error keeps the positions of its faults; a message is only a text.
       options: { context: { rule } },
       validator: { validate: (value: unknown) => faultsAt('', rule, value).length === 0, defaultMessage: () => name },
     });
 }
 
-/** What is wrong with a request as a whole, judged by the members it has; `null` members have been removed. */
+/** Returns the faults of a request as a whole, judged by its members; `null` members have been removed. */
 export type WholeRule = (members: Readonly<Record<string, unknown>>) => readonly FieldFault[];
 
 /** A rule for a request as a whole that depends on settings. */
@@ -56,7 +56,7 @@ interface DtoList {
   readonly maxItems: number;
 }
 
-/** Makes each item of a member a DTO of its own, as long as there are not more of them. */
+/** Makes each item of a member a DTO of its own, unless there are more than `maxItems`. */
 export function ItemsAre(item: Type, maxItems: number): PropertyDecorator {
   return (target, member) => append(DTO_LISTS, target.constructor, { member: String(member), item, maxItems });
 }
@@ -70,7 +70,7 @@ function collected(key: string, type: object): readonly unknown[] {
   return (Reflect.getMetadata(key, type) as readonly unknown[] | undefined) ?? [];
 }
 
-/** What the decorators of a DTO declare. */
+/** Declarations by the decorators of a DTO. */
 interface Declaration {
   readonly members: ReadonlySet<string>;
   readonly optional: ReadonlySet<string>;
@@ -108,13 +108,13 @@ const OPTIONS: ValidatorOptions = {
   validationError: { target: false },
 };
 
-/** Makes a DTO from the members that its class declares, and collects all that is wrong with what was given. */
+/** Makes a DTO from the members that its class declares, and collects all faults of the input. */
 export class DtoReader {
   readonly faults: FieldFault[] = [];
 
   constructor(private readonly configuration: Configuration) {}
 
-  /** `path` goes before the names of members: `query.`, or `policies[3].` in a list. */
+  /** Reads a DTO. @param path prefix of the names of members: `query.`, or `policies[3].` in a list */
   read(type: Type, input: object, path: string): object | Promise<object> {
     const { optional, members, wholeRules } = declared(type);
     if (Object.keys(input).length > 0 || optional.size < members.size) return this.readMembers(type, input, path);
@@ -165,7 +165,7 @@ export class DtoReader {
       this.faults.push({ field: `${path}${printableKey(name)}`, message });
   }
 
-  /** Rules for a whole query name its fields in full. */
+  /** Notes faults of a whole request. Rules for a whole query already name its fields in full. */
   private noteWhole(faults: readonly FieldFault[], path: string): void {
     for (const { field, message } of faults)
       this.faults.push({ field: path === 'query.' ? field : `${path}${field}`, message });

@@ -25,14 +25,16 @@ import {
   textsShape,
 } from './shapes';
 
-/** A member of this shape. @param mayBeNull whether the API document says so; a member that is optional takes null. */
+/**
+ * Declares a member of this shape. @param mayBeNull true if the API document says so; an optional member accepts null
+ */
 export function Field(
   { rule, schema }: { readonly rule: MemberRule; readonly schema: object },
   field: FieldText & Presence,
   mayBeNull = field.optional ?? false,
 ): PropertyDecorator {
   const { optional = false } = field;
-  // Of an object `required` would list its own members. Of alternatives each says that it may be null.
+  // For an object, `required` would list its own members. Each of several alternatives states that it may be null.
   const presence = 'type' in schema && schema.type === 'object' ? { selfRequired: !optional } : { required: !optional };
   return applyDecorators(
     ...(optional ? [IsOptional()] : []),
@@ -41,7 +43,7 @@ export function Field(
   );
 }
 
-/** Converts the texts given for a member before it is checked. */
+/** Converts the texts of a member before it is checked. */
 export function ReadAs(read: (text: string) => unknown): PropertyDecorator {
   return Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? read(value) : value));
 }
@@ -51,7 +53,7 @@ export interface TextField extends TextLimits, FieldText<string> {
   readonly normalise?: (text: string) => string;
 }
 
-/** What people say in passing: a reason, a comment, a description. It may be blank. */
+/** Bounds of a casual remark: a reason, a comment, a description. It may be blank. */
 export const REMARK = { max: 2_000, mayBeBlank: true };
 
 /** A required text. */
@@ -90,12 +92,12 @@ export function TimestampField(field: FieldText<string> & Presence): PropertyDec
   return applyDecorators(InUtc, Field(TIMESTAMP, field));
 }
 
-/** A timestamp in a change: left out it stays as it is, and null takes it away. */
+/** A timestamp in a change: if left out, it stays; null removes it. */
 export function ClearableTimestampField(field: FieldText<string>): PropertyDecorator {
   return applyDecorators(InUtc, clearable(TIMESTAMP, field));
 }
 
-/** A text in a change: left out it stays as it is, and null takes it away. */
+/** A text in a change: if left out, it stays; null removes it. */
 export function ClearableText(field: TextField): PropertyDecorator {
   return clearable(textShape(field), field);
 }
@@ -116,8 +118,8 @@ function timestampFault(value: unknown): string | undefined {
 const YEARS_AHEAD = 10;
 
 /**
- * When something expires: at most ten years ahead. The ledger checks that it is in the future: a request replayed with its
- * `Idempotency-Key` after that time still gets its first answer.
+ * A time of expiry, at most ten years ahead. The ledger checks that it is in the future: a request replayed with its
+ * `Idempotency-Key` after that time still gets its first response.
  */
 export function ExpiryField(field: FieldText<string>): PropertyDecorator {
   const rule: MemberRule = (value) => {
@@ -134,13 +136,13 @@ function latestExpiry(now: Date): string {
   return latest.toISOString();
 }
 
-/** What `expiresAt` must be, as the message of a fault. */
+/** Returns the expected `expiresAt`, as the message of a fault. */
 function expiryRule(now: Date): string {
   return `must be in the future, by at most ${YEARS_AHEAD} years: up to ${latestExpiry(now)}`;
 }
 
 /**
- * Compared with the clock, as the client does: the ledger's time may be ahead of it.
+ * Compares an expiry with the clock, as the client does: the ledger's time may be ahead of it.
  * @throws VALIDATION_ERROR
  */
 export function requireAhead(expiresAt: string | undefined, now: Date): void {
@@ -148,7 +150,7 @@ export function requireAhead(expiresAt: string | undefined, now: Date): void {
 }
 
 export interface FreeFormField extends FieldText<JsonObject>, Presence {
-  /** Faults in members whose meaning the service knows. */
+  /** Returns faults of members that the service interprets. */
   readonly rule?: (value: JsonObject) => readonly FaultInside[];
 }
 
@@ -158,7 +160,7 @@ export function FreeFormObject(field: FreeFormField): PropertyDecorator {
 }
 
 interface JsonValueField extends FieldText<JsonValue> {
-  /** Faults in members whose meaning the service knows. */
+  /** Returns faults of members that the service interprets. */
   readonly rule?: (value: JsonValue) => readonly FaultInside[];
 }
 
@@ -195,7 +197,7 @@ export function BooleanField(field: FieldText<boolean> & Presence): PropertyDeco
   return Field(booleanShape(), field);
 }
 
-/** A member of answers, accepted and ignored in a request so that an answer can be edited and sent back. */
+/** A member of responses that a request may have, so that a response can be edited and sent back. It is ignored. */
 export function IgnoredField(field: FieldText): PropertyDecorator {
   const description = field.description ?? 'Accepted as it was returned, and ignored.';
   return applyDecorators(Allow(), ApiProperty({ ...ANY_JSON_SCHEMA, required: false, ...field, description }));
@@ -207,7 +209,7 @@ export function AtLeastOneOf(...names: readonly string[]): ClassDecorator {
   return WholeRequest((members) => (names.some((name) => members[name] !== undefined) ? [] : [fault]));
 }
 
-/** A list of the request names something, at least one, and each once. */
+/** A list of the request must name at least one thing, and each only once. */
 export function EachNamedOnce(
   list: string,
   nameOf: (item: Partial<Record<string, unknown>>) => unknown,

@@ -15,16 +15,17 @@ import {
 import { parseTimestampOrDate } from './timestamp';
 
 const DIGITS = /^\d{1,16}$/;
-/** A time whose offset lost its `+`, which means a space in a query. */
+/** Matches a time whose offset lost its `+`, which means a space in a query. */
 const OFFSET_WITHOUT_PLUS = /[Tt][\d:.]+ \d\d:\d\d$/;
 
 export interface QueryPresence {
-  /** The parameter must be given. */
+  /** True if the parameter must be given. */
   readonly required?: true;
 }
 
 /**
- * Query parameters are texts and mostly optional; a value that cannot be converted stays a text and fails validation.
+ * Declares a query parameter, which is a text and usually optional. A value that cannot be converted stays a text and
+ * fails validation.
  */
 function queryField(
   field: FieldText & QueryPresence,
@@ -50,7 +51,7 @@ export function QueryText(
   return queryField(field, { ...textShape(field), schema: { type: String, maxLength } }, normalise);
 }
 
-/** Texts, one per occurrence of the parameter; the route marks it as repeatable. */
+/** Texts, one per occurrence of the parameter; the route lists it as repeatable. */
 export function QueryTexts(field: TextListLimits & FieldText<string[]>): PropertyDecorator {
   const { maxItems, item } = field;
   const schema = { type: 'array', items: { type: 'string', maxLength: item.max }, maxItems };
@@ -69,14 +70,14 @@ export function QueryTimestamp(field: FieldText<string>): PropertyDecorator {
   return queryField(field, TIME, (text) => parseTimestampOrDate(text) ?? text);
 }
 
-/** A sequence of the ledger, or a time or date as above; the DTO holds a number, or a time as text. */
+/** A sequence of the ledger, or a time or date as in `QueryTimestamp`; the DTO holds a number, or a time as text. */
 export function QueryMoment(field: FieldText<string>): PropertyDecorator {
   const read = (text: string): unknown => (DIGITS.test(text) ? Number(text) : (parseTimestampOrDate(text) ?? text));
   const rule = (value: unknown): string | undefined => lostPlusFault(value) ?? momentFault(value);
   return queryField(field, { ...TIME, rule }, read);
 }
 
-/** What is wrong with a sequence as an integer, or a time or date as text. */
+/** Returns the fault of a sequence as an integer, or of a time or date as text. */
 export function momentFault(value: unknown): string | undefined {
   const isSequence = Number.isSafeInteger(value) && Number(value) >= 1;
   const isTime = typeof value === 'string' && parseTimestampOrDate(value) !== undefined;
@@ -105,7 +106,7 @@ export function OrderedPeriod(): ClassDecorator {
   });
 }
 
-/** A value that is not a time is reported for its own field. */
+/** Reads a time; undefined if the value is not one, which is reported for its own field. */
 function readTime(value: unknown): string | undefined {
   return typeof value === 'string' ? parseTimestampOrDate(value) : undefined;
 }

@@ -9,20 +9,20 @@ export interface FaultInside {
   readonly message: string;
 }
 
-/** What is wrong with a member's value: a message, faults located inside it, or nothing. */
+/** Returns the fault of a member's value: a message, faults located inside it, or nothing. */
 export type MemberRule = (value: unknown) => string | readonly FaultInside[] | undefined;
 
-/** A form of values: what is wrong with one, and how the API document shows it. */
+/** A form of values: a rule for their faults, and their schema in the API document. */
 export interface Shape {
   readonly rule: MemberRule;
   readonly schema: SchemaObject;
 }
 
-/** How a member is shown in the API document. */
+/** Description of a member in the API document. */
 export interface FieldText<Example = unknown> {
   readonly description?: string;
   readonly example?: Example;
-  /** What the service assumes if the member is left out. */
+  /** Value that the service assumes if the member is left out. */
   readonly default?: Example;
 }
 
@@ -36,8 +36,8 @@ interface DocumentedField<Example> extends Pick<FieldText<Example>, 'description
 }
 
 /**
- * What the API document shows of a field, without members only needed for validation. The default is put into words: given
- * in the schema, client generators would make the member always present.
+ * Returns the schema of a field in the API document, without members only needed for validation. The default is put
+ * into words: in the schema, it would make client generators always require the member.
  */
 export function fieldSchema<Example>(field: FieldText<Example> & Presence): DocumentedField<Example> {
   const { example, default: defaultValue, optional = false } = field;
@@ -51,17 +51,17 @@ export function fieldSchema<Example>(field: FieldText<Example> & Presence): Docu
 }
 
 export interface TextLimits {
-  /** Code points at least; 1 by default, 0 when it may be blank. */
+  /** Fewest code points; 1 by default, 0 if it may be blank. */
   readonly min?: number;
-  /** Code points at most. */
+  /** Most code points. */
   readonly max: number;
-  /** White space alone is allowed. */
+  /** True if white space alone is allowed. */
   readonly mayBeBlank?: boolean;
-  /** What else is wrong with a text of valid length; undefined if nothing is. */
+  /** Returns a further fault of a text of valid length; undefined if there is none. */
   readonly rule?: (text: string) => string | undefined;
 }
 
-/** What is wrong with a text; undefined when nothing is. */
+/** Returns the fault of a text; undefined if there is none. */
 export function textFault(value: unknown, limits: TextLimits): string | undefined {
   const { max, mayBeBlank = false, rule } = limits;
   const min = leastLength(limits);
@@ -78,7 +78,7 @@ function leastLength({ min, mayBeBlank }: TextLimits): number {
   return min ?? (mayBeBlank === true ? 0 : 1);
 }
 
-/** Lengths count code points. A text never has fewer UTF-16 units, so these settle the ordinary case. */
+/** Counts code points only if needed. A text never has fewer UTF-16 units, so these settle the ordinary case. */
 function hasLength(text: string, min: number, max: number): boolean {
   if (text.length <= max && (min <= 1 || text.length >= 2 * min)) return text.length >= min;
   if (text.length > 2 * max) return false;
@@ -120,11 +120,11 @@ export function textsShape({ minItems = 0, maxItems, item }: TextListLimits): Sh
 
 /** A choice among texts. */
 export interface ChoiceText extends FieldText<string> {
-  /** What the API document calls the choice, such as `RiskLevel`: clients have one type for it. */
+  /** Name of the choice in the API document, such as `RiskLevel`: clients have one type for it. */
   readonly enumName?: string;
 }
 
-/** What is wrong with a choice among texts; undefined when it is one of them. */
+/** Returns the fault of a choice among texts; undefined if the value is one of them. */
 export function oneOfFault(value: unknown, values: readonly string[]): string | undefined {
   if (typeof value === 'string' && values.includes(value)) return undefined;
   return `${value === undefined ? 'is required:' : 'must be'} one of ${values.join(', ')}`;
@@ -140,7 +140,7 @@ export function choiceShape(
   return { rule: (value) => oneOfFault(value, values), schema };
 }
 
-/** A whole number between bounds. @param form how it has to be written. */
+/** A whole number between bounds. @param form required notation */
 export function integerShape(minimum: number, maximum: number, form = ''): Shape {
   const rule: MemberRule = (value) => {
     if (value === undefined) return 'is required';
@@ -172,7 +172,7 @@ export function isObject(value: unknown): value is Members {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** An object of any content. @param rule finds faults in members whose meaning the service knows. */
+/** An object of any content. @param rule finds faults of members that the service interprets */
 export function freeFormShape(rule?: (value: JsonObject) => readonly FaultInside[]): Shape {
   return {
     rule: (value) => {
@@ -183,7 +183,7 @@ export function freeFormShape(rule?: (value: JsonObject) => readonly FaultInside
   };
 }
 
-/** @param items what its items are, in the plural. */
+/** @param items plural name of the items */
 export function listShape({ rule, schema }: Shape, min: number, max: number, items: string): Shape {
   const fault = `must be an array of ${min} to ${max} ${items}`;
   const listRule: MemberRule = (value) => {
@@ -200,7 +200,7 @@ export function listShape({ rule, schema }: Shape, min: number, max: number, ite
 /** A shape as a member of an object. `null` on an optional member counts as absent. */
 type ShapeMember = Shape & Presence;
 
-/** @param together finds what is wrong with the combination of the members. */
+/** @param together returns faults of the combination of the members */
 export function objectShape(
   members: Readonly<Record<string, ShapeMember>>,
   together: (members: Members) => readonly FaultInside[] = () => [],
@@ -225,12 +225,12 @@ export function objectShape(
   return { rule, schema };
 }
 
-/** A shape where it is a member: what the API document says of it there. */
+/** A shape as a member, with its description in the API document. */
 export function member({ rule, schema }: Shape, field: FieldText & Presence): ShapeMember {
   return { rule, schema: { ...schema, ...fieldSchema(field) }, optional: field.optional ?? false };
 }
 
-/** What a rule finds in the value at a path. */
+/** Returns the faults that a rule finds in the value at a path. */
 export function faultsAt(at: string, rule: MemberRule, value: unknown): readonly FaultInside[] {
   const faults = rule(value) ?? [];
   if (typeof faults === 'string') return [{ at, message: faults }];

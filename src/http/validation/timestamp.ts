@@ -19,7 +19,7 @@ export function parseTimestampOrDate(text: string): string | undefined {
   return parseTimestamp(DATE.test(text) ? `${text}T00:00:00Z` : text);
 }
 
-/** Whether the calendar has the day: of a month that has fewer, `Date` takes one of the next. */
+/** True if the calendar has the day. `Date` replaces a missing day of a month by one of the next month. */
 function isDay(date: string): boolean {
   const time = new Date(`${date}T00:00:00Z`);
   return !Number.isNaN(time.getTime()) && time.toISOString().startsWith(date);
