@@ -6,7 +6,7 @@ import { type PlannedPolicy, type PlannedSides, plannedPolicy } from '../policy-
 import type { PolicyRules } from '../policies/evaluation/compiled-policy';
 import { subjectOf, subjectText, textsOf } from '../policies/patterns/subjects';
 
-/** What decides what an agent may do: the agent, and the policies in force. */
+/** Basis of what an agent may do: the agent, and the policies in force. */
 export interface AccessBasis {
   readonly agent: Pick<Agent, 'id' | 'name' | 'kind' | 'roles' | 'capabilities' | 'status' | 'team'>;
   readonly policies: readonly PolicyRules[];
@@ -16,10 +16,10 @@ const BEFORE: PlannedSides = { isBefore: true, isAfter: false, isNew: false };
 const AFTER: PlannedSides = { isBefore: false, isAfter: true, isNew: false };
 const BOTH: PlannedSides = { isBefore: true, isAfter: true, isNew: false };
 
-/** Below the lowest priority that a policy can have. */
+/** Lower than any priority of a policy. */
 const LAST = -(2 ** 31) - 2;
 
-/** The id of what stands for the default effect in a plan; no policy has it. */
+/** Id of the default effect in a plan; no policy has it. */
 const DEFAULT_ID = '';
 
 /** True for the id of a policy that stands for the default effect. */
@@ -28,8 +28,8 @@ export function isDefault(id: string | null): boolean {
 }
 
 /**
- * The plan whose effects are what the agent may do: from nothing allowed to the policies in force. Where it leads to no policy,
- * the default effect allows.
+ * Returns the plan from nothing allowed to the policies in force, whose effects are what the agent may do. The default
+ * effect allows an effect without a policy.
  */
 export async function accessPlan(
   { agent, policies }: AccessBasis,
@@ -46,7 +46,7 @@ export async function accessPlan(
   return capabilities.size === 0 ? [] : plan;
 }
 
-/** The plan whose effects are what has changed for an agent. @param before undefined if the agent did not exist */
+/** Returns the plan whose effects are the changes for an agent. @param before undefined if the agent did not exist */
 export async function accessChange(
   before: AccessBasis | undefined,
   after: AccessBasis,
@@ -60,7 +60,7 @@ export async function accessChange(
     const policies = await applicablePolicies(basis, capabilities);
     const planned = policies.map((policy) => plannedPolicy(policy, policy.id, sides));
     for (const policy of defaultEffect === 'allow' ? [allowed, ...planned] : planned) {
-      // What both sides have is no change; a policy never changes, but what an agent is capable of does.
+      // Policies on both sides are no change. A policy never changes, but the agent's capabilities do.
       const key = JSON.stringify([policy.id, policy.actions]);
       plan.set(key, plan.has(key) ? { ...policy, ...BOTH } : policy);
     }
@@ -80,7 +80,7 @@ function byDefault(
   return { id: DEFAULT_ID, name: '', version: '', effect, priority, ...everything, ...unconditional, ...sides };
 }
 
-/** The policies that are about the agent, each for the agent alone and for the actions that it is capable of. */
+/** Returns the policies about the agent, each for this agent alone and for the actions that its capabilities cover. */
 async function applicablePolicies(
   { agent, policies }: AccessBasis,
   capabilities: ReadonlySet<string>,
@@ -101,12 +101,12 @@ function subjectsFor({ id }: AccessBasis['agent']): string[] {
   return [`agent:${id}`];
 }
 
-/** Stored capabilities that would be refused today match nothing. */
+/** Returns the valid capabilities. A stored one that would be refused today matches nothing. */
 function capabilitiesOf({ capabilities }: AccessBasis['agent']): ReadonlySet<string> {
   return new Set(capabilities.filter((pattern) => actionPatternFault(pattern) === undefined));
 }
 
-/** The patterns of what both match. Two patterns are nested or have nothing in common. */
+/** Returns the patterns of the actions that both lists match. Two patterns are nested or disjoint. */
 function commonActions(actions: readonly string[], capabilities: ReadonlySet<string>): string[] {
   const common = actions.flatMap((action) =>
     [action, ...patternsAround(action)].some((pattern) => capabilities.has(pattern))

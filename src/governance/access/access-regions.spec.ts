@@ -52,7 +52,7 @@ function randomRequest(random: Random): Requested {
   };
 }
 
-/** What execute would answer while nothing is used of any limit. */
+/** Returns the answer of execute while no limit is used. */
 function answerTo(requested: Requested, { agent, policies }: AccessBasis, defaultEffect: DefaultEffect): string {
   const evaluator = new PolicyEvaluator();
   evaluator.put(policies.map(compilePolicy), []);
@@ -65,14 +65,14 @@ function answerTo(requested: Requested, { agent, policies }: AccessBasis, defaul
   return result.effect;
 }
 
-/** Which policies match while nothing is used, on nobody's behalf. */
+/** Returns the policies that match while no limit is used, without a principal. */
 function lettingFor(policies: readonly PolicyRules[]): ReturnType<typeof lettingOf> {
   const letting = lettingOf(policies as Parameters<typeof lettingOf>[0]);
   const behalf = policies.filter(({ effect, onBehalfOf }) => effect === 'allow' && onBehalfOf.length > 0);
   return new Map([...letting, ...behalf.map(({ name, version }) => [`${name} ${version}`, () => false] as const)]);
 }
 
-/** The conditions, limits and principals of all policies are taken as met. */
+/** Returns the policies as if all conditions, limits and principals were met. */
 function withoutConditions({ agent, policies }: AccessBasis): AccessBasis {
   return { agent, policies: policies.map((policy) => ({ ...policy, conditions: [], limits: [], onBehalfOf: [] })) };
 }
@@ -117,7 +117,7 @@ describe.each(EFFECTS)('With the default effect %s', (defaultEffect) => {
     for (let seed = 1; seed <= SETS; seed += 1) {
       const random = new Random(seed);
       const [before, other] = [randomBasis(random), randomBasis(random)];
-      // Some policies stay, as a policy in force says the same at any time.
+      // Some policies stay, because a policy in force has the same content at any time.
       const { id, name, kind } = before.agent;
       const after = {
         agent: { ...other.agent, id, name, kind },

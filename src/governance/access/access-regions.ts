@@ -3,19 +3,19 @@ import type { PolicyRules } from '../policies/evaluation/compiled-policy';
 import { isDefault } from './access-plan';
 import { AccessPolicyResponse, type AccessChangeResponse, type AccessRegionResponse } from './dto/access.response';
 
-/** Characters of the policies that all regions repeat: nobody reads more, and it would fill the memory. */
+/** Most characters of policies that all regions repeat: nobody reads more, and it would fill the memory. */
 const MAX_CHARACTERS = 8 * 1024 * 1024;
 const TOO_LONG = 'The regions would repeat too many conditions, limits and approvers of their policies.';
 
-/** What an agent may do, in regions. */
+/** Regions in which an agent may act. */
 export interface AccessRegions {
   readonly allowed: readonly AccessRegionResponse[];
   readonly withApproval: readonly AccessRegionResponse[];
-  /** Why these are not all; null if they are. */
+  /** Reason why regions are missing; null if none are. */
   readonly reason: string | null;
 }
 
-/** The regions of what a plan of {@link accessPlan} leads to. @param policies those in force */
+/** Returns the regions in which a plan of {@link accessPlan} lets the agent act. @param policies policies in force */
 export function accessRegions(
   effects: readonly PlannedEffectResponse[],
   policies: readonly PolicyRules[],
@@ -35,7 +35,9 @@ export function accessRegions(
   return { allowed, withApproval, reason: null };
 }
 
-/** The regions of what a plan of {@link accessChange} changes. @param policies those in force before or after */
+/**
+ * Returns the regions that a plan of {@link accessChange} changes. @param policies policies in force before or after
+ */
 export function accessChanges(
   effects: readonly PlannedEffectResponse[],
   policies: readonly PolicyRules[],
@@ -56,12 +58,15 @@ export function accessChanges(
   });
 }
 
-/** True if a policy can only fail to match because of a limit: the default effect does not allow what a limit keeps back. */
+/**
+ * True if a policy can only fail to match because of a limit: the default effect does not allow the use that a limit
+ * refuses.
+ */
 function isLimited({ fail }: PlannedEffectResponse['when'], texts: PolicyTexts): boolean {
   return fail.some((version) => texts.hasLimitsOnly(version));
 }
 
-/** Policies as regions name them, and how much all of these take. */
+/** Policies as regions name them, and their total length. */
 class PolicyTexts {
   characters = 0;
   private readonly byId = new Map<string, PolicyRules>();
@@ -77,7 +82,7 @@ class PolicyTexts {
     return this.limited.has(versionText(version));
   }
 
-  /** The policy, whose length is added; none for an unknown id. */
+  /** Returns the policy and adds its length; an empty list for an unknown id. */
   take(id: string): AccessPolicyResponse[] {
     const rules = this.byId.get(id);
     if (rules === undefined) return [];

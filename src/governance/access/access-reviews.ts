@@ -22,7 +22,7 @@ const CHUNK = 100;
 /** Who reviewed the access of an agent last, and when. */
 export type LastReview = Pick<AccessResponse, 'reviewedBy' | 'reviewedAt'>;
 
-/** What people put on record about the access of agents. It is read from the entries. */
+/** Reviews of the access of agents by people, read from the entries. */
 @Injectable()
 export class AccessReviews {
   constructor(
@@ -32,14 +32,15 @@ export class AccessReviews {
     private readonly records: RecordReader,
   ) {}
 
-  /** @param upTo the sequence of an entry; undefined: now */
+  /** @param upTo sequence of an entry; undefined for now */
   async find(agentId: string, upTo?: number): Promise<LastReview> {
     return lastReview((await this.entries.lastOfEach(REVIEWED, [agentId], upTo)).get(agentId));
   }
 
   /**
-   * Puts on record that a person has seen what the agent may do. The same again within a day adds nothing.
-   * @throws NOT_FOUND; PERMISSION_DENIED unless the caller is a person, and not the agent; CONFLICT if it has changed.
+   * Records that a person has seen what the agent may do. Repeating it within a day adds nothing.
+   * @throws NOT_FOUND; PERMISSION_DENIED unless the caller is a person, and not the agent; CONFLICT if the access has
+   * changed
    */
   review(caller: Caller, idOrName: string, { rules, revision }: ReviewAccessRequest): Promise<AccessReviewResponse> {
     return this.ledger.withLookups(agentLookup(idOrName)).write(caller, async (transaction) => {
@@ -57,7 +58,7 @@ export class AccessReviews {
     });
   }
 
-  /** Lists agents whose access nobody has reviewed, or not as it is now. */
+  /** Lists agents whose current access nobody has reviewed. */
   async unreviewed(caller: Caller): Promise<UnreviewedAgentsResponse> {
     await this.policies.catchUp();
     const { rules } = this.policies;
@@ -85,7 +86,7 @@ function lastReview(last: LastEntry | undefined): LastReview {
   return { reviewedBy, reviewedAt: last.timestamp };
 }
 
-/** The person that calls. @throws PERMISSION_DENIED */
+/** Returns the person who calls. @throws PERMISSION_DENIED */
 async function requirePerson(transaction: ServiceTransaction, { id }: Agent): Promise<Agent> {
   const { agentId } = transaction.caller;
   if (agentId === null) throw callerRefused('caller_not_bound');

@@ -22,21 +22,21 @@ import { AccessReviews, type LastReview } from './access-reviews';
 export const MAX_GRANTS = 1_000;
 /** Grants read at once. */
 const CHUNK = 100;
-/** How often an agent is read again because the policies have changed meanwhile. */
+/** Most attempts to read an agent while policies change. */
 const MAX_STARTS = 5;
 
-/** What decides what an agent may do at a moment, and what is listed beside. */
+/** Basis of what an agent may do at a moment, with its grants and last review. */
 export interface AccessSnapshot {
   readonly agent: Agent;
   readonly policies: readonly Policy[];
   readonly rules: string;
   readonly stops: readonly Stop[];
-  /** One more than are listed, if there are more. */
+  /** Grants; one more than are listed, if there are more. */
   readonly grants: readonly Grant[];
   readonly review: LastReview;
 }
 
-/** Reads what decides what an agent may do, now or at an earlier time. */
+/** Reads the basis of what an agent may do, now or at an earlier time. */
 @Injectable()
 export class AccessSnapshots {
   constructor(
@@ -57,7 +57,7 @@ export class AccessSnapshots {
       const grants = await this.grantsOf(agent.id);
       const review = await this.reviews.find(agent.id);
       await this.policies.catchUp(this.stops.memory);
-      // An agent read before a policy changed could be shown what it never had.
+      // An agent read before a policy changed could be shown rights that it never had.
       if (this.policies.inForce.version !== version && start < MAX_STARTS) continue;
       const { stored, rules } = this.policies;
       return { agent, policies: stored, rules, stops: stopsFor(agent, this.stops.active), grants, review };
@@ -65,16 +65,19 @@ export class AccessSnapshots {
   }
 
   /**
-   * After the entry with the sequence.
-   * @throws NOT_FOUND if the agent did not exist then; PERMISSION_DENIED if it was in another team than the caller's; the
-   * reason of `signal`.
+   * Reads the basis after the entry with the sequence.
+   * @throws NOT_FOUND if the agent did not exist then; PERMISSION_DENIED if it was in another team than the caller's;
+   * the reason of `signal`
    */
   async after(caller: Caller, idOrName: string, sequence: number, signal: AbortSignal): Promise<AccessSnapshot> {
     const { id } = requireFound(await findNamedAgent(caller, this.records, idOrName), 'agent');
     return requireFound(await this.findAfter(caller, id, sequence, signal), 'agent');
   }
 
-  /** The same by the id of the agent; undefined if it did not exist then. @throws PERMISSION_DENIED, the reason of `signal` */
+  /**
+   * Reads the same by the agent's id; undefined if the agent did not exist then. @throws PERMISSION_DENIED; the reason
+   * of `signal`
+   */
   async findAfter(
     caller: Caller,
     id: string,

@@ -8,7 +8,7 @@ import { AccessSnapshots } from './access-snapshots';
 import { AccessController } from './access.controller';
 import { AccessService } from './access.service';
 
-/** What each agent may do, and who has looked at it. */
+/** Shows what each agent may do, and who has reviewed it. */
 @Module({
   imports: [LedgerModule, PoliciesModule, PolicyPlansModule, StopsModule],
   controllers: [AccessController],

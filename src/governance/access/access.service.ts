@@ -17,13 +17,13 @@ import { type AccessChangeResponse, AccessGrantResponse, type AccessResponse } f
 const SUSPENDED = 'The agent is suspended.';
 const MORE_GRANTS = `The agent has more than ${MAX_GRANTS} active grants.`;
 
-/** What has changed, and why that is not all; null if it is. */
+/** Changes of access; `reason` says why some are missing, and is null if none are. */
 interface Changes {
   readonly changes: readonly AccessChangeResponse[];
   readonly reason: string | null;
 }
 
-/** What an agent may do: a plan from nothing to the policies in force, for this agent. */
+/** Finds what an agent may do, from a plan from nothing to the policies in force, for this agent. */
 @Injectable()
 export class AccessService {
   constructor(
@@ -35,10 +35,10 @@ export class AccessService {
   ) {}
 
   /**
-   * It counts among plans, of which one is made at a time.
-   * @param signal aborted when nobody waits for the answer any more.
-   * @throws NOT_FOUND; VALIDATION_ERROR for a moment in the future, or a `since` that is later than `asOf`; UNAVAILABLE when
-   * another plan of the caller is already waiting; the reason of `signal`.
+   * Finds an agent's access. Counts among plans, of which one is made at a time.
+   * @param signal aborted when nobody waits for the response any more
+   * @throws NOT_FOUND; VALIDATION_ERROR for a moment in the future, or a `since` later than `asOf`; UNAVAILABLE if
+   * another plan of the caller already waits; the reason of `signal`
    */
   find(caller: Caller, idOrName: string, query: AccessQuery, signal: AbortSignal): Promise<AccessResponse> {
     const answer = (): Promise<AccessResponse> => this.answer(caller, idOrName, query, signal);

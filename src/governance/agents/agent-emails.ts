@@ -21,7 +21,7 @@ const MOVE =
   `WHERE "agentId" = $1 AND "epoch" = $5 AND "term" <= $4`;
 const REMOVE = `DELETE FROM "mail_recipients" ${OF_AGENT}`;
 
-/** The addresses of people, which only they and admins see. */
+/** Mail addresses of people, visible only to them and to admins. */
 @Injectable()
 export class AgentEmails {
   constructor(
@@ -33,20 +33,26 @@ export class AgentEmails {
     return this.database.points.all<MailRecipient>(SELECT);
   }
 
-  /** Notes that a person had mail, unless the address has changed since or a process with a later term has mailed it. */
+  /**
+   * Notes that a person had mail, unless the address has changed since, or a process with a later term has sent mail.
+   */
   async move({ agentId, sequence, mailedAt, term, epoch }: Omit<MailRecipient, 'email'>): Promise<void> {
     await this.database.sideConnection.all(MOVE, [agentId, sequence, mailedAt, term, epoch]);
   }
 
-  /** The address of a person, for whoever may know it; undefined for others, and for a machine, which never has one. */
+  /**
+   * Returns a person's address if the caller may see it; undefined for other callers, and for a machine, which has
+   * none.
+   */
   async shownTo(caller: Caller, agent: Agent): Promise<string | null | undefined> {
     if (agent.kind !== 'human' || !mayKnow(caller, agent.id)) return undefined;
     return this.emailOf(agent);
   }
 
   /**
-   * Null removes the address. The entry only says that it has changed.
-   * @throws NOT_FOUND; PERMISSION_DENIED; VALIDATION_ERROR for a machine.
+   * Sets or removes the address. The entry records only that it has changed.
+   * @param email null to remove the address
+   * @throws NOT_FOUND; PERMISSION_DENIED; VALIDATION_ERROR for a machine
    */
   async set(caller: Caller, idOrName: string, email: string | null): Promise<void> {
     await this.ledger.withLookups(agentLookup(idOrName)).write(caller, async (transaction) => {
@@ -57,7 +63,7 @@ export class AgentEmails {
       if (agent.directory !== null) throw managedByDirectory('The address');
       if (email !== null && agent.kind !== 'human')
         throw invalidField('email', 'must be of a person, not of a machine');
-      // A batch ends with a command that writes aside, so what was written before is seen here.
+      // A batch ends with a command that writes without an entry, so earlier writes are visible here.
       if ((await this.emailOf(agent)) === email) return;
       transaction.writeWithoutEntry(emailChange(agent.id, email, transaction.headSequence));
       const details = { fields: ['email'] };
@@ -67,13 +73,13 @@ export class AgentEmails {
     });
   }
 
-  /** The address of the person with an id; null without one. */
+  /** Returns the address of the person with an id; null if there is none. */
   async emailOf({ id }: Pick<Agent, 'id'>): Promise<string | null> {
     const [row] = await this.database.points.all<MailRecipient>(`${SELECT} ${OF_AGENT}`, [id]);
     return row?.email ?? null;
   }
 
-  /** The addresses of people, by their ids. */
+  /** Returns the addresses of people by their ids. */
   async emailsAmong(agentIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
     const { dialect, points } = this.database;
     const sql = `${SELECT} WHERE "agentId" IN (${textListSql(dialect)})`;
@@ -82,7 +88,7 @@ export class AgentEmails {
   }
 }
 
-/** @param head sequence of the last entry: mails are about later ones. */
+/** @param head sequence of the last entry; mails are about later ones */
 export function emailChange(agentId: string, email: string | null, head: number): SqlStatement {
   if (email === null) return { sql: REMOVE, parameters: [agentId] };
   return { sql: SET, parameters: [agentId, email, head, newEpoch()] };
@@ -93,8 +99,8 @@ function mayKnow({ agentId, effectiveScopes }: Caller, id: string | undefined): 
 }
 
 /**
- * The mail address of a person, and up to which entry they have had mail. It is not part of the agent, so that no state
- * or entry contains it.
+ * Mail address of a person, and the last entry about which they had mail. It is not part of the agent, so no state or
+ * entry contains it.
  */
 @Entity('mail_recipients')
 export class MailRecipient {
@@ -104,11 +110,11 @@ export class MailRecipient {
   @Column('text')
   readonly email!: string;
 
-  /** Sequence up to which entries were searched for decisions that wait for the person. */
+  /** Sequence of the last entry that was searched for decisions that wait for the person. */
   @Column('bigint')
   readonly sequence!: number;
 
-  /** Another, random one for each address. */
+  /** Random number that differs for each address. */
   @Column('bigint')
   readonly epoch!: number;
 
@@ -116,7 +122,7 @@ export class MailRecipient {
   @Column('bigint')
   readonly term!: number;
 
-  /** ISO 8601: when the last mail was sent. */
+  /** Time of the last mail, in ISO 8601. */
   @Column('text', { nullable: true })
   readonly mailedAt!: string | null;
 }

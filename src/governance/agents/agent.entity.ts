@@ -8,7 +8,7 @@ import type { RecordKind } from '../../ledger/kinds/record-kind';
 export const AGENT_STATUSES = ['active', 'suspended'] as const;
 export type AgentStatus = (typeof AGENT_STATUSES)[number];
 
-/** An agent as it is stored, and as answers show it. */
+/** An agent as it is stored, and as responses show it. */
 @Entity('agents')
 @Index(['name'], { unique: true })
 @Index(['status', 'createdSequence'])
@@ -25,7 +25,7 @@ export class Agent {
   @Column('bigint')
   readonly createdSequence!: number;
 
-  /** In Unicode normal form C; never changes. */
+  /** Unique name in Unicode normal form C; never changes. */
   @Column('text')
   @ApiProperty({ example: 'reminder-bot' })
   readonly name!: string;
@@ -55,12 +55,12 @@ export class Agent {
   @ApiNullableTime('Until then, it is also authorised to do what no policy allows, which is marked as `observed`.')
   readonly observeUntil!: string | null;
 
-  /** No other agent has the same one. */
+  /** Unique among agents. */
   @Column('text', { nullable: true })
   @ApiNullableText("The person's id in Slack: `<team>/<user>`.")
   readonly slackId!: string | null;
 
-  /** No other agent has the same one. */
+  /** Unique among agents. */
   @Column('text', { nullable: true })
   @ApiNullableText("The person's id in the directory that manages the person: the `externalId` there.")
   readonly directory!: string | null;
@@ -82,7 +82,7 @@ export class Agent {
   readonly revision!: number;
 }
 
-/** How the ledger keeps agents. The hashed members are frozen. */
+/** The agents' record kind. The hashed members are frozen. */
 export const AGENT: RecordKind<Agent> = {
   subjectType: 'agent',
   idPrefix: 'agt',
@@ -97,7 +97,7 @@ export const AGENT: RecordKind<Agent> = {
   decisive: { capabilities: 'texts', roles: 'texts', status: AGENT_STATUSES },
 };
 
-/** What every change of an agent changes. */
+/** Returns the members that every change of an agent sets. */
 export function nextRevision({ revision }: Agent, now: string): Pick<Agent, 'updatedAt' | 'revision'> {
   return { updatedAt: now, revision: revision + 1 };
 }

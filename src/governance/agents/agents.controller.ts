@@ -106,7 +106,7 @@ export class AgentsController {
     @Query() { asOf }: AsOfQuery,
   ): Promise<AgentWithEmailResponse> {
     const agent = requireFound(await findAgent(agentsAsOf(this.history, asOf, caller), id), 'agent');
-    // No state has the address: next to a past one, too, it is the one of today.
+    // States have no address, so a past state is shown with today's.
     const email = await this.emails.shownTo(caller, agent);
     return { ...AgentResponse.from(agent), ...(email !== undefined && { email }) };
   }

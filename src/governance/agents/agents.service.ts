@@ -25,14 +25,14 @@ export class AgentsService {
     private readonly configuration: Configuration,
   ) {}
 
-  /** @throws CONFLICT when the name is taken. */
+  /** @throws CONFLICT if the name is taken */
   create(caller: Caller, request: CreateAgentRequest): Promise<Agent> {
     return this.ledger
       .withLookups(byKey(AGENT, 'name', request.name))
       .write(caller, (transaction) => insertAgent(transaction, request));
   }
 
-  /** An update that changes nothing writes no entry. @throws NOT_FOUND, PRECONDITION_FAILED, VALIDATION_ERROR */
+  /** Updates an agent; writes no entry if nothing changes. @throws NOT_FOUND; PRECONDITION_FAILED; VALIDATION_ERROR */
   update(caller: Caller, idOrName: string, precondition: Precondition, update: UpdateAgentRequest): Promise<Agent> {
     return this.ledger.withLookups(agentLookup(idOrName)).write(caller, async (transaction) => {
       const agent = requireFound(await findNamedAgent(caller, transaction, idOrName), 'agent');
@@ -56,7 +56,10 @@ export class AgentsService {
     });
   }
 
-  /** From this commit on a suspended agent cannot execute, propose or approve anything. Idempotent. @throws NOT_FOUND */
+  /**
+   * Suspends or resumes an agent. From this commit on, a suspended agent cannot execute, propose or approve.
+   * Idempotent. @throws NOT_FOUND
+   */
   setStatus(caller: Caller, idOrName: string, status: AgentStatus, reason: string | null): Promise<Agent> {
     const action = status === 'suspended' ? 'agent.suspended' : 'agent.resumed';
     return this.ledger.withLookups(agentLookup(idOrName)).write(caller, async (transaction) => {
@@ -72,8 +75,8 @@ export class AgentsService {
   }
 
   /**
-   * Notes that somebody other than the directory suspends a person, or resumes one. @returns true if the directory had
-   * suspended the person already. @throws CONFLICT for one whom the directory has suspended or removed.
+   * Notes that somebody other than the directory suspends or resumes a person. @returns true if the directory had
+   * already suspended the person @throws CONFLICT if the directory has suspended or removed a person to be resumed
    */
   private async holdInDirectory(
     transaction: ServiceTransaction,
@@ -121,8 +124,8 @@ async function requireMayBeInSlack(
 const CHANGEABLE = ['description', 'capabilities', 'roles', 'observeUntil', 'slackId', 'directory', 'team'] as const;
 
 /**
- * Returns an agent as it is now, whichever process changes it; undefined if thousands of agents have changed since the last
- * call, so that it is not known any more.
+ * Returns an agent as it is now, even if another process has changed it. Undefined if thousands of agents have changed
+ * since the last call, so that its state is unknown.
  */
 export type CurrentAgent = () => Agent | undefined;
 
@@ -130,18 +133,18 @@ export type CurrentAgent = () => Agent | undefined;
 const MAX_CHANGED = 10_000;
 
 /**
- * Knows without a query which agents are suspended, which every request with a key bound to an agent checks, and how agents have
- * changed of late: for each stream and each waiting request of a token, it is checked several times a second whether the
- * token may still act as its agent.
+ * Knows without a query which agents are suspended, for every request with a key bound to an agent, and how agents have
+ * changed lately: for each stream and each waiting request of a token, the service checks several times a second
+ * whether the token may still act as its agent.
  */
 @Injectable()
 export class AgentCache implements OnModuleInit {
   private readonly suspended = new Set<string>();
-  /** By id, the agent that changed last at the end. */
+  /** Changed agents by id; the last changed one comes last. */
   private readonly changed = new Map<string, Agent>();
-  /** How often agents have changed. */
+  /** Number of changes of agents. */
   private changes = 0;
-  /** Follows changes by other processes; to be caught up with before a question is answered. */
+  /** Follows changes by other processes; must catch up before a question is answered. */
   readonly memory = new RowProjection<Agent>({
     kind: AGENT,
     status: 'suspended',
@@ -163,7 +166,7 @@ export class AgentCache implements OnModuleInit {
   }
 
   async watch(idOrName: string): Promise<CurrentAgent | undefined> {
-    // From before the read: what is read may be outdated when it arrives.
+    // Counted before the read, whose result may be outdated when it arrives.
     let { changes } = this;
     let agent = await findAgent(this.reader, idOrName);
     if (agent === undefined) return undefined;
@@ -176,7 +179,7 @@ export class AgentCache implements OnModuleInit {
     };
   }
 
-  /** Resolves when every change is known that another process made before the call. */
+  /** Resolves when the changes that other processes made before the call are known. */
   catchUp(): Promise<void> {
     return this.ledger.catchUp(this.memory);
   }

@@ -9,7 +9,7 @@ import { isInReach, requireTeamRoles, writtenTeam } from './team';
 
 export const AGENT_CHANGES = ['create', 'update', 'keep'] as const;
 
-/** What has been done so that an agent is as it was declared. */
+/** The change that made an agent match its declaration. */
 export interface DeclaredAgentChange {
   readonly change: (typeof AGENT_CHANGES)[number];
   readonly agent: Agent;
@@ -18,8 +18,8 @@ export interface DeclaredAgentChange {
 const DECLARED = ['description', 'capabilities', 'roles', 'team'] as const;
 
 /**
- * @throws CONFLICT when the name is taken; PERMISSION_DENIED for a person, without the scope `admin`, and for another team
- * than the caller's
+ * @throws CONFLICT if the name is taken; PERMISSION_DENIED for a person, without the scope `admin`, and for another
+ * team than the caller's
  */
 export async function insertAgent(transaction: LedgerTransaction, request: CreateAgentRequest): Promise<Agent> {
   const { name, kind = 'machine', roles = [] } = request;
@@ -30,7 +30,7 @@ export async function insertAgent(transaction: LedgerTransaction, request: Creat
   return addAgent(transaction, { ...request, team });
 }
 
-/** @param directory the id of a person that a directory makes. */
+/** @param directory id of a person that a directory creates */
 export function addAgent(
   transaction: LedgerTransaction,
   request: CreateAgentRequest,
@@ -46,11 +46,12 @@ export function addAgent(
 }
 
 /**
- * Registers agents, or changes them to what is declared; members that are left out get their defaults, except the team,
- * which stays. One that is as declared stays as it is.
- * @throws PERMISSION_DENIED if one would change without the scope `agents`, or is a person, without `admin`; VALIDATION_ERROR if the
- * kind of one would change; CONFLICT for roles that the directory manages, and if another team has the name
- * @param team of those that are registered and name none.
+ * Registers or changes agents as declared; members that are left out get their defaults, except the team, which stays.
+ * An agent that matches its declaration stays unchanged.
+ * @throws PERMISSION_DENIED if an agent would change without the scope `agents`, or a person without `admin`;
+ * VALIDATION_ERROR if an agent's kind would change; CONFLICT for roles that the directory manages, and if another team
+ * has the name
+ * @param team team of new agents that name none
  */
 export async function declareAgents(
   transaction: LedgerTransaction,

@@ -34,7 +34,7 @@ export class DirectoryUser {
   @Column('integer')
   readonly isActive!: number;
 
-  /** 1 if somebody other than the directory suspended the person: the directory then does not resume them. */
+  /** 1 if somebody other than the directory suspended the person, whom the directory then does not resume. */
   @Column('integer')
   readonly isHeld!: number;
 
@@ -61,7 +61,7 @@ const SAVE =
     .map((name) => `"${name}" = excluded."${name}"`)
     .join(', ')}`;
 
-/** The columns by which a directory finds people, each of which the filter of a request may name. */
+/** Equality conditions, on columns that the filter of a request may name. */
 export type UserFilter = readonly (readonly [
   'userNameKey' | 'externalId' | 'displayName' | 'isActive',
   string | number,
@@ -83,7 +83,7 @@ export function userNameKey(userName: string): string {
   return userName.normalize('NFC').toLowerCase();
 }
 
-/** Reads people of directories. A command sees the rows of earlier commands: a batch ends after one that saves a row. */
+/** Reads people of directories. A batch ends after a command that saves a row, so later commands see it. */
 @Injectable()
 export class DirectoryUsers {
   constructor(private readonly database: Database) {}

@@ -27,7 +27,7 @@ export function findAgent(records: AgentLookup, idOrName: string): Promise<Agent
   return isId(idOrName) ? records.find(AGENT, idOrName) : records.findBy(AGENT, { name: normaliseAgentName(idOrName) });
 }
 
-/** The agent that a caller names by id or name; undefined also if it belongs to another team. */
+/** Finds the agent that a caller names by id or name; undefined also if it belongs to another team. */
 export async function findNamedAgent(
   caller: Pick<Caller, 'team'>,
   records: AgentLookup,
@@ -38,8 +38,8 @@ export async function findNamedAgent(
 }
 
 /**
- * Looks up agents as they were at a moment.
- * @param viewer sees only agents that are in its team now; undefined: all.
+ * Returns a lookup of agents as they were at a moment.
+ * @param viewer caller who sees only agents that are now in its team; undefined if all are visible
  */
 export function agentsAsOf(history: RecordHistory, asOf: Moment | undefined, viewer?: Viewer): AgentLookup {
   return {
@@ -48,7 +48,7 @@ export function agentsAsOf(history: RecordHistory, asOf: Moment | undefined, vie
   };
 }
 
-/** Agents by the texts that name them, where there is such an agent. */
+/** Existing agents by the text that names them. */
 export type NamedAgents = ReadonlyMap<string, Agent>;
 
 export async function findAgents(records: AgentLookup, idsOrNames: ReadonlySet<string>): Promise<NamedAgents> {
@@ -57,17 +57,17 @@ export async function findAgents(records: AgentLookup, idsOrNames: ReadonlySet<s
     const agent = await findAgent(records, idOrName);
     if (agent !== undefined) agentsByName.set(idOrName, agent);
   };
-  // At once: reads of single records that wait for each other share their statements.
+  // All reads start at once: reads of single records that wait for each other share their statements.
   await Promise.all(Array.from(idsOrNames, find));
   return agentsByName;
 }
 
-/** The lookup that `findAgent` will make. */
+/** Returns the lookup that `findAgent` will make. */
 export function agentLookup(idOrName: string): Lookup {
   return isId(idOrName) ? byId(AGENT, idOrName) : byKey(AGENT, 'name', normaliseAgentName(idOrName));
 }
 
-/** Replaces an agent's name in a filter by its id; a text that names no agent stays, and finds nothing. */
+/** Replaces an agent's name in a filter by its id. A text that names no agent stays, and finds nothing. */
 export async function withAgentId<Member extends string, Filtered extends Readonly<Partial<Record<Member, string>>>>(
   records: AgentLookup,
   filters: Filtered,
@@ -102,7 +102,7 @@ function isId(idOrName: string): boolean {
   return idOrName.startsWith(`${AGENT.idPrefix}_`);
 }
 
-/** The agent that a field of a body names by id or name. @throws VALIDATION_ERROR when there is none. */
+/** Returns the agent that a field of a body names by id or name. @throws VALIDATION_ERROR if there is none */
 export async function requireReferencedAgent(
   transaction: LedgerTransaction,
   field: string,
@@ -113,21 +113,21 @@ export async function requireReferencedAgent(
   return agent;
 }
 
-/** Why a suspended agent is refused; null for an active one. */
+/** Returns the refusal of a suspended agent; null for an active one. */
 export function suspension(agent: Agent): DomainError | null {
   if (agent.status === 'active') return null;
   return permissionDenied('agent_suspended', `The agent "${agent.name}" is suspended. Resume it before it acts again.`);
 }
 
-/** A caller bound to an agent can only act as that agent. @throws PERMISSION_DENIED */
+/** Refuses a caller that is bound to another agent. @throws PERMISSION_DENIED */
 export function requireActsAs({ agentId }: Pick<Caller, 'agentId'>, id: string | undefined): void {
   if (agentId !== null && agentId !== id) throw callerRefused('not_this_agent');
 }
 
 /**
- * The agent that a path names, for callers who may act on it.
- * @param requireMay throws unless the caller may act on the agent with this id.
- * @throws NOT_FOUND; what `requireMay` throws, also for an unknown agent if the caller may not see which exist.
+ * Finds the agent that a path names, for callers who may act on it.
+ * @param requireMay throws unless the caller may act on the agent with this id
+ * @throws NOT_FOUND; the error of `requireMay`, also for an unknown agent if the caller may not see which exist
  */
 export function agentFor(
   { effectiveScopes }: Pick<Caller, 'effectiveScopes'>,
@@ -139,8 +139,8 @@ export function agentFor(
 }
 
 /**
- * The agent that a caller says it acts as, by id or name.
- * @throws PERMISSION_DENIED when the caller is bound to another; VALIDATION_ERROR when the agent does not exist.
+ * Returns the agent that a caller claims to act as, by id or name.
+ * @throws PERMISSION_DENIED if the caller is bound to another agent; VALIDATION_ERROR if the agent does not exist
  */
 export async function requireActingAgent(
   transaction: LedgerTransaction,
@@ -153,17 +153,15 @@ export async function requireActingAgent(
   return agent;
 }
 
-/**
- * A caller bound to an agent must not change that agent, and only admins may change people.
- * @throws PERMISSION_DENIED
- */
+/** Refuses a caller bound to the agent itself, and for people any caller but an admin. @throws PERMISSION_DENIED */
 export function requireMayChange(caller: Caller, { id, kind }: Pick<Agent, 'id' | 'kind'>): void {
   if (caller.agentId === id) throw callerRefused('own_agent');
   requireMayKeep(caller, kind);
 }
 
 /**
- * Only admins may create people, who review: otherwise a caller that manages agents could create its own reviewer.
+ * Refuses to create people for callers other than admins. People review, so a caller that manages agents could
+ * otherwise create its own reviewer.
  * @throws PERMISSION_DENIED
  */
 export function requireMayKeep({ effectiveScopes }: Pick<Caller, 'effectiveScopes'>, kind: Agent['kind']): void {
@@ -173,14 +171,14 @@ export function requireMayKeep({ effectiveScopes }: Pick<Caller, 'effectiveScope
 const MAX_DAYS = 30;
 const DAY = 24 * 60 * 60 * 1000;
 
-/** Whether what no policy allows is authorised for the agent, and noted. Both times ISO 8601. */
+/** True if actions that no policy allows are authorised for the agent, and noted. @param at ISO 8601 */
 export function isObserved({ observeUntil }: Pick<Agent, 'observeUntil'>, at: string): boolean {
   return observeUntil !== null && at < observeUntil;
 }
 
 /**
- * Only machines can be observed, and not for long.
- * @param until the end of the observation; null ends it at once.
+ * Requires that only machines are observed, and not for long.
+ * @param until end of the observation; null ends it at once
  * @throws VALIDATION_ERROR
  */
 export function requireObservable({ kind }: Pick<Agent, 'kind'>, until: string | null, now: Date): void {

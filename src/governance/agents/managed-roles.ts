@@ -1,15 +1,18 @@
 import { managedByDirectory } from '../../core/errors/domain-error';
 import type { Agent } from './agent.entity';
 
-/** Roles by the groups of a directory whose members have them. */
+/** Maps the groups of a directory to the roles of their members. */
 export type RolesByGroup = Readonly<Record<string, readonly string[]>>;
 
-/** The roles that follow membership. */
+/** Returns the roles that follow membership. */
 export function managedRoles(directoryRoles: RolesByGroup): ReadonlySet<string> {
   return new Set(Object.values(directoryRoles).flat());
 }
 
-/** The roles of a person from the directory: those that others gave, in their order, and those of the person's groups. */
+/**
+ * Returns the roles of a person from the directory: those that others gave, in their order, and those of the person's
+ * groups.
+ */
 export function followingRoles(
   roles: readonly string[],
   ofGroups: ReadonlySet<string>,

@@ -8,14 +8,14 @@ export const TEAM = { max: 50, rule: exactLabelFault };
 /** The scopes that a key of a team may have. */
 export const TEAM_SCOPES: readonly Scope[] = ['read', 'agents', 'policies', 'execute'];
 
-/** What is wrong with the team of a person. */
+/** Fault of a team that is set for a person. */
 export const NOT_IN_TEAM = 'must be left out: only machines are in a team';
 
 type TeamCaller = Pick<Caller, 'team'>;
 
 /**
- * The team of what a caller writes: its own, or the one that the request names.
- * @throws PERMISSION_DENIED if the caller has another team.
+ * Returns the team of a new record: the caller's, or the requested one.
+ * @throws PERMISSION_DENIED if the caller has another team
  */
 export function writtenTeam({ team }: TeamCaller, requestedTeam: string | null | undefined): string | null {
   if (team === undefined) return requestedTeam ?? null;
@@ -23,27 +23,28 @@ export function writtenTeam({ team }: TeamCaller, requestedTeam: string | null |
   return team;
 }
 
-/** A caller of a team writes only what is of its team. @throws PERMISSION_DENIED */
+/** Requires that a caller of a team writes only records of the team. @throws PERMISSION_DENIED */
 export function requireOwnTeam({ team }: TeamCaller, record: { readonly team: string | null }): void {
   if (team !== undefined && record.team !== team) throw callerRefused('not_this_team');
 }
 
 /**
- * A caller of a team is not told what an agent could do while it was in another team: the answer would show that team's
- * policies. @throws PERMISSION_DENIED
- * @param agent as it was then
+ * Refuses to tell a caller of a team what an agent could do in another team, because that would reveal the other team's
+ * policies.
+ * @throws PERMISSION_DENIED
+ * @param agent agent as it was then
  */
 export function requireSameTeamThen(caller: TeamCaller, agent: { readonly team: string | null }): void {
   if (agent.team !== null) requireOwnTeam(caller, agent);
 }
 
-/** True if the caller sees what belongs to the team. */
+/** True if the caller sees records of the team. */
 export function isInReach({ team }: TeamCaller, record: { readonly team: string | null }): boolean {
   return team === undefined || record.team === team;
 }
 
 /**
- * A caller of a team gives and takes only roles that begin with the team's name and a dot.
+ * Requires that a caller of a team gives and takes only roles that begin with the team's name and a dot.
  * @throws PERMISSION_DENIED
  */
 export function requireTeamRoles(

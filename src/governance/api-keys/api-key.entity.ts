@@ -12,7 +12,7 @@ const SAMPLE_ULID = sampleId('key').slice('key_'.length);
 /** The prefix of the secrets in examples. */
 export const SAMPLE_PREFIX = `agk_${SAMPLE_ULID}`;
 
-/** A key that the service has issued, as it is stored, and as answers show it. */
+/** An issued key as it is stored, and as responses show it. */
 @Entity('api_keys')
 @Index(['status', 'createdSequence'])
 @Index(['agentId', 'createdSequence'])
@@ -39,7 +39,7 @@ export class ApiKey {
   @ApiNullableText('The agent to which it is bound; null: none.', sampleId('agt'))
   readonly agentId!: string | null;
 
-  /** Empty for an unbound key, whose holder may act for anybody. */
+  /** Patterns of principals; empty for an unbound key, whose holder may act for anybody. */
   @Column('simple-json', { default: '[]' })
   @ApiMember('Patterns of the principals on whose behalf its holder may act.', { type: [String], example: ['user:*'] })
   readonly principals!: readonly string[];
@@ -52,7 +52,7 @@ export class ApiKey {
   @ApiMember('What the secret begins with.', { example: SAMPLE_PREFIX })
   readonly prefix!: string;
 
-  /** SHA-256 of the secret, in hex: nothing else of it is stored. It has 256 random bits, so it cannot be guessed. */
+  /** SHA-256, in hex, of the secret, which is not stored itself. It has 256 random bits, so it cannot be guessed. */
   @Column('text')
   readonly secretHash!: string;
 
@@ -73,7 +73,7 @@ export class ApiKey {
   readonly revokedAt!: string | null;
 }
 
-/** How the ledger keeps keys. The hashed members are frozen. */
+/** The keys' record kind. The hashed members are frozen. */
 export const API_KEY: RecordKind<ApiKey> = {
   subjectType: 'api_key',
   idPrefix: 'key',

@@ -7,7 +7,7 @@ import { API_KEY } from './api-key.entity';
 import { ApiKeysController, MeController } from './api-keys.controller';
 import { ApiKeysService, ActiveKeys, EXPIRED_KEYS } from './api-keys.service';
 
-/** Keys that the service issues. Global, as authentication, which runs before all modules, needs their holders. */
+/** Issues keys. Global, because authentication, which runs before all modules, needs their holders. */
 @Global()
 @Module({
   imports: [LedgerModule.forFeature({ kinds: [API_KEY] }), AgentsModule, PoliciesModule],

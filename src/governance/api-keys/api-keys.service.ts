@@ -24,7 +24,7 @@ import { type DueRecords, DueSettlement, dueSettlementOf } from '../../ledger/du
 import type { LedgerTransaction } from '../../ledger/commands/ledger-transaction';
 import { RowProjection } from '../../ledger/head/projections';
 
-/** The random part of a secret; it becomes 43 characters of base64url. */
+/** Random bytes of a secret, which become 43 characters of base64url. */
 const RANDOM_BYTES = 32;
 
 @Injectable()
@@ -60,7 +60,9 @@ export class ApiKeysService {
     });
   }
 
-  /** From this commit on the key is rejected. Does nothing if the key has already ended. @throws NOT_FOUND */
+  /**
+   * Revokes a key, which is rejected from this commit on. Does nothing if the key has already ended. @throws NOT_FOUND
+   */
   revoke(caller: Caller, id: string, reason: string | null): Promise<ApiKey> {
     return this.ledger.withLookups(byId(API_KEY, id)).write(caller, async (transaction) => {
       const key = requireFound(await transaction.find(API_KEY, id), 'API key');
@@ -83,7 +85,7 @@ interface HeldKey {
 /** The active keys, in memory, so that identifying a caller takes no query. */
 @Injectable()
 export class ActiveKeys extends IssuedKeys implements OnModuleInit {
-  /** By prefix. */
+  /** Active keys by prefix. */
   private readonly active = new Map<string, HeldKey>();
   private readonly rows = new RowProjection<ApiKey>({
     kind: API_KEY,
@@ -118,7 +120,7 @@ export class ActiveKeys extends IssuedKeys implements OnModuleInit {
     );
   }
 
-  /** The ids of keys that have expired and are not settled yet. */
+  /** Returns the ids of keys that have expired and are not settled yet. */
   due(now: string): string[] {
     const due = [...this.active.values()].filter(({ expiresAt }) => expiresAt !== null && expiresAt <= now);
     return due.map(({ id }) => id);
@@ -131,7 +133,7 @@ export class ActiveKeys extends IssuedKeys implements OnModuleInit {
     return agentId === null || !this.agents.isSuspended(agentId);
   }
 
-  /** The holder of a key that another process may have issued meanwhile, or whose agent it may have resumed. */
+  /** Returns the holder of a key that another process may have issued meanwhile, or whose agent it may have resumed. */
   private async changedHolder(prefix: string, digest: Buffer): Promise<Identity | null> {
     await this.ledger.catchUp(this.rows);
     const holder = this.holder(prefix, digest);
@@ -148,7 +150,7 @@ export class ActiveKeys extends IssuedKeys implements OnModuleInit {
   private keep(key: ApiKey): void {
     const { prefix, status } = key;
     if (status !== 'active') this.active.delete(prefix);
-    // Nothing else of a key changes, and requests in progress keep its identity object.
+    // A key does not change otherwise, and requests in progress keep its identity object.
     else if (!this.active.has(prefix)) this.active.set(prefix, this.held(key));
   }
 
@@ -165,7 +167,7 @@ export class ActiveKeys extends IssuedKeys implements OnModuleInit {
     return key;
   }
 
-  /** Expired once either clock has reached the time: the machine's, or the ledger's, which may be ahead of it. */
+  /** True once the machine's clock or the ledger's, which may be ahead of it, has reached the expiry. */
   private isExpired({ expiresAt }: HeldKey, ledgerTime?: string): boolean {
     if (expiresAt === null) return false;
     return expiresAt <= new Date().toISOString() || expiresAt <= (ledgerTime ?? this.ledger.now);
@@ -183,7 +185,7 @@ export const EXPIRED_KEYS: FactoryProvider<DueSettlement<ApiKey>> = {
         if (isDue(key, transaction.now)) settleExpiry(transaction, key);
       },
     } satisfies DueRecords<ApiKey>;
-    // One by one: each takes a commit, and many together would hold up the writes of callers.
+    // Keys are settled one by one: each takes a commit, and many together would hold up the writes of callers.
     return new DueSettlement(ledger, records, (now) => keys.due(now).map((id) => [id]), 'ApiKeys');
   },
 };

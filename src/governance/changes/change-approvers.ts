@@ -8,7 +8,7 @@ import { groupsOf } from '../policies/approval/approver-groups';
 const EXPECTED =
   'CHANGE_APPROVERS: expected a JSON list of groups as in a policy, for example [{"subjects":["role:security"],"approvals":2}]';
 
-/** The groups of CHANGE_APPROVERS: by default any people. @throws ConfigurationError */
+/** Parses the groups of CHANGE_APPROVERS: any people by default. @throws ConfigurationError */
 export function changeApprovers({
   changeApprovers: input,
   requiredApprovals: { high },
@@ -24,7 +24,7 @@ export function changeApprovers({
   ]);
 }
 
-/** A caller who is no person, such as a program, needs one more approval. */
+/** Returns the groups for a change. A caller who is no person, such as a program, needs one more approval. */
 export function approversFor(groups: readonly ApproverGroup[], isByPerson: boolean): ApproverGroup[] {
   return groups.map((group, index) =>
     index === 0 && !isByPerson ? { ...group, approvals: group.approvals + 1 } : group,

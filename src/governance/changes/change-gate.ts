@@ -23,17 +23,17 @@ import { approversFor } from './change-approvers';
 import { FourEyes } from './four-eyes';
 import { type HeldRequest, requestHashOf } from './held-request';
 
-/** How long a change waits for its approval. */
+/** Time in which a change must be approved. */
 const DECIDE_WITHIN = 'P7D';
 const MAX_OPEN = 100;
 const MAX_UNREVIEWED = 3;
 const MAX_BODY_BYTES = 1024 * 1024;
 const MAX_SUMMARY = 450;
 
-/** Every person may review an emergency, except those that its rules leave out. */
+/** Groups for the review of an emergency: every person, except those whom its rules exclude. */
 const REVIEWERS = [{ subjects: ['kind:human'], approvals: 1 }];
 
-/** Holds back what requests change until a second person has approved it. */
+/** Holds back the writes of requests until a second person has approved them. */
 @Injectable()
 export class ChangeGates {
   constructor(
@@ -42,7 +42,7 @@ export class ChangeGates {
     private readonly database: Database,
   ) {}
 
-  /** The gate of one request. */
+  /** Returns the gate of one request. */
   gateFor(held: HeldRequest, caller: Caller): CommandGate {
     return {
       run: (transaction: ServiceTransaction, command: ServiceCommand<unknown>) =>
@@ -64,7 +64,7 @@ export class ChangeGates {
     return this.make(request, decision, transaction, command);
   }
 
-  /** Runs the command to see whether the request is valid and would change anything, and drops what it wrote. */
+  /** Runs the command to see whether the request is valid and would change anything, then discards its writes. */
   private async propose(
     request: GatedRequest,
     transaction: ServiceTransaction,
@@ -119,7 +119,7 @@ export class ChangeGates {
     return { method, path, bodyHash, summary, ...rules };
   }
 
-  /** The decision on the same request of the same caller, if it is open, or approved and may still be used. */
+  /** Finds the decision on the same request of the same caller, if it is open, or approved and still usable. */
   private async openChange(
     { held, caller }: GatedRequest,
     transaction: ServiceTransaction,
@@ -132,7 +132,7 @@ export class ChangeGates {
     return isOpen ? decision : undefined;
   }
 
-  /** The decision that a request names: it is open, or this very request may be made. @throws CONFLICT */
+  /** Returns the decision that a request names, if it is open, or allows this very request. @throws CONFLICT */
   private async requireChange(
     { held, caller }: GatedRequest,
     changeId: string,
@@ -177,7 +177,7 @@ export class ChangeGates {
     if (!mustWait({ held, caller }, { result, first }, transaction)) return result;
     const last = transaction.headSequence;
     transaction.entryAddition = {};
-    // The command may have changed the decision, too.
+    // The command may have changed the decision as well.
     const current = (await transaction.find(DECISION, decision.id)) ?? decision;
     const change = current.change && { ...current.change, madeAt: transaction.now };
     transaction.update(
@@ -193,7 +193,7 @@ export class ChangeGates {
     return result;
   }
 
-  /** @throws PERMISSION_DENIED without `admin`; CONFLICT for one emergency too many that nobody has reviewed */
+  /** @throws PERMISSION_DENIED without `admin`; CONFLICT if too many emergencies have no review yet */
   private async makeAtOnce(
     { held, caller }: GatedRequest,
     emergency: string,
@@ -235,13 +235,13 @@ interface GatedRequest {
   readonly caller: Caller;
 }
 
-/** True from the approval on until CHANGE_WITHIN is over, for a change that is not made. */
+/** True between the approval and the end of CHANGE_WITHIN, unless the change was made. */
 function isUsable({ status, change, resolvedAt, executeWithin }: Decision, now: string): boolean {
   if (status !== 'approved' || change === null || change.madeAt !== undefined) return false;
   return resolvedAt !== null && executeWithin !== null && now < addDuration(executeWithin, resolvedAt);
 }
 
-/** False for a refusal, for what has changed nothing, and for what one person may do. */
+/** False for a refusal, for a request that changed nothing, and for a change that one person may make. */
 function mustWait(
   { held: { rule, input }, caller }: GatedRequest,
   { result, first }: { readonly result: unknown; readonly first: number },

@@ -5,7 +5,7 @@ import { FourEyes } from './four-eyes';
 import { PastApprovers } from './past-approvers';
 import { SecondPersonGuard } from './second-person.guard';
 
-/** Holds back what one person alone must not change. */
+/** Holds back changes that one person alone must not make. */
 @Module({
   imports: [PoliciesModule],
   providers: [FourEyes, ChangeGates, SecondPersonGuard, PastApprovers],

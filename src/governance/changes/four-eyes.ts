@@ -11,7 +11,7 @@ import type { ApproverGroup } from '../policies/approval/approval-requirement';
 import { changeApprovers, isChangeApprover } from './change-approvers';
 import { haveOverlapped, type Tenure } from './tenures';
 
-/** Most people whose tokens are remembered while changes are not held back yet. */
+/** Most people whose tokens are remembered until changes are held back. */
 const MAX_TOKENS = 1_000;
 
 /**
@@ -23,7 +23,7 @@ export class FourEyes implements OnApplicationBootstrap {
   private readonly logger = new Logger('FourEyes');
   readonly groups: readonly ApproverGroup[];
   private isAwake = false;
-  /** By person. */
+  /** Tenures of tokens by person. */
   private readonly tokens = new Map<string, Tenure>();
 
   constructor(
@@ -52,7 +52,7 @@ export class FourEyes implements OnApplicationBootstrap {
     );
   }
 
-  /** Notes whose token allows reviews. No record says so. */
+  /** Notes a person whose token allows reviews; no record contains that. */
   noteToken({ actor, agentId, effectiveScopes, expiresAt }: Caller): void {
     if (!this.isOn || this.isAwake || actor.type !== 'token' || agentId === null) return;
     if (!effectiveScopes.has('review') || this.tokens.size >= MAX_TOKENS) return;
@@ -60,7 +60,10 @@ export class FourEyes implements OnApplicationBootstrap {
     this.tokens.set(agentId, { agentId, from, until: expiresAt });
   }
 
-  /** Asked inside a command before that changes anything; once true, it stays so for the history of the ledger. */
+  /**
+   * True if changes are held back. Must run in a command before its changes. Once true, it stays true for the history
+   * of the ledger.
+   */
   async holdsBack(transaction: LedgerTransaction): Promise<boolean> {
     if (!this.isOn || this.isAwake) return this.isAwake;
     const isMarked = await isMarkedAwake(this.database);
@@ -70,7 +73,10 @@ export class FourEyes implements OnApplicationBootstrap {
     return true;
   }
 
-  /** In a write of its own, as what a command writes may be dropped. If it fails, the next process finds out again. */
+  /**
+   * Writes the mark separately, because a command's writes may be discarded. If this fails, the next process finds out
+   * again.
+   */
   private keepMark(): void {
     this.ledger
       .write(SYSTEM_CALLER, (transaction) => {

@@ -15,9 +15,9 @@ export interface HeldRequest {
   readonly bodyHash: string;
   /** Bytes of the RFC 8785 form of the body. */
   readonly bodyBytes: number;
-  /** Id of the decision that is to have approved it; null without one. */
+  /** Id of the decision that should have approved the request; null if it names none. */
   readonly changeId: string | null;
-  /** Why it cannot wait for a second person; null if it can. */
+  /** Reason why the request cannot wait for a second person; null if it can. */
   readonly emergency: string | null;
 }
 
@@ -49,7 +49,9 @@ export function heldRequest(request: ServiceRequest, rule: SecondPersonRule): He
   };
 }
 
-/** Names the request of this caller: the subject of a token is another caller with each of its agents. */
+/**
+ * Returns a hash of the request and its caller. The subject of a token is a different caller with each of its agents.
+ */
 export function requestHashOf({ method, path, bodyHash }: HeldRequest, { actor, agentId }: Caller): string {
   return sha256(canonicalJson([actor.type, actor.id, agentId, method, path, bodyHash]));
 }

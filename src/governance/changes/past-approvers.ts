@@ -6,12 +6,12 @@ import type { Decision } from '../decisions/decision.entity';
 import { isChangeApprover } from './change-approvers';
 import { FourEyes } from './four-eyes';
 
-/** How long before an emergency somebody could have approved the change, to hear of it. */
+/** Time before an emergency in which a person could have approved the change, so that they hear of it. */
 const WITHIN = 'P30D';
-/** Most states of a person that are looked at. */
+/** Most states of a person that are examined. */
 const MAX_STATES = 200;
 
-/** Finds who could have approved what was done in an emergency: it may have taken their role. */
+/** Finds people who could have approved an emergency change, because the change may have taken their role. */
 @Injectable()
 export class PastApprovers {
   constructor(
@@ -19,7 +19,10 @@ export class PastApprovers {
     private readonly fourEyes: FourEyes,
   ) {}
 
-  /** Suspended people count, and those who have lost the role since. Nobody could have approved an own change. */
+  /**
+   * True if the person could have approved. Suspended people count, and people who have lost the role since. Nobody
+   * could have approved their own change.
+   */
   async couldHaveApproved(
     { id }: Pick<Agent, 'id'>,
     { createdSequence, createdAt, proposedBy }: Pick<Decision, 'createdSequence' | 'createdAt' | 'proposedBy'>,
@@ -31,7 +34,7 @@ export class PastApprovers {
       const state = await this.history.stateAt(AGENT, id, sequence);
       if (state === undefined) return false;
       if (isChangeApprover(state.record, this.fourEyes.groups)) return true;
-      // That state held at the beginning of the time, too.
+      // The state already held at the beginning of the time.
       if (state.record.updatedAt <= from) return false;
       sequence = state.since - 1;
     }

@@ -5,7 +5,7 @@ import { ChangeGates } from './change-gate';
 import { FourEyes } from './four-eyes';
 import { heldRequest } from './held-request';
 
-/** Gives the caller of a request that may need a second person the gate through which its commands go. */
+/** Gives the caller of a request that may need a second person a gate for its commands. */
 @Injectable()
 export class SecondPersonGuard implements CanActivate {
   constructor(

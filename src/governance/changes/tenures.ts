@@ -1,4 +1,4 @@
-/** How long a person could have reviewed with one key or token: ISO 8601; without `until` it has not ended. */
+/** Time, in ISO 8601, in which a person could review with one key or token; without `until` it has not ended. */
 export interface Tenure {
   readonly agentId: string;
   readonly from: string;
@@ -8,7 +8,7 @@ export interface Tenure {
 /** True if two different people could have reviewed at the same time. */
 export function haveOverlapped(tenures: readonly Tenure[]): boolean {
   const inOrder = [...tenures].sort((one, other) => (one.from < other.from ? -1 : 1));
-  /** For each person, the latest end of the tenures so far. */
+  /** Latest end of the tenures so far, by person. */
   const ends = new Map<string, string | null>();
   for (const { agentId, from, until } of inOrder) {
     for (const [other, end] of ends) if (other !== agentId && (end === null || end > from)) return true;

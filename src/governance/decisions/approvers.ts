@@ -36,7 +36,7 @@ import type { ApproverListResponse, ApproverResponse, Inability } from './dto/de
 import { delegatorsOf, denyingReview } from './reviewers';
 import { ActivePolicies } from '../policies/active-policies';
 
-/** What the judgement of a decision depends on. */
+/** Members on which the judgement of a decision depends. */
 export const JUDGED = [
   ...(['type', 'proposedBy', 'riskLevel', 'status', 'reviews', 'expiresAt', 'executionId', 'approvers'] as const),
   ...(['change', 'context', 'onBehalfOf'] as const),
@@ -47,7 +47,7 @@ export type JudgedDecision = OpenDecision & Pick<Decision, 'createdSequence' | '
 
 type ListedAgent = Pick<Agent, 'id' | 'name' | 'kind' | 'roles' | 'status' | 'createdAt' | 'team'>;
 
-/** Whether an agent could approve a decision now. */
+/** Decides whether an agent could approve a decision now. */
 export type Judge = (agent: ListedAgent, decision: OpenDecision) => boolean;
 
 /** The ids of the people in whose place an agent could approve a decision now; its own alone if it could in its own. */
@@ -63,14 +63,14 @@ export interface AwaitedDecision extends Decision {
 interface Reviewer {
   readonly agent: ListedAgent;
   readonly place: ListedAgent;
-  /** Null if the place is its own. */
+  /** Null if the reviewer reviews in its own place. */
   readonly delegation: Delegation | null;
 }
 
 /** A reviewer whose place belongs to a group of approvers; any reviewer if the decision names no groups. */
 interface Candidate extends Reviewer {
   readonly groups: FillableGroups;
-  /** Those of the groups that the agent could fill now: signed ones only with a passkey. */
+  /** Groups that the agent could fill now; signed ones only with a passkey. */
   readonly fillable: FillableGroups;
 }
 
@@ -81,12 +81,12 @@ interface SearchPage {
   readonly total: number;
 }
 
-/** Agents, and decisions, read at once. */
+/** Most agents, and decisions, read at once. */
 const MAX_AGENTS = 1_000;
 const MAX_DECISIONS = 500;
 /** Most approvers examined to decide whether a decision can still be approved. */
 const MAX_APPROVERS = 10_000;
-/** Most chunks of agents read to tell whether a request that was just made can be approved. */
+/** Most chunks of agents read to find out whether a new request can be approved. */
 const MAX_CHUNKS = MAX_APPROVERS / MAX_AGENTS;
 const ACTIVE: Condition = { column: 'status', comparison: 'equals', value: 'active' };
 const PERSON: Condition = { column: 'kind', comparison: 'equals', value: 'human' };
@@ -96,7 +96,7 @@ const NOTHING: Page<AwaitedDecision> = { rows: [], total: 0, more: false };
 /** Finds who can approve a decision, and which decisions wait for an agent. */
 @Injectable()
 export class Approvers {
-  /** Answers depend on these records, even if the caller may not see them. */
+  /** Results depend on these records, even if the caller may not see them. */
   private readonly reader: Pick<LedgerTransaction, 'find'> = {
     find: (kind, id) => this.records.find(kind, id, SYSTEM_CALLER),
   };
@@ -112,8 +112,8 @@ export class Approvers {
   ) {}
 
   /**
-   * Who can approve a decision, and whether they are enough.
-   * @param signal aborted when nobody waits for the answer any more.
+   * Lists the agents that can approve a decision, and whether they are enough.
+   * @param signal aborted when nobody waits for the response any more
    * @throws NOT_FOUND
    */
   async list(
@@ -147,8 +147,8 @@ export class Approvers {
   }
 
   /**
-   * True if the agents that can approve a decision are too few for it; false if they are enough, or if the first agents
-   * read do not tell: this is for an answer that must not wait long.
+   * True if too few agents can approve a decision. False if they are enough, or if the first agents read do not tell,
+   * because the response must not wait long.
    */
   async isUnfillable(decisionId: string, signal: AbortSignal): Promise<boolean> {
     const decision = requireFound(await this.records.find(DECISION, decisionId, SYSTEM_CALLER), 'decision');
@@ -157,7 +157,10 @@ export class Approvers {
     const delegators = await delegatorsOf(this.reader, decision.reviews);
     const reviewed = fillableGroups(decision.reviews);
     const able = new AbleReviewers();
-    /** Agents that fill the same groups count alike: at most as many of them are compared as there are approvals. */
+    /**
+     * Agents that fill the same groups are interchangeable: at most as many of them are compared as there are
+     * approvals.
+     */
     const counts = new Map<string, number>();
     let chunks = 0;
     for await (const candidates of this.candidateChunks(decision, signal)) {
@@ -178,13 +181,13 @@ export class Approvers {
   }
 
   /**
-   * The decisions that an agent could approve now. No index answers that, so proposed decisions are examined one by one, up to
-   * the end of the page; for the first page, to the end of the list to count them.
-   * @throws PERMISSION_DENIED when the caller may see nothing of that agent.
+   * Lists the decisions that an agent could approve now. No index can tell, so proposed decisions are examined one by
+   * one, up to the end of the page; for the first page, to the end of the list to count them.
+   * @throws PERMISSION_DENIED if the caller may see nothing about that agent
    */
   async listAwaiting(caller: Caller, idOrName: string, request: PageRequest): Promise<Page<AwaitedDecision>> {
     const agent = await findNamedAgent(caller, this.records, idOrName);
-    // Whoever sees only its own decisions may learn nothing of what others could approve.
+    // A caller that sees only its own decisions must not learn what others could approve.
     const onlyAgent = onlyAgentSeen(DECISION, caller);
     if (onlyAgent !== null && agent?.id !== onlyAgent) throw callerRefused('not_this_agent');
     if (agent?.status !== 'active') return NOTHING;
@@ -217,7 +220,7 @@ export class Approvers {
     let signing: ReadonlySet<string> | null = null;
     let reviewers: ReadonlyMap<string, readonly Reviewer[]> = new Map();
     let delegators: Delegators = new Map();
-    /** By agent, and by what policies see of a decision, which many share. */
+    /** Results by agent, and by the members of a decision that policies see, which many decisions share. */
     const forbidden = new Map<string, boolean>();
     const couldReview = (reviewer: Reviewer, decision: OpenDecision): boolean => {
       const { approvers } = decision;
@@ -316,7 +319,7 @@ export class Approvers {
     return denyingReview(this.policies, decision, 'approve', agent).length > 0;
   }
 
-  /** For each of the agents, how it may review in the place of others. */
+  /** Returns, for each of the agents, the delegations by which it may review in the place of others. */
   private async substitutes(agents: readonly ListedAgent[]): Promise<ReadonlyMap<string, readonly Reviewer[]>> {
     const received = agents.map((agent) => ({ agent, delegations: this.delegations.listReceivedBy(agent.id) }));
     const places = await this.agentsAmong(
@@ -332,7 +335,7 @@ export class Approvers {
     return new Map(reviewers);
   }
 
-  /** Each agent in its own place, and behind it those who may review in that place. */
+  /** Yields each agent in its own place, followed by those who may review in that place. */
   private async withSubstitutes<Place extends { readonly place: ListedAgent }>(
     places: readonly Place[],
   ): Promise<(Place & Reviewer)[]> {
@@ -370,7 +373,10 @@ export class Approvers {
   }
 }
 
-/** A caller of a team sees the people that its decisions wait for, and no machines of others. */
+/**
+ * True if the caller sees the agent. A caller of a team sees the people for whom its decisions wait, and no machines of
+ * others.
+ */
 function isReviewerInSight(caller: Caller, agent: ListedAgent): boolean {
   return agent.kind === 'human' || isInReach(caller, agent);
 }

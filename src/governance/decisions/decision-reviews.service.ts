@@ -47,12 +47,12 @@ import type { GrantInput } from '../policies/approval/approval-requirement';
 
 interface ReviewRequest {
   readonly verdict: Verdict;
-  /** Id or name of an agent. Null: the holder of the API key rejects. */
+  /** Id or name of an agent; null if the holder of the API key rejects. */
   readonly approver: string | null;
   readonly comment: string | null;
   /** The grant that an approval gives, if any. */
   readonly grant?: GrantInput | undefined;
-  /** An AuthenticationResponseJSON, by which a passkey of the approver signs the approval. */
+  /** AuthenticationResponseJSON with which the approver's passkey signs the approval. */
   readonly signature?: JsonObject | undefined;
   /** The parameters that a rejection names in place of the requested ones. */
   readonly instead?: JsonObject | undefined;
@@ -60,27 +60,27 @@ interface ReviewRequest {
   readonly delegationId?: string | undefined;
 }
 
-/** A review that has passed every check, not yet written. */
+/** A review that has passed every check and is not written yet. */
 interface AdmittedReview {
   readonly decision: Decision;
   readonly review: Review;
   readonly approver: Agent | null;
-  /** The person in whose place the approver reviews by a delegation; null without one. */
+  /** Person in whose place the approver reviews by a delegation; null without one. */
   readonly delegator: Agent | null;
-  /** What the reviewer who rejects would approve. */
+  /** Alternative that the rejecting reviewer would approve. */
   readonly instead: Instead | null;
 }
 
 interface Parties {
-  /** Null if the holder of a key rejects. */
+  /** Null if the holder of an API key rejects. */
   readonly approver: Agent | null;
-  /** The person in whose place the approver reviews by a delegation; null without one. */
+  /** Person in whose place the approver reviews by a delegation; null without one. */
   readonly delegator: Agent | null;
   readonly proposer: Agent | undefined;
   /** The groups that the approver, or the delegator, belongs to; null if the decision names none. */
   readonly groups: readonly number[] | null;
   readonly isSigned: boolean;
-  /** Whether others are approved by the same request, which one signature could not cover. */
+  /** True if the same request approves other decisions, which one signature could not cover. */
   readonly isTogether: boolean;
 }
 
@@ -107,7 +107,7 @@ export class DecisionReviewsService {
   async review(caller: Caller, decisionId: string, sent: ReviewRequest): Promise<Decision> {
     const instead = await this.redactedInstead(caller, decisionId, sent.instead);
     const request = { ...sent, instead };
-    // Loading takes a while, and a command must not take long.
+    // Loading takes a while, and a command must be short.
     if (request.signature !== undefined) loadProtocol();
     const write = await this.prefetching([decisionId], request.approver);
     return write.write(caller, async (transaction) => {
@@ -118,9 +118,9 @@ export class DecisionReviewsService {
   }
 
   /**
-   * Makes all reviews in one commit, or none. The first that `review` would refuse is the answer, and only that refusal
-   * is recorded.
-   * @throws as `review`; CONFLICT for a decision whose action is not the one that the reviewer saw.
+   * Makes all reviews in one commit, or none. If `review` would refuse one of them, the first refusal is the response,
+   * and only it is recorded.
+   * @throws as `review`; CONFLICT for a decision whose action differs from the one that the reviewer saw
    */
   async approveTogether(
     caller: Caller,
@@ -148,7 +148,7 @@ export class DecisionReviewsService {
     });
   }
 
-  /** Parameters that a reviewer names, without their secrets. */
+  /** Returns the parameters that a reviewer names, without their secrets. */
   private async redactedInstead(
     caller: Caller,
     decisionId: string,
@@ -169,7 +169,7 @@ export class DecisionReviewsService {
     return this.ledger.withLookups(...decisionIds.map((id) => byId(DECISION, id)), ...agents);
   }
 
-  /** Writes nothing but a refusal. */
+  /** Checks a review. Writes nothing but a refusal. */
   private async checkReview(
     transaction: ServiceTransaction,
     proposed: Decision,
@@ -235,7 +235,7 @@ export class DecisionReviewsService {
     if (signature !== undefined) relyingParty(this.configuration.publicUrl);
   }
 
-  /** The signature of the review as it is stored; null if there is none, or it is not valid. */
+  /** Returns the signature of the review as it is stored; null if there is none, or it is invalid. */
   private async signatureOf(
     transaction: LedgerTransaction,
     { grant, signature, delegationId }: ReviewRequest,
@@ -306,8 +306,9 @@ export class DecisionReviewsService {
 }
 
 /**
- * The person in whose place the approver reviews; null without a delegation. One that is over, or has not begun, is refused.
- * @throws VALIDATION_ERROR unless the delegation is to the approver.
+ * Returns the person in whose place the approver reviews; null without a delegation. Refuses a delegation that is over
+ * or has not begun.
+ * @throws VALIDATION_ERROR unless the delegation is to the approver
  */
 async function delegatorFor(
   transaction: LedgerTransaction,
@@ -320,13 +321,16 @@ async function delegatorFor(
   if (delegation?.to !== approverId)
     throw invalidField('delegationId', 'must be the id of a delegation to the approver');
   const { status, agentId } = settleDelegation(transaction, delegation);
-  // Returned, not thrown, so that what was due is kept.
+  // Returned, not thrown, so that changes that were due are written.
   if (status !== 'active')
     return new Refusal(conflict(`The delegation is ${status}; only one that is active lets another person review.`));
   return requirePresent(await transaction.find(AGENT, agentId), `agent of the delegation ${delegationId}`);
 }
 
-/** Whether an unsigned approval would count for no group, or, given together with others, for fewer groups than a signed one. */
+/**
+ * True if an unsigned approval would count for no group, or, given together with others, for fewer groups than a signed
+ * one.
+ */
 function lacksSignature({ approvers }: Decision, { groups, isSigned, isTogether }: Parties): boolean {
   if (isSigned || groups === null || approvers === null) return false;
   const unsigned = fillableBy(false, groups, approvers).length;
@@ -339,7 +343,7 @@ function invalidSignature(): Denial {
   return { error: permissionDenied('signature_invalid', message), policies: [] };
 }
 
-/** The entry of a review is named after its effect. */
+/** Returns the action of the entry, which is named after the effect of the review. */
 function actionOf({ status }: Decision): string {
   if (status === 'approved') return 'decision.approved';
   return status === 'rejected' ? 'decision.rejected' : 'decision.reviewed';

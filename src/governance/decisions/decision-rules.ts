@@ -13,7 +13,7 @@ export function isExpired({ status, expiresAt }: Pick<Decision, 'status' | 'expi
   return status === 'proposed' && expiresAt !== null && expiresAt <= now;
 }
 
-/** Why a decision cannot be reviewed at the moment, by anyone; null if it can. */
+/** Returns why nobody can review a decision at the moment; null if it can be reviewed. */
 export function reviewConflict(
   decision: Decision,
   { approverId, placeId }: ReviewedPlace,
@@ -28,10 +28,13 @@ export function reviewConflict(
   return null;
 }
 
-/** By delegation, the id of the person who made it. */
+/** Maps delegations to the ids of the people who made them. */
 export type Delegators = ReadonlyMap<string, string>;
 
-/** Who reviews, and in whose place: the reviewer's own, unless by a delegation. Null: the holder of the API key. */
+/**
+ * Reviewer and place: the reviewer's own place, unless by a delegation. `approverId` is null for the holder of the API
+ * key.
+ */
 export interface ReviewedPlace {
   readonly approverId: string | null;
   readonly placeId: string | null;
@@ -46,12 +49,12 @@ export function isReviewed(
   return reviews.some((review) => review.approverId === approverId || placeOf(review, delegators) === placeId);
 }
 
-/** Id of the agent in whose place a review was made; null if the holder of the API key made it. */
+/** Returns the id of the agent in whose place a review was made; null if the holder of the API key made it. */
 export function placeOf({ approverId, delegationId }: Review, delegators: Delegators): string | null {
   return delegationId === undefined ? approverId : (delegators.get(delegationId) ?? null);
 }
 
-/** Nobody reviews in another's place what they proposed, or what is done on their behalf. */
+/** Refuses a review in another's place of what the reviewer proposed, or of an action on the reviewer's behalf. */
 export function substituteFault(
   { proposedBy, onBehalfOf }: Pick<Decision, 'proposedBy' | 'onBehalfOf'>,
   approverId: string,
@@ -62,8 +65,8 @@ export function substituteFault(
 }
 
 /**
- * An agent must not approve its own proposal, but may reject it.
- * @param mayApproveOwn from the configuration; it never applies to decisions about executions and changes.
+ * Refuses an agent's approval of its own proposal, which it may reject.
+ * @param mayApproveOwn configured value; it never applies to decisions about executions and changes
  */
 export function selfApproval(
   decision: Pick<Decision, 'proposedBy' | 'executionId' | 'change'>,
@@ -82,9 +85,9 @@ export function selfApproval(
 }
 
 /**
- * Why a reviewer who belongs to no group of approvers is refused; null for a member of a group, and if the decision
- * names no approvers. Its proposer may still reject it.
- * @param groups indexes of the groups that the reviewer can approve for; null if the decision names none.
+ * Returns the refusal of a reviewer who belongs to no group of approvers; null for a member of a group, and if the
+ * decision names no approvers. The proposer may always reject.
+ * @param groups indexes of the groups that the reviewer can approve for; null if the decision names none
  */
 export function approverFault(
   decision: Decision,
@@ -93,7 +96,7 @@ export function approverFault(
   groups: readonly number[] | null,
 ): DomainError | null {
   if (!mayDecide(decision, approver)) {
-    // An own proposal may be withdrawn, but nobody closes the review of what they did themselves.
+    // Agents may withdraw their own proposal, but must not close the review of their own emergency.
     if (verdict === 'reject' && approver.id === decision.proposedBy && !isChangeReview(decision)) return null;
     return permissionDenied(
       'not_an_approver',
@@ -109,7 +112,7 @@ export function approverFault(
   );
 }
 
-/** A proposal of a suspended agent waits until the agent is resumed; it can be rejected. */
+/** Refuses to approve a proposal of a suspended agent, which waits until the agent is resumed; it can be rejected. */
 export function proposerSuspension(verdict: Verdict, proposer: Agent | undefined): DomainError | null {
   if (verdict === 'reject' || proposer === undefined || suspension(proposer) === null) return null;
   return permissionDenied(
@@ -118,14 +121,14 @@ export function proposerSuspension(verdict: Verdict, proposer: Agent | undefined
   );
 }
 
-/** What the type of a decision has to be, or undefined if it is valid: policies name it as part of a path. */
+/** Returns the fault of a decision's type, which policies name as part of a path; undefined if it is valid. */
 export function decisionTypeFault(type: string): string | undefined {
   // Policies compare in normal form C, in which U+037E, the Greek question mark, is ";".
   if (CHANGE_TYPES.includes(type)) return `must not be "${type}": only the service makes such decisions`;
   return type.normalize('NFC').includes(';') ? 'must not contain ";"' : labelFault(type);
 }
 
-/** The decision after a review: a single rejection rejects, the last required approval approves. */
+/** Returns the decision after a review: a single rejection rejects, the last required approval approves. */
 export function withReview(decision: Decision, review: Review): Decision {
   const reviews = [...decision.reviews, review];
   const status = statusAfter(decision, reviews);
@@ -137,7 +140,10 @@ export function withStatus(decision: Decision, status: 'expired' | 'cancelled', 
   return withEscalationTime({ ...decision, status, updatedAt: now, resolvedAt: now });
 }
 
-/** Indexes of the groups that escalate now: not filled in time. Empty if none does, or if nothing can be filled any more. */
+/**
+ * Returns the indexes of the groups that escalate now because they were not filled in time. Empty if none does, or if
+ * no group can be filled any more.
+ */
 export function escalatingGroups(decision: Decision, now: string): number[] {
   const { approvers, reviews, createdAt, escalatesAt } = decision;
   if (approvers === null || escalatesAt === null || escalatesAt > now) return [];
@@ -147,7 +153,7 @@ export function escalatingGroups(decision: Decision, now: string): number[] {
   });
 }
 
-/** From now on, the people of these escalations may fill the groups as well. */
+/** Returns the decision after escalations, whose people may now fill the groups as well. */
 export function withEscalation(decision: Decision, indexes: readonly number[], now: string): Decision {
   const approvers = (decision.approvers ?? []).map((group, index) =>
     group.escalate !== undefined && indexes.includes(index)
@@ -161,18 +167,21 @@ export function isDecisionOpen({ status }: Pick<Decision, 'status'>): boolean {
   return status === 'proposed';
 }
 
-/** Whether some of its approvals have to be signed. */
+/** True if some of the approvals must be signed. */
 export function hasSignedGroup({ approvers }: Pick<Decision, 'approvers'>): boolean {
   return approvers?.some(({ signed }) => signed === true) === true;
 }
 
-/** ISO 8601: up to when a rejection is binding, at most for a day. */
+/** Returns the end, in ISO 8601, of the time in which a rejection is binding: at most a day. */
 export function rejectionEnd({ resolvedAt, createdAt, expiresAt }: Decision): string {
   const dayLater = addDuration('P1D', resolvedAt ?? createdAt);
   return expiresAt !== null && expiresAt < dayLater ? expiresAt : dayLater;
 }
 
-/** The words of the reviewer who rejected it; null unless it is rejected. @param instead of its execution */
+/**
+ * Returns the comment and alternative of the rejecting reviewer; null unless the decision is rejected. @param instead
+ * alternative stored with its execution
+ */
 export function rejectionWords(
   { reviews }: Pick<Decision, 'reviews'>,
   instead: RejectionWords['instead'],
@@ -181,12 +190,12 @@ export function rejectionWords(
   return rejection === undefined ? null : { comment: rejection.comment, instead };
 }
 
-/** Why a decision can no longer be settled; null if it can. */
+/** Returns why a decision can no longer be settled; null if it can. */
 export function finalityConflict({ status }: Decision): DomainError | null {
   return status === 'proposed' ? null : conflict(`The decision is ${status} already; that is final.`);
 }
 
-/** For each group of approvers, how many approvals are assigned to it. */
+/** Returns the number of approvals that are assigned to each group of approvers. */
 export function givenApprovals({ approvers, reviews }: Pick<Decision, 'approvers' | 'reviews'>): number[] {
   const approvals = fillableGroups(reviews);
   return (approvers ?? []).map((_, index) => approvals.filter((groups) => groups.includes(index)).length);
@@ -205,7 +214,7 @@ function statusAfter(decision: Decision, reviews: readonly Review[]): DecisionSt
   return areEnough(decision, fillableGroups(reviews)) ? 'approved' : 'proposed';
 }
 
-/** Whether these approvals are enough. @param approvals for each, the groups that it may count for. */
+/** True if these approvals are enough. @param approvals groups that each approval may count for */
 export function areEnough(
   { approvers, requiredApprovals }: Pick<Decision, 'approvers' | 'requiredApprovals'>,
   approvals: readonly FillableGroups[],
@@ -213,14 +222,14 @@ export function areEnough(
   return approvers === null ? approvals.length >= requiredApprovals : areFilled(approvers, approvals);
 }
 
-/** For each approval, the groups that it may count for. */
+/** Returns, for each approval, the groups that it may count for. */
 export function fillableGroups(reviews: readonly Review[]): FillableGroups[] {
   return reviews.filter(isApproval).map(({ groups = [] }) => groups);
 }
 
 /**
- * The resource that a policy names to forbid an approver: `decisions/<riskLevel>/<type>`. The type is one segment: each
- * `/` in it becomes `_`, and so do the types `.` and `..`.
+ * Returns the resource that a policy names to forbid an approver: `decisions/<riskLevel>/<type>`. The type is one
+ * segment: each `/` in it becomes `_`, and so do the types `.` and `..`.
  */
 export function decisionResource({ riskLevel, type }: Pick<Decision, 'riskLevel' | 'type'>): string {
   const segment = type === '.' || type === '..' ? '_' : type.replaceAll('/', '_');

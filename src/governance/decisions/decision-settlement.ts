@@ -9,7 +9,10 @@ import { forgetBody, removeRequest } from './changes/change-requests';
 import { DECISION, type Decision, ESCALATION_DUE } from './decision.entity';
 import { approvalsOf, escalatingGroups, withEscalation, withStatus, isExpired } from './decision-rules';
 
-/** Writes a decision and, if that settles it, the outcome of the execution that waits for it; the body of a change is forgotten then. */
+/**
+ * Writes a decision and, if it is settled now, the outcome of the execution that waits for it; also forgets the body of
+ * a change.
+ */
 export async function settleDecision(
   transaction: ServiceTransaction,
   decision: Decision,
@@ -37,7 +40,7 @@ export function expireDecision(transaction: ServiceTransaction, decision: Decisi
 export const DUE_DECISIONS: DueRecords<Decision> = {
   kind: DECISION,
   settle: async (transaction, decision) => {
-    // A review may have been faster.
+    // A review may have come first.
     if (isExpired(decision, transaction.now)) await expireDecision(transaction, decision);
   },
 };
@@ -78,7 +81,7 @@ export function cancelDecision(
   return settleDecision(transaction, after, cancelledNote(after, reason), { reason });
 }
 
-/** Cancelled by its proposer, or by a caller that is not bound to an agent. */
+/** Returns the note of a cancellation by the proposer, or by a caller that is not bound to an agent. */
 export function cancelledNote({ proposedBy, reviews, requiredApprovals }: Decision, reason: string | null): EntryNote {
   const details = { approvals: approvalsOf(reviews), requiredApprovals };
   return { action: 'decision.cancelled', agentId: proposedBy, reason, details };

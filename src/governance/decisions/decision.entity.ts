@@ -27,22 +27,22 @@ export type DecisionStatus = (typeof DECISION_STATUSES)[number];
 export const VERDICTS = ['approve', 'reject'] as const;
 export type Verdict = (typeof VERDICTS)[number];
 
-/** One reviewer's verdict. `approverId` is null when the holder of the API key rejected. */
+/** One reviewer's verdict. `approverId` is null if the holder of the API key rejected. */
 export interface Review {
   readonly approverId: string | null;
   readonly verdict: Verdict;
   readonly comment: string | null;
   readonly createdAt: string;
   /**
-   * Indexes of the approver groups that the reviewer could approve for at the time, signed ones only with a signature; absent
-   * if the decision names none.
+   * Indexes of the approver groups that the reviewer could approve for at the time, signed ones only with a signature;
+   * absent if the decision names none.
    */
   readonly groups?: readonly number[];
   /** The grant that the reviewer gave with an approval; absent if there was none. */
   readonly grant?: GrantInput;
   /** The signature that a passkey of the reviewer made for exactly this approval; absent without one. */
   readonly signature?: PasskeySignature;
-  /** The delegation by which the reviewer reviewed in the place of another person; absent if there was none. */
+  /** The delegation by which the reviewer reviewed in the place of another person; absent without one. */
   readonly delegationId?: string;
 }
 
@@ -61,7 +61,7 @@ class GivenGrantResponse {
   readonly parameters!: 'same' | 'any';
 }
 
-/** What a device signed: bytes are base64url. */
+/** Parts of a passkey's signature, as base64url. */
 class SignatureResponse {
   @ApiProperty({ example: sampleId('psk') })
   readonly passkeyId!: string;
@@ -155,7 +155,7 @@ export class DecisionApproversResponse {
 /** The condition of the index of decisions that can expire. */
 export const CAN_EXPIRE = `"resolvedAt" IS NULL AND "expiresAt" IS NOT NULL`;
 
-/** When decisions escalate, and the condition of the index of those that will. */
+/** Column of the time at which decisions escalate, and condition of the index of those that will. */
 export const ESCALATION_DUE = { timeColumn: 'escalatesAt', where: `"escalatesAt" IS NOT NULL` } as const;
 
 /** Something an agent proposed, and its outcome. */
@@ -230,7 +230,7 @@ export class Decision {
   @ApiProperty({ format: 'date-time', example: '2026-11-20T06:18:03.123Z' })
   readonly updatedAt!: string;
 
-  /** When it was approved, rejected, cancelled, or expired. */
+  /** Time at which it was approved, rejected, cancelled, or expired. */
   @Column('text', { nullable: true })
   @ApiProperty({ type: String, format: 'date-time', nullable: true, example: null })
   readonly resolvedAt!: string | null;
@@ -256,18 +256,18 @@ export class Decision {
   )
   readonly executeWithin!: string | null;
 
-  /** The most that its approvers may give at once; null: nothing but this action. */
+  /** The most that its approvers may give at once; null if an approval is only for this action. */
   @Column('simple-json', { nullable: true })
   readonly grant!: GrantAllowance | null;
 
-  /** On whose behalf its execution is, repeated for lists. Not hashed, like `run`. */
+  /** Principal of its execution, repeated for lists. Not hashed, like `run`. */
   @Column('simple-json', { nullable: true })
   readonly onBehalfOf!: OnBehalfOf | null;
 
   @Column('text', { nullable: true })
   readonly run!: string | null;
 
-  /** Whether its contents were erased. */
+  /** True if its contents were erased. */
   @Column('simple-json', { default: 'false' })
   readonly erased!: boolean;
 
@@ -283,12 +283,12 @@ export class Decision {
   @Column('simple-json', { nullable: true })
   readonly actor!: ChangeActor | null;
 
-  /** When the next of its groups escalates unless it is filled by then; null if none will. Not hashed. */
+  /** Time of the next escalation unless the group is filled by then; null if there is none. Not hashed. */
   @Column('text', { nullable: true })
   readonly escalatesAt!: string | null;
 }
 
-/** How the ledger keeps decisions. The hashed members are frozen. */
+/** The record kind of decisions. The hashed members are frozen. */
 export const DECISION: RecordKind<Decision> = {
   subjectType: 'decision',
   idPrefix: 'dec',
@@ -343,7 +343,7 @@ function escalationParts({ approvers, reviews, status, createdAt, expiresAt }: S
   } as EscalationParts;
 }
 
-/** When the next group escalates that is not filled: before the decision expires. Null if none will. */
+/** Time of the next escalation of an unfilled group before the decision expires; null if there is none. */
 export function escalationTime({ approvers, reviews, status, createdAt, expiresAt }: EscalationParts): string | null {
   if (status !== 'proposed' || approvers?.some(({ escalate }) => escalate !== undefined) !== true) return null;
   const approvals = reviews.flatMap(({ verdict, groups = [] }) => (verdict === 'approve' ? [groups] : []));

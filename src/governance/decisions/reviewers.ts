@@ -21,7 +21,7 @@ import { challengeOf, keptSignature, type PasskeySignature, relyingParty } from 
 import { PASSKEY } from '../passkeys/passkey.entity';
 
 /**
- * Whether a review requires a key or token bound to the reviewer: one that can act as any agent does not prove who
+ * Requires a key or token bound to the reviewer for some reviews: one that can act as any agent does not prove who
  * reviewed.
  */
 @Injectable()
@@ -35,13 +35,16 @@ export class BoundReviewers implements AdmissionRule {
     if (caller.agentId !== null) return null;
     if (this.configuration.requireBoundReviewers) return callerRefused('reviewer_not_bound');
     if (params.id === undefined) return null;
-    // Only for the order of checks: the review checks again, under the ledger's lock.
+    // Only determines the order of checks: the review checks again, under the ledger's lock.
     const decision = await this.reader.find(DECISION, params.id, SYSTEM_CALLER);
     return decision === undefined ? null : unboundRefusal(caller, decision, verdictOf(path));
   }
 }
 
-/** Reviews of an agent's requests require the reviewer's own key; the operator's key is exempt, except for changes, which it may only reject. */
+/**
+ * Refuses a review of an agent's request without the reviewer's own key. The operator's key is exempt, except for
+ * changes, which it may only reject.
+ */
 export function unboundRefusal(caller: Caller, decision: Decision, verdict: Verdict): DomainError | null {
   const { executionId } = decision;
   const isUnproven = caller.agentId === null || caller.actor.type === 'slack';
@@ -61,8 +64,8 @@ function isOperator({ actor }: Caller): boolean {
 }
 
 /**
- * The policies in force that deny an agent this verdict, oldest first; none if it may give it. Reviewers need no policy
- * that allows them.
+ * Returns the policies in force that deny an agent this verdict, oldest first. Reviewers need no policy that allows
+ * them.
  */
 export function denyingReview(
   policies: ActivePolicies,
@@ -75,7 +78,7 @@ export function denyingReview(
     action: `decision:${verdict}`,
     resourceType: 'decision',
     resourceId: decisionResource(decision),
-    // Policies with conditions, which look at these, do not count.
+    // Policies with conditions, which would use these members, do not count.
     parameters: {},
     at: '',
     isReview: true,
@@ -83,17 +86,17 @@ export function denyingReview(
   return effect === 'deny' ? deciding : [];
 }
 
-/** A review, with the agent as it is now in whose place it was made: its reviewer, unless by a delegation. */
+/** A review, with the current state of the agent in whose place it was made. */
 export interface CountedReview {
   readonly agent: Agent;
-  /** The groups that it could approve for at the time. */
+  /** Groups that it could approve for at the time. */
   readonly groups: readonly number[];
   readonly isSigned: boolean;
   /** True if another person gave it by a delegation. */
   readonly isDelegated: boolean;
 }
 
-/** The reviews by agents. */
+/** Returns the reviews by agents. */
 export async function countedReviews(
   records: Pick<LedgerTransaction, 'find'>,
   reviews: readonly Review[],
@@ -110,7 +113,7 @@ export async function countedReviews(
   return counted;
 }
 
-/** In whose place reviews were made by delegations. */
+/** Maps delegations of reviews to the people in whose place they were made. */
 export async function delegatorsOf(
   records: Pick<LedgerTransaction, 'find'>,
   reviews: readonly Review[],
@@ -123,23 +126,23 @@ export async function delegatorsOf(
   return delegators;
 }
 
-/** The agents as entries name them. */
+/** Returns the agents in the form that entries name them. */
 export function countedAgents(reviews: readonly CountedReview[]): CountedAgent[] {
   return reviews.map(({ agent: { id: agentId, revision } }) => ({ agentId, revision }));
 }
 
-/** An approval as its reviewer's device is to sign it. */
+/** The content of an approval that the reviewer's device signs. */
 interface SignedApproval {
   readonly decision: Decision;
   readonly approverId: string;
   readonly grant: GrantInput | null;
-  /** Undefined if it is the reviewer's own. */
+  /** Undefined if the reviewer reviews in their own place. */
   readonly delegationId: string | undefined;
 }
 
 /**
- * Verifies an assertion; null unless a passkey that the approver has now made it for exactly this approval.
- * @throws CONFLICT where no passkey can be used.
+ * Verifies an assertion; null unless a current passkey of the approver made it for exactly this approval.
+ * @throws CONFLICT if no passkey can be used
  */
 export async function keptApproval(
   transaction: LedgerTransaction,
@@ -149,7 +152,8 @@ export async function keptApproval(
 ): Promise<PasskeySignature | null> {
   const { id: decisionId, executionId, actionHash, title, description, context, riskLevel, change } = decision;
   const verdict = 'approve';
-  // The hash of the action says what is approved for an execution; for any other decision its own contents do.
+  // For an execution, the hash of the action identifies the approved content; any other decision is identified by its
+  // own content.
   const content: JsonObject =
     executionId === null
       ? {

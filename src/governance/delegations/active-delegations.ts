@@ -5,13 +5,15 @@ import { DELEGATION, type Delegation, DELEGATION_ACTIONS } from './delegation.en
 
 type DelegationGroups = ReadonlyMap<string, readonly Delegation[]>;
 
-/** The active delegations, in memory: lists of approvers and mails ask for them often. Reviews read the record itself. */
+/**
+ * Active delegations in memory, because lists of approvers and mails need them often. Reviews read the record itself.
+ */
 @Injectable()
 export class ActiveDelegations implements OnModuleInit {
   private readonly active = new Map<string, Delegation>();
-  /** The active ones of each person, by those who made and who received them; null after a change. */
+  /** Active delegations of each person, by the person who made, and who received them; null after a change. */
   private groups: Readonly<Record<'agentId' | 'to', DelegationGroups>> | null = null;
-  /** Follows changes by other processes; to be caught up with before a question is answered. */
+  /** Follows changes by other processes; must catch up before a question is answered. */
   readonly memory = new RowProjection<Delegation>({
     kind: DELEGATION,
     status: 'active',
@@ -25,7 +27,7 @@ export class ActiveDelegations implements OnModuleInit {
     await this.ledger.follow(this.memory);
   }
 
-  /** Resolves when every change is known that another process made before the call. */
+  /** Resolves when the changes that other processes made before the call are known. */
   catchUp(): Promise<void> {
     return this.ledger.catchUp(this.memory);
   }

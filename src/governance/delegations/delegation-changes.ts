@@ -2,7 +2,7 @@ import type { DueRecords } from '../../ledger/due-settlement';
 import type { EntryNote, LedgerTransaction } from '../../ledger/commands/ledger-transaction';
 import { DELEGATION, type Delegation, type DelegationStatus, dueTime } from './delegation.entity';
 
-/** Its status at a time: it begins and expires by itself. */
+/** Returns the status at a time: a delegation begins and expires by itself. */
 function statusAt({ status, from, until }: Delegation, now: string): DelegationStatus {
   if (status !== 'waiting' && status !== 'active') return status;
   if (until <= now) return 'expired';
@@ -26,7 +26,7 @@ function changeStatus(
   );
 }
 
-/** Records that it has begun or expired, if it has. */
+/** Records that a delegation has begun or expired, if it has. */
 export function settleDelegation(transaction: LedgerTransaction, delegation: Delegation): Delegation {
   const status = statusAt(delegation, transaction.now);
   if (status === delegation.status || status === 'waiting') return delegation;

@@ -10,7 +10,7 @@ export type DelegationStatus = (typeof DELEGATION_STATUSES)[number];
 /** The condition of the index of delegations that will change by themselves. */
 const WILL_CHANGE = `"dueAt" IS NOT NULL`;
 
-/** While it is active, another person may review in the place of the one who made it. */
+/** A delegation: while it is active, another person may review in the place of the one who made it. */
 @Entity('delegations')
 @Index(['agentId', 'createdSequence'])
 @Index(['to', 'createdSequence'])
@@ -59,12 +59,12 @@ export class Delegation {
   @ApiNullableTime('When it ended or expired.')
   readonly endedAt!: string | null;
 
-  /** When its status changes by itself; null once it is over. Not hashed. */
+  /** Time at which the status changes by itself; null once it is over. Not hashed. */
   @Column('text', { nullable: true })
   readonly dueAt!: string | null;
 }
 
-/** How the ledger keeps delegations. The hashed members are frozen. */
+/** The record kind of delegations. The hashed members are frozen. */
 export const DELEGATION: RecordKind<Delegation> = {
   subjectType: 'delegation',
   idPrefix: 'dlg',
@@ -88,7 +88,7 @@ export const DELEGATION_ACTIONS = [
   'delegation.expired',
 ] as const;
 
-/** When its status changes by itself; null once it is over. */
+/** Returns the time at which the status changes by itself; null once it is over. */
 export function dueTime({ status, from, until }: Pick<Delegation, 'status' | 'from' | 'until'>): string | null {
   if (status === 'waiting') return from;
   return status === 'active' ? until : null;

@@ -14,7 +14,7 @@ const DELEGATIONS = governedTable(
   ],
 );
 
-/** People review in the place of others, groups of approvers escalate, and channels have decisions of their own. */
+/** Adds delegations of reviews, escalations of approver groups, and channels for decisions. */
 export class Delegations1766600000000 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.createTable(DELEGATIONS);

@@ -12,11 +12,11 @@ import type { CreateDelegationRequest } from './dto/delegation.dto';
 import { endDelegation, settleDelegation } from './delegation-changes';
 import { DELEGATION, type Delegation, dueTime, isDelegationOver } from './delegation.entity';
 
-/** Most delegations of one person that are not over. */
+/** Most delegations of one person that have not ended. */
 const MAX_DELEGATIONS = 5;
 const MAX_LENGTH = 'P90D';
 
-/** People who are away let others review in their place. */
+/** Lets people who are away have others review in their place. */
 @Injectable()
 export class DelegationsService {
   constructor(
@@ -25,8 +25,8 @@ export class DelegationsService {
   ) {}
 
   /**
-   * By the person alone.
-   * @throws NOT_FOUND; PERMISSION_DENIED for others; VALIDATION_ERROR; CONFLICT for a machine, and for one too many.
+   * Creates a delegation, for the person alone.
+   * @throws NOT_FOUND; PERMISSION_DENIED for others; VALIDATION_ERROR; CONFLICT for a machine, and for one too many
    */
   async create(caller: Caller, idOrName: string, request: CreateDelegationRequest): Promise<Delegation> {
     const { id: agentId } = await this.person(caller, idOrName, (id) => {
@@ -49,7 +49,10 @@ export class DelegationsService {
     });
   }
 
-  /** Whose delegations a caller may list. @throws NOT_FOUND; PERMISSION_DENIED; CONFLICT for a machine. */
+  /**
+   * Returns the id of the person whose delegations a caller may list. @throws NOT_FOUND; PERMISSION_DENIED; CONFLICT
+   * for a machine
+   */
   async personId(caller: Caller, idOrName: string): Promise<string> {
     const person = await this.person(caller, idOrName, (id) => {
       if (caller.agentId !== id && !caller.effectiveScopes.has('read')) throw scopeMissing(['read']);
@@ -63,7 +66,10 @@ export class DelegationsService {
     return requireOwn(await this.records.find(DELEGATION, delegationId), agentId);
   }
 
-  /** By the person or an admin. Does nothing to one that is over. @throws NOT_FOUND; PERMISSION_DENIED for others. */
+  /**
+   * Ends a delegation, for the person or an admin. Does nothing if it is over. @throws NOT_FOUND; PERMISSION_DENIED for
+   * others
+   */
   async end(caller: Caller, idOrName: string, delegationId: string): Promise<Delegation> {
     const { id: agentId } = await this.person(caller, idOrName, (id) => {
       const isOwn = id !== undefined && caller.agentId === id;
@@ -76,7 +82,7 @@ export class DelegationsService {
     });
   }
 
-  /** The kind of an agent never changes, so it may be read outside the command. */
+  /** Reads the person outside the command, because the kind of an agent never changes. */
   private async person(caller: Caller, idOrName: string, requireMay: (id: string | undefined) => void): Promise<Agent> {
     const agent = agentFor(caller, await findNamedAgent(caller, this.records, idOrName), requireMay);
     if (agent.kind !== 'human') throw conflict(`The agent "${agent.name}" is a machine; only people delegate.`);
@@ -88,7 +94,7 @@ function requireOwn(delegation: Delegation | undefined, agentId: string): Delega
   return requireFound(delegation?.agentId === agentId ? delegation : undefined, 'delegation');
 }
 
-/** @param now by the clock. @throws VALIDATION_ERROR */
+/** @param now time by the clock @throws VALIDATION_ERROR */
 function requireTimes({ from, until }: CreateDelegationRequest, now: string): void {
   if (from !== undefined && from <= now) throw invalidField('from', 'must be in the future; left out, it is now');
   const start = from ?? now;
@@ -97,7 +103,7 @@ function requireTimes({ from, until }: CreateDelegationRequest, now: string): vo
     throw invalidField('until', `must be after the beginning, at most 90 days later: up to ${latest}`);
 }
 
-/** @throws VALIDATION_ERROR unless it is another person, who is active. */
+/** @throws VALIDATION_ERROR unless the substitute is another, active person */
 async function requireSubstitute(transaction: LedgerTransaction, agentId: string, idOrName: string): Promise<Agent> {
   const to = await requireReferencedAgent(transaction, 'to', idOrName);
   if (to.id === agentId) throw invalidField('to', 'must be another person');

@@ -1,6 +1,6 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
-/** A group of a directory: kept beside the ledger, as are its members. */
+/** A group of a directory, stored outside the ledger like its members. */
 @Entity('directory_groups')
 export class DirectoryGroup {
   @PrimaryColumn('text')

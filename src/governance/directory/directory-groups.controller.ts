@@ -30,7 +30,7 @@ export class DirectoryGroupsResponse {
   readonly total!: number;
 }
 
-/** The groups of the directory, for whoever writes `DIRECTORY_ROLES`. */
+/** Lists the groups of the directory, for the author of `DIRECTORY_ROLES`. */
 @ApiTags('Directory')
 @Controller('directory')
 export class DirectoryGroupsController {

@@ -11,10 +11,10 @@ const SAVE =
   `INSERT INTO "directory_groups" (${NAMES}) VALUES ($1, $2, $3, $4, $5) ON CONFLICT ("id") DO UPDATE SET ` +
   '"displayName" = excluded."displayName", "externalId" = excluded."externalId", "updatedAt" = excluded."updatedAt"';
 
-/** Most groups that are kept. */
+/** Most groups that are stored. */
 export const MAX_GROUPS = 10_000;
 
-/** The columns by which a directory finds groups. */
+/** Equality conditions on columns by which a directory finds groups. */
 export type GroupFilter = readonly (readonly ['externalId' | 'displayName', string])[];
 
 export interface GroupPage {
@@ -22,7 +22,7 @@ export interface GroupPage {
   readonly total: number;
 }
 
-/** Reads the groups of a directory. Inside a command it sees all earlier ones: a batch ends with one that changes a row. */
+/** Reads the groups of a directory. A batch ends after a command that changes a row, so later commands see it. */
 @Injectable()
 export class DirectoryGroups {
   constructor(private readonly database: Database) {}
@@ -36,22 +36,22 @@ export class DirectoryGroups {
     const where = conditions === '' ? '' : `WHERE ${conditions}`;
     const values: readonly SqlValue[] = filter.map(([, value]) => value);
     const { lists } = this.database;
-    const [counted] = await lists.all<{ total: number }>(
+    const [countRow] = await lists.all<{ total: number }>(
       `SELECT CAST(COUNT(*) AS integer) AS "total" FROM "directory_groups" ${where}`,
       values,
     );
     const bounds = `ORDER BY "id" LIMIT $${values.length + 1} OFFSET $${values.length + 2}`;
     const rows = await lists.all<DirectoryGroup>(`${SELECT} ${where} ${bounds}`, [...values, limit, offset]);
-    return { rows, total: counted?.total ?? 0 };
+    return { rows, total: countRow?.total ?? 0 };
   }
 
-  /** The ids of the members of a group, in order. */
+  /** Returns the ids of the members of a group, in order. */
   async membersOf(groupId: string): Promise<readonly string[]> {
     const sql = 'SELECT "agentId" FROM "directory_members" WHERE "groupId" = $1 ORDER BY "agentId"';
     return (await this.database.points.all<{ agentId: string }>(sql, [groupId])).map(({ agentId }) => agentId);
   }
 
-  /** How many members each of the groups has; those without any are missing. */
+  /** Returns the number of members of each group; groups without members are missing. */
   async memberCounts(groupIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
     const { dialect, lists } = this.database;
     const sql =
@@ -61,7 +61,7 @@ export class DirectoryGroups {
     return new Map(rows.map(({ groupId, members }) => [groupId, members]));
   }
 
-  /** The groups that each of the people is in; those in none are missing. */
+  /** Returns the groups of each person; people in no group are missing. */
   async groupsAmong(agentIds: readonly string[]): Promise<ReadonlyMap<string, readonly GroupKey[]>> {
     const { dialect, points } = this.database;
     const sql =
@@ -89,7 +89,7 @@ export class DirectoryGroups {
   }
 }
 
-/** What DIRECTORY_ROLES names a group by. */
+/** Ids by which DIRECTORY_ROLES may name a group. */
 export type GroupKey = Pick<DirectoryGroup, 'id' | 'externalId'>;
 
 export function saveGroup({ id, displayName, externalId, createdAt, updatedAt }: DirectoryGroup): SqlStatement {
@@ -103,7 +103,7 @@ export function removeGroup(id: string): SqlStatement[] {
   ];
 }
 
-/** The person leaves all groups. */
+/** Removes a person from all groups. */
 export function leaveGroups(agentId: string): SqlStatement {
   return { sql: 'DELETE FROM "directory_members" WHERE "agentId" = $1', parameters: [agentId] };
 }

@@ -12,10 +12,12 @@ import { groupFault } from './person-rules';
 import type { MemberChange } from './scim-input';
 import type { ScimGroup } from './scim-schema';
 
-/** Members that join or leave in one commit. */
+/** Most members that join or leave in one commit. */
 const CHUNK = 500;
 
-/** Groups as the directory says, and the roles of their members. A change of many members takes several commits. */
+/**
+ * Groups as the directory defines them, and the roles of their members. A change of many members takes several commits.
+ */
 @Injectable()
 export class DirectoryMemberships {
   constructor(
@@ -49,7 +51,7 @@ export class DirectoryMemberships {
     return group;
   }
 
-  /** A change that changes nothing writes nothing. @throws NOT_FOUND, VALIDATION_ERROR, CONFLICT */
+  /** Changes a group; writes nothing if nothing changes. @throws NOT_FOUND; VALIDATION_ERROR; CONFLICT */
   async change(caller: Caller, id: string, input: ScimGroup, change: MemberChange): Promise<DirectoryGroup> {
     requireValid(input);
     const before = await this.get(id);
@@ -95,7 +97,7 @@ export class DirectoryMemberships {
     for (const some of chunksOf(members)) await this.moveMembers(caller, group, some, false);
   }
 
-  /** @param isJoining false if they leave. */
+  /** @param isJoining false if the members leave */
   private moveMembers(
     caller: Caller,
     group: DirectoryGroup,
@@ -129,7 +131,7 @@ export class DirectoryMemberships {
       throw scimFault('uniqueness', 'Another group has this externalId already.');
   }
 
-  /** @throws VALIDATION_ERROR if one is no user */
+  /** @throws VALIDATION_ERROR if a member is no user */
   private async requireMembers(members: ReadonlySet<string>): Promise<void> {
     if (members.size === 0) return;
     const present = await this.users.findPresentUsers([...members]);

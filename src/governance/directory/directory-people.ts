@@ -20,7 +20,7 @@ export interface DirectoryPerson {
   readonly email: string | null;
 }
 
-/** Numbers that are tried after a name that is taken. */
+/** Most numbers that are tried after a name that is taken. */
 const MAX_NAMESAKES = 1_000;
 
 /** Makes, changes and suspends people as their directory says. */
@@ -49,7 +49,8 @@ export class DirectoryPeople {
   }
 
   /**
-   * A person that the directory removed comes back as the same agent, and one that an admin has bound to it is taken over.
+   * Creates a person. One that the directory removed comes back as the same agent, and one that an admin has bound to
+   * the id is taken over.
    * @throws VALIDATION_ERROR; CONFLICT for an id or a name that is taken
    */
   create(caller: Caller, input: ScimUser): Promise<DirectoryPerson> {
@@ -73,13 +74,13 @@ export class DirectoryPeople {
       transaction.writeWithoutEntry(saveUser(user));
       const email = input.email ?? (await this.emails.emailOf(agent));
       if (input.email !== undefined) this.setEmail(transaction, agent.id, input.email);
-      // Without groups so far, the person has none of the roles that follow them.
+      // The person is in no group yet, so has no roles that follow groups.
       withStatus(transaction, this.roles.follow(transaction, agent, []), user);
       return { user, email };
     });
   }
 
-  /** A change that changes nothing writes nothing. @throws NOT_FOUND, VALIDATION_ERROR, CONFLICT */
+  /** Changes a person; writes nothing if nothing changes. @throws NOT_FOUND; VALIDATION_ERROR; CONFLICT */
   change(caller: Caller, id: string, input: ScimUser): Promise<DirectoryPerson> {
     requireValid(input);
     return this.ledger.write(caller, async (transaction) => {
@@ -103,7 +104,7 @@ export class DirectoryPeople {
     });
   }
 
-  /** Suspends the person, and forgets what is kept beside the agent, except its id in the directory. @throws NOT_FOUND */
+  /** Suspends the person, and removes all data next to the agent, except its id in the directory. @throws NOT_FOUND */
   remove(caller: Caller, id: string): Promise<void> {
     return this.ledger.write(caller, async (transaction) => {
       const before = await this.requireUser(id);
@@ -150,9 +151,9 @@ export class DirectoryPeople {
     return addAgent(transaction, { name, kind: 'human' }, externalId);
   }
 
-  /** The name of a new agent. @throws CONFLICT if an agent has it that the directory does not manage */
+  /** Returns the name of a new agent. @throws CONFLICT if an agent that the directory does not manage has the name */
   private async freeName(transaction: ServiceTransaction, userName: string): Promise<string> {
-    // Names of agents differ by case and user names do not, so that the usual spelling is looked up as well.
+    // Case distinguishes names of agents, but not user names, so the usual spelling is looked up as well.
     const namesake =
       (await transaction.findBy(AGENT, { name: userName })) ??
       (await transaction.findBy(AGENT, { name: userName.toLowerCase() }));
@@ -207,7 +208,7 @@ function withChanges(
   return transaction.update(AGENT, changed, { action: 'agent.updated', agentId: agent.id, details: { fields } });
 }
 
-/** Suspends or resumes a person; whom somebody else has suspended stays so. */
+/** Suspends or resumes a person, unless somebody else has suspended them. */
 function withStatus(
   transaction: ServiceTransaction,
   agent: Agent,
@@ -220,7 +221,7 @@ function withStatus(
   return transaction.update(AGENT, changed, { action, agentId: agent.id });
 }
 
-/** Whoever comes back has to be given again what others than the directory gave. */
+/** Removes rights of a person who comes back, except those from the directory: others must give theirs again. */
 async function withoutOldRights(transaction: ServiceTransaction, agent: Agent): Promise<Agent> {
   for (const passkey of await transaction.findAll(PASSKEY, { agentId: agent.id }))
     transaction.remove(PASSKEY, passkey, { action: 'passkey.removed', agentId: agent.id });

@@ -9,10 +9,10 @@ import { DirectoryUsers } from '../agents/directory-users';
 import { followingRoles, managedRoles } from '../agents/managed-roles';
 import { DirectoryGroups, type GroupKey } from './directory-groups';
 
-/** People whose roles are compared, and changed in one commit. */
+/** Most people whose roles are compared, and changed in one commit. */
 const CHUNK = 500;
 
-/** Lets the roles that DIRECTORY_ROLES names follow the groups of the directory, at the start as well. */
+/** Lets the roles in DIRECTORY_ROLES follow the groups of the directory, at the start as well. */
 @Injectable()
 export class DirectoryRoles implements OnApplicationBootstrap {
   private readonly logger = new Logger('Directory');
@@ -48,7 +48,7 @@ export class DirectoryRoles implements OnApplicationBootstrap {
     return new Set([...byId, ...((externalId === null ? undefined : this.rolesByGroup.get(externalId)) ?? [])]);
   }
 
-  /** Gives a person the roles of these groups, and takes those of others; the entry is the system's. */
+  /** Gives a person the roles of these groups, and removes those of other groups; the entry is the system's. */
   follow(transaction: ServiceTransaction, agent: Agent, groups: readonly GroupKey[]): Agent {
     const roles = this.rolesIn(agent, groups);
     if (roles === agent.roles) return agent;
@@ -65,7 +65,7 @@ export class DirectoryRoles implements OnApplicationBootstrap {
     return followingRoles(roles, ofGroups, this.managed);
   }
 
-  /** Returns how many have changed. Only people whose roles differ are read again in a command. */
+  /** Returns the number of changed people. Only people whose roles differ are read again in a command. */
   private async followAmong(ids: readonly string[]): Promise<number> {
     if (ids.length === 0) return 0;
     const agents = await this.records.allAmong(

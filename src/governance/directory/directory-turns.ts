@@ -3,13 +3,13 @@ import { Configuration } from '../../core/config/configuration';
 import { Gates } from '../../http/gates';
 import { SCIM_PATH } from '../../http/responses/scim-response';
 
-/** Whom the requests of all directories count for. */
+/** The client for which the requests of all directories count. */
 const ALL = 'directory';
 
-/** Lets one request of a directory be worked on at a time. */
+/** Serves one request of a directory at a time. */
 @Injectable()
 export class DirectoryTurns {
-  /** The address of SCIM, for the locations in answers; a path alone without `PUBLIC_URL`. */
+  /** Address of SCIM, for the locations in responses; only a path without `PUBLIC_URL`. */
   readonly base: string;
 
   constructor(
@@ -19,7 +19,7 @@ export class DirectoryTurns {
     this.base = `${publicUrl ?? ''}${SCIM_PATH}`;
   }
 
-  /** @throws UNAVAILABLE when too many wait; the reason of the signal */
+  /** @throws UNAVAILABLE if too many requests wait; the reason of the signal */
   run<Result>(signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
     return this.gates.get('directory').run(ALL, work, { signal });
   }

@@ -36,7 +36,7 @@ const TABLES = [
   }),
 ];
 
-/** People come from a directory, which also keeps groups of them. */
+/** Adds people and groups from a directory. */
 export class Directory1766600000000 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.query('ALTER TABLE "agents" ADD COLUMN "directory" text');

@@ -6,7 +6,7 @@ import type { ScimGroup, ScimUser } from './scim-schema';
 const MAX_CHARACTERS = 200;
 const MAX_EMAIL_CHARACTERS = 254;
 
-/** What is wrong with a person as the directory sends it; undefined if nothing is. */
+/** Returns the fault of a person that the directory sends; undefined if valid. */
 export function userFault({ externalId, userName, displayName = '', email }: ScimUser): string | undefined {
   return firstFault({
     externalId: textFault(externalId),
@@ -16,7 +16,7 @@ export function userFault({ externalId, userName, displayName = '', email }: Sci
   });
 }
 
-/** What is wrong with a group as the directory sends it; undefined if nothing is. */
+/** Returns the fault of a group that the directory sends; undefined if valid. */
 export function groupFault({ displayName, externalId }: ScimGroup): string | undefined {
   return firstFault({
     displayName: displayName === '' ? 'is required' : lengthFault(displayName),

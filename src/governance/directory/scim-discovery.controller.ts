@@ -5,7 +5,7 @@ import { DirectoryTurns } from './directory-turns';
 import { providerConfig, resourceType, resourceTypes, schema, schemas } from './scim-discovery';
 import { ScimRoutes } from './scim-routes';
 
-/** What the service supports of SCIM, and what it keeps. */
+/** Describes the supported parts of SCIM, and the stored attributes. */
 @ApiExcludeController()
 @ScimRoutes()
 @Controller('scim/v2')

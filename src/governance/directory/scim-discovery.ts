@@ -6,7 +6,7 @@ import { GROUP_SCHEMA, schemaDescriptions, USER_SCHEMA } from './scim-schema';
 /** Most users or groups in an answer. */
 export const MAX_PAGE = 200;
 
-/** What the service supports of the protocol. */
+/** Describes the supported parts of the protocol. */
 export function providerConfig(base: string): JsonObject {
   const [supported, unsupported] = [{ supported: true }, { supported: false }];
   return {

@@ -1,6 +1,6 @@
 import { scimFault, type ScimType } from '../../core/errors/domain-error';
 
-/** An attribute, by its name as the schema has it, that has to be equal to a value. */
+/** An attribute, by its name in the schema, that must equal a value. */
 export interface FilterCondition<Name extends string> {
   readonly name: Name;
   readonly value: string | boolean;
@@ -11,7 +11,7 @@ const CONDITION =
   /\s*(?:urn:ietf:params:scim:schemas:core:2\.0:(?:User|Group):)?([a-z]+)\s+eq\s+("(?:[^"\\]|\\.)*"|true|false)\s*(and\s+(?=\S)|$)/iy;
 
 /**
- * The conditions of a filter, all of which have to hold: comparisons with `eq`, joined by `and`.
+ * Parses a filter into conditions that must all hold: comparisons with `eq`, joined by `and`.
  * @throws VALIDATION_ERROR for any other filter
  */
 export function parseFilter<Name extends string>(

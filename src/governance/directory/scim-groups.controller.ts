@@ -15,7 +15,7 @@ import { ScimRoutes } from './scim-routes';
 import { GROUP_ATTRIBUTES, patchGroup, readGroup, readOperations } from './scim-schema';
 
 const FILTERED = ['displayName', 'externalId'] as const;
-/** A page with members ends early at this many, unless it has one group only. */
+/** Most members in a page, which ends early at this number unless it has only one group. */
 const MAX_PAGE_MEMBERS = 20_000;
 
 type Parameters = Readonly<Record<string, unknown>>;
@@ -98,7 +98,7 @@ export class ScimGroupsController {
     return withChosen(shownGroup(group, members, this.turns.base), choice);
   }
 
-  /** The first groups of a page, whose members fit into an answer. */
+  /** Returns the first groups of a page whose members fit into a response. */
   private async groupsThatFit(
     groups: readonly DirectoryGroup[],
     choice: AttributeChoice,

@@ -16,9 +16,9 @@ export interface PatchOperation {
   readonly value?: JsonValue;
 }
 
-/** How a PATCH or PUT changes the members of a group. */
+/** The effect of a PATCH or PUT on the members of a group. */
 export interface MemberChange {
-  /** True if all others leave the group. */
+  /** True if all other members leave the group. */
   readonly replacesAll: boolean;
   readonly added: ReadonlySet<string>;
   readonly removed: ReadonlySet<string>;
@@ -28,7 +28,10 @@ const PATH = /^(urn:[\w.:-]+:)?([a-z$][\w$-]*)(?:\[(.*)\])?(?:\.([a-z$][\w$-]*))
 const MAX_PATH_CHARACTERS = 1_000;
 const EMAIL_PARTS = ['type', 'primary', 'value', 'display'] as const;
 
-/** The schemas of what is kept: their URN may stand before an attribute. Attributes of other schemas are unknown. */
+/**
+ * Matches the schemas of stored attributes, whose URN may precede an attribute. Attributes of other schemas are
+ * unknown.
+ */
 const CORE_SCHEMA = /^urn:ietf:params:scim:schemas:core:2\.0:(?:User|Group):$/i;
 
 /**
@@ -46,8 +49,8 @@ export function isJsonObject(value: JsonValue | undefined): value is JsonObject 
 }
 
 /**
- * A POST or PUT body: names in lower case, values as by `plainValue`, `emails` reduced to the one that is stored.
- * @throws VALIDATION_ERROR if an attribute is there twice: case does not distinguish names.
+ * Normalises a POST or PUT body: names in lower case, values as by `plainValue`, `emails` reduced to the stored one.
+ * @throws VALIDATION_ERROR if an attribute occurs twice: case does not distinguish names
  */
 export function plainBody(body: JsonObject): JsonObject {
   requireDistinct(Object.keys(body).map((name) => name.toLowerCase()));
@@ -60,7 +63,7 @@ export function plainBody(body: JsonObject): JsonObject {
   );
 }
 
-/** @throws VALIDATION_ERROR for an attribute of one object that is there twice */
+/** @throws VALIDATION_ERROR if an attribute of one object occurs twice */
 function requireDistinct(names: readonly string[]): void {
   if (new Set(names).size < names.length)
     throw scimFault(
@@ -81,7 +84,7 @@ function listOfOne(email: StoredEmail | undefined): readonly JsonValue[] {
   return email === undefined ? [] : [{ ...email }];
 }
 
-/** The one address that is stored: the primary one, else one of the type `work`, else the first. */
+/** Returns the address that is stored: the primary one, else one of the type `work`, else the first. */
 function pickEmail(value: JsonValue | undefined): StoredEmail | undefined {
   const items = (Array.isArray(value) ? value : [value]).flatMap((item: JsonValue | undefined) =>
     isJsonObject(item) ? [item] : typeof item === 'string' ? [{ value: item }] : [],
@@ -101,8 +104,9 @@ export function storedEmail(value: string): StoredEmail {
 
 /**
  * Splits an operation without a path into one for each attribute, and drops operations on attributes not in `names`.
- * @param names in lower case.
- * @throws VALIDATION_ERROR for a malformed path, and where the path is absent for a value that is no object or has an attribute twice
+ * @param names names in lower case
+ * @throws VALIDATION_ERROR for a malformed path, and if the path is absent for a value that is no object or has an
+ * attribute twice
  */
 export function plainOperations(operations: readonly JsonObject[], names: ReadonlySet<string>): PatchOperation[] {
   return operations
@@ -131,7 +135,7 @@ function attributePath(path: string): AttributePath {
   return { name: attribute.toLowerCase(), filter, part: part?.toLowerCase() };
 }
 
-/** Simplifies operations on a person for the SCIM library; drops those on addresses other than the stored one. */
+/** Simplifies operations on a person for the SCIM library; drops those on addresses that are not stored. */
 export function userOperations(operations: readonly PatchOperation[], hasEmail: boolean): PatchOperation[] {
   return operations.flatMap((operation) => {
     const path = attributePath(operation.path);
@@ -189,7 +193,7 @@ export function groupOperations(operations: readonly PatchOperation[]): {
   return { simple, members };
 }
 
-/** Adds an operation to a change. */
+/** Adds members to a change. */
 function addMembers(
   change: { replacesAll: boolean; readonly added: Set<string>; readonly removed: Set<string> },
   { op, value }: PatchOperation,

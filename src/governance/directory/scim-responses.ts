@@ -6,13 +6,13 @@ import { GROUP_SCHEMA, USER_SCHEMA } from './scim-schema';
 
 const LIST_SCHEMA = 'urn:ietf:params:scim:api:messages:2.0:ListResponse';
 
-/** Which attributes an answer has, as the query says. */
+/** Attributes of a response, as the query selects them. */
 export interface AttributeChoice {
   readonly attributes?: string | undefined;
   readonly excludedAttributes?: string | undefined;
 }
 
-/** A person as SCIM shows it. @param base the address of the service, with the path of SCIM. */
+/** Returns a person as SCIM shows them. @param base address of the service, with the path of SCIM */
 export function shownUser({ user, email }: DirectoryPerson, base: string): JsonObject {
   const { agentId: id, externalId, userName, displayName, isActive } = user;
   return {
@@ -24,7 +24,7 @@ export function shownUser({ user, email }: DirectoryPerson, base: string): JsonO
   };
 }
 
-/** @param members undefined if they are left out. */
+/** @param members ids of the members; undefined if they are left out */
 export function shownGroup(group: DirectoryGroup, members: readonly string[] | undefined, base: string): JsonObject {
   const { id, externalId, displayName } = group;
   return {
@@ -51,13 +51,13 @@ export function isChosen(name: string, { attributes, excludedAttributes }: Attri
   return excludedAttributes === undefined || !namesIn(excludedAttributes).has(lower);
 }
 
-/** The resource with the attributes that the query chooses; `schemas` and `id` are always there. */
+/** Returns the resource with the attributes that the query selects; `schemas` and `id` are always present. */
 export function withChosen(resource: JsonObject, choice: AttributeChoice): JsonObject {
   const members = Object.entries(resource);
   return Object.fromEntries(members.filter(([name]) => name === 'schemas' || name === 'id' || isChosen(name, choice)));
 }
 
-/** In lower case, without the schema before a name and the part after it. */
+/** Returns the names in lower case, without the schema before a name and the part after it. */
 function namesIn(list: string): ReadonlySet<string> {
   return new Set(
     list.split(',').map((path) => /^(?:urn:[^,]*:)?([\w$-]+)/i.exec(path.trim())?.[1]?.toLowerCase() ?? ''),

@@ -4,7 +4,7 @@ import { RequiresScope, SetRouteMetadata } from '../../http/request/routes';
 /** Values in the lists of a body: operations and members. */
 const MAX_LISTED_VALUES = 100_000;
 
-/** The routes of a controller are those of SCIM, for the keys of directories only. */
+/** Makes the routes of a controller those of SCIM, for the keys of directories only. */
 export const ScimRoutes = (): ClassDecorator =>
   applyDecorators(
     RequiresScope('directory'),

@@ -47,7 +47,7 @@ interface GroupMembers {
   readonly displayName?: string;
 }
 
-/** What a request says of a person; what it does not say is undefined. */
+/** Attributes of a person in a request; missing ones are undefined. */
 export interface ScimUser {
   readonly externalId: string;
   readonly userName: string;
@@ -56,7 +56,7 @@ export interface ScimUser {
   readonly email: string | undefined;
 }
 
-/** What a request says of a group, except its members. */
+/** Attributes of a group in a request, except its members. */
 export interface ScimGroup {
   readonly externalId: string | undefined;
   readonly displayName: string;
@@ -75,19 +75,19 @@ class GroupSchema extends Schema {
     Object.assign(this, GROUP.coerce(data, direction));
   }
 }
-// The library's own have getters, so that an assignment would throw.
+// The library's own properties have getters, so an assignment would throw.
 Object.defineProperty(UserSchema, 'definition', { value: USER });
 Object.defineProperty(GroupSchema, 'definition', { value: GROUP });
 
 export const USER_SCHEMA = USER.id;
 export const GROUP_SCHEMA = GROUP.id;
 
-/** The schemas as SCIM describes them. */
+/** Describes the schemas in SCIM's form. */
 export function schemaDescriptions(base: string): readonly JsonObject[] {
   return [USER, GROUP].map((definition) => JSON.parse(JSON.stringify(definition.describe(base))) as JsonObject);
 }
 
-/** In lower case. */
+/** Names of attributes in lower case. */
 export const USER_ATTRIBUTES = attributeNames(USER);
 export const GROUP_ATTRIBUTES = attributeNames(GROUP);
 
@@ -96,7 +96,7 @@ function attributeNames({ attributes }: SCIMMY.Types.SchemaDefinition): Readonly
   return new Set(own.map(({ name }) => name.toLowerCase()));
 }
 
-/** @param externalId the id that a PUT need not repeat. @throws VALIDATION_ERROR */
+/** @param externalId id that a PUT need not repeat @throws VALIDATION_ERROR */
 export function readUser(body: JsonObject, externalId?: string): ScimUser {
   const plain = plainBody(body);
   return userOf(checked(() => new UserSchema({ externalid: externalId, ...plain }, 'in')));
@@ -118,7 +118,7 @@ export function patchGroup(group: object, operations: readonly PatchOperation[])
   return patch(new GroupSchema(group), operations).then((patched) => groupOf(patched as GroupMembers));
 }
 
-/** The operations of a PATCH as they were sent. @throws VALIDATION_ERROR for what is no PATCH */
+/** Returns the operations of a PATCH as they were sent. @throws VALIDATION_ERROR if the body is no PATCH */
 export function readOperations(body: JsonObject): readonly JsonObject[] {
   const { schemas = null, Operations: operations = null } = body;
   const message = { schemas: schemas ?? [], Operations: operations ?? [] } as { schemas: never; Operations: never };
@@ -156,7 +156,7 @@ function checked<Result>(read: () => Result): Result {
   }
 }
 
-/** The library throws a `TypeError` for a value that the schema does not allow. */
+/** Converts a thrown error: the library throws a `TypeError` for a value that the schema does not allow. */
 function faultOf(error: unknown): unknown {
   if (error instanceof DomainError || !(error instanceof Error)) return error;
   if (error instanceof Types.Error) return scimFault(error.scimType as ScimType, error.message);

@@ -101,7 +101,7 @@ function userFilter(text: string | undefined): UserFilter {
   });
 }
 
-/** @throws VALIDATION_ERROR for a text that is neither "true" nor "false" in any case */
+/** @throws VALIDATION_ERROR for a text other than "true" or "false" in any case */
 function activeOf(value: string | boolean): boolean {
   const text = String(value).toLowerCase();
   if (text !== 'true' && text !== 'false') throw scimFault('invalidFilter', 'active is compared with true or false.');

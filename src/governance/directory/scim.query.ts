@@ -2,19 +2,19 @@ import { scimFault } from '../../core/errors/domain-error';
 import type { AttributeChoice } from './scim-responses';
 import { MAX_PAGE } from './scim-discovery';
 
-/** A list as the query of a request asks for it. */
+/** Parameters of a list. */
 export interface ScimQuery extends AttributeChoice {
   readonly filter: string | undefined;
-  /** From 1 on. */
+  /** Index from 1. */
   readonly startIndex: number;
   readonly limit: number;
 }
 
 const DEFAULT_COUNT = 100;
-/** A number that databases can skip to. */
+/** Largest number of rows that databases can skip. */
 const MAX_INDEX = 2 ** 31 - 1;
 
-/** Unknown parameters are ignored, as are `sortBy` and `sortOrder`. @throws VALIDATION_ERROR */
+/** Reads a query; ignores unknown parameters, `sortBy` and `sortOrder`. @throws VALIDATION_ERROR */
 export function readQuery(query: Readonly<Record<string, unknown>>): ScimQuery {
   const text = (name: string): string | undefined => (typeof query[name] === 'string' ? query[name] : undefined);
   return {

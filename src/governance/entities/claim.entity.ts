@@ -54,7 +54,7 @@ export const CLAIM: RecordKind<Claim> = {
   unhashedAgree: ({ predicate, predicateKey }) => predicateKey === predicateKeyOf(String(predicate)),
 };
 
-/** What `predicateKey` has to hold. */
+/** Returns the value that `predicateKey` must have. */
 export function predicateKeyOf(predicate: string): string {
   return predicate.normalize('NFC');
 }

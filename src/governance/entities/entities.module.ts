@@ -7,7 +7,7 @@ import { ENTITY } from './governed-entity.entity';
 
 @Module({
   imports: [
-    // Its tables are in the migrations of the ledger, as those of all features so far; a new feature lists its own.
+    // The migrations of the ledger contain the tables of this and all features so far; a new feature lists its own.
     LedgerModule.forFeature({ kinds: [ENTITY, CLAIM] }),
   ],
   controllers: [EntitiesController, ClaimsController],

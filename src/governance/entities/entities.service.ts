@@ -27,7 +27,7 @@ export class EntitiesService {
     });
   }
 
-  /** An update that changes nothing writes no entry. @throws NOT_FOUND, PRECONDITION_FAILED */
+  /** Updates an entity; writes no entry if nothing changes. @throws NOT_FOUND; PRECONDITION_FAILED */
   update(caller: Caller, id: string, precondition: Precondition, update: UpdateEntityRequest): Promise<GovernedEntity> {
     return this.ledger.withLookups(byId(ENTITY, id)).write(caller, async (transaction) => {
       const entity = await existing(transaction, id, precondition);
@@ -39,7 +39,7 @@ export class EntitiesService {
     });
   }
 
-  /** Its claims are removed with it; its history stays. @throws NOT_FOUND, PRECONDITION_FAILED */
+  /** Removes an entity with its claims; its history stays. @throws NOT_FOUND; PRECONDITION_FAILED */
   remove(caller: Caller, id: string, precondition: Precondition): Promise<void> {
     return this.ledger.withLookups(byId(ENTITY, id)).write(caller, async (transaction) => {
       const entity = await existing(transaction, id, precondition);
@@ -77,7 +77,7 @@ export class ClaimsService {
     return claim;
   }
 
-  /** Contradictory claims coexist; none overwrites another. @throws NOT_FOUND */
+  /** Adds a claim. Contradictory claims coexist; no claim overwrites another. @throws NOT_FOUND */
   add(caller: Caller, entityId: string, { predicate, value, context = {} }: CreateClaimRequest): Promise<Claim> {
     return this.ledger.withLookups(byId(ENTITY, entityId)).write(caller, async (transaction) => {
       if (!(await transaction.exists(ENTITY, entityId))) throw notFound('entity');

@@ -12,13 +12,13 @@ import type { NewExecution } from './new-execution';
 import { requiredExecution } from '../decisions/grants/grant-changes';
 import type { CoveringGrant } from '../decisions/grants/grant-finder';
 
-/** Most executions of one action that are examined: the newest ones. */
+/** Most executions of one action that are examined, the newest first. */
 const MAX_EXECUTIONS = 100;
 const TITLE_LENGTH = 500;
 
 const OF_REQUESTS = ['outcome', 'decisionId', 'approvedUntil'] as const;
 
-/** The members by which one of several executions is chosen as the answer: parameters, which may be large, are not read. */
+/** Members by which one of several executions is chosen as the answer. Parameters, which may be large, are not read. */
 type RequestRow = Pick<Execution, (typeof OF_REQUESTS)[number] | 'id' | 'createdSequence'>;
 
 /** The requirement of the policies, its basis, and the bounds that apply to the request. */
@@ -32,8 +32,8 @@ interface ApprovalTerms {
 }
 
 /**
- * The result of a request for approval: an execution that waits for it or has it, and whether it is new; the refusal of
- * the agent; or the grant that makes an approval unnecessary, with the open requests of all runs that it covers.
+ * Result of a request for approval: an execution that waits or is approved, and whether it is new; the refusal of the
+ * agent; or the grant that makes an approval unnecessary, with the open requests of all runs that it covers.
  */
 export type ApprovalRequestResult =
   | { readonly execution: Execution; readonly isNew: boolean }
@@ -41,16 +41,17 @@ export type ApprovalRequestResult =
   | { readonly serving: CoveringGrant; readonly waiting: readonly OpenRequest[] };
 
 /**
- * Asks for the approval of an action. A repeated request of the same run gets the current answer; a rejection is binding in
- * every run until its decision would have expired, at most for a day. A grant comes before a request that still waits.
- * @throws CONFLICT when the agent has too many requests pending, with nothing written.
+ * Requests the approval of an action. A repeated request of the same run gets the current result. A rejection is
+ * binding in every run until its decision would have expired, at most for a day. A grant precedes a request that still
+ * waits.
+ * @throws CONFLICT if the agent has too many requests pending, with nothing written
  */
 export async function requestApproval(
   transaction: ServiceTransaction,
   newExecution: NewExecution,
   terms: ApprovalTerms,
 ): Promise<ApprovalRequestResult> {
-  // Everything is read before anything is changed: reading settles what is due.
+  // All reads come before the changes, because reading settles what is due.
   const { actionHash, run } = newExecution;
   const { requirement, maxPending, grant } = terms;
   const required = approversKey(requirement.approvers);
@@ -85,7 +86,10 @@ export async function requestApproval(
   return { execution: insertRequest(transaction, newExecution, terms), isNew: true };
 }
 
-/** The requests for approval of an action that are still pending or approved, in whichever run, once due ones are settled. */
+/**
+ * Returns the requests for approval of an action that are still pending or approved, in any run, after due ones were
+ * settled.
+ */
 export async function openRequestsFor(
   transaction: ServiceTransaction,
   action: Pick<NewExecution, 'actionHash'>,
@@ -104,13 +108,13 @@ async function allRequestsFor(
   return [...pending, ...(await requestsFor(transaction, { actionHash, outcome: 'approved' }))];
 }
 
-/** The rows that {@link openRequestsFor} looks for first: usually there are none. */
+/** Returns the queries that {@link openRequestsFor} runs first; usually they find no rows. */
 export function openRequestQueries(transaction: Pick<ServiceTransaction, 'presence'>, actionHash: string): RowQuery[] {
   const outcomes = ['pending_approval', 'approved'] as const;
   return outcomes.map((outcome) => transaction.presence(EXECUTION, { actionHash, outcome }));
 }
 
-/** Cancels requests for approval that are no longer needed: a pending one with its decision. */
+/** Cancels requests for approval that are no longer needed, and the decisions of pending ones. */
 export async function cancelRequests(transaction: ServiceTransaction, requests: readonly OpenRequest[]): Promise<void> {
   for (const { request, decision } of requests) {
     if (decision.status === 'proposed') await cancelDecision(transaction, decision, null);
@@ -123,7 +127,7 @@ interface OpenRequest {
   readonly decision: Decision;
 }
 
-/** The requests that are still pending or approved once due ones are settled, the newest first. */
+/** Returns the requests that are still pending or approved after due ones were settled, the newest first. */
 async function openRequests(transaction: ServiceTransaction, requests: readonly RequestRow[]): Promise<OpenRequest[]> {
   const open: OpenRequest[] = [];
   for (const request of [...requests].sort((left, right) => right.createdSequence - left.createdSequence)) {
@@ -137,7 +141,7 @@ async function openRequests(transaction: ServiceTransaction, requests: readonly 
   return open;
 }
 
-/** The newest rejection that is still binding. */
+/** Returns the newest rejection that is still binding. */
 async function rejectionAmong(
   transaction: ServiceTransaction,
   rejected: readonly RequestRow[],
@@ -156,7 +160,7 @@ async function rejectionAmong(
   return undefined;
 }
 
-/** The newest first. */
+/** Returns the requests, the newest first. */
 function requestsFor(
   transaction: ServiceTransaction,
   values: Pick<Execution, 'actionHash' | 'outcome'> & { readonly run?: string | null },
@@ -164,7 +168,7 @@ function requestsFor(
   return transaction.findNewest(EXECUTION, OF_REQUESTS, values, MAX_EXECUTIONS);
 }
 
-/** The decision that an execution waits for, or waited for. */
+/** Returns the decision for which an execution waits, or waited. */
 export async function decisionOf(
   transaction: ServiceTransaction,
   { id, decisionId }: Pick<Execution, 'id' | 'decisionId'>,
@@ -173,7 +177,7 @@ export async function decisionOf(
   return requirePresent(decision, `decision of the execution ${id}`);
 }
 
-/** How many requests of the agent are waiting; below the maximum, some that are over may still be counted. */
+/** Counts the waiting requests of the agent. Below the maximum, the count may include some that are over. */
 async function pendingRequests(transaction: ServiceTransaction, agentId: string, maximum: number): Promise<number> {
   const notSettled = await transaction.count(EXECUTION, { agentId, outcome: 'pending_approval' });
   if (notSettled < maximum) return notSettled;

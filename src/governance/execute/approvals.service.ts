@@ -33,18 +33,18 @@ import { ActivePolicies } from '../policies/active-policies';
 import { type ApproverGroup, areEqualSets, wantedApprovals } from '../policies/approval/approval-requirement';
 import { areFilled, fillableBy, type FillableGroups, groupsOf } from '../policies/approval/approver-groups';
 
-/** As it is kept for an `Idempotency-Key`: the record does not say when it was resumed. */
+/** An execution as stored for an `Idempotency-Key`, because the record does not contain the time of the resume. */
 type StoredResume = Execution & { readonly resumedAt: string };
 
-/** What a resume may say besides the execution. */
+/** Parameters of a resume besides the execution. */
 interface RequestedResume extends Pick<ActionRequest, 'permit' | 'repeats' | 'secret'> {
-  /** The upstream of the gateway that resumes. Default: that of the execution. */
+  /** Upstream of the gateway that resumes; by default that of the execution. */
   readonly via?: string | undefined;
 }
 
 /** A run as a request names it. */
 interface RunToCancel {
-  /** Id or name; undefined if the caller, who is bound to no agent, named none. */
+  /** Id or name; undefined if the caller is bound to no agent and named none. */
   readonly agentId?: string | undefined;
   readonly run: string;
   readonly reason?: string | undefined;
@@ -64,22 +64,23 @@ export class ApprovalsService {
   ) {}
 
   /**
-   * The words of the reviewer whose rejection ended or refused an execution, for callers who see the execution but not
-   * the decision.
+   * Returns the comment and alternative of the reviewer whose rejection ended or refused an execution, for callers who
+   * see the execution but not the decision.
    */
   async rejectionOf({ decisionId, outcome, reason }: Execution): Promise<RejectionWords | null> {
     if (decisionId === null || (outcome !== 'rejected' && reason !== 'approval_rejected')) return null;
     const decision = await this.records.find(DECISION, decisionId, SYSTEM_CALLER);
     const executionId = decision?.executionId ?? null;
     if (decision === undefined || executionId === null) return null;
-    // A refused execution names the decision about an earlier one, which was rejected.
+    // A refused execution has the decision about an earlier, rejected one.
     const rejected = await this.records.find(EXECUTION, executionId, SYSTEM_CALLER);
     return rejectionWords(decision, rejected?.instead ?? null);
   }
 
   /**
-   * @throws VALIDATION_ERROR; NOT_FOUND; CONFLICT for an execution that is not, or no longer, approved; PERMISSION_DENIED and
-   * POLICY_DENIED, with the refusal recorded, when the agent, the policies or the given approval no longer suffice.
+   * @throws VALIDATION_ERROR; NOT_FOUND; CONFLICT for an execution that is not, or no longer, approved;
+   * PERMISSION_DENIED and POLICY_DENIED, with the refusal recorded, if the agent, the policies or the approval no
+   * longer suffice
    */
   async resume(
     caller: Caller,
@@ -97,7 +98,7 @@ export class ApprovalsService {
     return { execution, permit: await this.permits.issue(execution, permitRequest, stored.resumedAt) };
   }
 
-  /** @throws NOT_FOUND; CONFLICT for an execution that neither waits for an approval nor has one. */
+  /** @throws NOT_FOUND; CONFLICT for an execution that neither waits for an approval nor has one */
   cancel(caller: Caller, id: string, reason: string | null): Promise<Execution> {
     return this.ledger.withLookups(byId(EXECUTION, id)).write(caller, async (transaction) => {
       const execution = await ownExecution(transaction, id);
@@ -163,7 +164,7 @@ export class ApprovalsService {
     const execution = await ownExecution(transaction, first.id);
     const isStopped = this.permissions.isStopped(await requiredAgent(transaction, execution), execution);
     if (first.outcome !== 'authorized' && !isStopped) return null;
-    // What the first answer took from limits is not taken again. If policies allowed it, being observed is not enough now.
+    // A replay does not take from limits again. If policies allowed the action, observation does not suffice now.
     const permissionNow = (agent: Agent, principal: Principal | null): Promise<Permission> => {
       const checkedAgent = first.observed ? agent : { ...agent, observeUntil: null };
       return this.permissions.check(transaction, checkedAgent, execution, principal, first);
@@ -193,7 +194,7 @@ export class ApprovalsService {
     return { permission, refusal, approvers: countedAgents(approvals) };
   }
 
-  /** False for a suspended agent, and by a delegation if a policy now denies that person to approve. */
+  /** False for a suspended agent, and for a delegated approval if a policy now denies that person to approve. */
   private counts(decision: Decision, { agent, isDelegated }: CountedReview): boolean {
     if (agent.status !== 'active') return false;
     return !isDelegated || denyingReview(this.policies, decision, 'approve', agent).length === 0;
@@ -203,7 +204,7 @@ export class ApprovalsService {
 interface CheckedApproval {
   readonly permission: Permission;
   readonly refusal: DomainError | null;
-  /** The agents whose approvals were examined. */
+  /** Agents whose approvals were examined. */
   readonly approvers: readonly CountedAgent[];
 }
 
@@ -220,7 +221,7 @@ function lostSecrets(): DomainError {
 
 const EXPIRED_BEFORE = 'The request for approval expired before it was cancelled; that is final.';
 
-/** A late request triggers the expiry: it is recorded, and the request is refused. */
+/** Refuses a late request, and records the expiry that it triggers. */
 function refuseLate(transaction: ServiceTransaction, execution: Execution): Refusal {
   expireApproval(transaction, execution);
   return new Refusal(lateConflict(execution));
@@ -242,10 +243,10 @@ function recordDenied(
 }
 
 /**
- * Why an approval does not meet what the policies require now; null if it does. For a group that the decision named as
- * well, the approvals given then count; for any other, the approvers are matched as they are now. A delegated approval
- * counts only if the person in whose place it was matches the group now as well.
- * @param approvals of agents that are active
+ * Returns why an approval does not meet the requirements of the policies now; null if it does. For a group that the
+ * decision also named, the approvals from that time count; for any other, the approvers are matched as they are now. A
+ * delegated approval counts only if the person in whose place it was made also matches the group now.
+ * @param approvals approvals of active agents
  */
 function approvalFault(
   required: readonly ApproverGroup[],
@@ -263,11 +264,11 @@ function approvalFault(
   );
 }
 
-/** The groups that an approval may have to fill at a resume. */
+/** Groups that an approval may have to fill at a resume. */
 interface ComparedGroups {
   readonly required: readonly ApproverGroup[];
   readonly decided: readonly ApproverGroup[];
-  /** For each required group, its index in the decision; -1 if the decision did not name it. */
+  /** Index in the decision of each required group; -1 if the decision did not name the group. */
   readonly decidedIndices: readonly number[];
 }
 

@@ -89,12 +89,9 @@ class ResumeRequest {
   readonly permit?: PermitRequest;
 }
 
-/**
- * The header of the 202 that opened a request for approval. A repeated request gets the same execution without
- * it.
- */
+/** Header of the 202 that opened a request for approval. A repeated request gets the same execution without it. */
 const REQUESTED = 'Approval-Requested';
-/** The header of the same 202 if the agents that can approve are too few. */
+/** Header of the same 202 if too few agents can approve. */
 const FEASIBLE = 'Approval-Feasible';
 
 @ApiTags('Actions')
@@ -163,7 +160,10 @@ export class ExecuteController {
     return ExecutionResponse.from(execution, permit);
   }
 
-  /** The request is on record by now, so it is answered even if nobody can tell who could approve it. */
+  /**
+   * True if too few agents can approve. The request is already recorded, so it is answered even if this cannot be found
+   * out.
+   */
   private async isUnfillable({ id, decisionId }: Execution, signal: AbortSignal): Promise<boolean> {
     try {
       return decisionId !== null && (await this.approvers.isUnfillable(decisionId, signal));
@@ -201,7 +201,7 @@ export class ApprovalsController {
   ): Promise<ExecutionResponse> {
     const read = async (): Promise<Execution> =>
       requireFound(await this.history.find(EXECUTION, id, asOf, caller), 'execution');
-    // Waiting makes sense where the next outcome depends on something other than the caller.
+    // Waiting makes sense if the next outcome does not depend on the caller.
     const isOpen = ({ outcome }: Execution): boolean => outcome === 'pending_approval' || outcome === 'running';
     const execution = await this.waits.waitForChange({ id, caller, seconds, signal, read, isOpen });
     return { ...ExecutionResponse.from(execution), rejection: await this.approvals.rejectionOf(execution) };

@@ -10,7 +10,7 @@ import { UnknownOutcomes } from './unknown-outcomes';
 import { SecretsModule } from '../secrets/secrets.module';
 import { ApprovalsService } from './approvals.service';
 
-/** What an agent may do, and the approval it needs for it. */
+/** Executes actions of agents, and requests the approvals they need. */
 @Module({
   imports: [DecisionsModule, ExecutionsModule, PermissionsModule, PermitsModule, SecretsModule],
   controllers: [ExecuteController],
@@ -19,7 +19,7 @@ import { ApprovalsService } from './approvals.service';
 })
 export class ExecuteModule {}
 
-/** What can be done with an approval. A module of its own keeps its routes behind those of executions in the API document. */
+/** Uses approvals. A separate module puts its routes after those of executions in the API document. */
 @Module({
   imports: [ExecuteModule, ExecutionsModule, PoliciesModule],
   controllers: [ApprovalsController],

@@ -38,7 +38,7 @@ export interface ExecutionResult {
   readonly permit: string | null;
 }
 
-/** As it is kept for an `Idempotency-Key`, so that a replay says the same. */
+/** An execution as stored for an `Idempotency-Key`, so that a replay has the same header. */
 type StoredExecution = Execution & { readonly isRequested?: true };
 
 /** Authorises the actions of agents, requests approval where policies require it, and runs the handler. */
@@ -56,8 +56,8 @@ export class ExecuteService {
   ) {}
 
   /**
-   * @throws NOT_FOUND; CONFLICT when too many requests of the agent are waiting for approval; PERMISSION_DENIED and
-   * POLICY_DENIED, with the refused execution recorded.
+   * @throws NOT_FOUND; CONFLICT if too many requests of the agent wait for approval; PERMISSION_DENIED and
+   * POLICY_DENIED, with the refused execution recorded
    */
   async execute(caller: Caller, agent: string, sent: ActionRequest): Promise<ExecutionResult> {
     this.permits.requireAudience(sent.permit);
@@ -118,8 +118,8 @@ export class ExecuteService {
   }
 
   /**
-   * An action that a grant covers, or that limits allow, needs no approval: open requests for it are cancelled, so that nothing
-   * is done twice.
+   * Authorises an action. One that a grant covers, or that limits allow, needs no approval: its open requests are
+   * cancelled, so that the action is not done twice.
    */
   private async authorise(
     transaction: ServiceTransaction,
@@ -148,8 +148,8 @@ export class ExecuteService {
   }
 
   /**
-   * A caller acts on a replayed "go" now, so it is only replayed while a new request would be allowed as well; nothing is
-   * replayed that is stopped. Otherwise the request is answered as a new one.
+   * Decides about a replay, on which the caller acts now. The response is replayed only if a new request would be
+   * allowed as well, and no stop covers it. Otherwise the request is handled as a new one.
    */
   private async answerInstead(
     transaction: ServiceTransaction,
@@ -162,13 +162,13 @@ export class ExecuteService {
     const isSame = (requester.principal?.onBehalfOf.subject ?? null) === first.principal;
     const { agent, principal } = requester;
     if (isSame && first.outcome !== 'authorized' && !this.permissions.isStopped(agent, request)) return null;
-    // What the first answer took from limits is not taken again.
+    // A replay does not take from limits again.
     const permission = await this.permissions.check(transaction, agent, request, principal, first);
     const { refusal, requirement, basis } = permission;
-    // If policies allowed it at first, being observed is not enough now.
+    // If policies allowed the action at first, observation does not suffice now.
     const isAllowed = refusal === null && (first.observed || basis.observed !== true);
     const { grantId } = first;
-    // What a grant authorised needs no approval for as long as that grant still holds.
+    // An action that a grant authorised needs no approval while that grant still holds.
     const isServed = async (required: ApprovalRequirement): Promise<boolean> => {
       const coverage = { ...request, agentId: agent.id, onBehalfOf: first.principal };
       return grantId !== null && this.grants.stillCovers(transaction, grantId, coverage, required);

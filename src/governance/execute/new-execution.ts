@@ -26,11 +26,11 @@ import { LIMIT_WARNED, POLICY } from '../policies/policy.entity';
 export interface ActionRequest extends RequestedAction {
   readonly parameters: JsonObject;
   readonly onBehalfOf?: PrincipalInput | undefined;
-  /** The conversation or task that it is part of. */
+  /** Conversation or task that the action is part of. */
   readonly run?: string | undefined;
-  /** The upstream of the gateway that sends the request. */
+  /** Upstream of the gateway that sends the request. */
   readonly via?: string | undefined;
-  /** The execution with an unknown outcome that the caller repeats knowingly. */
+  /** Execution with an unknown outcome that the caller knowingly repeats. */
   readonly repeats?: string | null | undefined;
   readonly permit?: PermitRequest | undefined;
   /** Pointers to secrets, in addition to those of SECRET_PARAMETERS. */
@@ -79,8 +79,8 @@ export async function buildExecution(
 }
 
 /**
- * For whom the caller's request is made, by the agents as they are now.
- * @throws PERMISSION_DENIED when the caller does not vouch for it; VALIDATION_ERROR for an unknown person.
+ * Returns the principal of a request, with the current state of agents.
+ * @throws PERMISSION_DENIED if the caller does not vouch for the principal; VALIDATION_ERROR for an unknown person
  */
 export async function requirePrincipal(
   transaction: ServiceTransaction,
@@ -92,7 +92,10 @@ export async function requirePrincipal(
   return principal;
 }
 
-/** Takes from limits what an agent was authorised to use, whatever becomes of it, and warns of what is nearly used up. */
+/**
+ * Takes the authorised uses from limits, whether or not the action succeeds, and warns about limits that are nearly
+ * used up.
+ */
 export async function takeUses(
   transaction: ServiceTransaction,
   agentId: string,
@@ -104,7 +107,7 @@ export async function takeUses(
       await transaction.find(POLICY, use.policy.id),
       `policy ${use.policy.id}, which is in force,`,
     );
-    // Verification expects every entry about a policy to be one for which other processes look for changes.
+    // Verification expects other processes to look for changes after every entry about a policy.
     transaction.afterCommit(() => undefined);
     transaction.record(POLICY, policy, { action: LIMIT_WARNED, agentId, details: recordedUse(use) });
   }

@@ -6,33 +6,36 @@ import { cancelApproved, expireApproval, isApprovalOver } from '../executions/ex
 import { EXECUTION, type Execution } from '../executions/execution.entity';
 import type { ServiceTransaction } from '../../ledger/commands/ledger-transaction';
 
-/** The most executions of one request. */
+/** Most executions of one request. */
 const MAX_CANCELLED = 1_000;
-/** The most characters of parameters of one request: each entry holds those of its execution. */
+/** Most characters of parameters of one request: each entry contains those of its execution. */
 const MAX_CHARACTERS = 16 * 1024 * 1024;
 /** Executions read per statement; their parameters may be large. */
 const CHUNK = 20;
 
-/** What of a run is cancelled. */
+/** Run, and bounds, of a cancellation. */
 interface CancelledRun {
   readonly agentId: string;
   readonly run: string;
   readonly reason: string | null;
 }
 
-/** How many executions were cancelled, and whether the run has more of them. */
+/** Number of cancelled executions, and whether the run has more. */
 export interface RunCancellation {
   readonly cancelled: number;
   readonly more: boolean;
 }
 
-/** Cancels executions of a run that wait for approval or are approved, the newest first; those whose time is over expire. */
+/**
+ * Cancels executions of a run that wait for approval or are approved, the newest first. Expired ones are settled as
+ * such.
+ */
 export async function cancelRun(
   transaction: ServiceTransaction,
   { agentId, run, reason }: CancelledRun,
 ): Promise<RunCancellation> {
   const ids = await openIds(transaction, { agentId, run });
-  // Everything is read before anything is changed.
+  // All reads come before the changes.
   const executions = await boundedExecutions(transaction, ids.slice(0, MAX_CANCELLED));
   const decisions = await decisionsOf(transaction, executions);
   let cancelled = 0;
@@ -82,7 +85,7 @@ interface OpenExecution {
   readonly decision: Decision | undefined;
 }
 
-/** Cancels an execution; false if its time was over, so that it expired. */
+/** Cancels an execution; returns false if it had expired. */
 export async function cancelUnlessOver(
   transaction: ServiceTransaction,
   { execution, decision }: OpenExecution,

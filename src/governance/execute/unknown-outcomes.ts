@@ -9,21 +9,21 @@ import type { RowQuery } from '../../ledger/records/row-query';
 import { type DecisionBasis, EXECUTION } from '../executions/execution.entity';
 import { IS_UNKNOWN, OUTCOME_UNKNOWN } from '../executions/unknown-outcome';
 
-/** The time after an unknown outcome in which the same action is refused. */
+/** Time after an unknown outcome in which the same action is refused. */
 const REFUSED_FOR = 'PT10M';
 
-/** A gateway's request, as far as it matters whether it repeats an action. */
+/** Members of a gateway's request that decide whether it repeats an action. */
 interface Repetition {
   readonly via?: string | null | undefined;
   /** The execution with an unknown outcome that the caller repeats knowingly. */
   readonly repeats?: string | null | undefined;
 }
 
-/** What an unknown outcome means for a request with the same action. */
+/** Consequence of an unknown outcome for a request with the same action. */
 interface UnknownOutcome {
-  /** The execution whose outcome is not known. */
+  /** Execution with the unknown outcome. */
   readonly executionId: string;
-  /** Null if the caller repeats it knowingly. */
+  /** Refusal; null if the caller knowingly repeats the action. */
   readonly refusal: DomainError | null;
 }
 
@@ -32,7 +32,7 @@ interface UnknownRow {
   readonly completedAt: string;
 }
 
-/** Finds outcomes that are not known. For ten minutes a gateway's request for the same action has to name the execution. */
+/** Finds unknown outcomes. For ten minutes, a gateway's request for the same action must name the execution. */
 @Injectable()
 export class UnknownOutcomes {
   private readonly sql: string;
@@ -41,7 +41,7 @@ export class UnknownOutcomes {
     this.sql = newestUnknownSql(dialect);
   }
 
-  /** The row that a gateway's request depends on: the newest unknown outcome of the action. */
+  /** Returns the query for the newest unknown outcome of the action, on which a gateway's request depends. */
   rowQuery(actionHash: string): RowQuery {
     const values = { actionHash, reason: OUTCOME_UNKNOWN };
     return {
@@ -52,7 +52,10 @@ export class UnknownOutcomes {
     };
   }
 
-  /** The outcome that a request would repeat; null if it comes from no gateway, or there is no such outcome. */
+  /**
+   * Returns the unknown outcome that a request would repeat; null if the request comes from no gateway, or there is
+   * none.
+   */
   async repeatedBy(
     { via = null, repeats }: Repetition,
     actionHash: string | null,
@@ -68,7 +71,7 @@ export class UnknownOutcomes {
   }
 }
 
-/** What a decision rests on, with the outcome that it repeats. What is refused takes nothing from limits. */
+/** Adds the repeated outcome to the basis of a decision. A refused request takes nothing from limits. */
 export function repeatingBasis(basis: DecisionBasis, unknown: UnknownOutcome | null): DecisionBasis {
   if (unknown === null) return basis;
   const { used = [], ...rest } = basis;
@@ -99,7 +102,7 @@ function newestUnknownSql(dialect: Dialect): string {
 
 const EXECUTION_ID = /^exe_[0-7][0-9A-HJKMNP-TV-Z]{25}$/;
 
-/** The header by which a caller repeats an action whose outcome is not known. Null without it. */
+/** Reads the header with which a caller repeats an action whose outcome is unknown; null without it. */
 export function GovernanceRepeat(): ParameterDecorator {
   return HeaderParameter({
     name: 'Governance-Repeat',

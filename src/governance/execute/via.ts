@@ -6,7 +6,7 @@ import type { Caller } from '../../ledger/kinds/caller';
 const MAX_VIA_CHARACTERS = 40;
 const VIA = /^[a-z][a-z0-9-]*$/;
 
-/** What is wrong with the name of a gateway's upstream; undefined if nothing is. */
+/** Returns the fault of the name of a gateway's upstream; undefined if valid. */
 function viaFault(via: string): string | undefined {
   return VIA.test(via) && via.length <= MAX_VIA_CHARACTERS
     ? undefined
@@ -19,10 +19,7 @@ export function ViaField(meaning: string): PropertyDecorator {
   return OptionalText({ max: MAX_VIA_CHARACTERS, rule: viaFault, description: `${meaning} ${form}` });
 }
 
-/**
- * A token that was issued for an upstream of a gateway is good for that upstream only.
- * @throws UNAUTHORIZED
- */
+/** Requires that a token issued for an upstream of a gateway is used for that upstream only. @throws UNAUTHORIZED */
 export function requireVia({ gatewayAudience }: Pick<Caller, 'gatewayAudience'>, via: string | undefined): void {
   if (gatewayAudience !== undefined && (via === undefined || !gatewayAudience.endsWith(`/${via}/mcp`)))
     throw unauthorized();

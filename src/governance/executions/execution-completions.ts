@@ -13,7 +13,7 @@ import { Database } from '../../ledger/database/database';
 import type { RecordRange } from '../../ledger/kinds/record-page';
 import { RecordReader } from '../../ledger/reading/record-reader';
 
-/** Average milliseconds between attempts to write completions that could not be written. */
+/** Average milliseconds between attempts to write completions that failed before. */
 const RETRY_INTERVAL_MS = 1_000;
 
 interface Completion {
@@ -23,9 +23,8 @@ interface Completion {
 }
 
 /**
- * Records how executions ended. The action has taken place by then, so if the database cannot accept a completion, that
- * is not an error of the request: it is kept, and retried until it is written, is refused by a rule, or the service
- * stops.
+ * Records how executions ended. The action has already taken place, so an unavailable database is not an error of the
+ * request: the completion is retried until it is written, a rule refuses it, or the service stops.
  */
 @Injectable()
 export class ExecutionCompletions {
@@ -48,7 +47,7 @@ export class ExecutionCompletions {
     try {
       return await this.attempt(completion);
     } catch (error) {
-      // For example because the execution no longer exists: retrying would not help.
+      // The execution may no longer exist, for example; retrying would not help.
       const isFinal = error instanceof DomainError && error.code !== 'UNAVAILABLE';
       this.logger.error(
         { err: error, executionId: completion.execution.id },
@@ -61,8 +60,8 @@ export class ExecutionCompletions {
   }
 
   /**
-   * What a caller that carried it out itself says.
-   * @throws NOT_FOUND; PERMISSION_DENIED if only the gateway may report it; CONFLICT unless the execution is authorized.
+   * Records the outcome that a caller reports of an action that it carried out itself.
+   * @throws NOT_FOUND; PERMISSION_DENIED if only the gateway may report it; CONFLICT unless the execution is authorized
    */
   async report(caller: Caller, id: string, sent: ActionOutcome): Promise<Execution> {
     // The agent of an execution never changes, so it may be read beforehand.
@@ -71,7 +70,7 @@ export class ExecutionCompletions {
     const outcome = { ...sent, result: await this.secrets.redactReport(caller, sent.result, agentOf) };
     return this.ledger.withLookups(byId(EXECUTION, id)).write(caller, async (transaction) => {
       const execution = await ownExecution(transaction, id);
-      // A key with the scope `report` sees no execution without `via`.
+      // A key with the scope `report` only sees executions with `via`.
       if (execution.via !== null && !caller.effectiveScopes.has('report')) throw callerRefused('not_reporter');
       if (execution.erased) throw conflict('The contents of the execution were erased; no result is taken any more.');
       if (execution.outcome !== 'authorized')
@@ -82,7 +81,7 @@ export class ExecutionCompletions {
     });
   }
 
-  /** Makes a last attempt; what cannot be written is marked as interrupted at the next start. */
+  /** Makes a last attempt. The next start marks executions without a written completion as interrupted. */
   async stop(): Promise<void> {
     await this.repeated.stop();
     await this.retry();
@@ -118,7 +117,7 @@ function withOutcome(transaction: LedgerTransaction, execution: Execution, outco
   );
 }
 
-/** Does nothing if the execution is settled already: by an earlier attempt, or by another process. */
+/** Completes an execution. Does nothing if it is settled already, by an earlier attempt or another process. */
 async function complete(transaction: LedgerTransaction, id: string, outcome: ActionOutcome): Promise<Execution> {
   const execution = requireFound(await transaction.find(EXECUTION, id), 'execution');
   if (execution.outcome !== 'running') return execution;
@@ -128,7 +127,7 @@ async function complete(transaction: LedgerTransaction, id: string, outcome: Act
 const REASON = 'The service stopped while the action ran; whether it took effect is not known.';
 /** Average milliseconds between checks for processes that have ended. */
 const INTERVAL_MS = 5_000;
-/** Those that run, some at a time. */
+/** Range of running executions. */
 const RUNNING: RecordRange = {
   conditions: [{ column: 'outcome', comparison: 'equals', value: 'running' }],
   order: 'asc',
@@ -137,8 +136,8 @@ const RUNNING: RecordRange = {
 };
 
 /**
- * Marks executions as interrupted if the process that ran them has ended: before the first request, and, if other
- * processes write the same database, periodically.
+ * Marks executions as interrupted if their process has ended: before the first request, and, if other processes write
+ * the same database, periodically.
  */
 @Injectable()
 export class InterruptedExecutions implements OnApplicationBootstrap, OnModuleDestroy {
@@ -175,11 +174,11 @@ export class InterruptedExecutions implements OnApplicationBootstrap, OnModuleDe
       const marked = await Promise.all(interrupted.map((execution) => this.markOne(execution)));
       count += marked.filter(Boolean).length;
     }
-    // Another process may have marked them first.
+    // Another process may have marked executions first.
     if (count > 0) this.logger.warn(`${count} executions were interrupted by the end of the process that ran them.`);
   }
 
-  /** False if it was marked, or has ended, before. */
+  /** Returns false if the execution was already marked, or has ended. */
   private markOne({ id, runBy }: Pick<Execution, 'id' | 'runBy'>): Promise<boolean> {
     return this.ledger.withLookups(byId(EXECUTION, id)).write(SYSTEM_CALLER, async (transaction) => {
       const execution = await transaction.find(EXECUTION, id);

@@ -13,7 +13,7 @@ import {
 import type { DueRecords } from '../../ledger/due-settlement';
 import type { LedgerTransaction } from '../../ledger/commands/ledger-transaction';
 
-/** What an approval is for: if any of these differs, it is another action. */
+/** Members of an approved action: if any of these differs, it is another action. */
 type ApprovedAction = Pick<
   Execution,
   'agentId' | 'action' | 'resourceType' | 'resourceId' | 'parameters' | 'onBehalfOf'
@@ -22,14 +22,16 @@ type ApprovedAction = Pick<
 /** Outcomes that never change again. */
 type FinalOutcome = Exclude<ExecutionOutcome, 'authorized' | 'running' | 'pending_approval' | 'approved'>;
 
-/** Hex SHA-256 of the RFC 8785 form of the requested action. */
+/** Returns the hex SHA-256 of the RFC 8785 form of the requested action. */
 export function actionHash(approvedAction: ApprovedAction): string {
   const { agentId, action, resourceType, resourceId, parameters, onBehalfOf } = approvedAction;
   const principal = onBehalfOf === null ? {} : { onBehalfOf: { ...onBehalfOf } };
   return sha256(canonicalJson({ agentId, action, resourceType, resourceId, parameters, ...principal }));
 }
 
-/** The execution that a path names, for a caller who may act as its agent. @throws NOT_FOUND; PERMISSION_DENIED */
+/**
+ * Returns the execution that a path names, for a caller who may act as its agent. @throws NOT_FOUND; PERMISSION_DENIED
+ */
 export async function ownExecution(transaction: LedgerTransaction, id: string): Promise<Execution> {
   const execution = requireFound(await transaction.findVisible(EXECUTION, id), 'execution');
   requireActsAs(transaction.caller, execution.agentId);
@@ -48,7 +50,7 @@ export function isApprovalOver(
   return outcome === 'approved' && approvedUntil !== null && approvedUntil <= now;
 }
 
-/** Why an execution cannot be cancelled; null if it can. */
+/** Returns why an execution cannot be cancelled; null if it can. */
 export function cancelConflict({ outcome }: Execution): DomainError | null {
   if (outcome === 'pending_approval' || outcome === 'approved') return null;
   return conflict(`The execution is ${outcome}; only one that waits for approval or is approved can be cancelled.`);
@@ -61,19 +63,19 @@ interface SettledDecision {
   readonly executeWithin: string | null;
 }
 
-/** What the entry adds to the execution: why it was cancelled, and whether the service did it automatically. */
+/** Additional facts of the entry: the reason of a cancellation, and whether the service cancelled automatically. */
 export interface SettlementNote {
   readonly reason?: string | null;
   readonly bySystem?: true;
   /** The agent whose review settled the decision. */
   readonly reviewerId?: string;
-  /** What the reviewer who rejects would approve. */
+  /** Alternative that the rejecting reviewer would approve. */
   readonly instead?: InsteadApproved | null;
 }
 
 /**
- * Applies the outcome of a decision to its execution, in the commit of the decision. An execution that has stopped
- * waiting stays as it is.
+ * Applies the outcome of a decision to its execution, in the commit of the decision. Does not change an execution that
+ * no longer waits.
  */
 export async function settleExecutionOf(
   transaction: LedgerTransaction,
@@ -108,7 +110,7 @@ export function expireApproval(transaction: LedgerTransaction, execution: Execut
   return transaction.update(EXECUTION, expired, { ...outcomeNote(expired, 'expired'), bySystem: true });
 }
 
-/** Executions whose approval was not used in time. */
+/** Settles executions whose approval was not used in time. */
 export const DUE_APPROVALS: DueRecords<Execution> = {
   kind: EXECUTION,
   settle: (transaction, execution) => {

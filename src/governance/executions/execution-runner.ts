@@ -13,8 +13,8 @@ import { type ActionContext, ActionHandlers } from './handlers/action-handlers';
 import { type ActionOutcome, ActionRunner, failedBy } from './handlers/action-runner';
 
 /**
- * Seconds beyond ACTION_TIMEOUT: by then, the executions of a process that has ended are marked, as its lease has
- * lapsed.
+ * Seconds beyond ACTION_TIMEOUT after which the executions of a process that has ended are marked, because its lease
+ * has lapsed.
  */
 const MARGIN = 90;
 
@@ -25,15 +25,15 @@ const NOT_BEGUN: ActionOutcome = {
   failureCode: null,
 };
 
-/** Parts of a request that its handler needs and nothing keeps. */
+/** Parts of a request that its handler needs and that are not stored. */
 interface UnrecordedParts {
-  /** The parameters as they were sent; undefined if they are on record as they were. */
+  /** Parameters as they were sent; undefined if they are recorded unchanged. */
   readonly sentParameters?: JsonObject | undefined;
   /** Pointers to secrets of the result, in addition to those of SECRET_PARAMETERS. */
   readonly secret?: readonly string[] | undefined;
 }
 
-/** Has what was authorised carried out by the action's handler, if there is one. */
+/** Runs the handler of an authorised action, if there is one. */
 @Injectable()
 export class ExecutionRunner implements BeforeApplicationShutdown {
   constructor(
@@ -47,7 +47,9 @@ export class ExecutionRunner implements BeforeApplicationShutdown {
     private readonly secrets: SecretRedaction,
   ) {}
 
-  /** The state of an execution that may start. @throws UNAVAILABLE while other processes may consider this one ended. */
+  /**
+   * Returns the initial state of an execution. @throws UNAVAILABLE while other processes may consider this one ended
+   */
   startOf(action: string): Pick<Execution, 'outcome' | 'runBy'> {
     if (this.handlers.find(action) === undefined) return { outcome: 'authorized', runBy: '' };
     const { runner } = this.database;
@@ -55,20 +57,20 @@ export class ExecutionRunner implements BeforeApplicationShutdown {
     return { outcome: 'running', runBy: runner };
   }
 
-  /** True if a handler of the service carries the action out. */
+  /** True if a handler of the service carries out the action. */
   hasHandler(action: string): boolean {
     return this.handlers.find(action) !== undefined;
   }
 
   /** Runs the handler of an execution that the caller's request has just started, and returns the result. */
   async carryOut(caller: Caller, execution: Execution, unrecorded: UnrecordedParts = {}): Promise<Execution> {
-    // A repeated request gets the answer of the first one, which runs or has run the handler.
+    // A repeated request gets the response of the first one, which runs or has run the handler.
     if (caller.idempotency?.isReplayed === true) return this.settled(execution);
     const handler = execution.outcome === 'running' ? this.handlers.find(execution.action) : undefined;
     if (handler === undefined) return execution;
     const executor = withoutKey(caller);
     const stopped = await this.runner.stopOf(execution);
-    // The answer of the commit may have come late: if the lease has lapsed since, another process may have marked the
+    // The response to the commit may have come late: if the lease has lapsed since, another process may have marked the
     // execution as interrupted.
     const mayBegin = execution.runBy === this.database.runner;
     const { sentParameters: parameters = execution.parameters, secret } = unrecorded;
@@ -81,14 +83,14 @@ export class ExecutionRunner implements BeforeApplicationShutdown {
     return this.completions.write({ caller: executor, execution, outcome: { ...outcome, result } });
   }
 
-  /** Requests that wait for a handler are answered with what is on disk: the execution is `running`. */
+  /** Ends the wait for handlers: requests get the state on disk, in which the execution is `running`. */
   async beforeApplicationShutdown(): Promise<void> {
     this.runner.stop();
     await this.completions.stop();
   }
 
   /**
-   * An execution whose handler another request runs, in this process or in another, once it has stopped running; in its
+   * Returns an execution whose handler another request runs, in any process, once it has stopped running. Returns its
    * current state if the service stops before, or it takes far too long.
    */
   private async settled(execution: Execution): Promise<Execution> {
@@ -103,7 +105,7 @@ export class ExecutionRunner implements BeforeApplicationShutdown {
   }
 }
 
-/** The handler gets copies: its changes to them must not reach the record. */
+/** Returns the context of a handler with copies, so that the handler's changes do not reach the record. */
 function contextOf(caller: Caller, execution: Execution): Omit<ActionContext, 'signal'> {
   const { id: executionId, agentId, agentName, action, resourceType, resourceId, run } = execution;
   const { parameters, onBehalfOf } = structuredClone(execution);

@@ -39,14 +39,14 @@ export type ExecutionOutcome = (typeof EXECUTION_OUTCOMES)[number];
 /** The condition of the index of approvals that can expire. */
 const AWAITS_RESUME = `"outcome" = 'approved'`;
 
-/** Whether it was authorised, whatever became of it. */
+/** Condition for executions that were authorised, with any later outcome. */
 export const WAS_AUTHORISED = `"outcome" IN ('authorized', 'running', 'executed', 'failed', 'interrupted')`;
-/** The condition of the index by which those of a run are found. */
+/** Condition of the index that finds the executions of a run. */
 const IS_EARLIER = `"run" IS NOT NULL AND ${WAS_AUTHORISED}`;
-/** The condition of the indexes by which those of a time are found. */
+/** Condition of the indexes that find the executions of a time. */
 export const IS_RECENT = `"erased" = 'false' AND ${WAS_AUTHORISED}`;
 
-/** Other parameters that a reviewer would approve, and the grant for them; null if they need a request of their own. */
+/** Alternative parameters that a reviewer would approve, and their grant; null if they need a request of their own. */
 export interface InsteadApproved {
   readonly parameters: JsonObject;
   readonly grantId: string | null;
@@ -131,8 +131,8 @@ export class Execution {
   readonly reason!: string | null;
 
   /**
-   * Hex SHA-256 of the requested action: an approval is valid for exactly that. Null for executions created before
-   * approvals existed.
+   * Hex SHA-256 of the requested action, for which alone an approval is valid. Null for executions that precede
+   * approvals.
    */
   @Column('text', { nullable: true })
   @ApiNullableText(
@@ -169,17 +169,15 @@ export class Execution {
   @ApiNullableTime('Null while `pending_approval`, `approved`, `authorized` or `running`.')
   readonly completedAt!: string | null;
 
-  /**
-   * The entity that is the resource, found when the execution began, so that all its audit entries name the same one.
-   */
+  /** Entity of the resource, found when the execution began, so that all its audit entries name the same one. */
   @Column('text', { nullable: true })
   readonly entityId!: string | null;
 
-  /** Whether it was authorised although no policy allows it, because its agent was observed. */
+  /** True if it was authorised without a policy, because its agent was observed. */
   @Column('simple-json', { default: 'false' })
   readonly observed!: boolean;
 
-  /** Whether its contents were erased. */
+  /** True if its contents were erased. */
   @Column('simple-json', { default: 'false' })
   readonly erased!: boolean;
 
@@ -187,14 +185,14 @@ export class Execution {
   @Column('text', { nullable: true })
   readonly grantId!: string | null;
 
-  /** What the reviewer who rejected it would approve; null unless one said so. */
+  /** Alternative that the rejecting reviewer would approve; null without one. */
   @Column('simple-json', { nullable: true })
   readonly instead!: InsteadApproved | null;
 
   /** The W3C trace of the request that created it; null if that named none. */
   @Column('text', { nullable: true })
   readonly traceId!: string | null;
-  /** For whom the agent acts; null: for nobody in particular. */
+  /** Principal for whom the agent acts; null if there is none. */
   @Column('simple-json', { nullable: true })
   readonly onBehalfOf!: OnBehalfOf | null;
 
@@ -219,7 +217,7 @@ export class Execution {
   readonly runBy!: string;
 }
 
-/** How the ledger keeps executions. The hashed members are frozen. */
+/** The record kind of executions. The hashed members are frozen. */
 export const EXECUTION: RecordKind<Execution> = {
   subjectType: 'execution',
   idPrefix: 'exe',
@@ -277,13 +275,13 @@ export const EXECUTION: RecordKind<Execution> = {
     principal === subjectIn(onBehalfOf ?? null),
 };
 
-/** What `resourceKey` has to hold in a stored row. */
+/** Returns the value that `resourceKey` must have in a stored row. */
 function resourceKeyOf({ erased, resourceType, resourceId }: Readonly<Record<string, SqlValue>>): string | null {
   if (erased === 'true') return null;
   return resourceKey({ resourceType: String(resourceType), resourceId: String(resourceId) });
 }
 
-/** Of a stored `onBehalfOf`, which an altered row may hold in any form. */
+/** Returns the subject of a stored `onBehalfOf`, which may have any form in an altered row. */
 function subjectIn(onBehalfOf: SqlValue): string | null {
   return onBehalfOf === null ? null : (JSON.parse(String(onBehalfOf)) as OnBehalfOf).subject;
 }
@@ -294,8 +292,8 @@ type ExecutionSummary = Pick<
 >;
 
 /**
- * What every audit entry of an execution says: who acted, on what, which policies decided, and which decision it
- * depends on.
+ * Returns the note of every audit entry of an execution: who acted, on what, which policies decided, and which decision
+ * it depends on.
  */
 export function noteOf(execution: ExecutionSummary, action: string): EntryNote & { readonly details: JsonObject } {
   const { agentId, entityId, resourceType, resourceId, decisionId } = execution;
@@ -314,7 +312,7 @@ export function noteOf(execution: ExecutionSummary, action: string): EntryNote &
   };
 }
 
-/** An agent as it counted in a decision. */
+/** An agent whose review counted in a decision. */
 export interface CountedAgent extends JsonObject {
   readonly agentId: string;
   readonly revision: number;
@@ -323,23 +321,23 @@ export interface CountedAgent extends JsonObject {
 /** The actions of entries that take from limits. */
 export const USING_ACTIONS = ['execution.authorized', 'execution.resumed'] as const;
 
-/** What an execution was decided by, so that anybody can decide it again. */
+/** Basis of a decision about an execution, from which anybody can repeat the decision. */
 export interface DecisionBasis {
-  /** Identify the policies in force, and everything that they decide by. */
+  /** Hashes of the policies in force, and of everything that they decide by. */
   readonly policySet: string;
   readonly rules: string;
   readonly agentRevision: number;
-  /** Of the registered person on whose behalf the agent acts, if there is one. */
+  /** Revision of the registered person on whose behalf the agent acts, if there is one. */
   readonly principalRevision?: number;
-  /** The grant that allows it, if one does. */
+  /** Grant that allows it; absent without one. */
   readonly grantId?: string;
-  /** The stop that covers it, if one does. */
+  /** Stop that covers it; absent without one. */
   readonly stopId?: string;
-  /** The system for which a permit was made, if one was. */
+  /** System for which a permit was made; absent without one. */
   readonly audience?: string;
-  /** Whether no policy allows it, and it was authorised because the agent is observed. */
+  /** True if no policy allows it, and it was authorised because the agent is observed. */
   readonly observed?: true;
-  /** What was taken from limits, and the limits that kept policies from allowing it. */
+  /** Uses taken from limits, and limits that kept policies from allowing it. */
   readonly used?: readonly RecordedUse[];
   readonly limited?: readonly RecordedUse[];
   /** The conditions on earlier executions of the run, with the execution that each found. */
@@ -354,23 +352,23 @@ export interface DecisionBasis {
 
 interface RecordedClaims extends JsonObject {
   readonly policyId: string;
-  /** Its index. */
+  /** Index of the condition. */
   readonly condition: number;
   readonly entityId: string;
-  /** Null where nothing is known: the entity does not exist, or has too many. */
+  /** Ids of the claims; null if they are unknown, because the entity does not exist, or has too many. */
   readonly ids: readonly string[] | null;
 }
 
 interface RecordedEarlier extends JsonObject {
   readonly policyId: string;
-  /** Its index. */
+  /** Index of the condition. */
   readonly condition: number;
   readonly executionId: string | null;
 }
 
 /**
- * The note of an entry about what policies decided, with what they decided by.
- * @param approvers the agents whose approvals were looked at.
+ * Returns the note of an entry about a decision of policies, with its basis.
+ * @param approvers agents whose approvals were examined
  */
 export function decidedNote(
   execution: ExecutionSummary,
@@ -392,7 +390,7 @@ const OUTCOME_ACTIONS = {
 /** An outcome that follows from an approval. */
 type ApprovalOutcome = keyof typeof OUTCOME_ACTIONS;
 
-/** The entry of an execution whose outcome changes because of its approval: named after the outcome. */
+/** Returns the note of an execution whose outcome changes because of its approval, named after the outcome. */
 export function outcomeNote(execution: Execution, outcome: ApprovalOutcome, reason: string | null = null): EntryNote {
   return { ...noteOf(execution, OUTCOME_ACTIONS[outcome]), reason };
 }

@@ -3,7 +3,7 @@ import { type MigrationInterface, type QueryRunner, TableIndex } from 'typeorm';
 /** The condition as it is at this version. */
 const INDEX = new TableIndex({ columnNames: ['createdSequence'], where: '"via" IS NOT NULL' });
 
-/** Gateways list the executions that have an upstream, in order of creation. */
+/** Adds the index for gateways' lists of executions with an upstream, in order of creation. */
 export class GatewayExecutionsList1766150000000 implements MigrationInterface {
   up(queryRunner: QueryRunner): Promise<void> {
     return queryRunner.createIndex('executions', INDEX);

@@ -9,11 +9,12 @@ const INDEXES = [
   }),
 ];
 
-/** Executions name the gateway's upstream, and those whose outcome is unknown are found by their action. */
+/** Adds the gateway's upstream to executions, and the index that finds unknown outcomes by action. */
 export class GatewayExecutions1766100000000 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.query('ALTER TABLE "executions" ADD COLUMN "via" text');
-    // One after another: on SQLite `createIndices` reads the indexes of a table while it makes others, and fails now and then.
+    // Indexes are created one after another: on SQLite, `createIndices` reads the indexes of a table while it creates
+    // others, and sometimes fails.
     for (const index of INDEXES) await queryRunner.createIndex('executions', index);
   }
 

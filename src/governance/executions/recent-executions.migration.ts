@@ -10,7 +10,7 @@ const INDEXES = [
   ['agentId', 'resourceKey', 'action', 'createdSequence'],
 ].map((columnNames) => new TableIndex({ columnNames, where: IS_RECENT }));
 
-/** Executions without a run have no key yet. One in ASCII has a single form. */
+/** Sets the key of executions without a run; a key in ASCII has a single form. */
 const KEY_ASCII =
   `UPDATE "executions" SET "resourceKey" = "resourceType" || '/' || ` +
   `CASE WHEN substr("resourceId", 1, 1) = '/' THEN substr("resourceId", 2) ELSE "resourceId" END ` +
@@ -19,7 +19,7 @@ const SELECT_OTHERS =
   `SELECT "id", "resourceType", "resourceId" FROM "executions" WHERE "id" > $1 AND "resourceKey" IS NULL ` +
   `AND "erased" = 'false' ORDER BY "id" LIMIT ${CHUNK}`;
 
-/** Conditions find what an agent did within a time, in any run or none. */
+/** Adds the indexes by which conditions find the actions of an agent within a time, in any run or none. */
 export class RecentExecutions1766000000000 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.query(KEY_ASCII);
@@ -34,7 +34,8 @@ export class RecentExecutions1766000000000 implements MigrationInterface {
       }
       after = rows.at(-1)?.id;
     }
-    // One after another: on SQLite `createIndices` reads the indexes of a table while it makes others, and fails now and then.
+    // Indexes are created one after another: on SQLite, `createIndices` reads the indexes of a table while it creates
+    // others, and sometimes fails.
     for (const index of INDEXES) await queryRunner.createIndex('executions', index);
   }
 

@@ -6,7 +6,7 @@ const INDEX = new TableIndex({
   where: `"outcome" = 'authorized' AND "via" IS NOT NULL`,
 });
 
-/** Executions that their gateways have not reported are found. */
+/** Adds the index that finds executions that their gateways have not reported. */
 export class UnreportedExecutions1766250000000 implements MigrationInterface {
   up(queryRunner: QueryRunner): Promise<void> {
     return queryRunner.createIndex('executions', INDEX);

@@ -10,21 +10,21 @@ import { type Execution, EXECUTION, noteOf } from './execution.entity';
 /** Time for which a gateway may report an execution. */
 const MAX_REPORT_TIME = 'P1D';
 const CHUNK = 100;
-/** Average polling interval in milliseconds: nobody waits for the end of an execution of the day before. */
+/** Average polling interval in milliseconds; nobody waits for the end of an execution of the day before. */
 const INTERVAL_MS = 10_000;
 const FAILURE =
   'Its gateway has not reported within a day what became of it: the gateway may have ended before it sent it, or lost its journal.';
 
 type ReportedParts = Pick<Execution, 'outcome' | 'via' | 'createdAt' | 'approvedUntil'>;
 
-/** True from a day after the latest moment at which the execution can have been authorised. */
+/** True from a day after the last moment at which the execution can have been authorised. */
 function isUnreported({ outcome, via, createdAt, approvedUntil }: ReportedParts, now: string): boolean {
   return outcome === 'authorized' && via !== null && addDuration(MAX_REPORT_TIME, approvedUntil ?? createdAt) <= now;
 }
 
 /**
- * Executions that no gateway will report any more, so that none stays `authorized` for ever: a gateway learns nothing of one
- * whose answer was lost with its process.
+ * Settles executions that no gateway will report any more, so that none stays `authorized` for ever. A gateway learns
+ * nothing about an execution if it ends before it receives the response.
  */
 const UNREPORTED: DueRecords<Execution> = {
   kind: EXECUTION,

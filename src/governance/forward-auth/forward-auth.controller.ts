@@ -34,7 +34,7 @@ function ApiForwardedHeaders(): MethodDecorator {
   return applyDecorators(...headers);
 }
 
-/** For gateways that ask by HTTP about each request of their clients, outside `/api/v1`. */
+/** Serves gateways that ask by HTTP about each request of their clients, outside `/api/v1`. */
 @ApiTags('Forward auth')
 @Controller('forward-auth')
 export class ForwardAuthController {

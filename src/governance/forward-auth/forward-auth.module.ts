@@ -5,7 +5,7 @@ import { PermissionsModule } from '../permissions/permissions.module';
 import { BoundCallers, ForwardAuthService } from './forward-auth.service';
 import { ForwardAuthController } from './forward-auth.controller';
 
-/** Gateways ask here about each request of an agent. Its route is outside `/api/v1`. */
+/** Answers gateways about each request of an agent. Its route is outside `/api/v1`. */
 @Module({
   imports: [ExecuteModule, ApprovalsModule, PermissionsModule, SecretsModule],
   controllers: [ForwardAuthController],

@@ -17,7 +17,7 @@ import type { AnswerResponse } from '../permissions/evaluation/dto/evaluation.re
 import type { ForwardedRequest } from './forwarded-request';
 import type { AdmissionRule } from '../../http/request/routes';
 
-/** Methods that change nothing. Only in this spelling: others may mean anything. */
+/** Methods that change nothing. Only this spelling counts, because others may mean anything. */
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 
 type ForwardedAction = Omit<ActionRequest, 'onBehalfOf' | 'run'>;
@@ -34,8 +34,8 @@ export class ForwardAuthService {
 
   /**
    * Resolves with the id of the execution if the request may be sent; null if it was only evaluated.
-   * @param writesOnly whether requests that only read are evaluated instead of executed.
-   * @throws PERMISSION_DENIED, also while it waits for an approval; POLICY_DENIED; CONFLICT when too much waits.
+   * @param writesOnly true if requests that only read are evaluated instead of executed
+   * @throws PERMISSION_DENIED, also while it waits for an approval; POLICY_DENIED; CONFLICT if too many requests wait
    */
   async permitted(
     caller: Caller,
@@ -55,7 +55,7 @@ export class ForwardAuthService {
     return null;
   }
 
-  /** The loop repeats if an equal request has used the approval meanwhile, or its time is over. */
+  /** Executes the action. Repeats if an equal request has used the approval meanwhile, or the approval has expired. */
   private async executed(caller: Caller, agentId: string, action: ForwardedAction): Promise<Execution> {
     for (;;) {
       const { execution } = await this.executions.execute(caller, agentId, action);
@@ -74,7 +74,9 @@ export class ForwardAuthService {
     }
   }
 
-  /** Grants do not count: an evaluation uses none of them, so a single use would last for ever. */
+  /**
+   * Evaluates the action. Grants do not count: an evaluation uses none of them, so a single use would last for ever.
+   */
   private async evaluated(caller: Caller, agent: string, action: ForwardedAction): Promise<void> {
     const question = { who: { agent, field: 'agent' }, ...action };
     const questions = await this.secrets.redactQuestions([question], 'query.record');
@@ -101,7 +103,7 @@ function requireAllowed({ reason, policies: [first] }: AnswerResponse): void {
   throw policyDenied({ id, name, version }, `The policy "${name}" (version ${version}) denies this request.`);
 }
 
-/** Nothing in the request says which agent acts, so the key or token has to. */
+/** Admits only bound callers, because the request does not name the acting agent. */
 @Injectable()
 export class BoundCallers implements AdmissionRule {
   refusalOf({ agentId }: Pick<Caller, 'agentId'>): DomainError | null {

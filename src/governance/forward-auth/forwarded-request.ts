@@ -5,23 +5,23 @@ import { RESOURCE_ID } from '../permissions/evaluation/permission-checks';
 
 /** A request that a gateway forwards for authorisation. */
 export interface ForwardedRequest {
-  /** As sent: methods are case-sensitive. */
+  /** Method as sent; its case counts. */
   readonly method: string;
-  /** A resource in the form that policies compare: without query, a final `/` written `/-`. */
+  /** Resource in the form that policies compare: without query, a final `/` written `/-`. */
   readonly url: string;
-  /** As sent, without its `?`; null if there is none. */
+  /** Query as sent, without its `?`; null if there is none. */
   readonly query: string | null;
 }
 
-/** The headers of Traefik and Caddy, and those of nginx. */
+/** Headers of Traefik and Caddy, and those of nginx. */
 export const HEADER_FAMILIES = [
   ['X-Forwarded-Method', 'X-Forwarded-Proto', 'X-Forwarded-Host', 'X-Forwarded-Uri'],
   ['X-Original-Method', 'X-Original-URL'],
 ] as const;
 
-/** A token of RFC 9110, 5.6.2, which is all that a server takes for a method; with `http.` before it an action. */
+/** A token of RFC 9110, 5.6.2, which servers accept as a method, and which forms an action after `http.`. */
 const METHOD = /^[\w!#$%&'*+.^`|~-]{1,95}$/;
-/** A WebSocket begins as a request with one of the first two. */
+/** A WebSocket begins as a request with `http` or `https`. */
 const SCHEMES: ReadonlyMap<string, string> = new Map([
   ['http', 'http'],
   ['https', 'https'],
@@ -29,24 +29,24 @@ const SCHEMES: ReadonlyMap<string, string> = new Map([
   ['wss', 'https'],
 ]);
 const WEB_URL = /^(https?|wss?):\/\/([^/?#]*)(.*)$/is;
-/** Of an authority. With one of these the URL would have another host, or another path, than the parts that make it up. */
+/** Characters that an authority must not have: the URL would get another host, or another path, than its parts. */
 const END_OF_HOST = /[/?#@\\]/;
 const VISIBLE_ASCII = /^[\x21-\x7e]*$/;
 const DEFAULT_PORTS: Readonly<Record<string, RegExp>> = { http: /:80$/, https: /:443$/ };
 
 interface TargetParts {
   readonly scheme: string;
-  /** Host, and port if one was given. */
+  /** Host, with the port if one was given. */
   readonly authority: string;
   /** Path and query. */
   readonly target: string;
 }
 
 /**
- * What a gateway says of a request. The gateway itself determines what is 400 here, its client what is 403: for some gateways
- * only a 403 is a refusal.
- * @throws VALIDATION_ERROR unless a trusted proxy gives one family of headers, whole, each once; PERMISSION_DENIED for a URL
- * that could be read as another one, and so could evade a policy.
+ * Reads a gateway's description of a request. Faults that the gateway causes are 400, those of its client 403, because
+ * some gateways only treat a 403 as a refusal.
+ * @throws VALIDATION_ERROR unless a trusted proxy sends one complete family of headers, each once; PERMISSION_DENIED
+ * for a URL that could be read as another one, and so could evade a policy
  */
 export function forwardedRequest({ valuesOf, isTrusted }: ForwardedHeaders): ForwardedRequest {
   const [family, ...others] = HEADER_FAMILIES.filter((names) => names.some((name) => valuesOf(name).length > 0));
@@ -84,17 +84,17 @@ function resourceAt({
   const scheme = SCHEMES.get(forwardedScheme.toLowerCase()) ?? '';
   const host = authority.toLowerCase().replace(DEFAULT_PORTS[scheme] ?? '', '');
   const [path = '', ...queries] = target.split('?');
-  // No resource ends in `/`, and what a server serves there is another one than without it.
+  // No resource ends in `/`, although a server may serve another one there than without it.
   const url = `${scheme}://${host}${path}${path.endsWith('/') ? '-' : ''}`;
   const fault = targetFault(authority, target) ?? textFault(url, RESOURCE_ID);
   if (fault !== undefined) throw permissionDenied('resource_invalid', `The URL of the request ${fault}.`);
   return { url, query: queries.length === 0 ? null : queries.join('?') };
 }
 
-/** Faults in its parts that can no longer be seen in the URL as a whole. */
+/** Returns faults of the parts that are invisible in the URL as a whole. */
 function targetFault(authority: string, target: string): string | undefined {
   if (END_OF_HOST.test(authority)) return 'must have a host, without user name and path';
   if (!target.startsWith('/')) return 'must have a path that begins with "/"';
-  // Bytes beyond ASCII are not part of a URL: a server may interpret them differently.
+  // Bytes beyond ASCII are not part of a URL, and servers may interpret them differently.
   return VISIBLE_ASCII.test(target) ? undefined : 'must be percent-encoded where it is not visible ASCII';
 }

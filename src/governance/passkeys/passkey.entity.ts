@@ -43,7 +43,7 @@ export class Passkey {
   readonly createdAt!: string;
 }
 
-/** How the ledger keeps passkeys. The hashed members are frozen. */
+/** The record kind of passkeys. The hashed members are frozen. */
 export const PASSKEY: RecordKind<Passkey> = {
   subjectType: 'passkey',
   idPrefix: 'psk',

@@ -4,7 +4,7 @@ import { PASSKEY } from './passkey.entity';
 import { PasskeyHolders, PasskeysService } from './passkeys.service';
 import { PasskeysController } from './passkeys.controller';
 
-/** What people sign approvals with. */
+/** Registers the passkeys with which people sign approvals. */
 @Module({
   imports: [LedgerModule.forFeature({ kinds: [PASSKEY] })],
   controllers: [PasskeysController],

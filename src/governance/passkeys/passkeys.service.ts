@@ -36,8 +36,8 @@ import { PASSKEY, type Passkey } from './passkey.entity';
 const MOST = 10;
 
 /**
- * Registers and removes passkeys. For the first one the person's key is enough; each further one takes a signature by a
- * passkey that the person has. Passkeys count for the host of today's `PUBLIC_URL`: browsers use no others.
+ * Registers and removes passkeys. The first one needs only the person's key; each further one takes a signature by an
+ * existing passkey. Passkeys count for the host of today's `PUBLIC_URL`, because browsers use no others.
  */
 @Injectable()
 export class PasskeysService {
@@ -52,7 +52,7 @@ export class PasskeysService {
     this.challenges = new RegistrationChallenges(apiKey, apiKeyPrevious === null ? [] : [apiKeyPrevious]);
   }
 
-  /** @throws NOT_FOUND; PERMISSION_DENIED for others; CONFLICT for a machine, or without a host to make one for. */
+  /** @throws NOT_FOUND; PERMISSION_DENIED for others; CONFLICT for a machine, or if there is no host */
   async options(caller: Caller, idOrName: string): Promise<PublicKeyCredentialCreationOptionsJSON> {
     const person = await this.personThatCalls(caller, idOrName);
     const party = relyingParty(this.configuration.publicUrl);
@@ -62,8 +62,8 @@ export class PasskeysService {
   }
 
   /**
-   * @throws as `options`; VALIDATION_ERROR for a wrong credential; CONFLICT for one too many, or again; PERMISSION_DENIED for a
-   * missing or wrong signature.
+   * @throws as `options`; VALIDATION_ERROR for a wrong credential; CONFLICT for too many, or a repeated one;
+   * PERMISSION_DENIED for a missing or wrong signature
    */
   async register(caller: Caller, idOrName: string, request: RegisterPasskeyRequest): Promise<Passkey> {
     const { credential, name } = request;
@@ -74,7 +74,8 @@ export class PasskeysService {
     const isExpected = (challenge: string): Promise<boolean> => this.challenges.isGood(challenge, agentId, now);
     const made = await madeCredential(credential, party, isExpected);
     return this.ledger.write(caller, async (transaction) => {
-      // Only here: a request repeated with its `Idempotency-Key` gets its first answer, also when the challenge is too old.
+      // Checked only here: a request repeated with its `Idempotency-Key` gets its first response even if the challenge
+      // is too old.
       if (made === null)
         throw invalidField(
           'credential',
@@ -93,7 +94,10 @@ export class PasskeysService {
     });
   }
 
-  /** By the person with a signature, or by an admin. @returns it as it was. @throws as `register` for the signature. */
+  /**
+   * Removes a passkey, for the person with a signature, or for an admin. @returns the removed passkey @throws as
+   * `register` for the signature
+   */
   async remove(caller: Caller, idOrName: string, passkeyId: string, signature: JsonObject | null): Promise<Passkey> {
     const { id: agentId } = await this.person(caller, idOrName, (id) => {
       if (caller.agentId !== id && !caller.effectiveScopes.has('admin')) throw callerRefused('not_this_agent');
@@ -117,7 +121,10 @@ export class PasskeysService {
     });
   }
 
-  /** Whose passkeys a caller may list. @throws NOT_FOUND; PERMISSION_DENIED; CONFLICT for a machine. */
+  /**
+   * Returns the id of the person whose passkeys a caller may list. @throws NOT_FOUND; PERMISSION_DENIED; CONFLICT for a
+   * machine
+   */
   async listed(caller: Caller, idOrName: string): Promise<string> {
     const person = await this.person(caller, idOrName, (id) => {
       if (caller.agentId !== id && !caller.effectiveScopes.has('read')) throw scopeMissing(['read']);
@@ -136,7 +143,7 @@ export class PasskeysService {
     });
   }
 
-  /** The kind of an agent never changes, so it may be read outside the command. */
+  /** Reads the person outside the command, because the kind of an agent never changes. */
   private async person(caller: Caller, idOrName: string, requireMay: (id: string | undefined) => void): Promise<Agent> {
     const agent = agentFor(caller, await findNamedAgent(caller, this.records, idOrName), requireMay);
     if (agent.kind !== 'human') throw conflict(`The agent "${agent.name}" is a machine; only people have passkeys.`);
@@ -167,7 +174,7 @@ export class PasskeysService {
   }
 }
 
-/** The passkeys of a person that browsers can use at today's `PUBLIC_URL`. */
+/** Returns the passkeys of a person that browsers can use at today's `PUBLIC_URL`. */
 async function usablePasskeys(
   transaction: LedgerTransaction,
   agentId: string,
@@ -189,7 +196,7 @@ async function ownedBy(
 /** Passkeys that are read at a time. */
 const CHUNK = 1_000;
 
-/** Finds who could sign now: who has a passkey that was made for the host of today's `PUBLIC_URL`. */
+/** Finds the people who could sign now, with a passkey for the host of today's `PUBLIC_URL`. */
 @Injectable()
 export class PasskeyHolders implements OnApplicationBootstrap {
   private readonly logger = new Logger('Passkeys');
@@ -225,7 +232,7 @@ export class PasskeyHolders implements OnApplicationBootstrap {
     return new Set(passkeys.map(({ agentId }) => agentId));
   }
 
-  /** The ids of all of them, in chunks. */
+  /** Yields the ids of all these people, in chunks. */
   async *all(): AsyncGenerator<ReadonlySet<string>> {
     if (this.rpId === null) return;
     const conditions = [{ column: 'rpId', comparison: 'equals', value: this.rpId }] as const;

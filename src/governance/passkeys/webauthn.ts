@@ -11,7 +11,7 @@ import { sha256 } from '../../ledger/chain/hash-chain';
 import { isIP } from 'node:net';
 import { conflict, requirePresent } from '../../core/errors/domain-error';
 
-/** ES256, EdDSA, RS256. */
+/** COSE numbers of ES256, EdDSA and RS256. */
 const ALGORITHMS = [-7, -8, -257];
 const MIN_RSA_BITS = 2048;
 /** Labels of COSE keys (RFC 9052, RFC 8230). */
@@ -20,13 +20,16 @@ const [, ALGORITHM, FIRST, SECOND, THIRD] = LABELS;
 
 const load = createRequire(__filename);
 
-/** Only services with passkeys need it. It takes a fifth of a second, so it is loaded before a command, whose time is short. */
+/**
+ * Loads the library, which only services with passkeys need. That takes a fifth of a second, so it happens before a
+ * command, whose time is short.
+ */
 export function loadProtocol(): { readonly protocol: typeof Protocol; readonly helpers: typeof Helpers } {
   const helpers = load('@simplewebauthn/server/helpers') as typeof Helpers;
   return { protocol: load('@simplewebauthn/server') as typeof Protocol, helpers };
 }
 
-/** The part of a signature that is kept: what proves it. Bytes are base64url. */
+/** The stored part of a signature, which proves it. Bytes are base64url. */
 export interface PasskeySignature {
   readonly passkeyId: string;
   readonly authenticatorData: string;
@@ -34,7 +37,7 @@ export interface PasskeySignature {
   readonly signature: string;
 }
 
-/** What a browser is to make a passkey by: PublicKeyCredentialCreationOptionsJSON. */
+/** Returns the options with which a browser makes a passkey: PublicKeyCredentialCreationOptionsJSON. */
 export async function creationOptions(
   { id, name }: Pick<Agent, 'id' | 'name'>,
   party: RelyingParty,
@@ -55,7 +58,7 @@ export async function creationOptions(
   });
 }
 
-/** The passkey that a browser has made; null if it cannot be accepted. */
+/** Returns the passkey that a browser has made; null if it cannot be accepted. */
 export async function madeCredential(
   credential: JsonObject,
   party: RelyingParty,
@@ -90,7 +93,7 @@ export async function keptSignature(
   return unlessFaulty(async () => {
     const response = assertion as unknown as Protocol.AuthenticationResponseJSON;
     const { authenticatorData, clientDataJSON, signature } = response.response;
-    // Others might decode it otherwise.
+    // Other decoders might decode such texts differently.
     if (![authenticatorData, clientDataJSON, signature].every(isBase64Url)) return null;
     const { verified } = await loadProtocol().protocol.verifyAuthenticationResponse({
       response,
@@ -98,14 +101,14 @@ export async function keptSignature(
       expectedOrigin: party.origin,
       expectedRPID: party.id,
       requireUserVerification: true,
-      // A counter of 0 is compared with nothing: each challenge is good for one thing only.
+      // The counter 0 is compared with nothing, because each challenge is valid only once.
       credential: { id: passkey.credentialId, publicKey: coseOf(passkey.publicKey), counter: 0 },
     });
     return verified ? { passkeyId: passkey.id, authenticatorData, clientDataJSON, signature } : null;
   });
 }
 
-/** The library throws for whatever is wrong with what a browser sent. */
+/** Returns null if the library throws, as it does for all faults of a browser's response. */
 async function unlessFaulty<Result>(check: () => Promise<Result | null>): Promise<Result | null> {
   try {
     return await check();
@@ -114,7 +117,10 @@ async function unlessFaulty<Result>(check: () => Promise<Result | null>): Promis
   }
 }
 
-/** Only `none` is accepted: for other attestations the library would fetch URLs from their certificates. */
+/**
+ * True for the attestation `none`, the only one accepted: for others the library would fetch URLs from their
+ * certificates.
+ */
 function isUnattested({ response }: Protocol.RegistrationResponseJSON): boolean {
   const { decodeAttestationObject, isoBase64URL } = loadProtocol().helpers;
   const attestation = decodeAttestationObject(isoBase64URL.toBuffer(response.attestationObject));
@@ -126,7 +132,7 @@ function isBase64Url(text: unknown): text is string {
   return typeof text === 'string' && Buffer.from(text, 'base64url').toString('base64url') === text;
 }
 
-/** @throws for a key of another kind, or one that is too weak. */
+/** @throws Error for a key of another kind, or a weak one */
 function spkiOf(cose: Uint8Array): string {
   const { isoCBOR } = loadProtocol().helpers;
   const members = isoCBOR.decodeFirst<Map<number, number | Uint8Array>>(Uint8Array.from(cose));
@@ -143,7 +149,7 @@ function jwkOf(algorithm: unknown, bytes: (label: number) => string): JsonWebKey
   return { kty: 'RSA', n: bytes(FIRST), e: bytes(SECOND) };
 }
 
-/** The form in which the library takes a key. */
+/** Returns a key in the form that the library accepts. */
 function coseOf(spki: string): Uint8Array<ArrayBuffer> {
   const key = createPublicKey({ key: Buffer.from(spki, 'base64url'), format: 'der', type: 'spki' });
   const { kty, x = '', y = '', n = '', e = '' } = key.export({ format: 'jwk' });
@@ -162,7 +168,7 @@ const TIME_BYTES = 8;
 export const GOOD_FOR_MS = 5 * 60_000;
 
 /**
- * Challenges for new passkeys. Nothing is kept of them: each says when it was made, sealed for one agent with a key that all
+ * Challenges for new passkeys. They are not stored: each contains its time, sealed for one agent with a key that all
  * processes derive.
  */
 export class RegistrationChallenges {
@@ -178,12 +184,12 @@ export class RegistrationChallenges {
     return Buffer.concat([time, await this.seals.seal(sealed(time, agentId))]);
   }
 
-  /** Whether it was made for the agent, at most five minutes ago. @param challenge base64url */
+  /** True if the challenge was made for the agent within the last five minutes. @param challenge base64url */
   async isGood(challenge: string, agentId: string, now: number): Promise<boolean> {
     const bytes = Buffer.from(challenge, 'base64url');
     const [time, seal] = [bytes.subarray(0, TIME_BYTES), bytes.subarray(TIME_BYTES)];
     if (!(await this.seals.verify(seal, sealed(time, agentId)))) return false;
-    // The clocks of processes differ a little, so a challenge from the near future is as good as one from the past.
+    // The clocks of processes differ a little, so a challenge from the near future is accepted as well.
     return Math.abs(now - Number(time.readBigUInt64BE())) <= GOOD_FOR_MS;
   }
 }
@@ -192,7 +198,7 @@ function sealed(time: Buffer, agentId: string): Buffer {
   return Buffer.concat([time, Buffer.from(agentId)]);
 }
 
-/** The challenge of a signature, base64url: the hash of what is signed. */
+/** Returns the challenge of a signature: the hash of the signed content, in base64url. */
 export function challengeOf(signed: JsonObject): string {
   return Buffer.from(sha256(canonicalJson(signed)), 'hex').toString('base64url');
 }
@@ -204,14 +210,14 @@ export interface RelyingParty {
   readonly origin: string;
 }
 
-/** Null without a public URL, or if its host cannot be a relying party. */
+/** Returns the relying party; null without a public URL, or if its host cannot be one. */
 export function partyOf(publicUrl: string | null): RelyingParty | null {
   if (publicUrl === null) return null;
   const { origin, hostname } = new URL(publicUrl);
   return isIP(hostname.replace(/^\[|\]$/g, '')) === 0 ? { id: hostname, origin } : null;
 }
 
-/** @throws CONFLICT where there is none. */
+/** @throws CONFLICT if there is none */
 export function relyingParty(publicUrl: string | null): RelyingParty {
   const party = partyOf(publicUrl);
   if (party !== null) return party;

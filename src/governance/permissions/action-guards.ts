@@ -17,7 +17,7 @@ export interface GuardedAction {
   /** Null if the agent acts on nobody's behalf. */
   readonly onBehalfOf: OnBehalfOf | null;
   readonly run: string | null;
-  /** Denied actions reach no guard. */
+  /** Verdict of the policies; no guard sees denied actions. */
   readonly verdict: 'allow' | 'require_approval';
   /** The policies that decided. */
   readonly policies: readonly DecidingPolicy[];
@@ -28,7 +28,7 @@ export type ActionGuardMethod = (action: GuardedAction) => string | null;
 
 /**
  * Marks a provider method that may refuse what policies allow, or allow after an approval: it can only tighten. It is
- * called whenever the policies are evaluated, so it answers at once from what it has in memory, and changes nothing.
+ * called whenever the policies are evaluated, so it must answer at once from memory, and change nothing.
  */
 export function ActionGuard(name: string) {
   return <Method extends ActionGuardMethod>(
@@ -59,8 +59,8 @@ export class ActionGuards implements OnModuleInit {
   }
 
   /**
-   * The refusal of the first guard that refuses. What a guard throws fails the request.
-   * @throws TypeError for a guard that returns neither a sentence nor null: a promise would let everything through.
+   * Returns the refusal of the first guard that refuses. An error of a guard fails the request.
+   * @throws TypeError for a guard that returns neither a sentence nor null: a promise would let everything through
    */
   refusalOf(actionToGuard: () => GuardedAction): GuardRefusal | null {
     for (const { text: guard, location, call } of this.guards) {

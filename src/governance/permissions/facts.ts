@@ -26,14 +26,14 @@ import type { FactQueries } from '../policies/evaluation/policy-evaluator';
 const BEHIND = '\u{10ffff}'.repeat(100);
 const EARLIER_COLUMNS = ['run', 'agentId', 'from', 'to', 'resourceKey', 'besides'];
 const ACTIONS = USING_ACTIONS.map((action) => `'${action}'`).join(', ');
-/** If a predicate has more claims, it counts as unknown. */
+/** Most claims of a predicate; with more, the predicate counts as unknown. */
 const MAX_CLAIMS = 100;
-/** Most bytes of the JSON of a claim's value and of its context; with a longer one, what is claimed counts as unknown. */
+/** Most bytes of the JSON of a claim's value and of its context; a longer claim counts as unknown. */
 const MAX_VALUE_BYTES = 1_000;
 const MAX_CONTEXT_BYTES = 65_536;
-/** Most bytes of a past claim that is no longer than that, its predicate and ids included. */
+/** Most bytes of a past claim within these bounds, its predicate and ids included. */
 const MAX_STATE_BYTES = 80_000;
-/** Most past claims that are read for those of one predicate. */
+/** Most past claims that are read to find those of one predicate. */
 const MAX_PAST_CLAIMS = 1_000;
 const PAST_CLAIMS =
   `SELECT "subjectId" AS "id", CASE WHEN octet_length("state") <= ${MAX_STATE_BYTES} THEN "state" END AS "state" FROM "ledger_entries" AS added WHERE "entityId" = $1 AND "sequence" <= $2 ` +
@@ -41,7 +41,7 @@ const PAST_CLAIMS =
   `AND NOT EXISTS (SELECT 1 FROM "ledger_entries" AS removed WHERE removed."subjectId" = added."subjectId" ` +
   `AND removed."action" = 'claim.removed' AND removed."sequence" <= $2) ORDER BY "sequence" LIMIT ${MAX_PAST_CLAIMS}`;
 
-/** What is claimed, the oldest first; null if the entity does not exist, or there is too much. */
+/** Claims, the oldest first; null if the entity does not exist, or there are too many claims. */
 type ClaimFacts = readonly ClaimFact[] | null;
 
 interface ClaimRow {
@@ -50,17 +50,17 @@ interface ClaimRow {
   readonly id: string | null;
   /** JSON; null if the value or the context is too long. */
   readonly value: string | null;
-  /** JSON of that member of the context; null if there is none. */
+  /** JSON of the member `confidence` of the context; null if there is none. */
   readonly confidence: string | null;
 }
 
-/** Where facts are read: now, inside a command, or as they were. Each returns what it finds for each key, in order. */
+/** Source of facts: the present, a command, or the past. Each member returns the results in the order of the keys. */
 export interface FactSource {
-  /** The values of sums. Absent: no limit is to count as reached. */
+  /** Returns the values of sums. Absent if no limit counts as reached. */
   readonly sums?: (keys: readonly SumKey[]) => Promise<readonly (string | undefined)[]>;
-  /** The ids of executions that were authorised before, whatever became of them; null where there is none. */
+  /** Returns the ids of executions that were authorised before, with any later outcome; null for a key without one. */
   readonly earlier: (keys: readonly EarlierKey[]) => Promise<readonly (string | null)[]>;
-  /** What is claimed; null where nothing is known. */
+  /** Returns claims; null for a key about which nothing is known. */
   readonly claims: (keys: readonly ClaimKey[]) => Promise<readonly ClaimFacts[]>;
 }
 
@@ -86,7 +86,7 @@ export class FactReader {
     this.claimsNow = claimsSql(dialect);
   }
 
-  /** @param upTo the sequence of an entry, when no limit counts as reached; undefined: now. */
+  /** @param upTo sequence of an entry, for a past without reached limits; undefined for now */
   sourceAt(upTo?: number): FactSource {
     const read: RunRowQueries = (queries) => runRowQueries(this.database.points, queries);
     if (upTo === undefined) return { sums: (keys) => this.counters.sums(keys), ...this.readBy(read) };
@@ -97,9 +97,9 @@ export class FactReader {
   }
 
   /**
-   * Inside a command.
+   * Returns the source in a command.
    * @param except.excludedId id of an execution that does not count as earlier
-   * @param except.limitsAside as if no limit had been reached
+   * @param except.limitsAside true if no limit counts as reached
    */
   within(
     transaction: Pick<ServiceTransaction, 'readSums' | 'runQueries'>,
@@ -109,7 +109,7 @@ export class FactReader {
     return { ...(!limitsAside && { sums: (keys) => transaction.readSums(keys) }), ...this.readBy(read, excludedId) };
   }
 
-  /** The queries that these facts need inside a command. */
+  /** Returns the queries that these facts need in a command. */
   rowQueries({ uses, facts }: FactQueries): RowQuery[] {
     const sums = uses.map(({ sum }) => sumQuery(this.database.dialect, sum));
     const others = facts.map((fact) =>
@@ -148,17 +148,17 @@ export class FactReader {
     return { name: 'claims', sql: this.claimsNow, key: [entityId, predicate], dependsOn };
   }
 
-  /** What was claimed. @param upTo the sequence of an entry. */
+  /** Returns past claims. @param upTo sequence of an entry */
   private async pastClaims({ entityId, predicate }: ClaimKey, upTo: number): Promise<ClaimFacts> {
     if ((await this.past.findAfter(ENTITY, entityId, upTo)) === undefined) return null;
-    // Canonical JSON has a text in quotation marks as a member alone. A `_` stands for any character. In another spelling the
-    // predicate has characters beyond ASCII.
+    // Canonical JSON escapes quotation marks within texts, so this finds only a member. `_` stands for any character. A
+    // predicate in another spelling has characters beyond ASCII.
     const member = `%"predicate":${JSON.stringify(predicate).replaceAll('\\', '_')}%`;
     const { points } = this.database;
     const rows = await points.all<{ id: string; state: string | null }>(PAST_CLAIMS, [entityId, upTo, member]);
     const claims: ClaimFact[] = [];
     for (const { id, state } of rows) {
-      // It was erased, so nobody can tell what it said, or is too long.
+      // The claim was erased, so its content is unknown, or is too long.
       if (state === null) return null;
       const claim = JSON.parse(state) as Pick<Claim, 'predicate' | 'value' | 'context'>;
       if (predicateKeyOf(claim.predicate) !== predicate) continue;
@@ -176,7 +176,7 @@ function firstIds(rowLists: readonly (readonly { readonly id: string | null }[])
   });
 }
 
-/** One statement for each form of the condition, so that each uses as much of the index as it can. */
+/** Returns one statement for each form of the condition, so that each uses as much of the index as possible. */
 function earlierSql(dialect: Dialect, then: string): string {
   const [run, agentId, from, to, resourceKey, excludedId] = EARLIER_COLUMNS.map((name, index) =>
     dialect.jsonAt(index + 1, { name, type: 'text' }),
@@ -197,7 +197,7 @@ function upToIn(dialect: Dialect): string {
   return dialect.jsonAt(EARLIER_COLUMNS.length + 1, { name: 'upTo', type: 'integer' });
 }
 
-/** Whether it was authorised up to the entry that comes last in a key. */
+/** SQL for executions that were authorised up to the entry at the end of a key. */
 function authorisedBy(dialect: Dialect): string {
   const upTo = upToIn(dialect);
   return (
@@ -279,7 +279,7 @@ async function valuesByName<Key, Value>(
   return new Map([...keysByName.keys()].map((name, index) => [name, values[index] ?? null]));
 }
 
-/** The facts that conditions looked up, with their values, in the form that entries record. */
+/** Returns the facts that conditions looked up, with their values, as entries record them. */
 export function factDetails(
   queries: readonly FactQuery[],
   facts: Facts | undefined,

@@ -55,7 +55,7 @@ export type PermissionReason = (typeof ANSWER_REASONS)[number];
 /** The result of a check, and the policies that decided. */
 export interface PermissionResult extends Evaluation {
   readonly effect: PolicyEffect;
-  /** Null if it is allowed. */
+  /** Reason; null for a plain allow. */
   readonly reason: PermissionReason | null;
   /** The stop that covers it; present if there is one. */
   readonly stopId?: string;
@@ -72,11 +72,11 @@ interface DecidingRules {
   /** Evaluates the policies for the same request. */
   readonly evaluate: () => Evaluation;
   readonly defaultEffect: PolicyDefaultEffect;
-  /** Those that are active, the oldest first. */
+  /** Active stops, the oldest first. */
   readonly stops: readonly Pick<Stop, 'id' | keyof StopScope>[];
-  /** Absent where only policies count, such as those of an earlier time. */
+  /** Absent if only policies decide, for example those of an earlier time. */
   readonly guards?: ActionGuards | undefined;
-  /** The time for which it is decided. */
+  /** Time for which it is decided. */
   readonly at: string;
 }
 
@@ -87,7 +87,7 @@ export interface Somebody {
   readonly subject: EvaluationSubject;
 }
 
-/** The request that policies evaluate. Its members are listed, since a copy that adds others is slow on Node.js 20. */
+/** Returns the request that policies evaluate. Lists its members: on Node.js 20, a copy with more of them is slow. */
 export function requestOf(
   { action, resourceType, resourceId, parameters, run }: RequestedAction,
   subject: EvaluationSubject,
@@ -112,8 +112,8 @@ export function requestOf(
 }
 
 /**
- * Considers the agent first: one that is suspended, is stopped, or lacks the capability, is refused whatever the policies
- * say; so is one that acts for a person who is suspended. For others only stops and policies count.
+ * Checks the agent first: one that is suspended, is stopped, or lacks the capability is refused regardless of policies;
+ * so is one that acts for a suspended person. For other subjects, only stops and policies count.
  */
 export function checkPermission(
   { agent, subject }: Somebody,
@@ -141,7 +141,7 @@ export function checkPermission(
     : { ...refused('extension_refused'), refused: refusal, consultedFacts: answer.consultedFacts, zones: answer.zones };
 }
 
-/** Allows an observed agent what no policy decides. */
+/** Allows an observed agent an action that no policy allows. */
 function observed(agent: Agent, answer: PermissionResult, at: string): PermissionResult {
   if (answer.reason !== 'no_policy_allows' || !isObserved(agent, at)) return answer;
   const { consultedFacts, zones } = answer;
@@ -185,8 +185,9 @@ function answerOfPolicies(principal: Principal | null, { evaluate, defaultEffect
 }
 
 /**
- * The error for an agent that may not act, and may not ask for approval either; null for any other answer.
- * @param nearAllows the policies that would allow it if their conditions held, or on behalf of a principal; null if one allows it.
+ * Returns the error for an agent that may not act, nor ask for approval; null for any other result.
+ * @param nearAllows policies that would allow it if their conditions held, or on behalf of a principal; null if one
+ * allows it
  */
 export function refusalOf(
   { reason, policies, stopId, refused, reachedLimits = [] }: PermissionResult,
@@ -292,16 +293,16 @@ function allowedByNone(
   );
 }
 
-/** Whether an agent may act: it may unless there is a refusal or a requirement. */
+/** Result of checking an action: it may proceed unless there is a refusal or a requirement. */
 export interface Permission extends Pick<PermissionResult, 'requirement' | 'policies'> {
-  /** The uses of limits that the action takes if it is authorised. */
+  /** Uses that the action takes from limits if it is authorised. */
   readonly used: readonly LimitUse[];
   readonly refusal: DomainError | null;
   readonly basis: DecisionBasis;
 }
 
 /**
- * Checks whether an agent may act by the policies in force. Runs inside a command, so that nothing changes before its
+ * Checks by the policies in force whether an agent may act. Runs inside a command, so that nothing changes before its
  * commit.
  */
 @Injectable()
@@ -315,9 +316,10 @@ export class Permissions {
   ) {}
 
   /**
-   * Counts what was used of limits up to now. When an execution that policies allowed is replayed, no limit counts as reached.
-   * @param replayed the execution as it was first answered; it does not count as earlier than itself.
-   * @throws VALIDATION_ERROR if conditions would compare too many items of lists.
+   * Checks an action, and counts the uses of limits up to now. If an execution that policies allowed is replayed, no
+   * limit counts as reached.
+   * @param replayed execution as it was first answered; it does not count as earlier than itself
+   * @throws VALIDATION_ERROR if conditions would compare too many items of lists
    */
   async check(
     transaction: Pick<ServiceTransaction, 'now' | 'readSums' | 'runQueries'>,
@@ -331,7 +333,7 @@ export class Permissions {
     const question = requestOf(requestedAction, subjectOf(agent), principal, at);
     if (inForce.comparisons(question) > MAX_COMPARISONS_OF_QUESTION) throw invalidField('parameters', listsFault());
     const queries = inForce.factQueries(question);
-    // What an approval or a grant authorised has taken nothing from limits.
+    // An action that an approval or a grant authorised has taken nothing from limits.
     const limitsAside = replayed?.policies.every(({ effect }) => effect !== 'require_approval') ?? false;
     const exceptions = { excludedId: replayed?.id, limitsAside };
     const facts = await gatherFacts([queries], this.facts.within(transaction, exceptions));
@@ -379,8 +381,8 @@ export class Permissions {
   }
 
   /**
-   * The rows that a permission depends on, except those for policies about principals, who are not looked up yet.
-   * @param limitQueries the rows that limits depend on, in addition.
+   * Returns the queries for a permission, except those for policies about principals, who are not looked up yet.
+   * @param limitQueries queries for limits, in addition
    */
   rowQueries(
     agent: Agent,
@@ -390,7 +392,7 @@ export class Permissions {
   ): RowQuery[] {
     const { inForce } = this.policies;
     const question = requestOf(requestedAction, subjectOf(agent), null, at);
-    // A request that compares so much is refused unless the policies change first: nothing is read ahead for it.
+    // A request that compares so much is refused unless the policies change first, so nothing is read in advance.
     if (inForce.comparisons(question) > MAX_COMPARISONS_OF_QUESTION) return [];
     const queries = inForce.factQueries(question);
     return [...this.facts.rowQueries(queries), ...(queries.uses.length > 0 ? limitQueries() : [])];

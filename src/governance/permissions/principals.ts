@@ -14,19 +14,19 @@ import { Field, OptionalText } from '../../http/validation/fields';
 import { member, objectShape, textShape, textsShape } from '../../http/validation/shapes';
 import { exactLabelFault } from '../../core/values/label-fault';
 
-/** On whose behalf an agent acts. */
+/** The principal of a request. */
 export interface Principal {
   readonly onBehalfOf: OnBehalfOf;
-  /** As policies see it. */
+  /** The principal as policies see it. */
   readonly subject: EvaluationSubject;
   /** Null unless it is a registered person. */
   readonly person: Agent | null;
 }
 
-/** A caller, as far as it matters for whom it may act or ask. */
+/** Members of a caller that determine for whom it may act or ask. */
 export type Vouches = Pick<Caller, 'principals'>;
 
-/** As a request names it. */
+/** A principal as a client sends it. */
 export interface PrincipalInput {
   readonly subject: string;
   readonly roles?: readonly string[] | null | undefined;
@@ -34,13 +34,13 @@ export interface PrincipalInput {
 
 const PERSON = 'agent';
 
-/** The agent that a subject names, by id or name; undefined where it names none. */
+/** Returns the id or name of the agent that a subject names; undefined if it names none. */
 export function personNamedBy({ subject }: Pick<OnBehalfOf, 'subject'>): string | undefined {
   const { type, id } = splitSubject(subject);
   return type === PERSON ? id : undefined;
 }
 
-/** The agents that have to be looked up to know for whom a caller acts, by id or name. */
+/** Returns the ids or names of the agents that must be looked up to find a caller's principal. */
 export function namedPeople({ principals }: Vouches, input?: PrincipalInput): string[] {
   const idOrName = input && personNamedBy(input);
   const claimed = isToken(principals) ? principals.claim : null;
@@ -51,10 +51,10 @@ export function namedPeople({ principals }: Vouches, input?: PrincipalInput): st
 const NOT_VOUCHED = 'not_this_principal';
 
 /**
- * For whom a request is made: whom it names, if its caller vouches for that, or else whom the caller's token names.
- * Undefined for a person who does not exist.
- * @param people those of {@link namedPeople} that exist.
- * @throws PERMISSION_DENIED for a principal that the caller does not vouch for.
+ * Returns the principal of a request: the one it names, if its caller vouches for that, or else the one of the caller's
+ * token. Undefined for a person who does not exist.
+ * @param people existing agents among {@link namedPeople}
+ * @throws PERMISSION_DENIED for a principal that the caller does not vouch for
  */
 export function principalOf(
   caller: Vouches,
@@ -66,7 +66,7 @@ export function principalOf(
   return principal;
 }
 
-/** Whether the caller of a request vouches for whom it names. */
+/** True if the caller vouches for the principal that the request names. */
 export function isVouched(caller: Vouches, input: PrincipalInput | undefined, people: NamedAgents): boolean {
   return vouchedPrincipal(caller, input, people) !== NOT_VOUCHED;
 }
@@ -85,12 +85,12 @@ function vouchedPrincipal(
   return person && personPrincipal(person);
 }
 
-/** @param path of the member `onBehalfOf`. */
+/** @param path path of the member `onBehalfOf` */
 export function unknownPersonFault(path: string): FieldFault {
   return { field: `${path}.subject`, message: 'must name an existing agent of kind human behind "agent:"' };
 }
 
-/** A token says for whom its agent acts, whether the request names it or not. */
+/** Returns the principal of a token, which counts even if the request does not name it. */
 function tokenPrincipal(
   token: TokenPrincipal,
   input: PrincipalInput | undefined,
@@ -100,7 +100,7 @@ function tokenPrincipal(
   if (claim === null && input === undefined) return null;
   const claimed = claim === null ? undefined : personAmong(people, claim);
   const person = claimed !== undefined && isAmong(token.people, textsOf(subjectOf(claimed))) ? claimed : undefined;
-  // Nobody if the roles are unusable: without them, the principal could evade a rule.
+  // Unusable roles mean no principal: without its roles, the principal could evade a rule.
   const user = claim === null || roles === null ? null : otherPrincipal(`user:${claim}`, roles);
   const principal = person === undefined ? user : personPrincipal(person);
   if (input !== undefined && (principal === null || !isSame(principal, input, people))) return NOT_VOUCHED;
@@ -119,7 +119,10 @@ function personAmong(people: NamedAgents, idOrName: string): Agent | undefined {
   return agent?.kind === 'human' ? agent : undefined;
 }
 
-/** Of others than registered people only the caller knows the roles: these cannot be what makes a pattern match. */
+/**
+ * True if a pattern vouches for the principal. Only the caller knows the roles of principals that are not registered,
+ * so these roles must not make a pattern match.
+ */
 function isVouchedFor(
   principals: Exclude<AllowedPrincipals, TokenPrincipal>,
   { subject, roles }: PrincipalInput,
@@ -140,7 +143,9 @@ function isToken(principals: AllowedPrincipals): principals is TokenPrincipal {
   return typeof principals === 'object' && 'claim' in principals;
 }
 
-/** On whose behalf an execution is. @param person as it was at some time; undefined unless it is a registered one. */
+/**
+ * Returns the principal of an execution. @param person person as they were at some time; undefined unless registered
+ */
 export function keptPrincipal({ subject, roles = [] }: OnBehalfOf, person: Agent | undefined): Principal {
   return person === undefined ? otherPrincipal(subject, roles) : personPrincipal(person);
 }
@@ -158,7 +163,7 @@ function personPrincipal(person: Agent): Principal {
 const OPTIONAL = { optional: true };
 const MAX_ROLES = 50;
 
-/** On whose behalf an agent acts. */
+/** The principal of a request. */
 export const ON_BEHALF_OF = objectShape(
   {
     subject: member(textShape({ max: MAX_PRINCIPAL_CHARACTERS, rule: principalSubjectFault }), {

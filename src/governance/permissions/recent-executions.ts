@@ -4,16 +4,16 @@ import { IS_RECENT } from '../executions/execution.entity';
 
 /** Most actions of an agent that one pattern is compared with. */
 const MAX_ACTIONS = 1_000;
-/** Stands in place of an id if the agent has used more actions. */
+/** Result in place of an id if the agent has used more actions. */
 export const TOO_MANY_ACTIONS = '';
 
 const KEY_COLUMNS = ['since', 'agentId', 'from', 'to', 'resourceKey', 'besides'];
 
 /**
- * Finds what an agent was authorised to do since a time. Most executions are authorised when they are created, so the newest
- * one of each action tells. One that people approved may be older: the entries of its resume tell.
- * @param upTo the last entry that counts; absent: every entry.
- * @param authorised a condition: the execution was authorised up to that entry.
+ * Finds the authorised actions of an agent since a time. Most executions are authorised when they are created, so the
+ * newest one of each action suffices. One that people approved may be older; it is found by the entry of its resume.
+ * @param upTo last entry that counts; absent if all do
+ * @param authorised condition for executions that were authorised up to that entry
  */
 export function recentSql(dialect: Dialect, upTo?: string, authorised = ''): string {
   const [since, agentId, from, to, resourceKey, excludedId] = KEY_COLUMNS.map((name, index) =>

@@ -8,7 +8,7 @@ import { Permits } from './permits';
 const ONE = 'Always this one.';
 const EXAMPLE = 'https://governance.example.com';
 
-/** As OpenID Connect Discovery 1.0 names the members. There is nothing to log in to, so it has no such endpoints. */
+/** Members as in OpenID Connect Discovery 1.0, without endpoints, because there is no login. */
 class PermitIssuerResponse {
   @ApiMember('`PUBLIC_URL`: the `iss` of each permit.', { example: EXAMPLE })
   readonly issuer!: string;
@@ -64,7 +64,7 @@ class PermitKeysResponse {
   readonly keys!: readonly PermitKeyResponse[];
 }
 
-/** What OpenID Connect Discovery 1.0 has of a service that issues tokens. */
+/** The part of OpenID Connect Discovery 1.0 for a service that issues tokens. */
 @ApiTags('Permits')
 @Public()
 @Controller('.well-known')

@@ -3,6 +3,6 @@ import { LedgerModule } from '../../ledger/ledger.module';
 import { Permits } from './permits';
 import { PermitsController } from './permits.controller';
 
-/** Tokens that prove an authorisation to other systems. Its routes are outside `/api/v1`. */
+/** Issues tokens that prove an authorisation to other systems. Its routes are outside `/api/v1`. */
 @Module({ imports: [LedgerModule], controllers: [PermitsController], providers: [Permits], exports: [Permits] })
 export class PermitsModule {}

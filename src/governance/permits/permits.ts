@@ -14,7 +14,7 @@ import { sha256 } from '../../ledger/chain/hash-chain';
 import { Field } from '../../http/validation/fields';
 import { member, objectShape, textShape } from '../../http/validation/shapes';
 
-/** That a permit is wanted, and for which system. */
+/** The request for a permit, with its audience. */
 export interface PermitRequest {
   readonly audience: string;
 }
@@ -29,7 +29,7 @@ export function PermitField(): PropertyDecorator {
   return Field(PERMIT, { optional: true, description });
 }
 
-/** Makes permits: tokens by which another system sees what was authorised, without having to believe the agent. */
+/** Makes permits: tokens that show another system what was authorised, so that it need not believe the agent. */
 @Injectable()
 export class Permits implements OnModuleInit {
   private issuing: { readonly issuer: string; readonly key: P256Key } | null = null;
@@ -52,7 +52,7 @@ export class Permits implements OnModuleInit {
     this.issuing = { issuer: publicUrl, key };
   }
 
-  /** Null where no permits are made. */
+  /** Null if no permits are made. */
   get issuer(): string | null {
     return this.issuing?.issuer ?? null;
   }
@@ -62,7 +62,7 @@ export class Permits implements OnModuleInit {
     return this.issuing === null ? [] : [this.issuing.key.jwk, ...this.configuration.previousPermitKeys];
   }
 
-  /** @throws VALIDATION_ERROR for an audience for which no permits are made. */
+  /** @throws VALIDATION_ERROR for an audience for which no permits are made */
   requireAudience(permit: PermitRequest | undefined): void {
     if (permit === undefined) return;
     const { permitAudiences } = this.configuration;
@@ -75,9 +75,10 @@ export class Permits implements OnModuleInit {
   }
 
   /**
-   * The permit for an execution, made from its record, so that a repeated request gets equal claims. Null if none was requested
-   * for, it would have expired, a handler of the service carries the action out, or the action was only observed.
-   * @param authorisedAt ISO 8601.
+   * Returns the permit for an execution, made from its record, so that a repeated request gets equal claims. Null if
+   * none was requested, it would have expired, a handler of the service carries the action out, or the action was only
+   * observed.
+   * @param authorisedAt ISO 8601
    */
   async issue(execution: Execution, permit: PermitRequest | undefined, authorisedAt: string): Promise<string | null> {
     if (permit === undefined || this.issuing === null || !isPermitted(execution)) return null;
@@ -87,7 +88,7 @@ export class Permits implements OnModuleInit {
     const expiresAt = issuedAt + this.configuration.permitTtl / 1_000;
     if (Date.now() >= expiresAt * 1_000) return null;
     const { id, agentId, action, resourceType, resourceId, parameters, onBehalfOf } = execution;
-    // Percent-encoded as far as the parts can otherwise be mistaken for others.
+    // Parts are percent-encoded where they could be mistaken for others.
     const parts = [agentId, action, resourceType].map((part) => part.replaceAll('%', '%25').replaceAll(':', '%3A'));
     const authorisation = { actions: [action], resource_type: resourceType, identifier: resourceId };
     // RFC 7519, with `act` as in RFC 8693 and `authorization_details` as in RFC 9396.
@@ -108,7 +109,8 @@ export class Permits implements OnModuleInit {
 }
 
 /**
- * A permit has a hash of the parameters, which no other system can compute from secrets that were replaced.
+ * Refuses a permit for a request with secrets: it has a hash of the parameters, which no other system can compute from
+ * replaced secrets.
  * @throws VALIDATION_ERROR if a permit is requested
  */
 export function requireNoPermit(permit: PermitRequest | undefined): void {
@@ -116,19 +118,19 @@ export function requireNoPermit(permit: PermitRequest | undefined): void {
   throw invalidField('permit', 'must be left out: the parameters have secrets, which the service does not keep');
 }
 
-/** What the entry of an authorisation says about its permit. */
+/** Returns the audience that the entry of an authorisation records. */
 export function audienceOf(authorised: Authorised, permit: PermitRequest | undefined): { readonly audience?: string } {
   return permit !== undefined && isPermitted(authorised) ? { audience: permit.audience } : {};
 }
 
 type Authorised = Pick<Execution, 'outcome' | 'observed'>;
 
-/** Whether a permit can be given: an agent carries it out, and policies or people have allowed it. */
+/** True if a permit can be issued: an agent carries the action out, and policies or people have allowed it. */
 function isPermitted({ outcome, observed }: Authorised): boolean {
   return outcome === 'authorized' && !observed;
 }
 
-/** On another thread: a signature takes as long as a large part of the rest of a request. */
+/** Signs on another thread, because a signature takes as long as a large part of the rest of a request. */
 const sign = promisify(signData);
 
 /** A JWT with these claims, signed by ES256: RFC 7515 and RFC 7518. */

@@ -22,11 +22,11 @@ const AFTER = {
   deactivate: { status: 'inactive', action: 'policy.deactivated' },
 } as const;
 
-/** What changes have led to. */
+/** Result of carrying out changes. */
 interface CarriedOut {
-  /** The policies that were written, in this order. */
+  /** The written policies, in order. */
   readonly changed: readonly Policy[];
-  /** For each change, the id of the policy that it puts in force, keeps or removes. */
+  /** Id of the policy that each change puts in force, keeps or removes. */
   readonly ids: readonly string[];
   readonly policySet: string;
 }
@@ -38,7 +38,7 @@ interface CarriedOut {
 @Injectable()
 export class ActivePolicies implements OnModuleInit {
   private readonly logger = new Logger('Policies');
-  /** Names requests in sums, in which somebody may read them. */
+  /** Digests that name requests in sums, which others may read. */
   private readonly requestKeys: SecretDigests;
   private readonly evaluator = new PolicyEvaluator((actionHash) => this.requestKeys.digest(actionHash));
   private readonly policiesById = new Map<string, StoredPolicy>();
@@ -75,28 +75,31 @@ export class ActivePolicies implements OnModuleInit {
     return this.evaluator;
   }
 
-  /** The same policies as they are stored. */
+  /** The policies in force as stored records. */
   get stored(): readonly Policy[] {
     return Array.from(this.policiesById.values(), ({ policy }) => policy);
   }
 
-  /** The `rules` of decisions: what the policies in force say, and the default effect. Asked inside a command as well. */
+  /**
+   * The `rules` of decisions: a hash of the contents of the policies in force, and of the default effect. Read it
+   * inside a command as well.
+   */
   get rules(): string {
     this.knownRules ??= rulesHash(this.policiesById, this.configuration.policyDefaultEffect);
     return this.knownRules;
   }
 
   /**
-   * Resolves when every change that was on disk before the call has taken effect, whichever process made it.
-   * @param others what else is kept in memory, caught up with by the same read.
+   * Resolves when every change on disk before the call has taken effect, whichever process made it.
+   * @param others other projections, which catch up by the same read
    */
   catchUp(...others: readonly FollowingRows[]): Promise<void> {
     return this.ledger.catchUp(this.rows, ...others);
   }
 
   /**
-   * The set that a caller plans: the policies in force of a team or, if it is null, of none.
-   * @param changes that are not in force yet
+   * Returns the set that a caller plans: the policies in force of a team or, if it is null, of none.
+   * @param changes changes that are not in force yet
    */
   setOf(team: string | null, { added = [], removed = [] }: SetChanges = {}): string {
     const own = this.stored.flatMap((policy) => (policy.team === team ? policy.id : []));
@@ -106,8 +109,8 @@ export class ActivePolicies implements OnModuleInit {
   }
 
   /**
-   * A team may take up a tenth of each limit, and callers of teams together all but a tenth.
-   * @throws CONFLICT when the changes would exceed a limit of the policies in force.
+   * Requires room for changes. A team may use a tenth of each limit, and all teams together nine tenths.
+   * @throws CONFLICT if the changes would exceed a limit of the policies in force
    */
   async requireRoom({ team }: Pick<Caller, 'team'>, changes: readonly PolicyChange[]): Promise<void> {
     const left = new Map<string, PolicyExtent>(this.policiesById);
@@ -123,7 +126,7 @@ export class ActivePolicies implements OnModuleInit {
     if (fault !== undefined) throw conflict(`${fault} ${REMEDY}`);
   }
 
-  /** The first limit that one of the teams would exceed. */
+  /** Returns the fault of the first limit that one of the teams would exceed. */
   private teamFault(
     before: readonly PolicyExtent[],
     after: readonly PolicyExtent[],
@@ -139,9 +142,9 @@ export class ActivePolicies implements OnModuleInit {
   }
 
   /**
-   * Carries out changes inside a command. What is superseded is written before what takes its place.
-   * @param warnings for those that are created.
-   * @throws CONFLICT when a limit of the policies in force is reached.
+   * Carries out changes inside a command. Writes superseded policies before their successors.
+   * @param warnings warnings for created policies
+   * @throws CONFLICT at a limit of the policies in force
    */
   async carryOut(
     transaction: LedgerTransaction,
@@ -177,8 +180,8 @@ export class ActivePolicies implements OnModuleInit {
   }
 
   /**
-   * Puts policies in force, or removes them, according to their status: all that a command has changed at once. Between
-   * two calls, evaluations would see a set that was never in force.
+   * Puts policies in force, or removes them, by their status: all that a command has changed at once. Between two
+   * calls, evaluations would see a set that was never in force.
    */
   private async apply(policies: readonly Policy[]): Promise<void> {
     const added = policies.filter(({ status }) => status === 'active');
@@ -190,7 +193,7 @@ export class ActivePolicies implements OnModuleInit {
       compiled.push(compilePolicy(policy));
     }
     if (added.some(({ limits }) => limits.some(({ by }) => by === 'request'))) await this.requestKeys.prepare();
-    // Putting thousands in force is one step, so it has a turn of its own.
+    // Putting thousands in force is one step, which gets its own turn.
     await setImmediate();
     this.evaluator.put(compiled, removed);
     for (const id of removed) this.policiesById.delete(id);
@@ -200,36 +203,39 @@ export class ActivePolicies implements OnModuleInit {
   }
 }
 
-/** The most patterns that all policies in force may have. */
+/** Most patterns of all policies in force. */
 const MAX_PATTERNS = 100_000;
-/** The most conditions that they may have: all of them may be looked at for one question, which is answered without a pause. */
+/** Most conditions of all policies in force: one check, which is answered without a pause, may evaluate them all. */
 const MAX_CONDITIONS = 50_000;
-/** Policies in force with limits: the used sums of all of them are read for each request. */
+/** Most policies in force with limits: the used sums of all are read for each request. */
 const MAX_LIMITED_POLICIES = 100;
 const REMEDY = 'Take a policy out of force first, or use fewer or shorter patterns, limits or conditions.';
 
-/** What is kept of a policy in force. */
+/** A policy in force, in memory. */
 interface StoredPolicy extends PolicyExtent {
   readonly policy: Policy;
-  /** Of its content, as the `rules` of decisions name it. */
+  /** Hash of its content, as in the `rules` of decisions. */
   readonly hash: string;
 }
 
 const EXTENTS = ['policies', 'limited', 'bytes', 'patterns', 'conditions', 'facts'] as const;
 
-/** What policies take up: their number, how many have limits, their patterns and conditions, the bytes of what is held as text, their facts. */
+/**
+ * Size of policies: their number, the number with limits, their patterns, conditions and facts, and the bytes held as
+ * text.
+ */
 type Extent = Readonly<Record<(typeof EXTENTS)[number], number>>;
 
-/** That of a policy; `team` is null if it has none. */
+/** Size of a policy; `team` is null if it has none. */
 type PolicyExtent = Extent & { readonly team: string | null };
 
-/** What a set of policies gains and loses, by id. */
+/** Ids of policies that a set gains and loses. */
 interface SetChanges {
   readonly added?: readonly string[];
   readonly removed?: readonly string[];
 }
 
-/** How many tenths of each limit may be taken, and by which team; null: by all together. */
+/** Tenths of each limit that a team may use; null for all teams together. */
 interface Share {
   readonly tenths: number;
   readonly team: string | null;
@@ -258,7 +264,10 @@ function totalOf(extents: Iterable<Extent>): Extent {
   return total;
 }
 
-/** The first limit that the policies in force exceed; undefined if there is none. A total that has not grown is never a fault. */
+/**
+ * Returns the fault of the first limit that the policies in force exceed; undefined if there is none. A total that has
+ * not grown is never a fault.
+ */
 function capacityFault(
   before: Extent,
   after: Extent,

@@ -14,17 +14,17 @@ import { type PolicyAgent, type SubjectPattern, parseSubject } from './patterns/
 import type { PolicyContent } from './policy-content';
 import { isSeenFrom } from './team-policies';
 
-/** The active agents that a warning may look at, and name. */
+/** Active agents that a warning may examine and name. */
 export interface WarnedOf {
-  /** The team of all policies, whose machines and people count; null: everybody. */
+  /** Team of all policies, whose machines and people count; null if everybody does. */
   readonly team: string | null;
-  /** By name, the active agents that the same commit makes: new, or in place of the registered ones of these names. */
+  /** Active agents by name that the same commit creates, or puts in place of registered ones. */
   readonly declared: ReadonlyMap<string, PolicyAgent>;
 }
 
-/** Who could approve for a subject. */
+/** Potential approvers for a subject. */
 interface ApproverCandidates {
-  /** Whether an active agent matches. */
+  /** True if an active agent matches. */
   readonly isMatched: boolean;
   readonly byMachines: boolean;
 }
@@ -33,10 +33,10 @@ const NOBODY: ApproverCandidates = { isMatched: false, byMachines: false };
 const ACTIVE: Condition = { column: 'status', comparison: 'equals', value: 'active' };
 const PERSON: Condition = { column: 'kind', comparison: 'equals', value: 'human' };
 const MACHINE: Condition = { ...PERSON, value: 'machine' };
-/** Agents read at once where no index can be used. */
+/** Agents read at once if no index can be used. */
 const CHUNK = 1_000;
 
-/** Warnings for policies whose approvals nobody can give, or only machines. */
+/** Warns of policies whose approvals nobody, or only machines, can give. */
 @Injectable()
 export class ApproverWarnings {
   constructor(
@@ -44,7 +44,7 @@ export class ApproverWarnings {
     private readonly holders: PasskeyHolders,
   ) {}
 
-  /** Looked up together, in few statements. */
+  /** Returns the warnings, from few statements for all policies. */
   async warningsFor(
     policies: readonly PolicyContent[],
     agents: WarnedOf,
@@ -65,7 +65,7 @@ export class ApproverWarnings {
         const members = group.subjects.map((subject) => candidates.get(subject) ?? NOBODY);
         return groupWarnings(group, index, members, unheld.has(group));
       });
-      // Where nobody can fill a group, that says it all.
+      // If nobody can fill a group, other warnings add nothing.
       const isNamed = groups.some(
         (group) => unheld.has(group) || !group.subjects.some((subject) => candidates.get(subject)?.isMatched === true),
       );
@@ -74,7 +74,7 @@ export class ApproverWarnings {
     return warnings;
   }
 
-  /** Those whose groups cannot all be filled by different active agents. */
+  /** Warns of policies whose groups cannot all be filled by different active agents. */
   private async shortages(
     policies: readonly PolicyContent[],
     { team, declared }: WarnedOf,
@@ -101,7 +101,7 @@ export class ApproverWarnings {
     return shortages;
   }
 
-  /** Who could approve, by subject. */
+  /** Finds the potential approvers of each subject. */
   private async candidatesFor(
     subjects: ReadonlySet<string>,
     agents: WarnedOf,
@@ -134,7 +134,7 @@ export class ApproverWarnings {
     for await (const subject of yieldBetween(subjects)) {
       const pattern = parseSubject(subject);
       const isMachine = pattern.kind === 'agent' && registered.get(pattern.idOrName)?.kind === 'machine';
-      // Only a request says who the principal is: some person.
+      // Only a request determines the principal, which is some person.
       if (subject === PRINCIPAL) candidates.set(subject, { isMatched: true, byMachines: false });
       else
         candidates.set(subject, {
@@ -145,7 +145,7 @@ export class ApproverWarnings {
     return candidates;
   }
 
-  /** Those of the roles that some active person has. */
+  /** Returns the roles that some active person has. */
   private async rolesInUse(roles: ReadonlySet<string>, { declared }: WarnedOf): Promise<ReadonlySet<string>> {
     const inUse = new Set<string>();
     if (roles.size === 0) return inUse;
@@ -160,7 +160,7 @@ export class ApproverWarnings {
     return inUse;
   }
 
-  /** The signed groups that nobody with a passkey belongs to. */
+  /** Returns the signed groups without a member who has a passkey. */
   private async unheld(groups: readonly ApproverGroup[], { declared }: WarnedOf): Promise<ReadonlySet<ApproverGroup>> {
     const signedGroups = groups.filter(({ signed, subjects }) => signed === true && !subjects.includes(PRINCIPAL));
     const unheld = new Set(signedGroups);
@@ -178,7 +178,7 @@ export class ApproverWarnings {
     return unheld;
   }
 
-  /** Whether there is an active agent of the kind that meets the condition; machines of other teams do not count. */
+  /** True if there is an active agent of the kind that meets the condition; machines of other teams do not count. */
   private async isAny(
     { team, declared }: WarnedOf,
     kind: PolicyAgent['kind'],
@@ -198,7 +198,9 @@ export class ApproverWarnings {
   }
 }
 
-/** The agents that these texts name, of those that a warning may name: as the commit makes them, else as they are registered. */
+/**
+ * Returns the agents that these texts name and a warning may name: as the commit creates them, or else as registered.
+ */
 export async function agentsNamed(
   records: RecordReader,
   idsOrNames: ReadonlySet<string>,
@@ -222,7 +224,7 @@ function shortageWarnings(shortage: ApproverShortage | undefined): string[] {
   ];
 }
 
-/** Says if currently nobody could approve for a group, or sign for it, or if a machine could. */
+/** Warns if currently nobody could approve for a group, or sign for it, or if a machine could. */
 function groupWarnings(
   { subjects }: ApproverGroup,
   index: number,

@@ -9,8 +9,8 @@ import { labelFault } from '../../core/values/label-fault';
 import type { PolicyContent } from './policy-content';
 
 /**
- * Names what in a policy matches nothing, and why. Only policies stored by an earlier version can have such resources
- * or types: new ones are refused.
+ * Warns of parts of a policy that match nothing. Only policies stored by an earlier version can have such resources or
+ * types: new ones are refused.
  */
 export function policyWarnings({ subjects, actions, resources, resourceTypes }: PolicyContent): string[] {
   return [
@@ -22,8 +22,8 @@ export function policyWarnings({ subjects, actions, resources, resourceTypes }: 
 }
 
 /**
- * Warns that a policy which forbids also applies to actions that lack the parameters its conditions refer to, and of
- * conditions that seem to check a path, a host or a command, or to limit an amount, and do not.
+ * Warns that a forbidding policy also applies to actions without the parameters of its conditions, and of conditions
+ * that only seem to check a path, a host or a command, or to limit an amount.
  */
 export function conditionWarnings(policy: PolicyContent): string[] {
   const ofPrefixes = policy.conditions.flatMap((condition, index) => {
@@ -42,13 +42,13 @@ const BOUNDS: Readonly<Record<string, 'upper' | 'lower' | 'both' | undefined>> =
   in: 'both',
 };
 
-/** Of parameters that an allow limits at the top only. */
+/** Warns of parameters for which an allow only has an upper limit. */
 function amountWarnings({ effect, conditions, limits }: PolicyContent): string[] {
   if (effect !== 'allow') return [];
   const bounds = conditions.flatMap((one) => (isOnParameter(one) ? [{ ...one, bound: BOUNDS[one.op] }] : []));
   const below = new Set(bounds.flatMap(({ bound, parameter }) => (bound === 'upper' ? parameter : [])));
   for (const { bound, parameter } of bounds) if (bound === 'lower' || bound === 'both') below.delete(parameter);
-  // A limit counts no negative amount, and so keeps it from matching.
+  // A limit refuses a negative amount, and thereby its policy.
   for (const { of } of limits) if (of !== undefined) below.delete(of);
   return [...below].map(
     (parameter) =>
@@ -79,15 +79,15 @@ function isFalseWithout(condition: PolicyCondition, parameter: string): boolean 
 }
 
 /**
- * The name that a subject would have as an agent. Null where it cannot be mistaken for one: only `<type>:<id>` can, which
- * is read as a subject that is not an agent.
+ * Returns the name that a subject would have as an agent; null if no confusion is possible: only `<type>:<id>`, which
+ * means a subject that is not an agent, looks like one.
  */
 export function mistakenName(subject: string): string | null {
   const pattern = parseSubject(subject);
   return pattern.kind === 'other' && pattern.id !== '*' ? normaliseAgentName(subject) : null;
 }
 
-/** Names the subjects that were probably meant as an agent. @param agents names that agents have. */
+/** Returns warnings about subjects that probably should be agents. @param agents names of agents */
 export function mistakenSubjects(subjects: readonly string[], agents: ReadonlySet<string>): string[] {
   const mistaken = subjects.filter((subject) => agents.has(mistakenName(subject) ?? ''));
   return mistaken.map((subject) => {

@@ -7,7 +7,7 @@ import type { Policy } from './policy.entity';
 import { type PolicyLimit, sumOfLimit } from './limits/limit';
 import { NO_WINDOW, windowsAt } from './limits/limit-window';
 
-/** What is used of a limit in its current window; amounts are text. */
+/** The used part of a limit in its current window; amounts are text. */
 export class UsedLimitResponse {
   @ApiMember('The index of the limit.', { type: 'integer', example: 0 })
   readonly limit!: number;
@@ -40,7 +40,7 @@ export class UsageResponse {
 interface UsageView {
   /** ISO 8601. */
   readonly now: string;
-  /** Only agents of this team are listed, and what counts all agents together; null: all. */
+  /** Team whose agents alone are listed, together with the sums of all agents; null for all agents. */
   readonly team: string | null;
 }
 
@@ -72,12 +72,12 @@ export async function usageOf(
   return { data, total: Number(counted?.count ?? 0) };
 }
 
-/** Keys are ids of agents, or digests of requests, which nobody can attribute. */
+/** SQL for sums that a team may see. Keys are ids of agents, or digests of requests, which nobody can attribute. */
 function ofTeamSql(team: string): string {
   return `("key" = '' OR "key" IN (SELECT "id" FROM "agents" WHERE "team" = ${team}))`;
 }
 
-/** The order needs no exact share: rounded, it differs only between those that are as good as equal. */
+/** SQL for the order, which needs no exact share: rounding affects only nearly equal ones. */
 function usedSql({ max }: PolicyLimit, index: number): string {
   const share = max > 0 ? `CAST("value" AS double precision) / ${max}` : '1';
   const [sum, window] = [`$${index * 2 + 1}`, `$${index * 2 + 2}`];

@@ -15,8 +15,8 @@ import { type ContentHashes, EVALUATIONS, hashedContent, rulesHash } from './pol
 const CHUNK = 50;
 
 /**
- * The last entry of a change, after its entry `$1`: all have the time `$2`, and details that match `$3`. Canonical JSON
- * contains a text with quotation marks as a member alone: within a value they are escaped.
+ * Selects the last entry of a change, after its entry `$1`: all have the time `$2`, and details that match `$3`.
+ * Canonical JSON escapes quotation marks within texts, so `$3` finds only a member.
  */
 const SELECT_END_OF_CHANGE =
   `SELECT coalesce((SELECT "sequence" - 1 FROM "ledger_entries" WHERE "sequence" > $1 ` +
@@ -29,7 +29,7 @@ export interface NamedRules {
   readonly sequence: number;
 }
 
-/** What a hash of rules stands for. */
+/** Contents of a hash of rules. */
 interface FoundRules {
   readonly hash: string;
   readonly defaultEffect: PolicyDefaultEffect;
@@ -38,7 +38,7 @@ interface FoundRules {
   readonly policies: readonly string[];
 }
 
-/** The policies that were in force earlier, and the rules that earlier entries name by their hash. */
+/** Reads the policies that were in force earlier, and the rules that entries name by their hash. */
 @Injectable()
 export class PastPolicies {
   constructor(
@@ -50,9 +50,9 @@ export class PastPolicies {
   ) {}
 
   /**
-   * Translates a moment to the last entry of the change of policies that it falls into, with the time of the moment. All of
-   * a change takes effect at once, so in between there never was anything to ask.
-   * @throws VALIDATION_ERROR for a moment in the future, which the client sent under this field.
+   * Returns the last entry of the change of policies that contains a moment, with the time of the moment. All of a
+   * change takes effect at once, so there was no state in between.
+   * @throws VALIDATION_ERROR for a moment in the future, which the client sent under this field
    */
   async wholeChangeAt(asOf: Moment, field: string): Promise<{ readonly sequence: number; readonly time: string }> {
     const sequence = await this.past.sequenceAt(asOf, field);
@@ -61,7 +61,7 @@ export class PastPolicies {
     if (entry === undefined) throw new Error(`There is no entry ${sequence}.`);
     const { timestamp: time, action, details } = entry;
     const policySet = details?.['policySet'];
-    // Executions name the set by which they were decided, too, but each is a change of its own.
+    // Executions also name the set that decided them, but each is a separate change.
     if (!action.startsWith('policy.') || typeof policySet !== 'string') return { sequence, time };
     const pattern = `%"policySet":${JSON.stringify(policySet)}%`;
     const { points } = this.database;
@@ -70,10 +70,10 @@ export class PastPolicies {
   }
 
   /**
-   * Lets the work use the policies that were in force after the entry with the sequence. One set at a time: each takes as
-   * much memory as the policies now in force.
-   * @param signal aborted when nobody waits for the result any more.
-   * @throws UNAVAILABLE when too many uses wait, or this one has waited too long; the reason of `signal`.
+   * Runs the work with the policies that were in force after the entry with the sequence. Loads one set at a time,
+   * because each takes as much memory as the policies in force.
+   * @param signal aborted when nobody waits for the result any more
+   * @throws UNAVAILABLE if too many uses wait, or this one has waited too long; the reason of `signal`
    */
   inForceAfter<Result>(
     caller: Caller,
@@ -87,8 +87,9 @@ export class PastPolicies {
   }
 
   /**
-   * Reads the policies that were in force after the entry with the sequence. They take much memory: few may be read at once.
-   * @throws the reason of `signal`.
+   * Reads the policies that were in force after the entry with the sequence. They take much memory, so few may be read
+   * at once.
+   * @throws the reason of `signal`
    */
   async loadAfter(sequence: number, signal: AbortSignal): Promise<Policy[]> {
     const inForce: Policy[] = [];
@@ -105,8 +106,8 @@ export class PastPolicies {
   }
 
   /**
-   * The rules, and the contents of their policies.
-   * @throws Error when the ledger leads to other rules than the entries name; the reason of `signal`.
+   * Returns the rules, and the contents of their policies.
+   * @throws Error if the ledger leads to rules that do not match the hash in the entries; the reason of `signal`
    */
   async rules(references: readonly NamedRules[], signal: AbortSignal): Promise<PastRuleSets> {
     const inForce = new Map<string, { readonly hash: string }>();
@@ -133,7 +134,7 @@ export class PastPolicies {
     return { sets, policies: this.contentsOf(sets, contents) };
   }
 
-  /** The content of a policy never changes, so it is read as it is now. */
+  /** Reads current contents, because the content of a policy never changes. */
   private async *contentsOf(sets: readonly FoundRules[], hashes: ContentHashes): AsyncGenerator<readonly string[]> {
     const ids = [...new Set(sets.flatMap(({ policies }) => policies))].sort();
     for (let start = 0; start < ids.length; start += CHUNK) {
@@ -153,15 +154,15 @@ export class PastPolicies {
   }
 }
 
-/** What hashes of rules stand for. */
+/** Contents of several hashes of rules. */
 export interface PastRuleSets {
-  /** In the order in which the entries name them. */
+  /** Rules in the order in which the entries name them. */
   readonly sets: readonly FoundRules[];
-  /** The RFC 8785 texts of the contents of all their policies, each once, by id; read in pieces. */
+  /** RFC 8785 texts of the contents of all policies, each once, by id; read in pieces. */
   readonly policies: AsyncGenerator<readonly string[]>;
 }
 
-/** What the hash stands for besides the policies. */
+/** Returns the parts of the hashed rules other than the policies. */
 function rulesBehind(
   hash: string,
   inForce: ContentHashes,

@@ -17,7 +17,7 @@ import { isBelowTeamPriority, nameTaken, teamPriorityFault } from './team-polici
 import { POLICY, type Policy } from './policy.entity';
 
 type CreatedPolicy = Policy & {
-  /** True if it was in force already, and nothing was written. */
+  /** True if it was already in force, and nothing was written. */
   readonly wasInForce?: true;
 };
 
@@ -33,7 +33,7 @@ export class PoliciesService {
     private readonly database: Database,
   ) {}
 
-  /** @throws NOT_FOUND; VALIDATION_ERROR for a moment in the future. */
+  /** @throws NOT_FOUND; VALIDATION_ERROR for a moment in the future */
   async get(caller: Caller, id: string, asOf?: Moment): Promise<Policy> {
     return requireFound(await this.history.find(POLICY, id, asOf, caller), 'policy');
   }
@@ -68,7 +68,7 @@ export class PoliciesService {
 
   /**
    * Puts a version back in force in place of the current one. Idempotent.
-   * @throws NOT_FOUND; CONFLICT when the limit of policies in force is reached.
+   * @throws NOT_FOUND; CONFLICT at the limit of policies in force
    */
   activate(caller: Caller, id: string): Promise<Policy> {
     return this.ledger.write(caller, async (transaction) => {
@@ -97,7 +97,7 @@ export class PoliciesService {
     });
   }
 
-  /** The policy once it is changed. */
+  /** Returns the policy after a change. */
   private async changed(
     transaction: LedgerTransaction,
     change: PolicyChange,
@@ -108,7 +108,7 @@ export class PoliciesService {
   }
 }
 
-/** All versions of a name have the team of the first. @throws CONFLICT */
+/** Requires that all versions of a name have the team of the first. @throws CONFLICT */
 async function requireOwnName(transaction: LedgerTransaction, name: string, team: string | null): Promise<void> {
   const [version] = await transaction.findNewest(POLICY, ['team'], { name }, 1);
   if (version !== undefined && version.team !== team) throw nameTaken([name]);
@@ -119,7 +119,7 @@ async function inForce(transaction: LedgerTransaction, name: string): Promise<Po
   return policy;
 }
 
-/** @throws CONFLICT when the version has other content, or is not in force. */
+/** @throws CONFLICT if the version has other content, or is not in force */
 function inForceAlready(policy: Policy, content: PolicyContent): CreatedPolicy {
   const { id, name, version, status } = policy;
   const difference = firstDifference(policy, content);

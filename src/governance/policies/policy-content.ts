@@ -14,7 +14,7 @@ import { yieldBetween } from '../../core/concurrency/time-slice';
 /** The content of a policy version, with defaults filled in. */
 export type PolicyContent = Omit<PolicyRules, 'id'> & { readonly description: string };
 
-/** @param team of the policy; null: of none. */
+/** @param team team of the policy; null for none */
 export function contentOf(
   request: CreatePolicyRequest,
   required: RequiredApprovals,
@@ -41,17 +41,18 @@ export function contentOf(
 }
 
 /**
- * The first member in which a stored policy differs from a content, comparing lists in order; undefined if they are equal.
+ * Returns the first member in which a stored policy differs from a content, comparing lists in order; undefined if they
+ * are equal.
  */
 export function firstDifference(stored: PolicyContent, content: PolicyContent): keyof PolicyContent | undefined {
-  // Compared as it is stored: a zero has no sign there.
+  // Compared as stored, where a zero has no sign.
   const textOf = (member: keyof PolicyContent, { [member]: value }: PolicyContent): string =>
     canonicalJson(value as JsonValue);
   const members = Object.keys(content) as (keyof PolicyContent)[];
   return members.find((member) => textOf(member, stored) !== textOf(member, content));
 }
 
-/** Hashed members that are not part of what a policy says. */
+/** Hashed members that are not part of a policy's content. */
 const CIRCUMSTANCES: ReadonlySet<string> = new Set<keyof Policy>(['status', 'warnings', 'createdAt']);
 
 /** RFC 8785 text of the content of a stored policy: its hashed form without `status`, `warnings` and `createdAt`. */
@@ -66,17 +67,18 @@ export function hashedContent(policy: Policy): string {
   return canonicalJson(content);
 }
 
-/** The version of the rules by which policies are evaluated: raised whenever the same policies would decide otherwise. */
+/** Version of the rules by which policies are evaluated, raised whenever the same policies would decide differently. */
 const EVALUATION = 3;
-/** The versions that entries of the same database may name, the newest first. */
+/** Versions that entries of the same database may name, the newest first. */
 export const EVALUATIONS = [EVALUATION, 2] as const;
 
-/** Of each policy in force, by id, the hex SHA-256 of its {@link hashedContent}. */
+/** Hex SHA-256 of the {@link hashedContent} of each policy in force, by id. */
 export type ContentHashes = ReadonlyMap<string, { readonly hash: string }>;
 
 /**
- * Identifies everything that policies decide by: the default effect, the rules of evaluation, and the policies in force
- * with their contents. Hex SHA-256 of the RFC 8785 form of `{ defaultEffect, evaluation, policies: [[id, content hash], …] }`.
+ * Hashes everything by which policies decide: the default effect, the rules of evaluation, and the policies in force
+ * with their contents. Hex SHA-256 of the RFC 8785 form of `{ defaultEffect, evaluation, policies: [[id, content hash],
+ * …] }`.
  */
 export function rulesHash(
   hashes: ContentHashes,
@@ -89,25 +91,28 @@ export function rulesHash(
   return sha256(JSON.stringify({ defaultEffect, evaluation, policies }));
 }
 
-/** What has to be done about a policy; `replaced` is the version in force that it replaces. */
+/** A change of a policy; `replaced` is the version in force that it replaces. */
 export type PolicyChange =
   | { readonly change: 'create'; readonly policy: PolicyContent; readonly replaced: Policy | null }
   | { readonly change: 'activate'; readonly policy: Policy; readonly replaced: Policy | null }
   | { readonly change: 'keep' | 'deactivate'; readonly policy: Policy; readonly replaced: null };
 
-/** The desired set of a team, or of those of none: each name once. With `prune`, its policies that the set does not name are removed. */
+/**
+ * The desired set of a team, or of no team: each name once. With `prune`, the team's policies outside the set are
+ * removed.
+ */
 export interface WantedPolicies {
   readonly policies: readonly PolicyContent[];
   readonly prune: boolean;
   readonly team: string | null;
 }
 
-/** What leads to the desired set. */
+/** Changes that lead to the desired set. */
 interface FoundChanges {
   readonly changes: readonly PolicyChange[];
-  /** Of versions that exist with other content: nothing can be changed then. */
+  /** Faults of versions that exist with other content: then nothing can be changed. */
   readonly faults: readonly FieldFault[];
-  /** The names that are taken by policies of others. */
+  /** Names that policies of others have taken. */
   readonly taken: readonly string[];
 }
 
@@ -116,9 +121,9 @@ function versionKey({ name, version }: Pick<Policy, 'name' | 'version'>): string
 }
 
 /**
- * The changes that lead to the desired set, in its order, followed by what `prune` removes, by name.
- * @param inForce all policies in force.
- * @param find finds the policies that have one of the keys in these columns.
+ * Finds the changes that lead to the desired set, in its order, followed by the removals of `prune`, by name.
+ * @param inForce all policies in force
+ * @param find finds the policies that have one of the keys in these columns
  */
 export async function policyChanges(
   { policies, prune, team }: WantedPolicies,
@@ -158,7 +163,7 @@ export async function policyChanges(
   return { changes: prune ? [...changes, ...pruned(own, policies)] : changes, faults, taken };
 }
 
-/** The policies that are no longer in force. */
+/** Returns the policies that the changes take out of force. */
 export function goingOutOfForce(changes: readonly PolicyChange[]): Policy[] {
   return changes.flatMap((change) => (change.change === 'deactivate' ? [change.policy] : (change.replaced ?? [])));
 }

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject, JsonValue } from '../../core/json/json-value';
 import type { PolicyContent } from './policy-content';
 
-/** What differs between two versions of a policy. A value that one of them lacks is null. */
+/** A difference between two versions of a policy. A missing value is null. */
 interface PolicyDifference {
   /** A JSON Pointer (RFC 6901) into the policy. */
   readonly at: string;
@@ -10,14 +10,14 @@ interface PolicyDifference {
   readonly to: JsonValue;
 }
 
-/** If there are more, whole members are compared. */
+/** Most differences; if there are more, whole members are compared. */
 const MAX_DIFFERENCES = 100;
 const MEMBERS = [
   ...(['description', 'effect', 'subjects', 'actions', 'resources', 'resourceTypes'] as const),
   ...(['conditions', 'limits', 'onBehalfOf', 'priority', 'approval'] as const),
 ] satisfies readonly (keyof PolicyContent)[];
 
-/** What a version changes in the one that it replaces, smallest parts first. */
+/** Returns the differences of a version from the one that it replaces, in the smallest parts. */
 export function policyDifferences(from: PolicyContent, to: PolicyContent): PolicyDifference[] {
   const parts = MEMBERS.flatMap((member) => differencesIn(`/${member}`, valueIn(from, member), valueIn(to, member)));
   if (parts.length <= MAX_DIFFERENCES) return parts;
@@ -28,7 +28,7 @@ function valueIn(policy: PolicyContent, member: (typeof MEMBERS)[number]): JsonV
   return (policy[member] ?? null) as JsonValue;
 }
 
-/** Lists of texts are sets, which are shown whole; other lists are compared item by item. */
+/** Compares two values. Lists of texts are sets, which are shown whole; other lists are compared item by item. */
 function differencesIn(at: string, from: JsonValue, to: JsonValue): PolicyDifference[] {
   const [left, right] = [membersOf(from), membersOf(to)];
   if (left === null || right === null || Array.isArray(from) !== Array.isArray(to)) return differenceOf(at, from, to);
@@ -41,7 +41,7 @@ function differenceOf(at: string, from: JsonValue, to: JsonValue): PolicyDiffere
   return isDeepStrictEqual(from, to) ? [] : [{ at, from, to }];
 }
 
-/** Null for what is compared whole. */
+/** Returns the members; null for a value that is compared whole. */
 function membersOf(value: JsonValue): JsonObject | null {
   if (typeof value !== 'object' || value === null) return null;
   if (Array.isArray(value) && value.some((item) => typeof item !== 'object')) return null;

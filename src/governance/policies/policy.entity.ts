@@ -109,7 +109,7 @@ export class Policy {
   readonly createdAt!: string;
 }
 
-/** How the ledger keeps policies. The hashed members are frozen. */
+/** The record kind of policies. The hashed members are frozen. */
 export const POLICY: RecordKind<Policy> = {
   subjectType: 'policy',
   idPrefix: 'pol',
@@ -146,7 +146,7 @@ export const POLICY: RecordKind<Policy> = {
   isKeptInMemory: true,
 };
 
-/** The action of the entry that says that 80 % of a limit are used. */
+/** Action of the entry that records that 80 % of a limit are used. */
 export const LIMIT_WARNED = 'policy.limit_warned';
 
 /** Every action that changes which policies are in force. */
@@ -159,8 +159,8 @@ export const POLICY_ACTIONS = [
 type PolicyAction = (typeof POLICY_ACTIONS)[number];
 
 /**
- * The note of a policy's audit entry: the policy, and the set in force after the commit, which is the same for all
- * entries of a request.
+ * Returns the note of a policy's audit entry: the policy, and the set in force after the commit, which is the same for
+ * all entries of a request.
  */
 export function noteOn(
   policy: Pick<Policy, 'id' | 'name' | 'version'>,

@@ -3,11 +3,11 @@ import { pathOf } from './conditions/condition-faults';
 import { isReference } from './conditions/operand';
 import type { PolicyContent } from './policy-content';
 
-/** Paths to parameters, with the parts of a policy that look at them. */
+/** Paths to parameters, with the parts of a policy that use them. */
 type LookedAt = readonly (readonly [part: string, path: readonly string[]])[];
 
 /**
- * Warns of parts of a policy that look at a secret: policies see only what stands for it.
+ * Warns of parts of a policy that use a secret: policies see only its replacement.
  * @param covers true if the service replaces the value at a path, or one that contains it
  */
 export function secretWarnings(
@@ -23,7 +23,7 @@ export function secretWarnings(
   return lookedAt.flatMap(([part, path]) => (covers(path) ? warningOf(part, path) : []));
 }
 
-/** Paths to what a condition has to see: `exists` sees a secret, and nothing within it. */
+/** Returns the paths that a condition must see. `exists` may see a secret, but nothing within it. */
 function pathsOf(condition: PolicyCondition): string[][] {
   const own = 'parameter' in condition ? [pathOf(condition.parameter)] : [];
   if (condition.op === 'exists') return own.map((path) => path.slice(0, -1));

@@ -5,17 +5,17 @@ const MAX_WARNINGS = 20;
 
 type TeamPolicy = Pick<PolicyRules, 'team' | 'priority'>;
 
-/** False for a policy of a team that could override what a policy without a team says from that priority on. */
+/** False for a team's policy with that priority or a higher one, which could override policies without a team. */
 export function isBelowTeamPriority({ team, priority }: TeamPolicy, teamPriority: number): boolean {
   return team === null || priority < teamPriority;
 }
 
-/** What the priority of a policy of a team must be. */
+/** Returns the fault of the priority of a team's policy. */
 export function teamPriorityFault(teamPriority: number): string {
   return `must be below ${teamPriority}, as it is a policy of a team (TEAM_PRIORITY)`;
 }
 
-/** The error for names of which another team, or none, has the first version. */
+/** Makes the error for names whose first version belongs to another team, or to none. */
 export function nameTaken(names: readonly string[]): DomainError {
   return conflict(
     `Another team, or none, has policies with these names: ${names.join(', ')}. Names are common to all.`,
@@ -40,7 +40,10 @@ export function guardWarnings(
   return more > 0 ? [...texts, `So do ${more} more policies.`] : texts;
 }
 
-/** True if warnings for a policy of the team may name the policy or agent: it is of the team, or of none and no machine. */
+/**
+ * True if warnings for a policy of the team may name the policy or agent: it is of the team; or it is of no team, and
+ * is no machine.
+ */
 export function isSeenFrom(
   team: string | null,
   { team: other, kind }: { readonly team: string | null; readonly kind?: string },

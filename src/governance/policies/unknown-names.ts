@@ -6,43 +6,43 @@ import { type AgentSubject, parseSubject, subjectText, subjectWarning, textsOf }
 import { PRINCIPAL } from './approval/approval-requirement';
 import type { PolicyContent } from './policy-content';
 
-/** Actions of reviews of decisions. */
+/** Actions for reviews of decisions. */
 export const REVIEWS: readonly string[] = ['decision:approve', 'decision:reject'];
-/** If agents have more, actions are not looked at. */
+/** Most capabilities; with more, there are no warnings about actions. */
 export const MAX_CAPABILITIES = 100_000;
 
-/** One more than a plan shows, so that it says that there are more. */
+/** One more than a plan shows, so that the plan can say that there are more. */
 const MAX_REPORTED = 1_001;
-/** Names that are compared to find a similar one: about a second of work. */
+/** Most names that are compared to find a similar one: about a second of work. */
 const MAX_COMPARISONS = 1_000_000;
-/** Policies that a warning names. */
+/** Most policies that a warning names. */
 const MAX_SUGGESTIONS = 3;
 const PREFIXES = ['agent', 'role', 'kind'];
-/** Of a shorter name, one letter may differ; of one shorter still, none. */
+/** A name with fewer characters than the first may differ in one letter, with fewer than the second in none. */
 const SHORT = 5;
 const SHORTEST = 3;
 
 interface RegisteredNames {
   readonly agents: readonly AgentSubject[];
-  /** All of theirs, each once; null if they are too many to be kept. */
+  /** Capabilities of all agents, each once; null if they are too many. */
   readonly capabilities: ReadonlySet<string> | null;
 }
 
 type NamingPolicy = Pick<PolicyContent, 'name' | 'version' | 'subjects' | 'actions' | 'approval'> & {
-  /** Whether it is in force before and after the change. */
+  /** True if it is in force before the change, and after it. */
   readonly isBefore: boolean;
   readonly isAfter: boolean;
 };
 
-/** A sentence about a name, and the policies that have it. */
+/** A warning about a name, and the policies that have the name. */
 interface NameWarning {
   readonly policies: readonly NamingPolicy[];
   readonly sentence: string;
 }
 
 /**
- * Warns of roles and names that no agent has, and of actions that no agent is capable of and no other policy names, in
- * policies that come into force.
+ * Warns of names in policies that come into force: roles and names that no agent has, and actions that no agent's
+ * capabilities cover and no other policy names.
  */
 export function unknownNames(
   policies: readonly NamingPolicy[],
@@ -55,10 +55,10 @@ export function unknownNames(
   const approvers = groupBy(coming, (policy) => approversOf(policy).filter((subject) => isUnknown(subject, had)));
   const subjectWarnings = [
     ...warnings(subjects, had, whatIs),
-    // Groups that nobody matches have a warning of their own.
+    // Groups that nobody matches have a separate warning.
     ...warnings(approvers, had, (text) => `an approver, ${whatIs(text)}`, true),
   ];
-  // Before any agent is registered, every action would be warned about.
+  // Without registered agents, there would be a warning about every action.
   if (capabilities === null || agents.length === 0) return subjectWarnings;
   const actions = unknownActions(coming, target, capabilities);
   const namedActions = target.flatMap((policy) => policy.actions.filter((action) => !actions.has(action)));
@@ -83,7 +83,10 @@ function isUnknown(subject: string, had: ReadonlySet<string>): boolean {
   return isName && !had.has(subjectText(subject)) && subjectWarning(subject) === undefined;
 }
 
-/** A misspelt prefix, as in `roles:support` or `Agent:clerk`, is another type of subject: a deny for it affects nobody. */
+/**
+ * Corrects a misspelt prefix: `roles:support` or `Agent:clerk` is another type of subject, and a deny for it affects
+ * nobody.
+ */
 function withRightPrefix(subject: string): string | null {
   const pattern = parseSubject(subject);
   if (pattern.kind !== 'other') return null;
@@ -122,7 +125,7 @@ function unknownActions(
   );
 }
 
-/** Actions and patterns of actions that somebody lists; null: whoever is capable of them. */
+/** Actions, and patterns of actions, of one list; `name` is null for the capabilities of agents. */
 interface ActionList {
   readonly name: string | null;
   readonly actions: readonly string[];
@@ -165,7 +168,7 @@ export function isNameWarning(warning: string): boolean {
   return /^".*" is .*(?: that no agent (?:has|is capable of)|neither an agent nor a role)/su.test(warning);
 }
 
-/** As a plan says it, which warns of several policies. */
+/** Returns the warning as a plan shows it, for several policies. */
 export function planWarning({ policies, sentence }: NameWarning): string {
   const more = policies.length - MAX_SUGGESTIONS;
   const names = policies.slice(0, MAX_SUGGESTIONS).map(({ name, version }) => `${name} (version ${version})`);
@@ -178,8 +181,8 @@ function mostEdits(length: number): number {
 }
 
 /**
- * The known name that was probably meant: it differs in case or separators, in a letter or two, or in the prefix of a
- * subject (a role named as an agent). Null if there is none.
+ * Returns the known name that was probably meant: it differs in case or separators, in a letter or two, or in the
+ * prefix of a subject (a role named as an agent). Null if there is none.
  */
 function nearestOf(text: string, candidates: Iterable<string>): string | null {
   const own = withoutPrefix(text);

@@ -7,8 +7,8 @@ const MAX_LOG_LINES = 20;
 const MAX_WARNINGS_PER_LINE = 5;
 
 /**
- * Log lines about policies that match less than they seem to, because they list what an earlier version accepted and
- * this one does not. A policy's own `warnings` are not repeated. Denials come first.
+ * Returns log lines about policies that match less than they seem to, because this version no longer accepts some of
+ * their texts. Leaves out a policy's stored `warnings`. Denials come first.
  */
 export async function unreportedWarnings(policies: readonly Policy[]): Promise<string[]> {
   const lines: string[] = [];
@@ -16,8 +16,8 @@ export async function unreportedWarnings(policies: readonly Policy[]): Promise<s
     (left, right) => Number(right.effect === 'deny') - Number(left.effect === 'deny'),
   );
   for await (const policy of yieldBetween(denyingFirst)) {
-    const unsaid = policyWarnings(policy).filter((warning) => !policy.warnings.includes(warning));
-    if (unsaid.length > 0) lines.push(lineOn(policy, unsaid));
+    const newWarnings = policyWarnings(policy).filter((warning) => !policy.warnings.includes(warning));
+    if (newWarnings.length > 0) lines.push(lineOn(policy, newWarnings));
   }
   if (lines.length <= MAX_LOG_LINES) return lines;
   return [

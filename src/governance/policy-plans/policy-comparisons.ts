@@ -20,10 +20,10 @@ const CHUNK_SIZE = 100;
 const GRACE_MS = 1_000;
 /** Heap limits of the child process, so that too large a plan ends it alone. Flags override the limits of a thread. */
 const MEMORY = ['--max-old-space-size=192', '--max-semi-space-size=8'];
-/** How a process ends for lack of memory: by V8 at its heap limit, by the kernel at that of the container. */
+/** Signals that end a process for lack of memory: V8's at its heap limit, the kernel's at that of the container. */
 const SIGNALS_FOR_MEMORY: readonly NodeJS.Signals[] = ['SIGABRT', 'SIGTRAP', 'SIGILL', 'SIGKILL'];
 
-/** Computes what changes between two sets of policies, in a separate process. To be called for one plan at a time. */
+/** Computes the changes between two sets of policies, in a separate process. Call it for one plan at a time. */
 @Injectable()
 export class PolicyComparisons implements OnApplicationShutdown {
   private child: ChildProcess | null = null;
@@ -34,8 +34,8 @@ export class PolicyComparisons implements OnApplicationShutdown {
   ) {}
 
   /**
-   * @param team whose policies change and whose agents are compared; null: policies of no team, for all agents.
-   * @param signal aborted when nobody waits for the answer any more; its reason is thrown.
+   * @param team team whose policies change and whose agents are compared; null for policies of no team and all agents
+   * @param signal aborted when nobody waits for the result any more; its reason is thrown
    */
   compare(policies: readonly PlannedPolicy[], team: string | null, signal: AbortSignal): Promise<ComparedPolicies> {
     return this.runComparison(this.comparisonParts(policies, team), signal);
@@ -58,7 +58,7 @@ export class PolicyComparisons implements OnApplicationShutdown {
 
   private async runComparison(parts: AsyncIterable<ComparisonPart>, signal: AbortSignal): Promise<ComparedPolicies> {
     signal.throwIfAborted();
-    // A child process only runs JavaScript: uncompiled sources, as in tests, are compared here.
+    // A child process only runs JavaScript, so uncompiled sources, as in tests, are compared here.
     return existsSync(PROGRAM) ? this.compareInChild(parts, signal) : compareHere(parts);
   }
 
@@ -110,7 +110,7 @@ async function* policyParts(
   yield* others;
 }
 
-/** @throws Error unless it was the memory: the process has a fault, or somebody else ended it */
+/** @throws Error unless memory was the cause: the process has a bug, or somebody else ended it */
 function resultOfEarlyExit(code: number | null, signal: NodeJS.Signals | null): ComparedPolicies {
   if (signal !== null && SIGNALS_FOR_MEMORY.includes(signal)) return emptyResult('The plan needed too much memory.');
   throw new Error(`The process that compares policies ended early: ${signal ?? `exit code ${code}`}.`);

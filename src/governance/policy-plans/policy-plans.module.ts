@@ -9,7 +9,7 @@ import { PolicyTests } from './policy-tests';
 import { SecretsModule } from '../secrets/secrets.module';
 import { Replays } from './replays';
 
-/** Whole sets of policies: planning what one would change, and bringing it into force. */
+/** Plans the effects of whole sets of policies, and brings sets into force. */
 @Module({
   imports: [LedgerModule, PoliciesModule, PermissionsModule, SecretsModule],
   controllers: [PolicySetsController],

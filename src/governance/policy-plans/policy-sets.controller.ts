@@ -63,7 +63,7 @@ export class PolicySetsController {
   }
 }
 
-/** Such as "Apply a set of policies: 2 create, 1 deactivate, and 3 agents". */
+/** Summarises a change, for example "Apply a set of policies: 2 create, 1 deactivate, and 3 agents". */
 function appliedWords({ changes, agents = [] }: AppliedPoliciesResponse): string {
   const counts = new Map<string, number>();
   for (const { change } of changes) counts.set(change, (counts.get(change) ?? 0) + 1);

@@ -39,11 +39,14 @@ import { PolicyComparisons } from './policy-comparisons';
 import { PolicyTests } from './policy-tests';
 import { Replays } from './replays';
 
-/** Each pattern can have one, which is many times longer: all of them could fill the memory. */
+/**
+ * Most warnings in a response. Each pattern can have a warning, which is many times longer, and all of them could fill
+ * the memory.
+ */
 const MAX_WARNINGS = 1_000;
 const MORE_WARNINGS = `These are the first ${MAX_WARNINGS} warnings. Plan fewer policies at once to see the others.`;
 
-/** Whole sets of policies: what one would change, and bringing it into force in one commit. */
+/** Plans the effects of whole sets of policies, and brings sets into force in one commit. */
 @Injectable()
 export class PolicySetsService {
   constructor(
@@ -59,35 +62,34 @@ export class PolicySetsService {
   ) {}
 
   /**
-   * Computes what a set would change, and writes nothing.
-   * @throws VALIDATION_ERROR when a version exists with other content, or a test names an agent that does not exist;
-   * PERMISSION_DENIED when the caller may only ask tests for its own agent; CONFLICT when the set is larger than
-   * the limits; UNAVAILABLE when another plan, or replay, of the caller is already waiting; the reason of `signal`.
-   * @param signal aborted when nobody waits for the plan any more.
+   * Computes the changes by a set, and writes nothing.
+   * @throws VALIDATION_ERROR if a version exists with other content, or a test names an agent that does not exist;
+   * PERMISSION_DENIED if the caller may only test its own agent; CONFLICT if the set exceeds the limits; UNAVAILABLE if
+   * another plan, or replay, of the caller already waits; the reason of `signal`
+   * @param signal aborted when nobody waits for the plan any more
    */
   async plan(caller: Caller, request: PlanPoliciesRequest, signal: AbortSignal): Promise<PolicyPlanResponse> {
-    // Entered before anything is read: many large plans would read and hold a lot.
+    // The gate is entered before any read, because many large plans would read and hold a lot.
     const compared = (): ReturnType<typeof this.compared> => this.compared(caller, request, signal);
     const { planned, answer } = await this.gates.get('plans').run(callerKey(caller), compared, { signal });
     const { replay } = request;
     if (replay === undefined) return answer;
-    // Plans without replay do not wait for it.
+    // Plans without a replay do not wait for others' replays.
     const replayed = (): Promise<PolicyReplayResponse> =>
       this.replays.run(caller, replayPeriod(replay), planned, signal);
     return { ...answer, replay: await this.gates.get('replays').run(callerKey(caller), replayed, { signal }) };
   }
 
   /**
-   * @throws PRECONDITION_FAILED when other policies are in force than those planned for; VALIDATION_ERROR when a
-   * version exists with other content; CONFLICT when the set is larger than the limits; UNAVAILABLE when too many
-   * others are being applied.
+   * @throws PRECONDITION_FAILED if other policies are in force than those planned for; VALIDATION_ERROR if a version
+   * exists with other content; CONFLICT if the set exceeds the limits; UNAVAILABLE if too many others are being applied
    */
   async apply(caller: Caller, request: ApplyPoliciesRequest, signal: AbortSignal): Promise<AppliedPoliciesResponse> {
     const { base, prune = false, agents } = request;
     const team = writtenTeam(caller, request.team);
     await caller.idempotency?.prepare();
     const policies = await this.contentsOf(caller, request.policies, team);
-    // What takes many reads is done outside the ledger's commands.
+    // Checks that take many reads run outside the ledger's commands.
     const warnings = await this.warnings.warningsFor(policies, team, await this.declaredAgents(agents ?? [], team));
     const applied = (): Promise<AppliedPoliciesResponse> =>
       this.ledger.write(caller, async (transaction) => {
@@ -108,12 +110,12 @@ export class PolicySetsService {
         };
       });
     await this.activePolicies.catchUp();
-    // The command refuses another base, or repeats its answer to the same Idempotency-Key: neither takes long.
+    // The command refuses another base, or repeats its response to the same Idempotency-Key; neither takes long.
     if (!this.isInForce(team, base)) return applied();
     return this.gates.get('applications').run(callerKey(caller), applied, { signal });
   }
 
-  /** The agents of a request that will be active, with the members that they will have. */
+  /** Returns the agents of a request that will be active, with their future members. */
   private async declaredAgents(agents: readonly CreateAgentRequest[], team: string | null): Promise<PolicyAgent[]> {
     const registered = await findAgents(this.records, new Set(agents.map(({ name }) => name)));
     return agents.flatMap((agent) => {
@@ -124,7 +126,10 @@ export class PolicySetsService {
     });
   }
 
-  /** @throws PERMISSION_DENIED for a policy of another team than the caller's; VALIDATION_ERROR for one of another than the set's */
+  /**
+   * @throws PERMISSION_DENIED for a policy of another team than the caller's; VALIDATION_ERROR for one of another than
+   * the set's
+   */
   private async contentsOf(
     caller: Caller,
     policies: readonly CreatePolicyRequest[],
@@ -174,7 +179,7 @@ export class PolicySetsService {
     const faults = [...differences, ...(preparedTests?.faults ?? [])];
     if (faults.length > 0) throw invalid(faults);
     await this.activePolicies.requireRoom(caller, changes);
-    // Policies of other teams decide nothing for the agents of one.
+    // Policies of other teams decide nothing for the agents of a team.
     const applicable = stored.filter((policy) => team === null || policy.team === null || policy.team === team);
     const planned = await plannedPolicies(applicable, changes);
     const target = planned.filter(({ isAfter }) => isAfter);
@@ -197,15 +202,15 @@ export class PolicySetsService {
 }
 
 /**
- * Warnings for policies that come into force: of new versions, and those stored with old ones at creation.
- * @param created those for each policy that is created.
+ * Returns warnings about policies that come into force: those of new versions, and the stored ones of old versions.
+ * @param created warnings for each policy that is created
  */
 function warningsOn(
   changes: readonly PolicyChange[],
   created: ReadonlyMap<PolicyContent, readonly string[]>,
 ): string[] {
   return changes.flatMap(({ change, policy }) => {
-    // Those of names may no longer hold: the comparison of a plan finds those that do.
+    // Stored warnings about names may be outdated; the comparison of a plan finds those that still hold.
     const stored = change === 'activate' ? policy.warnings.filter((warning) => !isNameWarning(warning)) : [];
     const warnings = change === 'create' ? created.get(policy) : undefined;
     return (warnings ?? stored).map((warning) => `${policy.name} (version ${policy.version}): ${warning}`);
@@ -216,7 +221,7 @@ function firstOf(warnings: readonly string[]): readonly string[] {
   return warnings.length > MAX_WARNINGS ? [...warnings.slice(0, MAX_WARNINGS), MORE_WARNINGS] : warnings;
 }
 
-/** @param ids of the policies of the changes, after they were carried out. */
+/** @param ids ids of the policies of the changes, after they were carried out */
 async function changeResponses(
   changes: readonly PolicyChange[],
   ids: readonly string[] = [],
@@ -227,7 +232,9 @@ async function changeResponses(
   return responses;
 }
 
-/** All policies in force before or after. Those to be created come last, ordered by their provisional ids. */
+/**
+ * Returns all policies in force before or after. Policies to be created come last, ordered by their provisional ids.
+ */
 async function plannedPolicies(
   inForce: readonly Policy[],
   changes: readonly PolicyChange[],
@@ -238,7 +245,7 @@ async function plannedPolicies(
     all.push(plannedPolicy(policy, policy.id, { isBefore: true, isAfter: !removedIds.has(policy.id), isNew: false }));
   const side = { isBefore: false, isAfter: true };
   for await (const [index, { change, policy }] of yieldBetween(changes.entries())) {
-    // It sorts after all existing ones.
+    // This id sorts after all existing ones.
     const id = `~${String(index).padStart(6, '0')}`;
     if (change === 'create') all.push(plannedPolicy(policy, id, { ...side, isNew: true }));
     if (change === 'activate') all.push(plannedPolicy(policy, policy.id, { ...side, isNew: false }));
@@ -246,12 +253,12 @@ async function plannedPolicies(
   return all;
 }
 
-/** The ids of those that are in force after the changes. */
+/** Returns the ids of the policies that remain in force after the changes. */
 function stayingIn(changes: readonly PolicyChange[], ids: readonly string[]): string[] {
   return ids.filter((_, index) => changes[index]?.change !== 'deactivate');
 }
 
-/** Also reads in the transaction what it will change. */
+/** Finds the changes, and reads in the transaction the records that they will change. */
 async function changesFor(
   transaction: LedgerTransaction,
   target: WantedPolicies,

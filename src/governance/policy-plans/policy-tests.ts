@@ -25,19 +25,22 @@ import type { FailedPolicyTestResponse, PolicyTestsResponse, TestedPolicyRespons
 import type { PlannedPolicy } from './effects/planned-match';
 import { testFacts, usedFaults } from './test-facts';
 
-/** Tests as questions, and the agents that they are about. */
+/** Tests as checks, and the agents that they are about. */
 interface PreparedTests {
   readonly questions: readonly PermissionCheck[];
   readonly agents: NamedAgents;
-  /** Of tests that are about agents that do not exist: they have no results. */
+  /** Faults of tests about agents that do not exist; these tests have no results. */
   readonly faults: readonly FieldFault[];
 }
 
-/** A test does nothing, so a caller who may plan may test on behalf of anybody, whatever its token says. */
+/**
+ * Principals for tests. A test has no effects, so a caller who may plan may test on behalf of anybody, even with a
+ * token.
+ */
 const ANYBODY = { principals: 'anybody' } as const;
-/** Not the id of an agent, so no pattern matches it. */
+/** Id that no agent has, so that no pattern matches it. */
 const UNREGISTERED = 'agt_';
-/** Tests that are explained: each examines all policies. */
+/** Most tests that are explained, because each explanation examines all policies. */
 const MAX_EXPLAINED = 50;
 
 /** Runs tests against a set of policies that is not in force. */
@@ -49,7 +52,10 @@ export class PolicyTests {
     private readonly secrets: SecretRedaction,
   ) {}
 
-  /** @param team whose policies are planned; null: those of none. @throws PERMISSION_DENIED when the caller may only ask for its own agent. */
+  /**
+   * @param team team whose policies are planned; null for those of none @throws PERMISSION_DENIED if the caller may
+   * only test its own agent
+   */
   async prepare(caller: Caller, tests: readonly PolicyTestRequest[], team: string | null): Promise<PreparedTests> {
     const all = tests.map((test, index) => asOneOfMany(permissionCheck(test, {}, `tests[${index}].`)));
     const sent = caller.team === undefined ? all.map((check) => withTeam(check, team)) : ofCallersTeam(caller, all);
@@ -60,7 +66,10 @@ export class PolicyTests {
     return { questions, agents, faults: questions.flatMap((question) => unknownFaults(inquirer, question, agents)) };
   }
 
-  /** @param target the policies of the set. @throws VALIDATION_ERROR for a test that has used a limit which the set lacks, or too long lists. */
+  /**
+   * @param target policies of the set @throws VALIDATION_ERROR for a test that has used a limit which the set lacks, or
+   * has too long lists
+   */
   async results(
     tests: readonly PolicyTestRequest[],
     { questions, agents }: PreparedTests,
@@ -105,8 +114,8 @@ export class PolicyTests {
   }
 
   /**
-   * Whether a policy is among those that decided. An answer lists at most ten; if there are more, the policy is
-   * compared with one of them.
+   * True if a policy is among the deciding ones. An answer lists at most ten; if there are more, the policy is compared
+   * with one of them.
    */
   private async decides(
     name: string,
@@ -125,13 +134,13 @@ export class PolicyTests {
   }
 }
 
-/** The check of a plan of a team: a subject is in that team, unless it is said to be in another. */
+/** Returns the check for a plan of a team: a subject is in that team, unless it names another. */
 function withTeam(check: PermissionCheck, team: string | null): PermissionCheck {
   const { who } = check;
   return 'agentId' in who ? { ...check, who: { ...who, team: who.team ?? team } } : check;
 }
 
-/** An agent that is not registered yet may use limits as any other: they are about what it will do. */
+/** Lets an agent that is not registered yet use limits as any other, because they concern its future actions. */
 function asOneOfMany(question: PermissionCheck): PermissionCheck {
   const { who } = question;
   return 'agentId' in who ? { ...question, who: { ...who, agentId: UNREGISTERED } } : question;

@@ -37,9 +37,9 @@ const ASKED = [
   'erased',
 ] as const;
 const MAX_EXAMPLES = 100;
-/** Milliseconds a replay may take. */
+/** Most milliseconds of a replay. */
 const LONGEST = 30_000;
-/** Most agents of which a state is cached. */
+/** Most agents with a cached state. */
 const MAX_AGENTS = 5_000;
 
 type RecordedRequest = Pick<Execution, (typeof ASKED)[number]> & GovernedRow;
@@ -60,10 +60,10 @@ export class Replays {
   ) {}
 
   /**
-   * Newest first, each for the agent as it was then.
-   * @param caller only executions that it may read are included.
-   * @param planned the policies in force before and after.
-   * @param signal aborted when nobody waits for the result any more; its reason is thrown.
+   * Replays executions, newest first, each for the agent as it was then.
+   * @param caller only executions that the caller may read are included
+   * @param planned policies in force before and after
+   * @param signal aborted when nobody waits for the result any more; its reason is thrown
    */
   async run(
     caller: Caller,
@@ -110,7 +110,10 @@ export class Replays {
     return { executions, changed, skipped, cut: false, examples };
   }
 
-  /** By the policies before and after; null if something they depend on was erased, or its lists are too long for either. */
+  /**
+   * Returns the answers by the policies before and after; null if an erasure removed something that they depend on, or
+   * its lists are too long for either.
+   */
   private async answers(
     execution: RecordedRequest,
     agents: AgentsThen,
@@ -140,7 +143,7 @@ export class Replays {
   }
 }
 
-/** Past states of agents, for going back in time: each state of an agent is read only once. */
+/** Past states of agents, read backwards: each state is read only once. */
 class AgentsThen {
   private readonly cache = new Map<string, { readonly agent: Agent; readonly since: number }>();
 

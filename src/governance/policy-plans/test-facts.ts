@@ -7,48 +7,48 @@ import type { PolicyRules } from '../policies/evaluation/compiled-policy';
 import type { EvaluationRequest, Facts } from '../policies/evaluation/evaluation';
 import type { FactQueries } from '../policies/evaluation/policy-evaluator';
 
-/** Something that the agent of a test was authorised to do before. */
+/** An action of the test's agent that was authorised before. */
 export interface EarlierAction {
   readonly action: string;
-  /** Null, as a missing one: that of the test; the same of the id. */
+  /** Type of the resource. Null or missing: that of the test. The same holds for the id. */
   readonly resourceType?: string | null;
   readonly resourceId?: string | null;
 }
 
-/** An amount that was used of a limit before. */
+/** An earlier use of a limit. */
 export interface TestUse {
-  /** The name of a policy of the set. */
+  /** Name of a policy of the set. */
   readonly policy: string;
-  /** The index of the limit. */
+  /** Index of the limit. */
   readonly limit: number;
   readonly amount: number;
 }
 
-/** What a test says that was done before it. */
+/** Earlier actions and uses that a test assumes. */
 export interface TestHistory {
-  /** Null, as a missing one: it is not known what was done. */
+  /** Null or missing if earlier actions are unknown. */
   readonly earlier?: readonly EarlierAction[] | null | undefined;
   readonly used?: readonly TestUse[] | null | undefined;
 }
 
-/** Stands for the id of an earlier execution. */
+/** Placeholder for the id of an earlier execution. */
 const EARLIER_ID = 'earlier';
 
-/** What policies ask besides the request of a test, as the test says it. Nothing is claimed. */
+/** Returns the facts that policies need in addition to the request, as a test assumes them. There are no claims. */
 export function testFacts(
   { earlier = null, used = null }: TestHistory,
   request: EvaluationRequest,
-  asks: FactQueries,
+  queries: FactQueries,
 ): Facts {
   const sums = new Map<string, Decimal>();
-  for (const use of asks.uses) {
+  for (const use of queries.uses) {
     const own = (used ?? []).filter(({ policy, limit }) => policy === use.policy.name && limit === use.limit);
     const amounts = own.map(({ amount }) => decimalOf(amount) ?? ZERO);
     sums.set(sumName(use.sum), amounts.reduce(sumOf, ZERO));
   }
   if (earlier === null) return { ...NO_FACTS, sums };
   const ids = new Map<string, string | null>();
-  for (const fact of asks.facts)
+  for (const fact of queries.facts)
     if ('earlier' in fact) {
       const isDone = earlier.some((action) => isEarlier(action, request, fact.earlier));
       ids.set(earlierName(fact.earlier), isDone ? EARLIER_ID : null);
@@ -56,7 +56,7 @@ export function testFacts(
   return { ...NO_FACTS, sums, earlier: ids };
 }
 
-/** True if a condition finds the action. It counts as done in the run of the test, just before. */
+/** True if the condition finds the action, which counts as done just before, in the run of the test. */
 function isEarlier(
   { action, resourceType, resourceId }: EarlierAction,
   request: EvaluationRequest,
@@ -69,7 +69,7 @@ function isEarlier(
   return matchesAction(key.action, action) && (key.resource === null || key.resource === resource);
 }
 
-/** Faults of amounts that are used of limits which the set does not have. */
+/** Returns faults of uses of limits that the set does not have. */
 export function usedFaults(
   tests: readonly TestHistory[],
   target: ReadonlyMap<string, Pick<PolicyRules, 'limits'>>,

@@ -15,7 +15,7 @@ const AGENT = 'agt_1';
 const seal = new SecretKey(KEY).sealFor(AGENT);
 const usual = new SecretPointers(USUAL_SECRET_POINTERS);
 
-/** What stands for a value, computed with nothing of the implementation. */
+/** Computes a replacement without the implementation. */
 function hmac(pointer: string, value: JsonValue): Buffer {
   const content = canonicalJson({ agentId: AGENT, pointer, value });
   return createHmac('sha256', KEY).update(content).digest().subarray(0, 16);
@@ -192,7 +192,7 @@ describe('Pointers', () => {
   });
 });
 
-/** The same numbers in every run. */
+/** Random values that are the same in every run. */
 class RandomValues {
   private state = 48;
 
@@ -228,7 +228,7 @@ const TOKENS = ['a', 'b', '*', '**', 'TO_KEN', 'c~1d', 'c~0d', '0', '1', '', 'ä
 describe('Random values with random pointers', () => {
   const random = new RandomValues();
 
-  /** Whether a pattern matches a path, by the definition. */
+  /** True if a pattern matches a path, by the definition. */
   function matches(pattern: readonly string[], path: readonly string[]): boolean {
     const [token, ...rest] = pattern;
     if (token === undefined) return path.length === 0;

@@ -17,11 +17,11 @@ const RESERVED = `must be left out: only the service writes ${SECRET} and ${HMAC
 /** Selects the secrets of a value. */
 export interface SecretSearch {
   readonly pointers: SecretPointers;
-  /** The name of the value in pointers; undefined for parameters, whose members begin the pointers. */
+  /** Name of the value in pointers; undefined for parameters, whose members begin the pointers. */
   readonly below?: 'result';
   /**
-   * Parameters on record whose replacements may be repeated: an equal one at the same pointer stands for itself, and
-   * another value in its place is a secret.
+   * Recorded parameters whose replacements may be repeated: an equal replacement at the same pointer stays, and another
+   * value in its place is a secret.
    */
   readonly recorded?: JsonObject;
 }
@@ -77,7 +77,10 @@ export function hasSecrets(value: JsonValue, search: SecretSearch): boolean {
   return state === null || hasSecretBelow(search.pointers, state, value, search.recorded);
 }
 
-/** The loops make no functions: every request with parameters is searched. */
+/**
+ * True if a secret lies below an item. The loops create no functions, because every request with parameters is
+ * searched.
+ */
 function hasSecretBelow(pointers: SecretPointers, state: PathState, item: JsonValue, recorded: Maybe): boolean {
   if (typeof item !== 'object' || item === null || isRepeated(item, recorded)) return false;
   if (isList(item)) {
@@ -92,7 +95,7 @@ function hasSecretBelow(pointers: SecretPointers, state: PathState, item: JsonVa
   return false;
 }
 
-/** True if a member has to be replaced, or something below it. */
+/** True if a member, or something below it, must be replaced. */
 function isSecretAt(
   pointers: SecretPointers,
   state: PathState,
@@ -104,7 +107,7 @@ function isSecretAt(
   return below === null ? !isRepeated(member, recorded) : hasSecretBelow(pointers, below, member, recorded);
 }
 
-/** A copy of a value in which the secrets are replaced; it shares what has none. */
+/** Copies a value and replaces its secrets; parts without secrets are shared. */
 export function replaceSecrets(value: JsonValue, search: SecretSearch, seal: SealValue): JsonValue {
   const replace = (item: JsonValue, state: PathState | null, recorded: Maybe, pointer: string): JsonValue => {
     if (isRepeated(item, recorded)) return item;
@@ -141,7 +144,7 @@ function rootState({ pointers, below }: SecretSearch, value: JsonValue): PathSta
   return below === undefined ? pointers.start : stateAt(pointers, pointers.start, below, value, undefined);
 }
 
-/** The state at a value; null if it is a secret. Values that say nothing never are. */
+/** Returns the state at a value; null if it is a secret. Values without content never are. */
 function stateAt(
   pointers: SecretPointers,
   state: PathState,
@@ -163,7 +166,7 @@ function isReplacement(value: JsonValue): boolean {
   return isSecretReplacement(value) || isHashReplacement(value);
 }
 
-/** True for an object that gives a hash in place of a text. */
+/** True for an object with a hash in place of a text. */
 function isDigest(value: JsonObject): boolean {
   return hasHash(value, SHA256);
 }

@@ -1,7 +1,7 @@
 import { type MigrationInterface, type QueryRunner, Table } from 'typeorm';
 import { integerColumn, textColumn } from '../../ledger/database/columns';
 
-/** The database proves with which key secrets were replaced. */
+/** Adds the proof of the key with which secrets were replaced. */
 export class SecretKeyProofs1766200000000 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
     const columns = [{ ...integerColumn('id'), isPrimary: true }, textColumn('proof')];

@@ -25,7 +25,7 @@ export class SecretKeyProof {
 }
 
 const PROVEN = 'the secrets of this database were replaced with this key';
-/** Hex digits of a proof that name its key. */
+/** Number of hex digits of a proof that name its key. */
 const NAME_LENGTH = 16;
 /** Average milliseconds between checks whether another process has accepted another key. */
 const INTERVAL_MS = 2_000;
@@ -36,18 +36,21 @@ const INSERT = 'INSERT INTO "secret_key_proofs" ("id", "proof") VALUES (1, $1) O
 const SELECT = 'SELECT "proof" FROM "secret_key_proofs" WHERE "id" = 1';
 const UPDATE = 'UPDATE "secret_key_proofs" SET "proof" = $1 WHERE "id" = 1 AND "proof" = $2';
 
-/** Computes what stands for secrets on record. */
+/** Computes the replacements of recorded secrets. */
 export class SecretKey implements OnModuleDestroy {
   private readonly logger = new Logger('Secrets');
   private readonly key: KeyObject;
   private checks: PeriodicTask | null = null;
 
-  /** @param bytes 32 bytes, never to be shown. */
+  /** @param bytes 32 bytes, never to be shown */
   constructor(bytes: Buffer) {
     this.key = createSecretKey(bytes);
   }
 
-  /** The configured key, or a generated one. @throws ConfigurationError if the database was written with another key. */
+  /**
+   * Opens the configured key, or a generated one. @throws ConfigurationError if the database was written with another
+   * key
+   */
   static async open(this: void, configuration: Configuration, database: Database): Promise<SecretKey> {
     const file = (): string => persistentFile(configuration, database.location, 'secret-key');
     const { secretKey, acceptedSecretKey } = configuration;
@@ -70,7 +73,7 @@ export class SecretKey implements OnModuleDestroy {
     return createHmac('sha256', this.key).update(canonicalJson(content)).digest();
   }
 
-  /** Ends the process once another one has accepted another key: what this one replaces would not be recognised. */
+  /** Ends the process once another one has accepted another key: replacements by this one would not be recognised. */
   private beginChecks(database: Database): void {
     const proof = this.proof();
     const check = async (): Promise<void> => {

@@ -30,19 +30,22 @@ interface SentQuestion extends SentParameters {
   readonly who: { readonly agent: string } | object;
 }
 
-/** Parameters of one agent's execution, as they are on record. */
+/** Recorded parameters of one agent's execution. */
 interface RecordedParameters {
-  /** Null if there is no such execution. */
+  /** Null if the execution does not exist. */
   readonly agentId: string | null;
   readonly parameters: JsonObject;
 }
 
-/** Characters of JSON in which the secrets of one request are replaced: questions may share parameters, each for its agent. */
+/**
+ * Most characters of JSON in which the secrets of one request are replaced: checks may share parameters, each for its
+ * agent.
+ */
 const MAX_CHARACTERS = 16 * 1024 * 1024;
 
 /**
- * Replaces secrets in what clients send, before anything else sees it: what is recorded, hashed, compared or shown has
- * the replacements only.
+ * Replaces secrets in requests before any other code sees them: records, hashes, comparisons and responses only have
+ * the replacements.
  */
 @Injectable()
 export class SecretRedaction {
@@ -73,8 +76,8 @@ export class SecretRedaction {
   }
 
   /**
-   * Redacts the questions of one request.
-   * @param field the member of the request that is at fault if there is too much to replace
+   * Redacts the checks of one request.
+   * @param field member of the request that is at fault if there is too much to replace
    */
   async redactQuestions<Question extends SentQuestion>(
     questions: readonly Question[],
@@ -161,7 +164,7 @@ export class SecretRedaction {
     return replaceSecrets(value, search, this.key.sealFor(agentId)) as Value;
   }
 
-  /** Questions with secrets, each with a number that those with the same parameters and pointers share. */
+  /** Returns the checks with secrets, each with a number that checks with the same parameters and pointers share. */
   private async withSecrets<Question extends SentQuestion>(
     questions: readonly Question[],
   ): Promise<ReadonlyMap<Question, number>> {

@@ -8,7 +8,7 @@ import { SecretRedaction } from './secret-redaction';
 
 const SCHEMA = new SchemaContribution([SecretKeyProof], [SecretKeyProofs1766200000000]);
 
-/** What must not be kept of what clients send. */
+/** Replaces the parts of requests that must not be stored. */
 @Module({
   providers: [
     { provide: SchemaContribution, useValue: SCHEMA },

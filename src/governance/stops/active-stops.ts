@@ -5,14 +5,14 @@ import { RecordHistory } from '../../ledger/record-history';
 import { STOP, type Stop, STOP_ACTIONS } from './stop.entity';
 
 /**
- * The active stops, in memory. They change as the policies in force do: after the commit and before any later command
- * runs, in every process, so nothing is authorised after the entry of a stop that covers it.
+ * Active stops in memory. They change as the policies in force do: after the commit and before any later command runs,
+ * in every process, so nothing is authorised after the entry of a stop that covers it.
  */
 @Injectable()
 export class ActiveStops implements OnModuleInit {
   private stops: readonly Stop[] = [];
   private readonly listeners: ((added: readonly Stop[]) => void)[] = [];
-  /** Follows changes by other processes; to be caught up with before a question is answered. */
+  /** Follows changes by other processes; must catch up before a question is answered. */
   readonly memory = new RowProjection<Stop>({
     kind: STOP,
     status: 'active',
@@ -30,19 +30,19 @@ export class ActiveStops implements OnModuleInit {
   }
 
   /**
-   * The active stops, the oldest first; each change makes another list. Read it inside a command, so that no stop comes
+   * Active stops, the oldest first; each change makes a new list. Read it inside a command, so that no stop comes
    * between the decision and its commit.
    */
   get active(): readonly Stop[] {
     return this.stops;
   }
 
-  /** Resolves when every change that was on disk before the call has taken effect, whichever process made it. */
+  /** Resolves when every change on disk before the call has taken effect, whichever process made it. */
   catchUp(): Promise<void> {
     return this.ledger.catchUp(this.memory);
   }
 
-  /** Those that were active after the entry with the sequence, the oldest first. */
+  /** Returns the stops that were active after the entry with the sequence, the oldest first. */
   async activeAfter(sequence: number): Promise<Stop[]> {
     const active: Stop[] = [];
     for await (const stops of this.past.chunks(STOP, sequence))

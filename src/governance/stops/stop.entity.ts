@@ -8,7 +8,7 @@ import { matchesAction } from '../../core/values/action-pattern';
 export const STOP_STATUSES = ['active', 'lifted'] as const;
 export type StopStatus = (typeof STOP_STATUSES)[number];
 
-/** Somebody has stopped agents: what it covers is not authorised until it is lifted. */
+/** A stop of agents: actions that it covers are not authorised until it is lifted. */
 @Entity('stops')
 @Index(['status', 'createdSequence'])
 export class Stop {
@@ -50,12 +50,14 @@ export class Stop {
   @ApiNullableTime('When it was lifted.')
   readonly liftedAt!: string | null;
 
-  /** Who may lift it besides `admin`: the maker's agent, or else its key; empty once it is lifted. Not hashed. */
+  /**
+   * Who may lift it besides `admin`: the maker's agent, or else the maker's key; empty once it is lifted. Not hashed.
+   */
   @Column('text')
   readonly createdBy!: string;
 }
 
-/** How the ledger keeps stops. The hashed members are frozen. */
+/** The record kind of stops. The hashed members are frozen. */
 export const STOP: RecordKind<Stop> = {
   subjectType: 'stop',
   idPrefix: 'stp',
@@ -71,10 +73,10 @@ export const STOP: RecordKind<Stop> = {
     createdBy === (status === 'lifted' ? '' : (agentId ?? `${String(actorType)}:${String(actorId)}`)),
 };
 
-/** Every action that changes which stops are active. */
+/** All actions that change which stops are active. */
 export const STOP_ACTIONS = ['stop.created', 'stop.lifted'] as const;
 
-/** What a stop covers: requests that match all that is given. If nothing is given, it covers everything. */
+/** Scope of a stop: it covers requests that match all its members, and everything if it has none. */
 export type StopScope = Pick<Stop, 'agentId' | 'role' | 'actions'>;
 
 /** A subject that a stop may cover; it has no id unless it is a registered agent. */
@@ -83,7 +85,7 @@ export interface StoppableSubject {
   readonly roles: readonly string[];
 }
 
-/** The oldest of the stops that covers it. @param stops the oldest first. */
+/** Returns the oldest stop that covers the action. @param stops stops, the oldest first */
 export function stopCovering<Stop extends StopScope>(
   stops: readonly Stop[],
   subject: StoppableSubject,
@@ -103,7 +105,7 @@ export function coversAction({ actions }: StopScope, action: string): boolean {
 
 export type StopContent = StopScope & Pick<Stop, 'reason'>;
 
-/** Whether two stops say the same. The order of actions does not matter. */
+/** True if two stops have the same content. The order of actions does not matter. */
 export function isSameContent(one: StopContent, other: StopContent): boolean {
   const areSameActions =
     one.actions.length === other.actions.length && one.actions.every((action) => other.actions.includes(action));

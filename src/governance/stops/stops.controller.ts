@@ -24,10 +24,16 @@ import { CreateStopRequest, LiftStopRequest, StopListQuery, StopResponse } from 
 import { STOP, type Stop } from './stop.entity';
 import { StoppingCallers, StopsService } from './stops.service';
 
-/** An agent that uses up the limit of its address must not keep a person there from stopping it. */
+/**
+ * Separate rate limit bucket, so that an agent that uses up the limit of its address cannot keep a person there from
+ * stopping it.
+ */
 const URGENT = 'stops';
 
-/** Whoever runs what an agent has been allowed must learn of its stops, although the agent has used up its limit. */
+/**
+ * Separate rate limit bucket for readers of stops: whoever runs an agent's authorised actions must learn of stops,
+ * although the agent has used up its limit.
+ */
 const LISTED = 'listed-stops';
 
 type StopList = ListResponse<StopResponse>;
@@ -89,16 +95,16 @@ export class StopsController {
     const page = async (): Promise<StopList> => list.answer(await this.stops.page(caller, request), StopResponse.from);
     let tag = '';
     let readOf: readonly Stop[] | null = null;
-    /** What differs from the copy that the client has; undefined while nothing does. */
+    /** Reads the list if it differs from the client's copy; undefined while it does not. */
     const read = async (): Promise<StopList | undefined> => {
       await this.activeStops.catchUp();
       const { active } = this.activeStops;
       // If the active stops are the same as before, there is nothing new to read.
       if (active === readOf) return undefined;
-      // A request that waits holds up no list: it takes a place among those being read for each reading.
+      // A waiting request holds up no list: it takes a place among the lists being read for each reading.
       const newest = await this.gates.get('lists').run(client, page, { signal });
       const { data, total } = newest;
-      // Without the cursor, which differs each time.
+      // The tag excludes the cursor, which differs each time.
       [tag, readOf] = [entityTagOf({ data, total }), active];
       return isCurrentCopy(copies, tag) ? undefined : newest;
     };

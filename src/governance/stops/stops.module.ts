@@ -5,7 +5,7 @@ import { StoppingCallers, StopsService } from './stops.service';
 import { STOP } from './stop.entity';
 import { StopsController } from './stops.controller';
 
-/** Stopping agents at once, whatever the policies allow. */
+/** Stops agents at once, regardless of policies. */
 @Module({
   imports: [LedgerModule.forFeature({ kinds: [STOP] })],
   controllers: [StopsController],

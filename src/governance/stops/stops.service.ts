@@ -14,9 +14,9 @@ import type { CreateStopRequest } from './dto/stop.dto';
 import { concerns, isSameContent, STOP, type Stop, type StopContent, type StoppableSubject } from './stop.entity';
 import type { AdmissionRule } from '../../http/request/routes';
 
-/** The most active stops of one caller, and in all; a stop that covers everything is accepted beyond them. */
+/** Most active stops of one caller, and in all. A stop that covers everything is accepted beyond them. */
 const MAX_STOPS_EACH = 100;
-const MOST = 1_000;
+const MAX_STOPS = 1_000;
 
 @Injectable()
 export class StopsService {
@@ -27,8 +27,8 @@ export class StopsService {
   ) {}
 
   /**
-   * The stop, and whether this request made it.
-   * @throws VALIDATION_ERROR for an unknown agent; CONFLICT at a limit.
+   * Creates a stop, or returns an active one with the same content. `isNew` is true if this request created it.
+   * @throws VALIDATION_ERROR for an unknown agent; CONFLICT at a limit
    */
   create(caller: Caller, request: CreateStopRequest): Promise<{ readonly stop: Stop; readonly isNew: boolean }> {
     const { agentId } = request;
@@ -40,14 +40,17 @@ export class StopsService {
       const createdBy = makerOf(caller);
       this.requireRoom(content, createdBy);
       const id = transaction.newId(STOP);
-      const unlifted = { status: 'active', createdAt: transaction.now, liftedAt: null } as const;
-      const record = { id, ...content, ...unlifted, createdBy };
+      const activeState = { status: 'active', createdAt: transaction.now, liftedAt: null } as const;
+      const record = { id, ...content, ...activeState, createdBy };
       const stop = transaction.insert(STOP, record, { action: 'stop.created', agentId: caller.agentId });
       return { stop, isNew: true };
     });
   }
 
-  /** Does nothing to a stop that was lifted. @throws NOT_FOUND; PERMISSION_DENIED for another's without `admin`. */
+  /**
+   * Lifts a stop; does nothing if it was lifted. @throws NOT_FOUND; PERMISSION_DENIED for another maker's without
+   * `admin`
+   */
   lift(caller: Caller, id: string, reason: string): Promise<Stop> {
     return this.ledger.withLookups(byId(STOP, id)).write(caller, async (transaction) => {
       const stop = requireFound(await transaction.find(STOP, id), 'stop');
@@ -58,7 +61,7 @@ export class StopsService {
     });
   }
 
-  /** @throws NOT_FOUND, also for a stop that the caller may not see. */
+  /** @throws NOT_FOUND, also for a stop that the caller may not see */
   async get(caller: Caller, id: string): Promise<Stop> {
     const stop = await this.records.find(STOP, id, caller);
     const viewer = await this.limitedViewer(caller);
@@ -66,14 +69,14 @@ export class StopsService {
     return requireFound(isVisible ? stop : undefined, 'stop');
   }
 
-  /** A page, and the total, of the stops that the caller may see. */
+  /** Returns a page of the stops that the caller may see, and their total. */
   async page(caller: Caller, request: PageRequest): Promise<Page<Stop>> {
     const viewer = await this.limitedViewer(caller);
-    const only = viewer?.agentId ?? null;
-    const total = (request.totalOf ?? null) === only ? request.total : null;
+    const onlyAgentId = viewer?.agentId ?? null;
+    const total = (request.totalOf ?? null) === onlyAgentId ? request.total : null;
     const conditions = viewer === null ? request.conditions : [...request.conditions, ...conditionsOf(viewer)];
     const page = await this.records.page(STOP, { ...request, conditions, total }, caller);
-    return { ...page, totalOf: only ?? page.totalOf ?? null };
+    return { ...page, totalOf: onlyAgentId ?? page.totalOf ?? null };
   }
 
   private requireRoom({ agentId, role, actions }: StopContent, createdBy: string): void {
@@ -81,14 +84,14 @@ export class StopsService {
     if (isEverything) return;
     const { active } = this.stops;
     const own = active.filter((stop) => stop.createdBy === createdBy).length;
-    if (own < MAX_STOPS_EACH && active.length < MOST) return;
+    if (own < MAX_STOPS_EACH && active.length < MAX_STOPS) return;
     throw conflict(
-      `At most ${MAX_STOPS_EACH} stops of one caller and ${MOST} in all are active at a time. Lift some, or stop everything: ` +
+      `At most ${MAX_STOPS_EACH} stops of one caller and ${MAX_STOPS} in all are active at a time. Lift some, or stop everything: ` +
         'a stop without agent, role and actions is always taken.',
     );
   }
 
-  /** The caller's agent if it sees only what may concern it; null if it sees all. */
+  /** Returns the caller's agent if the caller only sees stops that may concern it; null if it sees all. */
   private async limitedViewer({ agentId, effectiveScopes }: Caller): Promise<StoppableSubject | null> {
     if (agentId === null || effectiveScopes.has('read') || effectiveScopes.has('review')) return null;
     const agent = await this.records.find(AGENT, agentId, SYSTEM_CALLER);
@@ -111,12 +114,12 @@ async function contentOf(
   return { agentId: agent?.id ?? null, role: role ?? null, actions, reason };
 }
 
-/** A person who changes keys remains the maker. */
+/** Returns the id of a stop's maker: the agent, if any, so that a person who changes keys remains the maker. */
 function makerOf({ agentId, actor }: Caller): string {
   return agentId ?? `${actor.type}:${actor.id}`;
 }
 
-/** People may stop agents, and so may an admin; a machine must not stop others. An agent's kind never changes. */
+/** Admits people and admins to stopping; a machine must not stop others. An agent's kind never changes. */
 @Injectable()
 export class StoppingCallers implements AdmissionRule {
   constructor(private readonly records: RecordReader) {}

@@ -16,14 +16,14 @@ const INTERVAL_MS = 60_000;
 /** Most tokens remembered. */
 const MAX_VERIFIED = 10_000;
 
-/** The scopes that a token for a gateway can have. */
+/** Scopes that a token for a gateway can have. */
 const GATEWAY_SCOPES: readonly Scope[] = ['execute'];
 
 interface KnownIssuer {
   readonly issuer: TokenIssuer;
-  /** The agents that it may speak for, as subjects of policies. */
+  /** Agents for whom it may speak, as subjects of policies. */
   readonly agents: ReadonlySet<string>;
-  /** The people that it may name as principals, likewise. */
+  /** People that it may name as principals, as subjects of policies. */
   readonly people: ReadonlySet<string>;
   readonly keys: KeySet;
 }
@@ -32,7 +32,7 @@ interface KnownIssuer {
 interface VerifiedToken {
   readonly holder: TokenHolder;
   readonly trustedIssuer: KnownIssuer;
-  /** Of the key that signed it. */
+  /** Thumbprint of the key that signed it. */
   readonly thumbprint: string;
 }
 
@@ -41,9 +41,9 @@ interface VerifiedToken {
 export class TokenHolders extends IssuedTokens implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly logger = new Logger('Tokens');
   private readonly issuers: ReadonlyMap<string, KnownIssuer>;
-  /** By digest, in order of arrival. */
+  /** Verified tokens by digest, in order of arrival. */
   private readonly verified = new Map<string, VerifiedToken>();
-  /** Monotonic milliseconds of the last line about a refused token, by whose it was. */
+  /** Monotonic milliseconds of the last log line about a refused token, by issuer. */
   private readonly loggedAt = new Map<string, number>();
   private readonly repeated = new PeriodicTask(
     INTERVAL_MS,
@@ -89,7 +89,7 @@ export class TokenHolders extends IssuedTokens implements OnApplicationBootstrap
     return { ...identity, scopes, effectiveScopes: expandScopes(scopes), gatewayAudience };
   }
 
-  /** Null unless it is valid here and now, and a listed key of its issuer has signed it. */
+  /** Verifies a token; null unless it is valid here and now, and a listed key of its issuer has signed it. */
   private async verify(text: string): Promise<VerifiedToken | null> {
     if (this.issuers.size === 0) return null;
     const token = readToken(text);
@@ -108,8 +108,8 @@ export class TokenHolders extends IssuedTokens implements OnApplicationBootstrap
   }
 
   /**
-   * Logs why, for whoever sets up an issuer: one line a minute and issuer, or strangers could flood the log. Tokens that name no
-   * known issuer share a line, so that they hide none of an issuer.
+   * Logs why a token is refused, for the person who sets up an issuer: one line a minute and issuer, because strangers
+   * could flood the log. Tokens without a known issuer share a line, so that they hide no line about an issuer.
    */
   private refused(issuer: KnownIssuer | undefined, why: string): null {
     const name = issuer === undefined ? 'A token' : `A token of ${issuer.issuer.issuer}`;
@@ -131,7 +131,7 @@ export class TokenHolders extends IssuedTokens implements OnApplicationBootstrap
   private async identityOf({ holder, trustedIssuer, thumbprint }: VerifiedToken): Promise<Identity> {
     const { agents, people, keys } = trustedIssuer;
     const current = holder.agent === null ? undefined : await this.agents.watch(holder.agent);
-    /** The agent as which the token may act now. */
+    /** Returns the agent as which the token may act now. */
     const findAgent = (): Agent | undefined => {
       const agent = current?.();
       const mayActAs =
@@ -139,10 +139,10 @@ export class TokenHolders extends IssuedTokens implements OnApplicationBootstrap
       return mayActAs ? agent : undefined;
     };
     const agent = findAgent();
-    // Another process may have resumed it meanwhile.
+    // Another process may have resumed the agent meanwhile.
     if (agent !== undefined && this.agents.isSuspended(agent.id)) await this.agents.catchUp();
     const refusal = (): DomainError | null => {
-      // A request may take long: meanwhile the issuer can withdraw the key, and the agent can lose its role.
+      // A request may take long; meanwhile the issuer can withdraw the key, and the agent can lose its role.
       if (isOver(holder.expiresAt, Date.now()) || !keys.lists(thumbprint)) return unauthorized();
       if (agent === undefined || findAgent() === undefined) return callerRefused('agent_unknown');
       return this.agents.isSuspended(agent.id) ? callerRefused('agent_suspended') : null;

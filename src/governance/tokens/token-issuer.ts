@@ -7,26 +7,34 @@ import { parsedJson } from '../../core/json/json-value';
 import { ConfigurationError } from '../../core/config/read-configuration';
 import { choiceShape, faultsAt, listShape, objectShape, textShape } from '../../http/validation/shapes';
 
-/** An issuer whose tokens are accepted, and what they are good for: as the file has it, where null counts as left out. */
+/**
+ * An issuer whose tokens are accepted, and the rights they give. It is parsed from the file, in which null counts as
+ * left out.
+ */
 export interface TokenIssuer {
   readonly issuer: string;
   readonly audience: string;
-  /** The addresses of MCP upstreams of gateways, `<publicUrl>/<name>/mcp`, for which tokens may be issued instead. */
+  /** Addresses of MCP upstreams of gateways, `<publicUrl>/<name>/mcp`, for which the tokens may be issued instead. */
   readonly gatewayAudiences?: readonly string[] | null;
   /** URL or path of a JSON Web Key Set. */
   readonly jwks: string;
-  /** The claim with the name or id of the agent; `sub` unless given. */
+  /** Claim with the name or id of the agent; `sub` by default. */
   readonly agentClaim?: string | null;
   /** Subject patterns, as in policies, of the agents that tokens may name. */
   readonly agents: readonly string[];
   readonly scopes: readonly Scope[];
-  /** The claim that restricts the scopes; without it none does. */
+  /** Claim that restricts the scopes; if not set, tokens have all `scopes`. */
   readonly scopesClaim?: string | null;
-  /** The claim with the principal, a person or user on whose behalf the agent acts; without it tokens name none. */
+  /**
+   * Claim with the principal, a person or user on whose behalf the agent acts; if not set, tokens name no principal.
+   */
   readonly principalClaim?: string | null;
-  /** The claim with the roles of that principal, unless it is a registered person, who has its own; absent: no roles. */
+  /**
+   * Claim with the principal's roles; if not set, the principal has none. A registered person's own roles count
+   * instead.
+   */
   readonly principalRolesClaim?: string | null;
-  /** Subject patterns, as in policies, of the registered people that the claim may mean. */
+  /** Subject patterns, as in policies, of the registered people that the principal claim may mean. */
   readonly principalAgents?: readonly string[] | null;
 }
 
@@ -60,10 +68,10 @@ const ISSUER = objectShape(
     principalAgents: { ...SUBJECTS, optional: true },
   },
   ({ audience, gatewayAudiences, principalClaim, ...members }) => {
-    // A token for the gateway would be taken everywhere.
+    // The service itself would accept a token for the gateway.
     const repeated = Array.isArray(gatewayAudiences) && gatewayAudiences.includes(audience);
     const shared = repeated ? [{ at: '.gatewayAudiences', message: 'must not have the audience of the service' }] : [];
-    // Without the claim itself the other two would mean nothing.
+    // Without `principalClaim`, the other two would have no effect.
     const alone = ['principalRolesClaim', 'principalAgents'].filter((name) => (members[name] ?? null) !== null);
     const lone = (principalClaim ?? null) === null ? alone : [];
     return [...shared, ...lone.map((name) => ({ at: `.${name}`, message: 'goes with principalClaim' }))];
@@ -71,7 +79,7 @@ const ISSUER = objectShape(
 );
 const ISSUERS = listShape(ISSUER, 1, 100, 'issuers');
 
-/** Parses the issuers in the text of a file, or returns what is wrong with it. */
+/** Parses the issuers in the text of a file, or returns its fault. */
 export function parseTokenIssuers(
   text: string,
 ): { readonly issuers: readonly TokenIssuer[] } | { readonly fault: string } {
@@ -86,7 +94,7 @@ export function parseTokenIssuers(
   return names.size < issuers.length ? { fault: 'names an issuer twice' } : { issuers };
 }
 
-/** The end of a gateway's address: the name of an upstream, as `via` has it. */
+/** Matches the end of a gateway's address: the name of an upstream, in the form of `via`. */
 const GATEWAY_PATH = /\/[a-z][a-z0-9-]{0,39}\/mcp$/;
 
 function gatewayAudienceFault(audience: string): string | undefined {
@@ -104,7 +112,7 @@ function jwksFault(jwks: string): string | undefined {
   return isSafe ? undefined : 'must be a URL with https (http for this machine only), or the path of a file';
 }
 
-/** The issuers in the file that TOKEN_ISSUERS names; empty without one. @throws ConfigurationError */
+/** Reads the issuers from the file that TOKEN_ISSUERS names; empty if it names none. @throws ConfigurationError */
 export function issuersIn(path: string | null): readonly TokenIssuer[] {
   if (path === null) return [];
   const issuers = parseTokenIssuers(textOf(path));

@@ -16,11 +16,11 @@ export interface TokenKey {
   readonly kid: string | null;
   readonly algorithms: readonly Algorithm[];
   readonly key: KeyObject;
-  /** Identifies the key by its content, whatever its name: the same after the next fetch. */
+  /** Identifies the key by its content, not its name, so that it is the same after the next fetch. */
   readonly thumbprint: string;
 }
 
-/** Undefined for a key that is not usable. */
+/** Parses a key; undefined if it is not usable. */
 function tokenKey(value: unknown): TokenKey | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   const jwk = value as JsonWebKey & { readonly kid?: unknown; readonly use?: unknown; readonly alg?: unknown };
@@ -36,7 +36,7 @@ function tokenKey(value: unknown): TokenKey | undefined {
 function publicKey({ kty, n, e, crv, x, y }: JsonWebKey): KeyObject | undefined {
   if (kty !== 'RSA' && kty !== 'EC' && kty !== 'OKP') return undefined;
   try {
-    // The public members only: even if a private key was published by mistake, it serves as a public one here.
+    // Copies the public members only, so that a private key that was published by mistake serves as a public one.
     const members = Object.entries({ kty, n, e, crv, x, y }).filter(([, member]) => member !== undefined);
     return createPublicKey({ key: Object.fromEntries(members) as JsonWebKey, format: 'jwk' });
   } catch {
@@ -51,7 +51,7 @@ function algorithmsOf({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): A
   return asymmetricKeyType === 'ed25519' ? ['EdDSA'] : [];
 }
 
-/** How each of them signs, besides its hash. */
+/** Signing options of each algorithm besides its hash. */
 const SIGNING: Readonly<Record<Algorithm, SigningOptions>> = {
   RS256: { padding: constants.RSA_PKCS1_PADDING },
   PS256: { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: PSS_SALT },
@@ -59,14 +59,17 @@ const SIGNING: Readonly<Record<Algorithm, SigningOptions>> = {
   EdDSA: {},
 };
 
-/** Whether the key has signed the text, using the algorithm. */
+/** True if the key has signed the text with the algorithm. */
 export function isSigned(algorithm: Algorithm, key: KeyObject, signed: string, signature: Buffer): boolean {
   if (algorithm === 'ES256' && signature.length !== P256_SIGNATURE) return false;
   const hash = algorithm === 'EdDSA' ? null : 'sha256';
   return verify(hash, Buffer.from(signed), { key, ...SIGNING[algorithm] }, signature);
 }
 
-/** Milliseconds. Checks are up to a minute and a half apart, and keys must be at most ten minutes old. */
+/**
+ * Milliseconds until keys are fetched again. Checks are up to a minute and a half apart, and keys must be at most ten
+ * minutes old.
+ */
 const REFRESH = 8 * 60_000;
 const RETRY = 30_000;
 const MAX_FETCH_MS = 5_000;
@@ -76,7 +79,7 @@ const MAX_BYTES = 1024 * 1024;
 /** The keys of one issuer, fetched periodically; while it cannot be reached, the last ones stay valid for a day. */
 export class KeySet {
   private keys: readonly TokenKey[] | null = null;
-  /** Monotonic milliseconds: of the last keys, and of the last attempt. */
+  /** Monotonic milliseconds of the last successful fetch, and of the last attempt. */
   private fetchedAt = 0;
   private attemptedAt = -Infinity;
   private fetching: Promise<void> | null = null;
@@ -86,18 +89,18 @@ export class KeySet {
     private readonly onFailure: (error: unknown) => void,
   ) {}
 
-  /** The known keys, if they are still valid. */
+  /** Known keys, while they are valid. */
   get current(): readonly TokenKey[] {
     const isGood = this.keys !== null && performance.now() - this.fetchedAt < MAX_USE_MS;
     return isGood ? (this.keys ?? []) : [];
   }
 
-  /** Whether a key is still listed; otherwise it is no longer trusted. */
+  /** True if a key is still listed, and thus trusted. */
   lists(thumbprint: string): boolean {
     return this.current.some((key) => key.thumbprint === thumbprint);
   }
 
-  /** The keys, fetched again if none has this id. @throws UNAVAILABLE if they have never been fetched. */
+  /** Returns the keys, fetched again if none has this id. @throws UNAVAILABLE if they were never fetched */
   async keysFor(kid: string | null): Promise<readonly TokenKey[]> {
     const isKnown = this.keys !== null && (kid === null || this.current.some((key) => key.kid === kid));
     if (!isKnown && performance.now() - this.attemptedAt >= RETRY) await this.fetch();
@@ -128,7 +131,7 @@ export class KeySet {
   }
 }
 
-/** A document of an issuer. */
+/** Fetches a document of an issuer. */
 export async function fetchText(url: string): Promise<string> {
   const answer = await fetch(url, { redirect: 'error', signal: AbortSignal.timeout(MAX_FETCH_MS) });
   if (!answer.ok) throw new Error(`${url} answered ${answer.status}.`);

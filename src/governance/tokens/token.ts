@@ -32,7 +32,7 @@ interface UnverifiedToken {
 
 /** A text that cannot be an acceptable token. */
 interface UnreadableToken {
-  /** Why, without anything of the text. */
+  /** Reason, without any part of the text. */
   readonly fault: string;
   /** The claims, if these can be read. */
   readonly claims: Members | undefined;
@@ -64,7 +64,7 @@ export function readToken(text: string): UnverifiedToken | UnreadableToken {
   };
 }
 
-/** Another encoding of the same content could pass for a different token. */
+/** True for canonical base64url: another encoding of the same content could pass for a different token. */
 function isPart(part: string): boolean {
   return PART.test(part) && Buffer.from(part, 'base64url').toString('base64url') === part;
 }
@@ -83,23 +83,25 @@ export function signingKey(token: UnverifiedToken, keys: readonly TokenKey[]): T
   return isSigned(algorithm, only.key, signed, signature) ? only : undefined;
 }
 
-/** What an issuer's token says about its holder. */
+/** Claims of a token about its holder. */
 export interface TokenHolder {
   readonly actorId: string;
   /** Name or id of an agent; null if the claim is missing, or cannot be one. */
   readonly agent: string | null;
   readonly scopes: readonly Scope[];
-  /** Whom it acts for; null if the claim is missing, or cannot name anybody. */
+  /** Principal; null if the claim is missing, or cannot name anybody. */
   readonly principal: string | null;
-  /** Null: unusable. */
+  /** Roles of the principal; null if they are unusable. */
   readonly principalRoles: readonly string[] | null;
   /** Seconds since 1970. */
   readonly expiresAt: number;
-  /** The addresses of gateways for which it was issued; empty for a token that was issued for this service. */
+  /** Addresses of gateways for which it was issued; empty for a token that was issued for this service. */
   readonly gatewayAudiences: readonly string[];
 }
 
-/** Why the claims are not those of a token that is valid here and now; undefined if they are. It repeats nothing of them. */
+/**
+ * Returns why the claims do not make a token that is valid here and now, without repeating them; undefined if they do.
+ */
 export function claimsFault(claims: Members, issuer: TokenIssuer, now: number): string | undefined {
   const { iss, exp, nbf, sub } = claims;
   const isForService = audiencesIn(claims).includes(issuer.audience);
@@ -120,7 +122,7 @@ function audiencesIn({ aud }: Members): readonly unknown[] {
   return Array.isArray(aud) ? aud : [aud];
 }
 
-/** Empty for a token that was also issued for the service itself. */
+/** Returns the gateway addresses of a token; empty if it was also issued for the service itself. */
 function gatewayAudiencesIn(claims: Members, { audience, gatewayAudiences }: TokenIssuer): readonly string[] {
   const audiences = audiencesIn(claims);
   if (audiences.includes(audience)) return [];
@@ -131,7 +133,9 @@ function actorOf({ issuer }: TokenIssuer, sub: string): string {
   return `${issuer}#${sub}`;
 }
 
-/** Undefined unless the claims are those of a token that is valid here and now. @param now milliseconds since 1970. */
+/**
+ * Returns the holder of a token; undefined unless the token is valid here and now. @param now milliseconds since 1970
+ */
 export function tokenHolder(claims: Members, issuer: TokenIssuer, now: number): TokenHolder | undefined {
   if (claimsFault(claims, issuer, now) !== undefined) return undefined;
   const { exp, sub } = claims as { readonly exp: number; readonly sub: string };
@@ -146,14 +150,16 @@ export function tokenHolder(claims: Members, issuer: TokenIssuer, now: number): 
 }
 
 /**
- * Looked up in one statement with the agents of other requests: a text that a database cannot store would fail them
- * all.
+ * Returns the agent; null if a database cannot store the text. The lookup shares a statement with those of other
+ * requests, which would all fail.
  */
 function agentIn(claim: unknown): string | null {
   return typeof claim === 'string' && !UNSTORABLE.test(claim) ? claim : null;
 }
 
-/** An unusable claim names nobody, so policies that allow only on somebody's behalf do not match. */
+/**
+ * Returns the principal. An unusable claim names nobody, so policies that allow only on somebody's behalf do not match.
+ */
 function principalIn(
   claims: Members,
   { principalClaim, principalRolesClaim }: TokenIssuer,
@@ -163,7 +169,7 @@ function principalIn(
   return { principal, principalRoles: principalRolesClaim ? rolesIn(claims[principalRolesClaim]) : [] };
 }
 
-/** Null if one is unusable, or there are too many: leaving a role out could evade a rule. */
+/** Returns the roles; null if one is unusable, or there are too many, because leaving a role out could evade a rule. */
 function rolesIn(claim: unknown): readonly string[] | null {
   if (claim !== undefined && typeof claim !== 'string' && !Array.isArray(claim)) return null;
   const roles = listIn(claim).filter((role) => role !== '');
@@ -192,7 +198,7 @@ function scopesOf(claims: Members, { scopes, scopesClaim }: TokenIssuer): Scope[
   return SCOPES.filter((scope) => scopes.includes(scope) && granted.includes(scope));
 }
 
-/** A string separated by spaces, or an array. */
+/** Splits a claim that is a string separated by spaces, or an array. */
 function listIn(claim: unknown): unknown[] {
   if (typeof claim === 'string') return claim.split(' ');
   return Array.isArray(claim) ? claim : [];

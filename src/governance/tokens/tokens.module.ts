@@ -6,8 +6,8 @@ import { IssuedTokens } from '../../http/authentication/authentication';
 import { TokenHolders } from './token-holders';
 
 /**
- * Tokens from issuers that the operator trusts. Global, as authentication, which runs before all modules, needs their
- * holders, and the record of denials the agents.
+ * Accepts tokens from issuers that the operator trusts. Global, because authentication, which runs before all modules,
+ * needs their holders, and the record of denials needs the agents.
  */
 @Global()
 @Module({

@@ -27,7 +27,7 @@ export function QueryAgent(description: string): PropertyDecorator {
   return QueryText({ max: 500, description, normalise: normaliseAgentName });
 }
 
-/** What a request may say about an agent, at creation and afterwards. */
+/** Description of an agent, at creation and in an update. */
 export const DESCRIPTION = {
   ...REMARK,
   description: 'What the agent is for.',

@@ -21,7 +21,7 @@ import {
 } from '../../../http/openapi/response-members';
 import { ActorResponse } from '../../../http/authentication/actor.response';
 
-/** Faults of a key that has more than a scope that a key has alone. */
+/** Faults of a key that has other scopes in addition to a lone scope. */
 function loneScopeFaults(scopes: unknown, agentId: unknown): FieldFault[] {
   const listed = Array.isArray(scopes) ? scopes : [];
   const lone = SCOPES.find((scope) => isLoneScope(scope) && listed.includes(scope));
@@ -36,7 +36,7 @@ function loneScopeFaults(scopes: unknown, agentId: unknown): FieldFault[] {
   ];
 }
 
-/** Faults of a key of a team that is bound to an agent, or may do what belongs to no team. */
+/** Faults of a team's key that is bound to an agent, or has scopes that no team has. */
 function teamFaults(team: unknown, scopes: unknown, agentId: unknown): FieldFault[] {
   if (typeof team !== 'string') return [];
   const others = (Array.isArray(scopes) ? scopes : []).filter((scope) => !TEAM_SCOPES.includes(scope as Scope));

@@ -7,11 +7,11 @@ import { RecordReader } from '../../../ledger/reading/record-reader';
 import { DECISION } from '../decision.entity';
 import { isAboutChange, isProposerOf } from './change';
 
-/** The scopes with which callers may read decisions, and those with which they may cancel any. */
+/** Scopes for reading decisions, and scopes for cancelling any decision. */
 const FOR_READING: readonly Scope[] = ['read', 'propose', 'review'];
 const FOR_CANCELLING: readonly Scope[] = ['propose'];
 
-/** Whoever proposed a change may follow and cancel it, with whichever scope; for any other decision the usual ones are needed. */
+/** Lets the proposer of a change follow and cancel it with any scope. Other decisions need the usual scopes. */
 @Injectable()
 export class ChangeProposers implements AdmissionRule {
   constructor(private readonly records: RecordReader) {}

@@ -4,8 +4,8 @@ import type { Database } from '../../../ledger/database/database';
 import type { SqlStatement } from '../../../ledger/database/sql-connection';
 
 /**
- * The last request for each change, beside its decision: its body until the decision is settled, and then only whose it
- * is. It is not a record, so that no entry and no export has the body.
+ * The last request for each change, stored next to its decision: with its body until the decision is settled, and
+ * afterwards only with its owner. It is not a record, so no entry and no export has the body.
  */
 @Entity('change_requests')
 @Index(['decisionId'])
@@ -22,7 +22,7 @@ export class ChangeRequest {
   readonly body!: string | null;
 }
 
-/** Notes once and for all that two people could approve changes. */
+/** Mark, set once, that two people could approve changes. */
 @Entity('change_marks')
 export class ChangeMark {
   @PrimaryColumn('text')
@@ -49,7 +49,7 @@ export function keepRequest(requestHash: string, decisionId: string, body: JsonO
   return { sql: KEEP, parameters: [requestHash, decisionId, JSON.stringify(body)] };
 }
 
-/** An approved request is still found; its body is forgotten. */
+/** Forgets the body. The approved request is still found. */
 export function forgetBody(decisionId: string): SqlStatement {
   return { sql: FORGET_BODY, parameters: [decisionId] };
 }
@@ -66,13 +66,16 @@ export async function isMarkedAwake({ points }: Points): Promise<boolean> {
   return (await points.all<Pick<ChangeMark, 'id'>>(SELECT_MARK, [AWAKE])).length > 0;
 }
 
-/** The decision of the last such request. A batch ends with a command that writes aside, so a command sees it. */
+/**
+ * Returns the decision of the last such request. A batch ends with a command that writes without an entry, so later
+ * commands see it.
+ */
 export async function decisionOfRequest({ points }: Points, requestHash: string): Promise<string | undefined> {
   const [row] = await points.all<Pick<ChangeRequest, 'decisionId'>>(SELECT_DECISION, [requestHash]);
   return row?.decisionId;
 }
 
-/** Undefined once the decision is settled. */
+/** Returns the body; undefined once the decision is settled. */
 export async function bodyOfChange({ points }: Points, decisionId: string): Promise<JsonObject | undefined> {
   const [row] = await points.all<Pick<ChangeRequest, 'body'>>(SELECT_BODY, [decisionId]);
   const body = row?.body ?? null;

@@ -16,14 +16,14 @@ export function isAboutChange({ change }: Pick<Decision, 'change'>): boolean {
   return change !== null;
 }
 
-/** True for what was done in an emergency, and waits for its review. */
+/** True for a change that was made in an emergency and waits for its review. */
 export function isChangeReview({ type, change }: ChangeDecision): boolean {
   return change !== null && type === CHANGE_REVIEW_TYPE;
 }
 
 /**
- * Only people decide on changes; an emergency is reviewed by somebody else, who was registered before it. True for everybody
- * of a decision that is about no change.
+ * True if the agent may decide on a change. Only people may; an emergency is reviewed by another person, registered
+ * before it. True for every agent if the decision is about no change.
  */
 export function mayDecide(
   decision: ChangeDecision & Pick<Decision, 'proposedBy' | 'context'>,
@@ -34,22 +34,24 @@ export function mayDecide(
   return !isChangeReview(decision) || (id !== decision.proposedBy && createdAt < registeredBefore(decision.context));
 }
 
-/** The context of the review of an emergency: whoever was registered before this time may give it. */
+/** Context for the review of an emergency: people registered before this time may review it. */
 export function reviewContext(before: string): JsonObject {
   return { before };
 }
 
-/** Empty, so that nobody was registered before, if the context says nothing. */
+/** Returns the time; if the context has none, an empty text, before which nobody was registered. */
 function registeredBefore({ before }: JsonObject): string {
   return typeof before === 'string' ? before : '';
 }
 
-/** The change as a passkey signs it: before it is made. */
+/** The change as a passkey signs it, before it is made. */
 export function signedChange({ method, path, bodyHash, summary, rules }: Change): JsonObject {
   return { method, path, bodyHash, summary, ...(rules !== undefined && { rules }) };
 }
 
-/** True for the caller who proposed the change: the subject of a token is another caller with each of its agents. */
+/**
+ * True for the caller who proposed the change. The subject of a token is a different caller with each of its agents.
+ */
 export function isProposerOf(
   { actor, proposedBy }: Pick<Decision, 'actor' | 'proposedBy'>,
   caller: Pick<Caller, 'actor' | 'agentId'>,

@@ -13,7 +13,7 @@ const NEW_TABLES = [
   }),
 ];
 
-/** Decisions on changes: callers that are no agents propose them, too. */
+/** Adds decisions on changes, which callers other than agents also propose. */
 export class Changes1766600000000 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
     for (const table of NEW_TABLES) await queryRunner.createTable(table);
@@ -24,13 +24,13 @@ export class Changes1766600000000 implements MigrationInterface {
     else await makeProposerOptional(queryRunner);
   }
 
-  /** A decision without a proposer would be lost. */
+  /** Fails, because decisions without a proposer would be lost. */
   down(): Promise<void> {
     return Promise.reject(new Error('There is no way back from decisions without a proposer: restore a backup.'));
   }
 }
 
-/** SQLite drops no constraint, so the table is copied, and gets its indexes again. */
+/** Makes the proposer optional. SQLite drops no constraint, so the table is copied, and gets its indexes again. */
 async function makeProposerOptional(queryRunner: QueryRunner): Promise<void> {
   const statements = (await queryRunner.query(
     `SELECT "type", "sql" FROM sqlite_master WHERE "tbl_name" = 'decisions' AND "sql" IS NOT NULL`,

@@ -29,7 +29,7 @@ import { TEAM } from '../../agents/team';
 import { ListQuery } from '../../../http/lists/list.query';
 import { DECISION_STATUSES, type DecisionStatus } from '../decision.entity';
 
-/** Members that are not valid are reported by their own rules. */
+/** Other rules report invalid members. */
 const enoughApprovals: ConfiguredRule = ({ approvers, riskLevel }, { requiredApprovals }) => {
   const level = RISK_LEVELS.find((candidate) => candidate === riskLevel);
   if (level === undefined || !areDistinctApprovers(approvers)) return [];

@@ -42,10 +42,10 @@ class ChangeResponse {
   readonly madeAt?: string;
 }
 
-/** Shown in another order. */
+/** Members that are shown in another order. */
 const REORDERED = ['traceId', 'onBehalfOf', 'run', 'grant', 'change', 'actor', 'erased'] as const;
 
-/** Reviews and approvers keep their place, and are shown with more than is stored. */
+/** Members that keep their place, and are shown with more than is stored. */
 type Retyped = 'reviews' | 'approvers';
 
 export class DecisionResponse extends OmitType<Decision, 'createdSequence' | Retyped | (typeof REORDERED)[number]>(
@@ -141,7 +141,7 @@ export class ApprovedTogetherResponse {
   readonly total!: number;
 }
 
-/** Why an agent could not approve a decision, in order of precedence. */
+/** Reasons for which an agent could not approve a decision, in order of precedence. */
 const INABILITIES = ['proposer', 'suspended', 'reviewed', 'no_passkey', 'policy_denied'] as const;
 export type Inability = (typeof INABILITIES)[number];
 

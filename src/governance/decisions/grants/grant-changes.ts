@@ -15,7 +15,10 @@ import { type GrantTerms, parametersHashOf, termsOf } from './grant-rules';
 /** Most grants of one agent that are active at a time. */
 const MAX_ACTIVE_GRANTS = 100;
 
-/** Mints what the reviewers of an approved decision gave, if all of them gave the same. @throws CONFLICT at the limit. */
+/**
+ * Creates the grant that the reviewers of an approved decision gave, if all of them gave the same. @throws CONFLICT at
+ * the limit
+ */
 export async function mintGiven(transaction: LedgerTransaction, decision: Decision): Promise<void> {
   const { grant: allowed, reviews, executionId } = decision;
   const inputs = reviews.flatMap(({ grant }) => grant ?? []);
@@ -49,7 +52,7 @@ function mint(
   transaction.insert(GRANT, record, { action: 'grant.created', agentId, details: { decisionId, until, uses } });
 }
 
-/** Takes one use, under the ledger's lock; the last one ends it. */
+/** Takes one use, under the ledger's lock; the last use ends the grant. */
 export async function takeUse(transaction: ServiceTransaction, grant: Grant): Promise<void> {
   const key = grantSum(grant.id);
   const [before = '0'] = await transaction.readSums([key]);
@@ -89,14 +92,14 @@ export async function requiredExecution(transaction: LedgerTransaction, id: stri
   return requirePresent(await transaction.find(EXECUTION, id), `execution ${id}`);
 }
 
-/** What a reviewer who rejects would approve. */
+/** The alternative that a rejecting reviewer would approve. */
 export interface Instead {
   readonly parameters: JsonObject;
-  /** Whether the reviewer could have approved the decision. */
+  /** True if the reviewer could have approved the decision. */
   readonly couldApprove: boolean;
 }
 
-/** @throws VALIDATION_ERROR unless a reviewer of an execution's decision names other parameters. */
+/** @throws VALIDATION_ERROR unless a reviewer of an execution's decision names other parameters */
 export async function requireOther(
   transaction: LedgerTransaction,
   parameters: JsonObject,
@@ -111,8 +114,8 @@ export async function requireOther(
 }
 
 /**
- * Rejects, and names what would be right. That becomes a grant if this reviewer's approval alone would have been
- * enough, and otherwise a hint. A rejection never fails because there are too many grants.
+ * Rejects with an alternative. It becomes a grant if this reviewer's approval alone would have been enough, and
+ * otherwise a hint. A rejection never fails because there are too many grants.
  */
 export async function settleWithInstead(
   transaction: ServiceTransaction,

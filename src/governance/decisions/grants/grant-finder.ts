@@ -27,7 +27,7 @@ import {
   parametersHashOf,
 } from './grant-rules';
 
-/** The newest rejections of an agent's action that are looked at. */
+/** Most rejections of an agent's action that are examined, the newest first. */
 const MAX_REJECTED_GRANTS = 100;
 const OF_REJECTED = ['resourceId', 'onBehalfOf', 'actionHash', 'decisionId'] as const;
 /** Grants read at once. */
@@ -36,10 +36,10 @@ const CHUNK = 1_000;
 /** Something that finds decisions and agents: a command's transaction, or the reader. */
 type Records = Pick<LedgerTransaction, 'find'>;
 
-/** A rejected execution, as far as it is compared. */
+/** Members of a rejected execution that are compared. */
 type RejectedExecution = Pick<Execution, (typeof OF_REJECTED)[number]>;
 
-/** A grant that covers a request, with the reviewers that counted for it or were passed over. */
+/** A grant that covers a request, with the reviewers who counted for it or were passed over. */
 export interface CoveringGrant {
   readonly grant: Grant;
   readonly approvers: readonly CountedAgent[];
@@ -54,7 +54,7 @@ export interface RequirementToCover {
 /** Finds the grant that covers a request. */
 @Injectable()
 export class GrantFinder {
-  /** Answers depend on these records, even if the caller may not see them. */
+  /** Results depend on these records, even if the caller may not see them. */
   private readonly reader: Records = { find: (kind, id) => this.records.find(kind, id, SYSTEM_CALLER) };
 
   constructor(
@@ -62,7 +62,7 @@ export class GrantFinder {
     private readonly records: RecordReader,
   ) {}
 
-  /** Finds the oldest grant that covers the request and holds; null if none does. */
+  /** Finds the oldest valid grant that covers the request; null if there is none. */
   async findCovering(
     transaction: LedgerTransaction,
     request: CoverageRequest,
@@ -85,7 +85,7 @@ export class GrantFinder {
     });
   }
 
-  /** True if a grant that was used for a request would cover it today; the number of its uses does not count. */
+  /** True if a grant that was used for a request would cover it today; the number of uses left does not count. */
   async stillCovers(
     transaction: LedgerTransaction,
     grantId: string,
@@ -101,7 +101,8 @@ export class GrantFinder {
   }
 
   /**
-   * For each request, the grant that a command would find; null where there is none. Reads nothing if there is no request.
+   * Returns, for each request, the grant that a command would find; null if there is none. Reads nothing if there is no
+   * request.
    * @param now ISO 8601
    */
   async findCoveringAmong(
@@ -110,7 +111,7 @@ export class GrantFinder {
   ): Promise<readonly (CoveringGrant | null)[]> {
     const grants = await this.loadActive(requests.flatMap((one) => one?.request ?? []));
     const rejections = new Map<string, readonly RejectedExecution[]>();
-    /** Requests of a list share the parameters next to it, which may be long. */
+    /** Requests of a list share the default parameters, which may be long. */
     const hashes = new Map<JsonObject, string>();
     const results: (CoveringGrant | null)[] = [];
     for await (const item of yieldBetween(requests)) {
@@ -132,7 +133,7 @@ export class GrantFinder {
     return results;
   }
 
-  /** The active grants of these agents and actions, with what is needed to say whether they hold. */
+  /** Loads the active grants of these agents and actions, with the records that show whether they still hold. */
   private async loadActive(requests: readonly CoverageRequest[]): Promise<GrantWithReviews[]> {
     if (requests.length === 0) return [];
     const conditions: Condition[] = [
@@ -154,7 +155,7 @@ export class GrantFinder {
     return candidates;
   }
 
-  /** The newest rejections of an action, as {@link findCovering} looks at them. */
+  /** Loads the newest rejections of an action that {@link findCovering} examines. */
   private async loadRejections(request: CoverageRequest): Promise<readonly RejectedExecution[]> {
     const conditions = Object.entries(rejectedLike(request)).map(([column, value]): Condition => {
       if (value !== null) return { column, comparison: 'equals', value };
@@ -166,8 +167,8 @@ export class GrantFinder {
   }
 
   /**
-   * Whether a rejection of the same action is binding. If the grant covers more than was requested, every spelling of the
-   * resource counts: the grant must not let in what a reviewer refused.
+   * True if a rejection of the same action is binding. If the grant covers more than the request, every spelling of the
+   * resource counts: the grant must not admit what a reviewer refused.
    */
   private async isRejected(
     rejected: readonly RejectedExecution[],
@@ -178,7 +179,7 @@ export class GrantFinder {
   ): Promise<boolean> {
     const comparable = isWider(grant) ? decodedPath : (resourceId: string): string => resourceId;
     const requestedPath = comparable(request.resourceId);
-    /** By spelling and roles, which are all in which rejections of the same action differ. */
+    /** Hashes by spelling and roles, the only differences between rejections of the same action. */
     const hashes = new Map<string, string>();
     for (const { resourceId, onBehalfOf, actionHash: rejectedHash, decisionId } of rejected) {
       if (decisionId === null || rejectedHash === null || comparable(resourceId) !== requestedPath) continue;
@@ -192,7 +193,7 @@ export class GrantFinder {
     return false;
   }
 
-  /** The first of those known, the oldest first, that holds and that no rejection keeps out. */
+  /** Returns the oldest candidate that holds and that no rejection excludes. */
   private async firstCovering(
     candidates: readonly GrantWithReviews[],
     requirement: ApprovalRequirement,

@@ -17,7 +17,7 @@ import type { Decision, Review } from '../decision.entity';
 import type { CountedReview } from '../reviewers';
 import type { Grant } from './grant.entity';
 
-/** Most grants that are looked at for one request: the oldest that meet it. */
+/** Most grants that are examined for one request, the oldest first. */
 const MAX_TRIED_GRANTS = 20;
 
 /** An agent's request that a grant may cover, with its principal. */
@@ -28,7 +28,7 @@ export interface CoverageRequest extends Pick<
   readonly parameters: JsonObject;
 }
 
-/** What a grant is good for, and how long. */
+/** Scope and duration of a grant. */
 export type GrantTerms = Pick<Grant, 'resources' | 'parametersHash' | 'until' | 'uses'>;
 
 /** A grant with the decision that gave it, and its reviewers. */
@@ -38,12 +38,12 @@ export interface GrantWithReviews {
   readonly reviewers: readonly CountedReview[];
 }
 
-/** The requirements that a grant has to meet today. */
+/** Requirements that a grant must meet today. */
 interface TodaysTerms {
   readonly requirement: ApprovalRequirement;
   /** ISO 8601. */
   readonly now: string;
-  /** Whether a policy denies an agent to approve this now. */
+  /** True if a policy now denies the agent to approve this. */
   readonly isForbidden: (reviewer: Agent) => boolean;
 }
 
@@ -51,7 +51,7 @@ export function parametersHashOf(parameters: JsonObject): string {
   return sha256(canonicalJson(parameters));
 }
 
-/** The terms of a grant, from the input that all its reviewers gave. */
+/** Returns the terms of a grant, from the input that all its reviewers gave. */
 export function termsOf(
   input: GrantInput,
   { uses }: GrantAllowance,
@@ -68,8 +68,8 @@ export function termsOf(
 
 /**
  * Returns the candidates that cover the request and have not expired, the oldest first.
- * @param candidates the oldest first
- * @param hash of the request's parameters, by {@link parametersHashOf}
+ * @param candidates candidates, the oldest first
+ * @param hash hash of the request's parameters, by {@link parametersHashOf}
  */
 export function coveringGrants<Candidate extends { readonly grant: Grant }>(
   candidates: readonly Candidate[],
@@ -94,12 +94,12 @@ function meets(grant: Grant, request: CoverageRequest, hash: string): boolean {
   );
 }
 
-/** True if the grant's reviewers could give it today; the number of its uses does not count. */
+/** True if the grant's reviewers could give it today; the number of uses left does not count. */
 export function holds({ grant, decision, reviewers }: GrantWithReviews, terms: TodaysTerms): boolean {
   const { now, isForbidden } = terms;
   const { grant: allowed } = terms.requirement;
   const approvers = withEscalationsOf(terms.requirement.approvers, decision.approvers ?? []);
-  // A grant made with a rejection is its reviewer's own choice: no policy has to allow it.
+  // A grant made with a rejection is its reviewer's own choice, so no policy has to allow it.
   if (decision.status === 'approved' && !isWithin(grant, allowed, now)) return false;
   const counting = reviewers.filter(({ agent }) => agent.status === 'active' && !isForbidden(agent));
   return areFilled(
@@ -127,15 +127,16 @@ export function isWider({ resources, parametersHash }: Pick<Grant, 'resources' |
   return resources !== null || parametersHash === null;
 }
 
-/** The reviews that gave the grant: the approvals, or the rejection that named what its reviewer would approve. */
+/** Returns the reviews that gave the grant: the approvals, or the rejection with its alternative. */
 export function givingReviews({ reviews }: Pick<Decision, 'reviews'>): readonly Review[] {
   const rejection = reviews.filter(({ verdict }) => verdict === 'reject');
   return rejection.length > 0 ? rejection : reviews;
 }
 
 /**
- * @param request what the decision is about; null if that is not an execution, or was erased
- * @throws VALIDATION_ERROR when a grant goes beyond what the decision allows, or does not cover the requested resource.
+ * Checks a grant's input.
+ * @param request requested action of the decision; null if it is about none, or was erased
+ * @throws VALIDATION_ERROR if a grant exceeds what the decision allows, or does not cover the requested resource
  */
 export function requireGrantable(
   input: GrantInput,

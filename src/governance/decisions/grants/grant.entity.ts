@@ -11,7 +11,7 @@ export type GrantStatus = (typeof GRANT_STATUSES)[number];
 /** The condition of the index of grants that can expire. */
 const CAN_EXPIRE = `"status" = 'active'`;
 
-/** An approval that is good for more than one action, until it is used up or over. */
+/** An approval for more than one action, until it is used up or expires. */
 @Entity('grants')
 @Index(['agentId', 'createdSequence'])
 @Index(['agentId', 'status', 'createdSequence'])
@@ -63,7 +63,7 @@ export class Grant {
   @ApiMember('It cannot be used from then on.', { format: 'date-time', example: '2026-11-20T07:18:03.123Z' })
   readonly until!: string;
 
-  /** How many are used is a sum that the ledger keeps. */
+  /** The ledger stores the number of uses as a sum. */
   @Column('integer', { nullable: true })
   @ApiMember('How often it can be used; null: any number of times.', { type: 'integer', nullable: true, example: 10 })
   readonly uses!: number | null;
@@ -75,7 +75,7 @@ export class Grant {
   readonly createdAt!: string;
 }
 
-/** How the ledger keeps grants. The hashed members are frozen. */
+/** The record kind of grants. The hashed members are frozen. */
 export const GRANT: RecordKind<Grant> = {
   subjectType: 'grant',
   idPrefix: 'grt',

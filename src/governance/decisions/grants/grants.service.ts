@@ -19,10 +19,10 @@ import { givingReviews } from './grant-rules';
 import { grantSum } from '../../policies/approval/approval-requirement';
 import { type Grant, GRANT } from './grant.entity';
 
-/** A grant, and how many of its uses are used. */
+/** A grant, with the number of uses taken. */
 type UsedGrant = Grant & { readonly used: number };
 
-/** Agents see their own grants, with whichever scope; others need one to read or to review. */
+/** Lets agents see their own grants with any scope; others need a scope to read or to review. */
 @Injectable()
 export class GrantReaders implements AdmissionRule {
   refusalOf({ agentId, effectiveScopes }: Caller): DomainError | null {
@@ -39,25 +39,25 @@ export class GrantsService {
     private readonly counters: CounterReader,
   ) {}
 
-  /** @throws NOT_FOUND, also for a grant that the caller may not see. */
+  /** @throws NOT_FOUND, also for a grant that the caller may not see */
   async get(caller: Caller, id: string): Promise<UsedGrant> {
     return this.withUse(requireFound(await this.records.find(GRANT, id, caller), 'grant'));
   }
 
-  /** With what is used of them, in one statement. */
+  /** Adds the uses taken to grants, in one statement. */
   async withUses(grants: readonly Grant[]): Promise<UsedGrant[]> {
     const sums = grants.length === 0 ? [] : await this.counters.sums(grants.map(({ id }) => grantSum(id)));
     return grants.map((grant, index) => usedGrant(grant, Number(sums[index] ?? 0)));
   }
 
-  /** @throws NOT_FOUND; PERMISSION_DENIED for callers who did not give it; CONFLICT for one that has ended. */
+  /** Revokes a grant. @throws NOT_FOUND; PERMISSION_DENIED for callers who did not give it; CONFLICT if it has ended */
   async revoke(caller: Caller, id: string, reason: string | null): Promise<UsedGrant> {
     const revoked = await this.ledger.withLookups(byId(GRANT, id)).write(caller, async (transaction) => {
       const grant = requireFound(await transaction.findVisible(GRANT, id), 'grant');
       const isOver = grant.status === 'active' && grant.until <= transaction.now;
       if (isOver) await DUE_GRANTS.settle(transaction, grant);
       const status = isOver ? 'expired' : grant.status;
-      // Returned, not thrown, so that the expiry is kept.
+      // Returned, not thrown, so that the expiry is written.
       if (status !== 'active')
         return new Refusal(conflict(`The grant is ${status} already; only one that is active can be revoked.`));
       await requireGiver(transaction, grant);
@@ -72,7 +72,10 @@ export class GrantsService {
   }
 }
 
-/** A caller bound to an agent, unless it has `admin`, may only revoke what that agent gave. @throws PERMISSION_DENIED */
+/**
+ * Requires that a caller bound to an agent, without `admin`, only revokes grants that the agent gave. @throws
+ * PERMISSION_DENIED
+ */
 async function requireGiver(transaction: LedgerTransaction, { decisionId }: Grant): Promise<void> {
   const { agentId, effectiveScopes } = transaction.caller;
   if (agentId === null || effectiveScopes.has('admin')) return;
@@ -82,7 +85,10 @@ async function requireGiver(transaction: LedgerTransaction, { decisionId }: Gran
     throw permissionDenied('not_an_approver', 'Only one of the reviewers who gave this grant can revoke it.');
 }
 
-/** Uses are read after the row: the last one may have been taken in between, while the row still says `active`. */
+/**
+ * Adds the uses, which are read after the row: the last one may have been taken in between, while the row still says
+ * `active`.
+ */
 function usedGrant(grant: Grant, used: number): UsedGrant {
   const isUsedUp = grant.status === 'active' && used === grant.uses;
   return { ...grant, ...(isUsedUp && { status: 'used_up' as const }), used };

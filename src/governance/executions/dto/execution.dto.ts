@@ -120,7 +120,7 @@ export class ExecutionListQuery extends ListQuery {
   readonly to?: string;
 }
 
-/** What the reviewer who rejected would approve. */
+/** The alternative that the rejecting reviewer would approve. */
 class InsteadResponse {
   @ApiProperty({ type: 'object', additionalProperties: true, example: { amount: 80 } })
   readonly parameters!: Readonly<Record<string, unknown>>;
@@ -129,7 +129,7 @@ class InsteadResponse {
   readonly grantId!: string | null;
 }
 
-/** What the reviewer who rejected said. */
+/** Comment and alternative of the rejecting reviewer. */
 class RejectionResponse {
   @ApiProperty({ type: String, nullable: true, example: 'Not this supplier.' })
   readonly comment!: string | null;
@@ -138,7 +138,7 @@ class RejectionResponse {
   readonly instead!: InsteadResponse | null;
 }
 
-/** On whose behalf an agent acts. */
+/** The principal on whose behalf an agent acts. */
 export class OnBehalfOfResponse {
   @ApiMember('`agent:<id>` of a registered person, whose own roles count.', { example: 'user:4711' })
   readonly subject!: string;
@@ -149,7 +149,7 @@ export class OnBehalfOfResponse {
 
 export class ExecutionResponse extends OmitType(Execution, [
   ...(['createdSequence', 'entityId', 'principal', 'resourceKey', 'runBy'] as const),
-  // In another order here.
+  // Members that are shown in another order.
   ...(['traceId', 'onBehalfOf', 'run', 'via', 'grantId', 'instead', 'observed', 'erased'] as const),
 ] as const) {
   @ApiNullableText('The W3C trace of the request that made it: from its `traceparent` header. Null without one.')

@@ -7,12 +7,11 @@ import { DiscoveryService, MetadataScanner } from '@nestjs/core';
 const CODE = /^[a-z][a-z0-9_]{0,63}$/;
 
 /**
- * Thrown by an action handler to fail the execution with a reason the caller may read. The message becomes part of the
- * permanent record, so it should be a sentence without secrets. Any other error is logged, and reported with a neutral
- * sentence.
+ * Thrown by an action handler to fail the execution with a reason for the caller. The message is recorded for ever, so
+ * it should be a sentence without secrets. Any other error is logged, and reported with a neutral sentence.
  */
 export class ActionFailure extends Error {
-  /** For machines: the `reason` of the audit entry of the execution's end. */
+  /** Code for machines: the `reason` of the audit entry that ends the execution. */
   readonly code: string | null;
 
   /** @param code such as `mailbox_full`. Reasons are lower-case, so the code of a domain error becomes lower-case too. */
@@ -25,9 +24,9 @@ export class ActionFailure extends Error {
   }
 }
 
-/** What a handler learns about the execution it carries out. */
+/** The execution as its handler sees it. */
 export interface ActionContext {
-  /** The caller that requested the execution, to pass on when the handler writes through the ledger. */
+  /** Caller that requested the execution, for the handler's own writes to the ledger. */
   readonly caller: Caller;
   readonly executionId: string;
   readonly agentId: string;
@@ -39,11 +38,14 @@ export interface ActionContext {
   /** Null if the agent acts on nobody's behalf. */
   readonly onBehalfOf: OnBehalfOf | null;
   readonly run: string | null;
-  /** Aborted when ACTION_TIMEOUT has passed, a stop covers the action, or the service stops: nobody waits for the result any more. */
+  /**
+   * Aborted when nobody waits for the result any more: ACTION_TIMEOUT has passed, a stop covers the action, or the
+   * service stops.
+   */
   readonly signal: AbortSignal;
 }
 
-/** The result must be JSON; undefined becomes null. If it throws, the execution is `failed`. */
+/** A handler, whose result must be JSON; undefined becomes null. If it throws, the execution is `failed`. */
 export type ActionHandlerMethod = (context: ActionContext) => unknown;
 
 /** A marked method of a provider. */
@@ -56,10 +58,10 @@ export interface MarkedMethod<Method> {
 
 type Callable = (...parameters: never[]) => unknown;
 
-/** Decorators whose texts, as of `@ActionHandler('send-email')`, are kept with the methods of providers. */
+/** Decorators whose text, such as that of `@ActionHandler('send-email')`, is stored with the methods of providers. */
 type MethodMark = 'ActionHandler' | 'ActionGuard';
 
-/** @param method undefined where the decorator stands on something else. */
+/** @param method method; undefined if the decorator is on something else */
 export function markMethod(mark: MethodMark, text: string, method: Callable | undefined): void {
   if (method === undefined) throw new Error(`@${mark}('${text}') belongs on a method.`);
   Reflect.defineMetadata(mark, [text, ...textsOn(method, mark)], method);
@@ -70,8 +72,9 @@ function textsOn(method: Callable, mark: MethodMark): readonly string[] {
 }
 
 /**
- * Every method with the mark, of any provider of any module. A provider that is registered under two tokens counts once.
- * @throws Error for a request-scoped provider, which does not exist when no request is served.
+ * Returns every method with the mark, of any provider of any module. A provider that is registered under two tokens
+ * counts once.
+ * @throws Error for a request-scoped provider, which does not exist while no request is served
  */
 export function markedMethods<Method extends Callable>(
   mark: MethodMark,

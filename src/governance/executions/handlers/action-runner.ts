@@ -10,21 +10,21 @@ import { ActiveStops } from '../../stops/active-stops';
 import { coversAction, type Stop, stopCovering } from '../../stops/stop.entity';
 import { type ActionContext, ActionFailure, type ActionHandlerMethod } from './action-handlers';
 
-/** Milliseconds that handlers may continue after shutdown begins; their callers are waited for a little longer. */
+/** Milliseconds that handlers may continue after shutdown begins; their callers wait a little longer. */
 const GRACE = 5_000;
 
 type Stoppable = Pick<ActionContext, 'agentId' | 'action'>;
 
 export interface ActionOutcome {
   readonly outcome: 'executed' | 'failed';
-  /** Null unless it was executed. */
+  /** Result; null unless it was executed. */
   readonly result: JsonValue;
   readonly failureReason: string | null;
-  /** The code of an `ActionFailure` that has one. */
+  /** Code of the `ActionFailure`; null without one. */
   readonly failureCode: string | null;
 }
 
-/** Runs action handlers, each until it ends, its time is up, a stop made in any process covers it or the service stops. */
+/** Runs action handlers, each until it ends, its time is up, the service stops, or a stop of any process covers it. */
 @Injectable()
 export class ActionRunner {
   private readonly logger = new Logger(ActionRunner.name);
@@ -49,17 +49,17 @@ export class ActionRunner {
     return this.end.signal;
   }
 
-  /** The failure of an action that was authorised, and stopped before its handler began; null if it may begin. */
+  /** Returns the failure of an authorised action that was stopped before its handler began; null if it may begin. */
   async stopOf({ agentId, action }: Stoppable, stops = this.stops.active): Promise<ActionFailure | null> {
     const near = stops.filter((stop) => coversAction(stop, action) && (stop.agentId ?? agentId) === agentId);
     if (near.length === 0) return null;
     const agent = await this.records.find(AGENT, agentId, SYSTEM_CALLER).catch(() => undefined);
-    // If the roles cannot be read, the action is stopped, as that does the least harm.
+    // If the roles cannot be read, the action is stopped, which does the least harm.
     const stop = agent === undefined ? near[0] : stopCovering(near, { agentId, roles: agent.roles }, action);
     return stop === undefined ? null : new ActionFailure(`The stop ${stop.id} ended this action.`, 'stopped');
   }
 
-  /** Null if the service stops before the handler ends. Never rejects. */
+  /** Runs a handler; null if the service stops before the handler ends. Never rejects. */
   async run(handler: ActionHandlerMethod, request: Omit<ActionContext, 'signal'>): Promise<ActionOutcome | null> {
     if (this.stopping.aborted) return null;
     const controller = new AbortController();
@@ -68,7 +68,7 @@ export class ActionRunner {
     const late = new ActionFailure(`The handler of "${request.action}" did not finish within ${actionTimeout} ms.`);
     const timer = setTimeout(() => controller.abort(late), actionTimeout);
     this.controllers.set(controller, request);
-    // One may have been made while those before it were held against the agent.
+    // Another stop may have been made while the earlier ones were checked.
     void this.endCovered(controller, request, this.stops.active);
     try {
       return this.executed(await Promise.race([call(handler, { ...request, signal }), abortOf(signal)]));
@@ -116,12 +116,12 @@ export function failedBy({ message, code }: ActionFailure): ActionOutcome {
   return { outcome: 'failed', result: null, failureReason: storable(message), failureCode: code };
 }
 
-/** An error thrown before the handler returns a promise is a rejection like any other. */
+/** Calls a handler. An error before it returns a promise becomes a rejection. */
 async function call(handler: ActionHandlerMethod, context: ActionContext): Promise<unknown> {
   return handler(context);
 }
 
-/** Databases cannot store NUL or lone surrogates in a text. */
+/** Replaces NUL and lone surrogates, which databases cannot store in a text. */
 export function storable(text: string): string {
   return text.replace(/\0|\p{Surrogate}/gu, '\uFFFD');
 }

@@ -34,13 +34,13 @@ function sizeFaults(value: JsonObject): readonly FaultInside[] {
   return isTooLarge ? [{ at: '', message: `must have at most ${MAX_BYTES} bytes` }] : [];
 }
 
-/** What a browser made for a new passkey. */
+/** Response of a browser that made a new passkey. */
 function CredentialField(): PropertyDecorator {
   const description = 'RegistrationResponseJSON of WebAuthn, created with these options; at most 8 KiB.';
   return FreeFormObject({ description, rule: sizeFaults, example: { id: 'AAAA', type: 'public-key' } });
 }
 
-/** What a browser signed with a passkey. */
+/** Response of a browser that signed with a passkey. */
 export function SignatureField(signed: string): PropertyDecorator {
   const description = `AuthenticationResponseJSON of WebAuthn, at most 8 KiB. Its challenge is the SHA-256 of the RFC 8785 form of ${signed}.`;
   return FreeFormObject({ optional: true, description, rule: sizeFaults });

@@ -15,44 +15,44 @@ import { charactersFault } from '../../policies/patterns/principals';
 import { labelFault } from '../../../core/values/label-fault';
 
 /**
- * An evaluation in our terms; why it is refused regardless of policies; or what is missing, or not of the type that the
- * standard requires.
+ * Result of reading an evaluation: a check; a refusal regardless of policies; or faults, for members that are missing
+ * or not of the type that the standard requires.
  */
 export type ReadEvaluation =
   | { readonly question: PermissionCheck }
   | { readonly invalid: 'subject_invalid' | 'resource_invalid'; readonly who: PermissionCheck['who'] }
   | { readonly faults: readonly FieldFault[] };
 
-/** One part of an evaluation. With faults, its value means nothing. */
+/** One part of an evaluation. With faults, its value is meaningless. */
 interface ReadPart<Value> {
   readonly value: Value;
   readonly faults: readonly FieldFault[];
-  /** Whether policies can refer to it. */
+  /** True if policies can refer to it. */
   readonly isValid: boolean;
 }
 
-/** The subject of an evaluation, and the principal that it is if the context names an agent. */
+/** Subject of an evaluation, and the principal that it is if the context names an agent. */
 type ReadSubject = Pick<CheckParties, 'who'> & { readonly input: PrincipalInput };
 
-/** What the standard calls an access evaluation, as far as we read it; other members are ignored. */
+/** The parts of the standard's access evaluation that are used; other members are ignored. */
 interface EvaluationParts {
   readonly subject: ReadPart<ReadSubject>;
   readonly action: ReadPart<Pick<PermissionCheck, 'action' | 'parameters'>>;
   readonly resource: ReadPart<Pick<PermissionCheck, 'resourceType' | 'resourceId'>>;
-  /** With the agent that acts, by id or name, and the run; null if it names none. */
+  /** Id or name of the acting agent, and the run; each null if the context has none. */
   readonly context: ReadPart<Record<'agent' | 'run', string | null>>;
 }
 
 const EVALUATION_PARTS = ['subject', 'action', 'resource', 'context'] as const;
-/** In a policy's subjects, these mean something else. */
+/** Types that mean something else in a policy's subjects. */
 const RESERVED_TYPE = /^(?:role|kind)$|[:*]/;
 const SUBJECT_TYPE = { max: 100, rule: subjectTypeFault };
 const SUBJECT_ID = { max: 500, rule: charactersFault };
 const NOBODY: OtherSubject = { type: '', id: '', roles: [] };
 
 /**
- * Reads each part; one that is missing is taken from the defaults. These were read once: many evaluations may share one
- * that is large.
+ * Reads each part; a missing one comes from the defaults. The defaults were read once, because many evaluations may
+ * share large ones.
  */
 export function readParts(members: JsonObject, defaults?: EvaluationParts): EvaluationParts {
   const { subject = null, action = null, resource = null, context = null } = members;
@@ -70,7 +70,7 @@ export function parseEvaluation({ subject, action, resource, context }: Evaluati
   const { agent, run } = context.value;
   const { who: itself, input: principal } = subject.value;
   const who = agent === null ? itself : { agent, field: 'context.agent' };
-  // By the rules of execute.
+  // Checked by the rules of execute.
   const isPrincipal = agent === null || (ON_BEHALF_OF.rule(principal) ?? []).length === 0;
   if (!subject.isValid || !isPrincipal) return { invalid: 'subject_invalid', who };
   if (!action.isValid || !resource.isValid) return { invalid: 'resource_invalid', who };
@@ -104,7 +104,7 @@ function areRoles(value: JsonValue): value is readonly string[] | null {
   return value === null || (Array.isArray(value) && value.every((item) => typeof item === 'string'));
 }
 
-/** Each once, in Unicode normal form C. As for agents, an invalid one is ignored. */
+/** Returns the valid roles, each once and in Unicode normal form C. As for agents, invalid roles are ignored. */
 function validRoles(input: readonly string[]): readonly string[] {
   return [...new Set(input.map((role) => role.normalize('NFC')))].filter((role) => labelFault(role) === undefined);
 }
@@ -147,7 +147,7 @@ function textIn(value: JsonValue | undefined): string | null {
   return typeof value === 'string' ? value : null;
 }
 
-/** The texts that a part must have, in their order, and its properties. */
+/** Reads the texts that a part must have, in order, and its properties. */
 function partIn(
   part: string,
   input: JsonValue,
@@ -170,16 +170,16 @@ function partIn(
 
 export const MAX_EVALUATIONS = 1_000;
 
-/** After which item the evaluation of a list stops. */
+/** Names of the rules for where the evaluation of a list stops. */
 export const SEMANTICS = ['execute_all', 'deny_on_first_deny', 'permit_on_first_permit'] as const;
 export type Semantic = (typeof SEMANTICS)[number];
 
-/** Whether a body is a single evaluation: it has no list, or an empty one. */
+/** True if a body is a single evaluation: it has no list, or an empty one. */
 export function isSingle({ evaluations = null }: JsonObject): boolean {
   return evaluations === null || (Array.isArray(evaluations) && evaluations.length === 0);
 }
 
-/** What is wrong with a body apart from its evaluations. */
+/** Returns the faults of a body apart from its evaluations. */
 export function listFaults(body: JsonObject): FieldFault[] {
   const { evaluations = null, options } = body;
   const isList = evaluations === null || (Array.isArray(evaluations) && evaluations.length <= MAX_EVALUATIONS);
@@ -195,7 +195,7 @@ export function listFaults(body: JsonObject): FieldFault[] {
   ];
 }
 
-/** The decision with which the list of a valid body ends; null: none. */
+/** Returns the decision after which the list of a valid body ends; null if none ends it. */
 export function endingOf({ options }: JsonObject): boolean | null {
   const semantic = isObject(options) ? options['evaluations_semantic'] : null;
   if (semantic === 'permit_on_first_permit') return true;

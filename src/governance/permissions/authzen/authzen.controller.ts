@@ -34,7 +34,7 @@ function bodyOf(type: Type, value: object): MethodDecorator {
   return ApiBody({ type, examples: { usual: { value } } });
 }
 
-/** The routes of the OpenID AuthZEN Authorization API 1.0. As it requires, unknown members are ignored. */
+/** Routes of the OpenID AuthZEN Authorization API 1.0. As the standard requires, unknown members are ignored. */
 @ApiTags('AuthZEN')
 @ApiExtraModels(AccessDecisionResponse, AccessItemFaultResponse)
 @Controller()

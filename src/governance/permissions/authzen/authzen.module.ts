@@ -4,7 +4,7 @@ import { AuthzenController } from './authzen.controller';
 import { SecretsModule } from '../../secrets/secrets.module';
 import { AuthzenService } from './authzen.service';
 
-/** The service as a policy decision point that implements the standard. Its routes are outside `/api/v1`. */
+/** Makes the service a policy decision point that implements the standard. Its routes are outside `/api/v1`. */
 @Module({
   imports: [PermissionsModule, SecretsModule],
   controllers: [AuthzenController],

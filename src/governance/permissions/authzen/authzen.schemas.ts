@@ -7,7 +7,10 @@ import { ApprovalResponse } from '../../policies/approval/approval-input';
 import { RUN } from '../principals';
 import { MAX_EVALUATIONS, SEMANTICS, type Semantic } from './access-evaluations';
 
-/** What the API document says of the standard's bodies. They are read by access-evaluations.ts, not validated by these. */
+/**
+ * Schemas of the standard's bodies for the API document. access-evaluations.ts reads the bodies; these schemas do not
+ * validate them.
+ */
 
 const PROPERTIES = { type: 'object', additionalProperties: true } as const;
 
@@ -64,7 +67,7 @@ export class AccessEvaluation {
   readonly context?: JsonObject;
 }
 
-/** An item of a list: what it lacks is taken from the members next to the list. */
+/** An item of a list; missing members come from those next to the list. */
 class AccessEvaluationItem extends PartialType(AccessEvaluation) {}
 
 class AccessEvaluationsOptions {
@@ -129,7 +132,7 @@ class AccessItemErrorContext {
   readonly error!: AccessItemError;
 }
 
-/** The answer in place of an item that is not an evaluation. */
+/** Response in place of an item that is not an evaluation. */
 export class AccessItemFaultResponse {
   @ApiProperty({ enum: [false], example: false })
   readonly decision!: boolean;

@@ -17,7 +17,7 @@ import type { AccessDecisionResponse, AccessItemFaultResponse, AccessReason } fr
 
 type AccessDecision = AccessDecisionResponse | AccessItemFaultResponse;
 
-/** Answers access evaluations the way evaluate would. */
+/** Answers access evaluations as evaluate does. */
 @Injectable()
 export class AuthzenService {
   constructor(

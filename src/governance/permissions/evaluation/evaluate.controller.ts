@@ -63,7 +63,7 @@ export class EvaluateController {
     const { answers, policySet, agents } = await (asOf === undefined
       ? this.evaluations.check(list)
       : this.evaluations.checkAsOf(list, asOf, signal));
-    // Grants of an earlier time are not known.
+    // Grants of an earlier time are unknown.
     const results =
       asOf === undefined ? await this.evaluations.withGrants(caller, questions, agents, answers) : answers;
     const [first] = results;

@@ -51,7 +51,7 @@ describe('Answers to a list', () => {
 
   beforeEach(() => {
     let now = 0;
-    // Each look at the clock finds the turn over.
+    // Each check of the clock finds that the turn is over.
     clock = jest.spyOn(performance, 'now').mockImplementation(() => (now += 1_000));
     evaluator.put([], [DENY.id]);
     evaluator.put([compilePolicy(ALLOW)], []);

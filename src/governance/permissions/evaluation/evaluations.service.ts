@@ -40,42 +40,42 @@ import {
 } from './permission-checks';
 import { GrantFinder, type RequirementToCover } from '../../decisions/grants/grant-finder';
 
-/** Attempts to answer a list while policies change; the next attempt uses a copy of them. */
+/** Most attempts to answer a list while policies change; the last attempt uses a copy of them. */
 const MAX_STARTS = 5;
-/** Most characters of approvers in the answers to one request: short questions can repeat them until memory is full. */
+/** Most characters of approvers in the answers to one request: short checks could repeat them until memory is full. */
 const MAX_CHARACTERS = 8 * 1024 * 1024;
-/** Characters that JSON adds to each subject: its quotation marks and a comma. */
+/** Characters that JSON adds to each subject: quotation marks and a comma. */
 const AROUND_SUBJECT = 3;
 
 /** A check as policies evaluate it, and its result. */
 interface AnsweredQuestion {
   readonly answer: PermissionResult;
   readonly request: EvaluationRequest;
-  /** The effect if no policy matches. */
+  /** Effect if no policy matches. */
   readonly effectByDefault: PolicyEffect;
 }
 
 /** The checks of one request. */
 interface CheckBatch<Answer> {
   readonly caller: Caller;
-  /** An item that is no valid check has only its parties. */
+  /** Checks; an item that is no valid check has only its parties. */
   readonly questions: readonly (PermissionCheck | CheckParties)[];
-  /** The member of the request that is at fault if the answers are too long, or need too many facts or comparisons. */
+  /** Member of the request that is at fault if the answers are too long, or need too many facts or comparisons. */
   readonly field: string;
-  /** The member at fault instead if the lists of one question are too long; absent: the questions are a list. */
+  /** Member at fault instead if the lists of one check are too long; absent if the checks are a list. */
   readonly parametersField?: string | undefined;
-  /** True if the answers are explained, which looks at more policies. */
+  /** True if the answers are explained, which examines more policies. */
   readonly isExplained?: boolean;
-  /** True if the answers depend on the requests alone: nothing else is read for them. */
+  /** True if the answers depend on the requests alone, so that nothing else is read. */
   readonly isOpen?: boolean;
-  /** Answers them one by one. */
+  /** Yields the answers one by one. */
   readonly answers: (checker: PermissionChecker) => Iterable<Answer>;
 }
 
 interface CheckBatchResult<Answer> {
   readonly answers: readonly Answer[];
   readonly policySet: string;
-  /** The agents that the questions name. */
+  /** Agents that the checks name. */
   readonly agents: NamedAgents;
 }
 
@@ -83,22 +83,22 @@ interface CheckBatchResult<Answer> {
 export interface CheckContext {
   readonly policies: PolicySet;
   readonly agents: NamedAgents;
-  /** The caller, on whom it depends which principals may be named. */
+  /** Caller, who determines which principals may be named. */
   readonly caller: Inquirer;
   readonly defaultEffect: PolicyDefaultEffect;
-  /** The active stops, the oldest first; absent if only policies decide. */
+  /** Active stops, the oldest first; absent if only policies decide. */
   readonly stops?: readonly Stop[];
   /** The guards of extensions; absent if only policies decide. */
   readonly guards?: ActionGuards;
-  /** The used sums of limits; without them no limit counts as reached. */
+  /** Used sums of limits; without them no limit counts as reached. */
   readonly facts?: Facts | undefined;
-  /** ISO 8601: the time at which the policies are evaluated. */
+  /** Time for which the policies are evaluated, in ISO 8601. */
   readonly at: string;
-  /** The member of the request that is at fault if the answers are too long; absent: their length has no limit. */
+  /** Member of the request that is at fault if the answers are too long; absent if their length has no limit. */
   readonly field?: string;
 }
 
-/** The state that is read before the checks are answered, and the source of the facts that policies need. */
+/** State that is read before the checks are answered, and source of the facts that policies need. */
 interface CheckSnapshot extends Pick<CheckContext, 'agents' | 'stops' | 'guards' | 'at'> {
   readonly source: FactSource;
 }
@@ -119,10 +119,10 @@ export class Evaluations {
   ) {}
 
   /**
-   * Answers the whole list by one set of policies, the one in force. Principals that the caller does not vouch for are
-   * refused where a check names them.
-   * @throws PERMISSION_DENIED if the caller may only check for its own agent; VALIDATION_ERROR when the questions need too
-   * many facts.
+   * Answers the whole list by one set of policies, the one in force. A check with a principal that the caller does not
+   * vouch for is refused.
+   * @throws PERMISSION_DENIED if the caller may only check for its own agent; VALIDATION_ERROR if the checks need too
+   * many facts
    */
   async check<Answer>(list: CheckBatch<Answer>): Promise<CheckBatchResult<Answer>> {
     const { caller, questions, isOpen = false } = list;
@@ -140,9 +140,9 @@ export class Evaluations {
 
   /**
    * Answers checks by the policies, stops and agents as they were at a moment.
-   * @param signal aborted when the client has gone.
-   * @throws UNAVAILABLE if too many other requests about earlier times are running; PERMISSION_DENIED for an agent that was
-   * in another team than the caller's.
+   * @param signal aborted when the client has gone
+   * @throws UNAVAILABLE if too many other requests about earlier times are running; PERMISSION_DENIED for an agent that
+   * was in another team than the caller's
    */
   async checkAsOf<Answer>(
     list: CheckBatch<Answer>,
@@ -164,8 +164,8 @@ export class Evaluations {
   }
 
   /**
-   * Allows what an answer requires an approval for, where execute would use a grant in its place. Reads nothing unless an
-   * answer requires an approval. @param answers in the order of the questions
+   * Allows an action that requires an approval if execute would use a grant instead. Reads nothing unless an answer
+   * requires an approval. @param answers answers in the order of the checks
    */
   async withGrants(
     caller: Caller,
@@ -189,8 +189,9 @@ export class Evaluations {
   }
 
   /**
-   * Starts anew when the set has changed, so that all answers are by one set, and by agents read while it was in force. Agents
-   * read before a policy change could be allowed what neither the policies before nor those after would have allowed.
+   * Answers again if the policies have changed, so that all answers are by one set, and by agents read while it was in
+   * force. Agents read before a policy change could be allowed what neither the policies before nor those after would
+   * have allowed.
    */
   private async checkConsistently<Answer>(
     list: CheckBatch<Answer>,
@@ -209,7 +210,7 @@ export class Evaluations {
       await requireFewComparisons(list, basis);
       const checker = new PermissionChecker({ ...basis, facts: await factsOf(list, basis, source) });
       const turn = new TimeSlice();
-      // Others that arrived with it may have used up the turn.
+      // Work that arrived at the same time may have used up the turn.
       if (turn.isOver) await turn.next();
       const all: Answer[] = [];
       for (const answer of answers(checker)) {
@@ -232,17 +233,17 @@ export class PermissionChecker {
     return this.basis.policies.policySet;
   }
 
-  /** Whether the caller may name the principal of a question. If not, the question is refused whatever else it says. */
+  /** True if the caller may name the principal of a check, which is refused otherwise. */
   mayName(parties: CheckParties): boolean {
     return mayNamePrincipal(this.basis.caller, parties, this.basis.agents);
   }
 
-  /** Faults of a question about an agent, or for a person, who does not exist: it cannot be answered. */
+  /** Returns faults of a check about an agent, or for a person, who does not exist: it cannot be answered. */
   unknownFaults(parties: CheckParties): readonly FieldFault[] {
     return unknownFaults(this.basis.caller, parties, this.basis.agents);
   }
 
-  /** @throws VALIDATION_ERROR when the answers take too much: each repeats all approvers that the policies name. */
+  /** @throws VALIDATION_ERROR if the answers are too long: each repeats all approvers that the policies name */
   answer(question: PermissionCheck, explains = false): AnswerResponse {
     const evaluated = this.evaluateCheck(question, this.basis);
     const answer = this.countCharacters(evaluated.answer);
@@ -250,14 +251,14 @@ export class PermissionChecker {
   }
 
   /**
-   * The best effect that any parameters could have; at least that of the check's own parameters.
-   * @throws as {@link answer}.
+   * Returns the best effect that any parameters could have, at least that of the check's own.
+   * @throws as {@link answer}
    */
   openAnswer(question: PermissionCheck): AnswerResponse {
     const { answer, request, effectByDefault } = this.evaluateCheck(question, {});
     const effect = isUnable(answer) ? answer.effect : this.basis.policies.bestEffect(request, effectByDefault);
     if (effect === answer.effect) return this.countCharacters(answer);
-    // Which policies decide depends on what it leaves open.
+    // The deciding policies depend on the parameters that the check leaves open.
     return { effect, reason: effect === 'allow' ? null : 'approval_required', policies: [], approval: null };
   }
 
@@ -273,7 +274,7 @@ export class PermissionChecker {
     return answer;
   }
 
-  /** The request that policies are evaluated for. */
+  /** Returns the request that policies evaluate. */
   requestFor(question: PermissionCheck): EvaluationRequest {
     const { agents, at, caller } = this.basis;
     const principal = principalOfCheck(caller, question, agents) ?? null;
@@ -295,7 +296,10 @@ export class PermissionChecker {
     return { answer, request, effectByDefault: agent !== null && isObserved(agent, at) ? 'allow' : defaultEffect };
   }
 
-  /** For an agent that is suspended, is stopped or lacks the capability: evaluated as if it could act, and without near misses. */
+  /**
+   * Explains an answer. An agent that is suspended, is stopped or lacks the capability is evaluated as if it could act,
+   * without near misses.
+   */
   private explained({ answer, request, effectByDefault }: AnsweredQuestion): ExplanationResponse {
     const { policies, facts } = this.basis;
     const { inForce, matched, limits: explainedLimits, nearMisses } = policies.explain(request, facts);
@@ -312,7 +316,8 @@ export class PermissionChecker {
 
 /**
  * Answers checks in order.
- * @throws VALIDATION_ERROR for agents that do not exist; PERMISSION_DENIED for principals that the caller does not vouch for.
+ * @throws VALIDATION_ERROR for agents that do not exist; PERMISSION_DENIED for principals that the caller does not
+ * vouch for
  */
 export function* answersTo(
   questions: readonly PermissionCheck[],
@@ -328,7 +333,7 @@ export function* answersTo(
 
 type RequestBasis = Pick<CheckContext, 'policies' | 'agents' | 'caller' | 'at'>;
 
-/** The requests that policies are evaluated for, of the questions that get an answer of policies. */
+/** Yields the requests that policies evaluate, for the checks that policies answer. */
 async function* requestsFor(
   questions: CheckBatch<unknown>['questions'],
   { agents, caller, at }: RequestBasis,
@@ -343,7 +348,7 @@ async function* requestsFor(
   }
 }
 
-/** @throws VALIDATION_ERROR if conditions would compare too many items of lists. */
+/** @throws VALIDATION_ERROR if conditions would compare too many items of lists */
 async function requireFewComparisons(
   { questions, field, parametersField = field, isExplained }: CheckBatch<unknown>,
   basis: RequestBasis,
@@ -354,8 +359,8 @@ async function requireFewComparisons(
 }
 
 /**
- * Gathers the facts that the policies need, in one statement for all checks. They are counted before any is read, up to the bound.
- * @throws VALIDATION_ERROR when a list needs too many.
+ * Gathers the facts that the policies need, in one statement for all checks. Counts them first, up to the bound.
+ * @throws VALIDATION_ERROR if a list needs too many
  */
 async function factsOf(
   { questions, field, isOpen = false }: CheckBatch<unknown>,
@@ -370,7 +375,7 @@ async function factsOf(
     const needed = policies.factQueries(request);
     queries.push(needed);
     count += needed.uses.length + needed.facts.length;
-    // The bound on the facts in force is that of a single question.
+    // The bound on facts of the policies in force holds for a single check.
     if (count > MAX_FACTS_OF_REQUEST && questions.length > 1) throw invalidField(field, factsFault(queries.length));
   }
   return gatherFacts(queries, source);
@@ -389,7 +394,7 @@ const UNABLE: ReadonlySet<PermissionReason> = new Set([
   'capability_missing',
 ]);
 
-/** Whatever the policies say. */
+/** True if the reason holds regardless of policies. */
 function isUnable({ reason }: PermissionResult): boolean {
   return reason !== null && UNABLE.has(reason);
 }

@@ -42,11 +42,11 @@ export interface PermissionCheck extends RequestedAction, CheckParties {
   readonly secret?: readonly string[] | undefined;
 }
 
-/** The agent or subject that would act, and the principal for whom. */
+/** The agent or subject that would act, and the principal. */
 export interface CheckParties {
-  /** A registered agent, with the path of the field that names it; or a subject. */
+  /** A registered agent, with the path of the field that names it, or a subject. */
   readonly who: { readonly agent: string; readonly field: string } | EvaluationSubject;
-  /** With the path of the field that names it. */
+  /** The principal, with the path of the field that names it. */
   readonly onBehalfOf?: (PrincipalInput & { readonly field: string }) | undefined;
 }
 
@@ -73,7 +73,8 @@ export interface SubjectInput {
 }
 
 /**
- * The questions of a valid request: those of its list, with defaults from the members next to it, or the single one.
+ * Returns the checks of a valid request: those of its list, with defaults from the members next to it, or the single
+ * one.
  */
 export function permissionChecks(defaults: CheckInput, requests: readonly CheckInput[] | undefined): PermissionCheck[] {
   if (requests === undefined) return [permissionCheck(defaults, {}, '')];
@@ -81,7 +82,7 @@ export function permissionChecks(defaults: CheckInput, requests: readonly CheckI
   return requests.map((input, index) => permissionCheck(input, defaults, `requests[${index}].`, usual));
 }
 
-/** @param prefix of its members' paths in the request. */
+/** @param prefix prefix of the paths of its members in the request */
 export function permissionCheck(
   input: CheckInput,
   defaults: CheckInput,
@@ -119,19 +120,19 @@ function whoOf({ agent, subject }: CheckInput, prefix: string): PermissionCheck[
   return isGiven(subject) ? unregistered(subject) : undefined;
 }
 
-/** Without an id: no pattern names an empty one. */
+/** Makes a subject without an id, because no pattern names an empty one. */
 function unregistered({ name, roles, kind, team }: SubjectInput): AgentSubject {
   const agentName = normaliseAgentName(name ?? '');
   return { agentId: '', agentName, kind: kind ?? 'machine', roles: roles ?? [], team: team ?? null };
 }
 
-/** Null counts as left out. */
+/** True unless the value is left out; null counts as left out. */
 export function isGiven<Value>(value: Value | null | undefined): value is Value {
   return value !== null && value !== undefined;
 }
 
 /**
- * The checks with the team of what they ask about: for a caller of a team that of its own, unless an agent is named.
+ * Returns the checks with the team of their subject: for a caller of a team its own, unless an agent is named.
  * @throws PERMISSION_DENIED for a subject of another team
  */
 export function ofCallersTeam(caller: Pick<Caller, 'team'>, checks: readonly PermissionCheck[]): PermissionCheck[] {
@@ -165,8 +166,8 @@ export async function agentsOf(
 export type Inquirer = Vouches & Partial<Pick<Caller, 'agentId' | 'effectiveScopes' | 'team'>>;
 
 /**
- * A caller with the scopes review and read sees on whose behalf others act, and may check as they do. For its own agent, a caller vouches as
- * execute demands.
+ * Returns the principals for whom a caller vouches in a check. A caller with the scopes review and read sees on whose
+ * behalf others act, and may check as they do. For its own agent, a caller vouches as in execute.
  */
 function vouchesFor(caller: Inquirer, { who, onBehalfOf }: CheckParties, agents: NamedAgents): Vouches {
   const { agentId, effectiveScopes } = caller;
@@ -175,7 +176,7 @@ function vouchesFor(caller: Inquirer, { who, onBehalfOf }: CheckParties, agents:
   return onBehalfOf !== undefined && reviews && isOther ? { principals: 'anybody' } : caller;
 }
 
-/** The principal of a check, by the rules of {@link principalOf}. */
+/** Returns the principal of a check, by the rules of {@link principalOf}. */
 export function principalOfCheck(
   caller: Inquirer,
   parties: CheckParties,
@@ -189,7 +190,7 @@ export function mayNamePrincipal(caller: Inquirer, parties: CheckParties, agents
   return isVouched(vouchesFor(caller, parties, agents), parties.onBehalfOf, agents);
 }
 
-/** Faults of a question about an agent, or on behalf of a person, who does not exist. */
+/** Returns faults of a check about an agent, or on behalf of a person, who does not exist. */
 export function unknownFaults(caller: Inquirer, parties: CheckParties, agents: NamedAgents): FieldFault[] {
   const { who, onBehalfOf } = parties;
   const faults: FieldFault[] = [];
@@ -201,8 +202,8 @@ export function unknownFaults(caller: Inquirer, parties: CheckParties, agents: N
 }
 
 /**
- * A caller may only check what {@link requireOwnAgent} admits, for principals that it vouches for.
- * @param agents of the questions.
+ * Requires that a caller only checks what {@link requireOwnAgent} admits, for principals that it vouches for.
+ * @param agents agents of the checks
  * @throws PERMISSION_DENIED
  */
 export function requireMayCheck(caller: Caller, everybody: readonly CheckParties[], agents: NamedAgents): void {
@@ -210,7 +211,10 @@ export function requireMayCheck(caller: Caller, everybody: readonly CheckParties
   for (const parties of everybody) principalOfCheck(caller, parties, agents);
 }
 
-/** A caller that is bound to an agent, without the scope read, may only check for that agent. @throws PERMISSION_DENIED */
+/**
+ * Requires that a caller bound to an agent, without the scope read, only checks for that agent. @throws
+ * PERMISSION_DENIED
+ */
 export function requireOwnAgent(caller: Caller, everybody: readonly CheckParties[], agents: NamedAgents): void {
   const { agentId, effectiveScopes } = caller;
   const isOwn = ({ who }: CheckParties): boolean => 'agent' in who && agents.get(who.agent)?.id === agentId;
@@ -221,7 +225,7 @@ export function requireOwnAgent(caller: Caller, everybody: readonly CheckParties
 const MAX_REQUESTS = 1_000;
 const MAX_EXPLAINED = 50;
 
-/** The same limits as in execute. */
+/** Limits of an action, as in execute. */
 export const ACTION: TextLimits = { max: 100, rule: notComposedFault };
 export const RESOURCE_TYPE: TextLimits = { max: 100, rule: resourceTypeFault };
 export const RESOURCE_ID: TextLimits = { max: 500, rule: resourcePathFault };
@@ -229,7 +233,7 @@ export const RESOURCE_ID: TextLimits = { max: 500, rule: resourcePathFault };
 const OPTIONAL = { optional: true };
 const EITHER = 'must be left out: agent is given';
 
-/** An agent that is not registered. The same limits as for agents; the length of a name counts in normal form C. */
+/** An agent that is not registered, with the limits of agents; the length of a name counts in normal form C. */
 export const SUBJECT = objectShape({
   name: member(textShape({ ...NAMED_AGENT, rule: agentNameFault }), OPTIONAL),
   roles: member(textsShape({ maxItems: 50, item: { max: 100, rule: exactLabelFault } }), { ...OPTIONAL, default: [] }),

@@ -44,7 +44,7 @@ export type ApprovalInput = Optional<
 
 type AllowanceInput = Pick<GrantAllowance, 'for'> & Optional<Omit<GrantAllowance, 'for'>>;
 
-/** Characters; even the longest duration takes far fewer. */
+/** Even the longest duration has far fewer characters. */
 const DURATION = textShape({ max: 100, rule: durationFault });
 
 const SUBJECTS = listShape(textShape({ max: 500, rule: subjectFault }), 1, 100, 'strings');
@@ -76,7 +76,7 @@ const GROUP = objectShape({
 
 const APPROVERS = listShape(GROUP, 1, 10, 'groups');
 
-/** The longest time for which an approval may be given. */
+/** Longest validity of an approval. */
 const LONGEST = 'P90D';
 
 export const GRANT_DURATION = textShape({
@@ -124,7 +124,7 @@ const APPROVAL_MEMBERS = objectShape({
 
 const DEFAULT_DECIDE_WITHIN = 'P1D';
 
-/** The `approval` of a policy: escalations come before its decisions expire. */
+/** The `approval` of a policy, in which escalations precede the expiry of decisions. */
 export const APPROVAL: typeof APPROVAL_MEMBERS = {
   ...APPROVAL_MEMBERS,
   rule: (value) => {
@@ -138,12 +138,12 @@ export const APPROVAL: typeof APPROVAL_MEMBERS = {
   },
 };
 
-/** Indexes of the groups that would escalate only when it is too late. @param length in milliseconds */
+/** Returns the indexes of the groups that would escalate too late. @param length time to decide, in milliseconds */
 export function lateEscalations(groups: readonly Pick<GroupInput, 'escalate'>[], length: number): number[] {
   return groups.flatMap(({ escalate }, index) => (escalate && lengthOf(escalate.after) >= length ? [index] : []));
 }
 
-/** Finds what is wrong with groups that are not merged: no two may have the same subjects. */
+/** Returns faults of groups that are not merged: no two may have the same subjects. */
 const distinctApproversFault: MemberRule = (value) => {
   const faults = APPROVERS.rule(value);
   if (faults !== undefined && faults.length > 0) return faults;
@@ -160,7 +160,7 @@ export function ApproversField(field: FieldText<readonly ApproverGroup[]>): Prop
   return Field({ ...APPROVERS, rule: distinctApproversFault }, { ...field, optional: true });
 }
 
-/** Whether groups are as {@link distinctApproversFault} wants them. */
+/** True if groups have no fault by {@link distinctApproversFault}. */
 export function areDistinctApprovers(value: unknown): value is readonly GroupInput[] {
   const faults = distinctApproversFault(value);
   return faults === undefined || faults.length === 0;

@@ -3,28 +3,31 @@ import type { FaultInside } from '../../../http/validation/shapes';
 import type { SumKey } from '../../../ledger/records/sum-key';
 import { type RiskLevel, RISK_LEVELS } from '../../../core/config/variables/governance-variables';
 
-/** The most that the approvers of a policy may give at once. */
+/** The most that the approvers of a policy may grant at once. */
 export interface GrantAllowance {
   /** An ISO 8601 duration. */
   readonly for: string;
-  /** Null: any number. */
+  /** Number of uses; null if it has no limit. */
   readonly uses: number | null;
   /** True if the grant may cover other resources and parameters than the requested ones. */
   readonly wider: boolean;
 }
 
-/** What a reviewer gives with an approval: it is good for more than one action. */
+/** A grant that a reviewer gives with an approval, for more than one action. */
 export interface GrantInput {
   /** An ISO 8601 duration. */
   readonly for: string;
-  /** Null: as many as are allowed. */
+  /** Number of uses; null for as many as are allowed. */
   readonly uses: number | null;
-  /** Patterns; null stands for exactly the requested resource. */
+  /** Resource patterns; null for exactly the requested resource. */
   readonly resources: readonly string[] | null;
   readonly parameters: 'same' | 'any';
 }
 
-/** The least of several: each of them limits what may be given. Null where one allows no grant, or there are none. */
+/**
+ * Returns the least of several allowances, each of which limits a grant. Null if one allows no grant, or there are
+ * none.
+ */
 function leastAllowance(allowances: readonly (GrantAllowance | undefined)[]): GrantAllowance | null {
   let least: GrantAllowance | null = null;
   for (const allowance of allowances) {
@@ -42,7 +45,7 @@ function lesser(one: GrantAllowance, other: GrantAllowance): GrantAllowance {
   };
 }
 
-/** The member in which a grant goes beyond what is allowed, and what would be right. */
+/** Returns the fault of the member in which a grant exceeds the allowance. */
 export function excessOf(input: GrantInput, allowed: GrantAllowance | null): FaultInside | undefined {
   if (allowed === null)
     return { at: '', message: 'must be left out: the policies that require this approval allow no grant' };
@@ -55,7 +58,9 @@ export function excessOf(input: GrantInput, allowed: GrantAllowance | null): Fau
   return undefined;
 }
 
-/** Whether two reviewers give the same, within what is allowed: durations as text, resources as sets. */
+/**
+ * True if two reviewers give the same grant, within the allowance; durations are compared as text, resources as sets.
+ */
 export function areSameGrants(one: GrantInput, other: GrantInput, { uses }: GrantAllowance): boolean {
   return (
     one.for === other.for &&
@@ -65,47 +70,47 @@ export function areSameGrants(one: GrantInput, other: GrantInput, { uses }: Gran
   );
 }
 
-/** Names what is used of a grant among the sums that the ledger keeps. */
+/** Returns the key of the sum of a grant's uses. */
 export function grantSum(id: string): SumKey {
   return { sum: JSON.stringify(['grant', id]), window: '', key: '' };
 }
 
-/** Milliseconds. */
+/** Returns the length in milliseconds. */
 export function lengthOf(duration: string): number {
   return parseDuration(duration) ?? Infinity;
 }
 
 /** The reviewers who may give some of the required approvals. */
 export interface ApproverGroup {
-  /** As in a policy; subjects that name no kind mean people. */
+  /** Subjects as in a policy; those that name no kind mean people. */
   readonly subjects: readonly string[];
   /** Number of approvals, by different reviewers. */
   readonly approvals: number;
-  /** Only a review that is signed with a passkey counts; absent: any does. */
+  /** True if only reviews signed with a passkey count; absent if all do. */
   readonly signed?: true;
-  /** Who may fill it as well, if it is not filled in time; absent: nobody. */
+  /** Additional people if the group is not filled in time; absent without any. */
   readonly escalate?: Escalation;
 }
 
 /** Lets more people fill a group that is not filled in time. */
 export interface Escalation {
-  /** An ISO 8601 duration, from the proposal on. */
+  /** ISO 8601 duration from the proposal on. */
   readonly after: string;
-  /** As in a policy. */
+  /** Subjects as in a policy. */
   readonly subjects: readonly string[];
-  /** When it took effect, in ISO 8601; absent until then, and in policies. */
+  /** Time at which it took effect, in ISO 8601; absent until then, and in policies. */
   readonly at?: string;
 }
 
-/** What has to be approved before an action may proceed, combined from all policies that require it. */
+/** The required approval of an action, combined from all policies that require it. */
 export interface ApprovalRequirement {
   readonly riskLevel: RiskLevel;
-  /** All of them are required, each by different reviewers. */
+  /** Groups that are all required, each filled by different reviewers. */
   readonly approvers: readonly ApproverGroup[];
-  /** ISO 8601 durations: for the decision, and for executing once it is approved. */
+  /** ISO 8601 durations: for the decision, and for the execution after the approval. */
   readonly decideWithin: string;
   readonly executeWithin: string;
-  /** The most that its approvers may grant at once. Absent: each action needs an approval of its own. */
+  /** The most that its approvers may grant at once; absent if each action needs its own approval. */
   readonly grant?: GrantAllowance;
 }
 
@@ -118,7 +123,9 @@ export function wantedApprovals(groups: readonly ApproverGroup[]): string {
   return texts.join(' and ');
 }
 
-/** Groups that require the same have equal keys: the same sets of subjects with the same numbers, in any order. */
+/**
+ * Returns equal keys for groups that require the same: the same sets of subjects with the same numbers, in any order.
+ */
 export function approversKey(groups: readonly ApproverGroup[]): string {
   const keys = groups.map(({ subjects, approvals, signed, escalate }) =>
     [
@@ -136,10 +143,10 @@ const MAX_APPROVALS = 200;
 const setKeys = new WeakMap<readonly string[], string>();
 
 /**
- * Combines the requirements of several policies, the oldest first: all their groups in order, where groups with the
- * same set of subjects are merged into the first one with the larger number, signed if one of them is, with an escalation if all
- * have one; the highest risk; the shortest durations.
- * One that {@link isTooLarge} may be incomplete. Null if there are none.
+ * Combines the requirements of several policies, the oldest first. The groups stay in order; those with the same set of
+ * subjects merge into the first, with the larger number, signed if one of them is, with an escalation if all have one.
+ * The risk is the highest, durations are the shortest. A result that {@link isTooLarge} may be incomplete. Null if
+ * there are no requirements.
  */
 export function combinedRequirement(requirements: readonly ApprovalRequirement[]): ApprovalRequirement | null {
   const [first] = requirements;
@@ -174,7 +181,7 @@ function merged({ subjects, approvals, signed, escalate }: ApproverGroup, other:
   };
 }
 
-/** Each of them limits who may fill the group as well, and from when on. */
+/** Merges escalations: each of them limits who may also fill the group, and from when on. */
 function mergedEscalation(one: Escalation | undefined, other: Escalation | undefined): Escalation | undefined {
   if (one === undefined || other === undefined) return undefined;
   const subjects = one.subjects.filter((subject) => other.subjects.includes(subject));
@@ -182,10 +189,16 @@ function mergedEscalation(one: Escalation | undefined, other: Escalation | undef
   return subjects.length === 0 ? undefined : { after, subjects };
 }
 
-/** An approver: the registered person on whose behalf the agent acts. Without such a person, nobody matches. */
+/**
+ * Subject of an approver who is the registered person on whose behalf the agent acts. Without such a person, nobody
+ * matches.
+ */
 export const PRINCIPAL = 'principal';
 
-/** The requirement for an agent that acts on behalf of this person. @param personId null if it acts for none */
+/**
+ * Returns the requirement for an agent that acts on behalf of a person. @param personId id of the person; null without
+ * one
+ */
 export function requirementFor(requirement: ApprovalRequirement, personId: string | null): ApprovalRequirement {
   const namesPrincipal = ({ subjects, escalate }: ApproverGroup): boolean =>
     subjects.includes(PRINCIPAL) || escalate?.subjects.includes(PRINCIPAL) === true;
@@ -202,17 +215,17 @@ export function requirementFor(requirement: ApprovalRequirement, personId: strin
   return combinedRequirement([{ ...requirement, approvers }]) ?? requirement;
 }
 
-/** Whether it requires more than one decision can hold. */
+/** True if the requirement exceeds what a decision can contain. */
 export function isTooLarge({ approvers }: ApprovalRequirement): boolean {
   return approvers.length > MAX_GROUPS || sumOfApprovals(approvers) > MAX_APPROVALS;
 }
 
-/** If both are equally long, the first keeps its text. */
+/** Returns the shorter duration; the first if both are equally long. */
 function shorter(left: string, right: string): string {
   return left !== right && lengthOf(right) < lengthOf(left) ? right : left;
 }
 
-/** Lists of the same subjects have equal keys. */
+/** Returns equal keys for lists of the same subjects. */
 export function setKeyOf(subjects: readonly string[]): string {
   const cached = setKeys.get(subjects);
   if (cached !== undefined) return cached;
@@ -225,7 +238,7 @@ export function sumOfApprovals(groups: readonly Pick<ApproverGroup, 'approvals'>
   return groups.reduce((sum, { approvals }) => sum + approvals, 0);
 }
 
-/** Whether two lists of subjects are the same set. */
+/** True if two lists of subjects are the same set. */
 export function areEqualSets(left: readonly string[], right: readonly string[]): boolean {
   return setKeyOf(left) === setKeyOf(right);
 }

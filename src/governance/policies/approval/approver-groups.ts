@@ -1,18 +1,18 @@
 import { type PolicyAgent, subjectOf, subjectText, textsOf } from '../patterns/subjects';
 import { areEqualSets, PRINCIPAL, sumOfApprovals, type ApproverGroup } from './approval-requirement';
 
-/** The groups that one reviewer may approve for: indexes into the groups, in order. */
+/** Indexes, in order, of the groups that one reviewer may approve for. */
 export type FillableGroups = readonly number[];
 
 /**
- * The most approvals that can be counted when each reviewer counts for one group: a maximum matching, by augmenting
- * paths (Kuhn's algorithm; a group has one slot per required approval).
+ * Counts the most approvals if each reviewer counts for one group: a maximum matching, by augmenting paths (Kuhn's
+ * algorithm; a group has one slot per required approval).
  */
 export function filledApprovals(
   groups: readonly Pick<ApproverGroup, 'approvals'>[],
   reviewers: readonly FillableGroups[],
 ): number {
-  /** The reviewers assigned to each group so far. */
+  /** Reviewers assigned to each group so far. */
   const assigned = groups.map((): number[] => []);
   /** Assigns a reviewer to a group, reassigning others if that makes room. False if that is impossible. */
   const assign = (reviewer: number, visited: Set<number>): boolean =>
@@ -28,7 +28,7 @@ export function filledApprovals(
   return reviewers.filter((_, reviewer) => assign(reviewer, new Set())).length;
 }
 
-/** Whether every group can be filled, each by different reviewers: nobody counts twice. */
+/** True if every group can be filled by different reviewers: nobody counts twice. */
 export function areFilled(
   groups: readonly Pick<ApproverGroup, 'approvals'>[],
   reviewers: readonly FillableGroups[],
@@ -36,7 +36,10 @@ export function areFilled(
   return filledApprovals(groups, reviewers) === sumOfApprovals(groups);
 }
 
-/** The groups that one more approval would help to fill. @param reviewers for each approval, the groups that it may count for. */
+/**
+ * Returns the groups that one more approval would help to fill. @param reviewers groups that each approval may count
+ * for
+ */
 export function shortGroups(groups: readonly ApproverGroup[], reviewers: readonly FillableGroups[]): number[] {
   const filled = filledApprovals(groups, reviewers);
   return groups.flatMap((_, index) => (filledApprovals(groups, [...reviewers, [index]]) > filled ? [index] : []));
@@ -48,8 +51,8 @@ export function groupsOf(agent: PolicyAgent | null, groups: readonly ApproverGro
 }
 
 /**
- * Groups with the escalations that took effect for groups of a decision with the same subjects: who approved by them goes on
- * counting.
+ * Adds to groups the escalations that took effect in a decision for groups with the same subjects, so that their
+ * approvers continue to count.
  */
 export function withEscalationsOf(
   groups: readonly ApproverGroup[],
@@ -63,7 +66,7 @@ export function withEscalationsOf(
   });
 }
 
-/** Those of the groups that a review by one of their members fills: a signed one only with a signature. */
+/** Returns the groups that a review by one of their members fills: a signed one only with a signature. */
 export function fillableBy(
   isSigned: boolean,
   matched: FillableGroups,
@@ -100,12 +103,12 @@ export class ApproverGroups {
   }
 }
 
-/** Its own subjects and, once it has escalated, those of the escalation. */
+/** Returns the subjects of a group and, once it has escalated, those of the escalation. */
 function currentSubjects({ subjects, escalate }: ApproverGroup): readonly string[] {
   return escalate?.at === undefined ? subjects : [...subjects, ...escalate.subjects];
 }
 
-/** A machine can only approve if it is named, or by `kind:machine`: roles, and `*`, mean people. */
+/** True if the text can mean a machine: only its name or `kind:machine` can; roles, and `*`, mean people. */
 function mayMeanMachine(text: string): boolean {
   return text === 'kind:machine' || (text.startsWith('agent:') && text !== 'agent:*');
 }

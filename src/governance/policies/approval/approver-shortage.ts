@@ -5,18 +5,24 @@ import { ApproverGroups, fillableBy, type FillableGroups, filledApprovals } from
 /** The groups that an agent can fill. */
 interface Reviewer {
   readonly own: FillableGroups;
-  /** With those of the principal, if a request is on this person's behalf. */
+  /** Groups including those of the principal, if a request is on this person's behalf. */
   readonly asPrincipal: FillableGroups;
 }
 
-/** Counts how many approvals of a policy different agents could give, each for one group, once all groups have escalated. */
+/**
+ * Counts the approvals of a policy that different agents could give, each for one group, once all groups have
+ * escalated.
+ */
 export class ApproverShortage {
   readonly needed: number;
   private filled = 0;
   private readonly members: ApproverGroups;
-  /** The groups that the principal of a request may fill: one person. */
+  /** Groups that the principal of a request, one person, may fill. */
   private readonly ofPrincipal: FillableGroups;
-  /** Agents that fill the same groups count alike: of each set at most as many as there are approvals. */
+  /**
+   * Counts of agents that fill the same groups, which are interchangeable: of each set at most as many as there are
+   * approvals.
+   */
   private readonly counts = new Map<string, number>();
   private readonly reviewers: Reviewer[] = [];
 
@@ -39,7 +45,7 @@ export class ApproverShortage {
     return this.filled;
   }
 
-  /** @param agent an active agent. */
+  /** @param agent active agent */
   count(agent: PolicyAgent, hasPasskey: boolean): void {
     const own = this.members.groupsFor(agent);
     const all = agent.kind === 'human' ? [...new Set([...own, ...this.ofPrincipal])].sort(byNumber) : own;
@@ -56,7 +62,7 @@ export class ApproverShortage {
     this.filled = this.mostFilled();
   }
 
-  /** The most approvals, whichever person the principal is. */
+  /** Returns the most approvals over all possible principals. */
   private mostFilled(): number {
     const withoutPrincipal = this.reviewers.map(({ own }) => own);
     const principals = new Map(

@@ -175,7 +175,7 @@ function isEmptyList(value: unknown): boolean {
   return value === undefined || (Array.isArray(value) && value.length === 0);
 }
 
-/** What a policy's version has to be, or undefined if it is valid. */
+/** Returns the fault of a policy's version; undefined if it is valid. */
 function versionFault(version: string): string | undefined {
   return DOTTED_LABEL.test(version)
     ? undefined
@@ -204,7 +204,7 @@ export class PolicyResponse extends OmitType(Policy, ['createdSequence', 'onBeha
   })
   readonly onBehalfOf!: readonly string[] | null;
 
-  /** A request refuses an empty list, so the response has null, which a request may have. */
+  /** A request refuses an empty list, so the response has null, which a request accepts. */
   static from(this: void, { onBehalfOf, ...policy }: Policy): PolicyResponse {
     return shownPolicy({ ...policy, onBehalfOf: onBehalfOf.length === 0 ? null : onBehalfOf });
   }

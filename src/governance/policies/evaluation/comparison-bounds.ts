@@ -1,16 +1,19 @@
-/** Most items of lists that conditions may compare for one question, which is answered without a pause. */
+/** Most items of lists that conditions may compare for one check, which is answered without a pause. */
 export const MAX_COMPARISONS_OF_QUESTION = 5_000;
-/** Most of them for a question with an explanation, which compares the same items for policies that fail in another part. */
+/**
+ * Most such items for a check with an explanation, which compares the same items for policies that fail in another
+ * part.
+ */
 export const MAX_COMPARISONS_OF_EXPLANATION = 50_000;
-/** Most items of lists that conditions may compare for all questions of one request. */
+/** Most items of lists that conditions may compare for all checks of one request. */
 export const MAX_COMPARISONS_OF_REQUEST = 1_000_000;
 
-/** Why a question is refused that needs more comparisons than one may. */
+/** Returns why a check is refused that needs more comparisons than one may. */
 export function listsFault(most = MAX_COMPARISONS_OF_QUESTION): string {
   return `must have shorter lists: the conditions of policies on each item of a list would compare more than ${most} items`;
 }
 
-/** Why a list of questions is refused if the first `questions` of it need more comparisons than one request may. */
+/** Returns why a list of checks is refused if its first `questions` need more comparisons than one request may. */
 export function comparisonsFault(questions: number): string {
   return (
     `must be fewer, or have shorter lists: for the first ${questions} of them, the conditions of policies on each item of a list ` +

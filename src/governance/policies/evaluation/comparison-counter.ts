@@ -10,13 +10,13 @@ import type { EvaluationRequest } from './evaluation';
 import type { PolicySet } from './policy-evaluator';
 
 interface CounterOptions {
-  /** The member of the request that is at fault if all questions need too many comparisons. */
+  /** Member of the request that is at fault if all checks need too many comparisons. */
   readonly field: string;
-  /** True if the answers are explained, which looks at more policies. */
+  /** True if the answers are explained, which examines more policies. */
   readonly isExplained?: boolean | undefined;
 }
 
-/** Counts the items that conditions would compare for the questions of one request, before any is compared. */
+/** Counts the items that conditions would compare for the checks of one request, before any are compared. */
 export class ComparisonCounter {
   private sum = 0;
   private questions = 0;
@@ -27,8 +27,8 @@ export class ComparisonCounter {
   ) {}
 
   /**
-   * @param field the member that is at fault if the question alone needs too many.
-   * @throws VALIDATION_ERROR if there are too many for the question, or for all of them.
+   * @param field member that is at fault if the check alone needs too many
+   * @throws VALIDATION_ERROR if there are too many for the check, or for all of them
    */
   count(request: EvaluationRequest, field: string): void {
     const count = this.policies.comparisons(request);

@@ -19,7 +19,7 @@ import {
   type ResourcePattern,
 } from '../patterns/resources';
 
-/** The members of a policy that determine what it matches and what follows. The patterns are valid. */
+/** Members of a policy that determine which requests it matches, and the consequence. The patterns are valid. */
 export interface PolicyRules {
   readonly id: string;
   readonly name: string;
@@ -31,59 +31,59 @@ export interface PolicyRules {
   readonly resources: readonly string[];
   readonly priority: number;
   readonly conditions: readonly PolicyCondition[];
-  /** How much it allows by itself; empty unless the effect is `allow`. */
+  /** Limits of an allow; empty for any other effect. */
   readonly limits: readonly PolicyLimit[];
-  /** Patterns of principals; none: it does not matter on whose behalf. */
+  /** Patterns of principals; empty if the policy holds for any principal, or none. */
   readonly onBehalfOf: readonly string[];
   /** Null unless the effect is `require_approval`. */
   readonly approval: ApprovalRequirement | null;
-  /** It applies only to agents of this team; null: to everybody. */
+  /** Team whose agents alone the policy applies to; null if it applies to everybody. */
   readonly team: string | null;
 }
 
-/** What a policy lists, each once; null stands for everything. */
+/** Texts that a policy lists, each once; null stands for everything. */
 type Listed = readonly string[] | null;
 
 export interface CompiledPolicy {
   readonly reference: DecidingPolicy;
-  /** Orders by priority, then by strength of the effect; of the matching policies, those of the highest rank decide. */
+  /** Rank by priority, then by strength of the effect. The matching policies of the highest rank decide. */
   readonly rank: number;
   readonly isAllow: boolean;
   readonly actions: Listed;
   readonly resourceTypes: Listed;
-  /** As {@link subjectText} has them; the same of the principals. */
+  /** Subjects as {@link subjectText} writes them; the principals likewise. */
   readonly subjects: Listed;
-  /** Patterns of principals, `*` among them; null: it does not matter on whose behalf. */
+  /** Patterns of principals, `*` among them; null if the policy holds for any principal, or none. */
   readonly principals: Listed;
   readonly resources: readonly ResourcePattern[];
   readonly conditions: readonly CompiledCondition[];
   readonly limits: readonly PolicyLimit[];
-  /** What the policy requires; null unless it requires approval. */
+  /** Required approval; null unless the effect is `require_approval`. */
   readonly approval: ApprovalRequirement | null;
-  /** Null: it applies to everybody. */
+  /** Team; null if the policy applies to everybody. */
   readonly team: string | null;
-  /** By which most policies that do not match are passed over. */
+  /** Bits by which most policies that do not match are skipped. */
   readonly bits: NameBits;
 }
 
-/** A request, and what is known about it. */
+/** A request, with the known facts about it. */
 export interface EvaluationContext {
   readonly request: EvaluationRequest;
-  /** What patterns may call the subject, besides `*`. */
+  /** Texts by which patterns may name the subject, except `*`. */
   readonly subjects: ReadonlySet<string>;
-  /** That of the subject; null: it is in none. */
+  /** Team of the subject; null if it has none. */
   readonly team: string | null;
-  /** What patterns may call the principal, `*` among them; null: the agent acts on nobody's behalf. */
+  /** Texts by which patterns may name the principal, `*` among them; null if there is no principal. */
   readonly principals: ReadonlySet<string> | null;
-  /** Null: for each policy, the facts are taken to be those that suit it best. */
+  /** Facts; null to assume, for each policy, those that suit it best. */
   readonly facts: ConditionFacts | null;
-  /** Whether policies with limits can match: not for reviews, or subjects that are not registered agents. */
+  /** True if policies with limits can match: not for reviews, nor for subjects that are not registered agents. */
   readonly usesLimits: boolean;
-  /** The ids of policies that match but for a limit. */
+  /** Ids of policies that only a limit keeps from matching. */
   readonly limitedPolicyIds: ReadonlySet<string>;
 }
 
-/** The policies for which a path of the request counts. */
+/** Policies for which a path of the request counts. */
 export interface PathUse {
   readonly allow: 'every' | 'typed' | 'none';
   readonly others: boolean;
@@ -129,7 +129,7 @@ export function compareByAge({ reference: left }: CompiledPolicy, { reference: r
   return left.id < right.id ? -1 : 1;
 }
 
-/** Whether the policy matches in everything but the resource path. */
+/** True if everything but the resource path matches the policy. */
 export function matchesBesidesPath(policy: CompiledPolicy, context: EvaluationContext, use: PathUse): boolean {
   return (
     isAbout(policy, context) &&
@@ -140,7 +140,7 @@ export function matchesBesidesPath(policy: CompiledPolicy, context: EvaluationCo
   );
 }
 
-/** Whether the policy matches in everything but the resource path, conditions and limits. */
+/** True if everything but the resource path, conditions and limits matches the policy. */
 export function isAbout(policy: CompiledPolicy, context: EvaluationContext): boolean {
   return (
     isForSubject(policy, context) &&
@@ -158,7 +158,7 @@ export function isForAction({ actions }: CompiledPolicy, { request }: Evaluation
   return actions === null || actions.some((pattern) => matchesAction(pattern, request.action));
 }
 
-/** Whether the policy applies to the team of the subject: to no other team's agents it exists. */
+/** True if the policy applies to the team of the subject. */
 export function isForTeam({ team }: Pick<CompiledPolicy, 'team'>, context: Pick<EvaluationContext, 'team'>): boolean {
   return team === null || team === context.team;
 }
@@ -167,7 +167,7 @@ export function isForSubject(policy: CompiledPolicy, context: EvaluationContext)
   return isForTeam(policy, context) && (policy.subjects === null || haveCommon(policy.subjects, context.subjects));
 }
 
-/** Leaving the principal out must not evade a rule, either: only an allow needs one. */
+/** True if the principal matches. A missing principal must not evade a rule, so only an allow needs one. */
 export function isForPrincipal({ principals, isAllow }: CompiledPolicy, context: EvaluationContext): boolean {
   if (principals === null) return true;
   return context.principals === null ? !isAllow : haveCommon(principals, context.principals);
@@ -178,12 +178,18 @@ function haveCommon(listed: readonly string[], names: ReadonlySet<string>): bool
   return false;
 }
 
-/** A policy with limits matches only registered agents, and only while no limit is reached. */
+/**
+ * True if limits permit a match: a policy with limits matches only registered agents, and only while no limit is
+ * reached.
+ */
 export function mayUse({ reference }: CompiledPolicy, { usesLimits, limitedPolicyIds }: EvaluationContext): boolean {
   return usesLimits && !limitedPolicyIds.has(reference.id);
 }
 
-/** Leaving a parameter out must not evade a rule: only an allow needs its conditions to be known to hold. */
+/**
+ * True if the conditions match. A missing parameter must not evade a rule, so only an allow needs conditions that are
+ * known to hold.
+ */
 export function matchesConditions(
   { conditions, isAllow }: CompiledPolicy,
   { request, facts }: EvaluationContext,
@@ -194,7 +200,7 @@ export function matchesConditions(
   return isAllow ? truth === true : truth !== false;
 }
 
-/** Whether a path of the request counts for the policy. */
+/** True if a path of the request counts for the policy. */
 export function usesPath({ isAllow, resourceTypes }: CompiledPolicy, { allow, others }: PathUse): boolean {
   if (!isAllow) return others;
   return allow === 'every' || (allow === 'typed' && resourceTypes !== null);

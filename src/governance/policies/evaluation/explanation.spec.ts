@@ -166,7 +166,7 @@ describe('The explanation of an answer', () => {
   });
 });
 
-/** The policies without their conditions, where each that has some is there or not. */
+/** Returns the policies without their conditions, with each conditional one present or not. */
 function setsOf(policies: readonly PolicyRules[]): PolicyRules[][] {
   return policies.reduce<PolicyRules[][]>(
     (sets, policy) => {

@@ -29,29 +29,29 @@ export type PolicyPart = (typeof POLICY_PARTS)[number];
 export interface MatchedPolicy {
   readonly policy: DecidingPolicy;
   readonly decided: boolean;
-  /** Why it did not decide: another policy has a higher priority, or at the same priority a stronger effect. */
+  /** Reason why it did not decide: another policy has a higher priority, or the same priority and a stronger effect. */
   readonly lostTo: 'priority' | 'effect' | null;
 }
 
-/** A policy that would match but for one part. */
+/** A policy that would match if one part did. */
 interface NearPolicy {
   readonly policy: DecidingPolicy;
   readonly missing: readonly PolicyPart[];
 }
 
-/** Why policies decide as they do on a request. */
+/** The reasons for which policies decide as they do on a request. */
 export interface Explanation {
-  /** Number of policies in force, except those of teams that the subject is not in. */
+  /** Number of policies in force, except those of other teams. */
   readonly inForce: number;
   /** The deciding policies first, then by priority, effect and age; at most {@link MAX_MATCHED}. */
   readonly matched: readonly MatchedPolicy[];
-  /** Policies that fail in one part, and would otherwise change the effect. By priority, then the oldest. */
+  /** Returns policies that fail in one part, and would otherwise change the effect, by priority, then the oldest. */
   readonly nearMisses: (effect: PolicyEffect) => readonly NearPolicy[];
   /** Requested uses of limits of policies that match in every other respect; the oldest policy first. */
   readonly limits: readonly LimitUse[];
 }
 
-/** How far the resource of a request matches a policy; a policy that is missing does not match. */
+/** How much of the resource of a request matches a policy; missing policies do not match. */
 type ResourceMeets = ReadonlyMap<CompiledPolicy, 'whole' | 'but for the type'>;
 
 /** Examines every policy individually: this answers single questions, not thousands. */
@@ -67,7 +67,7 @@ export function explanationOf(
   for (const policy of policies.values()) {
     if (!isForTeam(policy, context)) continue;
     inForce += 1;
-    // What a limit keeps from matching lacks no part.
+    // A policy that only a limit keeps from matching lacks no part.
     if (policy.limits.length > 0 && !mayUse(policy, context)) continue;
     const missing = missingParts(policy, context, meets);
     if (missing.length <= 1 && !matchesConditions(policy, context)) missing.push('conditions');
@@ -83,7 +83,7 @@ export function explanationOf(
   };
 }
 
-/** The policies whose conditions an explanation evaluates: they fail in at most one other part. */
+/** Returns the policies whose conditions an explanation evaluates: they fail in at most one other part. */
 export function policiesToExplain(
   policies: ReadonlyMap<string, CompiledPolicy>,
   index: PolicyIndex,
@@ -96,9 +96,9 @@ export function policiesToExplain(
 }
 
 /**
- * The best effect that any parameters could have. Each policy with conditions or limits may match or not, as if none
- * depended on another.
- * @param defaultEffect the effect if no policy matches.
+ * Returns the best effect that any parameters could have. Each policy with conditions or limits may match or not,
+ * independently of others.
+ * @param defaultEffect effect if no policy matches
  */
 export function bestEffectFor(
   index: PolicyIndex,
@@ -109,16 +109,18 @@ export function bestEffectFor(
   const certain = policies.filter(({ conditions, limits }) => conditions.length === 0 && limits.length === 0);
   const floor = certain[0]?.rank ?? -Infinity;
   const least = effectOf(certain.filter(({ rank }) => rank === floor)) ?? defaultEffect;
-  // Each of them could decide alone.
+  // Each of these could decide alone.
   const effects = policies.filter(({ rank }) => rank > floor).map(({ reference }) => reference.effect);
   return POLICY_EFFECTS.find((effect) => effect === least || effects.includes(effect)) ?? least;
 }
 
-/** The oldest policies that would allow a request but for one thing. */
+/** The oldest policies that would allow a request if one thing were different. */
 export interface NearAllows {
-  /** But for its conditions or limits. */
+  /** The policy that would allow it if its conditions held and no limit were reached. */
   readonly conditions: DecidingPolicy | null;
-  /** On behalf of a principal, as far as its conditions and limits let it, where the request is on nobody's behalf. */
+  /**
+   * The policy that would allow a request without a principal on behalf of one, if its conditions and limits permit.
+   */
   readonly principal: DecidingPolicy | null;
 }
 
@@ -134,7 +136,7 @@ function needsPrincipal(policy: CompiledPolicy, context: EvaluationContext): boo
   return policy.principals !== null && isAbout({ ...policy, principals: null }, context);
 }
 
-/** The policies that match but for their conditions and limits. */
+/** Returns the policies that match, regardless of their conditions and limits. */
 function candidatesIn(index: PolicyIndex, context: EvaluationContext, matches = isAbout): CompiledPolicy[] {
   const mayLimit = ({ limits }: CompiledPolicy): boolean => limits.length === 0 || context.usesLimits;
   return index.offered(
@@ -143,7 +145,10 @@ function candidatesIn(index: PolicyIndex, context: EvaluationContext, matches = 
   );
 }
 
-/** For an allow that only applies to listed types, a missing match is blamed on the type and not on the resource. */
+/**
+ * Finds how much of the resource matches each policy. If an allow does not apply to the type of a request, the type is
+ * at fault, and not the resource.
+ */
 function resourceMeets(index: PolicyIndex, { request }: EvaluationContext): ResourceMeets {
   const meets = new Map<CompiledPolicy, 'whole' | 'but for the type'>();
   index.each(request, (policy, use) => {
@@ -153,7 +158,7 @@ function resourceMeets(index: PolicyIndex, { request }: EvaluationContext): Reso
   return meets;
 }
 
-/** The parts that do not match, besides the conditions: these are looked at only where they can matter. */
+/** Returns the parts that do not match, except the conditions, which are only evaluated if they can matter. */
 function missingParts(policy: CompiledPolicy, context: EvaluationContext, meets: ResourceMeets): PolicyPart[] {
   const met = meets.get(policy);
   const missing: PolicyPart[] = [];
@@ -171,8 +176,8 @@ function matchedBy({ reference, rank }: CompiledPolicy, highest: number): Matche
 }
 
 /**
- * A deciding policy has the highest rank, alone: one that ranks below the current decision, or equal to it, changes
- * nothing.
+ * Returns the nearest policies that would have the highest rank alone. One that ranks below the current decision, or
+ * equal to it, would change nothing.
  */
 function nearestOf(
   near: ReadonlyMap<CompiledPolicy, readonly PolicyPart[]>,
@@ -187,7 +192,10 @@ function nearestOf(
     .map(([{ reference: policy }, missing]) => ({ policy, missing }));
 }
 
-/** An approval that is too large to give is a denial. Null if there are no policies. */
+/**
+ * Returns the effect of deciding policies: an approval that is too large to give is a denial. Null if there are no
+ * policies.
+ */
 function effectOf(deciding: readonly CompiledPolicy[]): PolicyEffect | null {
   const { effect, requirement } = combineEffects(deciding);
   return requirement !== null && isTooLarge(requirement) ? 'deny' : effect;

@@ -1,16 +1,19 @@
 import type { PolicyRules } from './compiled-policy';
 
-/** Most facts that the questions of one request may need: each is looked up or summed, and kept until the answer. */
+/** Most facts that the checks of one request may need: each is looked up or summed, and held until the answer. */
 export const MAX_FACTS_OF_REQUEST = 1_000;
 /** Most facts that the policies in force may need: no single request needs more. */
 export const MAX_FACTS_IN_FORCE = 1_000;
 
-/** Number of facts that a policy needs besides the request: its limits, and its conditions on earlier actions and claims. */
+/**
+ * Returns the number of facts that a policy needs in addition to the request: its limits, and its conditions on earlier
+ * actions and claims.
+ */
 export function factsOfPolicy({ limits, conditions }: Pick<PolicyRules, 'limits' | 'conditions'>): number {
   return limits.length + conditions.filter((condition) => 'earlier' in condition || 'claim' in condition).length;
 }
 
-/** Why a list of questions is refused if the first `questions` of it need more facts than one request may. */
+/** Returns why a list of checks is refused if its first `questions` need more facts than one request may. */
 export function factsFault(questions: number): string {
   return (
     `must be fewer: for the first ${questions} of them, the policies look up more than ${MAX_FACTS_OF_REQUEST} limits, ` +

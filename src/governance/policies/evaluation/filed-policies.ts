@@ -2,34 +2,46 @@ import { groupBy } from '../../../core/values/grouped';
 import { compareByRank, type CompiledPolicy, type PathUse } from './compiled-policy';
 import type { NameBits } from './name-bits';
 
-/** Most policies that are not divided: comparing the bits of so many takes no longer than looking up all names of a request. */
+/**
+ * Most policies that are not divided. Comparing the bits of so many takes no longer than looking up all names of a
+ * request.
+ */
 const MAX_UNDIVIDED = 256;
-/** Most policies that are shown without a look at their bits. */
+/** Most policies that are offered without comparing their bits. */
 const MAX_SHOWN = 4;
-/** Bits of a policy: of its actions, its types and its subjects. */
-const BITS = 3;
+/** Numbers of bits per policy: for its actions, its types and its subjects. */
+const BITS_PER_POLICY = 3;
 
-/** Names by which policies are divided, level by level. */
+/** Names by which policies are divided; one list per level. */
 export type FilingNames = readonly (readonly string[])[];
 
-/** Gets a policy, and for which policies the path counts; returns false if no policy that follows in the same order is needed. */
+/**
+ * Receives a policy, and for which policies the path counts. Returns false if no later policy of the same order is
+ * needed.
+ */
 export type ShowPolicy = (policy: CompiledPolicy, use: PathUse) => boolean;
 
-/** What a request is compared by. */
+/** Names and bits of a request, with which policies are compared. */
 export interface RequestFiling {
   readonly names: FilingNames;
   readonly bits: NameBits;
 }
 
-/** Policies in order of precedence. If there are many, they are also divided by their names of a level, and so on. */
+/**
+ * Policies in order of precedence. Large sets are also divided by the policies' names of one level; a large part is
+ * divided by those of the next.
+ */
 export class FiledPolicies {
   readonly all: CompiledPolicy[] = [];
-  /** The bits of all policies in a row: policies lie scattered in memory, and reading one takes as long as many bits. */
+  /**
+   * The bits of all policies in one array: policies lie scattered in memory, and reading one takes as long as many
+   * bits.
+   */
   private bits: number[] = [];
-  /** The same policies by name; null if they are not divided. */
+  /** Parts of the same policies by name; null if they are not divided. */
   private parts: Map<string, FiledPolicies> | null = null;
 
-  /** @param level of the names that divide these policies. */
+  /** @param level level of the names that divide these policies */
   constructor(
     private readonly namesOf: (policy: CompiledPolicy) => FilingNames,
     private readonly level = 0,
@@ -43,12 +55,12 @@ export class FiledPolicies {
     else if (this.all.length > MAX_UNDIVIDED) this.divide(this.all, (this.parts = new Map<string, FiledPolicies>()));
   }
 
-  /** Names that come and go leave nothing behind. */
+  /** Removes a policy, and parts that become empty: names may come and go without using memory. */
   remove(policy: CompiledPolicy): void {
     const position = this.all.indexOf(policy);
     if (position < 0) return;
     this.all.splice(position, 1);
-    this.bits.splice(position * BITS, BITS);
+    this.bits.splice(position * BITS_PER_POLICY, BITS_PER_POLICY);
     if (this.all.length <= MAX_UNDIVIDED) this.parts = null;
     for (const name of this.ownNames(policy)) {
       const part = this.parts?.get(name);
@@ -58,8 +70,8 @@ export class FiledPolicies {
   }
 
   /**
-   * Shows, in several orders of precedence, all policies that have one of the names of each level, except those that do not
-   * match by their bits.
+   * Offers all policies that have one of the request's names on each level, except those whose bits show that they do
+   * not match. The policies of each part come in order of precedence.
    */
   offer(request: RequestFiling, use: PathUse, show: ShowPolicy): void {
     const { all, parts, level } = this;
@@ -71,14 +83,14 @@ export class FiledPolicies {
 
   private offerMatching({ actions, types, subjects }: NameBits, use: PathUse, show: ShowPolicy): void {
     const { bits } = this;
-    let first = 0;
+    let offset = 0;
     for (const policy of this.all) {
       const mayMatch =
-        (actions & (bits[first] ?? 0)) !== 0 &&
-        (types & (bits[first + 1] ?? 0)) !== 0 &&
-        (subjects & (bits[first + 2] ?? 0)) !== 0;
+        (actions & (bits[offset] ?? 0)) !== 0 &&
+        (types & (bits[offset + 1] ?? 0)) !== 0 &&
+        (subjects & (bits[offset + 2] ?? 0)) !== 0;
       if (mayMatch && !show(policy, use)) return;
-      first += BITS;
+      offset += BITS_PER_POLICY;
     }
   }
 

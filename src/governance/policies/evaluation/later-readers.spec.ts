@@ -4,7 +4,7 @@ import { compilePolicy, type PolicyRules } from './compiled-policy';
 import { PolicyEvaluator } from './policy-evaluator';
 import { resourcePathFault, resourceTypeFault, resourcePatternFault, isUrl } from '../patterns/resources';
 
-/** What a caller sends as a resource. */
+/** A resource as a caller sends it. */
 interface Pair {
   readonly type: string;
   readonly id: string;
@@ -18,7 +18,7 @@ const PARTS = [
   '%2F', '%5C', '%255c', '%2E', '%3F', '%23', '%3B', '%253b', '%20', '%2520', '%C3%A9', '%CC%81', '%EF%BC%8F', '%C2%A0',
   '%E2%80%8B', '%', '%25', '%3A', '%2A', '%0A', '%FF', '%61', '&', '"', '<', '`', '{', '|', '^', '~', '\u{1f600}',
 ]; // prettier-ignore
-/** What policies deny: the path alone, or with everything below it. */
+/** Paths that policies deny: alone, or with everything below. */
 const PLAIN = ['a', 'b', 'vault', 'prod', 'caf\u00e9', 'e\u0301', 'a b', 'a\u00e9', '50%', 'A', 'http:', 'c:', '+'];
 
 /**
@@ -39,7 +39,10 @@ const READERS: Readonly<Record<string, (path: string) => string>> = {
   'NFKC of slashes and dots': (path) => posix.normalize(`/${foldedSlashesAndDots(path)}`),
 };
 
-/** A name has no `/`, but may contain what ends the path of a URL: whoever builds a URL from it has to encode that. */
+/**
+ * Readers of a name. It has no `/`, but may contain characters that end the path of a URL, which must be encoded in a
+ * URL.
+ */
 const NAME_READERS: Readonly<Record<string, (path: string) => string>> = {
   ...READERS,
   'new URL': (name) => new URL(`http://host/${encodeURIComponent(name)}`).pathname,
@@ -64,7 +67,7 @@ function partsOf({ protocol, hostname, port, pathname }: URL): string {
   return `${protocol}//${hostname}${port === '' ? '' : `:${port}`}${pathname}`;
 }
 
-/** One leading `/`, before and after, means nothing. */
+/** Reads a text; one leading `/`, before and after, means nothing. */
 function readBy(reader: string, text: string): string {
   const path = text.replace(/^\//, '');
   const readers = path.includes('/') ? READERS : NAME_READERS;

@@ -1,17 +1,20 @@
-/** Bits of a set of names: as many as a number has for which engines need no object. */
+/** Number of bits of a set of names, as many as fit in a number for which engines need no object. */
 const COUNT = 30;
 const EVERY_BIT = 2 ** COUNT - 1;
-/** Names mostly differ in their last characters. */
+/** Characters at the end of a name that are hashed, because names mostly differ there. */
 const CHARACTERS = 4;
 
-/** What a policy or a request names. Without a common bit in each of the three, the policy does not match the request. */
+/**
+ * Bits for the names in a policy or a request. Without a common bit in each of the three, the policy does not match the
+ * request.
+ */
 export interface NameBits {
   readonly actions: number;
   readonly types: number;
   readonly subjects: number;
 }
 
-/** The bits of names; several names may share one. Null stands for every name. */
+/** Returns the bits of names; several names may share one. Null stands for every name. */
 export function bitsOf(names: Iterable<string> | null): number {
   if (names === null) return EVERY_BIT;
   let bits = 0;

@@ -30,7 +30,7 @@ const PATHS = [
   'https://h/a b', 'https://h/a%20b', 'https://h/caf\u00e9/a', 'https://h/caf%C3%A9/a', 'https://h/cafe\u0301/a',
   'a b', 'docs/a b', 'docs/a%20b', 'docs/a%2520b/c', 'caf\u00e9/a', 'cafe\u0301/a', 'caf%C3%A9', 'cafe%CC%81/a', 'a/50%',
 ]; // prettier-ignore
-/** As earlier versions may have stored them. */
+/** Texts as earlier versions may have stored them. */
 const DEAD_PATTERNS = ['docs\\a', 'docs /*', 'a\u200b'];
 const DEAD_TYPES = ['*', 'docs '];
 
@@ -66,15 +66,15 @@ const approval = fc.record({
   executeWithin: duration,
 });
 
-/** On the other side of midnight, and of a weekend, in some zone. */
+/** Times on the other side of midnight, and of a weekend, in some zone. */
 const TIMES = ['2026-01-04T22:30:00.000Z', '2026-07-04T23:30:00.000Z', '2026-01-05T12:00:00.000Z'] as const;
 const POINTERS = [
   '/list/*', '/a/*', '/*/c', '/a', '/b/c', '/list/0', '/list/01', '/x~1y', '/none',
   '/a/$secret', '/list/*/$secret', '/a/c/d', '/a/$hmac', '/a/bytes', '/a/c', '/a/bytes/c',
 ]; // prettier-ignore
-/** What stands for a secret, and for the hash of a text. */
+/** Replacements of a secret, and of the hash of a text. */
 const REPLACEMENTS = [{ $secret: 's' }, { $hmac: 's', bytes: 2 }, { $secret: 's', c: 1 }, { $hmac: 's' }];
-/** Hosts, and what looks like them; some are the last segment of a path, or the id of a principal. */
+/** Hosts, and texts that look like them; some are the last segment of a path, or the id of a principal. */
 const HOSTS = [
   'acme.example', 'ann@acme.example', 'ann@EU.acme.example', 'ann@evil-acme.example', 'ann@acme.example.', 'a b@acme.example',
   'https://acme.example/a', 'https://acme.example', 'https://eu.acme.example:8443?a=b', 'https://ann@acme.example/a',
@@ -135,7 +135,7 @@ const otherCondition: fc.Arbitrary<PolicyCondition> = fc
     return { parameter, op, value: typeof value === 'object' && value !== null && 'parameter' in value ? value : 1 };
   });
 const condition = fc.oneof({ arbitrary: otherCondition, weight: 3 }, identity);
-/** One of the lengths to which two parameters are compared, and one above it. */
+/** Texts of the maximum length for comparing two parameters, and of one more character. */
 const LONG_TEXTS = [4_096, 4_097].map((length) => 's'.repeat(length));
 const held = fc.oneof(
   { arbitrary: scalar, weight: 3 },
@@ -218,7 +218,7 @@ function expectSame(
   expect(evaluator.evaluate(drawnRequest)).toEqual(oracle(policies, drawnRequest));
 }
 
-/** Everything that it holds, except the number of changes and the hash of its set. */
+/** Shows the contents of an evaluator, except the number of changes and the hash of its set. */
 function contentOf(evaluator: PolicyEvaluator): string {
   return inspect(evaluator, { depth: null })
     .replace(/changes: \d+/, 'changes: some')
@@ -265,7 +265,7 @@ describe('PolicyEvaluator', () => {
   });
 
   it('prepares many in several turns, and decides by a large change from then on', async () => {
-    // Each look at the clock finds the turn over.
+    // Each check of the clock finds that the turn is over.
     const clock = jest.spyOn(performance, 'now');
     let now = 0;
     clock.mockImplementation(() => (now += 1_000));

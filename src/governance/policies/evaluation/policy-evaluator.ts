@@ -31,8 +31,8 @@ import {
 import { PolicyIndex, verdictOn } from './policy-index';
 
 /**
- * Identifies a set of policies: the SHA-256, in hex, of the RFC 8785 array of their sorted ids. A policy is never edited,
- * so a decision can be checked against exactly the policies it was made by.
+ * Identifies a set of policies by the SHA-256, in hex, of the RFC 8785 array of their sorted ids. A policy is never
+ * edited, so a decision can be checked against exactly its policies.
  */
 export function policySetOf(ids: Iterable<string>): string {
   return createHash('sha256')
@@ -50,14 +50,14 @@ const NOTHING_ASKED: FactQueries = { uses: [], facts: [] };
 
 const NONE: ReadonlySet<string> = new Set();
 
-/** A set of policies, and whether it lets somebody do something. */
+/** A set of policies that cannot be changed. */
 export type PolicySet = Omit<PolicyEvaluator, 'put'>;
 
-/** Decides by the policies in force. They are filed by resource and action, in order of precedence. */
+/** Decides by the policies in force, which are filed by resource and action, in order of precedence. */
 export class PolicyEvaluator {
   private readonly policies = new Map<string, CompiledPolicy>();
   private readonly index = new PolicyIndex();
-  /** The few policies that depend on more than the request: what they ask is gathered before an evaluation. */
+  /** The few policies that depend on more than the request: the facts they need are gathered before an evaluation. */
   private readonly asking = new PolicyIndex();
   /** The policies with a condition on a clock, or a limit in a zone. */
   private readonly clocked = new PolicyIndex();
@@ -66,10 +66,12 @@ export class PolicyEvaluator {
   private changes = 0;
   private knownSet: string | null = null;
 
-  /** @param keyOf names a request in what is counted, by its `actionHash`. */
+  /** @param keyOf names a request in sums, by its `actionHash` */
   constructor(private readonly keyOf: (actionHash: string) => string = (hash) => hash) {}
 
-  /** An evaluator for policies that need not be in force. Many are prepared in several turns of the event loop. */
+  /**
+   * Builds an evaluator for policies that need not be in force. Many are prepared in several turns of the event loop.
+   */
   static async build(policies: readonly PolicyRules[]): Promise<PolicyEvaluator> {
     const compiled: CompiledPolicy[] = [];
     for await (const policy of yieldBetween(policies)) compiled.push(compilePolicy(policy));
@@ -78,7 +80,7 @@ export class PolicyEvaluator {
     return evaluator;
   }
 
-  /** Differs whenever another set is in force. */
+  /** Number that changes whenever another set is in force. */
   get version(): number {
     return this.changes;
   }
@@ -89,7 +91,7 @@ export class PolicyEvaluator {
     return this.knownSet;
   }
 
-  /** What `policySet` will be once some policies have come into force and others have been removed. */
+  /** Returns the future `policySet` after some policies have come into force and others have been removed. */
   policySetWith(added: readonly string[], removed: readonly string[]): string {
     const ids = new Set(this.policies.keys());
     for (const id of removed) ids.delete(id);
@@ -118,14 +120,14 @@ export class PolicyEvaluator {
     this.knownSet = null;
   }
 
-  /** The policies in force now, as a set that never changes. */
+  /** Returns the policies in force now, as a set that never changes. */
   copy(): PolicySet {
     const copy = new PolicyEvaluator(this.keyOf);
     copy.put([...this.policies.values()], []);
     return copy;
   }
 
-  /** Whether no policy asks more than the request, whatever is requested. */
+  /** True if no policy needs facts in addition to any request. */
   get needsNoFacts(): boolean {
     return this.asking.isEmpty;
   }
@@ -136,8 +138,8 @@ export class PolicyEvaluator {
   }
 
   /**
-   * Number of items that conditions on each item of a list compare, of the policies that match the request otherwise.
-   * @param isExplained counts those of policies that fail in one other part, too: {@link explain} evaluates them.
+   * Counts the items that conditions on each item of a list compare, of the policies that match the request otherwise.
+   * @param isExplained true to include policies that fail in one other part, which {@link explain} evaluates
    */
   comparisons(request: EvaluationRequest, isExplained = false): number {
     if (this.needsNoComparisons || request.isReview === true) return 0;
@@ -148,7 +150,7 @@ export class PolicyEvaluator {
     return policies.reduce((sum, policy) => sum + itemsComparedBy(policy, request), 0);
   }
 
-  /** What has to be known besides the request for {@link evaluate}. Mostly nothing. */
+  /** Returns the facts that {@link evaluate} needs in addition to the request; usually none. */
   factQueries(request: EvaluationRequest): FactQueries {
     if (this.needsNoFacts) return NOTHING_ASKED;
     const policies = this.asking.offered(this.contextFor(request, null), matchesBesidesPath).sort(compareByAge);
@@ -167,8 +169,8 @@ export class PolicyEvaluator {
   }
 
   /**
-   * @param facts what the policies ask; without them no limit counts as reached, and nothing else is known.
-   * @param asks what {@link factQueries} has returned for the request, where that is at hand.
+   * @param facts facts that the policies need; without them no limit counts as reached, and no other fact is known
+   * @param asks result of {@link factQueries} for the request, if at hand
    */
   evaluate(request: EvaluationRequest, facts?: Facts, asks?: FactQueries): Evaluation {
     const context = this.contextFor(request, facts);
@@ -197,17 +199,20 @@ export class PolicyEvaluator {
     return { ...explanation, limits };
   }
 
-  /** The best effect that a request could have, whatever conditions ask for. */
+  /** Returns the best effect that a request could have, with conditions met or not. */
   bestEffect(request: EvaluationRequest, fallback: PolicyEffect): PolicyEffect {
     return bestEffectFor(this.index, this.contextFor(request), fallback);
   }
 
-  /** Of a request that no policy decides on: the oldest one that would allow it with other parameters or facts. */
+  /**
+   * For a request on which no policy decides, returns the oldest policies that would allow it with other parameters or
+   * facts.
+   */
   allowingOtherwise(request: EvaluationRequest): NearAllows {
     return allowingOtherwise(this.index, this.contextFor(request));
   }
 
-  /** What limits are asked for, of policies whose conditions hold, with what was used before. */
+  /** Returns the requested uses of limits, of policies whose conditions hold, with the sums used before. */
   private usesNow({ uses }: FactQueries, context: EvaluationContext, { sums }: Facts): LimitUse[] {
     if (sums === undefined) return [];
     return uses.flatMap((use) => {
@@ -217,7 +222,7 @@ export class PolicyEvaluator {
     });
   }
 
-  /** Names the database of time zones if a clock counted. */
+  /** Adds the version of the time zones if a clock counted. */
   private withZones(evaluation: Evaluation, context: EvaluationContext): Evaluation {
     if (this.clocked.isEmpty || context.request.isReview === true) return evaluation;
     const least = priorityOf(this.rankOfFirst(evaluation));
@@ -272,7 +277,7 @@ function factsOf({ reference, conditions }: CompiledPolicy, request: EvaluationR
   });
 }
 
-/** The ids of the policies that a limit keeps from matching. */
+/** Returns the ids of the policies that a limit keeps from matching. */
 function reachedBy(uses: readonly LimitUse[]): ReadonlySet<string> {
   return new Set(uses.flatMap((use) => (fits(use) ? [] : use.policy.id)));
 }

@@ -17,16 +17,16 @@ type Visit = (policies: FiledPolicies, use: PathUse) => void;
 const EVERY_USE: PathUse = { allow: 'every', others: true };
 const TYPED_USE: PathUse = { allow: 'typed', others: true };
 
-/** Where policies are filed that match every path. */
+/** Path of policies that match every path. */
 const EVERYTHING = '/';
-/** Where they are filed that name patterns of actions, or every subject, or too many of either. */
+/** Name of policies with patterns of actions, with every subject, or with too many of either. */
 const ANY = '*';
 /** Most combinations of a policy's resources, actions and subjects under which it is filed: each takes memory. */
 const MAX_COMBINATIONS = 64;
 
 /**
- * Policies filed under the paths they name, and where one has many, also by actions and subjects: many differ only in one of
- * them, such as those of each agent. A path is looked up whole, and up to each of its slashes.
+ * Policies filed by their paths. Many policies of one path are also divided by actions and subjects, because many
+ * differ only in one of them, such as those of each agent. A path is looked up whole, and up to each of its slashes.
  */
 export class PolicyIndex {
   private readonly byPath = new Map<string, FiledPolicies>();
@@ -43,7 +43,7 @@ export class PolicyIndex {
     }
   }
 
-  /** Names that come and go leave nothing behind. */
+  /** Removes a policy, and paths without policies: names may come and go without using memory. */
   remove(policy: CompiledPolicy): void {
     for (const path of policy.resources.map(pathOf)) {
       const filed = this.byPath.get(path);
@@ -53,15 +53,15 @@ export class PolicyIndex {
   }
 
   /**
-   * Shows, in several orders of precedence, all policies that a request can match by its resource, action, type and subject,
-   * and for which of them the path counts. Some are shown more than once, and some do not match.
+   * Offers all policies that a request can match by its resource, action, type and subject, and for which of them the
+   * path counts. Policies may be offered more than once, and need not match. There are several orders of precedence.
    */
   offer(context: EvaluationContext, show: ShowPolicy): void {
     const names = new RequestNames(context);
     this.visit(context.request, (filed, use) => filed.offer(names, use, show));
   }
 
-  /** Those of the same policies that match, each once. */
+  /** Returns the offered policies that match, each once. */
   offered(
     context: EvaluationContext,
     matches: (policy: CompiledPolicy, context: EvaluationContext, use: PathUse) => boolean,
@@ -74,14 +74,14 @@ export class PolicyIndex {
     return [...matching];
   }
 
-  /** Shows each policy whose resources the request matches, whatever its action; some more than once. */
+  /** Visits each policy whose resources match the request, for any action; some more than once. */
   each(request: EvaluationRequest, show: (policy: CompiledPolicy, use: PathUse) => void): void {
     this.visit(request, ({ all }, use) => {
       for (const policy of all) show(policy, use);
     });
   }
 
-  /** Visits what is filed under the resource: its path alone, and its path after its type. */
+  /** Visits the policies under the resource: under its path alone, and under its path after its type. */
   private visit({ resourceType, resourceId }: EvaluationRequest, visit: Visit): void {
     const everything = this.byPath.get(EVERYTHING);
     if (everything !== undefined) visit(everything, EVERY_USE);
@@ -92,11 +92,14 @@ export class PolicyIndex {
       return;
     }
     this.visitSpellings(path, EVERY_USE, visit);
-    // An allow only counts for the types it lists, since the caller chooses the type.
+    // The caller chooses the type, so an allow only counts for the types it lists.
     this.visitSpellings(`${spelledPath(resourceType)}/${path}`, path.includes('/') ? TYPED_USE : EVERY_USE, visit);
   }
 
-  /** An allow means the path as it is spelled; what forbids means each that is equivalent. */
+  /**
+   * Visits the spellings of a path: an allow means the path as it is spelled; a policy that forbids means every
+   * equivalent path.
+   */
   private visitSpellings(path: string, use: PathUse, visit: Visit, first?: number): void {
     const decoded = path.includes('%') ? decodedPath(path) : path;
     if (decoded === path) {
@@ -107,7 +110,7 @@ export class PolicyIndex {
     this.visitPath(decoded, { allow: 'none', others: true }, visit, first);
   }
 
-  /** @param first the first slash behind which patterns can end; nothing before it is encoded. */
+  /** @param first first slash after which patterns can end; nothing before it is encoded */
   private visitPath(path: string, use: PathUse, visit: Visit, first = path.indexOf('/')): void {
     const exact = this.byPath.get(path);
     if (exact !== undefined) visit(exact, use);
@@ -118,7 +121,7 @@ export class PolicyIndex {
   }
 }
 
-/** The actions and subjects under which a policy is filed. It is still compared in full. */
+/** Returns the actions and subjects under which a policy is filed. An evaluation still compares the whole policy. */
 function filingNames(policy: CompiledPolicy): FilingNames {
   const { resources, team } = policy;
   const isPattern = policy.actions?.some((action) => action.endsWith('*')) === true;
@@ -127,7 +130,7 @@ function filingNames(policy: CompiledPolicy): FilingNames {
   return [actions, team === null ? names : names.map((name) => inTeam(team, name))];
 }
 
-/** What a request is compared by. Most requests meet few policies, for which neither names nor bits are needed. */
+/** Names and bits of a request, computed on demand: most requests meet few policies, which need neither. */
 class RequestNames implements RequestFiling {
   private ownNames: FilingNames | null = null;
   private ownBits: NameBits | null = null;
@@ -159,7 +162,7 @@ function namesOfRequest({ request, subjects, team }: EvaluationContext): FilingN
   ];
 }
 
-/** Policies of a team are filed apart, so that the others need not be passed over one by one. */
+/** Files the policies of a team separately, so that others need not be skipped one by one. */
 function inTeam(team: string, subject: string): string {
   return `${team}\n${subject}`;
 }
@@ -168,7 +171,7 @@ function divided(names: readonly string[] | null, others: number): readonly stri
   return names === null || names.length * others > MAX_COMBINATIONS ? [ANY] : [...new Set(names)];
 }
 
-/** No path of a resource ends with a slash. */
+/** Returns the path to file a pattern under. No path of a resource ends with a slash. */
 function pathOf(pattern: ResourcePattern): string {
   if (pattern.kind === 'everything') return EVERYTHING;
   return pattern.kind === 'below' ? `${pattern.path}/` : pattern.path;
@@ -180,7 +183,7 @@ const NOTHING_MATCHES: Evaluation = Object.freeze({
   requirement: null,
 });
 
-/** What the matching policies of the highest rank say. */
+/** Returns the verdict of the matching policies of the highest rank. */
 export function verdictOn(context: EvaluationContext, index: PolicyIndex): Evaluation {
   const deciding = new DecidingPolicies();
   index.offer(context, (policy, use) => {
@@ -191,16 +194,16 @@ export function verdictOn(context: EvaluationContext, index: PolicyIndex): Evalu
   return combineEffects(deciding.policies);
 }
 
-/** The matching policies of the highest rank, the oldest first. Those that no result can name are left out. */
+/** The matching policies of the highest rank, the oldest first, except those beyond the number that a result lists. */
 class DecidingPolicies {
   readonly policies: CompiledPolicy[] = [];
   private rank = -Infinity;
 
-  /** False if the policy would change nothing; the same is true of each that follows it in order of precedence. */
+  /** False if neither the policy nor any later one in order of precedence would change the result. */
   needs(policy: CompiledPolicy): boolean {
     if (policy.rank !== this.rank) return policy.rank > this.rank;
     const { policies } = this;
-    // Each that requires approval contributes to the requirement.
+    // Every policy that requires approval contributes to the requirement.
     if (policy.approval !== null || policies.length < MAX_DECIDING_POLICIES) return true;
     const youngest = policies[policies.length - 1];
     return youngest === undefined || compareByAge(policy, youngest) < 0;
@@ -222,7 +225,7 @@ class DecidingPolicies {
   }
 }
 
-/** All policies have the same effect, the oldest comes first. */
+/** Combines policies of the same effect, the oldest first. */
 export function combineEffects(deciding: readonly CompiledPolicy[]): Evaluation {
   const [first] = deciding;
   if (first === undefined) return NOTHING_MATCHES;

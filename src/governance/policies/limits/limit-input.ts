@@ -50,7 +50,7 @@ const LIMIT = objectShape(LIMIT_MEMBERS, ({ of, per, zone, by }) => [
 
 const LIST = listShape(LIMIT, 0, MAX_LIMITS, 'limits');
 
-/** How much a policy allows by itself. */
+/** The limits of a policy. */
 export const LIMITS: Shape = {
   rule: (value) => {
     const faults = LIST.rule(value);
@@ -59,7 +59,7 @@ export const LIMITS: Shape = {
   schema: LIST.schema,
 };
 
-/** What is not given is left out, and so is UTC. */
+/** Fills in limits: missing members, and UTC, are left out. */
 export function filledLimits(input: readonly LimitInput[]): PolicyLimit[] {
   return input.map(({ max, of, per, zone, by }) => ({
     max,
@@ -79,7 +79,7 @@ function maxFault(value: unknown): string | undefined {
   return decimalOf(value) === null ? 'must be a number from 0 with at most 15 digits and no exponent' : undefined;
 }
 
-/** Named as the answers' types: clients get one type for it. */
+/** A choice with the name that responses use, so that clients get one type. */
 function choice(name: string, choices: readonly string[]): Shape {
   return {
     rule: (value) => oneOfFault(value, choices),
@@ -87,7 +87,7 @@ function choice(name: string, choices: readonly string[]): Shape {
   };
 }
 
-/** Two limits that count the same would be one sum with two maxima. */
+/** Returns faults of limits that count the same, which would be one sum with two maxima. */
 function equalLimits(input: readonly LimitInput[]): ReturnType<MemberRule> {
   const counted = filledLimits(input).map((limit) => sumOfLimit('', limit));
   return counted.flatMap((sum, index) => {

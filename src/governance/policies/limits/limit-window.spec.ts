@@ -78,7 +78,7 @@ describe('the window of a limit in a zone', () => {
         const changes = zone?.periods.filter(({ start }) => start > 0) ?? [];
         const time = (changes[place % Math.max(1, changes.length)]?.start ?? 0) + distance * minute;
         const localTime = (at: number): number => at + (zone?.offsetAt(at) ?? 0);
-        // The latest date that has begun, and when: by looking at every minute of three days.
+        // Finds the latest date that has begun, and its beginning, by checking every minute of three days.
         const from = time - 2 * day;
         let [begun, start] = [Math.floor(localTime(from) / day), from];
         for (let at = from; at <= time; at += minute)

@@ -1,24 +1,27 @@
 import { findTimeZone } from '../../../core/values/time-zone';
 
-/** How long what was used counts against a limit. */
+/** Period in which uses count against a limit. */
 export type LimitPeriod = 'hour' | 'day' | 'week' | 'month';
 export const LIMIT_PERIODS: readonly LimitPeriod[] = ['hour', 'day', 'week', 'month'];
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
-/** Milliseconds of what is always as long. */
+/** Milliseconds of the periods of constant length. */
 export const LENGTHS = { hour: HOUR, day: DAY, week: 7 * DAY } as const;
 /** The first Monday after the epoch, which was a Thursday. */
 const FIRST_MONDAY = 4 * DAY;
 
-/** The beginning of the hour or day in UTC, or of the week from Monday on, that contains a time. Milliseconds since 1970. */
+/**
+ * Returns the beginning, in milliseconds since 1970, of the hour or day in UTC, or of the week from Monday on, that
+ * contains a time.
+ */
 export function startOf(per: keyof typeof LENGTHS, time: number): number {
   const [length, first] = [LENGTHS[per], per === 'week' ? FIRST_MONDAY : 0];
   return first + Math.floor((time - first) / length) * length;
 }
 
 /**
- * The window in which a time lies, up to, but not including, its end: ISO 8601 in UTC with milliseconds. Weeks begin on Monday.
+ * Returns the window that contains a time, without its end: ISO 8601 in UTC with milliseconds. Weeks begin on Monday.
  */
 export function windowAt(per: LimitPeriod, at: string): LimitWindow {
   const time = Date.parse(at);
@@ -37,10 +40,10 @@ type LimitWindow = Readonly<Record<'start' | 'end', string>>;
 /** Finds the window of a limit in which a time lies; null if the database has no such zone. */
 export type WindowOfLimit = (limit: { readonly per: LimitPeriod; readonly zone?: string }) => LimitWindow | null;
 
-/** A window that never ends, of limits that let nothing through. */
+/** A window that never ends, for limits that let nothing through. */
 export const NO_WINDOW: LimitWindow = { start: '1970-01-01T00:00:00.000Z', end: '9999-12-31T23:59:59.999Z' };
 
-/** Finds windows in which a time lies, each computed once. */
+/** Returns a function that finds the windows of a time, and computes each once. */
 export function windowsAt(at: string): WindowOfLimit {
   const windows = new Map<string, LimitWindow | null>();
   return ({ per, zone }) => {
@@ -54,8 +57,8 @@ export function windowsAt(at: string): WindowOfLimit {
 }
 
 /**
- * The window of a zone: it begins at the first instant at which the zone's clock shows 00:00 of its first day, or later. So a
- * day whose midnight is missing begins at the jump, and one whose midnight comes twice begins with the first.
+ * Returns the window of a zone. It begins at the first instant at which the zone's clock shows 00:00 of its first day,
+ * or later: a day whose midnight is missing begins at the jump, and a day with two midnights at the first.
  */
 function windowInZone(per: DatedPeriod, zoneName: string, at: string): LimitWindow | null {
   const zone = findTimeZone(zoneName);
@@ -70,7 +73,7 @@ function windowInZone(per: DatedPeriod, zoneName: string, at: string): LimitWind
 
 type DatedPeriod = Exclude<LimitPeriod, 'hour'>;
 
-/** The first day of the period in which a day lies. Days are counted from 1 January 1970. */
+/** Returns the first day of the period that contains a day. Days are counted from 1 January 1970. */
 function firstDayOf(per: DatedPeriod, day: number): number {
   if (per === 'day') return day;
   if (per === 'week') return startOf('week', day * DAY) / DAY;

@@ -14,59 +14,59 @@ import { pathOf } from '../conditions/condition-faults';
 import { valueAt } from '../conditions/operand';
 import { type LimitPeriod, NO_WINDOW, type WindowOfLimit } from './limit-window';
 
-/** Whose uses count together. */
+/** The requests whose uses count together. */
 export type LimitScope = 'agent' | 'policy' | 'request';
 export const LIMIT_SCOPES: readonly LimitScope[] = ['agent', 'policy', 'request'];
 
-/** How much a policy allows by itself. */
+/** A limit of what a policy allows by itself. */
 export interface PolicyLimit {
   readonly max: number;
-  /** A JSON Pointer to the amount among the parameters; without it each execution counts 1. */
+  /** JSON Pointer to the amount among the parameters; without it each execution counts 1. */
   readonly of?: string;
   readonly per: LimitPeriod;
-  /** The name of an IANA time zone, in which days, weeks and months begin. Left out: UTC. */
+  /** IANA time zone in which days, weeks and months begin; UTC if left out. */
   readonly zone?: string;
   readonly by: LimitScope;
 }
 
-/** What a request would take from a limit. */
+/** The use of a limit that a request would make. */
 export interface RequestedUse {
   readonly policy: PolicyReference;
-  /** The index of the limit. */
+  /** Index of the limit in the policy. */
   readonly limit: number;
   readonly by: LimitScope;
   readonly max: Decimal;
   readonly sum: SumKey;
   readonly resetsAt: string;
-  /** Null where the request names none. */
+  /** Amount; null if the request has none. */
   readonly amount: Decimal | null;
 }
 
-/** What a request would use of a limit, with what was used before it. */
+/** The use of a limit that a request would make, with the sum used before. */
 export interface LimitUse extends RequestedUse {
   readonly before: Decimal;
 }
 
-/** Percent of a limit. */
+/** Percentage of a limit at which a warning is recorded. */
 const WARNED_AT = 80;
 
 const ONE: Decimal = { digits: 1n, scale: 0 };
 const NOTHING: Decimal = { digits: -1n, scale: 0 };
 
-/** Sums belong to the name of a policy, so that a new version goes on counting. */
+/** Returns the name of a limit's sum, which belongs to the name of a policy, so that a new version continues it. */
 export function sumOfLimit(name: string, { of, per, by, zone }: Omit<PolicyLimit, 'max'>): string {
   return JSON.stringify(['limit', name, of ?? null, per, by, ...(zone === undefined ? [] : [zone.toLowerCase()])]);
 }
 
-/** The parts of a request that limits count by. */
+/** Parts of a request by which limits count. */
 export interface CountedRequest extends Pick<ConditionRequest, 'subject' | 'parameters'> {
-  /** Names the request among those of its agent; equal for equal requests. */
+  /** Returns the same key for equal requests of an agent. */
   readonly requestKey: () => string;
 }
 
 /**
- * A limit that would no longer be accepted lets nothing through.
- * @param windows by {@link windowsAt} for the time of the request, so that many policies share them
+ * Returns the uses of limits that a request would make. A limit that would no longer be accepted lets nothing through.
+ * @param windows result of {@link windowsAt} for the time of the request, so that many policies share it
  */
 export function askedUses(
   policy: PolicyReference,
@@ -87,17 +87,20 @@ export function askedUses(
   });
 }
 
-/** What is used once a request has taken its amount. */
+/** Returns the sum after a request has taken its amount. */
 export function usedAfter({ before, amount }: Pick<LimitUse, 'before' | 'amount'>): Decimal {
   return amount === null ? before : sumOf(before, amount);
 }
 
-/** Whether the amount still fits; one that is not there never does. */
+/** True if the amount still fits; a missing amount never does. */
 export function fits(use: Pick<LimitUse, 'before' | 'amount' | 'max'>): boolean {
   return use.amount !== null && compareDecimals(usedAfter(use), use.max) <= 0;
 }
 
-/** Whether this use takes the sum to 80 % of the maximum, or beyond. Equal requests are not warned of: they are a loop. */
+/**
+ * True if this use takes the sum to 80 % of the maximum, or beyond. There is no warning for equal requests, which are a
+ * loop.
+ */
 export function isWarnedOf(use: LimitUse): boolean {
   return (
     use.by !== 'request' &&
@@ -106,16 +109,16 @@ export function isWarnedOf(use: LimitUse): boolean {
   );
 }
 
-/** A use as entries say it. */
+/** A use as entries record it. */
 export interface RecordedUse extends JsonObject {
   readonly policyId: string;
   readonly limit: number;
-  /** Its start. */
+  /** Start of the window. */
   readonly window: string;
-  /** The agent, or the key of the request; null if the limit counts all agents together. */
+  /** Agent, or key of the request; null if the limit counts all agents together. */
   readonly key: string | null;
   readonly before: string;
-  /** Null where the request named none. */
+  /** Amount; null if the request had none. */
   readonly amount: string | null;
 }
 

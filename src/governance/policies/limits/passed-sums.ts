@@ -9,7 +9,7 @@ import type { SumKey } from '../../../ledger/records/sum-key';
 import { type PolicyLimit, sumOfLimit } from './limit';
 import { type LimitPeriod, windowsAt } from './limit-window';
 
-/** Average milliseconds between looks. */
+/** Average milliseconds between removals. */
 const INTERVAL_MS = 3_600_000;
 /** Milliseconds after the end of its window for which a sum stays: clocks of replicas may differ. */
 const RETENTION_MS = 3_600_000;
@@ -22,7 +22,7 @@ const DELETE_PASSED =
   `DELETE FROM "ledger_sums" WHERE ("sum", "window", "key") IN ` +
   `(SELECT "sum", "window", "key" FROM "ledger_sums" WHERE "sum" = $1 AND "window" < $2 LIMIT ${AT_ONCE})`;
 
-/** True if a sum counts equal requests in a window that is over: nobody asks for it, and it may be removed. */
+/** True if a sum counts equal requests in a past window: nobody needs it, and it may be removed. */
 export function isPassedSum({ sum, window }: Pick<SumKey, 'sum' | 'window'>, now: string): boolean {
   if (!sum.includes('"request"')) return false;
   const parts = parsedJson(sum) as readonly [string, string, null, LimitPeriod, string, string?];
@@ -32,14 +32,14 @@ export function isPassedSum({ sum, window }: Pick<SumKey, 'sum' | 'window'>, now
   return current !== null && window < current.start;
 }
 
-/** The time by which windows are over: that of the clock, or of the last entry if that is later. */
+/** Returns the time that ends windows: that of the clock, or of the last entry if that is later. */
 export async function ledgerTime(connection: Pick<SqlSessions, 'all'>): Promise<string> {
   const [head] = await connection.all<{ timestamp: string }>(SELECT_HEAD_TIME);
   const now = new Date(Date.now()).toISOString();
   return head !== undefined && head.timestamp > now ? head.timestamp : now;
 }
 
-/** Removes sums of equal requests once their windows are over: each request has one of its own. */
+/** Removes sums of equal requests after their windows, because each request has its own sum. */
 @Injectable()
 export class PassedSums implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly logger = new Logger('Policies');
@@ -62,7 +62,7 @@ export class PassedSums implements OnApplicationBootstrap, OnModuleDestroy {
     return this.task.stop();
   }
 
-  /** Removes all of them, a chunk in each commit. */
+  /** Removes all of them, one chunk per commit. */
   async removePassed(): Promise<void> {
     const windowOf = windowsAt(new Date(Date.parse(this.ledger.now) - RETENTION_MS).toISOString());
     for (const [sum, limit] of await this.countingLimits()) {
@@ -80,7 +80,7 @@ export class PassedSums implements OnApplicationBootstrap, OnModuleDestroy {
       });
   }
 
-  /** The limits by request of all policies, also of those that are no longer in force, by their sums. */
+  /** Maps sums to the limits by request of all policies, including those no longer in force. */
   private async countingLimits(): Promise<ReadonlyMap<string, PolicyLimit>> {
     const rows = await this.database.points.all<{ name: string; limits: string }>(SELECT_COUNTING);
     const limits = rows.flatMap(({ name, limits: text }) =>

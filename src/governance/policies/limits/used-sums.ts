@@ -17,23 +17,23 @@ const CHUNK = 5_000;
 
 const SELECT_LIMITED = `SELECT "id", "name", "limits" FROM "policies" WHERE "limits" <> '[]'`;
 /**
- * Uses in the entry of an erasure count once, and only if the entries before it no longer have them: those are emptied
- * after it, and somebody may have put their contents back.
+ * SQL: true if earlier entries of the execution still have its uses, which then count instead of those in the entry of
+ * its erasure. Earlier entries are emptied only later, and somebody may have put their contents back.
  */
 const IS_SAID = `EXISTS (SELECT 1 FROM "ledger_entries" AS other WHERE other."subjectId" = entry."subjectId" AND other."sequence" < entry."sequence" AND other."details" LIKE '%"used":[%')`;
-/** Of the entries with one action after a sequence and up to another; details are canonical JSON. */
+/** Selects entries with one action after a sequence, up to another; details are canonical JSON. */
 const SELECT_CHUNK =
   `SELECT "sequence", CASE WHEN "details" LIKE '%"used":[%' AND ($1 <> 'execution.erased' OR NOT ${IS_SAID}) THEN "details" END AS "details" ` +
   `FROM "ledger_entries" AS entry ` +
   `WHERE "action" = $1 AND "sequence" > $2 AND "sequence" <= $3 ORDER BY "sequence" LIMIT ${CHUNK}`;
-/** Each execution that a grant authorised has taken one of its uses. */
+/** Selects the uses of grants: each execution that a grant authorised has taken one. */
 const SELECT_GRANTED =
   `SELECT "grantId" AS "id", count(*) AS "count" FROM "executions" WHERE "grantId" IS NOT NULL ` +
   `AND "createdSequence" > $1 AND "createdSequence" <= $2 GROUP BY "grantId"`;
-/** The entry of its erasure says what an erased execution has taken. */
+/** Actions of entries with uses. After an erasure, its entry has the uses of the execution. */
 const ACTIONS = ['execution.authorized', 'execution.resumed', 'execution.erased'];
 
-/** By the id of a policy, the name of the sum of each of its limits. */
+/** Names of the sums of each policy's limits, by the policy's id. */
 type SumsOfPolicies = ReadonlyMap<string, readonly string[]>;
 
 /** An amount that was taken. */
@@ -42,7 +42,7 @@ interface TakenAmount {
   readonly amount: Decimal;
 }
 
-/** The sums of what was taken from limits and grants: what the ledger keeps is derived from these. */
+/** Sums of the uses of limits and grants, from which the ledger derives its stored sums. */
 export class UsedSums {
   private readonly sums = new Map<string, { readonly key: SumKey; readonly value: Decimal }>();
 
@@ -51,19 +51,19 @@ export class UsedSums {
     this.sums.set(name, { key, value: sumOf(this.sums.get(name)?.value ?? ZERO, amount) });
   }
 
-  /** Takes out a sum, and returns its text; undefined if nothing was taken. */
+  /** Removes a sum, and returns its text; undefined if nothing was taken. */
   take(name: string): string | undefined {
     const sum = this.sums.get(name);
     this.sums.delete(name);
     return sum && decimalText(sum.value);
   }
 
-  /** Names of those that are left. */
+  /** Names of the remaining sums. */
   get names(): readonly string[] {
     return [...this.sums.keys()];
   }
 
-  /** As rows of the table. */
+  /** The sums as rows of the table. */
   get rows(): string[][] {
     return Array.from(this.sums.values(), ({ key: { sum, window, key }, value }) => [
       sum,
@@ -75,8 +75,8 @@ export class UsedSums {
 }
 
 /**
- * In chunks, what entries between two sequences have taken from limits, and executions begun there from grants. Sums of equal
- * requests whose window is over, which may have been removed, are left out.
+ * Yields, in chunks, the uses of limits in the entries between two sequences, and the uses of grants by executions
+ * begun there. Leaves out past sums of equal requests, which may have been removed.
  */
 export async function* takenAmounts(
   connection: Pick<SqlSessions, 'all'>,
@@ -120,7 +120,7 @@ function takenBy(details: string, sums: SumsOfPolicies): TakenAmount[] {
   });
 }
 
-/** The objects of a list, or of one in a member. Somebody may have altered the database, so it may hold anything. */
+/** Returns the objects of a list, or of a list in a member. An altered database may hold anything. */
 function listIn(text: string, member?: string): object[] {
   const value = parsedJson(text);
   const list: unknown = member === undefined ? value : (value as Record<string, unknown> | null | undefined)?.[member];
@@ -132,7 +132,7 @@ const ANY_SUM = `SELECT "sum" FROM "ledger_sums" LIMIT 1`;
 const ANY_LIMITED = `SELECT "id" FROM "policies" WHERE "limits" <> '[]' LIMIT 1`;
 const ANY_GRANTED = `SELECT "id" FROM "executions" WHERE "grantId" IS NOT NULL LIMIT 1`;
 
-/** Adds up what was used of limits and grants, at a start that misses the sums. */
+/** Adds up the used sums of limits and grants, at a start without stored sums. */
 @Injectable()
 export class MissingSums implements OnApplicationBootstrap {
   private readonly logger = new Logger('Policies');
@@ -149,7 +149,8 @@ export class MissingSums implements OnApplicationBootstrap {
     const head = await this.counters.headSequence();
     await this.addUp(sums, { after: 0, upTo: head });
     await this.ledger.write(SYSTEM_CALLER, async (transaction) => {
-      // Another process may have written them meanwhile; what it has authorised since the head was read is added.
+      // Another process may have written the sums meanwhile; uses that it has authorised since the head was read are
+      // added.
       if (!(await this.areMissing())) return;
       await this.addUp(sums, { after: head, upTo: Number.MAX_SAFE_INTEGER });
       const { rows } = sums;

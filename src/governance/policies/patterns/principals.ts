@@ -1,6 +1,6 @@
 import { exactLabelFault, labelFault } from '../../../core/values/label-fault';
 
-/** For whom an agent acts, as it is kept: roles in order, and absent if there are none. */
+/** A principal as it is stored: roles in order, and absent if there are none. */
 export interface OnBehalfOf {
   /** `<type>:<id>`, or `agent:<id>` of a registered person, whose own roles count. */
   readonly subject: string;
@@ -9,13 +9,13 @@ export interface OnBehalfOf {
 
 const MAX_TYPE_CHARACTERS = 100;
 const MAX_ID_CHARACTERS = 500;
-/** Of a subject, and of a pattern. */
+/** Most characters of a subject, and of a pattern. */
 export const MAX_PRINCIPAL_CHARACTERS = MAX_TYPE_CHARACTERS + 1 + MAX_ID_CHARACTERS;
-/** In patterns these mean something else. */
+/** Types that mean something else in patterns. */
 const RESERVED_TYPES: ReadonlySet<string> = new Set(['role', 'kind', 'principal']);
 const CONTROL_OR_FORMAT_CHARACTER = /[\p{Cc}\p{Cf}\p{Surrogate}]/u;
 
-/** What a pattern of principals has to be, or undefined if it is valid. */
+/** Returns the fault of a pattern of principals; undefined if it is valid. */
 export function principalPatternFault(text: string): string | undefined {
   if (text === '*') return undefined;
   const { type, id } = splitSubject(text);
@@ -23,7 +23,7 @@ export function principalPatternFault(text: string): string | undefined {
   return principalSubjectFault(text) ?? (id === '*' ? undefined : starFault(id));
 }
 
-/** What the subject of a principal has to be, or undefined if it is valid. */
+/** Returns the fault of the subject of a principal; undefined if it is valid. */
 export function principalSubjectFault(text: string): string | undefined {
   const { type, id } = splitSubject(text);
   if (type === '' || id === '') return 'must be <type>:<id>, such as user:4711, or agent:<id or name>';
@@ -36,19 +36,19 @@ export function principalSubjectFault(text: string): string | undefined {
   return principalIdFault(id);
 }
 
-/** What is wrong with the id in `<type>:<id>`; undefined if nothing is. */
+/** Returns the fault of the id in `<type>:<id>`; undefined if it is valid. */
 export function principalIdFault(id: string): string | undefined {
   const length = Array.from(id).length;
   if (length === 0 || length > MAX_ID_CHARACTERS) return `must have an id of 1 to ${MAX_ID_CHARACTERS} characters`;
   return charactersFault(id);
 }
 
-/** What else is wrong with a text that may begin and end with white space. */
+/** Returns other faults of a text that may begin and end with white space. */
 export function charactersFault(text: string): string | undefined {
   return CONTROL_OR_FORMAT_CHARACTER.test(text) ? 'must not contain control or format characters' : undefined;
 }
 
-/** The type, and the id, which may contain further colons; both in Unicode normal form C. */
+/** Splits a subject into type and id, which may contain further colons; both in Unicode normal form C. */
 export function splitSubject(text: string): { readonly type: string; readonly id: string } {
   const colon = text.indexOf(':');
   if (colon < 0) return { type: '', id: text };

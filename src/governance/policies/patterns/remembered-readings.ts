@@ -1,9 +1,9 @@
-/** Most texts that a function remembers, somewhat more than the values of a request. */
+/** Most remembered texts of a function, somewhat more than the values of a request. */
 const MAX_TEXTS = 10_000;
-/** Most characters of all texts that a function remembers: about those of a request. */
+/** Most characters of all remembered texts of a function: about those of a request. */
 const MAX_CHARACTERS = 1_048_576;
 
-/** The same function of a text, which remembers what it returned: many conditions read the same texts of a request. */
+/** Returns the same function of a text with a memory, because many conditions read the same texts of a request. */
 export function rememberReadings<Reading>(read: (text: string) => Reading): (text: string) => Reading {
   const readings = new Map<string, Reading>();
   let characters = 0;
@@ -21,7 +21,10 @@ export function rememberReadings<Reading>(read: (text: string) => Reading): (tex
   };
 }
 
-/** The same function of a text, which remembers the last one: all conditions read the resource of one request. */
+/**
+ * Returns the same function of a text with a memory of the last one, because all conditions read the resource of one
+ * request.
+ */
 export function rememberLast<Reading>(read: (text: string) => Reading): (text: string) => Reading {
   let last: { readonly text: string; readonly reading: Reading } | null = null;
   return (text) => {

@@ -74,7 +74,7 @@ export function replayPeriod({ from, to }: ReplayInput): ReplayPeriod {
   return { from: timeOf(from), to: timeOf(to) };
 }
 
-/** Undefined for what is not a time, which is reported for its own field. */
+/** Parses a time; undefined if the value is none, which is reported for its own field. */
 function timeOf(value: unknown): string | undefined {
   return typeof value === 'string' ? parseTimestampOrDate(value) : undefined;
 }
@@ -108,7 +108,7 @@ const USED = objectShape({
   ),
 });
 
-/** A question to the planned set, and the expected answer. */
+/** A check by the planned set, and the expected answer. */
 @WholeRequest(whoFaults)
 export class PolicyTestRequest implements CheckInput {
   @OptionalText({
@@ -182,7 +182,7 @@ const MAX_AGENTS = 1_000;
 const MAX_TESTS = 1_000;
 const DIGEST = /^[0-9a-f]{64}$/;
 
-/** A set has only one version of a name. */
+/** Requires that a name occurs only once, because a set has only one version of it. */
 const namesDiffer: WholeRule = ({ policies }) =>
   repeatedNames('policies', policies, (name) => name, 'a set has one version of a policy');
 
@@ -226,7 +226,7 @@ const PRUNE = {
   example: false,
 } as const;
 
-/** Whose policies the set is. */
+/** Team whose policies the set contains. */
 function TeamField(): PropertyDecorator {
   const description =
     'The team whose policies the set has. Default: that of the key; without one, policies of no team.';

@@ -27,7 +27,7 @@ export class TestedPolicyResponse {
   readonly effect!: PolicyEffect;
 }
 
-/** A policy that would improve the answer to a test if one part of it were otherwise. */
+/** A policy that would improve the answer to a test if one part of it were different. */
 class NearTestedPolicyResponse {
   @ApiProperty({ type: TestedPolicyResponse })
   readonly policy!: TestedPolicyResponse;
@@ -36,7 +36,7 @@ class NearTestedPolicyResponse {
   readonly missing!: readonly PolicyPart[];
 }
 
-/** A test that was not answered as expected. */
+/** A test with another answer than expected. */
 export class FailedPolicyTestResponse {
   @ApiMember('Its place in `tests`, from 0.', { type: 'integer', example: 0 })
   readonly index!: number;
@@ -111,7 +111,7 @@ export class PolicyChangeResponse {
   })
   readonly differences!: readonly PolicyDifferenceResponse[];
 
-  /** @param id of a policy that the change has created. */
+  /** @param id id of a policy that the change has created */
   static from(this: void, { change, policy, replaced }: PolicyChange, id: string | null = null): PolicyChangeResponse {
     const { name, version } = policy;
     const replaces = replaced === null ? null : { id: replaced.id, version: replaced.version };
@@ -225,7 +225,7 @@ export class ReplayedExecutionResponse {
   readonly because!: EffectReasonsResponse;
 }
 
-/** What a planned set would have decided about recorded executions. */
+/** Decisions of a planned set about recorded executions. */
 export class PolicyReplayResponse {
   @ApiMember('Number of recorded executions in the period.', { type: 'integer', example: 1200 })
   readonly executions!: number;

@@ -10,7 +10,7 @@ import type { Axis } from './pattern-tree';
  */
 export type ResourceKey = '*' | '://' | 'paths' | '+' | `B${string}` | `E${string}`;
 
-/** The sets that enclose a set, the smallest first; only those that a policy could name. */
+/** Yields the sets that enclose a set, the smallest first; only those that a policy could name. */
 export function* setsAround(key: ResourceKey): Generator<ResourceKey> {
   if (key === '*') return;
   if (key.startsWith('B') || key.startsWith('E')) yield* setsAroundPath(key.slice(1), key.startsWith('E'));
@@ -33,7 +33,7 @@ function* setsAroundPath(path: string, isId: boolean): Generator<ResourceKey> {
   }
 }
 
-/** As shown in a plan. */
+/** Returns the text of a set as a plan shows it. */
 export function resourceText(key: ResourceKey): string {
   if (key === 'paths') return '*';
   if (key.startsWith('B')) return `${key.slice(1)}/*`;
@@ -41,15 +41,15 @@ export function resourceText(key: ResourceKey): string {
   return key;
 }
 
-/** The keys of each policy by the type before its paths: a plan asks for them again and again. */
+/** Keys of each policy by the type before its paths, cached because a plan needs them repeatedly. */
 const KEYS = new WeakMap<PlannedMatch, Map<string | null, readonly ResourceKey[]>>();
 
-/** The ids that a policy matches under a type; null: under a type that no policy names. */
+/** Returns the ids that a policy matches under a type; null for a type that no policy names. */
 export function resourceKeys(policy: PlannedMatch, type: string | null): readonly ResourceKey[] {
   const { resources, types, isSpelled } = policy;
   if (types !== null && (type === null || !types.has(type))) return [];
   const comparable = type === null ? null : (isSpelled ? spelledPath : decodedPath)(type);
-  // Under a type with which none of its paths begins, a policy matches the same as under any other.
+  // A policy matches the same under all types with which none of its paths begins.
   const before =
     comparable !== null && resources.some((pattern) => beginsWith(pattern, comparable)) ? comparable : null;
   const byType = KEYS.get(policy) ?? new Map<string | null, readonly ResourceKey[]>();
@@ -64,7 +64,7 @@ function beginsWith(pattern: ResourcePattern, type: string): boolean {
 }
 
 function keysBehind({ resources, types, rules, isSpelled }: PlannedMatch, type: string | null): ResourceKey[] {
-  // The caller chooses the type: an allow only counts for one that it lists, or for ids that are not paths.
+  // The caller chooses the type, so an allow only counts for a type that it lists, or for ids that are not paths.
   const isTyped = rules.effect !== 'allow' || types !== null;
   const keys = resources.flatMap((pattern) => patternKeys(pattern, type, isTyped));
   return isSpelled ? keys : keys.flatMap((key) => [key, ...otherSpellings(key)]);
@@ -81,19 +81,19 @@ function patternKeys(pattern: ResourcePattern, type: string | null, isTyped: boo
   return isTyped || !rest.includes('/') ? [own, `E${rest}`] : [own];
 }
 
-/** What a pattern matches by itself, without a type before it. */
+/** Returns the set that a pattern matches on its own, without a type before it. */
 export function ownKey(pattern: ResourcePattern): ResourceKey {
   if (pattern.kind === 'everything') return '*';
   return pattern.kind === 'below' ? `B${pattern.path}` : `E${pattern.path}`;
 }
 
-/** Unless it is for one spelling only, an id matches however it is percent-encoded. */
+/** Returns other spellings. An id matches in any percent-encoding, unless it means one spelling only. */
 function otherSpellings(key: ResourceKey): ResourceKey[] {
   if (key.startsWith('B')) return encodedSpellings(key.slice(1)).map((path) => `B${path}` as const);
   return key.startsWith('E') ? encodedSpellings(key.slice(1)).map((path) => `E${path}` as const) : [];
 }
 
-/** All sets of ids that a policy matches under any type. */
+/** Returns all sets of ids that a policy matches under any type. */
 export function possibleKeys(policy: PlannedMatch): ResourceKey[] {
   return [null, ...policy.namedTypes].flatMap((type) => resourceKeys(policy, type));
 }
@@ -107,7 +107,7 @@ export const ACTIONS: Axis<string> = {
 
 export const RESOURCES: Axis<ResourceKey> = {
   root: '*',
-  // Every id is one or the other. No pattern stands for ids that are not URLs: they are all, except the URLs.
+  // Every id belongs to one of the two. No pattern stands for all ids except URLs, so their text excludes the URLs.
   always: [
     ['://', null],
     ['paths', '://'],
@@ -116,13 +116,13 @@ export const RESOURCES: Axis<ResourceKey> = {
   text: resourceText,
 };
 
-/** What changed policies name on an axis: tells whether something overlaps with it. */
+/** Patterns of changed policies on an axis, to find what overlaps with them. */
 export class Reach<Key extends string> {
   private sets: { readonly keys: ReadonlySet<Key>; readonly enclosing: ReadonlySet<Key> } | null = null;
 
   /**
-   * @param keysOf what they name; called if anything is compared with it.
-   * @param around what encloses a key, excluding the key itself.
+   * @param keysOf returns the patterns; called if anything is compared with them @param around returns the keys that
+   * enclose a key, without the key itself
    */
   constructor(
     private readonly keysOf: () => Iterable<Key>,
@@ -145,11 +145,11 @@ export class Reach<Key extends string> {
   }
 }
 
-/** Policies by what they match under a type, as far as it overlaps with what the changed ones match. */
+/** Policies by what they match under a type, as far as it overlaps with what the changed policies match. */
 export class ReachedPolicies {
-  /** Those that count under all types that are not distinguished. */
+  /** Policies that count under all types that are not distinguished. */
   readonly others: readonly PlannedMatch[];
-  /** The types under which other policies may match than under the rest. */
+  /** Types under which other policies may match than under the rest. */
   readonly types: readonly string[];
   private readonly untyped: readonly PlannedMatch[];
   private readonly byType: ReadonlyMap<string, readonly PlannedMatch[]>;
@@ -168,7 +168,7 @@ export class ReachedPolicies {
 
   under(type: string): PlannedMatch[] {
     const matchesOfType = this.byType.get(type) ?? [];
-    // Where the type lets changed policies reach further, more policies become relevant.
+    // If the type lets changed policies reach further, more policies become relevant.
     const isFurther = matchesOfType.some(({ isChanged }) => isChanged);
     const candidates = [...new Set([...(isFurther ? this.untyped : this.others), ...matchesOfType])];
     return this.touching(candidates, type, isFurther ? reachOf(candidates, type) : this.reach);

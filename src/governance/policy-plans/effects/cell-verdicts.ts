@@ -13,12 +13,12 @@ import { MAX_DECIDING_POLICIES } from '../../policies/evaluation/evaluation';
 
 const NO_POLICY: PlannedVerdictResponse = { effect: 'no_policy' };
 
-/** A verdict as a text key; groups of approvers are compared as sets. */
+/** Returns a verdict as a text key; groups of approvers are compared as sets. */
 export function verdictKey({ effect, approvers = [] }: PlannedVerdictResponse): string {
   return `${effect} ${approversKey(approvers)}`;
 }
 
-/** Whether a requirement is covered by that of other policies of the same level. */
+/** True if other policies of the same level cover a requirement. */
 function addsNoRequirement(approval: ApprovalRequirement, matched: readonly PlannedMatch[]): boolean {
   return approval.approvers.every(({ subjects, approvals, signed }) =>
     matched.some(({ rules }) =>
@@ -32,7 +32,7 @@ function addsNoRequirement(approval: ApprovalRequirement, matched: readonly Plan
   );
 }
 
-/** The verdict of policies of one level. A requirement too large to approve is a denial. */
+/** Returns the verdict of policies of one level. A requirement that is too large to approve is a denial. */
 export function verdictOf(policies: readonly PlannedMatch[]): PlannedVerdictResponse {
   const ordered = [...policies].sort((left, right) => left.index - right.index);
   const requirement = combinedRequirement(ordered.flatMap(({ rules }) => rules.approval ?? []));
@@ -42,7 +42,7 @@ export function verdictOf(policies: readonly PlannedMatch[]): PlannedVerdictResp
     : { effect: 'require_approval', approvers: requirement.approvers };
 }
 
-/** Policies with conditions, or supposed to have some, that one cell distinguishes. */
+/** Most policies with conditions, or supposed ones, that one cell distinguishes. */
 const MAX_CONDITIONS = 8;
 const TOO_MANY_CONDITIONS = `More than ${MAX_CONDITIONS} policies with conditions meet in one place.`;
 const TOO_MANY_UNCERTAIN = `More than ${MAX_CONDITIONS} policies meet in one place that have conditions, or are allows with percent-encoded patterns.`;
@@ -59,7 +59,7 @@ export interface CellVerdict {
   readonly because: { readonly from: readonly PlannedMatch[]; readonly to: readonly PlannedMatch[] };
 }
 
-/** What has been decided for one side of the plan, before or after. */
+/** Verdict for one side of the plan, before or after. */
 interface Decided {
   readonly verdict: PlannedVerdictResponse;
   readonly level: readonly PlannedMatch[];
@@ -68,12 +68,12 @@ interface Decided {
 type Side = 'isBefore' | 'isAfter';
 type Sides<Value> = Readonly<Record<Side, Value>>;
 
-/** Current state of the walk through the levels. */
+/** State of the walk through the levels. */
 interface WalkState {
   readonly subjects: bigint;
   readonly truths: Truths;
   readonly decided: Sides<Decided | null>;
-  /** The policies of this level that match. */
+  /** Policies of this level that match. */
   readonly matched: Sides<readonly PlannedMatch[]>;
 }
 
@@ -81,15 +81,15 @@ const NOTHING_DECIDED: WalkState['decided'] = { isBefore: null, isAfter: null };
 const NOTHING_MATCHED: WalkState['matched'] = { isBefore: [], isAfter: [] };
 
 /**
- * Finds the verdicts that differ in a cell: requests matched by the same policies, except for subjects and conditions.
+ * Finds the verdicts that change in a cell: requests that the same policies match, except for subjects and conditions.
  */
 export class CellVerdicts {
   private readonly levels: readonly (readonly PlannedMatch[])[];
-  /** Per level: the subjects of the changed policies from there on. */
+  /** Subjects of the changed policies from each level on. */
   private readonly reach: readonly bigint[];
   private readonly verdicts: CellVerdict[] = [];
 
-  /** @param policies that match everything in the cell, oldest first. */
+  /** @param policies policies that match everything in the cell, oldest first */
   constructor(
     policies: readonly PlannedMatch[],
     private readonly budget: Budget,
@@ -117,7 +117,7 @@ export class CellVerdicts {
     if (subjects !== 0n) this.walkLevel(index, level, 0, { ...state, subjects });
   }
 
-  /** Splits the subjects by which policies of a level match them, from one of these on. */
+  /** Splits the subjects by the policies of a level that match them, from a given policy on. */
   private walkLevel(index: number, level: readonly PlannedMatch[], start: number, begun: WalkState): void {
     let state = begun;
     for (const [offset, policy] of level.slice(start).entries()) {
@@ -137,7 +137,7 @@ export class CellVerdicts {
     this.walk(index + 1, { ...state, decided: left, matched: NOTHING_MATCHED });
   }
 
-  /** Where the subjects of a policy get, for each way in which its conditions can turn out. */
+  /** Returns the states after a policy, one for each possible result of its conditions. */
   private statesAfter(policy: PlannedMatch, sides: readonly Side[], state: WalkState): WalkState[] {
     const { condition } = policy;
     const { truths, matched } = state;
@@ -154,7 +154,7 @@ export class CellVerdicts {
     const including = (side: Side): readonly PlannedMatch[] =>
       sides.includes(side) ? [...matched[side], policy] : matched[side];
     const both = { isBefore: including('isBefore'), isAfter: including('isAfter') };
-    // Whatever else matches, both sides say the same.
+    // Both sides have the same verdict, whichever other policies match.
     const isSame = policy.rules.effect !== 'require_approval' && both.isBefore.length > 0 && both.isAfter.length > 0;
     return [
       ...(isOpen ? [{ ...state, truths: assuming(false) }] : []),
@@ -183,7 +183,7 @@ export function truthsKey(truths: Truths): string {
   return JSON.stringify([...truths].map(([condition, { holds }]) => [condition, holds]).sort());
 }
 
-/** The sides for which it matters whether the policy matches. */
+/** Returns the sides for which it matters whether the policy matches. */
 function sidesOf({ rules }: PlannedMatch, { decided, matched }: WalkState): Side[] {
   return (['isBefore', 'isAfter'] as const).filter((side) => {
     if (!rules[side] || decided[side] !== null) return false;

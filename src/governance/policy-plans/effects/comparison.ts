@@ -9,35 +9,35 @@ import { MAX_CAPABILITIES, planWarning, unknownNames } from '../../policies/unkn
 
 type CapableAgent = AgentSubject & { readonly capabilities: readonly string[] };
 
-/** A comparison is reported in parts, so that no part takes long to hand over. */
+/** A part of a comparison's input. It is sent in parts, so that no part takes long. */
 export type ComparisonPart =
   | { readonly policies: readonly PlannedPolicy[] }
   | { readonly agents: readonly CapableAgent[] }
   | LastPart;
 
-/** Everything is reported. */
+/** The last part, after which the comparison begins. */
 interface LastPart {
-  /** Milliseconds that the answer may take. */
+  /** Milliseconds that the result may take. */
   readonly timeout: number;
-  /** The team whose policies change; null: policies of no team. */
+  /** Team whose policies change; null for policies of no team. */
   readonly team: string | null;
-  /** True: the policies are not judged. */
+  /** True if only the effects are computed, without shadowed policies and warnings. */
   readonly hasEffectsOnly?: boolean;
 }
 
 export interface ComparedPolicies extends FoundEffects {
   readonly shadowed: readonly ShadowedPolicyResponse[];
-  /** Of names that are not registered. */
+  /** Warnings about names that are not registered. */
   readonly warnings: readonly string[];
 }
 
-/** Computes what changes between two sets of policies, and which of the second never decide or name nobody. */
+/** Computes the changes between two sets of policies, and which policies of the second never decide or name nobody. */
 export class PolicyComparison {
   private readonly policies: PlannedPolicy[] = [];
   private readonly agents: AgentSubject[] = [];
   private readonly capabilities = new Set<string>();
 
-  /** The answer, once everything is reported. */
+  /** Takes a part of the input, and returns the result after the last one; null before. */
   take(part: ComparisonPart): ComparedPolicies | null {
     if ('timeout' in part) return part.hasEffectsOnly === true ? this.effects(part) : this.answer(part);
     if ('policies' in part) this.policies.push(...part.policies);
@@ -58,8 +58,7 @@ export class PolicyComparison {
   private answer({ timeout, team }: LastPart): ComparedPolicies {
     const start = performance.now();
     const { effects, reason } = policyEffects(this.policies, this.agents, timeout, team);
-    // At least half a second: finding shadowed policies takes little, but finding changes may have used up all the
-    // time.
+    // At least half a second: shadowed policies are found quickly, but finding changes may have used up all the time.
     const budget = new Budget(Math.max(500, timeout - (performance.now() - start)));
     const target = this.policies.filter(({ isAfter }) => isAfter);
     let shadowed: readonly ShadowedPolicyResponse[] = [];

@@ -3,10 +3,10 @@ import type { PlannedMatch } from './planned-match';
 const SIDES = ['isBefore', 'isAfter'] as const;
 
 /**
- * Leaves out the policies that decide nothing, as on each side on which they are in force a policy of a higher rank decides for all
- * subjects, whatever is requested.
- * @param subjects all that count.
- * @param matchesAll true if a policy matches every request for which these are compared, except for subjects and conditions.
+ * Leaves out policies that decide nothing: on each side on which they are in force, a policy of a higher rank decides
+ * for all subjects, whatever is requested.
+ * @param subjects all subjects that count
+ * @param matchesAll true if a policy matches every compared request, except for subjects and conditions
  */
 export function withoutOutranked(
   policies: readonly PlannedMatch[],

@@ -3,29 +3,30 @@ import { groupBy } from '../../../core/values/grouped';
 import type { PlannedMatch } from './planned-match';
 
 /**
- * A pattern of policies, with the patterns nested in it. Its own part is what it matches and none of its children does.
+ * A pattern of policies, with the patterns nested in it. Its own part is everything that it matches and none of its
+ * children does.
  */
 export interface PatternNode {
-  /** As shown in a plan. */
+  /** Text as a plan shows it. */
   readonly text: string;
   readonly parent: PatternNode | null;
   readonly children: PatternNode[];
   readonly policies: readonly PlannedMatch[];
-  /** A node to exclude, as this one's text would otherwise match too much. */
+  /** A node to exclude, because this one's text would otherwise match too much. */
   readonly sibling?: PatternNode;
 }
 
-/** How the patterns of an axis are nested. */
+/** Nesting of the patterns of an axis. */
 export interface Axis<Key extends string> {
   readonly root: Key;
-  /** Keys that are always present, each with the sibling that its text would match as well. */
+  /** Keys that are always present, each with the sibling that its text would also match. */
   readonly always: readonly (readonly [key: Key, sibling: Key | null])[];
-  /** The patterns that enclose one, the smallest first. */
+  /** Yields the patterns that enclose one, the smallest first. */
   readonly around: (key: Key) => Iterable<Key>;
   readonly text: (key: Key) => string;
 }
 
-/** All patterns, each nested in the smallest one that encloses it. */
+/** Returns the tree of all patterns, each nested in the smallest one that encloses it. */
 export function patternTree<Key extends string>(
   axis: Axis<Key>,
   policies: readonly PlannedMatch[],
@@ -62,15 +63,15 @@ export function patternTree<Key extends string>(
 /** Own parts of patterns on which the same policies can decide. */
 export interface Part {
   readonly nodes: PatternNode[];
-  /** Oldest first. */
+  /** Policies that can decide there, the oldest first. */
   readonly policies: readonly PlannedMatch[];
   /** Identifies the set of policies. */
   readonly mark: bigint;
 }
 
 /**
- * The own parts below a node, grouped by the policies that can decide there; only those that a changed policy can.
- * @param decidingOf leaves out of the policies that match a part those that decide nothing.
+ * Returns the own parts below a node where a changed policy can decide, grouped by the policies that can decide there.
+ * @param decidingOf removes, from the policies that match a part, those that decide nothing
  */
 export function partsOf(
   root: PatternNode,
@@ -111,8 +112,8 @@ function marksOf(policies: readonly PlannedMatch[]): bigint {
 }
 
 /**
- * The own parts of nodes as sets of patterns. What lies in an exception of another part becomes a separate set, as an
- * exception applies to its whole set.
+ * Returns the own parts of nodes as sets of patterns. A node inside an exception of another part becomes a separate
+ * set, because an exception applies to its whole set.
  */
 export function patternSets(
   nodes: ReadonlySet<PatternNode>,
@@ -139,7 +140,7 @@ export function patternSets(
 }
 
 /**
- * Counts how often the path to the root leaves the chosen nodes, and whether it passes a node that another set
+ * Counts how often the path to the root leaves the chosen nodes, and notes if it passes a node that another set
  * excludes.
  */
 function setOf(node: PatternNode, nodes: ReadonlySet<PatternNode>, excepted: ReadonlySet<PatternNode>): string {

@@ -1,7 +1,8 @@
 import { PolicyComparison, type ComparisonPart } from './comparison';
 
 /**
- * The entry point of the process that compares two sets of policies: it receives them in parts and answers the last one.
+ * Entry point of the process that compares two sets of policies. It receives them in parts, and responds to the last
+ * one.
  */
 const comparison = new PolicyComparison();
 

@@ -10,14 +10,17 @@ import type { SubjectClasses } from './subject-classes';
 export interface PlannedPolicy extends PolicyRules {
   readonly isBefore: boolean;
   readonly isAfter: boolean;
-  /** It is to be created; its id only determines its order. */
+  /** True if it is to be created; its id only determines its order. */
   readonly isNew: boolean;
 }
 
-/** When a policy of a plan is in force. */
+/** The sides of a plan on which a policy is in force. */
 export type PlannedSides = Pick<PlannedPolicy, 'isBefore' | 'isAfter' | 'isNew'>;
 
-/** Only the members that a comparison needs: they are handed over to another process. One literal: spreading takes ten times as long. */
+/**
+ * Copies the members that a comparison needs, because they are sent to another process. It is one literal: spreading
+ * takes ten times as long.
+ */
 export function plannedPolicy(
   policy: Omit<PolicyRules, 'id'>,
   id: string,
@@ -47,29 +50,29 @@ export function plannedPolicy(
 /** A policy in the form in which plans compare it. */
 export interface PlannedMatch {
   readonly rules: PlannedPolicy;
-  /** In the order of creation. */
+  /** Index in the order of creation. */
   readonly index: number;
   readonly isChanged: boolean;
-  /** By priority, then by strength of the effect. */
+  /** Rank by priority, then by strength of the effect. */
   readonly rank: number;
-  /** By {@link SubjectClasses}. */
+  /** Subjects as bits of {@link SubjectClasses}. */
   readonly subjects: bigint;
   readonly resources: readonly ResourcePattern[];
-  /** Null: all. */
+  /** Types; null for all. */
   readonly types: ReadonlySet<string> | null;
   /** Types under which it may match more than under others. */
   readonly namedTypes: ReadonlySet<string>;
-  /** Equal for policies that are conditional in the same way; null: it is not conditional. */
+  /** Equal for policies with the same conditions; null if it has none. */
   readonly condition: string | null;
-  /** A random number of 64 bits that identifies the policy in hashes of sets. */
+  /** Random number of 64 bits that identifies the policy in hashes of sets. */
   readonly mark: bigint;
-  /** Whether a resource is compared as it is spelled, not by what it means. */
+  /** True if a resource is compared as it is spelled, not by its meaning. */
   readonly isSpelled: boolean;
-  /** Whether it may match less than it seems to: see {@link splitByEncoding}. */
+  /** True if it may match less than it seems to: see {@link splitByEncoding}. */
   readonly isUncertain: boolean;
 }
 
-/** The policies, oldest first. */
+/** Returns the policies, oldest first. */
 export function plannedMatches(policies: readonly PlannedPolicy[], classes: SubjectClasses): PlannedMatch[] {
   return [...policies]
     .sort((left, right) => (left.id < right.id ? -1 : 1))
@@ -95,8 +98,8 @@ export function plannedMatches(policies: readonly PlannedPolicy[], classes: Subj
 }
 
 /**
- * An allow matches one spelling only, and a plan cannot express a percent-encoded one: the patterns of an allow that are
- * percent-encoded become a policy of their own, which is treated as if it could match every spelling.
+ * Splits an allow. It matches one spelling only, and a plan cannot express a percent-encoded one: its percent-encoded
+ * patterns become a separate policy, which is treated as if it could match every spelling.
  */
 export function splitByEncoding(policy: PlannedMatch): PlannedMatch[] {
   if (!policy.isSpelled) return [policy];
@@ -120,24 +123,30 @@ export function splitByEncoding(policy: PlannedMatch): PlannedMatch[] {
   ];
 }
 
-/** An uncertain policy may match or not, whatever others do: as if it had a condition that no other has. */
+/**
+ * Adds supposed conditions: an uncertain policy may match or not, independently of others, as if it had a condition of
+ * its own.
+ */
 export function withSupposedConditions(policy: PlannedMatch): PlannedMatch {
   return policy.isUncertain ? { ...policy, condition: `uncertain ${policy.index} ${policy.condition}` } : policy;
 }
 
-/** The types behind which it may count. */
+/** Returns the types after which a pattern may count. */
 function firstsOf(pattern: ResourcePattern, isSpelled: boolean): string[] {
   if (pattern.kind === 'everything') return [];
   const [first = ''] = pattern.path.split('/', 1);
   return isSpelled ? [first] : [first, ...encodedSpellings(first)];
 }
 
-/** The principal of a request varies like its parameters, so it counts as a condition. No two policies share a limit. */
+/**
+ * Returns a key of the conditions. The principal of a request varies like its parameters, so it counts as a condition.
+ * No two policies share a limit.
+ */
 function conditionOf({ effect, conditions, limits, onBehalfOf, name }: PlannedPolicy): string | null {
   if (conditions.length === 0 && limits.length === 0 && onBehalfOf.length === 0) return null;
   const ofLimits = limits.length === 0 ? '' : ` ${canonicalJson([name, limits as unknown as JsonObject])}`;
   const principals = [...new Set(onBehalfOf.map(subjectText))].sort();
-  // In whichever order the conditions and their members are written.
+  // The order of the conditions and their members does not matter.
   const keys = conditions.map((condition) => canonicalJson(condition as unknown as JsonObject));
   const ofConditions = [...new Set(keys)].sort().join();
   return `${effect === 'allow'} ${ofConditions} ${JSON.stringify(principals)}${ofLimits}`;
@@ -147,14 +156,14 @@ function randomMark(): bigint {
   return randomBytes(8).readBigUInt64BE();
 }
 
-/** What has one spelling: anything else may be percent-encoded. */
+/** Matches a path with a single spelling: any other may be percent-encoded. */
 const PLAIN = /^[0-9A-Za-z\-._~/]*$/;
 const ENCODABLE = /[^0-9A-Za-z\-._~]/gu;
 
 /**
- * How plans name the percent-encoded spellings of a path, whose number is unlimited: by the one in which each character
- * is encoded once, from some segment on. `a b/c d` has `a%20b/c%20d`, for what is encoded from its first segment on,
- * and `a b/c%20d`, for what is plain up to its second.
+ * Returns the names in plans of the percent-encoded spellings of a path, whose number is unlimited: the spelling in
+ * which each character is encoded once, from some segment on. `a b/c d` has `a%20b/c%20d`, for spellings that are
+ * encoded from the first segment on, and `a b/c%20d`, for those that are plain up to the second.
  */
 export function encodedSpellings(path: string): string[] {
   if (PLAIN.test(path)) return [];
@@ -165,7 +174,7 @@ export function encodedSpellings(path: string): string[] {
   );
 }
 
-/** A URL as what comes before its path, in which nothing is encoded, and the segments of that. */
+/** Splits a URL into the part before its path, in which nothing is encoded, and the segments of the path. */
 function divided(path: string): { start: string; segments: string[] } {
   const slash = isUrl(path) ? urlPathStart(path) : -1;
   if (isUrl(path) && slash < 0) return { start: path, segments: [] };

@@ -31,9 +31,9 @@ import {
 import { SubjectClasses } from './subject-classes';
 
 const MAX_REGIONS = 1_000;
-/** Of the texts in all regions together: nobody reads more, and it would fill the memory. */
+/** Most characters of texts in all regions together: nobody reads more, and it would fill the memory. */
 const MAX_CHARACTERS = 8 * 1024 * 1024;
-/** Of a text in JSON, besides its own. */
+/** Characters that JSON adds to a text. */
 const AROUND_TEXT = 3;
 
 const ENCODED =
@@ -41,18 +41,18 @@ const ENCODED =
 
 export interface FoundEffects {
   readonly effects: readonly PlannedEffectResponse[];
-  /** Why these are not all; null: they are. */
+  /** Reason why effects are missing; null if none are. */
   readonly reason: string | null;
 }
 
-/** What differs for some resources, or for some types and resources. */
+/** A difference for some resources, or for some types and resources. */
 interface Chunk {
   readonly verdict: CellVerdict;
   readonly key: string;
 }
 interface Gathered<Found extends Chunk> {
   readonly chunk: Found;
-  /** Each with the policies that decide there: not all nodes need end up in one region. */
+  /** Nodes, each with the policies that decide there: not all nodes need to be in one region. */
   readonly nodes: Map<PatternNode, Reasons>;
 }
 type Reasons = CellVerdict['because'];
@@ -60,11 +60,11 @@ type OfResources = Chunk & { readonly resources: PatternSetResponse };
 type OfTypes = OfResources & { readonly types: PatternSetResponse };
 
 /**
- * Finds the requests that are answered differently after a plan. Requests fall into cells by the patterns that match
- * them: those of one cell are answered alike. Only cells that a changed policy reaches can change, so only those are
+ * Finds the requests whose answers change with a plan. Requests fall into cells by the patterns that match them, and
+ * those of one cell have the same answer. Only cells that a changed policy reaches can change, so only these are
  * examined.
- * @param timeout milliseconds.
- * @param team of agents that are not registered; null: they are in none.
+ * @param timeout milliseconds
+ * @param team team of agents that are not registered; null if they are in none
  */
 export function policyEffects(
   policies: readonly PlannedPolicy[],
@@ -91,7 +91,7 @@ export function policyEffects(
 class EffectsSearch {
   private readonly verdicts = new Map<bigint, readonly Chunk[]>();
   private characters = 0;
-  /** Those of the changed policies: only they can be answered differently. */
+  /** Subjects of the changed policies, whose answers alone can change. */
   private subjects = 0n;
 
   constructor(
@@ -108,13 +108,13 @@ class EffectsSearch {
       for (const part of this.parts(actions, matchesEveryResource))
         for (const chunk of this.ofTypes(part.policies)) gather(groups, chunk, part.nodes);
     } finally {
-      // What was found is correct, even if it is incomplete.
+      // The effects found so far are correct, even if they are incomplete.
       for (const { chunk, nodes } of groups.values())
         for (const { part, set } of setsOf(chunk, nodes)) this.add(part, set);
     }
   }
 
-  /** The changed policies, and those that overlap with them. */
+  /** Returns the changed policies, and those that overlap with them. */
   private reached(policies: readonly PlannedMatch[]): PlannedMatch[] {
     const changed = policies.filter(({ isChanged }) => isChanged);
     this.subjects = changed.reduce((all, policy) => all | policy.subjects, 0n);
@@ -130,7 +130,7 @@ class EffectsSearch {
     });
   }
 
-  /** @param matchesAll true if a policy that matches a part matches everything in it. */
+  /** @param matchesAll true if a policy that matches a part matches everything in it */
   private parts(tree: PatternNode, matchesAll: (policy: PlannedMatch) => boolean): Part[] {
     const decidingOf = (policies: readonly PlannedMatch[]): readonly PlannedMatch[] =>
       withoutOutranked(policies, this.subjects, matchesAll);
@@ -139,7 +139,7 @@ class EffectsSearch {
 
   private ofTypes(policies: readonly PlannedMatch[]): OfTypes[] {
     const reached = new ReachedPolicies(policies, () => this.budget.step());
-    // Under null: all types that are not distinguished.
+    // The key null stands for all types that are not distinguished.
     const byType = new Map<string | null, OfResources[]>([[null, this.ofResources(reached.others, null)]]);
     for (const type of reached.types) {
       this.budget.step();
@@ -169,7 +169,7 @@ class EffectsSearch {
     for (const part of this.parts(tree, () => true))
       for (const chunk of this.verdictsOf(part.mark, part.policies)) gather(groups, chunk, part.nodes);
     return [...groups.values()].flatMap(({ chunk, nodes }) => {
-      // Nothing remains of the root once its children are all included: every id is a URL, or is not.
+      // Nothing remains of the root if all its children are included: every id is a URL, or is not.
       if (tree.children.every((child) => nodes.has(child))) nodes.set(tree, NO_REASONS);
       else nodes.delete(tree);
       return setsOf(chunk, nodes).map(({ part, set: resources }) => ({
@@ -239,7 +239,7 @@ function gather<Found extends Chunk>(
   for (const node of nodes) gathered.nodes.set(node, chunk.verdict.because);
 }
 
-/** The sets of patterns that the nodes make up, and the chunk with the policies that decide in each. */
+/** Returns the sets of patterns that the nodes form, with the policies that decide in each. */
 function setsOf<Found extends Chunk>(
   chunk: Found,
   nodes: ReadonlyMap<PatternNode, Reasons>,

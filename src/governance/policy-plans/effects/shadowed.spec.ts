@@ -155,7 +155,7 @@ it('is reported exactly if every resource is covered by one of the other policy'
   expect(covered).toBeGreaterThan(10);
 });
 
-/** Compared for every request that can be built from the texts above. */
+/** True if `broad` covers `narrow`, for every request that can be built from the texts above. */
 function covers(broad: PlannedPolicy, narrow: PlannedPolicy): boolean {
   const { resourceTypes } = broad;
   const hasTypes =

@@ -9,8 +9,8 @@ import type { ShadowedPolicyResponse } from '../dto/policy-plan.response';
 import { referenceTo } from './policy-effects';
 
 /**
- * Policies whose every pattern is covered by a pattern of another one, which takes precedence and has no conditions or limits:
- * whatever they match, the other decides.
+ * Returns policies each of whose patterns is covered by a pattern of another policy, which takes precedence and has no
+ * conditions or limits, and so decides everything they match.
  */
 export function shadowedPolicies(policies: readonly PlannedMatch[], step: () => void): ShadowedPolicyResponse[] {
   const covering = policies.filter(({ condition }) => condition === null).sort(byPrecedence);
@@ -44,7 +44,7 @@ export function shadowedPolicies(policies: readonly PlannedMatch[], step: () => 
 
 type PolicyLists = readonly (readonly PlannedMatch[])[];
 
-/** The lists of policies that have one of the texts. */
+/** Returns the lists of policies that have one of the texts. */
 function listsOf(byText: ReadonlyMap<string, readonly PlannedMatch[]>, texts: readonly string[]): PolicyLists {
   return texts.flatMap((text) => {
     const list = byText.get(text);
@@ -60,14 +60,17 @@ function byPrecedence(left: PlannedMatch, right: PlannedMatch): number {
   return right.rank - left.rank || left.index - right.index;
 }
 
-/** The type of what is reviewed, and where it lies. */
+/** Type of reviewed resources, and their extent. */
 const REVIEWED_TYPE = 'decision';
 const REVIEWED = new Reach<ResourceKey>(() => ['Bdecisions'], setsAround);
 
-/** Whether a policy may decide on a review of a decision. Those that require an approval never do, nor do those with conditions. */
+/**
+ * True if a policy may decide on a review of a decision. Policies that require an approval never do, nor do those with
+ * conditions.
+ */
 function isForReviews(policy: PlannedMatch): boolean {
   const { effect, subjects, actions, conditions, limits, onBehalfOf } = policy.rules;
-  // Agents review, and on nobody's behalf.
+  // Agents review, and without a principal.
   const mayMatch =
     conditions.length + limits.length === 0 &&
     !(effect === 'require_approval' || (effect === 'allow' && onBehalfOf.length > 0)) &&
@@ -101,7 +104,10 @@ function coversTypes({ types: outer }: PlannedMatch, { types }: PlannedMatch): b
   return outer === null || (types !== null && [...types].every((type) => outer.has(type)));
 }
 
-/** Checked under every type that makes a difference, reading each by the effect and the types of its own policy. */
+/**
+ * True if the other policy covers the resources under every relevant type. Each policy is read by its own effect and
+ * types.
+ */
 function coversResource(
   other: PlannedMatch,
   outer: ResourcePattern,
@@ -126,7 +132,7 @@ function firstOf(pattern: ResourcePattern): string | null {
   return pattern.kind === 'everything' ? null : (pattern.path.split('/', 1)[0] ?? null);
 }
 
-/** The subjects that cover one, including itself. */
+/** Returns the subjects that cover one, including itself. */
 function subjectsAround(text: string): string[] {
   const name = subjectText(text);
   switch (parseSubject(text).kind) {

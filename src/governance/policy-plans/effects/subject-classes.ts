@@ -2,7 +2,7 @@ import { AGENT_KINDS, agentNameFault } from '../../agents/agent-name';
 import { exactLabelFault } from '../../../core/values/label-fault';
 import { type AgentSubject, parseSubject, subjectText, teamOf, textsOf } from '../../policies/patterns/subjects';
 
-/** Begins the names by which classes know teams, which no pattern has. */
+/** Prefix of the names of teams in classes, which no pattern has. */
 const TEAM = 'team\n';
 
 /** Subjects that match the same patterns, and so are always answered alike. */
@@ -12,18 +12,18 @@ interface SubjectClass {
 }
 
 /**
- * Everyone who may ask, by class: the registered agents; for each kind somebody who is not registered and has no roles;
- * and for each role and each name that policies list and no agent has, a machine that has it. A policy's subjects are the
- * classes that match one of its patterns: the bits of a number, the lowest for the first class.
+ * All possible subjects by class: the registered agents; for each kind, a subject that is not registered and has no
+ * roles; and for each role and each name that policies list and no agent has, a machine with it. A policy's subjects
+ * are the classes that match one of its patterns: bits of a number, the lowest for the first class.
  */
 export class SubjectClasses {
   private readonly classes: readonly SubjectClass[];
-  /** The classes that match a pattern. */
+  /** Classes that match a pattern. */
   private readonly byPattern = new Map<string, bigint>();
 
   /**
-   * @param patterns all patterns of the policies.
-   * @param team of agents that are not registered; null: they are in none.
+   * @param patterns all patterns of the policies @param team team of agents that are not registered; null if they are
+   * in none
    */
   constructor(agents: readonly AgentSubject[], patterns: Iterable<string>, team: string | null = null) {
     const nobody: AgentSubject = { agentId: '', agentName: '', kind: 'machine', roles: [], team };
@@ -55,7 +55,7 @@ export class SubjectClasses {
       for (const name of met) this.byPattern.set(name, (this.byPattern.get(name) ?? 0n) | (1n << BigInt(index)));
   }
 
-  /** The classes that match one of the patterns of a policy of this team; null: of none. */
+  /** Returns the classes that match one of the patterns of a policy. @param team team of the policy; null for none */
   meeting(patterns: readonly string[], team: string | null): bigint {
     const matching = patterns.reduce((all, pattern) => all | (this.byPattern.get(subjectText(pattern)) ?? 0n), 0n);
     return team === null ? matching : matching & (this.byPattern.get(TEAM + team) ?? 0n);
@@ -67,7 +67,10 @@ export class SubjectClasses {
   }
 }
 
-/** The machine that a pattern names by its one role, or by its name; null if it names none, or nobody can have that. */
+/**
+ * Returns the machine that a pattern names by its one role, or by its name; null if it names none, or nobody can have
+ * that role or name.
+ */
 function machineFor(text: string, nobody: AgentSubject): AgentSubject | null {
   const pattern = parseSubject(text);
   if (pattern.kind === 'role')

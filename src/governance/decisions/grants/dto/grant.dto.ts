@@ -65,7 +65,7 @@ export const OFFERED_GRANT = objectShape({
   parameters: member(choiceShape(['same', 'any']), { optional: true, default: 'same' }),
 });
 
-/** What would be approved in place of what is rejected. */
+/** The alternative that would be approved in place of a rejected execution. */
 export const INSTEAD = objectShape({ parameters: member(freeFormShape(), { example: { amount: 80 } }) });
 
 export function filledGrant({ for: length, uses, resources, parameters }: OfferedGrant): GrantInput {

@@ -19,7 +19,7 @@ import type { Moment } from '../../../../ledger/record-history';
 import type { JsonObject } from '../../../../core/json/json-value';
 import { type PrincipalInput, OnBehalfOfField, RunField } from '../../principals';
 
-/** An alternative to a registered agent: the members of an agent that policies look at. */
+/** Members of an agent that policies use, in place of a registered agent. */
 export function SubjectField(): PropertyDecorator {
   const description =
     'Instead of `agent`: an agent that is not registered. Capabilities are not checked. It is matched by `*`, `agent:*`, ' +

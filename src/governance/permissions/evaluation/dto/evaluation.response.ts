@@ -149,7 +149,7 @@ export class AnswerResponse {
   @ApiMember('With `explain`.', { type: ExplanationResponse, required: false })
   readonly explanation?: ExplanationResponse;
 
-  /** What others may know of an answer. */
+  /** Makes the response, without members of the result that are not for callers. */
   static from(this: void, result: PermissionResult): AnswerResponse {
     const { effect, reason, policies, requirement: approval, observed, grantId } = result;
     const more = { ...(observed && { observed }), ...(grantId !== undefined && { grantId }) };
