@@ -7,9 +7,9 @@ import {
   type VerifierKey,
 } from '../../core/signed-notes/signed-note';
 
-/** A log's statement about itself: https://c2sp.org/tlog-checkpoint. */
+/** A log's signed description of its state: https://c2sp.org/tlog-checkpoint. */
 export interface Checkpoint extends TreeHead {
-  /** The name of the log. */
+  /** Name of the log. */
   readonly origin: string;
 }
 
@@ -26,19 +26,18 @@ const SIZE = /^(0|[1-9]\d{0,15})$/;
 const HASH_BYTES = 32;
 const NAME_DIGITS = 16;
 
-/** The text that is signed. */
+/** Returns the text that is signed. */
 export function checkpointText({ origin, size, rootHash }: Checkpoint): string {
   return `${origin}\n${size}\n${Buffer.from(rootHash, 'hex').toString('base64')}\n`;
 }
 
-/** Short and unambiguous, for people: `<size>:<first 16 hex digits of the root hash>`. */
+/** Returns a short, unambiguous label for people: `<size>:<first 16 hex digits of the root hash>`. */
 export function checkpointLabel({ size, rootHash }: TreeHead): string {
   return `${size}:${rootHash.slice(0, NAME_DIGITS)}`;
 }
 
 /**
- * Returns what is wrong with a text that is not a checkpoint, as the end of a sentence. Lines after the third are
- * ignored.
+ * Parses a checkpoint; returns the fault, as the end of a sentence, if the text is none. Ignores lines after the third.
  */
 export function parseCheckpoint(text: string): SignedCheckpoint | string {
   const note = parseNote(text);
@@ -53,21 +52,21 @@ export function parseCheckpoint(text: string): SignedCheckpoint | string {
   return { origin, size: Number(size), rootHash: rootHash.toString('hex'), text, note };
 }
 
-/** For a text that has been validated before. */
+/** Parses a text that was validated before. */
 export function readCheckpoint(text: string): SignedCheckpoint {
   const checkpoint = parseCheckpoint(text);
   if (typeof checkpoint === 'string') throw new Error(`A checkpoint ${checkpoint}.`);
   return checkpoint;
 }
 
-/** Whether the log still extends an earlier checkpoint. */
+/** Result of comparing the log with an earlier checkpoint. */
 export interface CheckpointVerdict extends Checkpoint {
   readonly signature: SignatureVerdict;
-  /** The first `size` entries have the root hash of the checkpoint. */
+  /** True if the first `size` entries have the root hash of the checkpoint. */
   readonly extended: boolean;
 }
 
-/** @param roots computed from the entries, by size. */
+/** @param roots roots computed from the entries, by size */
 export function checkpointVerdict(
   checkpoint: SignedCheckpoint,
   roots: Readonly<Record<number, string>>,

@@ -25,22 +25,22 @@ import { recordRestoration, refusedRestoration } from './restorations';
 
 /** Average milliseconds between automatic checkpoints: at most a minute. */
 const INTERVAL_MS = 40_000;
-/** Milliseconds that a shutdown waits for the last one, for example while the database does not answer. */
+/** Most milliseconds that a shutdown waits for the last checkpoint, for example while the database does not answer. */
 const MAX_LAST_CHECKPOINT_MS = 1_000;
 /** Identifies this cause of stopping writes. */
 const CAUSE = 'checkpoint';
 
 /**
- * Issues checkpoints of the log that never contradict an earlier one: the last is kept outside the database, and the
- * current tree is checked against it before the next is signed.
+ * Issues checkpoints of the log that never contradict an earlier one: the last checkpoint is stored outside the
+ * database, and the current tree is checked against it before the next is signed.
  */
 @Injectable()
 export class Checkpoints implements OnModuleInit, OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new Logger('Checkpoints');
   private readonly runs = new SingleFlight<never, IssuedCheckpoint>(() => this.signNext());
-  /** Size of the last checkpoint that was signed here, or found at start. */
+  /** Size of the last checkpoint that was signed here, or read at start. */
   lastSize = 0;
-  /** The log contradicts the kept checkpoint, according to the last attempt to sign one. */
+  /** True if the log contradicted the stored checkpoint at the last attempt to sign one. */
   isContradicted = false;
   private readonly repeated = new PeriodicTask(
     INTERVAL_MS,
@@ -71,8 +71,8 @@ export class Checkpoints implements OnModuleInit, OnApplicationBootstrap, Before
   }
 
   /**
-   * The last one of an orderly shutdown: all requests have been answered, and the database is still open. A process whose
-   * start failed has written nothing.
+   * Signs the last checkpoint of an orderly shutdown: all requests have been answered, and the database is still open.
+   * A process whose start failed has written nothing.
    */
   async beforeApplicationShutdown(): Promise<void> {
     const stopped = this.repeated.stop();
@@ -82,25 +82,24 @@ export class Checkpoints implements OnModuleInit, OnApplicationBootstrap, Before
   }
 
   /**
-   * A signed checkpoint of the current log, kept before it is returned. Calls that arrive while one is being made share
-   * the next.
-   * @throws INTERNAL_ERROR when the log contradicts an earlier checkpoint; UNAVAILABLE when the checkpoint cannot be
-   * kept.
+   * Returns a signed checkpoint of the current log, stored before it is returned. Calls that arrive while one is being
+   * made share the next.
+   * @throws INTERNAL_ERROR if the log contradicts an earlier checkpoint; UNAVAILABLE if the checkpoint cannot be stored
    */
   issue(): Promise<IssuedCheckpoint> {
     return this.runs.call();
   }
 
-  /** The last one that was kept; null if there is none, or another key has signed it. */
+  /** Returns the last stored checkpoint; null if there is none, or another key has signed it. */
   last(): IssuedCheckpoint | null {
     const stored = this.storedCheckpoint.read();
     return stored !== null && signatureVerdict(stored.note, [this.signer.verifierKeys[0]]) === 'valid' ? stored : null;
   }
 
   /**
-   * Before anything is written.
-   * @throws CheckpointContradictedError when the database does not extend the kept checkpoint, unless the operator has
-   * accepted that.
+   * Checks the database before anything is written.
+   * @throws CheckpointContradictedError if the database does not extend the stored checkpoint, unless the operator has
+   * accepted that
    */
   private async checkDatabase(): Promise<void> {
     const stored = this.storedCheckpoint.read();
@@ -111,7 +110,7 @@ export class Checkpoints implements OnModuleInit, OnApplicationBootstrap, Before
     this.lastSize = stored.size;
   }
 
-  /** A wrong head record does not prevent the start: verification will report it. */
+  /** Returns the tree; null for a wrong head record, which does not prevent the start: verification will report it. */
   private async readableTree(): Promise<TreeHead | null> {
     try {
       return await this.tree.head();
@@ -149,7 +148,7 @@ export class Checkpoints implements OnModuleInit, OnApplicationBootstrap, Before
     return issued;
   }
 
-  /** Keeps a checkpoint of a chain that the database has lost, so that the next start reports what is missing. */
+  /** Stores a checkpoint of a chain that the database has lost, so that the next start reports the loss. */
   private async keepLostHead(head: TreeHead): Promise<void> {
     try {
       await this.keep(this.signer.sign(head));
@@ -169,7 +168,10 @@ export class Checkpoints implements OnModuleInit, OnApplicationBootstrap, Before
     }
   }
 
-  /** Writing stops as well: new entries would be lost when a backup is restored, or would extend a forged chain. */
+  /**
+   * Makes the error, and stops writing: new entries would be lost when a backup is restored, or would extend a forged
+   * chain.
+   */
   private refused(why: string, checkpoint: FiledCheckpoint): DomainError {
     this.ledger.stops.stop(CAUSE, 'The log contradicts an earlier checkpoint, so nothing is written to it.');
     this.logger.fatal(
@@ -182,7 +184,9 @@ export class Checkpoints implements OnModuleInit, OnApplicationBootstrap, Before
     );
   }
 
-  /** An automatic checkpoint, for which nobody waits: a failure is logged, and retried after the next interval. */
+  /**
+   * Issues an automatic checkpoint, for which nobody waits: a failure is logged, and retried after the next interval.
+   */
   private async issuePeriodically(): Promise<void> {
     await this.issue().catch((error: unknown) => this.report(error));
   }

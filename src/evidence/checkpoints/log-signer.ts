@@ -17,7 +17,7 @@ export class LogSigner {
     this.verifierKeys = [notes.verifierKey, ...previous];
   }
 
-  /** With the configured key or a generated one. */
+  /** Opens the configured key, or a generated one. */
   static async open(this: void, configuration: Configuration, files: CheckpointFiles): Promise<LogSigner> {
     const { signingKey, checkpointOrigin, previousVerifierKeys } = configuration;
     const seed = signingKey ?? (await persistentSeed(files.signingKey, 'signing key'));

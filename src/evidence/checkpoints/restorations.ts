@@ -6,7 +6,7 @@ import { checkpointLabel, type SignedCheckpoint } from './checkpoint';
 import { CheckpointContradictedError, type FiledCheckpoint } from './stored-checkpoint';
 import type { RecordKind } from '../../ledger/kinds/record-kind';
 
-/** The error with which the start is refused. */
+/** Makes the error with which the start is refused. */
 export function refusedRestoration(location: string, why: string, checkpoint: FiledCheckpoint): Error {
   return new CheckpointContradictedError(
     `The database ${location} does not extend the checkpoint kept in ${checkpoint.path}: ${why}. ` +
@@ -44,7 +44,7 @@ class Restoration {
   @Column('bigint')
   readonly createdSequence!: number;
 
-  /** Number of entries in the database as it was found. */
+  /** Number of entries in the accepted database. */
   @Column('bigint')
   readonly acceptedSize!: number;
 
@@ -66,7 +66,7 @@ class Restoration {
   readonly createdAt!: string;
 }
 
-/** How the ledger keeps restorations. The hashed members are frozen. */
+/** The record kind of restorations. The hashed members are frozen. */
 export const RESTORATION: RecordKind<Restoration> = {
   subjectType: 'restoration',
   idPrefix: 'rst',

@@ -9,14 +9,14 @@ import { CheckpointFiles, StoredCheckpoint } from './stored-checkpoint';
 import { contradiction, endsBefore } from './tree-proofs';
 import { refusedRestoration } from './restorations';
 
-/** One row, in which it is null if the head record is missing. */
+/** Selects one row; its size is null if the head record is missing. */
 const SELECT_SIZE = `SELECT max("sequence") AS "size" FROM "ledger_head" WHERE "id" = 1`;
 
 /**
- * Refuses, before any migration, a database that does not extend the kept checkpoint, so that it stays as it was. A
- * database of a version without a tree is checked against the checkpoint's size only; `Checkpoints` does the rest
- * once it is migrated.
- * @throws CheckpointContradictedError unless the operator has accepted the database.
+ * Refuses, before any migration, a database that does not extend the stored checkpoint, so that it stays unchanged. A
+ * database of a version without a tree is compared with the checkpoint's size only; after its migration, `Checkpoints`
+ * compares the rest.
+ * @throws CheckpointContradictedError unless the operator has accepted the database
  */
 export async function refuseContradicted(configuration: Configuration, opened: OpenedDatabase): Promise<void> {
   const checkpoint = new StoredCheckpoint(new CheckpointFiles(configuration, opened)).read();
@@ -25,7 +25,10 @@ export async function refuseContradicted(configuration: Configuration, opened: O
   if (why !== null) throw refusedRestoration(opened.location, why, checkpoint);
 }
 
-/** Also null if the head record is missing or damaged, which is reported elsewhere. */
+/**
+ * Returns why the database contradicts the checkpoint; null also if the head record is missing or damaged, which is
+ * reported elsewhere.
+ */
 async function whyContradicted(opened: OpenedDatabase, checkpoint: SignedCheckpoint): Promise<string | null> {
   const size = await sizeOf(opened);
   if (size === null) return null;
@@ -36,13 +39,16 @@ async function whyContradicted(opened: OpenedDatabase, checkpoint: SignedCheckpo
     return await contradiction(reader, await reader.head(), checkpoint);
   } catch (error) {
     if (error instanceof TreeDamagedError) return null;
-    // A table or column that a migration has yet to create, as below.
+    // The table or column is missing until a migration creates it.
     if (isFault(error, 'programming')) return endsBefore(checkpoint, size);
     throw error;
   }
 }
 
-/** Number of entries according to the head record; 0 if nothing was migrated yet, null if the record is missing. */
+/**
+ * Returns the number of entries according to the head record; 0 if nothing was migrated yet, null if the record is
+ * missing.
+ */
 async function sizeOf(opened: OpenedDatabase): Promise<number | null> {
   const head = await firstRow<{ size: number | null }>(opened, SELECT_SIZE);
   return head === null ? 0 : head.size;

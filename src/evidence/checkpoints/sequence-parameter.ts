@@ -12,10 +12,7 @@ export function ApiSequence(): MethodDecorator {
   });
 }
 
-/**
- * The sequence in a path.
- * @throws NOT_FOUND for a text that is not a sequence: no entry can have it.
- */
+/** Returns the sequence in a path. @throws NOT_FOUND for a text that is not a sequence, because no entry can have it */
 export function sequenceOf(text: string): number {
   if (!SEQUENCE.test(text)) throw notFound('provenance entry');
   return Number(text);

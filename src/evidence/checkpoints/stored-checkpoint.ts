@@ -9,24 +9,24 @@ import { type IssuedCheckpoint, parseCheckpoint, type SignedCheckpoint } from '.
 import { NoteSigner } from '../../core/signed-notes/signed-note';
 import { closeToOthers, replaceFile, warnWhereOthersMayWrite } from '../../core/files/private-file';
 
-/** The settings on which the places of these files depend. */
+/** Settings that determine the places of these files. */
 export type LogSettings = Pick<
   Configuration,
   'database' | 'checkpointFolder' | 'signingKey' | 'checkpointOrigin' | 'previousVerifierKeys'
 >;
 
-/** Where the service keeps what must not be in the database, because it is used to check a restored backup. */
+/** Places of the files that must not be in the database, because they are used to check a restored backup. */
 export class CheckpointFiles {
-  /** The last checkpoint that was signed. */
+  /** File of the last checkpoint that was signed. */
   readonly checkpoint: string;
-  /** Where earlier versions, or processes with a previous key, have kept it. */
+  /** Files in which earlier versions, or processes with a previous key, have stored it. */
   readonly earlierCheckpoints: readonly string[];
-  /** Held while a checkpoint is written; null if no other process writes one there. */
+  /** Lock that is held while a checkpoint is written; null if no other process writes one there. */
   readonly lock: string | null;
-  /** The ids of what was erased. */
+  /** File of the ids of erased records. */
   readonly erasures: string;
   readonly earlierErasures: readonly string[];
-  /** The signing key, if the service generated it. */
+  /** File of the signing key, if the service generated it. */
   readonly signingKey: string;
 
   /** Creates the folder if it is missing. */
@@ -48,8 +48,9 @@ export class CheckpointFiles {
 }
 
 /**
- * File names of the log, by origin and key, the current one first. A database on a server may be restored under another
- * name, and what is kept must still be found. None for a file, and for a key that is itself kept by the name of the database.
+ * Returns file names of the log, by origin and key, the current one first. A database on a server may be restored under
+ * another name, and the files must still be found. Empty for a database file, and for a key whose own file is named
+ * after the database.
  */
 function logNames({ database, signingKey, checkpointOrigin, previousVerifierKeys }: LogSettings): readonly string[] {
   if (database.kind === 'sqlite' || signingKey === null) return [];
@@ -59,7 +60,7 @@ function logNames({ database, signingKey, checkpointOrigin, previousVerifierKeys
   );
 }
 
-/** With a warning if others may write there; existing files are closed to others. */
+/** Returns the places; warns if others may write there, and closes existing files to others. */
 export function privateCheckpointFiles(configuration: Configuration, database: Database): CheckpointFiles {
   const files = new CheckpointFiles(configuration, database);
   const folder = dirname(files.checkpoint);
@@ -71,21 +72,19 @@ export function privateCheckpointFiles(configuration: Configuration, database: D
   return files;
 }
 
-/** Characters of an origin in the name of a file. */
+/** Most characters of an origin in the name of a file. */
 const MAX_ORIGIN_CHARACTERS = 100;
-/** Milliseconds; the holder of the lock only writes a file of a few hundred bytes. */
+/** Most milliseconds to wait for the lock, whose holder only writes a file of a few hundred bytes. */
 const MAX_WAIT_MS = 5_000;
 
-/**
- * The last checkpoint that was signed. It is stored outside the database, so that it survives the restoring of a
- * backup.
- */
+/** The last checkpoint that was signed, stored outside the database, so that it survives the restoring of a backup. */
 @Injectable()
 export class StoredCheckpoint {
   constructor(private readonly files: CheckpointFiles) {}
 
   /**
-   * Null: none was signed yet. Read from disk each time, as another process on the same database may have written it.
+   * Reads the checkpoint; null if none was signed yet. Reads from disk each time, because another process on the same
+   * database may have written it.
    */
   read(): FiledCheckpoint | null {
     const { checkpoint, earlierCheckpoints } = this.files;
@@ -97,8 +96,8 @@ export class StoredCheckpoint {
   }
 
   /**
-   * Keeps a checkpoint, unless another process has kept a later one. One at a time, or an earlier one could overwrite a
-   * later one.
+   * Stores a checkpoint, unless another process has stored a later one. Calls run one at a time; otherwise an earlier
+   * one could overwrite a later one.
    */
   async keep({ text, size }: Pick<IssuedCheckpoint, 'text' | 'size'>): Promise<void> {
     const { lock } = this.files;
@@ -110,19 +109,19 @@ export class StoredCheckpoint {
     }
   }
 
-  /** Replaces what was kept, whatever its name. */
+  /** Replaces the stored checkpoint, under any of its names. */
   async write(note: string): Promise<void> {
     await replaceFile(this.files.checkpoint, note);
     for (const path of this.files.earlierCheckpoints) rmSync(path, { force: true });
   }
 }
 
-/** A checkpoint, and the file that has it. */
+/** A checkpoint, and the file that contains it. */
 export interface FiledCheckpoint extends SignedCheckpoint {
   readonly path: string;
 }
 
-/** Null if there is no such file. @throws CheckpointContradictedError if it cannot be read. */
+/** Reads a checkpoint; null if there is no such file. @throws CheckpointContradictedError if it cannot be read */
 function readFiled(path: string): FiledCheckpoint | null {
   if (statSync(path, { throwIfNoEntry: false }) === undefined) return null;
   const checkpoint = parseCheckpoint(readFileSync(path, 'utf8'));
@@ -133,7 +132,7 @@ function readFiled(path: string): FiledCheckpoint | null {
   );
 }
 
-/** The database does not extend its kept checkpoint. Startup ends with exit code 65. */
+/** The error for a database that does not extend its stored checkpoint. Startup ends with exit code 65. */
 export class CheckpointContradictedError extends Error {
   override readonly name = 'CheckpointContradictedError';
 }

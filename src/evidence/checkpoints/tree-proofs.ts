@@ -4,12 +4,12 @@ import { isConsistent, isIncluded, type TreeHead } from '../../ledger/merkle/pro
 import { EMPTY_ROOT, TreeDamagedError } from '../../ledger/merkle/tree';
 import { type ConsistencyProof, type InclusionProof, TreeReader } from '../../ledger/reading/tree-reader';
 
-/** Issues proofs for the current log. A proof that does not lead to the root of the head record is not issued. */
+/** Issues proofs for the current log; none that does not lead to the root of the head record. */
 @Injectable()
 export class TreeProofs {
   constructor(private readonly tree: TreeReader) {}
 
-  /** @throws VALIDATION_ERROR for a size that the tree never had with the entry in it; NOT_FOUND beyond the tree. */
+  /** @throws VALIDATION_ERROR for a size that the tree never had with the entry in it; NOT_FOUND beyond the tree */
   async inclusion(sequence: number, requestedSize?: number): Promise<InclusionProof> {
     const today = await this.tree.head();
     const size = requestedSize ?? today.size;
@@ -22,7 +22,7 @@ export class TreeProofs {
     return proof;
   }
 
-  /** @throws VALIDATION_ERROR for sizes that the tree never had, or in the wrong order. */
+  /** @throws VALIDATION_ERROR for sizes that the tree never had, or in the wrong order */
   async consistency(from: number, requestedSize?: number): Promise<ConsistencyProof> {
     const today = await this.tree.head();
     const to = requestedSize ?? today.size;
@@ -36,7 +36,7 @@ export class TreeProofs {
   }
 }
 
-/** Trees of the same size have the same root. */
+/** False if two trees of the same size have different roots. */
 function agree(one: TreeHead, other: TreeHead): boolean {
   return one.size !== other.size || one.rootHash === other.rootHash;
 }
@@ -45,7 +45,7 @@ function damaged(): Error {
   return new TreeDamagedError('The stored tree does not lead to the root of the head record.');
 }
 
-/** Why the current tree does not extend an earlier one, as the end of a sentence; null if it does. */
+/** Returns why the current tree does not extend an earlier one, as the end of a sentence; null if it does. */
 export async function contradiction(reader: TreeReader, today: TreeHead, earlier: TreeHead): Promise<string | null> {
   const missing = endsBefore(earlier, today.size);
   if (missing !== null) return missing;
@@ -56,12 +56,12 @@ export async function contradiction(reader: TreeReader, today: TreeHead, earlier
     : `its first ${earlier.size} entries are different or were altered`;
 }
 
-/** Why a log of this size cannot extend an earlier one; null if it can. */
+/** Returns why a log of this size cannot extend an earlier one; null if it can. */
 export function endsBefore(earlier: TreeHead, size: number): string | null {
   return earlier.size > size ? `it ends at entry ${size}, before the checkpoint's ${earlier.size}` : null;
 }
 
-/** If hashes are missing nothing can be proven. */
+/** True if the extension is proven; false if hashes for the proof are missing. */
 async function isProven(reader: TreeReader, today: TreeHead, earlier: TreeHead): Promise<boolean> {
   try {
     const { hashes } = await reader.consistency(earlier.size, today.size);

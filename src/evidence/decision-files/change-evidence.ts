@@ -3,23 +3,23 @@ import type { Decision } from '../../governance/decisions/decision.entity';
 import type { NamedRules } from '../../governance/policies/past-policies';
 import type { ParsedListedEntry } from '../../ledger/reading/entry-reader';
 
-/** The entries that a change has made: none of them if `last` is before `first`. */
+/** The entries that a change has made; empty if `last` is before `first`. */
 export interface MadeRange {
   readonly first: number;
   readonly last: number;
 }
 
-/** What a change is recomputed from, besides the entries about its decision. */
+/** Evidence from which a change is recomputed, besides the entries about its decision. */
 export interface ChangeEvidence {
-  /** Null if it is not made. */
+  /** Entries of the change; null if it was not made. */
   readonly made: MadeRange | null;
-  /** The agent that proposed it, and the sequence of the proposal; null if the caller was bound to no agent. */
+  /** Agent that proposed it, and sequence of the proposal; null if the caller was bound to no agent. */
   readonly proposer: { readonly agentId: string; readonly sequence: number } | null;
-  /** The rules that the change names; null unless it is about policies. */
+  /** Rules that the change names; null unless it is about policies. */
   readonly rules: NamedRules | null;
 }
 
-/** @param entries about the decision, in order */
+/** @param entries entries about the decision, in order */
 export function changeEvidenceOf(
   { type, change, proposedBy }: Pick<Decision, 'type' | 'change' | 'proposedBy'>,
   entries: readonly ParsedListedEntry[],
@@ -30,7 +30,7 @@ export function changeEvidenceOf(
     ? proposal
     : entries.find(({ action }) => action === 'decision.change_made');
   const made = making === undefined ? null : rangeOf(making);
-  // What was done in an emergency comes before the decision on it, and the rules of then were in force before that.
+  // An emergency precedes the decision on it, and its rules were in force before it.
   const sequence = made !== null && making === proposal ? made.first : proposal.sequence;
   return {
     made,

@@ -13,7 +13,7 @@ import { ApiErrors, RequiresScope } from '../../http/request/routes';
 import { DecisionFiles } from './decision-files.service';
 import { DecisionFileResponse } from './dto/decision-file.response';
 
-/** The answer of both routes. */
+/** Response of both routes. */
 const FILE = {
   type: DecisionFileResponse,
   description: 'The file, as an attachment. If it cannot be sent in full, the connection is reset.',

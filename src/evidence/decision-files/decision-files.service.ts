@@ -28,36 +28,36 @@ import { earlierIn, evidenceNamedIn, isErasing, type NamedAgent, type NamedRecor
 /** Most executions, decisions and grants of one file. */
 const MAX_RECORDS = 1_000;
 
-/** The record that a file is about. */
+/** Record that a file is about. */
 interface FileSubject {
-  /** The member of the file that names it. */
+  /** Member of the file that names the record. */
   readonly member: 'decisionId' | 'executionId';
   readonly id: string;
-  /** Ids of the records all of whose entries the checkpoint has to cover. */
+  /** Ids of the records all of whose entries the checkpoint must cover. */
   readonly ids: readonly string[];
-  /** The decision, if the file is about a change. */
+  /** Decision, if the file is about a change. */
   readonly change: Decision | null;
 }
 
-/** What a file is made from; entries and policies are read as it is sent. */
+/** Basis of a file; entries and policies are read as it is sent. */
 interface Contents {
   readonly subject: FileSubject;
   readonly checkpoint: IssuedCheckpoint;
-  /** The sequences of its entries, in order. */
+  /** Sequences of its entries, in order. */
   readonly sequences: readonly number[];
-  /** Those that a change has made; null if there are none. */
+  /** Entries that a change has made; null if there are none. */
   readonly made: MadeRange | null;
   readonly rules: PastRuleSets;
 }
 
-/** The entries about everything that is reached, and by execution the person on whose behalf it is. */
+/** Entries about all reached records, and principals who are people, by execution. */
 interface Reached {
   readonly entries: readonly ParsedListedEntry[];
   readonly people: ReadonlyMap<string, string>;
 }
 
 /**
- * Makes the file from which anybody can recompute what was decided about an execution or a change: its entries with their
+ * Makes the file from which anybody can recompute the decision about an execution or a change: its entries with their
  * proofs, and the policies that were in force. Entries and policies are read as they are sent, so memory stays flat.
  */
 @Injectable()
@@ -72,7 +72,7 @@ export class DecisionFiles {
     private readonly streams: StreamedResponses,
   ) {}
 
-  /** @throws NOT_FOUND; CONTENT_ERASED; CONFLICT for what was decided before version 2; UNAVAILABLE. */
+  /** @throws NOT_FOUND; CONTENT_ERASED; CONFLICT for a decision before version 2; UNAVAILABLE */
   openExecution(id: string, receiver: Receiver): Promise<Readable> {
     return this.open(receiver, async () => {
       const execution = requireFound(await this.records.find(EXECUTION, id, SYSTEM_CALLER), 'execution');
@@ -123,7 +123,10 @@ export class DecisionFiles {
     return { subject, checkpoint, sequences: inOrder, made: change?.made ?? null, rules };
   }
 
-  /** The entries that a change has made, and the entry that left its proposer as it was then. */
+  /**
+   * Returns the sequences of the entries that a change has made, and of the entry that left its proposer as it was
+   * then.
+   */
   private async sequencesOfChange({ proposer, made }: ChangeEvidence): Promise<number[]> {
     const sequences =
       made === null ? [] : Array.from({ length: made.last - made.first + 1 }, (_, at) => made.first + at);
@@ -132,12 +135,14 @@ export class DecisionFiles {
     return state === undefined ? sequences : [...sequences, state.since];
   }
 
-  /** All entries about the subject and its decision, and a checkpoint that covers them: the last one if it does. */
+  /**
+   * Returns all entries about the subject and its decision, and a checkpoint that covers them: the last one if it does.
+   */
   private async covered(
     { ids }: FileSubject,
     signal: AbortSignal,
   ): Promise<{ readonly entries: readonly ParsedListedEntry[]; readonly checkpoint: IssuedCheckpoint }> {
-    // Read before the entries, so that none that it covers is missing.
+    // The checkpoint is read before the entries, so that no entry that it covers is missing.
     const last = this.checkpoints.last();
     const entries = await this.entriesOf(ids, signal);
     const isCovered = (checkpoint: IssuedCheckpoint): boolean =>
@@ -155,8 +160,8 @@ export class DecisionFiles {
   }
 
   /**
-   * Adds the entries about everything that the decision rests on, however it is reached: what is recomputed from the file. Of a run
-   * that names more and more earlier executions, the file has the first ones.
+   * Adds the entries about all records on which the decision rests, directly or indirectly, because they are needed to
+   * recompute it. For a run that names more and more earlier executions, the file has the first ones.
    */
   private async withReached(
     { id }: FileSubject,
@@ -173,14 +178,14 @@ export class DecisionFiles {
       visited.add(subjectId);
       const ownEntries = own.filter((entry) => entry.subjectId === subjectId);
       const about = ownEntries.length > 0 ? ownEntries : await this.entriesAbout(subjectId, signal);
-      // An erasure counts at once, also after the checkpoint.
+      // An erasure counts at once, even after the checkpoint.
       entries.push(...about.filter((entry) => entry.sequence <= size || isErasing(entry)));
       executionIds.push(...(await this.idsIn(subjectId, people)), ...about.flatMap(earlierIn));
     }
     return { entries: entries.sort((one, other) => one.sequence - other.sequence), people };
   }
 
-  /** The ids of what a record names. @param people gets the person on whose behalf an execution is */
+  /** Returns the ids that a record names. @param people receives the person on whose behalf an execution is */
   private async idsIn(id: string, people: Map<string, string>): Promise<string[]> {
     const grant = await this.records.find(GRANT, id, SYSTEM_CALLER);
     const decision = await this.records.find(DECISION, id, SYSTEM_CALLER);
@@ -209,7 +214,7 @@ export class DecisionFiles {
     return entries;
   }
 
-  /** The sequence of the entry that left the agent as it counted. */
+  /** Returns the sequence of the entry that left the agent as it counted. */
   private async sequenceOf({ agentId, revision, sequence }: NamedAgent): Promise<number> {
     const then = await this.past.stateAt(AGENT, agentId, sequence - 1);
     if (then?.record.revision === revision) return then.since;
@@ -218,11 +223,11 @@ export class DecisionFiles {
     );
   }
 
-  /** The sequence of the entry by which a record came to count. */
+  /** Returns the sequence of the entry by which a record came to count. */
   private async placeOf({ id, actions, sequence: before }: NamedRecord, signal: AbortSignal): Promise<number> {
     const entries = await this.entriesAbout(id, signal);
     const first = entries.find(({ action }) => actions.includes(action));
-    // Refused before anything is sent: later, the answer could only be cut short.
+    // Refused before anything is sent; later, the response could only be cut short.
     const erased = first?.erased ?? entries.find(isErasing)?.sequence;
     if (erased !== undefined) throw contentErased(id, erased);
     if (first !== undefined && first.sequence < before) return first.sequence;
@@ -231,7 +236,7 @@ export class DecisionFiles {
     );
   }
 
-  /** The passkeys that signed reviews of a decision up to a checkpoint. */
+  /** Returns the passkeys that signed reviews of a decision up to a checkpoint. */
   private async passkeysOf(decisionId: string, size: number): Promise<NamedRecord[]> {
     const decision = await this.past.findAfter(DECISION, decisionId, size, SYSTEM_CALLER);
     const signatures = (decision?.reviews ?? []).flatMap(({ signature }) => signature ?? []);
@@ -239,7 +244,7 @@ export class DecisionFiles {
     return signatures.map(({ passkeyId: id }) => ({ id, ...registered }));
   }
 
-  /** In RFC 8785 form: members in the order of their names. */
+  /** Yields the text in RFC 8785 form: members in the order of their names. */
   private async *text({ subject, checkpoint, sequences, made, rules }: Contents): AsyncGenerator<string> {
     const { member, id } = subject;
     const isChange = member === 'decisionId';
@@ -256,7 +261,7 @@ export class DecisionFiles {
     yield `],"rules":${canonicalJson(rules.sets as unknown as JsonValue)}}`;
   }
 
-  /** @param made entries that a change has made: it may have erased contents of its own entries */
+  /** @param made entries that a change has made; it may have erased contents of its own entries */
   private async provenEntry(
     sequence: number,
     checkpoint: IssuedCheckpoint,
@@ -264,7 +269,7 @@ export class DecisionFiles {
   ): Promise<JsonObject> {
     const entry = requireFound(await this.entries.find(sequence), 'provenance entry');
     const isMade = made !== null && sequence >= made.first && sequence <= made.last;
-    // Erased since the file was begun.
+    // The entry was erased after the file was begun.
     if (entry.erased !== null && !isMade) throw contentErased(`the entry ${sequence}`, entry.erased);
     const { tree, hashes } = await this.proofs.inclusion(sequence, checkpoint.size);
     if (tree.rootHash !== checkpoint.rootHash)
@@ -273,7 +278,7 @@ export class DecisionFiles {
   }
 }
 
-/** With the rules that a change names; rules that reviews name, too, are those of the earlier entry. */
+/** Adds the rules that a change names. Rules that reviews also name are those of the earlier entry. */
 function withRules(rules: readonly NamedRules[], ofChange: NamedRules | null): readonly NamedRules[] {
   return ofChange === null ? rules : [ofChange, ...rules.filter(({ hash }) => hash !== ofChange.hash)];
 }

@@ -9,22 +9,22 @@ import type { ParsedListedEntry } from '../../ledger/reading/entry-reader';
 export interface NamedAgent {
   readonly agentId: string;
   readonly revision: number;
-  /** Of the entry that names it. */
+  /** Sequence of the entry that names it. */
   readonly sequence: number;
 }
 
-/** Another record that an entry says was looked at. */
+/** Another record that an entry names as examined. */
 export interface NamedRecord {
   readonly id: string;
-  /** The actions of the entry by which it came to count. */
+  /** Actions of the entry by which it came to count. */
   readonly actions: readonly string[];
-  /** Of the entry that names it. */
+  /** Sequence of the entry that names it. */
   readonly sequence: number;
 }
 
 /**
- * What decisions in entries rest on, and so what is needed to recompute them. Each item has the entry that names it
- * first.
+ * Evidence on which decisions in entries rest, and which is needed to recompute them. Each item has the first entry
+ * that names it.
  */
 interface NamedEvidence {
   readonly rules: readonly NamedRules[];
@@ -53,15 +53,15 @@ const DECIDING: ReadonlySet<string> = new Set([
   'decision.rejected',
 ]);
 
-/** Whether the entry says that its record was erased. The contents of older entries follow soon. */
+/** True if the entry records the erasure of its record. The contents of older entries are erased soon. */
 export function isErasing({ action, subjectType }: Pick<ParsedListedEntry, 'action' | 'subjectType'>): boolean {
   return action === erasureAction(subjectType);
 }
 
 /**
- * @param what the entries are about, for messages.
- * @param people by execution, the registered person on whose behalf it is.
- * @throws CONTENT_ERASED; CONFLICT when one was decided before entries said by what.
+ * @param what subject of the entries, for messages
+ * @param people person on whose behalf each execution is, if registered
+ * @throws CONTENT_ERASED; CONFLICT if a decision precedes the entries that record its basis
  */
 export function evidenceNamedIn(
   entries: readonly Listed[],
@@ -111,7 +111,7 @@ function tooOld(sequence: number): string {
 
 type Counted = Omit<NamedAgent, 'sequence'>;
 
-/** The agent that executes, or reviews. */
+/** Returns the agent that executes, or reviews. */
 function countedAgent(agentId: string | null, { agentRevision, approverRevision }: Details): Counted[] {
   const revision = agentRevision ?? approverRevision;
   return agentId !== null && typeof revision === 'number' ? [{ agentId, revision }] : [];
@@ -121,7 +121,7 @@ function personIn({ principalRevision: revision }: Details, agentId: string | un
   return agentId !== undefined && typeof revision === 'number' ? [{ agentId, revision }] : [];
 }
 
-/** The person in whose place somebody reviewed. */
+/** Returns the person in whose place somebody reviewed. */
 function delegatorIn({ delegator }: Details): Counted[] {
   return delegator === undefined ? [] : [delegator as unknown as Counted];
 }
@@ -131,7 +131,7 @@ function recordsIn({ claims = [] }: Details): Omit<NamedRecord, 'sequence'>[] {
   return claimFacts.flatMap(({ ids }) => (ids ?? []).map((id) => ({ id, actions: ['claim.added'] })));
 }
 
-/** The ids of earlier executions that conditions found. */
+/** Returns the ids of earlier executions that conditions found. */
 export function earlierIn({ details }: Pick<Listed, 'details'>): string[] {
   const earlier = (details?.['earlier'] ?? []) as unknown as NonNullable<DecisionBasis['earlier']>;
   const repeats = details?.['repeats'];
@@ -141,7 +141,7 @@ export function earlierIn({ details }: Pick<Listed, 'details'>): string[] {
   ];
 }
 
-/** Those whose approvals were looked at. */
+/** Returns the agents whose approvals were examined. */
 function approversIn({ approvers }: Details): Counted[] {
   return Array.isArray(approvers) ? (approvers as readonly JsonValue[] as readonly Counted[]).slice() : [];
 }

@@ -10,12 +10,12 @@ import { RecordReader } from '../../ledger/reading/record-reader';
 import { ERASABLE_TYPES, ERASURE, type ErasureSubject } from './erasure.entity';
 
 const SELECT_NEWEST = `SELECT max("createdSequence") AS "sequence" FROM "erasures"`;
-/** Erasures read at once. */
+/** Most erasures read at once. */
 const AT_ONCE = 100;
 
 /**
- * The ids that erasures have named, outside the database: an older backup does not know them. Each line is a kind and an
- * id.
+ * Ids that erasures have named, in a file outside the database, because an older backup does not contain them. Each
+ * line is a kind and an id.
  */
 @Injectable()
 export class ErasedIds {
@@ -33,7 +33,7 @@ export class ErasedIds {
     return this.files.erasures;
   }
 
-  /** @throws UNAVAILABLE when none could be added now: what would be erased could come back. */
+  /** @throws UNAVAILABLE if no id could be added now, because erased contents could come back */
   async requireFile(): Promise<void> {
     try {
       await (await open(this.path, 'a', OWNER_ONLY)).close();
@@ -43,7 +43,9 @@ export class ErasedIds {
     }
   }
 
-  /** Those that are not kept yet. @throws when they cannot be kept: what was erased could come back. */
+  /**
+   * Adds the ids that the file lacks. @throws Error if they cannot be stored, because erased contents could come back
+   */
   async add(subjects: readonly ErasureSubject[]): Promise<void> {
     try {
       const text = await this.text();
@@ -61,8 +63,8 @@ export class ErasedIds {
   }
 
   /**
-   * Keeps those of all erasures since the last call, whichever process made them: it may have another folder.
-   * @returns what these have named. @throws as `add`.
+   * Adds the ids of all erasures since the last call, by any process, which may have another folder.
+   * @returns ids that these erasures named @throws as `add`
    */
   async keepNew(): Promise<readonly ErasureSubject[]> {
     const [newest] = await this.database.points.all<{ sequence: number | null }>(SELECT_NEWEST);
@@ -79,7 +81,7 @@ export class ErasedIds {
     return subjects;
   }
 
-  /** By their lines, in the order in which they were erased. */
+  /** Reads the ids by their lines, in the order of their erasure. */
   async read(): Promise<ReadonlyMap<string, ErasureSubject>> {
     return subjectsIn(await this.text());
   }

@@ -6,12 +6,12 @@ import type { Execution, ExecutionOutcome } from '../../governance/executions/ex
 /** Outcomes that can still lead to the action. */
 const OPEN: ReadonlySet<ExecutionOutcome> = new Set(['pending_approval', 'approved', 'running']);
 
-/** Whether an execution, or the decision that it depends on, is not settled yet. */
+/** True if an execution, or the decision that it depends on, is not settled yet. */
 export function isUnsettled(record: Pick<Execution, 'outcome'> | Pick<Decision, 'status'>): boolean {
   return 'outcome' in record ? OPEN.has(record.outcome) : record.status === 'proposed';
 }
 
-/** The members that an erased execution keeps: agent, kind of action, times and outcome. */
+/** Returns what an erased execution keeps: agent, kind of action, times and outcome. */
 export function erasedExecution(execution: Execution): Execution {
   return {
     ...execution,
@@ -29,7 +29,7 @@ export function erasedExecution(execution: Execution): Execution {
   };
 }
 
-/** What is left of a decision: who proposed and reviewed it when, and what came of it. */
+/** Returns what an erased decision keeps: who proposed and reviewed it and when, and the outcome. */
 export function erasedDecision(decision: Decision): Decision {
   const reviews = decision.reviews.map(withoutWords);
   const repeated = { actionHash: null, onBehalfOf: null, run: null };
@@ -42,18 +42,24 @@ function withoutWords({ approverId, verdict, createdAt, groups, delegationId }: 
   return { approverId, verdict, comment: null, createdAt, ...(groups !== undefined && { groups }), ...place };
 }
 
-/** What is left of a grant: for which kind of action it was, how long and how often. It serves nothing any more. */
+/**
+ * Returns what an erased grant keeps: for which kind of action it was, how long and how often. It covers nothing any
+ * more.
+ */
 export function erasedGrant(grant: Grant): Grant {
   return { ...grant, resourceId: '', resources: null, parametersHash: null, onBehalfOf: null };
 }
 
-/** Refuses what is too young: logs have to be kept for a while. @param at ISO 8601, of its last entry. */
+/**
+ * Refuses to erase young records, because logs must be retained for a while. @param at time of the record's last entry,
+ * in ISO 8601
+ */
 export function requireAge(what: string, at: string, retainAtLeast: number, now: string): void {
   const from = new Date(Date.parse(at) + retainAtLeast).toISOString();
   if (from > now) throw conflict(`${what} can be erased from ${from} on: RETAIN_AT_LEAST keeps it until then.`);
 }
 
-/** The refusal of an erasure while an action may still follow. */
+/** Makes the refusal of an erasure while an action may still follow. */
 export function stillOpen(what: string, state: string): DomainError {
   return conflict(`${what} is ${state}; only what is settled can be erased.`);
 }

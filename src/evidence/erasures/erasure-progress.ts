@@ -7,7 +7,7 @@ import { ErasureReader } from '../../ledger/reading/erasure-reader';
 import { ErasedIds } from './erased-ids';
 import { ERASURE } from './erasure.entity';
 
-/** Average milliseconds between looks for erasures under way, whichever process began them. */
+/** Average milliseconds between checks for erasures under way, of any process. */
 const INTERVAL_MS = 500;
 /**
  * Most entries that an erasure adds after its own: for each of 100 subjects, the erasures of an execution, its decision and its
@@ -22,7 +22,7 @@ interface UnderWay {
   readonly createdSequence: number;
 }
 
-/** Completes erasures once no entry holds anything of them, and their ids are kept. */
+/** Completes erasures once no entry holds their contents, and their ids are in the file. */
 @Injectable()
 export class ErasureProgress implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly logger = new Logger('Erasures');
@@ -49,12 +49,13 @@ export class ErasureProgress implements OnApplicationBootstrap, OnModuleDestroy 
 
   private async look(): Promise<void> {
     if (!this.ledger.isHealthy) return;
-    // Read before the leftovers, which are written in the commit of their erasure: none of an erasure found here is overlooked.
+    // Read before the leftovers, which are written in the commit of their erasure, so that none of an erasure found
+    // here is missed.
     const underWay = await this.database.points.all<UnderWay>(SELECT_UNDER_WAY);
     const isDeleting = await this.erasures.isUnderWay();
     // The process that began it may have ended.
     if (isDeleting) this.ledger.deleteLeftovers();
-    // Also the ids whose request failed to keep them, or whose process ended before it could.
+    // This includes the ids whose request failed to store them, or whose process ended before.
     await this.ids.keepNew();
     if (isDeleting) return;
     for (const erasure of underWay) await this.complete(erasure);

@@ -8,7 +8,7 @@ import type { RecordKind } from '../../ledger/kinds/record-kind';
 export const ERASABLE_TYPES = ['entity', 'decision', 'execution'] as const;
 export type ErasableType = (typeof ERASABLE_TYPES)[number];
 
-/** What an erasure names. */
+/** A record that an erasure names. */
 class ErasureSubjectResponse {
   @ApiProperty({ enum: ERASABLE_TYPES, enumName: 'ErasableType', example: 'execution' })
   readonly type!: ErasableType;
@@ -28,7 +28,7 @@ export class Erasure {
   @ApiProperty({ example: sampleId('ers') })
   readonly id!: string;
 
-  /** Also the sequence of `erasure.begun`. */
+  /** Sequence of `erasure.begun` as well. */
   @Index({ unique: true })
   @Column('bigint')
   readonly createdSequence!: number;
@@ -37,7 +37,7 @@ export class Erasure {
   @ApiMember('The records as the request named them.', { type: [ErasureSubjectResponse] })
   readonly subjects!: readonly ErasureSubject[];
 
-  /** Stays, so it must hold no personal data. */
+  /** Never erased, so it must hold no personal data. */
   @Column('text')
   @ApiProperty({ example: 'Request 2026-118 of a data subject' })
   readonly reason!: string;
@@ -46,7 +46,7 @@ export class Erasure {
   @ApiProperty({ format: 'date-time', example: '2026-11-20T06:18:03.123Z' })
   readonly createdAt!: string;
 
-  /** Null until all is gone, like what follows. Not hashed: `erasure.completed` says the same. */
+  /** Null until everything is erased, like the following columns. Not hashed: `erasure.completed` has the same. */
   @Column('text', { nullable: true })
   @ApiNullableTime('When everything was erased; until then null, as are the counts.')
   readonly completedAt!: string | null;
@@ -64,7 +64,7 @@ export class Erasure {
   readonly unsalted!: number | null;
 }
 
-/** How the ledger keeps erasures. The hashed members are frozen. */
+/** The record kind of erasures. The hashed members are frozen. */
 export const ERASURE: RecordKind<Erasure> = {
   subjectType: 'erasure',
   idPrefix: 'ers',

@@ -8,7 +8,7 @@ import { ErasuresController } from './erasures.controller';
 import { ErasuresService } from './erasures.service';
 import { RetainedContents } from './retained-contents';
 
-/** Forgetting what records contain. After the checkpoints, which say at the start whether a backup was restored. */
+/** Erases the contents of records. Follows the checkpoints, which detect at the start whether a backup was restored. */
 @Module({
   imports: [LedgerModule.forFeature({ kinds: [ERASURE] }), CheckpointsModule],
   controllers: [ErasuresController],

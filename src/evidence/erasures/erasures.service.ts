@@ -23,7 +23,7 @@ import { emptyEntriesOf } from '../../ledger/writing/leftover-statements';
 
 type NewErasure = Pick<Erasure, 'subjects' | 'reason'>;
 
-/** The erasure that takes the subjects; `isNew` is false where an earlier one has. */
+/** The erasure of the subjects; `isNew` is false if it is an earlier one. */
 export interface ErasureAnswer {
   readonly erasure: Erasure;
   readonly isNew: boolean;
@@ -34,21 +34,21 @@ interface ErasureTargets {
   readonly entities: Map<string, GovernedEntity | null>;
   readonly executions: Map<string, Execution>;
   readonly decisions: Map<string, Decision>;
-  /** Erased already. */
+  /** Subjects that were already erased. */
   readonly erased: ErasureSubject[];
 }
 
-/** Subjects that are erased again in one commit. */
+/** Most subjects that are erased again in one commit. */
 const AT_ONCE = 100;
 const COMPACT =
   'On SQLite, stop the service then and run `npm run compact`: the restored file may still hold their texts.';
 const RESTORED =
   'The service was started with a database from a backup that is older than an erasure, so the erased contents were there again.';
 
-/** Whether a subject is there, or the erasure that took its contents; that is null if RETAIN_CONTENT took them. */
+/** Status of a subject: unknown, existing, or erased; `erasedBy` is null if RETAIN_CONTENT ended. */
 type SubjectStatus = 'unknown' | 'there' | { readonly erasedBy: string | null };
 
-/** Begins erasures: the records at once, in one commit; what older entries hold about them follows. */
+/** Begins erasures: the records at once, in one commit; contents in older entries follow. */
 @Injectable()
 export class ErasuresService implements OnModuleInit {
   private readonly logger = new Logger('Erasures');
@@ -60,7 +60,7 @@ export class ErasuresService implements OnModuleInit {
     private readonly ids: ErasedIds,
   ) {}
 
-  /** Erases again, before anything is served, what a restored backup has brought back. */
+  /** Erases again, before anything is served, contents that a restored backup has brought back. */
   async onModuleInit(): Promise<void> {
     const newLines = new Set((await this.ids.keepNew()).map(lineOf));
     const back = [...(await this.ids.read())].flatMap(([line, subject]) => (newLines.has(line) ? [] : subject));
@@ -75,21 +75,21 @@ export class ErasuresService implements OnModuleInit {
   }
 
   /**
-   * @throws VALIDATION_ERROR for an unknown subject; CONFLICT for an open one, or one that is too young; UNAVAILABLE when
-   * its ids could not be kept.
+   * @throws VALIDATION_ERROR for an unknown subject; CONFLICT for an open one, or one that is too young; UNAVAILABLE if
+   * its ids could not be stored
    */
   async erase(caller: Caller, request: NewErasure): Promise<ErasureAnswer> {
     await this.ids.requireFile();
     const answer = await this.ledger.write(caller, (transaction) => this.begin(transaction, request));
-    // Before the answer: a backup that is restored must not bring it back. Where that fails, the erasure has begun
-    // nevertheless, and is not completed until they are kept.
+    // Added before the response, so that a restored backup cannot bring the contents back. If this fails, the erasure
+    // has still begun, and is completed once the ids are stored.
     await this.ids.add(answer.erasure.subjects).catch((error: unknown) => this.logger.error(String(error)));
     return answer;
   }
 
   /**
-   * Erases again what a restored backup has brought back, whatever its age, and cancels what still waits. Null if
-   * nothing of the subjects is there; then nothing is written.
+   * Erases again contents that a restored backup has brought back, at any age, and cancels open records. Null, without
+   * a write, if none of the subjects exist.
    */
   eraseAgain(subjects: readonly ErasureSubject[], reason: string): Promise<Erasure | null> {
     return this.ledger.write(SYSTEM_CALLER, async (transaction) => {
@@ -128,8 +128,8 @@ export class ErasuresService implements OnModuleInit {
     const erasure = transaction.insert(ERASURE, record, { action: 'erasure.begun' });
     const grants = await takeAll(transaction, targets, erasure.id);
     const ids = [...targets.entities.keys(), ...targets.executions.keys(), ...targets.decisions.keys(), ...grants];
-    // Answers to the record's own writes are older than RETAIN_AT_LEAST and gone, but a later refusal may repeat a
-    // reviewer's words.
+    // Responses to the record's own writes are older than RETAIN_AT_LEAST and gone, but a later refusal may repeat a
+    // reviewer's comment.
     transaction.writeWithoutEntry(forgetAnswers(this.database.dialect, ids));
     return erasure;
   }
@@ -154,7 +154,7 @@ export class ErasuresService implements OnModuleInit {
   }
 }
 
-/** Adds the subject, and what goes with it. */
+/** Adds the subject, and the records that are erased with it. */
 async function find(
   transaction: ServiceTransaction,
   { type, id }: ErasureSubject,
@@ -185,7 +185,7 @@ async function findEntity(
   return 'there';
 }
 
-/** What was erased already may have been put back. */
+/** Somebody may have put erased contents back, so they are erased again. */
 async function takeAgain(transaction: ServiceTransaction, erased: readonly ErasureSubject[]): Promise<void> {
   const decisions = erased.flatMap(({ type, id }) => (type === 'decision' ? id : []));
   const grants = await grantsOf(transaction, decisions);
@@ -193,13 +193,16 @@ async function takeAgain(transaction: ServiceTransaction, erased: readonly Erasu
   for (const { id } of grants) transaction.writeWithoutEntry(emptyEntriesOf(GRANT.subjectType, id));
 }
 
-/** Ids sort by creation. */
+/** Returns the newest id, because ids sort by creation. */
 function newestOf(statuses: readonly SubjectStatus[]): string | undefined {
   const ids = statuses.flatMap((status) => (typeof status === 'object' ? (status.erasedBy ?? []) : []));
   return ids.sort().at(-1);
 }
 
-/** An execution and the decision that was made about it go together; the decision that refused it may be about another. */
+/**
+ * Adds an execution together with the decision that was made about it. The decision that refused it may be about
+ * another.
+ */
 async function pairOf(
   transaction: ServiceTransaction,
   type: 'execution' | 'decision',
@@ -216,7 +219,10 @@ async function pairOf(
   return { decision, execution: executionId === null ? undefined : await transaction.find(EXECUTION, executionId) };
 }
 
-/** What waits in a backup was settled after the backup was made. Executions that run in it are ended by the start. */
+/**
+ * Cancels open records: what waits in a backup was settled after the backup was made. The start ends its running
+ * executions.
+ */
 function cancelOpen(transaction: ServiceTransaction, targets: ErasureTargets, reason: string): void {
   const { now } = transaction;
   for (const execution of targets.executions.values()) {
@@ -233,7 +239,7 @@ function cancelOpen(transaction: ServiceTransaction, targets: ErasureTargets, re
   }
 }
 
-/** The records themselves, each with the entry that says so. @returns the ids of the grants that go with them */
+/** Erases the records themselves, each with an entry. @returns ids of the grants that are erased with them */
 async function takeAll(
   transaction: ServiceTransaction,
   targets: ErasureTargets,
@@ -251,7 +257,7 @@ async function takeAll(
   return eraseDecisions(transaction, [...targets.decisions.values()], erasureId);
 }
 
-/** What it has taken from limits stays taken. */
+/** Erases an execution. Its uses of limits stay taken. */
 export async function eraseExecution(
   transaction: ServiceTransaction,
   execution: Execution,
@@ -263,7 +269,7 @@ export async function eraseExecution(
   transaction.erase(EXECUTION, erasedExecution(execution), { agentId, entityId, details });
 }
 
-/** With the grants that they gave, each one at most, which end. @returns the ids of these */
+/** Erases decisions, each with its grant, if any, which ends. @returns ids of these grants */
 export async function eraseDecisions(
   transaction: ServiceTransaction,
   decisions: readonly Decision[],

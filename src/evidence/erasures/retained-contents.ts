@@ -11,38 +11,38 @@ import { byId } from '../../ledger/kinds/lookup';
 import { isUnsettled } from './erased-records';
 import { eraseDecisions, eraseExecution } from './erasures.service';
 
-/** Average milliseconds between looks: at least one a minute. */
+/** Average milliseconds between checks, so that there is at least one a minute. */
 const INTERVAL_MS = 20_000;
 /** Most executions and decisions of one commit. */
-const AT_ONCE = 200;
-/** Most executions: each may take its decision with it. */
-const EXECUTIONS_AT_ONCE = AT_ONCE / 2;
+const MAX_RECORDS = 200;
+/** Most executions, each of which may be erased with its decision. */
+const MAX_EXECUTIONS = MAX_RECORDS / 2;
 
-/** What can still be erased. */
+/** Condition for contents that can still be erased. */
 const NOT_ERASED = `"erased" = 'false'`;
 const HAS_YOUNGER = `SELECT 1 FROM "ledger_entries" WHERE "subjectId" = ID AND "timestamp" > $1`;
 
-/** With the decision about it; the one that refused it may be about another execution. */
+/** Selects executions, with the decision about each. The decision that refused one may be about another execution. */
 const OLD_EXECUTIONS =
-  `SELECT live."id", about."id" AS "other" FROM "executions" AS live LEFT JOIN "decisions" AS about ` +
+  `SELECT live."id", about."id" AS "decisionId" FROM "executions" AS live LEFT JOIN "decisions" AS about ` +
   `ON about."id" = live."decisionId" AND about."executionId" = live."id" ` +
   `WHERE live.${NOT_ERASED} AND live."createdAt" <= $1 ` +
   `AND live."outcome" NOT IN ('pending_approval', 'approved', 'running') ` +
   `AND NOT EXISTS (${HAS_YOUNGER.replace('ID', 'live."id"')}) ` +
-  `AND NOT EXISTS (${HAS_YOUNGER.replace('ID', 'about."id"')}) ORDER BY live."createdSequence" LIMIT ${EXECUTIONS_AT_ONCE}`;
-/** Those of executions go with them. */
+  `AND NOT EXISTS (${HAS_YOUNGER.replace('ID', 'about."id"')}) ORDER BY live."createdSequence" LIMIT ${MAX_EXECUTIONS}`;
+/** Selects decisions that are not about an execution; the others are erased with their executions. */
 const OLD_DECISIONS =
-  `SELECT "id", NULL AS "other" FROM "decisions" AS live WHERE ${NOT_ERASED} AND "createdAt" <= $1 ` +
+  `SELECT "id", NULL AS "decisionId" FROM "decisions" AS live WHERE ${NOT_ERASED} AND "createdAt" <= $1 ` +
   `AND "executionId" IS NULL AND "status" <> 'proposed' ` +
   `AND NOT EXISTS (${HAS_YOUNGER.replace('ID', 'live."id"')}) ORDER BY "createdSequence" LIMIT $2`;
 
 interface OldRecord {
   readonly id: string;
-  /** The decision of an execution. */
-  readonly other: string | null;
+  /** Decision about an execution; null for a decision itself, or if there is none. */
+  readonly decisionId: string | null;
 }
 
-/** Takes the contents of executions and decisions once RETAIN_CONTENT is over, oldest first. */
+/** Erases the contents of executions and decisions once RETAIN_CONTENT is over, oldest first. */
 @Injectable()
 export class RetainedContents implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly logger = new Logger('Erasures');
@@ -66,22 +66,22 @@ export class RetainedContents implements OnApplicationBootstrap, OnModuleDestroy
     return this.repeated.stop();
   }
 
-  /** All that is old enough, a chunk after another. */
+  /** Erases everything that is old enough, chunk after chunk. */
   async eraseOld(): Promise<void> {
     for (let more = true; more && !this.repeated.isStopping;) more = await this.eraseChunk();
   }
 
-  /** False when nothing more is old enough. */
+  /** Erases a chunk; returns false if nothing more is old enough. */
   private async eraseChunk(): Promise<boolean> {
     const { retainContent } = this.configuration;
     if (retainContent === null || !this.ledger.isHealthy) return false;
     const before = new Date(Date.parse(this.ledger.now) - retainContent).toISOString();
     const executions = await this.database.points.all<OldRecord>(OLD_EXECUTIONS, [before]);
-    const theirs = executions.flatMap(({ other }) => other ?? []);
-    const room = AT_ONCE - executions.length - theirs.length;
-    const decisions = await this.database.points.all<OldRecord>(OLD_DECISIONS, [before, room]);
+    const attachedDecisionIds = executions.flatMap(({ decisionId }) => decisionId ?? []);
+    const remaining = MAX_RECORDS - executions.length - attachedDecisionIds.length;
+    const decisions = await this.database.points.all<OldRecord>(OLD_DECISIONS, [before, remaining]);
     if (executions.length + decisions.length === 0) return false;
-    const decisionIds = [...decisions.map(({ id }) => id), ...theirs];
+    const decisionIds = [...decisions.map(({ id }) => id), ...attachedDecisionIds];
     const lookups = [
       ...executions.map(({ id }) => byId(EXECUTION, id)),
       ...decisionIds.map((id) => byId(DECISION, id)),
@@ -92,7 +92,7 @@ export class RetainedContents implements OnApplicationBootstrap, OnModuleDestroy
         const execution = await transaction.find(EXECUTION, id);
         if (execution?.erased === false && !isUnsettled(execution)) old.push(execution);
       }
-      // The result of one was reported meanwhile: the next look leaves that out.
+      // The result of an execution was reported meanwhile; the next check excludes it.
       if (old.some(({ completedAt }) => completedAt !== null && completedAt > before)) return;
       for (const execution of old) await eraseExecution(transaction, execution, null);
       const forgettable: Decision[] = [];
@@ -101,11 +101,11 @@ export class RetainedContents implements OnApplicationBootstrap, OnModuleDestroy
         if (decision?.erased === false && !isUnsettled(decision)) forgettable.push(decision);
       }
       const grants = await eraseDecisions(transaction, forgettable, null);
-      // A rejection binds for a day, and the refusals that repeat its words are kept for another one. A grant may have been
-      // revoked just now.
+      // A rejection binds for a day, and the refusals that repeat its comment are stored for another one. A grant may
+      // have been revoked just now.
       const ids = retainContent >= 2 * KEPT_FOR ? grants : [...lookups.map(({ value }) => value), ...grants];
       if (ids.length > 0) transaction.writeWithoutEntry(forgetAnswers(this.database.dialect, ids));
     });
-    return executions.length === EXECUTIONS_AT_ONCE || decisions.length === room;
+    return executions.length === MAX_EXECUTIONS || decisions.length === remaining;
   }
 }

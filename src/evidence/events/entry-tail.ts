@@ -8,18 +8,21 @@ import { AuditEntryResponse } from '../audit/dto/audit-entry.response';
 import { type EventFilter, matchesFilter } from './event-filter';
 
 /** Most entries read at once. */
-const CHUNK = 250;
+const CHUNK_SIZE = 250;
 /** Milliseconds after which a failed read is retried. */
-const RETRY = 500;
-/** The most chunks that are kept for those who come to them a little later. */
+const RETRY_MS = 500;
+/** Most chunks in memory, for readers that reach them a little later. */
 const MAX_CHUNKS = 8;
-/** Milliseconds for which what was read may be handed on. Then it is read again: an erasure may have taken its contents. */
+/**
+ * Milliseconds for which a chunk may be reused. Then it is read again, because an erasure may have removed its
+ * contents.
+ */
 export const FRESH = 1_000;
 
-/** New entries, whichever process wrote them: read once for all in this process who are at the same place. */
+/** New entries of all processes, read once for all readers of this process at the same position. */
 @Injectable()
 export class EntryTail {
-  /** By the position before each, in order of reading. */
+  /** Chunks by the position before each, in order of reading. */
   private readonly chunks = new Map<number, Promise<EventChunk>>();
 
   constructor(
@@ -28,18 +31,18 @@ export class EntryTail {
   ) {}
 
   /**
-   * The entries after a position, as soon as there are any; none once the signal is aborted. An unavailable database is
-   * waited for.
+   * Returns the entries after a position once there are any; none once the signal is aborted. Waits for an unavailable
+   * database.
    */
-  async readAfter(position: number, over: AbortSignal): Promise<EventChunk> {
-    while (!over.aborted) {
-      await this.ledger.waitBeyond(position, over);
+  async readAfter(position: number, signal: AbortSignal): Promise<EventChunk> {
+    while (!signal.aborted) {
+      await this.ledger.waitBeyond(position, signal);
       const chunk = await this.chunk(position).catch((error: unknown) => {
         if (!(error instanceof DatabaseFault)) throw error;
         return new EventChunk([]);
       });
       if (chunk.entries.length > 0) return chunk;
-      await sleep(RETRY, undefined, { signal: over, ref: false }).catch(() => undefined);
+      await sleep(RETRY_MS, undefined, { signal, ref: false }).catch(() => undefined);
     }
     return new EventChunk([]);
   }
@@ -67,13 +70,13 @@ export class EntryTail {
   }
 }
 
-/** A page of entries after a sequence, without a total. */
+/** Requests a page of entries after a sequence, without a total. */
 export function pageAfter(position: number, conditions: readonly Condition[]): PageRequest {
-  return { conditions, limit: CHUNK, offset: 0, order: 'asc', position, total: 0 };
+  return { conditions, limit: CHUNK_SIZE, offset: 0, order: 'asc', position, total: 0 };
 }
 
 /**
- * Consecutive entries as events: each is rendered once, and those of one filter are joined once for all its readers.
+ * Consecutive entries as events. Each is rendered once, and those of one filter are joined once for all its readers.
  */
 export class EventChunk {
   private readonly texts = new Map<ParsedListedEntry, string>();
@@ -81,17 +84,17 @@ export class EventChunk {
 
   constructor(readonly entries: readonly ParsedListedEntry[]) {}
 
-  /** Sequence of its last entry; 0 if it is empty. */
+  /** Sequence of the last entry; 0 if the chunk is empty. */
   get last(): number {
     return this.entries.at(-1)?.sequence ?? 0;
   }
 
-  /** Whether others may follow at once. */
+  /** True if more entries may follow at once. */
   get isFull(): boolean {
-    return this.entries.length >= CHUNK;
+    return this.entries.length >= CHUNK_SIZE;
   }
 
-  /** The entries that match the filter. */
+  /** Returns the text of the entries that match the filter. */
   bytes(filter: EventFilter): Buffer {
     const name = JSON.stringify(filter);
     const bytes = this.byFilter.get(name) ?? this.rendered(filter);

@@ -5,9 +5,9 @@ import { matchesAction } from '../../core/values/action-pattern';
 import { equalityConditions } from '../../http/lists/list.query';
 import type { ListedEntry } from '../../ledger/reading/entry-reader';
 
-/** Which entries are requested; members left out do not restrict them. */
+/** Selects entries; members that are left out do not restrict them. */
 export interface EventFilter {
-  /** Any of these. */
+  /** Patterns, any of which may match. */
   readonly actions?: readonly string[];
   readonly agentId?: string;
   readonly entityId?: string;
@@ -24,19 +24,19 @@ export function matchesFilter(filter: EventFilter, entry: FilteredMembers): bool
   return IDS.every((member) => filter[member] === undefined || filter[member] === entry[member]);
 }
 
-/** The part of a filter that the database's indexes can serve; the rest is compared here. */
+/** Returns the part of a filter that the database's indexes can serve; the rest is compared here. */
 export function conditionsOfFilter({ actions = [], ...ids }: EventFilter): Condition[] {
   const [only = '*', ...others] = actions;
   const action = others.length === 0 && !only.endsWith('*') ? only : undefined;
   return equalityConditions({ ...ids, action });
 }
 
-/** The actions that a key with the scope `report` follows: all that can end what a gateway runs. */
+/** Actions that a key with the scope `report` follows: all that can end an execution at a gateway. */
 const REPORTER_ACTIONS = ['stop.*', 'agent.suspended', 'api_key.revoked', 'api_key.expired'];
 
 /**
- * The actions that a caller follows; undefined for all.
- * @throws PERMISSION_DENIED for an action beyond those of its scope.
+ * Returns the actions that a caller follows; undefined for all.
+ * @throws PERMISSION_DENIED for an action beyond those of its scope
  */
 export function followedActions(
   { effectiveScopes }: Pick<Caller, 'effectiveScopes'>,
@@ -54,7 +54,7 @@ export const MAX_PATTERN_CHARACTERS = 500;
 const ANY = '*';
 const FAMILY_END = '.*';
 
-/** What is wrong with a pattern that names one action, or a family of them as `<family>.*`; undefined if nothing is. */
+/** Returns the fault of a pattern that names one action, or a family of them as `<family>.*`; undefined if valid. */
 export function eventPatternFault(pattern: string): string | undefined {
   const name = pattern.endsWith(FAMILY_END) ? pattern.slice(0, -FAMILY_END.length) : pattern;
   return name === '' || name.includes('*')
@@ -62,7 +62,7 @@ export function eventPatternFault(pattern: string): string | undefined {
     : undefined;
 }
 
-/** What is wrong with a pattern of actions, among which `*` means every action; undefined if nothing is. */
+/** Returns the fault of a pattern of actions, of which `*` means every action; undefined if valid. */
 export function actionPatternOrAnyFault(pattern: string): string | undefined {
   return pattern === ANY || eventPatternFault(pattern) === undefined
     ? undefined

@@ -15,11 +15,11 @@ export interface EventSource {
   readonly live: EntryTail;
 }
 
-/** One reader of events: it reads past entries at its own pace, then follows new ones together with all others. */
+/** A reader of events: it reads past entries at its own pace, then follows new ones together with all others. */
 export class EventReader {
   /**
-   * @param filter may name its agent by id or by name, even before it exists; `catchUp` replaces the name by the id.
-   * @param position the sequence after which the events begin.
+   * @param filter may name its agent by id or by name, even before it exists; `catchUp` replaces the name by the id
+   * @param position sequence after which the events begin
    */
   constructor(
     private readonly source: EventSource,
@@ -48,7 +48,7 @@ export class EventReader {
       const bytes = chunk.bytes(this.filter);
       this.position = Math.max(this.position, chunk.last);
       if (bytes.length > 0) this.stream.send(bytes);
-      // Let the sockets take what was written before more is read.
+      // The sockets first take what was written before.
       await nextTurn();
     }
   }
@@ -58,7 +58,7 @@ export class EventReader {
     return !hasAgentId(this.filter) && entries.some(({ action }) => action === 'agent.created');
   }
 
-  /** Sends what has been committed so far. */
+  /** Sends everything committed so far. */
   private async catchUp(): Promise<void> {
     const { records, entries, counters } = this.source;
     const head = await counters.headSequence();

@@ -11,8 +11,8 @@ import type { EventFilter } from './event-filter';
 import { EventReader, type EventSource } from './event-reader';
 import { EntryTail } from './entry-tail';
 
-/** Seconds after which a client that found no place may retry. */
-const RETRY_AFTER = 5;
+/** Seconds after which a client may retry if too many streams are open. */
+const RETRY_AFTER_SECONDS = 5;
 
 /** The request of an event stream. */
 interface EventsRequest {
@@ -22,10 +22,7 @@ interface EventsRequest {
   readonly lastEventId?: number | undefined;
 }
 
-/**
- * Streams of events, each of which lasts until its client leaves, its caller is not admitted any more, or the
- * service stops.
- */
+/** Streams of events. Each lasts until its client leaves, its caller is no longer admitted, or the service stops. */
 @Injectable()
 export class EventsService {
   private readonly logger = new Logger('Events');
@@ -44,7 +41,7 @@ export class EventsService {
 
   /**
    * Sends the requested events until the stream is over.
-   * @throws VALIDATION_ERROR for a position beyond the head; UNAVAILABLE when too many streams are open.
+   * @throws VALIDATION_ERROR for a position beyond the head; UNAVAILABLE if too many streams are open
    */
   async begin(caller: Caller, request: EventsRequest, stream: EventStream): Promise<void> {
     const head = await this.counters.headSequence();
@@ -52,7 +49,7 @@ export class EventsService {
     if (this.gate.isClosed) throw unavailable('The service is stopping.');
     if (stream.signal.aborted) return;
     const pass = this.gates.get('eventStreams').tryEnter(callerKey(caller));
-    if (pass === null) throw unavailable('Too many event streams are open.', RETRY_AFTER);
+    if (pass === null) throw unavailable('Too many event streams are open.', RETRY_AFTER_SECONDS);
     stream.signal.addEventListener('abort', () => pass.leave(), { once: true });
     this.gate.signal.addEventListener('abort', () => stream.end(), { once: true, signal: stream.signal });
     stream.open({ 'X-Head-Sequence': String(head) });
@@ -69,7 +66,7 @@ export class EventsService {
   }
 }
 
-/** The sequence after which a stream begins. */
+/** Returns the sequence after which a stream begins. */
 function startSequence({ lastEventId, after }: EventsRequest, head: number): number {
   const start = lastEventId ?? after ?? head;
   if (start <= head) return start;

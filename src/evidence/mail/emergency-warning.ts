@@ -3,11 +3,11 @@ import { Configuration } from '../../core/config/configuration';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { WEBHOOK } from '../webhooks/webhook.entity';
 
-/** More webhooks there cannot be. */
+/** Exceeds the maximum number of webhooks. */
 const MAX_WEBHOOKS = 1_000;
 const TELLING: ReadonlySet<string> = new Set(['*', 'decision.*', 'decision.proposed']);
 
-/** Warns at the start if nobody would hear of a change that somebody makes in an emergency. */
+/** Warns at the start if nobody would learn of an emergency change. */
 @Injectable()
 export class EmergencyWarning implements OnApplicationBootstrap {
   private readonly logger = new Logger('FourEyes');

@@ -21,13 +21,15 @@ import { writeWhile } from '../webhooks/delivery/delivery-position-store';
 import { WebhookBodies } from '../webhooks/messages/webhook-bodies';
 import { escapeForMail, MailSender, mailText } from './mail-sender';
 
-/** Milliseconds between looks, and between two mails to a person. */
+/** Milliseconds between checks, and between two mails to a person. */
 const INTERVAL_MS = 1_000;
 const BETWEEN = 60_000;
 const MAX_DELAY_MS = 3_600_000;
 /** Milliseconds for mails under way when the service stops. */
 const GRACE = 2_000;
-/** The most decisions that one mail names, people who get mail about one decision, and mails being sent at a time. */
+/**
+ * Most decisions that one mail names, most people who get mail about one decision, and most mails being sent at a time.
+ */
 const MAX_LISTED_DECISIONS = 20;
 const MAX_MAILS = 50;
 const AT_ONCE = 5;
@@ -40,7 +42,7 @@ interface Reader {
   readonly recipient: MailRecipient;
 }
 
-/** The decisions that came to wait for a person: the first ones, and how many. */
+/** The first decisions that came to wait for a person, and their number. */
 interface Waiting {
   readonly ids: string[];
   count: number;
@@ -61,13 +63,13 @@ function withoutEscalation({ escalate: _escalate, ...group }: ApproverGroup): Ap
   return group;
 }
 
-/** What this process remembers about the mails to a person. */
+/** State of the mails to a person in this process. */
 interface MailPosition {
   readonly epoch: number;
   readonly sequence: number;
-  /** Milliseconds since 1970: no mail before. */
+  /** Milliseconds since 1970 before which no mail is sent. */
   readonly notBefore: number;
-  /** How long was waited after the last failure; 0: there was none. */
+  /** Delay after the last failure; 0 if there was none. */
   readonly delay: number;
 }
 
@@ -107,7 +109,7 @@ export class MailDispatcher implements OnApplicationBootstrap, OnModuleDestroy {
   async onModuleDestroy(): Promise<void> {
     const stopped = this.repeated.stop();
     await withTimeout(stopped, GRACE, undefined);
-    // A server that does not answer holds nobody up.
+    // A server that does not answer delays nobody.
     this.sender.stop();
     await stopped;
   }
@@ -117,7 +119,7 @@ export class MailDispatcher implements OnApplicationBootstrap, OnModuleDestroy {
     return new Map(Object.entries(this.outcomes));
   }
 
-  /** By a clock that all processes share: another one may go on from the times that are kept. */
+  /** Milliseconds of a clock that all processes share, because another one may continue from the stored times. */
   private get now(): number {
     return this.ledger.clockTime.getTime();
   }
@@ -129,7 +131,7 @@ export class MailDispatcher implements OnApplicationBootstrap, OnModuleDestroy {
     if (due.length === 0) return;
     const term = await this.lease.hold();
     if (term === null) return;
-    // If a renewal fails, the lease ends, and another process goes on.
+    // If a renewal fails, the lease ends, and another process continues.
     const renewal = setInterval(() => void this.lease.hold().catch(() => undefined), RENEWAL);
     try {
       await this.tell(recipients, new Set(due.map(({ agentId }) => agentId)), head, term);
@@ -162,7 +164,7 @@ export class MailDispatcher implements OnApplicationBootstrap, OnModuleDestroy {
   ): Promise<void> {
     const readers = await this.readersOf(recipients);
     const scan = await this.waitingFor(readers, due);
-    // What was written during this look is left to the next one.
+    // Entries written during this check are left to the next one.
     const upTo = Math.max(head, scan.last);
     const addressees = readers.filter(({ agent }) => scan.waiting.has(agent.id));
     const isPassedOver = ({ id, status }: Agent): boolean =>
@@ -175,7 +177,7 @@ export class MailDispatcher implements OnApplicationBootstrap, OnModuleDestroy {
     }
   }
 
-  /** In order of creation: where many could approve, the first of them get mail. */
+  /** Returns people with their addresses, in order of creation: if many could approve, the first of them get mail. */
   private async readersOf(recipients: readonly MailRecipient[]): Promise<Reader[]> {
     const ids = recipients.map(({ agentId }) => [agentId]);
     const agents = await this.records.allAmong(AGENT, ['id'], ids);
@@ -184,7 +186,7 @@ export class MailDispatcher implements OnApplicationBootstrap, OnModuleDestroy {
       .sort((left, right) => left.createdSequence - right.createdSequence)
       .flatMap((agent) => {
         const recipient = byId.get(agent.id);
-        // Of an emergency suspended people hear, too.
+        // Suspended people also learn of an emergency.
         const isReached = agent.status === 'active' || this.configuration.fourEyes;
         if (recipient === undefined || !isReached) return [];
         return [{ agent, recipient }];
@@ -225,7 +227,7 @@ export class MailDispatcher implements OnApplicationBootstrap, OnModuleDestroy {
       const before = { ...decision, approvers: decision.approvers?.map(withoutEscalation) ?? null };
       for (const { agent } of readers) {
         const upTo = sequences.get(agent.id) ?? 0;
-        // Newer decisions were found above.
+        // Newer decisions were already found above.
         const isNew = due.has(agent.id) && sequence > upTo && decision.createdSequence <= upTo;
         if (isNew && couldApprove(agent, decision) && !couldApprove(agent, before))
           addWaiting(waiting, agent, decision);
@@ -234,7 +236,7 @@ export class MailDispatcher implements OnApplicationBootstrap, OnModuleDestroy {
     return { waiting, last };
   }
 
-  /** The decisions that wait and have escalated after a sequence, each with the sequence of that entry. */
+  /** Yields the waiting decisions that have escalated after a sequence, each with the sequence of that entry. */
   private async *escalatedAfter(position: number): AsyncGenerator<{ sequence: number; decision: Decision }> {
     const conditions = [{ column: 'action', comparison: 'equals', value: 'decision.escalated' }] as const;
     for (let after = position, more = true; more;) {
@@ -259,7 +261,7 @@ export class MailDispatcher implements OnApplicationBootstrap, OnModuleDestroy {
     try {
       const messages = [];
       for (const id of ids) messages.push(...(await this.bodies.messagesForWaiting(id, escapeForMail)));
-      // Mails before this one may have taken long, and some have been settled meanwhile.
+      // Earlier mails may have taken long, and some decisions may have been settled meanwhile.
       const left = count - (ids.length - messages.length);
       if (left === 0) {
         this.positions.set(agent.id, { ...position, sequence });
@@ -273,7 +275,7 @@ export class MailDispatcher implements OnApplicationBootstrap, OnModuleDestroy {
       this.outcomes.failed += 1;
       const delay = Math.min(Math.max(BETWEEN, position.delay * 2), MAX_DELAY_MS);
       this.positions.set(agent.id, { ...position, delay, notBefore: this.now + delay });
-      // Not the server's message, which may contain the address.
+      // The server's message may contain the address, so it is not logged.
       const code = error instanceof Error && 'code' in error ? String(error.code) : 'no code';
       this.logger.warn(`A mail to ${agent.id} was not sent (${code}) and will be tried again.`);
       return;
@@ -283,8 +285,8 @@ export class MailDispatcher implements OnApplicationBootstrap, OnModuleDestroy {
     const { epoch } = recipient;
     const mailed = { agentId: agent.id, epoch, sequence, mailedAt, term };
     this.positions.set(agent.id, { epoch, sequence, notBefore: this.now + BETWEEN, delay: 0 });
-    // Retried until it is written: a failure would end this look, and the next one would repeat the mails that are being sent
-    // to others.
+    // Retried until it is written: a failure would end this check, and the next one would repeat the mails that are
+    // being sent to others.
     await writeWhile(
       () => !this.repeated.isStopping,
       () => this.emails.move(mailed),

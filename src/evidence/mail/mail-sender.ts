@@ -16,7 +16,7 @@ const STEPS = {
 
 export interface Mail extends MailText {
   readonly to: string;
-  /** A mail that is sent again has the same one. */
+  /** Id of the mail, which stays the same if it is sent again. */
   readonly id: string;
 }
 
@@ -27,16 +27,16 @@ export class MailSender {
 
   constructor(private readonly configuration: Configuration) {}
 
-  /** Ends what is under way. */
+  /** Ends the mails being sent. */
   stop(): void {
     this.over.abort();
   }
 
-  /** @throws whatever the server said, or that it said nothing in time. */
+  /** @throws Error with the server's answer, or for a timeout */
   async send({ to, subject, text, id }: Mail): Promise<void> {
     const { smtpUrl, mailFrom } = this.configuration;
     if (smtpUrl === null || mailFrom === null) throw new Error('There is no mail server.');
-    // Only services that send mails need it.
+    // Only services that send mails need the library.
     const { createTransport } = createRequire(__filename)('nodemailer') as typeof nodemailer;
     const transport = createTransport({ url: smtpUrl, ...STEPS });
     await transport.sendMail({
@@ -53,7 +53,7 @@ export class MailSender {
   }
 }
 
-/** Mail programs make links of what looks like one, whoever wrote it. */
+/** Escapes texts that mail programs would turn into links, whoever wrote them. */
 export function escapeForMail(text: string): string {
   return text.replaceAll('://', ': //').replace(/www\./gi, '$& ');
 }
@@ -63,7 +63,10 @@ interface MailText {
   readonly text: string;
 }
 
-/** What a mail says: the first decisions, and how many there are. @param link of the console; null if nobody knows it. */
+/**
+ * Returns the text of a mail: the first decisions, and their number. @param link link to the console; null if its
+ * address is unknown
+ */
 export function mailText(messages: readonly Message[], count: number, link: string | null): MailText {
   const subject = count === 1 ? 'A decision waits for you' : `${count} decisions wait for you`;
   const more = count - messages.length;

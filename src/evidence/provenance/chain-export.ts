@@ -7,13 +7,11 @@ import type { StoredEntry } from '../../ledger/chain/stored-entry';
 import { ProvenanceProofResponse } from './dto/provenance.dto';
 import type { ChainHeadResponse } from './dto/verification.response';
 
-/** Most lines sent together, and the number of characters that are enough to send. */
+/** Most lines sent together, and number of characters that suffice to send. */
 const LINES_TOGETHER = 50;
 const CHARACTERS_TOGETHER = 64 * 1024;
 
-/**
- * The chain as lines of JSON, up to the head found when the export was opened, and a last line that names that head.
- */
+/** The chain as lines of JSON, up to the head when the export was opened, and a last line that names that head. */
 interface OpenedExport {
   readonly head: ChainHeadResponse;
   /** Fails rather than end before the head, or omit an entry. */
@@ -21,7 +19,8 @@ interface OpenedExport {
 }
 
 /**
- * Reads the chain in chunks, each when the previous one has been sent: memory stays flat however slow the client is.
+ * Reads the chain in chunks, each when the previous one has been sent, so that memory stays flat even if the client is
+ * slow.
  */
 @Injectable()
 export class ChainExport {
@@ -31,8 +30,8 @@ export class ChainExport {
   ) {}
 
   /**
-   * @param after the sequence before the first entry; a fault in the first lines is thrown, not streamed.
-   * @throws UNAVAILABLE as `StreamedResponses` does.
+   * @param after sequence before the first entry; a fault in the first lines is thrown, not streamed
+   * @throws UNAVAILABLE as `StreamedResponses` does
    */
   open(after: number, receiver: Receiver): Promise<OpenedExport> {
     return this.streams.open(receiver, () => this.opened(after));

@@ -18,7 +18,7 @@ import type { IssuedCheckpoint } from '../checkpoints/checkpoint';
 
 const MAX_BUCKETS = 400;
 const THIRTY_DAYS = 30 * 24 * 60 * 60 * 1_000;
-/** With more new entries than this, counting again is quicker than finding out which records they are about. */
+/** Most new entries; with more, counting again is quicker than finding out which records they are about. */
 const MAX_NEW_ENTRIES = 200_000;
 /** Policies read at once. */
 const CHUNK = 1_000;
@@ -38,13 +38,13 @@ export class OversightService {
   ) {}
 
   /**
-   * @throws VALIDATION_ERROR when the period has too many buckets; UNAVAILABLE when too many other reports of the
-   * caller wait; the reason of `signal`.
+   * @throws VALIDATION_ERROR if the period has too many buckets; UNAVAILABLE if too many other reports of the caller
+   * wait; the reason of `signal`
    */
   async report(caller: Caller, query: OversightQuery, signal: AbortSignal): Promise<OversightResponse> {
     const { bucket = 'day' } = query;
     const now = Date.parse(this.ledger.now);
-    // The end of a period is not part of it, but the present moment has to be.
+    // A period excludes its end, but the present moment must be included.
     const to = query.to === undefined ? now + 1 : Date.parse(query.to);
     const from = query.from === undefined ? to - THIRTY_DAYS : Date.parse(query.from);
     const period = { from, to };
@@ -64,9 +64,9 @@ export class OversightService {
     });
   }
 
-  /** Counts the spans whose counts are not kept in memory, neighbouring ones together. */
+  /** Counts the spans without cached counts, neighbouring ones together. */
   private async tallySpans(period: Period, now: number, signal: AbortSignal): Promise<(readonly [Span, Tally])[]> {
-    // The head is read before anything is counted, so that kept counts are right as of that entry.
+    // The head is read before anything is counted, so that cached counts are right as of that entry.
     await this.forgetChanged(await this.counters.headSequence(), signal);
     const spans = spansOf(period, now);
     const tallyBySpan = new Map(spans.map((span) => [span, span.isKept ? this.cache.get(span.name) : undefined]));
@@ -101,7 +101,7 @@ export class OversightService {
     return new Map(agents.map((agent) => [agent.id, agent]));
   }
 
-  /** The policies in force that are not among those that decided, oldest first. */
+  /** Returns the policies in force that decided nothing, oldest first. */
   private async unused(decided: ReadonlySet<string>): Promise<OversightResponse['unused'][number][]> {
     const conditions = [{ column: 'status', comparison: 'equals', value: 'active' }] as const;
     const range = { conditions, order: 'asc', position: null, atOnce: CHUNK } as const;
@@ -118,7 +118,7 @@ const MAX_AGENTS = 100;
 const ANSWERS = ['allowed', 'denied', 'approval_requested'] as const;
 const IN_BUCKETS = [...ANSWERS, 'outcomes', 'observed'] as const;
 
-/** The sums of the spans of a period: of all, and of each bucket, by its beginning. */
+/** Sums of the spans of a period: of all, and of each bucket, by its beginning. */
 interface Summary {
   readonly all: Tally;
   readonly buckets: ReadonlyMap<number, Tally>;
@@ -149,7 +149,7 @@ function policiesIn({ all }: Summary): string[] {
 /** Members of a report that are not counted. */
 interface Context extends Pick<OversightResponse, 'unused'> {
   readonly others: Others;
-  /** By id. */
+  /** Agents by id. */
   readonly agents: ReadonlyMap<string, Pick<Agent, 'name' | 'team'>>;
   readonly checkpoint: IssuedCheckpoint;
 }
@@ -196,7 +196,7 @@ function mostActiveAgents(all: Tally): string[] {
     .map(([agentId]) => agentId);
 }
 
-/** The keys of those who gave most verdicts first: see `countDecision`. */
+/** Returns the keys of reviewers, those with the most verdicts first: see `countDecision`. */
 function reviewersIn(all: Tally): string[] {
   return mostFirst(all.sums(['approve', 'reject'])).map(([key]) => key);
 }
@@ -246,7 +246,7 @@ function changesIn(all: Tally): OversightResponse['changes'] {
 
 type Times = readonly (readonly [milliseconds: number, count: number])[];
 
-/** The seconds at a quantile by nearest rank, which is always one of the times; null when there are none. */
+/** Returns the seconds at a quantile by nearest rank, which is always one of the times; null if there are none. */
 function secondsAt(ascending: Times, quantile: number): number | null {
   let rank = Math.ceil(countOf(ascending) * quantile);
   for (const [milliseconds, count] of ascending) {
@@ -265,7 +265,7 @@ function policyOf(key: string): OversightResponse['unused'][number] {
   return { id, name, version };
 }
 
-/** The largest first, equal ones by their keys. */
+/** Returns the counts, the largest first, equal ones by their keys. */
 function mostFirst(counts: ReadonlyMap<string, number>): [string, number][] {
   return [...counts].sort(([left, few], [right, many]) => many - few || (left < right ? -1 : 1));
 }

@@ -1,10 +1,10 @@
 import { LENGTHS, startOf } from '../../governance/policies/limits/limit-window';
 
-/** How long a bucket is. */
+/** Lengths of a bucket. */
 export const BUCKETS = ['hour', 'day', 'week'] as const;
 export type Bucket = (typeof BUCKETS)[number];
 
-/** Milliseconds since 1970: its first moment, and the first after it. */
+/** First millisecond since 1970 of a period, and the first after it. */
 export interface Period {
   readonly from: number;
   readonly to: number;
@@ -12,9 +12,9 @@ export interface Period {
 
 /** An hour of a period, or the part of one, in which everything is counted together. */
 export interface Span extends Period {
-  /** Beginning of the times in it, as texts. */
+  /** Common beginning of the texts of its times. */
   readonly name: string;
-  /** Whether it is a whole hour that has passed, so that its counts can be kept. */
+  /** True if it is a whole hour that has passed, so that its counts can be cached. */
   readonly isKept: boolean;
 }
 
@@ -24,12 +24,12 @@ export type Gap = readonly [Span, ...Span[]];
 /** Length of the name of a span. */
 export const NAME_LENGTH = 'YYYY-MM-DDTHH'.length;
 
-/** How many buckets a period touches. */
+/** Returns the number of buckets that a period touches. */
 export function bucketCount({ from, to }: Period, bucket: Bucket): number {
   return from >= to ? 0 : (startOf(bucket, to - 1) - startOf(bucket, from)) / LENGTHS[bucket] + 1;
 }
 
-/** The beginnings of the buckets that a period touches. */
+/** Returns the beginnings of the buckets that a period touches. */
 export function bucketStarts(period: Period, bucket: Bucket): number[] {
   const first = startOf(bucket, period.from);
   return Array.from({ length: bucketCount(period, bucket) }, (_, index) => first + index * LENGTHS[bucket]);
@@ -47,7 +47,7 @@ export function spansOf({ from, to }: Period, now: number): Span[] {
   return spans;
 }
 
-/** Runs of spans that follow each other. */
+/** Returns runs of consecutive spans. */
 export function gapsOf(spans: readonly Span[]): Gap[] {
   const gaps: [Span, ...Span[]][] = [];
   for (const span of spans) {

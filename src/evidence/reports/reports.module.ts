@@ -4,7 +4,7 @@ import { CheckpointsModule } from '../checkpoints/checkpoints.module';
 import { TallyReader } from './tally-reader';
 import { ReportsController } from './reports.controller';
 
-/** Reports about a period: counted from the records, and kept in memory only. */
+/** Reports about a period, counted from the records, and cached in memory only. */
 @Module({
   imports: [CheckpointsModule],
   controllers: [ReportsController],

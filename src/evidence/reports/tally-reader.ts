@@ -10,26 +10,26 @@ import type { Condition } from '../../ledger/kinds/record-page';
 import { type Gap, NAME_LENGTH, type Period } from './period';
 import { type AlikeExecutions, countDecision, countExecutions, Tally } from './tally';
 
-/** Executions counted by one statement, and entries looked at by one: it takes some 20 ms, of one reading connection. */
+/** Most executions counted, or entries examined, by one statement, which takes some 20 ms of one reading connection. */
 const SLICE = 5_000;
-/** Milliseconds. */
+/** Most milliseconds between two slices. */
 const MAX_PAUSE_MS = 10;
 /** Decisions read at once. */
 const DECISIONS = 250;
 
-/** Records are created in the order of time, each at the time of its entry. */
+/** Selects the first record since a time. Records are created in the order of time, each at the time of its entry. */
 const FIRST_SINCE = `SELECT "sequence" FROM "ledger_entries" WHERE "timestamp" >= $1 ORDER BY "timestamp", "sequence" LIMIT 1`;
 const IS_THERE = (column: string): string => `CASE WHEN "${column}" IS NULL THEN 0 ELSE 1 END`;
-/** The hour in which a record was created, by the name of its span. */
+/** SQL for the hour in which a record was created, in the form of a span's name. */
 const HOUR_OF = (createdAt: string): string => `substr(${createdAt}, 1, ${NAME_LENGTH})`;
-/** The next executions after `$1` and before `$2`, those that are alike as one row. */
+/** Counts the next executions after `$1` and before `$2`; those with equal values are one row. */
 const COUNT_ALIKE =
   `SELECT ${HOUR_OF('"createdAt"')} AS "name", "agentId", "outcome", "reason", "hasDecision", "hasGrant", "observed", "policies", ` +
   `count(*) AS "count", max("createdSequence") AS "last" FROM (SELECT "createdSequence", "createdAt", "agentId", "outcome", "reason", ` +
   `${IS_THERE('decisionId')} AS "hasDecision", ${IS_THERE('grantId')} AS "hasGrant", "observed", "policies" FROM "executions" ` +
   `WHERE "createdSequence" > $1 AND "createdSequence" < $2 ORDER BY "createdSequence" LIMIT ${SLICE}) AS slice ` +
   `GROUP BY 1, "agentId", "outcome", "reason", "hasDecision", "hasGrant", "observed", "policies"`;
-/** The hours in which records were created that entries after `$1` up to `$2` are about. */
+/** Selects the hours of creation of the records that entries after `$1`, up to `$2`, are about. */
 const CHANGED = (table: string): string =>
   `SELECT DISTINCT ${HOUR_OF('record."createdAt"')} AS "hour" FROM "ledger_entries" AS entry ` +
   `JOIN "${table}" AS record ON record."id" = entry."subjectId" WHERE entry."sequence" > $1 AND entry."sequence" <= $2`;
@@ -39,10 +39,10 @@ const CREATED = (table: string): string =>
 const OTHERS = ['stops', 'erasures', 'grants'] as const;
 const COUNT_CREATED = `SELECT ${OTHERS.map((table) => `${CREATED(table)} AS "${table}"`).join(', ')}`;
 
-/** How many were made in a period. */
+/** Numbers of other records made in a period. */
 export type Others = Readonly<Record<(typeof OTHERS)[number], number>>;
 
-/** Sequences of the ledger: the first, and the first after them. */
+/** Sequences of the ledger: the first of a period, and the first after it. */
 interface Places {
   readonly first: number;
   readonly end: number;
@@ -50,7 +50,7 @@ interface Places {
 
 type AlikeRow = AlikeExecutions & { readonly name: string; readonly last: number };
 
-/** Reads what is counted, in slices: others are served in between. */
+/** Reads the counted records in slices, between which others are served. */
 @Injectable()
 export class TallyReader {
   constructor(
@@ -59,7 +59,7 @@ export class TallyReader {
     private readonly counters: CounterReader,
   ) {}
 
-  /** What is to be counted in the spans, in their order. */
+  /** Returns the counts of spans, in their order. */
   async count(gap: Gap, signal: AbortSignal): Promise<Tally[]> {
     const tallies = new Map(gap.map(({ name }) => [name, new Tally()]));
     const sequences = await this.placesOf({ from: gap[0].from, to: gap.at(-1)?.to ?? gap[0].to });
@@ -113,8 +113,8 @@ export class TallyReader {
         after = Math.max(after, row.last);
       }
       more = read === SLICE;
-      // Leaves the processor to others for as long as this slice took. There is a maximum, as a slice that waits for a
-      // slow disk has left it to them already.
+      // Leaves the processor to others for as long as this slice took. There is a maximum, because a slice that waits
+      // for a slow disk has already left it to them.
       if (more) await sleep(Math.min(performance.now() - began, MAX_PAUSE_MS));
     }
   }

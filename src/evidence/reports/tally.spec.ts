@@ -15,7 +15,7 @@ describe('What is kept of past hours', () => {
     cache.keep('2026-11-20T03', tallyOf());
     expect(cache.get('2026-11-20T01')).toBeUndefined();
     expect(cache.get('2026-11-20T02')?.size).toBe(1);
-    // One that is kept again counts once.
+    // A tally that is cached again counts once.
     for (let times = 0; times < 9; times += 1) cache.keep('2026-11-20T02', tallyOf('a'));
     expect(cache.get('2026-11-20T03')).toBeDefined();
     for (const name of ['2026-11-20T02', '2026-11-20T03']) cache.forget(name);

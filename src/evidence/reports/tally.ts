@@ -3,10 +3,10 @@ import { isChangeReview } from '../../governance/decisions/changes/change';
 import type { Decision, Review } from '../../governance/decisions/decision.entity';
 import type { DecidingPolicy } from '../../governance/policies/evaluation/evaluation';
 
-/** Milliseconds within which hardly anybody has read what they decide. */
+/** Milliseconds in which hardly anybody can read what they decide. */
 const TEN_SECONDS = 10_000;
 
-/** What is counted, and by which keys: see `countExecutions` and `countDecision`. */
+/** Names of counts, each with its own keys: see `countExecutions` and `countDecision`. */
 export type Section =
   | 'allowed'
   | 'denied'
@@ -23,11 +23,11 @@ export type Section =
   | 'quick'
   | 'changes';
 
-/** Numbers, each of a key in a section. */
+/** Counts by section and key. */
 export class Tally {
   private readonly sections = new Map<Section, Map<string, number>>();
 
-  /** How many numbers it holds. */
+  /** Number of counts. */
   get size(): number {
     return [...this.sections.values()].reduce((sum, counts) => sum + counts.size, 0);
   }
@@ -38,7 +38,7 @@ export class Tally {
     counts.set(key, (counts.get(key) ?? 0) + count);
   }
 
-  /** What another has counted, or some of it. */
+  /** Adds the counts of another tally, or some sections of them. */
   addAll(other: Tally, sections: Iterable<Section> = other.sections.keys()): void {
     for (const section of sections) {
       for (const [key, count] of other.countsIn(section)) this.add(section, key, count);
@@ -49,7 +49,7 @@ export class Tally {
     return this.sections.get(section) ?? new Map();
   }
 
-  /** For each key, the sum of its numbers in the sections. */
+  /** Returns, for each key, the sum of its counts in the sections. */
   sums(sections: readonly Section[]): ReadonlyMap<string, number> {
     const sums = new Map<string, number>();
     for (const section of sections) {
@@ -63,7 +63,7 @@ export class Tally {
   }
 }
 
-/** A group of executions with equal values of everything that is counted. */
+/** A group of executions with equal values in all counted columns. */
 export interface AlikeExecutions extends Pick<Execution, 'agentId' | 'outcome' | 'reason'> {
   /** 1 if an approval was requested, or an earlier rejection refused the execution; otherwise 0. */
   readonly hasDecision: number;
@@ -105,7 +105,7 @@ export function countDecision(tally: Tally, decision: CountedDecision): void {
   }
 }
 
-/** As what a decision on a change counts. */
+/** Keys of counts for a decision on a change. */
 export type ChangeKey = 'proposed' | 'approved' | 'rejected' | 'made' | 'breakGlass' | 'unreviewed';
 
 function changeKeys(decision: CountedDecision): ChangeKey[] {
@@ -120,7 +120,7 @@ export function isQuick(milliseconds: number): boolean {
   return milliseconds <= TEN_SECONDS;
 }
 
-/** Empty for the holder of a key who named nobody. */
+/** Returns the reviewer's id; empty for the holder of a key who named nobody. */
 function reviewerKey({ approverId }: Review): string {
   return approverId ?? '';
 }
@@ -149,7 +149,7 @@ export class TallyCache {
     return this.tallies.get(name);
   }
 
-  /** The oldest give way. */
+  /** Caches a tally; the oldest ones are dropped. */
   keep(name: string, tally: Tally): void {
     this.forget(name);
     this.tallies.set(name, tally);
@@ -166,7 +166,7 @@ export class TallyCache {
   }
 }
 
-/** An empty one takes memory, too. */
+/** Returns the size of a tally, where even an empty one takes memory. */
 function sizeOf(tally: Tally): number {
   return tally.size + 1;
 }

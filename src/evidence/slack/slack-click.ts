@@ -4,22 +4,25 @@ import { toJsonValue } from '../../core/json/json-value';
 import { textFault } from '../../http/validation/shapes';
 import { type Click, CLICKS, COMMENT } from '../webhooks/messages/chat-messages';
 
-/** What somebody did with a message. */
+/** A click on a message, with its comment. */
 export interface SlackClick {
   readonly action: Click;
   readonly decisionId: string;
   /** `<team>/<user>`. */
   readonly slackId: string;
-  /** Null: nothing was written. */
+  /** Comment; null if nothing was written. */
   readonly comment: string | null;
-  /** Where Slack takes the reply; null if it is not one of Slack's own addresses. */
+  /** URL at which Slack takes the reply; null if it is not one of Slack's own addresses. */
   readonly responseUrl: string | null;
 }
 
 const HOSTS: ReadonlySet<string> = new Set(['hooks.slack.com', 'hooks.slack-gov.com']);
 const MAX_COMMENT_CHARACTERS = 2_000;
 
-/** The click in the body of a request that Slack has signed; null if it is about nothing of ours. @throws VALIDATION_ERROR */
+/**
+ * Reads the click from the body of a request that Slack has signed; null if it is about no message of ours. @throws
+ * VALIDATION_ERROR
+ */
 export function readClick(body: string): SlackClick | null {
   const payload = parsed(new URLSearchParams(body).get('payload') ?? '');
   if (payload === undefined) throw invalidField('payload', 'must be the JSON of an interaction');
@@ -27,7 +30,7 @@ export function readClick(body: string): SlackClick | null {
   const action = CLICKS.find((name) => name === clicked);
   const decisionId = textIn(payload, 'actions', '0', 'value');
   const user = textIn(payload, 'user', 'id');
-  // Where channels are shared, the user may be of another team than the one whose message it is.
+  // In a shared channel, the user may be of another team than the message.
   const team = textIn(payload, 'user', 'team_id') ?? textIn(payload, 'team', 'id');
   if (action === undefined || decisionId === undefined || user === undefined || team === undefined) return null;
   const comment = textIn(payload, 'state', 'values', COMMENT, COMMENT, 'value')?.trim() ?? '';
@@ -43,8 +46,8 @@ export function readClick(body: string): SlackClick | null {
 }
 
 /**
- * Only Slack's own hosts: with another URL, a click could send decisions elsewhere, or reach addresses that only the
- * service can.
+ * Returns the URL if it is at one of Slack's own hosts: with another URL, a click could send decisions elsewhere, or
+ * reach addresses that only the service can.
  */
 function slackUrl(text: string | undefined): string | null {
   if (text === undefined || !URL.canParse(text)) return null;
@@ -52,7 +55,7 @@ function slackUrl(text: string | undefined): string | null {
   return protocol === 'https:' && HOSTS.has(hostname) && port === '' && username === '' ? text : null;
 }
 
-/** Undefined if it is not JSON, or has texts that no record can hold. */
+/** Parses JSON; undefined if the text is not JSON, or has texts that no record can hold. */
 function parsed(text: string): unknown {
   try {
     return toJsonValue(JSON.parse(text), 'payload');
@@ -61,7 +64,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** The text at the end of a path of members. */
+/** Returns the text at the end of a path of members. */
 function textIn(value: unknown, ...path: readonly string[]): string | undefined {
   const member = path.reduce<unknown>(
     (inner, name) =>
@@ -74,7 +77,7 @@ function textIn(value: unknown, ...path: readonly string[]): string | undefined 
 /** Seconds by which the clock of a request may differ from ours. */
 const LEEWAY = 300;
 
-/** What Slack says of a request, and its body as it was sent. */
+/** Signature headers of a request from Slack, and its body as it was sent. */
 export interface SignedRequest {
   /** Seconds since 1970. */
   readonly timestamp: string;
@@ -82,7 +85,7 @@ export interface SignedRequest {
   readonly body: string;
 }
 
-/** Why a request is not one that Slack has signed within the last minutes; undefined if it is. */
+/** Returns why a request is not signed by Slack within the last minutes; undefined if it is. */
 export function signatureFault(
   secret: string,
   { timestamp, signature, body }: SignedRequest,

@@ -5,7 +5,7 @@ import { Public, SetRouteMetadata } from '../../http/request/routes';
 import type { Origin } from '../../ledger/kinds/caller';
 import { SlackService } from './slack.service';
 
-/** Called by Slack alone, whose signature takes the place of a key. */
+/** Serves Slack alone, whose signature takes the place of a key. */
 @ApiExcludeController()
 @Public()
 @Controller('integrations/slack')

@@ -29,12 +29,14 @@ function privateReply(text: string): JsonObject {
   return { response_type: 'ephemeral', replace_original: false, text: 'Nothing was decided', mrkdwn: false, blocks };
 }
 
-/** A reply that replaces the clicked message. */
+/** Returns a reply that replaces the clicked message. */
 function replacingReply(message: JsonObject): JsonObject {
   return { ...message, replace_original: true };
 }
 
-/** Sends Slack the outcome of clicks. Slack's request was answered before; the decision stands if sending fails. */
+/**
+ * Sends Slack the outcomes of clicks, after Slack's requests were answered. A decision stands even if sending fails.
+ */
 @Injectable()
 export class SlackReplies {
   private readonly logger = new Logger('Slack');
@@ -45,7 +47,7 @@ export class SlackReplies {
     this.stopping.abort();
   }
 
-  /** Sends the replies in order; after a failure, logs it and stops. @param url at a host of Slack */
+  /** Sends the replies in order; after a failure, logs it and stops. @param url URL at a host of Slack */
   async send(url: string, replies: readonly JsonObject[]): Promise<void> {
     try {
       for (const reply of replies) await this.sendReply(url, reply);
@@ -67,7 +69,7 @@ export class SlackReplies {
   }
 }
 
-/** The agent with the Slack id of whoever clicked. */
+/** The agent with the Slack id of the person who clicked. */
 interface SlackPerson extends Pick<Agent, 'id' | 'name'> {
   readonly current: CurrentAgent;
 }
@@ -76,9 +78,9 @@ interface SlackPerson extends Pick<Agent, 'id' | 'name'> {
 @Injectable()
 export class SlackService implements OnModuleDestroy {
   private readonly logger = new Logger('Slack');
-  /** The clicks that Slack was told are received, until their outcome has been sent. */
+  /** Accepted clicks whose outcome has not been sent yet. */
   private readonly clicks = new Set<Promise<void>>();
-  /** Monotonic milliseconds of the last line about a refused click. */
+  /** Monotonic milliseconds of the last log line about a refused click. */
   private loggedAt = -Infinity;
 
   constructor(
@@ -90,7 +92,7 @@ export class SlackService implements OnModuleDestroy {
     private readonly replies: SlackReplies,
   ) {}
 
-  /** Requests are refused already. Waits for the clicks that are being decided, then aborts replies to Slack. */
+  /** Waits for the clicks that are being decided, then aborts replies to Slack. New requests are already refused. */
   async onModuleDestroy(): Promise<void> {
     await withTimeout(Promise.all(this.clicks), GRACE_MS, undefined);
     this.replies.stop();
@@ -98,9 +100,9 @@ export class SlackService implements OnModuleDestroy {
   }
 
   /**
-   * Accepts a click. It is decided afterwards, since Slack waits for three seconds only.
+   * Accepts a click. It is decided afterwards, because Slack waits for three seconds only.
    * @throws UNAUTHORIZED without a secret, or if the signature is wrong or over five minutes old; VALIDATION_ERROR;
-   * UNAVAILABLE if too many clicks are being decided.
+   * UNAVAILABLE if too many clicks are being decided
    */
   accept(request: SignedRequest, origin: Origin): void {
     const { slackSigningSecret: secret } = this.configuration;
@@ -162,7 +164,10 @@ export class SlackService implements OnModuleDestroy {
     return this.bodies.buildForDecision(decision, { reviewer: person.name });
   }
 
-  /** The message about the decision as it is now. @throws NOT_FOUND; CONFLICT if it is settled and a comment is needed. */
+  /**
+   * Returns the message about the decision as it is now. @throws NOT_FOUND; CONFLICT if it is settled and a comment is
+   * needed
+   */
   private async messageOf({ decisionId }: SlackClick, needsComment = false): Promise<JsonObject> {
     const decision = requireFound(await this.records.find(DECISION, decisionId, REVIEWER), 'decision');
     const finality = needsComment ? finalityConflict(decision) : null;
@@ -180,10 +185,10 @@ export class SlackService implements OnModuleDestroy {
 }
 
 const SCOPES = ['review'] as const;
-/** The caller as whom the decision of a message is read. */
+/** The caller that reads the decision of a message. */
 const REVIEWER = { agentId: null, effectiveScopes: expandScopes(SCOPES) };
 
-/** `refusal` ignores a suspension: the review checks it, and records that refusal. */
+/** Makes the caller. Its `refusal` ignores a suspension, because the review checks it, and records that refusal. */
 function callerFor(slackId: string, { id, current }: SlackPerson, origin: Origin): Caller {
   const identity = {
     actor: { type: 'slack', id: slackId },

@@ -8,35 +8,35 @@ interface ChainEnd {
   readonly hash: string;
 }
 
-/** The link of the first entry. */
+/** The end of an empty chain, to which the first entry links. */
 export const CHAIN_START: ChainEnd = { sequence: 0, hash: GENESIS_HASH };
 
-/** Where a check begins, and what it has to compute on its way. */
+/** Range of a check, and the values to compute. */
 export interface CheckOrder {
   /** The entry before the first one to check. */
   readonly previous: ChainEnd;
-  /** Where the chain ends according to the head record. */
+  /** End of the chain according to the head record. */
   readonly head: ChainEnd;
-  /** Entries after it, at sequences that cannot be passed to a check. */
+  /** Number of entries after the head, at sequences that cannot be passed to a check. */
   readonly entriesBeyond: number;
-  /** Sizes of the Merkle tree whose roots are wanted; null if the check does not begin at the first entry. */
+  /** Sizes of the Merkle tree whose roots are requested; null if the check does not begin at the first entry. */
   readonly sizes: ReadonlySet<number> | null;
-  /** The columns of the entries in each chunk. */
+  /** Columns of the entries in each chunk. */
   readonly columns: readonly string[];
-  /** Sequences of entries that hold contents which a later entry says to be erased. */
+  /** Sequences of entries that hold contents although a later entry records their erasure. */
   readonly restored: ReadonlySet<number>;
 }
 
-/** What a verification found. */
+/** Result of a verification. */
 export interface ChainVerdict {
   readonly valid: boolean;
   readonly entriesVerified: number;
   readonly brokenLinks: number;
   readonly invalidHashes: number;
-  /** Entries whose contents were erased. */
+  /** Number of entries whose contents were erased. */
   readonly erased: number;
   readonly head: ChainEnd;
-  /** The first faulty sequence; for a chain whose end differs from its head, the one after its end. */
+  /** The first faulty sequence; for a chain whose end differs from its head, the sequence after its end. */
   readonly firstInvalid: number | null;
   /** Null if the check did not begin at the first entry. */
   readonly tree: RecomputedTree | null;
@@ -59,7 +59,7 @@ export class ChainCheck {
     this.noteRoot();
   }
 
-  /** What is found once these entries, the next ones, are checked, too. */
+  /** Checks the next entries, and returns the result so far. */
   check(entries: string): ChainVerdict {
     this.completed = [];
     for (const entry of rowsIn<ChunkEntry>(entries, this.order.columns)) this.add(entry);
@@ -108,10 +108,10 @@ export class ChainCheck {
 interface RecomputedTree {
   readonly size: number;
   readonly rootHash: TreeHash;
-  /** As the head record should have it. */
+  /** Expected value in the head record. */
   readonly frontier: string;
-  /** The kept subtrees that the last entries have completed. */
+  /** Stored subtrees that the last entries have completed. */
   readonly completed: readonly TreeNode[];
-  /** The root at each requested size that the tree has reached. */
+  /** Root at each requested size that the tree has reached. */
   readonly roots: Readonly<Record<number, TreeHash>>;
 }

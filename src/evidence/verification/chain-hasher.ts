@@ -7,19 +7,22 @@ import { ChainCheck, type ChainVerdict, type CheckOrder } from './chain-check';
 
 const PROGRAM = join(__dirname, 'hashing-worker.js');
 
-/** Megabytes. Entries are processed once and dropped: a larger heap would only fill up before it is collected. */
+/**
+ * Heap in megabytes. Entries are processed once and dropped, so a larger heap would only fill up before it is
+ * collected.
+ */
 const YOUNG_GENERATION = 12;
 
 /** Checks chunks of the chain, given in order, one at a time. */
 interface ChainHasher {
-  /** What is found once these entries are checked, too. */
+  /** Checks the next entries, and returns the result so far. */
   readonly check: (entries: string) => Promise<ChainVerdict>;
   readonly close: () => Promise<unknown>;
 }
 
 /**
- * In a separate thread, so that requests do not wait; on the current one if the sources run uncompiled, as in tests,
- * since a thread only runs JavaScript.
+ * Opens a hasher in a separate thread, so that requests do not wait. A thread only runs JavaScript, so uncompiled
+ * sources, as in tests, use the current one.
  */
 export function openHasher(order: CheckOrder): ChainHasher {
   return existsSync(PROGRAM) ? inThread(order) : here(order);

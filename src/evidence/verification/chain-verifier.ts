@@ -10,7 +10,7 @@ import { openHasher } from './chain-hasher';
 import { ERASABLE_TYPES } from '../erasures/erasure.entity';
 import { GRANT } from '../../governance/decisions/grants/grant.entity';
 
-/** The default beginning, low enough to include an entry inserted before the first one. */
+/** Default beginning, low enough to include an entry inserted before the first one. */
 const BEGINNING = Number.MIN_SAFE_INTEGER;
 
 /** Kinds of record whose contents are erased: grants go with their decisions. */
@@ -26,27 +26,27 @@ interface TreeVerdict {
 export interface TimedVerdict extends Omit<ChainVerdict, 'tree'> {
   /** Null if the run did not begin at the first entry. */
   readonly tree: TreeVerdict | null;
-  /** Roots of the recomputed tree at the requested sizes, if there are that many entries. */
+  /** Roots of the recomputed tree at the requested sizes, for sizes up to the number of entries. */
   readonly roots: Readonly<Record<number, string>>;
   /** Milliseconds from the beginning of the run to the verdict. */
   readonly duration: number;
 }
 
 interface VerificationOptions {
-  /** The first sequence to check; its link to the previous entry is checked, too. Absent: the whole chain. */
+  /** First sequence to check, including its link to the previous entry; absent for the whole chain. */
   readonly from?: number | undefined;
-  /** Sizes of the Merkle tree whose roots are wanted; only for the whole chain. */
+  /** Sizes of the Merkle tree whose roots are requested; only for the whole chain. */
   readonly sizes?: readonly number[];
-  /** Aborted when the caller leaves; a run that nobody waits for ends. */
+  /** Aborted when the caller leaves; a run for which nobody waits ends. */
   readonly signal?: AbortSignal;
 }
 
 /** Verifies the chain in chunks, one run at a time. */
 @Injectable()
 export class ChainVerifier implements OnModuleDestroy {
-  /** Between two runs that begin elsewhere, one from the beginning has its turn. */
+  /** Lets a run from the beginning take its turn between two runs from other sequences. */
   private readonly gate = new Gate({ ...ONE_AT_A_TIME, label: 'verifications', mostWaiting: 4 });
-  /** By where they begin. */
+  /** Runs by their first sequence. */
   private readonly runs = new Map<number, SingleFlight<number, TimedVerdict>>();
   private hashedSequence = 0;
 
@@ -56,7 +56,7 @@ export class ChainVerifier implements OnModuleDestroy {
     private readonly erasures: ErasureReader,
   ) {}
 
-  /** @throws UNAVAILABLE when runs from too many other sequences are waiting, or the service stops. */
+  /** @throws UNAVAILABLE if runs from too many other sequences are waiting, or the service stops */
   async verify({ from = BEGINNING, sizes = [], signal }: VerificationOptions = {}): Promise<TimedVerdict> {
     const runs = this.runs.get(from) ?? this.runsFrom(from);
     this.runs.set(from, runs);
@@ -67,12 +67,12 @@ export class ChainVerifier implements OnModuleDestroy {
     }
   }
 
-  /** The last entry that the run under way has hashed; 0 while none runs. */
+  /** Last entry that the current run has hashed; 0 if none runs. */
   get at(): number {
     return this.hashedSequence;
   }
 
-  /** Runs end at their next chunk, before the database is closed. */
+  /** Ends runs at their next chunk, before the database is closed. */
   async onModuleDestroy(): Promise<void> {
     const reason = unavailable('The service is stopping.');
     await Promise.all(Array.from(this.runs.values(), (runs) => runs.stop(reason)));
@@ -85,7 +85,7 @@ export class ChainVerifier implements OnModuleDestroy {
     );
   }
 
-  /** While one chunk is hashed, the next is read. */
+  /** Runs a verification; reads the next chunk while one is hashed. */
   private async run(from: number, requestedSizes: ReadonlySet<number>, abandoned: AbortSignal): Promise<TimedVerdict> {
     const begin = performance.now();
     const { sequence, hash, frontier, lastSequence, entriesBeyond } = await this.entries.extent();

@@ -20,31 +20,31 @@ import { isPassedSum, ledgerTime } from '../../governance/policies/limits/passed
 import { takenAmounts, UsedSums } from '../../governance/policies/limits/used-sums';
 import { sumName } from '../../ledger/records/sum-key';
 
-/** Most rows that one statement reads: a file may have to be read past their long columns. */
+/** Most rows that one statement reads: an SQLite file may have to be read past their long columns. */
 const CHUNK_ROWS = 1_000;
-/** Most rows of which it reads lists, which may be long. */
+/** Most rows whose lists, which may be long, one statement reads. */
 const CHUNK_LISTS = 100;
 
-/** Before the first sequence that drivers do not round. */
+/** Sequence before the first that drivers do not round. */
 const BEFORE_ALL = Number.MIN_SAFE_INTEGER - 1;
 
-/** The head record, next to what it should say. */
+/** The head record, with the values that it should have. */
 export interface HeadRow {
   readonly sequence: SqlValue;
   readonly timestamp: SqlValue;
   readonly lastUlid: SqlValue;
   readonly effectSequence: SqlValue;
   readonly schemaVersion: SqlValue;
-  /** Rows of the head's table; 2 stands for more. */
+  /** Number of rows in the head's table; 2 stands for more. */
   readonly heads: number;
-  /** Of the entry at the head's sequence; null: there is none. */
+  /** Id of the entry at the head's sequence; null if there is none. */
   readonly entryId: string | null;
   readonly entryTimestamp: string | null;
 }
 
 /**
- * Reads derived data, which the ledger keeps for speed, together with the records and entries it is derived from. No
- * statement reads more rows than a chunk has, however large the tables are.
+ * Reads derived data, which the ledger stores for speed, together with the records and entries from which it is
+ * derived. No statement reads more rows than a chunk has, even from large tables.
  */
 @Injectable()
 export class DerivedDataReader {
@@ -56,10 +56,10 @@ export class DerivedDataReader {
   ) {}
 
   /**
-   * In chunks, the names of counters with a wrong value. Counters move with what they count, so all is read from one
-   * snapshot.
-   * @param hasUnknownKinds whether there are records of a module that is no longer loaded: then counters of nothing that
-   * the ledger counts may be those of such records. Otherwise somebody has added them.
+   * Yields, in chunks, the names of counters with a wrong value. Counters move with the counted rows, so everything is
+   * read from one snapshot.
+   * @param hasUnknownKinds true if there are records of a module that is no longer loaded, so that unknown counters may
+   * be theirs; otherwise somebody has added these counters
    */
   wrongCounters(hasUnknownKinds: boolean): AsyncGenerator<string[]> {
     return fromSnapshot(this.database, (connection) =>
@@ -67,7 +67,7 @@ export class DerivedDataReader {
     );
   }
 
-  /** In chunks, the ids in list items that name no record. */
+  /** Yields, in chunks, the ids in list items that name no record. */
   async *recordsOfStrayItems(): AsyncGenerator<string[]> {
     const { chain, dialect } = this.database;
     const sql = listedRecordsSql(this.catalog.all, dialect, this.chunkRows);
@@ -78,13 +78,13 @@ export class DerivedDataReader {
     }
   }
 
-  /** Undefined: the head record is missing. */
+  /** Reads the head record; undefined if it is missing. */
   async head(): Promise<HeadRow | undefined> {
     const [head] = await this.database.chain.all<HeadRow>(SELECT_HEAD);
     return head;
   }
 
-  /** Adds up what the counters should be, then compares those that are kept. A missing counter means zero. */
+  /** Adds up the expected counters, then compares the stored ones. A missing counter means zero. */
   private async *wrongInPart(
     connection: SqlConnection,
     isInPart: IsInPart,
@@ -112,7 +112,7 @@ export class DerivedDataReader {
     yield Array.from(expected).flatMap(([name, value]) => (value === 0 ? [] : name));
   }
 
-  /** In chunks, the stored counters. */
+  /** Yields the stored counters, in chunks. */
   private storedCounters(connection: SqlConnection): AsyncGenerator<StoredCounter[]> {
     const { dialect } = this.database;
     const sql =
@@ -127,11 +127,11 @@ interface ListedRecord {
   /** Its id in a form that drivers do not alter. */
   readonly place: string;
   readonly recordId: string;
-  /** How many there are. */
+  /** Number of records. */
   readonly records: number | string;
 }
 
-/** The records that the next list items after the position `$1` name; other items of the last one are not read. */
+/** Selects the records that the next list items after the position `$1` name; skips other items of the last record. */
 function listedRecordsSql(codecs: Iterable<RecordCodec>, dialect: Dialect, limit: number): string {
   const counts = [...codecs]
     .filter(({ kind }) => kind.listColumns !== undefined)
@@ -151,16 +151,16 @@ const SELECT_HEAD =
   `entry."id" AS "entryId", entry."timestamp" AS "entryTimestamp" FROM "ledger_head" AS head ` +
   `LEFT JOIN "ledger_entries" AS entry ON entry."sequence" = head."sequence" WHERE head."id" = 1`;
 
-/** A table whose rows are counted. */
+/** A table of counted rows. */
 interface Counted {
   readonly table: string;
   readonly sequence: string;
-  /** What its rows are counted by. */
+  /** Columns with a counter per value. */
   readonly columns: readonly string[];
   readonly hasLists: boolean;
-  /** A condition of rows, of the alias `live`, that are counted no longer, and still to be deleted. */
+  /** Condition for rows, with the alias `live`, that are no longer counted, and still to be deleted. */
   readonly isLeftover: string;
-  /** The counters of its rows with these values. */
+  /** Returns the counters of its rows with these values. */
   readonly namesOf: (group: Group) => string[];
   readonly hasCounter: (name: string) => boolean;
 }
@@ -196,7 +196,7 @@ function countedRecords({ table, kind }: RecordCodec): Counted {
   };
 }
 
-/** Whether the name is that of a counter of the values in one of the columns. */
+/** True if the name is that of a counter of the values in one of the columns. */
 function isByValue(counter: string, columns: readonly string[], name: string): boolean {
   return columns.some((column) => name.startsWith(counterName(counter, column, '')));
 }
@@ -211,7 +211,7 @@ export function textsIn(text: SqlValue): string[] {
   }
 }
 
-/** Rows of a chunk that have the same values, and the last one's sequence: in an altered row, anything. */
+/** Rows of a chunk with the same values, and the last one's sequence, which may be anything in an altered row. */
 interface Group extends Readonly<Record<string, SqlValue>> {
   readonly 'chunk.last': SqlValue;
   readonly 'chunk.counted': SqlValue;
@@ -219,7 +219,7 @@ interface Group extends Readonly<Record<string, SqlValue>> {
 
 async function* countedGroups(connection: SqlConnection, table: Counted, chunkRows: number): AsyncGenerator<Group[]> {
   const sql = groupsSql(table, table.hasLists ? Math.min(chunkRows, CHUNK_LISTS) : chunkRows);
-  // Beyond all sequences drivers round, so nothing can be looked up after such a row. The ledger has not counted it.
+  // Drivers round all larger sequences, so nothing can be looked up after such a row. The ledger has not counted it.
   for (let after = BEFORE_ALL; after <= Number.MAX_SAFE_INTEGER;) {
     const groups = await connection.all<Group>(sql, [after]);
     const ends = groups.flatMap((group) => group['chunk.last'] ?? []);
@@ -229,7 +229,7 @@ async function* countedGroups(connection: SqlConnection, table: Counted, chunkRo
   }
 }
 
-/** The next rows after the sequence `$1`, by the values in their columns. */
+/** Selects the next rows after the sequence `$1`, grouped by the values in their columns. */
 function groupsSql({ table, sequence, columns, isLeftover }: Counted, chunkRows: number): string {
   const place = quoteName(sequence);
   const values = columns.map((column) => `, ${quoteName(column)}`).join('');
@@ -245,19 +245,19 @@ interface StoredCounter {
   /** The name in a form that drivers do not alter. */
   readonly place: string;
   readonly name: string;
-  /** Anything: a column of SQLite accepts values of any type. */
+  /** May be anything, because a column of SQLite accepts values of any type. */
   readonly value: SqlValue;
   /** False if the name is stored as bytes, as SQLite allows. */
   readonly isText: boolean | number;
 }
 
-/** Names held in memory at once; of more, each part is compared by itself. */
+/** Most names in memory at once; more names are compared in several parts. */
 const MAX_NAMES = 100_000;
 
-/** Whether a name belongs to the part that is compared. */
+/** True if a name belongs to the compared part. */
 type IsInPart = (name: string) => boolean;
 
-/** Compares as many names as there are rows in as many parts as memory needs. */
+/** Compares names in as many parts as memory requires, given as many names as there are rows. */
 async function* inParts<Chunk>(
   rows: AsyncGenerator<readonly unknown[]>,
   compare: (isInPart: IsInPart) => AsyncGenerator<Chunk>,
@@ -275,7 +275,7 @@ function partOf(name: string, parts: number): number {
   return Math.abs(hash) % parts;
 }
 
-/** Whatever the statements of the connection read, they read from one snapshot. */
+/** Yields the chunks of statements that all read from one snapshot. */
 async function* fromSnapshot<Chunk>(
   database: Database,
   read: (connection: SqlConnection) => AsyncGenerator<Chunk>,
@@ -290,7 +290,7 @@ async function* fromSnapshot<Chunk>(
   }
 }
 
-/** Rows that one statement reads. */
+/** Most rows that one statement reads. */
 const CHUNK = 5_000;
 
 const SELECT =
@@ -298,8 +298,8 @@ const SELECT =
   `ORDER BY "sum", "window", "key" LIMIT ${CHUNK}`;
 
 /**
- * In chunks, the names of sums that differ from the entries that they are derived from. All is read from one snapshot, as
- * sums move with the entries.
+ * Yields, in chunks, the names of sums that differ from the entries from which they are derived. Sums move with the
+ * entries, so everything is read from one snapshot.
  */
 export function wrongSums(database: Database): AsyncGenerator<string[]> {
   return fromSnapshot(database, (connection) =>
@@ -333,7 +333,7 @@ interface StoredSumRow {
 function storedSums(connection: SqlConnection): AsyncGenerator<StoredSumRow[]> {
   return chunksOf(async (last) => {
     const { sum, window, key } = last ?? { sum: '', window: '', key: '' };
-    // Bytes, as SQLite allows, come after all texts.
+    // SQLite allows bytes, which sort after all texts.
     return typeof sum === 'string' ? connection.all<StoredSumRow>(SELECT, [sum, window, key]) : [];
   });
 }

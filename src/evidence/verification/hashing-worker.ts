@@ -2,7 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { ChainCheck, type CheckOrder } from './chain-check';
 
 /**
- * The entry point of the thread that checks the chain. It answers each message once, in order; it has no database
+ * Entry point of the thread that checks the chain. It answers each message once, in order, and has no database
  * connection.
  */
 const check = new ChainCheck(workerData as CheckOrder);

@@ -19,7 +19,7 @@ import { rowLists } from '../../ledger/reading/row-lists';
 
 /** Most records of a chunk. */
 const CHUNK_RECORDS = 200;
-/** States can be long. */
+/** Most states read at once, because they can be long. */
 const STATES_AT_ONCE = 20;
 
 interface MissingRow {
@@ -34,10 +34,10 @@ const OF_LAST = [
   ...(['agentId', 'actorType', 'actorId'] as const),
 ];
 /**
- * What is read from the ledger next to each live record, besides these: the entry that created it, or null; the details
- * of the last one, if the kind looks at them; whether the record it belongs to was removed, and whether it is still to be
- * deleted then; whether the record whose columns it repeats has these values; and what filters find it by: the items of
- * its lists, each with the sequence it is listed at.
+ * Columns of the ledger read with each live record: those of the last entry; the entry that created it, or null; the
+ * details of the last one, if the kind needs them; whether its owner was removed, and whether the record is then still
+ * to be deleted; whether the record whose columns it repeats has these values; and the items of its lists by which
+ * filters find it, each with the sequence at which it is listed.
  */
 const ENTRY_COLUMNS = [
   ...OF_LAST,
@@ -50,10 +50,10 @@ const ENTRY_COLUMNS = [
 ] as const;
 type EntryColumn = (typeof ENTRY_COLUMNS)[number];
 
-/** A record as stored in its table, next to what the ledger says about it in the same snapshot. */
+/** A record as stored in its table, with the ledger's data about it from the same snapshot. */
 export interface LiveRecord {
   readonly codec: RecordCodec;
-  /** In the order of the codec's columns. */
+  /** Values in the order of the codec's columns. */
   readonly values: readonly SqlValue[];
   readonly fromEntries: Readonly<Record<EntryColumn, SqlValue>>;
   readonly items: readonly (readonly SqlValue[])[];
@@ -63,15 +63,15 @@ export interface LiveRecord {
 interface MissingRecord {
   readonly subjectType: string;
   readonly id: string;
-  /** False if it is of a module that is no longer loaded: nobody knows where it would be. */
+  /** False if it is of a module that is no longer loaded, so that its table is unknown. */
   readonly isOfKnownKind: boolean;
-  /** Whether it was removed with the record it belongs to. */
+  /** True if it was removed with its owner. */
   readonly wentWithOwner: boolean;
 }
 
 /**
- * Reads the live records of every kind next to what the ledger says about them, in chunks. Each chunk is read by one
- * statement, so it shows a single snapshot, in which even records that are being changed agree with their entries.
+ * Reads the live records of every kind with the ledger's data about them, in chunks. One statement reads each chunk
+ * from a single snapshot, in which even records that are being changed match their entries.
  */
 @Injectable()
 export class StateReader {
@@ -84,7 +84,7 @@ export class StateReader {
     return this.catalog.all;
   }
 
-  /** The records of a kind that exist when it begins. */
+  /** Yields the records of a kind that exist when it begins. */
   async *live(codec: RecordCodec): AsyncGenerator<LiveRecord[]> {
     const { chain, dialect } = this.database;
     const [end] = await chain.all<{ last: SqlValue }>(lastPlaceSql(codec, dialect));
@@ -98,7 +98,7 @@ export class StateReader {
     }
   }
 
-  /** Records that do not exist although the entries up to a sequence left a state. */
+  /** Yields records that do not exist although the entries up to a sequence left a state. */
   async *missing(upTo: number): AsyncGenerator<MissingRecord[]> {
     const sql = missingRecordsSql(this.catalog.all);
     for await (const bounds of entryRanges(this.database.chain, { upTo })) {
@@ -148,7 +148,7 @@ export class StateReader {
   }
 }
 
-/** An altered state may be anything; then its owner is not known. */
+/** Returns the id of the owner; null if an altered state has none. */
 function ownerIn(state: unknown, column: string | undefined): string | null {
   if (typeof state !== 'string' || column === undefined) return null;
   try {
@@ -159,28 +159,31 @@ function ownerIn(state: unknown, column: string | undefined): string | null {
   }
 }
 
-/** Unreadable items are represented by one that no record has. */
+/** Returns the items; unreadable ones are replaced by an item that no record has. */
 function itemsIn(text: SqlValue): SqlValue[][] {
   if (text === null) return [];
   return isStoredText(text) ? (JSON.parse(text) as SqlValue[][]) : [[null]];
 }
 
-/** No column of a record has such a name. */
+/** Returns a column name that no record has. */
 function entryColumnName(name: EntryColumn): string {
   return `ledger.${name}`;
 }
 
-/** The last id of a kind, as a position. */
+/** SQL for the last id of a kind, as a position. */
 export function lastPlaceSql({ table }: RecordCodec, dialect: Dialect): string {
   return `SELECT ${dialect.position('max("id")')} AS "last" FROM ${quoteName(table)}`;
 }
 
-/** `$1`: the position before the first record, null: before all; `$2`: that of the last one; `$3`: most rows. */
+/**
+ * SQL for a range of positions: `$1` precedes the first record, null for all; `$2` is the last one; `$3` is the most
+ * rows.
+ */
 function bounds(dialect: Dialect): string {
   return `WHERE ${afterPlaceSql('live."id"', dialect)} AND live."id" <= ${dialect.placeAt('$2')} ORDER BY live."id" LIMIT $3`;
 }
 
-/** How many rows follow, where they end, and their size in bytes. */
+/** SQL for the number of following rows, their end, and their size in bytes. */
 function liveExtentSql({ table, columns }: RecordCodec, dialect: Dialect): string {
   const sizes = columns
     .filter(({ type }) => type !== 'integer')
@@ -191,17 +194,17 @@ function liveExtentSql({ table, columns }: RecordCodec, dialect: Dialect): strin
   );
 }
 
-/** Null, which no item is, replaces what cannot be written as JSON. */
+/** SQL for items; those that JSON cannot represent become null, which is no item. */
 const READABLE_ITEMS =
   `SELECT CASE WHEN ${IS_TEXT_ITEM} THEN "item" END AS "item", ` +
   `CASE WHEN ${IS_LISTED_SEQUENCE} THEN "createdSequence" END AS "createdSequence" FROM ${quoteName(LIST_ITEMS)}`;
 
-/** The sequence of the last entry that says something about a record. */
+/** SQL for the sequence of the last entry that holds a state of a record. */
 function lastAbout(id: string): string {
   return `SELECT max("sequence") FROM "ledger_entries" WHERE "subjectId" = ${id} AND ${saysStateSql()}`;
 }
 
-/** Live rows, each with what the ledger says about it, from one snapshot. */
+/** SQL for live rows, each with the ledger's data about it, from one snapshot. */
 export function liveRecordsSql(
   { kind, table, columns }: RecordCodec,
   ownerTable: string | null,
@@ -237,7 +240,10 @@ export function liveRecordsSql(
   );
 }
 
-/** Subjects whose last entry is after `$1`, up to `$2`, and left a state, but which have no record, or an unknown kind. */
+/**
+ * SQL for subjects whose last entry is after `$1`, up to `$2`, and left a state, but which have no record, or an
+ * unknown kind.
+ */
 export function missingRecordsSql(codecs: readonly RecordCodec[]): string {
   const isThere = codecs.map(
     ({ kind, table }) =>
@@ -253,7 +259,7 @@ export function missingRecordsSql(codecs: readonly RecordCodec[]): string {
   );
 }
 
-/** Which of the ids in a JSON array of one-element arrays were removed, according to their last entries. */
+/** SQL for which of the ids in a JSON array of one-element arrays were removed, by their last entries. */
 export function removedAmongSql(dialect: Dialect): string {
   const id = dialect.jsonAt(0, { name: 'id', type: 'text' });
   return (
@@ -262,7 +268,7 @@ export function removedAmongSql(dialect: Dialect): string {
   );
 }
 
-/** The states stored by the entries with the sequences in a JSON array of one-element arrays. */
+/** SQL for the states in the entries with the sequences in a JSON array of one-element arrays. */
 function statesSql(dialect: Dialect): string {
   const sequence = dialect.jsonAt(0, { name: 'sequence', type: 'integer' });
   return (

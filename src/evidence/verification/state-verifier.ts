@@ -14,10 +14,10 @@ import { SCHEMA_VERSION } from '../../ledger/schema/schema-version';
 import { FIRST_ULID, isUlid } from '../../ledger/chain/random';
 
 /**
- * What is wrong with a record, compared with the ledger.
- * - `changed`: it is not as its last entry left it.
- * - `added`: no entry made it, or the last one removed it.
- * - `missing`: its last entry left it there, and it is not.
+ * Faults of a record, compared with the ledger.
+ * - `changed`: it differs from the state that its last entry left.
+ * - `added`: no entry created it, or the last one removed it.
+ * - `missing`: its last entry left it, but it does not exist.
  */
 export const RECORD_FAULTS = ['changed', 'added', 'missing'] as const;
 export type RecordFault = (typeof RECORD_FAULTS)[number];
@@ -30,19 +30,22 @@ interface InvalidRecord {
 
 export const DERIVED_DATA = ['counter', 'sum', 'listItems', 'head', 'table'] as const;
 
-/** Counters by name, sums by what they are of, list items by the id of their record, the head by its column, tables by name. */
+/**
+ * Names of wrong data: counters by name, sums by their key, list items by the id of their record, the head by its
+ * column, tables by name.
+ */
 export interface InvalidDerived {
   readonly data: (typeof DERIVED_DATA)[number];
   readonly name: string;
 }
 
-/** What a verification of states found, and how many milliseconds it took. */
+/** Result of a verification of states, and its milliseconds. */
 export type TimedStateVerdict = Readonly<Omit<StateFindings, 'addRecord' | 'addDerived'>> & {
   readonly duration: number;
 };
 
 /**
- * Checks every live record, and what is derived from records and entries, against the ledger. It reads chunks, each
+ * Checks every live record, and all data derived from records and entries, against the ledger. It reads chunks, each
  * from one snapshot, so that memory stays flat, other requests proceed, and concurrent writes raise no false alarm.
  */
 @Injectable()
@@ -56,12 +59,12 @@ export class StateVerifier implements OnModuleDestroy {
     private readonly database: Database,
   ) {}
 
-  /** @param signal aborted when the caller leaves; a run that nobody waits for ends. */
+  /** @param signal aborted when the caller leaves; a run for which nobody waits ends */
   verify(signal: AbortSignal): Promise<TimedStateVerdict> {
     return this.runs.call({ signal });
   }
 
-  /** A run ends at its next chunk, before the database is closed. */
+  /** Ends a run at its next chunk, before the database is closed. */
   onModuleDestroy(): Promise<void> {
     return this.runs.stop(unavailable('The service is stopping.'));
   }
@@ -74,7 +77,7 @@ export class StateVerifier implements OnModuleDestroy {
   }
 
   private async run(findings: StateFindings, each: Pace): Promise<void> {
-    // What is read through a view says nothing about what others read.
+    // Rows read through a view prove nothing about the rows that others read.
     if (!(await this.tablesAreThere(findings))) return;
     let lastEffect = 0;
     for (const codec of this.states.kinds) {
@@ -85,7 +88,7 @@ export class StateVerifier implements OnModuleDestroy {
     for await (const ids of each(this.derived.recordsOfStrayItems())) findings.addDerived('listItems', ids);
     for await (const names of each(this.derived.wrongCounters(hasUnknownKinds))) findings.addDerived('counter', names);
     for await (const names of each(wrongSums(this.database))) findings.addDerived('sum', names);
-    // After the records: the head has moved with what they have shown.
+    // Checked after the records, because the head has moved with them.
     findings.addDerived('head', wrongHeadColumns(await this.derived.head(), lastEffect));
     // A view may have taken the place of a table before that was read.
     await this.tablesAreThere(findings);
@@ -98,7 +101,7 @@ export class StateVerifier implements OnModuleDestroy {
     return replaced.length === 0;
   }
 
-  /** @returns the sequence of the last entry about such a record. */
+  /** @returns sequence of the last entry about such a record */
   private async checkKind(codec: RecordCodec, findings: StateFindings, each: Pace): Promise<number> {
     let last = 0;
     for await (const records of each(this.states.live(codec))) {
@@ -110,7 +113,7 @@ export class StateVerifier implements OnModuleDestroy {
     return last;
   }
 
-  /** @returns whether there are records of unknown kinds. */
+  /** @returns true if there are records of unknown kinds */
   private async checkMissing(findings: StateFindings, each: Pace): Promise<boolean> {
     const { lastSequence } = await this.entries.extent();
     let hasUnknownKinds = false;
@@ -126,7 +129,7 @@ export class StateVerifier implements OnModuleDestroy {
 
 type Pace = <Chunk>(chunks: AsyncIterable<Chunk>) => AsyncIterable<Chunk>;
 
-/** The chunks, others being served in between, until nobody waits for the verdict any more. */
+/** Yields the chunks, and serves others in between, until nobody waits for the result any more. */
 async function* paced<Chunk>(chunks: AsyncIterable<Chunk>, abandoned: AbortSignal): AsyncGenerator<Chunk> {
   for await (const chunk of chunks) {
     abandoned.throwIfAborted();
@@ -135,18 +138,18 @@ async function* paced<Chunk>(chunks: AsyncIterable<Chunk>, abandoned: AbortSigna
   }
 }
 
-/** Of its last entry. Entries beyond all sequences are left to the chain check. */
+/** Returns the sequence of the last entry. The chain check covers entries beyond all sequences. */
 function lastSequenceOf({ fromEntries: { sequence } }: LiveRecord): number {
   return Number.isSafeInteger(sequence) ? Number(sequence) : 0;
 }
 
-/** The log says that its owner was removed, so the service is about to delete it. */
+/** True if the log records the removal of its owner, so that the service is about to delete it. */
 function isToBeDeleted({ fromEntries }: LiveRecord): boolean {
   return Number(fromEntries.leftovers) > 0 && Number(fromEntries.ownerRemoved) > 0;
 }
 
 function checkRecord(record: LiveRecord, findings: StateFindings): void {
-  // It would have been removed with its owner.
+  // Such a record would have been removed with its owner.
   const fault = Number(record.fromEntries.ownerRemoved) > 0 ? 'added' : recordFault(record);
   if (fault !== undefined) findings.addRecord(record.codec.kind.subjectType, idOf(record), fault);
   if (!isFiledRightly(record)) findings.addDerived('listItems', [idOf(record)]);
@@ -155,8 +158,8 @@ function checkRecord(record: LiveRecord, findings: StateFindings): void {
 const BEGINNING = new Date(0).toISOString();
 
 /**
- * Columns of the head record that cannot be right. The end of the chain (sequence and hash) is left to the chain check;
- * this covers the ledger's clock, its last identifier, and the mark by which processes follow each other.
+ * Returns columns of the head record that cannot be right: the ledger's clock, its last identifier, and the mark by
+ * which processes follow each other. The chain check covers the end of the chain (sequence and hash).
  */
 function wrongHeadColumns(head: HeadRow | undefined, lastEffect: number): string[] {
   if (head === undefined) return ['id'];
@@ -175,17 +178,17 @@ function wrongHeadColumns(head: HeadRow | undefined, lastEffect: number): string
   ];
 }
 
-/** A column of a stored row; null where it is not known. */
+/** Returns a column of a stored row; null if it is unknown. */
 function columnOf({ codec, values }: LiveRecord, name: string): SqlValue {
   return values[codec.columns.findIndex((column) => column.name === name)] ?? null;
 }
 
-/** As text, whatever an altered row holds. */
+/** Returns the id as text, even from an altered row. */
 function idOf(record: LiveRecord): string {
   return String(columnOf(record, 'id'));
 }
 
-/** Undefined: the record matches the ledger. */
+/** Returns the fault of a record; undefined if it matches the ledger. */
 function recordFault(record: LiveRecord): RecordFault | undefined {
   const { codec } = record;
   const { v, stateSalt, stateHash, subjectType, firstSequence } = record.fromEntries;
@@ -222,7 +225,7 @@ function sorted(items: readonly (readonly SqlValue[])[]): string {
   return JSON.stringify(items.map((item) => JSON.stringify(item)).sort());
 }
 
-/** How many faults are listed by name. */
+/** Most faults that are listed by name. */
 const NAMED_FAULTS = 10;
 
 /** Counts faults and keeps the first ones. */

@@ -1,7 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { sha256 } from '../../ledger/chain/hash-chain';
 
-/** The prefix of a Standard Webhooks secret; the rest is its bytes in base64. */
+/** Prefix of a Standard Webhooks secret, before its bytes in base64. */
 const MARK = 'whsec_';
 const RANDOM_BYTES = 32;
 /** Milliseconds for which the previous secret still signs after a new one was created. */
@@ -10,7 +10,7 @@ const OVERLAP = 24 * 3_600_000;
 /** A secret that deliveries are signed with. */
 export interface SigningSecret {
   readonly secret: string;
-  /** ISO 8601: the end of its validity; null: until there is a new one. */
+  /** End of its validity in ISO 8601; null until there is a new one. */
   readonly until: string | null;
 }
 
@@ -18,7 +18,7 @@ export function newSecret(): string {
   return MARK + randomBytes(RANDOM_BYTES).toString('base64');
 }
 
-/** The secrets after a new one was added: the newest two sign for a day. */
+/** Returns the secrets after a new one was added: the newest two sign for a day. */
 export function withRotation(secrets: readonly SigningSecret[], secret: string, now: string): readonly SigningSecret[] {
   const until = new Date(Date.parse(now) + OVERLAP).toISOString();
   const previous = secrets.slice(0, 1).map((newest) => ({ secret: newest.secret, until }));
@@ -38,7 +38,7 @@ export interface SignedContent {
   readonly body: Buffer;
 }
 
-/** One signature for each secret, separated by spaces. */
+/** Returns one signature for each secret, separated by spaces. */
 export function signatures(secrets: readonly string[], content: SignedContent): string {
   return secrets.map((secret) => signature(secret, content)).join(' ');
 }
@@ -49,7 +49,7 @@ function signature(secret: string, { id, timestamp, body }: SignedContent): stri
   return `v1,${hmac.digest('base64')}`;
 }
 
-/** Whether the newest of the stored secrets is the sealed one. */
+/** True if the newest of the stored secrets has the sealed hash. */
 export function isOfHash(stored: unknown, sealed: unknown): boolean {
   try {
     const [newest] = JSON.parse(String(stored)) as Partial<SigningSecret>[];

@@ -2,14 +2,14 @@ import { BlockList, isIP } from 'node:net';
 import type { Configuration } from '../../core/config/configuration';
 import { embeddedIpv4, ipv6Groups } from '../../core/values/ip-address';
 
-/** What the operator permits as targets of deliveries. */
+/** Settings for the permitted targets of deliveries. */
 type WebhookTerms = Pick<Configuration, 'webhookAllowHttp' | 'webhookAllowPrivate'>;
 
 const FORM = /^https?:\/\/([^/?]+)/i;
 /** A URL parser would drop these characters, or take a backslash for a slash. */
 const UNPRINTABLE = /[\s\p{Cc}\p{Cf}\\]/u;
 
-/** What is wrong with a URL as the target of deliveries, whatever is permitted; undefined if nothing is. */
+/** Returns the fault of a URL as the target of deliveries, regardless of settings; undefined if there is none. */
 export function webhookUrlFault(text: string): string | undefined {
   const [, authority = ''] = FORM.exec(text) ?? [];
   if (UNPRINTABLE.test(text) || authority === '' || !URL.canParse(text)) return 'must be an absolute https URL';
@@ -18,7 +18,10 @@ export function webhookUrlFault(text: string): string | undefined {
   return undefined;
 }
 
-/** Why a valid URL is not permitted; undefined if it is. Its name is looked up when a connection is opened. */
+/**
+ * Returns why settings do not permit a valid URL; undefined if they do. Its host name is only looked up when a
+ * connection is opened.
+ */
 export function refusedTargetFault(url: string, terms: WebhookTerms): string | undefined {
   const { protocol, hostname } = new URL(url);
   if (protocol === 'http:' && !terms.webhookAllowHttp)
@@ -45,7 +48,7 @@ const REFUSED_IPV4: readonly (readonly [network: string, prefix: number])[] = [
   ['224.0.0.0', 4],
   ['240.0.0.0', 4],
 ];
-/** Unspecified, loopback, local translation, unique local, link-local, site-local and multicast. */
+/** Networks: unspecified, loopback, local translation, unique local, link-local, site-local and multicast. */
 const REFUSED_IPV6: readonly (readonly [network: string, prefix: number])[] = [
   ['::', 128],
   ['::1', 128],
@@ -56,14 +59,14 @@ const REFUSED_IPV6: readonly (readonly [network: string, prefix: number])[] = [
   ['ff00::', 8],
 ];
 
-/** Prefixes, in groups, of addresses that embed an IPv4 address, and the group at which it starts. */
+/** Prefixes, in groups, of addresses that embed an IPv4 address, and the index of the address's first group. */
 const TRANSLATED: readonly { readonly begin: readonly number[]; readonly at: number; readonly isInverted?: true }[] = [
   // Compatible, mapped, translated (SIIT) and NAT64.
   { begin: [0, 0, 0, 0, 0, 0], at: 6 },
   { begin: [0, 0, 0, 0, 0, 0xffff], at: 6 },
   { begin: [0, 0, 0, 0, 0xffff, 0], at: 6 },
   { begin: [0x64, 0xff9b, 0, 0, 0, 0], at: 6 },
-  // 6to4, and Teredo: its server, and its client in the complement.
+  // 6to4, and Teredo: the server, and the client, whose address is inverted.
   { begin: [0x2002], at: 1 },
   { begin: [0x2001, 0], at: 2 },
   { begin: [0x2001, 0], at: 6, isInverted: true },
@@ -77,7 +80,7 @@ for (const [network, prefix] of REFUSED_IPV4) refused.addSubnet(network, prefix,
 for (const [network, prefix] of REFUSED_IPV6) refused.addSubnet(network, prefix, 'ipv6');
 
 /**
- * Whether deliveries to an address are refused unless private ones are allowed; anything that is not an address is
+ * True if deliveries to an address are refused unless private ones are allowed. A text that is not an address is
  * refused, too.
  */
 export function isRefusedAddress(address: string): boolean {
@@ -87,7 +90,7 @@ export function isRefusedAddress(address: string): boolean {
       return refused.check(bare, 'ipv4');
     case 6:
       return (
-        refused.check(bare, 'ipv6') || embeddedIn(ipv6Groups(bare)).some((inside) => refused.check(inside, 'ipv4'))
+        refused.check(bare, 'ipv6') || embeddedIn(ipv6Groups(bare)).some((embedded) => refused.check(embedded, 'ipv4'))
       );
     default:
       return true;
@@ -96,7 +99,7 @@ export function isRefusedAddress(address: string): boolean {
 
 function embeddedIn(groups: readonly number[]): string[] {
   const translations = TRANSLATED.filter(({ begin }) => begin.every((group, index) => groups[index] === group));
-  const inside = translations.map(({ at, isInverted }) => embeddedIpv4(groups, at, isInverted === true ? 0xffff : 0));
+  const embedded = translations.map(({ at, isInverted }) => embeddedIpv4(groups, at, isInverted === true ? 0xffff : 0));
   const isIsatap = groups[5] === ISATAP_MARK && ISATAP.includes(groups[4] ?? -1);
-  return isIsatap ? [...inside, embeddedIpv4(groups, 6)] : inside;
+  return isIsatap ? [...embedded, embeddedIpv4(groups, 6)] : embedded;
 }

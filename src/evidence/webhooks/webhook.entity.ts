@@ -11,15 +11,15 @@ import type { EventFilter } from '../events/event-filter';
 const WEBHOOK_STATUSES = ['active', 'failing'] as const;
 type WebhookStatus = (typeof WEBHOOK_STATUSES)[number];
 
-/** What is delivered: audit entries as they are, messages for people about decisions, or events for a SIEM. */
+/** Contents of deliveries: audit entries as they are, messages for people about decisions, or events for a SIEM. */
 export const WEBHOOK_FORMATS = ['event', 'slack', 'teams', 'ocsf'] as const;
 export type WebhookFormat = (typeof WEBHOOK_FORMATS)[number];
 
-/** How much a message says: all that a reviewer needs in order to decide, or only that there is something to decide. */
+/** Details of a message: everything that a reviewer needs in order to decide, or only that there is a decision. */
 export const MESSAGE_DETAILS = ['full', 'reference'] as const;
 export type MessageDetail = (typeof MESSAGE_DETAILS)[number];
 
-/** An endpoint that audit entries are delivered to, as it is stored, and as answers show it. */
+/** An endpoint for audit entries, as it is stored, and as responses show it. */
 @Entity('webhooks')
 export class Webhook {
   @PrimaryColumn('text')
@@ -30,14 +30,14 @@ export class Webhook {
   @Column('bigint')
   readonly createdSequence!: number;
 
-  /** Of a chat only the origin: with the rest, anybody could write there. */
+  /** For a chat only the origin, because anybody with the whole URL could write there. */
   @Column('text')
   @ApiMember('For the formats `slack` and `teams` only the origin, except in the answer that creates it.', {
     example: 'https://hooks.example.com/governance',
   })
   readonly url!: string;
 
-  /** The whole URL of a chat, which is only here; null for the other formats. Not hashed. */
+  /** Whole URL of a chat, stored only here; null for the other formats. Not hashed. */
   @Column('text', { nullable: true })
   readonly target!: string | null;
 
@@ -74,11 +74,11 @@ export class Webhook {
   @ApiProperty({ example: 'Informs the finance channel of decisions.' })
   readonly description!: string;
 
-  /** SHA-256 of the newest secret, in hex: all that the sealed state contains of it. */
+  /** SHA-256 of the newest secret, in hex: the only trace of it in the sealed state. */
   @Column('text')
   readonly secretHash!: string;
 
-  /** The secrets that sign deliveries, newest first: unencrypted, and only here. Not hashed, and in no answer. */
+  /** Secrets that sign deliveries, newest first: unencrypted, and stored only here. Not hashed, and in no response. */
   @Column('simple-json')
   readonly secrets!: readonly SigningSecret[];
 
@@ -99,7 +99,7 @@ export class Webhook {
   readonly updatedAt!: string;
 }
 
-/** How the ledger keeps webhooks. The hashed members are frozen. */
+/** The record kind of webhooks. The hashed members are frozen. */
 export const WEBHOOK: RecordKind<Webhook> = {
   subjectType: 'webhook',
   idPrefix: 'whk',
@@ -112,17 +112,17 @@ export const WEBHOOK: RecordKind<Webhook> = {
     isOfHash(secrets, secretHash) && (isChat(format) ? originOf(target) === url : target === null),
 };
 
-/** Where the deliveries of a webhook go: the URL as it is shown, and the whole URL where that differs. */
+/** Returns the address of a webhook's deliveries: the URL to show, and the whole URL if it differs. */
 export function withAddress(format: WebhookFormat, url: string): Pick<Webhook, 'url' | 'target'> {
   return isChat(format) ? { url: new URL(url).origin, target: url } : { url, target: null };
 }
 
-/** The URL of the deliveries: in no answer, entry or log line. */
+/** Returns the URL of the deliveries, which must be in no response, entry or log line. */
 export function addressOf({ url, target }: Pick<Webhook, 'url' | 'target'>): string {
   return target ?? url;
 }
 
-/** Whether people read the deliveries. */
+/** True if people read the deliveries. */
 export function isChat(format: unknown): format is 'slack' | 'teams' {
   return format === 'slack' || format === 'teams';
 }
@@ -133,7 +133,7 @@ function originOf(stored: unknown): string | null {
 
 const NAMED_DECISION = /^decision\.[^*]+$/;
 
-/** What is wrong with the actions of a webhook of a format; undefined if nothing is. */
+/** Returns the fault of the actions of a webhook of a format; undefined if there is none. */
 export function actionsFault(format: unknown, actions: readonly unknown[]): string | undefined {
   if (!isChat(format) || actions.every((action) => NAMED_DECISION.test(String(action)))) return undefined;
   return `must each be an action of decisions, such as decision.proposed, for the format ${format}`;
@@ -149,14 +149,14 @@ export async function requireWebhook(transaction: LedgerTransaction, id: string)
 
 const MAX_WEBHOOKS = 100;
 
-/** @throws CONFLICT when the maximum number of webhooks exists. */
+/** @throws CONFLICT if the maximum number of webhooks exists */
 export async function requireRoom(transaction: LedgerTransaction): Promise<void> {
   const counts = await Promise.all(WEBHOOK_STATUSES.map((status) => transaction.count(WEBHOOK, { status })));
   if (counts.reduce((sum, count) => sum + count, 0) < MAX_WEBHOOKS) return;
   throw conflict(`There are ${MAX_WEBHOOKS} webhooks already, which is the maximum. Delete one first.`);
 }
 
-/** Which entries concern a webhook. */
+/** Returns the filter for entries that concern a webhook. */
 export function filterOf({ actions, agentId }: Webhook): EventFilter {
   const chosen = actions.includes('*') ? {} : { actions };
   return agentId === null ? chosen : { ...chosen, agentId };

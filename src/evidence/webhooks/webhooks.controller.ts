@@ -148,7 +148,9 @@ export class WebhooksController {
   }
 }
 
-/** Whoever has the URL of a chat can write there, so nobody else sees more than its origin. */
+/**
+ * Returns the body with the stored URL. Whoever has the URL of a chat can write there, so others only see its origin.
+ */
 function withStoredUrl(body: JsonObject, { url }: Webhook): JsonObject {
   return 'url' in body ? { ...body, url } : body;
 }

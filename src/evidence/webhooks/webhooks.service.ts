@@ -37,17 +37,17 @@ import {
 
 /** Most concurrent test deliveries. */
 const MAX_TESTS = 10;
-/** Milliseconds that attempts may continue after shutdown begins: less than their requests are waited for. */
+/** Milliseconds that attempts may continue after shutdown begins: less than the wait for their requests. */
 const GRACE = 5_000;
 
-/** Where the deliveries of a webhook are to continue. */
+/** Returns the change of a webhook's delivery position. */
 type NewPosition = (webhook: Webhook, transaction: ServiceTransaction) => SqlStatement;
 
 const CHANGEABLE = ['url', 'actions', 'agentId', 'description'] as const;
 
 @Injectable()
 export class WebhooksService {
-  /** Those of the tests under way. */
+  /** Connections of the tests under way. */
   private readonly connected = new Set<Connections>();
 
   constructor(
@@ -69,7 +69,7 @@ export class WebhooksService {
     return { ...webhook, delivery: (await this.store.find(id)) ?? { sequence: webhook.createdSequence, ...none } };
   }
 
-  /** @throws VALIDATION_ERROR for an unknown agent; CONFLICT when there are too many. */
+  /** @throws VALIDATION_ERROR for an unknown agent; CONFLICT if there are too many */
   async create(caller: Caller, request: CreateWebhookRequest): Promise<WebhookWithSecretResponse> {
     const secret = newSecret();
     const created = await this.ledger.withLookups(...lookups(request)).write(caller, async (transaction) => {
@@ -100,8 +100,8 @@ export class WebhooksService {
   }
 
   /**
-   * The delivery position stays as it is, and a filter applies to the entries that follow.
-   * @throws NOT_FOUND; VALIDATION_ERROR as at creation.
+   * Updates a webhook. Its delivery position stays, and a filter applies to the entries that follow.
+   * @throws NOT_FOUND; VALIDATION_ERROR as at creation
    */
   async update(caller: Caller, id: string, request: UpdateWebhookRequest): Promise<WebhookResponse> {
     const updated = await this.ledger
@@ -155,12 +155,12 @@ export class WebhooksService {
   }
 
   /**
-   * A single attempt, which leaves no trace here.
-   * @throws NOT_FOUND; UNAVAILABLE when too many are in progress; UNAUTHORIZED or PERMISSION_DENIED for a caller that is
-   * not admitted any more.
+   * Makes a single attempt, which is not recorded.
+   * @throws NOT_FOUND; UNAVAILABLE if too many are in progress; UNAUTHORIZED or PERMISSION_DENIED for a caller that is
+   * no longer admitted
    */
   async test(caller: Caller, id: string): Promise<WebhookTestResponse> {
-    // By a command, which sees that a key was revoked by another process.
+    // Read in a command, which sees that another process has revoked a key.
     const webhook = await this.ledger.write(caller, (transaction) => requireWebhook(transaction, id));
     if (this.connected.size >= MAX_TESTS) throw unavailable(`${MAX_TESTS} tests of webhooks are under way.`);
     const url = addressOf(webhook);
@@ -193,7 +193,7 @@ export class WebhooksService {
       const before = await requireWebhook(transaction, id);
       transaction.writeWithoutEntry(position(before, transaction));
       const fields: readonly ChangedMember[] = before.status === 'active' ? [] : ['status'];
-      // Without the secrets: it is kept for an idempotency key.
+      // Without the secrets, because an idempotency key stores the response.
       return WebhookResponse.from(withChanges(transaction, before, { ...before, status: 'active' }, fields));
     });
     this.dispatcher.pollSoon();
@@ -212,7 +212,7 @@ async function agentOf(
   return agentId === undefined ? undefined : (await requireReferencedAgent(transaction, 'agentId', agentId)).id;
 }
 
-/** If nothing has changed, no entry is written. */
+/** Updates the record; writes no entry if nothing has changed. */
 function withChanges(
   transaction: ServiceTransaction,
   before: Webhook,

@@ -55,7 +55,7 @@ export class AuditEntryResponse {
   @ApiProperty({ type: String, nullable: true, example: '127.0.0.1' })
   readonly ip!: string | null;
 
-  /** What `from` shows, for lists. */
+  /** Members that `from` shows, for lists. */
   static readonly members: readonly ShownMember[] = [
     { name: 'id', shows: 'auditId' },
     ...membersNamed(['sequence', 'timestamp', 'action']),

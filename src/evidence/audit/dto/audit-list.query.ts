@@ -34,7 +34,7 @@ export class AuditListQuery extends ListQuery {
   readonly to?: string;
 }
 
-/** What lists of entries are filtered by. */
+/** Filters of lists of entries. */
 export const ENTRY_FILTERS = {
   entityId: ['entityId', 'equals'],
   agentId: ['agentId', 'equals'],

@@ -29,7 +29,7 @@ class DecisionRulesResponse {
   readonly policies!: readonly string[];
 }
 
-/** For the API document: the file is written piece by piece. */
+/** The file in the API document; it is written piece by piece. */
 export class DecisionFileResponse {
   @ApiProperty({ enum: [DECISION_FILE_FORMAT] })
   readonly format!: typeof DECISION_FILE_FORMAT;

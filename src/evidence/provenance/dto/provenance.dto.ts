@@ -76,7 +76,7 @@ export class ProvenanceEntryResponse {
   })
   readonly erased?: number;
 
-  /** What `from` shows, for lists. */
+  /** Members that `from` shows, for lists. */
   static readonly members: readonly ShownMember[] = [
     ...membersNamed([
       'v',
@@ -113,7 +113,7 @@ export class ProvenanceEntryResponse {
   }
 }
 
-/** The random texts with which an entry commits to what may have to be forgotten. */
+/** Random texts with which an entry commits to contents that may have to be erased. */
 class SaltsResponse {
   @ApiNullableText('Null once erased.', EXAMPLE_SALT)
   readonly details!: string | null;
@@ -185,12 +185,12 @@ export class ExportQuery {
 }
 
 /**
- * Characters: room for 16 witnesses, whose largest signatures (ML-DSA-44, with a time) take 3,300 each besides their
- * names.
+ * Most characters: room for 16 witnesses, whose largest signatures (ML-DSA-44, with a time) take 3,300 each besides
+ * their names.
  */
 const MAX_CHECKPOINT_CHARACTERS = 65_536;
 
-/** The tree of a checkpoint begins at the first entry. */
+/** Requires the whole chain for a checkpoint, whose tree begins at the first entry. */
 function wholeChainOnly({ from, checkpoint }: Readonly<Record<string, unknown>>): FieldFault[] {
   const isPart = typeof from === 'number' && from > 1;
   if (!isPart || typeof checkpoint !== 'string') return [];
@@ -219,7 +219,7 @@ export class VerifyChainRequest {
   @OptionalText({
     max: MAX_CHECKPOINT_CHARACTERS,
     rule: checkpointFault,
-    // Without an example: it would be the checkpoint of another log, and make a sound chain invalid.
+    // There is no example: the checkpoint of another log would make a sound chain invalid.
     description: 'An earlier checkpoint of this log: the answer says whether the log extends it.',
   })
   readonly checkpoint?: string;

@@ -165,7 +165,7 @@ export class VerificationResponse {
     checkpoint: CheckpointVerdict | null,
   ): VerificationResponse {
     const { roots: _roots, duration: durationMs, ...members } = verdict;
-    // A client that only looks at this member must not miss other findings.
+    // A client that only reads this member must not miss other findings.
     const valid = members.valid && members.tree?.matches !== false && isKept(checkpoint);
     const ofChain = { ...members, valid, durationMs };
     const answer = checkpoint === null ? ofChain : { ...ofChain, checkpoint };
@@ -184,7 +184,8 @@ function withState(ofChain: VerificationResponse, state: TimedStateVerdict): Ver
 }
 
 /**
- * A checkpoint signed by an unknown key may still be true; one that claims a known key's signature falsely is forged.
+ * True if the log extends the checkpoint, and its signature is not false. A checkpoint signed by an unknown key may be
+ * genuine; one with a false signature of a known key is forged.
  */
 function isKept(checkpoint: CheckpointVerdict | null): boolean {
   return checkpoint === null || (checkpoint.extended && checkpoint.signature !== 'invalid');

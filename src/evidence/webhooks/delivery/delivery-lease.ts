@@ -7,10 +7,13 @@ import { Database } from '../../../ledger/database/database';
 export const LEASE = 8_000;
 /** Milliseconds between renewals, and between checks by processes that wait for the lease. */
 export const RENEWAL = 2_000;
-/** Milliseconds by which it ends earlier for its holder: clocks run at different speeds, and sending takes a moment. */
+/**
+ * Milliseconds by which the lease ends earlier for its holder, because clocks run at different speeds, and sending
+ * takes a moment.
+ */
 const MARGIN = 1_000;
 
-/** The server's clock, in milliseconds: those of the machines may differ. */
+/** Time of the server's clock in milliseconds, because those of the machines may differ. */
 const NOW = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
 const HOLD =
   `INSERT INTO "webhook_leases" AS lease ("id", "holder", "term", "until") VALUES (1, $1, 1, ${NOW} + ${LEASE}) ` +
@@ -19,10 +22,12 @@ const HOLD =
   `WHERE lease."holder" = excluded."holder" OR lease."until" < ${NOW} RETURNING "term"`;
 const RELEASE = `UPDATE "webhook_leases" SET "until" = 0 WHERE "holder" = $1`;
 
-/** The right of one process to deliver to webhooks and to send mail. Of a file it never lapses: it has one process. */
+/**
+ * The right of one process to deliver to webhooks and to send mail. On SQLite, which has one process, it never lapses.
+ */
 @Injectable()
 export class DeliveryLease {
-  /** By the steady clock; null: another process has it. */
+  /** Time of the last renewal by the steady clock; null if another process has the lease. */
   private renewedAt: number | null = null;
   private current = 0;
 
@@ -35,7 +40,7 @@ export class DeliveryLease {
 
   /** Renews the lease, or takes it over once it has lapsed. Returns its term; null if another process holds it. */
   async hold(): Promise<number | null> {
-    // It is valid from before the request, whatever delays the answer.
+    // The lease is valid from before the request, however late the response is.
     const begun = steadyTime();
     const { sideConnection, isShared, processId } = this.database;
     const [lease] = isShared ? await sideConnection.all<{ term: number }>(HOLD, [processId]) : [{ term: 1 }];
@@ -49,13 +54,13 @@ export class DeliveryLease {
     if (isShared) await sideConnection.all(RELEASE, [processId]);
   }
 
-  /** @param now by the steady clock. */
+  /** @param now time by the steady clock */
   isHeldAt(now: number): boolean {
     return this.renewedAt !== null && (!this.database.isShared || now - this.renewedAt < LEASE - MARGIN);
   }
 }
 
-/** Which process delivers, if several share a database: a single row. */
+/** The process that delivers, if several share a database: a single row. */
 @Entity('webhook_leases')
 export class WebhookLease {
   @PrimaryColumn('integer')

@@ -11,8 +11,8 @@ import type { SqlStatement } from '../../../ledger/database/sql-connection';
 import { columnsOf } from '../../../ledger/records/record-codec';
 
 /**
- * The delivery position of an endpoint. A delivery is not a change of a record, and nothing is hashed here; so it is
- * written outside the ledger, but for what a caller sets.
+ * The delivery position of an endpoint. A delivery changes no record, and nothing is hashed here, so the position is
+ * written outside the ledger, except when a caller sets it.
  */
 @Entity('webhook_standings')
 export class DeliveryPosition {
@@ -23,11 +23,15 @@ export class DeliveryPosition {
   @ApiMember('Sequence of the last entry that no longer needs delivery.', { type: 'integer', example: 1 })
   readonly sequence!: number;
 
-  /** Another, random one whenever somebody sets the position: what the deliverer knew before is then outdated. */
+  /**
+   * Random number that changes whenever somebody sets the position, which invalidates the deliverer's earlier state.
+   */
   @Column('bigint')
   readonly epoch!: number;
 
-  /** The ledger's last sequence when it was last replayed, whose filter chooses the entries up to it; null: never. */
+  /**
+   * The ledger's last sequence at the last replay, whose filter selects the entries up to it; null if there was none.
+   */
   @Column('bigint', { nullable: true })
   readonly replayHead!: number | null;
 
@@ -35,15 +39,15 @@ export class DeliveryPosition {
   @Column('bigint')
   readonly term!: number;
 
-  /** Failed attempts to deliver what is failing: one entry, to one URL. */
+  /** Number of failed attempts to deliver one entry to one URL. */
   @Column('integer')
   readonly attempts!: number;
 
-  /** ISO 8601, like the others: when the first of them failed. */
+  /** Time of the first of them, in ISO 8601 like the others. */
   @Column('text', { nullable: true })
   readonly failingSince!: string | null;
 
-  /** Sequence of the entry whose attempts failed; null, like `failingUrl`: nothing is failing. */
+  /** Sequence of the entry whose attempts failed; null, like `failingUrl`, if nothing is failing. */
   @Column('bigint', { nullable: true })
   readonly failingSequence!: number | null;
 
@@ -58,13 +62,13 @@ export class DeliveryPosition {
   @ApiMember('Null: there was no answer.', { type: 'integer', nullable: true, example: null })
   readonly lastStatus!: number | null;
 
-  /** Null after a failure: the endpoint was given up. */
+  /** Null after a failure if the endpoint was given up. */
   @Column('text', { nullable: true })
   @ApiNullableTime('Null: no retry is pending.')
   readonly nextAttemptAt!: string | null;
 }
 
-/** The members that are kept of failures, where there are none. */
+/** Members about failures while there are none. */
 export const NO_FAILURES = {
   attempts: 0,
   failingSince: null,
@@ -81,7 +85,7 @@ const DELETE = `DELETE FROM "webhook_standings" WHERE "webhookId" = $1`;
 /** Milliseconds after which a failed write is retried. */
 const RETRY = 500;
 
-/** Writes, again and again while the database cannot take it, as long as this process delivers. */
+/** Writes, with repeated attempts while the database is unavailable, as long as this process delivers. */
 export async function writeWhile<Written>(mayWrite: () => boolean, write: () => Promise<Written>): Promise<Written> {
   for (;;) {
     try {
@@ -119,10 +123,7 @@ export class DeliveryProgressStore {
     return row;
   }
 
-  /**
-   * Returns the ids of those that were written: the others have since been set by a caller, or belong to another
-   * process.
-   */
+  /** Returns the ids of the written positions. A caller has since set the others, or they belong to another process. */
   async write(all: readonly DeliveryPosition[]): Promise<ReadonlySet<string>> {
     const rows = all.map((progress) => COLUMNS.map(({ name }) => progress[name as keyof DeliveryPosition]));
     const written = await this.database.sideConnection.all<{ webhookId: string }>(this.upsert, [JSON.stringify(rows)]);
@@ -137,29 +138,27 @@ export class DeliveryProgressStore {
 const START =
   `INSERT INTO "webhook_standings" ("webhookId", "sequence", "replayHead", "epoch", "term", "attempts") ` +
   `VALUES ($1, $2, $3, $4, 0, 0)`;
-/** As if nothing had failed. */
+/** SQL that resets all failures. */
 const ANEW =
   `${START} ON CONFLICT ("webhookId") DO UPDATE SET "epoch" = excluded."epoch", "attempts" = 0, ` +
   `"failingSince" = NULL, "failingSequence" = NULL, "failingUrl" = NULL, "nextAttemptAt" = `;
 const REPLAY = `${ANEW} NULL, "sequence" = excluded."sequence", "replayHead" = excluded."replayHead"`;
-/** Due since the last attempt, if that failed. */
+/** SQL that makes a failed delivery due since the last attempt. */
 const RESUME =
   `${ANEW} CASE WHEN "webhook_standings"."attempts" > 0 OR "webhook_standings"."nextAttemptAt" IS NOT NULL ` +
   `THEN "webhook_standings"."lastAttemptAt" END`;
 
 /**
- * Makes an endpoint continue after this sequence, also one that was given up.
- *
- * @param head the ledger's last sequence: up to there, the current filter chooses what is delivered.
+ * Makes an endpoint continue after this sequence, even if it was given up.
+ * @param head the ledger's last sequence; up to it, the current filter selects the entries
  */
 export function replayStatement(webhookId: string, after: number, head: number): SqlStatement {
   return { sql: REPLAY, parameters: [webhookId, after, head, newEpoch()] };
 }
 
 /**
- * Makes an endpoint retry at once, as if nothing had failed. The outcome of a delivery under way no longer counts.
- *
- * @param start the position of an endpoint that has none yet.
+ * Makes an endpoint retry at once, without its earlier failures. The outcome of a delivery under way no longer counts.
+ * @param start position of an endpoint that has none yet
  */
 export function resumeStatement(webhookId: string, start: number): SqlStatement {
   return { sql: RESUME, parameters: [webhookId, start, null, newEpoch()] };

@@ -9,24 +9,29 @@ import { nextAttemptAt } from './retry-schedule';
 import type { Attempt, WebhookSender } from './webhook-sender';
 import { type DeliveryPosition, NO_FAILURES } from './delivery-position-store';
 
-/** After this many entries that do not concern the endpoint, its position is moved past them on disk. */
+/** Number of entries without a match after which the endpoint's position on disk moves past them. */
 const SKIPPED = 1_000;
 /** Milliseconds that a delivery in progress may still take when deliveries stop. */
 const GRACE = 3_000;
 
 export type DeliveryOutcome = 'delivered' | 'failed';
 
-/** What an endpoint's deliveries need from the process. */
+/** The process's services for the deliveries of an endpoint. */
 export interface DeliveryMeans extends EntrySources {
   readonly sender: WebhookSender;
   readonly bodies: WebhookBodies;
-  /** Milliseconds since 1970 by a clock that all processes share: another one may go on from the times that are kept. */
+  /**
+   * Milliseconds since 1970 by a clock that all processes share, because another one may continue from the stored
+   * times.
+   */
   readonly now: () => number;
   /** Writes its position; returns false if another process, or a caller, has set it since. */
   readonly write: (progress: DeliveryPosition) => Promise<boolean>;
-  /** Whether this process still delivers, without another one having done so since the term began. */
+  /** True if this process still delivers, and no other one has done so since the term began. */
   readonly mayDeliver: (term: number) => boolean;
-  /** As `mayDeliver`, but also true while the process stops: a delivery under way has an outcome. */
+  /**
+   * True if `mayDeliver` is, and also while the process stops, so that the outcome of a delivery under way is recorded.
+   */
   readonly mayRecord: (term: number) => boolean;
   /** Counts an attempt for the metrics. */
   readonly count: (outcome: DeliveryOutcome) => void;
@@ -44,7 +49,7 @@ export class EndpointDelivery {
   private writing: Promise<boolean> = Promise.resolve(true);
   private readonly ended: Promise<void>;
 
-  /** @param progress as this process is to write it: with its epoch, and the term of the present lease. */
+  /** @param progress position as this process writes it: with its epoch, and the term of the current lease */
   constructor(
     private webhook: Webhook,
     private progress: DeliveryPosition,
@@ -62,12 +67,12 @@ export class EndpointDelivery {
     return this.over.signal.aborted;
   }
 
-  /** All entries up to this sequence are delivered, or do not concern the endpoint. */
+  /** Sequence up to which all entries are delivered, or do not concern the endpoint. */
   get position(): number {
     return this.current === null ? this.entries.position : this.current - 1;
   }
 
-  /** Whether it delivers under this term, and knows the position that a caller has set. */
+  /** True if it delivers under this term, and knows the position that a caller has set. */
   isOf(term: number, epoch: number): boolean {
     return this.progress.term === term && this.progress.epoch === epoch;
   }
@@ -110,7 +115,7 @@ export class EndpointDelivery {
     }
   }
 
-  /** The next entry that concerns the endpoint; null: ask again. */
+  /** Returns the next entry that concerns the endpoint; null if there may be one at the next call. */
   private async next(): Promise<ParsedListedEntry | null> {
     const entry = this.entries.shift();
     if (entry !== undefined) return (await this.means.bodies.isForChannel(this.webhook, entry)) ? entry : null;
@@ -126,7 +131,7 @@ export class EndpointDelivery {
    */
   private async deliver(entry: ParsedListedEntry): Promise<boolean> {
     const { failingSequence, failingUrl } = this.progress;
-    // The failures of another entry, or of another URL, say nothing about this one.
+    // The failures of another entry, or of another URL, do not count for this one.
     if (failingSequence !== entry.sequence || failingUrl !== addressOf(this.webhook)) {
       this.progress = { ...this.progress, ...NO_FAILURES };
     }
@@ -168,7 +173,7 @@ export class EndpointDelivery {
     if (delay > 0) await sleep(delay, undefined, { signal: this.over.signal }).catch(() => undefined);
   }
 
-  /** Null: this process may no longer deliver, or record the outcome. */
+  /** Makes an attempt; null if this process may no longer deliver, or record the outcome. */
   private async attempt(entry: ParsedListedEntry): Promise<Attempt | null> {
     const { sender, bodies, mayDeliver, mayRecord } = this.means;
     const { term } = this.progress;
@@ -185,14 +190,14 @@ export class EndpointDelivery {
   }
 
   /**
-   * The next delivery starts while the position after this one is being written, but the one after it does not: after a
-   * crash at most two are repeated.
+   * Writes the position after a confirmed delivery. The next delivery starts during the write, but the one after it
+   * does not: after a crash at most two are repeated.
    */
   private async confirmed(sequence: number, { status }: Attempt, at: string): Promise<boolean> {
     const isKept = await this.writing;
     this.progress = { ...this.progress, ...NO_FAILURES, sequence, lastAttemptAt: at, lastStatus: status };
     this.writing = this.written();
-    // An error is thrown where the write is awaited.
+    // An error is thrown when the write is awaited.
     this.writing.catch(() => undefined);
     return isKept;
   }

@@ -6,7 +6,7 @@ import type { ParsedListedEntry, EntryReader } from '../../../ledger/reading/ent
 import type { RecordHistory } from '../../../ledger/record-history';
 import { filterOf, WEBHOOK } from '../webhook.entity';
 
-/** What reading the entries of an endpoint needs from the process. */
+/** The process's services for reading the entries of an endpoint. */
 export interface EntrySources {
   readonly entries: EntryReader;
   readonly counters: CounterReader;
@@ -19,26 +19,26 @@ export interface EntrySources {
   readonly refresh: (signal: AbortSignal) => Promise<void>;
 }
 
-/** Whose entries, and from where. */
+/** Owner and beginning of the entries. */
 interface EntryRange {
   readonly webhookId: string;
-  /** The sequence after which they begin. */
+  /** Sequence after which they begin. */
   readonly after: number;
-  /** The filter of this moment also applies to earlier entries, as the webhook was created or replayed then. */
+  /** Sequence of the filter that also applies to earlier entries, because the webhook was created or replayed then. */
   readonly firstFilterAt: number;
 }
 
 /**
- * The entries that concern one endpoint, in order. Each is chosen by the filter that was in force when it was written.
- * The ledger has all past filters, so the result does not depend on who reads, and when.
+ * The entries that concern one endpoint, in order. Each is selected by the filter that was in force when it was
+ * written. The ledger has all past filters, so the result does not depend on who reads, and when.
  */
 export class EndpointEntries {
   private readonly waiting: ParsedListedEntry[] = [];
   private filter: EventFilter = {};
   private read: number;
-  /** By the steady clock: when those that wait were read. */
+  /** Time by the steady clock when the waiting entries were read. */
   private readAt = 0;
-  /** Whether the last entry that was read is a change of the webhook: what follows may need another filter. */
+  /** True if the last entry that was read is a change of the webhook, after which another filter may apply. */
   private isAtChange = false;
   private isLive = false;
 
@@ -50,17 +50,17 @@ export class EndpointEntries {
     this.read = range.after;
   }
 
-  /** All entries up to this sequence have been read. */
+  /** Sequence up to which all entries have been read. */
   get position(): number {
     return this.read;
   }
 
-  /** The next one that was read; undefined: read on. */
+  /** Returns the next entry; undefined if more must be read. */
   shift(): ParsedListedEntry | undefined {
     return this.waiting.shift();
   }
 
-  /** An entry as it is now: what waited for its delivery may have been erased meanwhile. */
+  /** Returns an entry as it is now, because its contents may have been erased while it waited. */
   async current(entry: ParsedListedEntry): Promise<ParsedListedEntry> {
     if (steadyTime() - this.readAt < FRESH) return entry;
     const { rows } = await this.sources.entries.page({ ...pageAfter(entry.sequence - 1, []), limit: 1 });
@@ -69,7 +69,7 @@ export class EndpointEntries {
     return current;
   }
 
-  /** Reads committed entries, or waits for new ones: afterwards there may be some. */
+  /** Reads committed entries, or waits for new ones; afterwards `shift` may return some. */
   async readOn(): Promise<void> {
     if (this.isLive) await this.readNew();
     else await this.readCommitted();
@@ -80,24 +80,24 @@ export class EndpointEntries {
     const { entries, last, isFull } = await this.sources.live.readAfter(this.read, this.over);
     const change = entries.find(({ subjectId, sequence }) => subjectId === webhookId && sequence > this.filterAt);
     this.accept(entries, last, change?.sequence ?? Infinity);
-    // Far behind, it reads no more than the filter chooses.
+    // Far behind, only entries that the filter selects are read.
     this.isLive = !this.isAtChange && !isFull;
   }
 
   private async readCommitted(): Promise<void> {
     const { entries, counters, refresh } = this.sources;
-    // What was written after a change is sent to the URL, and signed with the secrets, of the changed webhook.
+    // Entries after a change are sent to the URL, and signed with the secrets, of the changed webhook.
     if (this.isAtChange) await refresh(this.over);
     this.filter = await this.filterOfNext();
     const head = await counters.headSequence();
     const page = await entries.page(pageAfter(this.read, conditionsOfFilter(this.filter)));
-    // After the page, so that no change among its entries is missed.
+    // Read after the page, so that no change among its entries is missed.
     const change = await this.nextChange();
     this.accept(page.rows, page.more ? (page.rows.at(-1)?.sequence ?? 0) : head, change);
     this.isLive = this.waiting.length === 0 && !this.isAtChange;
   }
 
-  /** @param upTo the sequence up to which all entries that the filter chooses were read. */
+  /** @param upTo sequence up to which all entries that the filter selects were read */
   private accept(entries: readonly ParsedListedEntry[], upTo: number, change: number): void {
     const end = Math.min(Math.max(this.read, upTo), change);
     const isNew = ({ sequence }: ParsedListedEntry): boolean => sequence > this.read && sequence <= end;
@@ -108,7 +108,7 @@ export class EndpointEntries {
     this.isAtChange = end === change;
   }
 
-  /** The sequence at which the webhook's state has the filter for the next entry. */
+  /** Sequence at which the webhook's state has the filter for the next entry. */
   private get filterAt(): number {
     return Math.max(this.read, this.range.firstFilterAt);
   }
@@ -120,7 +120,7 @@ export class EndpointEntries {
     return filterOf(webhook);
   }
 
-  /** Sequence of the next change of the webhook; infinite: there is none. */
+  /** Returns the sequence of the next change of the webhook; infinite if there is none. */
   private async nextChange(): Promise<number> {
     const ofWebhook = { column: 'subjectId', comparison: 'equals', value: this.range.webhookId } as const;
     const { rows } = await this.sources.entries.page({ ...pageAfter(this.filterAt, [ofWebhook]), limit: 1 });

@@ -2,7 +2,7 @@ const SECOND = 1_000;
 const HOUR = 3_600 * SECOND;
 /** Milliseconds after the first failure during which a delivery is retried. */
 const PATIENCE = 72 * HOUR;
-/** The fraction by which a delay varies, so that endpoints that failed together are not retried together. */
+/** Fraction by which a delay varies, so that endpoints that failed together are not retried together. */
 const JITTER = 0.1;
 const GONE = 410;
 const DIGITS = /^\d{1,9}$/;
@@ -11,15 +11,18 @@ const DIGITS = /^\d{1,9}$/;
 export interface Failure {
   readonly now: number;
   readonly status: number | null;
-  /** As the endpoint sent it. */
+  /** Header value as the endpoint sent it. */
   readonly retryAfter: string | null;
   /** Number of failed attempts, including this one. */
   readonly attempts: number;
-  /** When the first of them failed. */
+  /** Time of the first of them. */
   readonly since: number;
 }
 
-/** When to retry; null: never, since the endpoint is gone or has failed for too long. @param random from 0 to 1. */
+/**
+ * Returns the time of the next attempt; null if the endpoint is gone or has failed for too long. @param random number
+ * from 0 to 1
+ */
 export function nextAttemptAt(failure: Failure, random: number): number | null {
   const { now, status, attempts, since, retryAfter } = failure;
   const end = since + PATIENCE;
@@ -30,7 +33,7 @@ export function nextAttemptAt(failure: Failure, random: number): number | null {
   return Math.min(now + Math.max(delay, requestedDelay), end);
 }
 
-/** Accepts seconds or a date; 0 for anything else. */
+/** Parses seconds or a date; returns 0 for other texts. */
 function millisecondsOf(retryAfter: string | null, now: number): number {
   if (retryAfter === null) return 0;
   if (DIGITS.test(retryAfter)) return Number(retryAfter) * SECOND;

@@ -21,19 +21,19 @@ import { type Attempt, WebhookSender } from './webhook-sender';
 const CHUNK = 100;
 
 /**
- * Delivers audit entries to the endpoints of webhooks, each at its own pace. If there are several processes, the one
- * with the lease does it; it reads from the ledger, so a crash loses nothing.
+ * Delivers audit entries to the endpoints of webhooks, each at its own pace. Of several processes, the one with the
+ * lease does it. It reads from the ledger, so a crash loses nothing.
  */
 @Injectable()
 export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly logger = new Logger('Webhooks');
   private readonly deliveries = new Map<string, EndpointDelivery>();
-  /** Webhooks whose deliveries have stopped since the positions were read: how far those have come is not known. */
+  /** Webhooks whose deliveries have stopped since the positions were read, so that their progress is unknown. */
   private readonly stopped = new Set<string>();
   private readonly means: DeliveryMeans;
   private readonly outcomes: Record<DeliveryOutcome, number> = { delivered: 0, failed: 0 };
   private failing = 0;
-  /** Of the lease, when the positions were last read. */
+  /** Term of the lease when the positions were last read. */
   private term = 0;
   private readonly polls = new SingleFlight<never, void>(() => this.poll());
   private readonly repeated = new PeriodicTask(
@@ -56,7 +56,7 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
   ) {
     const holdsLease = (): boolean => lease.isHeldAt(steadyTime());
     const mayDeliver = (): boolean => !this.repeated.isStopping && holdsLease();
-    // Positions that arrive during a write are part of the next.
+    // Positions that arrive during a write are part of the next one.
     const writes = new SingleFlight<DeliveryPosition, ReadonlySet<string>>(({ wishes }) =>
       writeWhile(mayDeliver, () => store.write([...wishes])),
     );
@@ -96,31 +96,35 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
     return new Map(Object.entries(this.outcomes));
   }
 
-  /** Webhooks that were given up, when they were last read. */
+  /** Number of webhooks that were given up at the last read. */
   get failingWebhooks(): number {
     return this.failing;
   }
 
-  /** Entries that the endpoint furthest behind has still to get or pass over; 0 in a process that delivers nothing. */
+  /**
+   * Number of entries that the endpoint furthest behind must still get or skip; 0 in a process that delivers nothing.
+   */
   get lag(): number {
     const { sequence } = this.ledger.head;
     return Math.max(0, ...[...this.deliveries.values()].map(({ position }) => sequence - position));
   }
 
-  /** To be called when a webhook was changed here; changes by other processes are noticed within three seconds. */
+  /**
+   * Polls soon; call it when a webhook was changed here. Changes by other processes are noticed within three seconds.
+   */
   pollSoon(): void {
     if (this.repeated.isStopping) return;
     this.polls.call().catch((error: unknown) => this.logger.debug(`Webhooks will be checked later: ${String(error)}`));
   }
 
-  /** No delivery begins any more when the service stops. */
+  /** Updates the deliveries. No delivery begins any more when the service stops. */
   private async refresh(signal: AbortSignal): Promise<void> {
     if (!this.repeated.isStopping) await this.polls.call({ signal });
   }
 
   private async poll(): Promise<void> {
     this.stopped.clear();
-    // In this order, so that the webhook of every position is found, even if it was created in between.
+    // Read in this order, so that the webhook of every position is found, even if it was created in between.
     const positions = await this.store.all();
     const webhooks = await this.all();
     this.failing = webhooks.filter(({ status }) => status === 'failing').length;
@@ -129,7 +133,7 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
     if (term === null) return this.stopAll();
     const isSame = term === this.term;
     this.term = term;
-    // Since these positions were read, another process may have delivered. Under the same term, none has.
+    // Another process may have delivered since these positions were read. Under the same term, none has.
     if (!isSame) return this.poll();
     this.align(webhooks, positions);
     for (const id of positions.keys()) {
@@ -165,7 +169,7 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
     this.deliveries.set(webhook.id, new EndpointDelivery(webhook, ours, this.means, onFailure));
   }
 
-  /** A new delivery starts only when nothing of this one is in progress. */
+  /** Stops a delivery. A new one starts only when nothing of this one is in progress. */
   private stop(id: string, delivery: EndpointDelivery): void {
     void delivery.stop().then(() => {
       if (this.deliveries.get(id) !== delivery) return;
@@ -185,20 +189,19 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
     return this.ledger.withLookups(byId(WEBHOOK, id)).write(SYSTEM_CALLER, async (transaction) => {
       const webhook = await transaction.find(WEBHOOK, id);
       if (webhook?.status !== 'active') return;
-      // Callers set the position in commands. One that came before is seen here; one that comes later sees what is
-      // written here.
+      // Callers set the position in commands. An earlier one is visible here; a later one sees this write.
       const stored = await this.store.find(id);
       if (stored?.epoch !== epoch || stored.term !== term) return;
-      // What the endpoint of another URL has answered says nothing about this one.
+      // The response of another URL does not count for this one.
       if (stored.failingUrl !== addressOf(webhook)) return;
       const failing = { ...webhook, status: 'failing', updatedAt: transaction.now } as const;
-      // Of the last answer.
+      // Status of the last response.
       transaction.update(WEBHOOK, failing, { action: 'webhook.failing', details: { status }, bySystem: true });
     });
   }
 }
 
-/** A new webhook starts after its own creation. */
+/** Returns the position of a new webhook, which starts after its own creation. */
 function startOf({ id, createdSequence }: Webhook): DeliveryPosition {
   const none = { ...NO_FAILURES, lastAttemptAt: null, lastStatus: null };
   return { webhookId: id, sequence: createdSequence, epoch: 0, replayHead: null, term: 0, ...none };

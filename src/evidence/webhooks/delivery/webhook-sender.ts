@@ -9,42 +9,42 @@ import { Configuration } from '../../../core/config/configuration';
 import { refusedTargetFault, webhookUrlFault, isRefusedAddress } from '../webhook-url';
 import { signatures, type SignedContent } from '../signing-secrets';
 
-/** Milliseconds from the beginning of an attempt to the end of its answer. */
+/** Most milliseconds from the beginning of an attempt to the end of its response. */
 const MAX_ATTEMPT_MS = 15_000;
-/** Milliseconds that one of several addresses has to accept a connection: an endpoint may be far away. */
+/** Most milliseconds for one of several addresses to accept a connection: an endpoint may be far away. */
 const PER_ADDRESS = 4_000;
-/** Most bytes read of an answer. */
+/** Most bytes of a response that are read. */
 const MAX_RESPONSE_BYTES = 64 * 1024;
-/** Milliseconds for which an idle connection is kept. */
+/** Milliseconds for which an idle connection stays open. */
 const KEEP_ALIVE_MS = 30_000;
-/** Errors that show that the other end has closed a kept connection. */
+/** Errors that show that the other end has closed an idle connection. */
 const CLOSED: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE']);
 
-/** What is sent, and to whom. */
+/** Content of a delivery, and its destination. */
 interface Delivery extends Pick<SignedContent, 'id' | 'body'> {
   readonly url: string;
   readonly secrets: readonly string[];
   readonly connections: Connections;
-  /** Checked right before sending: if false, nothing is sent. */
+  /** Checked right before sending; if it returns false, nothing is sent. */
   readonly mayStill: () => boolean;
 }
 
 /** The result of an attempt. */
 export interface Attempt {
-  /** Null: no answer came in time. */
+  /** Status of the response; null if none came in time. */
   readonly status: number | null;
   readonly retryAfter: string | null;
   readonly durationMs: number;
 }
 
-/** The kept connections to one endpoint. */
+/** Reusable connections to one endpoint. */
 export interface Connections {
   readonly agent: HttpAgent;
   close(): void;
 }
 
 /**
- * Sends deliveries, only to public addresses unless private ones are allowed: each address is checked when a connection
+ * Sends deliveries, only to public addresses unless private ones are allowed. Each address is checked when a connection
  * is opened.
  */
 @Injectable()
@@ -70,12 +70,12 @@ export class WebhookSender {
     return { agent, close };
   }
 
-  /** One attempt; never rejects. */
+  /** Makes one attempt; never rejects. */
   async send(delivery: Delivery): Promise<Attempt> {
     const began = performance.now();
     const over = AbortSignal.timeout(MAX_ATTEMPT_MS);
     const first = await this.exchange(delivery, over);
-    // The endpoint had closed the kept connection: it is unknown whether it received anything.
+    // The endpoint had closed the idle connection, so it is unknown whether it received anything.
     const answer = first === 'stale' && delivery.mayStill() ? await this.exchange(delivery, over) : first;
     const { status, retryAfter } = answer === 'stale' ? NO_ANSWER : answer;
     return { status, retryAfter, durationMs: Math.round(performance.now() - began) };
@@ -84,7 +84,7 @@ export class WebhookSender {
   private exchange(delivery: Delivery, over: AbortSignal): Promise<Answer | 'stale'> {
     return new Promise((resolve) => {
       const url = new URL(delivery.url);
-      // What was allowed when it was created may not be any more.
+      // The URL may have been allowed only when the webhook was created.
       if ((webhookUrlFault(delivery.url) ?? refusedTargetFault(delivery.url, this.terms)) !== undefined) {
         resolve(NO_ANSWER);
         return;
@@ -93,7 +93,7 @@ export class WebhookSender {
       let answer: Answer | null = null;
       request.on('socket', (socket) =>
         onceConnected(socket, () => {
-          // Headers and body are written together, and nothing before.
+          // Headers and body are written together, after this check.
           if (delivery.mayStill()) request.end(delivery.body);
           else request.destroy();
         }),
@@ -135,7 +135,10 @@ export class WebhookSender {
     };
   }
 
-  /** Refuses a name if any of its addresses is refused: the name's owner must not influence which one is used. */
+  /**
+   * Returns the addresses of a name. Refuses a name if any of its addresses is refused: the name's owner must not
+   * influence which one is used.
+   */
   private async permittedAddresses(name: string, closed: AbortSignal): Promise<[LookupAddress, ...LookupAddress[]]> {
     const all = await this.names.addressesOf(name, closed);
     const isRefused = ({ address }: LookupAddress): boolean =>
@@ -155,7 +158,10 @@ function onceConnected(socket: Socket, callBack: () => void): void {
   else socket.once('encrypted' in socket ? 'secureConnect' : 'connect', callBack);
 }
 
-/** Unread data keeps a connection from being reused; an endless answer is not read to its end. */
+/**
+ * Reads part of the response. Unread data keeps a connection from being reused, but an endless response must not be
+ * read to its end.
+ */
 function readSome(response: IncomingMessage): void {
   let bytes = 0;
   response.on('data', (chunk: Buffer) => {
@@ -165,32 +171,34 @@ function readSome(response: IncomingMessage): void {
   response.on('error', () => undefined);
 }
 
-/** Without the name, which is part of a URL that must not be logged. */
+/** Makes an error without the name, which is part of a URL that must not be logged. */
 function refusal(code: string): NodeJS.ErrnoException {
   return Object.assign(new Error('The address is refused.'), { code });
 }
 
-/** A look-up, and what aborts each attempt that waits for it. */
+/** A look-up, and the signals of the attempts that wait for it. */
 interface PendingLookup {
   readonly addresses: Promise<LookupAddress[]>;
   readonly attempts: AbortSignal[];
 }
 
-/** Names that were not found the last time, or were never looked up, share one turn. */
+/** Common turn of the names that were not found at the last look-up, or never looked up. */
 const NOT_FOUND = '';
 
 /**
- * Asks the system for the addresses of endpoints, for one name at a time. A look-up cannot be cancelled: until the name
+ * Looks up the addresses of endpoints in the system, one name at a time. A look-up cannot be cancelled: until the name
  * servers have answered, it occupies one of the two threads that look up names for the whole process. An attempt has a
- * time limit; when it is repeated, it waits for the same look-up. Names whose servers are silent, however many, hold up
- * the look-up of one that was found before for as long as two of them take.
+ * time limit; when it is repeated, it waits for the same look-up. Names whose servers are silent, however many, delay a
+ * name that was found before by at most two of their look-ups.
  */
 class NameLookup {
   private readonly pending = new Map<string, PendingLookup>();
   private readonly resolvedNames = new Set<string>();
   private readonly gate = new Gate({ label: 'look-ups', ...ONE_AT_A_TIME });
 
-  /** @param over aborted when this attempt no longer needs the addresses: once none does, the look-up is skipped. */
+  /**
+   * @param over aborted when this attempt no longer needs the addresses; once no attempt does, the look-up is skipped
+   */
   addressesOf(name: string, over: AbortSignal): Promise<LookupAddress[]> {
     const { addresses: answer, attempts } = this.pending.get(name) ?? this.start(name);
     attempts.push(over);

@@ -56,7 +56,7 @@ const DESCRIPTION = {
   example: 'Informs the finance channel of decisions.',
 };
 
-/** A URL that is not valid is reported by the rule of its member. */
+/** The rule of the member reports a URL that is not valid. */
 const permittedTarget: ConfiguredRule = ({ url }, configuration) => {
   if (typeof url !== 'string' || textFault(url, URL) !== undefined) return [];
   const message = refusedTargetFault(url, configuration);

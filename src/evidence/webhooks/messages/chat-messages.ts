@@ -4,29 +4,30 @@ import type { Message } from './message';
 /** Most fields of a section. */
 const MAX_FIELDS = 10;
 
-/** In `plain_text` nothing else has a meaning: no mention, link, emoji or markup. */
+/** Escapes a text. In `plain_text`, nothing else has a meaning: no mention, link, emoji or markup. */
 export function escapeForSlack(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }
 
-/** What can be clicked; the second reject comes with a comment. */
+/** Buttons that can be clicked; the second reject comes with a comment. */
 export const CLICKS = ['approve', 'reject', 'reject_with_comment'] as const;
 export type Click = (typeof CLICKS)[number];
-/** The block and the element into which a comment is written. */
+/** Id of the block and of the element for a comment. */
 export const COMMENT = 'comment';
 
-/** The decision that is made in a message. */
+/** The decision that can be made in a message. */
 export interface ReviewPrompt {
   readonly decisionId: string;
   readonly needsComment?: boolean | undefined;
 }
 
 /**
- * A message for an incoming webhook of Slack, of blocks of its Block Kit; the texts of records are escaped already.
- * @param prompt null: nothing can be clicked.
+ * Makes a message for an incoming webhook of Slack, of blocks of its Block Kit; the texts of records are already
+ * escaped.
+ * @param prompt decision to click on; null if nothing can be clicked
  */
 export function slackMessage(message: Message, prompt: ReviewPrompt | null): JsonObject {
-  // What notifications show: only words of our own.
+  // Notifications show this text, which has only our own words.
   return {
     text: message.title,
     mrkdwn: false,
@@ -51,7 +52,7 @@ function slackBlocks(
     ...(content === null ? [] : [{ type: 'section', text: plain(content) }]),
     ...(caution === null ? [] : [{ type: 'context', elements: [plain(caution)] }]),
     ...(link === null ? [] : [{ type: 'section', text: { type: 'mrkdwn', text: `<${link}|Open it in the console>` } }]),
-    // Nobody decides what the message does not show.
+    // A message with missing parts must not let anybody decide.
     ...(prompt === null || caution !== null ? [] : buttons(prompt)),
   ];
 }
@@ -75,12 +76,14 @@ export function plain(text: string): JsonObject {
   return { type: 'plain_text', text, emoji: false };
 }
 
-/** A `TextRun` has no Markdown and no mentions, but clients replace what looks like a function of time. */
+/**
+ * Escapes a text. A `TextRun` has no Markdown and no mentions, but clients replace what looks like a function of time.
+ */
 export function escapeForTeams(text: string): string {
   return text.replace(/\{\{(?=DATE|TIME)/g, '{ {');
 }
 
-/** A message for an incoming webhook or workflow of Teams: an Adaptive Card. */
+/** Makes a message for an incoming webhook or workflow of Teams: an Adaptive Card. */
 export function teamsMessage({ title, facts, content, link, caution }: Message): JsonObject {
   const body = [
     { type: 'TextBlock', text: title, size: 'Medium', weight: 'Bolder', wrap: true },

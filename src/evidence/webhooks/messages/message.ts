@@ -8,43 +8,46 @@ import type { ParsedListedEntry } from '../../../ledger/reading/entry-reader';
 import type { MessageDetail } from '../webhook.entity';
 import { timeInWords } from './time-words';
 
-/** What a message is about, besides its entry. */
+/** Records that a message describes, besides its entry. */
 export interface DecisionFacts {
-  /** Null: a proposal was refused. */
+  /** Decision; null if a proposal was refused. */
   readonly decision: Decision | null;
-  /** What waits for it; null if nothing does. */
+  /** Execution that waits for it; null if none does. */
   readonly execution: Execution | null;
-  /** The name of the agent that proposed it, or tried to. */
+  /** Name of the agent that proposed it, or tried to. */
   readonly proposer: string;
-  /** The name of the agent that reviewed; null if the entry is about no review. */
+  /** Name of the agent that reviewed; null if the entry is about no review. */
   readonly reviewer: string | null;
 }
 
-/** A text of a record, as its target shows it and nothing else. */
+/** A text of a record, shown as plain text. */
 interface Fact {
   readonly label: string;
   readonly text: string;
 }
 
-/** What a message says, before it has the form of its target. */
+/** Contents of a message, before it has the form of its target. */
 export interface Message {
   readonly title: string;
   readonly facts: readonly Fact[];
-  /** The requested parameters as JSON; null if the message leaves them out. */
+  /** Requested parameters as JSON; null if the message leaves them out. */
   readonly content: string | null;
-  /** Where the decision is; null if nobody knows at which URL the service is reached. */
+  /** Link to the decision; null if the public URL of the service is unknown. */
   readonly link: string | null;
-  /** Why a reviewer cannot decide by the message: something is left out or unseen; null if all of it can be read. */
+  /**
+   * Reason why a reviewer cannot decide by the message, because a part is left out or hidden; null if all of it can be
+   * read.
+   */
   readonly caution: string | null;
 }
 
-/** What a message says of an entry. */
+/** Members of an entry that a message reports. */
 type ReportedEntry = Pick<ParsedListedEntry, 'action' | 'reason' | 'outcome'>;
 
-/** What the target needs of a text to take it for nothing but text. */
+/** Escapes a text so that the target treats it as plain text. */
 export type Escape = (text: string) => string;
 
-/** Characters of a fact, and of the requested parameters, after escaping. */
+/** Most characters of a fact, and of the requested parameters, after escaping. */
 const MAX_FACT_CHARACTERS = 300;
 const MAX_CONTENT_CHARACTERS = 2_800;
 
@@ -71,7 +74,7 @@ export function testMessage(publicUrl: string | null): Message {
   return { title: 'A test of this webhook', facts: [], content, link, caution: null };
 }
 
-/** How a message says it. */
+/** Settings of a message. */
 interface Terms {
   readonly escape: Escape;
   readonly detail: MessageDetail;
@@ -104,12 +107,12 @@ function cautionOf(texts: readonly Pick<ShownPart, 'isCut' | 'hasHidden'>[]): st
   return texts.some(({ hasHidden }) => hasHidden) ? HIDDEN : null;
 }
 
-/** Whether a click in the message can decide. Where a signature is needed, it cannot. */
+/** True if a click in the message can decide; not if a signature is needed. */
 export function isForClicks(decision: Decision): boolean {
   return decision.status === 'proposed' && !hasSignedGroup(decision) && !isAboutChange(decision);
 }
 
-/** The page of the console on which it is decided. */
+/** Returns the URL of the console's page for the decision. */
 function decisionLink(publicUrl: string, decisionId: string): string {
   return `${publicUrl}/console/decisions/${decisionId}`;
 }
@@ -136,7 +139,7 @@ function factsOf(decision: Decision, facts: DecisionFacts, { detail, timeZone }:
   return lines.flatMap(([label, text]) => (text === null ? [] : [{ label, text }]));
 }
 
-/** Why somebody was refused, in the service's own words; words of people could say anything. */
+/** Returns why somebody was refused, in the service's own words; words of people could be misleading. */
 function refusalIn({ action, reason, outcome }: ReportedEntry): Fact[] {
   return outcome === 'success' ? [] : [{ label: 'Refused', text: `${action} (${reason ?? outcome})` }];
 }
@@ -157,14 +160,17 @@ function cutContent(text: string, { escape, maxLines = Infinity }: Terms): Shown
 interface ShownPart {
   readonly text: string;
   readonly isCut: boolean;
-  /** True if something in it cannot be seen, and is written out. */
+  /** True if a part that is invisible was written out. */
   readonly hasHidden: boolean;
 }
 
-/** An escape, or a character. */
+/** Matches an escape, or a character. */
 const PIECE = /\\u[\da-f]{4}|./gsu;
 
-/** The beginning of a text, whole characters of it, that is at most so long once it is escaped. */
+/**
+ * Returns the longest beginning of a text, of whole characters, that is at most `max` characters long once it is
+ * escaped.
+ */
 function cut(text: string, max: number, escape: Escape): ShownPart {
   const lines = shownLines(text.slice(0, max + 1));
   const hasHidden = lines !== text.slice(0, max + 1);
@@ -177,13 +183,13 @@ function cut(text: string, max: number, escape: Escape): ShownPart {
   return { text: escape(lines), isCut: false, hasHidden };
 }
 
-/** Empty lines in a row, which push text out of sight. */
+/** Matches empty lines in a row, which push text out of sight. */
 const FAR_LINES = /\n(?: *\n){2,}/g;
 
-/** The most blanks at the beginning of a line: JSON is laid out by them. */
+/** Matches up to 24 blanks at the beginning of a line, by which JSON is laid out. */
 const INDENT = /^ {0,24}/;
 
-/** Without what hides text or hides in it; lines stay. */
+/** Returns the text with hiding and hidden characters written out; line breaks stay. */
 function shownLines(text: string): string {
   return text.replace(FAR_LINES, escapedText).split('\n').map(shownLine).join('\n');
 }

@@ -2,13 +2,13 @@ import type { JsonObject } from '../../../core/json/json-value';
 import type { ParsedListedEntry } from '../../../ledger/reading/entry-reader';
 import type { AuditEntryResponse } from '../../audit/dto/audit-entry.response';
 
-/** The class API Activity of the category Application Activity. */
+/** Numbers of the class API Activity and its category, Application Activity. */
 const CATEGORY = 6;
 const CLASS = 6_003;
 const OCSF_VERSION = '1.2.0';
 const PRODUCT = { name: 'agent-governance-service', vendor_name: 'agent-governance-service' };
 const OTHER_ACTIVITY = 99;
-/** What the last word of an action means to OCSF. */
+/** Meanings in OCSF of the last word of an action. */
 const ACTIVITIES: Readonly<Record<string, number>> = {
   created: 1,
   added: 1,
@@ -31,7 +31,7 @@ export type EntrySeal = Pick<ParsedListedEntry, 'auditHash' | 'hash' | 'previous
 
 type OcsfSource = Omit<AuditEntryResponse, 'sequence'> & { readonly sequence?: number } & Partial<EntrySeal>;
 
-/** An audit entry as an event of the Open Cybersecurity Schema Framework; a message that tries a webhook has no seal. */
+/** Returns an audit entry as an event of the Open Cybersecurity Schema Framework; a test message has no seal. */
 export function ocsfEvent(entry: OcsfSource): JsonObject {
   const { id, sequence, timestamp, action, actor, outcome, reason, requestId, ip, subjectType, subjectId } = entry;
   const { agentId, entityId, details, auditHash, hash, previousHash } = entry;

@@ -8,9 +8,9 @@ const MONTHS = [
 const UTC_NAMES = /^(?:Etc\/)?(?:UTC|UCT|Universal|Zulu)$/i;
 
 /**
- * A time in a zone and in UTC, such as `Friday, 27 November 2026, 15:30 in Berlin (14:30 UTC)`. Seconds are left out, so a
- * deadline is never later than it is said to be.
- * @param at ISO 8601.
+ * Returns a time in a zone and in UTC, such as `Friday, 27 November 2026, 15:30 in Berlin (14:30 UTC)`. Seconds are cut
+ * off, so a stated deadline is never later than the real one.
+ * @param at ISO 8601
  */
 export function timeInWords(at: string, zone: string): string {
   const utc = new Date(at);
@@ -30,7 +30,7 @@ function timeOfDay(time: Date): string {
   return time.toISOString().slice(-13, -8);
 }
 
-/** The city of a zone; the whole name of one without a city, such as `CET`. */
+/** Returns the city of a zone; its whole name if it has none, such as `CET`. */
 function placeName(zone: string): string {
   const city = /^(?!Etc\/).*\/(.*)$/i.exec(zone)?.[1];
   return city?.replaceAll('_', ' ') ?? zone;

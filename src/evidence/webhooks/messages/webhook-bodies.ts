@@ -20,7 +20,7 @@ interface Target {
   readonly render: (message: Message, prompt: ReviewPrompt | null) => JsonObject;
 }
 
-/** Teams refuses what has more than 28 KB, and each line is a block of its own. */
+/** Most lines in a message, because Teams refuses more than 28 KB, and each line is a separate block. */
 const MAX_TEAMS_LINES = 80;
 
 const MESSAGES: Readonly<Record<'slack' | 'teams', Target>> = {
@@ -30,7 +30,7 @@ const MESSAGES: Readonly<Record<'slack' | 'teams', Target>> = {
 
 type Formatted = Pick<Webhook, 'format' | 'detail' | 'buttons'>;
 
-/** What is delivered of an entry, in the format of a webhook. */
+/** Makes the bodies of deliveries, in the format of a webhook. */
 @Injectable()
 export class WebhookBodies {
   constructor(
@@ -38,7 +38,7 @@ export class WebhookBodies {
     private readonly configuration: Configuration,
   ) {}
 
-  /** False for a decision of other approvers than those of a webhook that names some. */
+  /** False if the webhook names approvers, and the decision has others. */
   async isForChannel(
     { approvers }: Pick<Webhook, 'approvers'>,
     { subjectId, timestamp }: ParsedListedEntry,
@@ -48,7 +48,7 @@ export class WebhookBodies {
     return decision?.approvers?.some((group) => namesOneOf(group, approvers, timestamp)) === true;
   }
 
-  /** With what is known of its decision now: contents that were erased meanwhile are not sent. */
+  /** Builds a body with the current state of the entry's decision: contents that were erased meanwhile are not sent. */
   async build(webhook: Formatted, entry: ParsedListedEntry): Promise<Buffer> {
     const { format, detail, buttons } = webhook;
     const data = { ...AuditEntryResponse.from(entry), ...sealOf(entry) };
@@ -61,13 +61,13 @@ export class WebhookBodies {
     return bytesOf(render(buildMessage(entry, facts, { detail, publicUrl, timeZone, escape, maxLines }), prompt));
   }
 
-  /** What a mail says of a decision that waits; nothing once it is settled. */
+  /** Returns the messages of a mail about a waiting decision; none once it is settled. */
   async messagesForWaiting(decisionId: string, escape: Escape): Promise<Message[]> {
     const decision = await this.records.find(DECISION, decisionId, SYSTEM_CALLER);
     return decision?.status === 'proposed' ? [await this.messageAbout(decision, null, escape)] : [];
   }
 
-  /** What Slack is to show in place of a message on which somebody clicked. */
+  /** Builds the message with which Slack replaces a clicked one. */
   async buildForDecision(
     decision: Decision,
     { reviewer = null, needsComment }: { reviewer?: string | null; needsComment?: boolean },
@@ -86,7 +86,7 @@ export class WebhookBodies {
     return bytesOf(ocsfEvent({ id, timestamp, action: type, outcome: 'success', ...subject, ...none }));
   }
 
-  /** All that is known of a decision now. */
+  /** Makes a message from the current state of a decision. */
   private async messageAbout(decision: Decision, reviewer: string | null, escape: Escape): Promise<Message> {
     const { status, reviews } = decision;
     const action = `decision.${status === 'proposed' && reviews.length > 0 ? 'reviewed' : status}`;
@@ -129,16 +129,18 @@ function keyName(actor: Decision['actor']): string {
   return actor === null || actor.id === 'env' ? "the operator's key" : `the key ${actor.id}`;
 }
 
-/** Entries after which people can click in a message: the decision has come to wait for them. */
+/** Actions of entries with buttons in their message: the decision has come to wait for people. */
 const PROMPTING: ReadonlySet<string> = new Set(['decision.proposed', 'decision.escalated']);
 
-/** True if the group named one of the subjects at the time: as text, with those of an escalation once it took effect. */
+/**
+ * True if the group named one of the subjects at the time: as text, with those of an escalation once it took effect.
+ */
 function namesOneOf({ subjects, escalate }: ApproverGroup, approvers: readonly string[], time: string): boolean {
   const isEscalated = escalate?.at !== undefined && escalate.at <= time;
   return [...subjects, ...(isEscalated ? escalate.subjects : [])].some((subject) => approvers.includes(subject));
 }
 
-/** The hashes that seal an entry, in hex: whoever keeps the messages can hold them against a checkpoint. */
+/** Returns the hashes that seal an entry, in hex. A receiver who stores messages can compare them with a checkpoint. */
 function sealOf({ auditHash, hash, previousHash }: ParsedListedEntry): EntrySeal {
   return { auditHash, hash, previousHash };
 }
