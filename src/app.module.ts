@@ -72,7 +72,7 @@ const FEATURE_MODULES: readonly FeatureModule[] = [
   WebhooksModule,
   SlackModule,
   MailModule,
-  // Before the entries, whose route takes any word for a sequence.
+  // Precedes the entries, whose route takes any word for a sequence.
   CheckpointsModule,
   ProvenanceModule,
   DecisionFilesModule,
@@ -89,13 +89,13 @@ export const MIDDLEWARE = [noteArrival, commonHeaders()] as const;
 export const PIPELINE = [
   Authentication,
   FailedAuthentications,
-  // Also notes what the route declares, for those after it.
+  // This guard also notes the route's traits for the next ones.
   { provide: APP_GUARD, useClass: AppThrottlerGuard },
   { provide: APP_GUARD, useExisting: ShutdownGuard },
   { provide: APP_GUARD, useClass: ApiKeyGuard },
   // Reads the body, which Nest's body parser would do before the key is checked, and validates the DTOs.
   { provide: APP_GUARD, useClass: RequestInputGuard },
-  // Once the request is known to be valid.
+  // Runs once the request is known to be valid.
   { provide: APP_GUARD, useExisting: SecondPersonGuard },
   { provide: APP_FILTER, useClass: AllExceptionsFilter },
 ];

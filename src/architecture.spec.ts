@@ -63,7 +63,7 @@ function roomIn(folder: string, path: string): string | undefined {
   return path.startsWith(`${folder}/`) ? path.slice(folder.length + 1).split('/')[0] : undefined;
 }
 
-/** Which of a folder's rooms import which, and in which file. */
+/** Returns which rooms of a folder import which, and in which file. */
 function arrowsIn(folder: string): { from: string; to: string; file: string }[] {
   return [...IMPORTS].flatMap(([file, paths]) =>
     paths.flatMap((path) => {
@@ -73,7 +73,7 @@ function arrowsIn(folder: string): { from: string; to: string; file: string }[] 
   );
 }
 
-/** The arrows that are part of a cycle: what remains after repeatedly removing rooms that import no other. */
+/** Returns the arrows that are part of a cycle, which remain after repeatedly removing rooms that import no other. */
 function circlesIn(folder: string): string[] {
   let arrows = arrowsIn(folder);
   for (;;) {
@@ -89,7 +89,7 @@ const LADDERS = [...readFileSync(DOCUMENT, 'utf8').matchAll(LADDER)].map(([, fol
   steps: steps.split(' < ').map((step) => step.split(' ')),
 }));
 
-/** A room that is not named belongs to the step with the `*`. */
+/** Returns the step of a room; a room that is not named belongs to the step with the `*`. */
 function stepOf(room: string, steps: readonly (readonly string[])[]): number {
   const index = steps.findIndex((step) => step.includes(room));
   return index >= 0 ? index : steps.findIndex((step) => step.includes('*'));

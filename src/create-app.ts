@@ -77,7 +77,7 @@ function prepareHttp(application: NestExpressApplication): void {
   // Express compiles it from TRUST_PROXY. With a number of hops, every direct peer counts as the last proxy.
   const isProxy = express.get('trust proxy fn') as (address: string, hop: number) => boolean;
   const server = application.getHttpServer();
-  // Before Express, which would answer a target that it cannot parse.
+  // Runs before Express, which would respond to a target that it cannot parse.
   server.prependListener(TURN, readTarget);
   new ConnectionLimiter(server, {
     most: maxConnections,

@@ -1,5 +1,5 @@
 /**
- * What a program that depends on the package may use. Everything else may change. The types are listed in
+ * Exports for programs that depend on the package. Everything else may change. The types are listed in
  * docs/public-types.d.ts.
  */
 

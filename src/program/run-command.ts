@@ -29,10 +29,7 @@ const PROGRAMS: Readonly<Record<string, () => void>> = {
   move: () => void load('./move/main'),
 };
 
-/**
- * Runs the command that the first word names; without a word, the service.
- * @param main the file of this program
- */
+/** Runs the command that the first word names; without a word, the service. @param main file of this program */
 export function runCommand([command, ...words]: readonly string[], main: string): void {
   if (command === undefined || (command === 'start' && words.length === 0)) {
     startHere(command, main);
@@ -47,7 +44,10 @@ export function runCommand([command, ...words]: readonly string[], main: string)
   program();
 }
 
-/** The command gets the limits of its heap from `npm start`, the image and the like; otherwise it starts a process with them. */
+/**
+ * Starts the command here if the process has heap limits, as from `npm start` or the image; otherwise in a process with
+ * such limits.
+ */
 function startHere(command: string | undefined, main: string): void {
   if (command !== undefined && !hasHeapLimit()) {
     void runWithHeapLimit(main, [command]);

@@ -52,7 +52,7 @@ export class StatisticsResponse {
   readonly modules?: Readonly<Record<string, number>>;
 }
 
-/** Milliseconds within which the database has to answer. */
+/** Most milliseconds for an answer of the database. */
 const DATABASE_TIMEOUT_MS = 2_000;
 
 @ApiTags('Health')
@@ -88,7 +88,7 @@ export class HealthController {
     return answer(response, await this.isHealthy());
   }
 
-  /** True if a write would succeed, as far as can be known without one. */
+  /** True if a write would probably succeed. */
   private async isHealthy(): Promise<boolean> {
     return this.ledger.isHealthy && (await withTimeout(this.databaseAnswers(), DATABASE_TIMEOUT_MS, false));
   }
@@ -148,7 +148,7 @@ export class StatisticsController {
     };
   }
 
-  /** Counts what a caller of a team sees. */
+  /** Counts the records that a caller of a team sees. */
   private async countFor(caller: Caller): Promise<StatisticsResponse> {
     const totalOf = async (kind: AnyRecordKind): Promise<number> => {
       const request = { conditions: [], limit: 1, offset: 0, order: 'asc', position: null, total: null } as const;

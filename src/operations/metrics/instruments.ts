@@ -10,7 +10,7 @@ const SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
 const BATCH_DURATIONS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 const REQUEST_DURATIONS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** A number that is read when the metrics are scraped; one that cannot be read is `NaN`. */
+/** A number that is read when the metrics are scraped; `NaN` if it cannot be read. */
 export interface MeasuredMetric {
   readonly name: string;
   readonly help: string;
@@ -23,7 +23,7 @@ export interface CountedMetric extends Pick<MeasuredMetric, 'name' | 'help'> {
   readonly read: () => ReadonlyMap<string, number>;
 }
 
-/** Metrics of the process (CPU, memory, event loop, garbage collection): once, however many applications it runs. */
+/** Metrics of the process (CPU, memory, event loop, garbage collection), shared by all applications that it runs. */
 let ofProcess: prometheus.Registry | null = null;
 
 /** The instruments, and the registry with their results. Loads prom-client. */
@@ -84,7 +84,7 @@ export class Instruments {
       ofProcess = new Registry();
       collectDefaultMetrics({ register: ofProcess });
     }
-    // Present at zero from the first scrape on, so that the first denial shows as an increase.
+    // Reported as zero from the first scrape on, so that the first denial shows as an increase.
     DENIAL_REASONS.forEach((reason) => this.denials.inc({ reason }, 0));
     for (const { name, help, label, read } of counted) {
       const collect = function (this: prometheus.Counter): void {

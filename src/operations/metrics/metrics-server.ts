@@ -16,7 +16,7 @@ export class MetricsServer implements OnApplicationBootstrap, OnApplicationShutd
     private readonly configuration: Configuration,
   ) {}
 
-  /** Null: nothing listens. */
+  /** Port on which it listens; null if it does not. */
   get port(): number | null {
     const address = this.server?.address() ?? null;
     return address === null || typeof address === 'string' ? null : address.port;

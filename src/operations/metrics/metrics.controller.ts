@@ -6,7 +6,7 @@ import { Caller } from '../../http/input/caller.decorator';
 import { SetRouteMetadata, RateLimitBucket, RequiresScope } from '../../http/request/routes';
 import { Metrics } from './metrics';
 
-/** Serves the metrics behind the API key, unless they have a port of their own. */
+/** Serves the metrics behind the API key, unless they have a separate port. */
 @ApiExcludeController()
 @SetRouteMetadata({ isServedWith: ({ metricsPort }) => metricsPort === null })
 @Controller('metrics')
@@ -17,7 +17,7 @@ export class MetricsController {
   @RequiresScope('read')
   @RateLimitBucket('health')
   async get(@Caller() caller: Caller, @Res({ passthrough: true }) response: Response): Promise<string> {
-    // They count the whole house.
+    // The metrics count all teams.
     if (caller.team !== undefined) throw callerRefused('not_this_team');
     const text = await this.metrics.text();
     response.setHeader('Content-Type', this.metrics.contentType);

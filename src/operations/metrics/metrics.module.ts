@@ -7,7 +7,7 @@ import { WebhooksModule } from '../../evidence/webhooks/webhooks.module';
 import { MetricsServer } from './metrics-server';
 import { MetricsController } from './metrics.controller';
 
-/** What the service reports to Prometheus, at `/metrics`. */
+/** Reports metrics to Prometheus, at `/metrics`. */
 @Module({
   imports: [CheckpointsModule, MailModule, VerificationModule, WebhooksModule],
   controllers: [MetricsController],

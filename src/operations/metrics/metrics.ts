@@ -21,11 +21,11 @@ import { counterName } from '../../ledger/records/counters';
 import { type CountedMetric, Instruments, type MeasuredMetric } from './instruments';
 
 const MILLISECONDS = 1000;
-/** Milliseconds: a database that does not answer must not delay a scrape. */
+/** Most milliseconds to read a number: a database that does not answer must not delay a scrape. */
 const MAX_READ_MS = 1_000;
-/** Stands for all paths that match no route: each would otherwise be a series of its own. */
+/** Label for all paths that match no route; each path would otherwise be a separate series. */
 const NO_ROUTE = 'none';
-/** Stands for the status of a request whose client left before it was answered. */
+/** Label in place of the status of a request whose client left before the response. */
 const NOT_ANSWERED = 'none';
 
 const PROPOSED = 'proposed';
@@ -76,7 +76,7 @@ export class Metrics implements LedgerObserver, OnModuleInit {
     this.instruments.failedBatches.inc();
   }
 
-  /** Made when something is measured first: a start does not load them. */
+  /** Instruments, created at the first measurement, so that a start does not load them. */
   private get instruments(): Instruments {
     this.currentInstruments ??= new Instruments(this.measured(), this.counted());
     return this.currentInstruments;
@@ -113,7 +113,7 @@ export class Metrics implements LedgerObserver, OnModuleInit {
     ];
   }
 
-  /** Seconds since the oldest decision that waits was proposed; 0 if none waits. */
+  /** Returns the seconds since the oldest waiting decision was proposed; 0 if none waits. */
   private async oldestWait(): Promise<number> {
     const conditions = [{ column: 'status', comparison: 'equals', value: PROPOSED }] as const;
     const range = { conditions, order: 'asc', position: 0, atOnce: 1 } as const;

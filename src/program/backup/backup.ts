@@ -31,7 +31,7 @@ export async function writeBackup(databasePath: string, target: string, warn: Wa
   });
 }
 
-/** A broken link counts too: the backup would not end up where it points. */
+/** Refuses an existing target, even a broken link: the backup would not be where the link points. */
 function refuseExisting(target: string): void {
   if (lstatSync(target, { throwIfNoEntry: false }) === undefined) return;
   throw new UsageError(`${target} exists already, and a backup does not overwrite anything: name a new file.`);
@@ -42,7 +42,7 @@ function existingDatabase(path: string): string {
   return resolveDatabaseFile(path);
 }
 
-/** Reads in one transaction and never writes, so that the backup and the service do not wait for each other. */
+/** Copies the database in one reading transaction, so that the backup and the service do not wait for each other. */
 async function copyDatabase(source: string, copy: string, warn: Warn): Promise<void> {
   const connection = await SqliteConnection.open(source, 'read');
   try {
@@ -57,7 +57,7 @@ async function copyDatabase(source: string, copy: string, warn: Warn): Promise<v
   await chmod(copy, statSync(source).mode & PERMISSIONS);
 }
 
-/** A damaged page can look like anything, even a full disk. */
+/** Makes the error of a failed copy. A damaged page can look like any error, even a full disk. */
 function copyingError(source: string, error: unknown): unknown {
   if (!(error instanceof DatabaseFault)) return error;
   const { message } = error;
@@ -79,18 +79,18 @@ async function putInPlace(copy: string, target: string): Promise<void> {
   await syncToDisk(dirname(target));
 }
 
-/** The least number of bytes that the write-ahead log may need during the copy, if somebody writes. */
+/** Fewest bytes that the write-ahead log may need during the copy, if somebody writes. */
 const MIN_LOG_BYTES = 64 << 20;
 /**
- * The divisor of the database's size for the same: under full write load, the log grew by a sixteenth of what was
- * copied.
+ * Divisor of the database's size for the log's room: under full write load, the log grew by a sixteenth of the copied
+ * bytes.
  */
 const PART_OF_LOG = 8;
 
 /**
- * Refuses a copy that does not fit on its disk, and one on the service's own disk that would leave no room for its
- * write-ahead log, which grows as long as the copy reads. If only the log's disk is short of room, a backup is worth
- * more than a while without writes: `warn` is called.
+ * Refuses a copy that does not fit on its disk, or that would leave no room on the service's own disk for the
+ * write-ahead log, which grows as long as the copy reads. If only the log's disk is short of room, `warn` is called
+ * instead, because a backup is worth more than a while without writes.
  */
 async function checkRoom(database: string, copy: string, bytes: number, warn: Warn): Promise<void> {
   const log = Math.max(MIN_LOG_BYTES, Math.ceil(bytes / PART_OF_LOG));
@@ -114,8 +114,8 @@ function deviceOf(path: string): number {
 const SIGNALS: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
 /**
- * Gives the work a folder of its own next to a path, on the same disk, and removes it afterwards, whether the work
- * succeeds, fails or is ended by a signal. `signal` is aborted for whatever the work has started.
+ * Gives the work a temporary folder next to a path, on the same disk, and removes it afterwards, whether the work
+ * succeeds, fails or is ended by a signal. `signal` is aborted for everything that the work has started.
  */
 async function inTemporaryFolder<Result>(
   target: string,
@@ -130,8 +130,8 @@ async function inTemporaryFolder<Result>(
     process.kill(process.pid, signal);
   };
   const stopListening = (): void => SIGNALS.forEach((signal) => void process.off(signal, onSignal));
-  // Listeners are added first, and nothing is awaited until the folder exists: a signal finds it existing and known, or
-  // neither.
+  // Listeners are added first, and nothing is awaited until the folder exists: at a signal, the folder either exists
+  // and is known, or does not exist.
   for (const signal of SIGNALS) process.on(signal, onSignal);
   const folder = mkdtempSync(join(dirname(target), `.${basename(target)}-`));
   try {
@@ -142,7 +142,7 @@ async function inTemporaryFolder<Result>(
   }
 }
 
-/** Retries, as a thread of the driver may still create a file in it. */
+/** Removes the folder, with retries, because a thread of the driver may still create a file in it. */
 function remove(folder: string): void {
   rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
 }
@@ -151,7 +151,7 @@ const VERIFIER = join(__dirname, '..', '..', '..', 'verifier', 'main.mjs');
 /** The verifier's exit code for a database it could not read. */
 const UNREADABLE = 2;
 
-/** What the offline verifier found, as docs/verifier.md describes it. */
+/** Result of the offline verifier, as docs/verifier.md describes it. */
 export interface Verification {
   readonly valid: boolean;
   readonly entries: number;
@@ -174,5 +174,5 @@ async function verifyDatabase(path: string, signal: AbortSignal): Promise<Verifi
   return JSON.parse(output.join('')) as Verification;
 }
 
-/** A command line that cannot be carried out. */
+/** The error for a command line that cannot be carried out. */
 export class UsageError extends Error {}

@@ -28,9 +28,9 @@ async function main(words: readonly string[]): Promise<void> {
   if (statSync(database.path, { throwIfNoEntry: false }) === undefined)
     throw new MisuseError(`There is no database ${database.path}.`);
   const path = resolveDatabaseFile(database.path);
-  // Under another name it has another lock.
+  // A second name would have a second lock.
   refuseHardLinks(path);
-  // No other process may have the file open meanwhile: it would go on with the pages that it knows.
+  // No other process may have the file open meanwhile, because it would continue with its cached pages.
   const lock = await lockedDatabase(path);
   try {
     await compact(path);
@@ -40,11 +40,13 @@ async function main(words: readonly string[]): Promise<void> {
   process.stdout.write(`compacted  ${path}\n`);
 }
 
-/** Free pages, and the unused part of others, are not written to the new file. The log is emptied, too. */
+/**
+ * Compacts the file: free pages, and the unused parts of others, are not written to the new one. Empties the log, too.
+ */
 async function compact(path: string): Promise<void> {
   const connection = await preparedConnection(SqliteConnection.open(path, 'write'), applyWriterSettings);
   try {
-    // The new file is a temporary one at first: not in memory, and on the disk of the database.
+    // The new file is a temporary one at first, on the disk of the database, and not in memory.
     await connection.run('PRAGMA temp_store = FILE');
     await connection.run(`PRAGMA temp_store_directory = '${dirname(path).replaceAll("'", "''")}'`);
     await connection.run('VACUUM');

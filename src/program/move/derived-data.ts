@@ -10,7 +10,7 @@ import { LEFTOVERS } from '../../ledger/schema/ledger-tables';
 import { RAISE_VERSION } from '../../ledger/schema/schema-version';
 import { ledgerSql } from '../../ledger/writing/ledger-sql';
 
-/** Entries of which one statement reads the hashes. */
+/** Most entries of which one statement reads the hashes. */
 const CHUNK = 5_000;
 
 const NODE_COLUMNS = [
@@ -19,7 +19,7 @@ const NODE_COLUMNS = [
   { name: 'hash', type: 'text' },
 ] as const;
 
-/** Makes the counters, list items, sums and the Merkle tree anew from records and entries. */
+/** Rebuilds the counters, list items, sums and the Merkle tree from records and entries. */
 export async function rebuildDerivedData(connection: SqlConnection, kinds: readonly RecordCodec[]): Promise<void> {
   for (const sql of rebuildingStatements(kinds)) await connection.run(sql);
   await rebuildSums(connection, POSTGRES_DIALECT);
@@ -27,7 +27,7 @@ export async function rebuildDerivedData(connection: SqlConnection, kinds: reado
   await connection.run(RAISE_VERSION);
 }
 
-/** The statements that make counters and list items of what is in a PostgreSQL database. */
+/** Returns the statements that rebuild counters and list items in a PostgreSQL database. */
 export function rebuildingStatements(kinds: readonly RecordCodec[]): string[] {
   return [
     ...['ledger_counters', LIST_ITEMS, 'ledger_sums', 'ledger_tree_nodes'].map(
@@ -39,7 +39,7 @@ export function rebuildingStatements(kinds: readonly RecordCodec[]): string[] {
   ];
 }
 
-/** Rows that still have to be deleted with their owner are not counted. */
+/** Returns the condition for counted rows, without those that are still to be deleted with their owner. */
 function countedCondition({ kind: { owner, subjectType } }: RecordCodec): string {
   if (owner === undefined) return 'TRUE';
   return (
@@ -80,7 +80,7 @@ function listItemStatements({ table, kind: { counter, listColumns = [] } }: Reco
   );
 }
 
-/** The texts of the JSON list in a column. */
+/** SQL for the texts of the JSON list in a column. */
 function itemsOf(column: string): string {
   return `json_array_elements_text(live.${quoteName(column)}::json) AS item(value)`;
 }

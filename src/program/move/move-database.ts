@@ -13,16 +13,16 @@ import type { Head, SourceDatabase } from './source-database';
 import { markTarget, type TargetDatabase } from './target-database';
 import { TargetVerification } from './target-verification';
 
-/** Milliseconds between lines of a verification. */
+/** Milliseconds between progress lines of a verification. */
 const REPORT_INTERVAL_MS = 2_000;
 
 export interface Move {
   readonly source: SourceDatabase;
   readonly target: TargetDatabase;
   readonly url: string;
-  /** The target without a password. */
+  /** Location of the target, without a password. */
   readonly location: string;
-  /** True if what an earlier move has made is dropped. */
+  /** True to drop the tables that an earlier move has made. */
   readonly again: boolean;
   readonly files: readonly MovedFile[];
   readonly progress: Progress;
@@ -30,7 +30,7 @@ export interface Move {
 
 export interface MoveResult {
   readonly heads: readonly [source: Head, target: Head | null];
-  /** One line each; the target is usable if there are none. */
+  /** Faults, in one line each; the target is usable if there are none. */
   readonly faults: readonly string[];
 }
 
@@ -56,7 +56,7 @@ export async function moveDatabase(move: Move): Promise<MoveResult> {
   return { heads: [head, result], faults };
 }
 
-/** Brings the target to the schema of the source, from which the migrations go on once the rows are there. */
+/** Migrates the target to the schema of the source; later migrations run after the copy. */
 async function prepareSchema(
   { source, location, url, again, progress }: Move,
   { schema }: ServiceParts,
@@ -71,7 +71,7 @@ async function prepareSchema(
   await migrate(url, reached, (connection) => markTarget(connection, { location, source: source.path, again }));
 }
 
-/** @returns what is wrong with the copy. */
+/** @returns faults of the copy */
 async function copyTable({ source, target, progress }: Move, { table, check }: TableCopy): Promise<string[]> {
   const columns = await target.columns(table);
   const names = columns.map(({ name }) => name);
@@ -86,7 +86,7 @@ async function copyTable({ source, target, progress }: Move, { table, check }: T
   for await (const { lists, count } of source.rows(table, names)) {
     if (check === 'rows') for (const row of JSON.parse(lists) as unknown[]) digest.add(row);
     await inserted;
-    // The next rows are read meanwhile.
+    // The next rows are read during the insert.
     inserted = target.insert(table, columns, lists);
     inserted.catch(() => undefined);
     copied += count;
@@ -100,7 +100,7 @@ async function copyTable({ source, target, progress }: Move, { table, check }: T
   return digest.equals(copiedDigest) ? [] : [`The rows of ${table} differ from those of the source.`];
 }
 
-/** Runs the migrations that the source has not had, makes what is derived, and verifies all of it. */
+/** Runs the migrations that the source has not had, rebuilds derived data, and verifies everything. */
 async function completeTarget({ target, url, progress }: Move, { schema, kinds }: ServiceParts): Promise<string[]> {
   progress.begin('migrations');
   const database = await PostgresDatabase.open(url, { schema, check: () => Promise.resolve() });

@@ -1,12 +1,12 @@
 import { MOVE_MARK } from '../../ledger/schema/move-mark';
 
-/** How what was copied of a table is checked: its rows are counted in every case. */
+/** Check of a table's copy, in addition to the number of its rows. */
 type Check =
-  /** By the hashes of the chain. */
+  /** Checks the hashes of the chain. */
   | 'chain'
-  /** Each record against the last entry about it. */
+  /** Checks each record against the last entry about it. */
   | 'records'
-  /** Row by row: no entry covers them. */
+  /** Checks each row, because no entry covers them. */
   | 'rows';
 
 interface CopiedTable {
@@ -16,8 +16,8 @@ interface CopiedTable {
 
 interface OtherTable {
   /**
-   * - `rebuilt`: made anew from what was copied, and checked against it like in any verification of records.
-   * - `left`: says what processes of the source do, none of which runs.
+   * - `rebuilt`: derived from the copied tables, and checked against them as in any verification of records.
+   * - `left`: describes processes of the source, none of which runs.
    * - `made`: written by the migrations of the target.
    */
   readonly treatment: 'rebuilt' | 'left' | 'made';
@@ -32,7 +32,7 @@ const REBUILT: OtherTable = { treatment: 'rebuilt' };
 const LEFT: OtherTable = { treatment: 'left' };
 const MADE: OtherTable = { treatment: 'made' };
 
-/** What happens to each table of the service in a move. */
+/** Treatment of each table of the service in a move. */
 export const TABLE_PLANS: Readonly<Record<string, TablePlan>> = {
   ledger_entries: CHAIN,
   entities: RECORDS,
@@ -59,7 +59,7 @@ export const TABLE_PLANS: Readonly<Record<string, TablePlan>> = {
   directory_groups: ROWS,
   directory_members: ROWS,
   secret_key_proofs: ROWS,
-  // Last: a target without it has no chain.
+  // Copied last: a target without it has no chain.
   ledger_head: ROWS,
   ledger_counters: REBUILT,
   ledger_list_items: REBUILT,
@@ -77,7 +77,7 @@ export interface TableCopy {
   readonly check: Check;
 }
 
-/** The tables to copy, in this order. @throws Error for a table that no plan names: that of a module. */
+/** Returns the tables to copy, in order. @throws Error for a table without a plan, which belongs to a module */
 export function planCopies(tables: readonly string[]): TableCopy[] {
   const unknown = tables.filter((table) => !Object.hasOwn(TABLE_PLANS, table));
   if (unknown.length > 0)
@@ -87,5 +87,5 @@ export function planCopies(tables: readonly string[]): TableCopy[] {
   );
 }
 
-/** The tables that a move makes in its target. */
+/** The tables that a move creates in its target. */
 export const TARGET_TABLES = Object.keys(TABLE_PLANS);

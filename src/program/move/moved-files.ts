@@ -4,19 +4,19 @@ import type { ConfiguredDatabase } from '../../core/config/variables/database-ur
 import { CheckpointFiles, type LogSettings } from '../../evidence/checkpoints/stored-checkpoint';
 import { persistentFile } from '../../ledger/database/kept-file';
 
-/** A file next to the database, and its place next to the target. */
+/** A file next to the source, and its path next to the target. */
 export interface MovedFile {
   readonly from: string;
   readonly to: string;
 }
 
-/** A database, as the settings name it and as the service shows it. */
+/** A database in the form of the settings, and as the service shows it. */
 export interface DatabasePlace {
   readonly database: ConfiguredDatabase;
   readonly location: string;
 }
 
-/** The files next to the source that the target's service needs, if they exist. */
+/** Returns the files next to the source that the target's service needs, if they exist. */
 export function planFiles(
   settings: Omit<LogSettings, 'database'>,
   source: DatabasePlace,
@@ -32,14 +32,14 @@ export function planFiles(
     .filter((file) => file.from !== file.to && existsSync(file.from));
 }
 
-/** The places that hold something else: it may belong to another log. */
+/** Returns the paths with other contents, which may belong to another log. */
 export function takenPlaces(files: readonly MovedFile[]): string[] {
   return files
     .filter(({ from, to }) => existsSync(to) && !readFileSync(to).equals(readFileSync(from)))
     .map(({ to }) => to);
 }
 
-/** Each is complete on the disk, or not there. */
+/** Copies the files; each is complete on the disk, or does not exist. */
 export async function copyFiles(files: readonly MovedFile[]): Promise<void> {
   for (const { from, to } of files) await replaceFile(to, readFileSync(from, 'utf8'));
 }

@@ -1,7 +1,7 @@
 /** Milliseconds between two lines about one step. */
 const INTERVAL_MS = 2_000;
 
-/** Says on standard error how far a long program is. */
+/** Prints the progress of a long program on standard error. */
 export class Progress {
   private printedAt = 0;
 
@@ -9,7 +9,7 @@ export class Progress {
     this.print(step);
   }
 
-  /** Printed only now and then. */
+  /** Prints a text, but only from time to time. */
   update(text: string): void {
     if (performance.now() - this.printedAt >= INTERVAL_MS) this.print(text);
   }

@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto';
 
 const MODULUS = 1n << 256n;
 
-/** Adds up the hashes of rows: equal for equal rows in any order, each as often. */
+/** Adds up the hashes of rows. Equal for the same rows in any order, with the same repetitions. */
 export class RowDigest {
   private sum = 0n;
 
-  /** @param values of the row, in the order of its columns */
+  /** @param values values of the row, in the order of its columns */
   add(values: unknown): void {
     const hash = createHash('sha256').update(JSON.stringify(values)).digest('hex');
     this.sum = (this.sum + BigInt(`0x${hash}`)) % MODULUS;

@@ -4,13 +4,13 @@ import { SchemaContribution } from '../../ledger/database/start-condition';
 import { LedgerContribution } from '../../ledger/records/record-catalog';
 import type { AnyRecordKind } from '../../ledger/kinds/record-kind';
 
-/** What the modules of the service contribute to its database. */
+/** The modules' contributions to the database. */
 export interface ServiceParts {
   readonly schema: SchemaContribution;
   readonly kinds: readonly AnyRecordKind[];
 }
 
-/** Collects what modules provide as values, without starting the service, which would change the database. */
+/** Collects the values that modules provide, without starting the service, which would change the database. */
 export async function collectServiceParts(): Promise<ServiceParts> {
   const values: unknown[] = [];
   await visit(await AppModule.forRoot({}, []), new Set(), values);
@@ -32,7 +32,7 @@ interface ImportedModule {
   readonly providers?: readonly unknown[];
 }
 
-/** Visits a module as it may stand among the imports of another, and those that it imports. */
+/** Visits a module, in any form of an import, and its own imports. */
 async function visit(imported: unknown, visited: Set<unknown>, values: unknown[]): Promise<void> {
   const part = (await imported) as Type | ImportedModule;
   if (visited.has(part)) return;
@@ -57,7 +57,7 @@ async function visitParts(
   for (const imported of imports) await visit(imported, visited, values);
 }
 
-/** What Nest's decorator has noted about a module. */
+/** Returns the metadata of Nest's decorator about a module. */
 function partsOf(module: Type): ImportedModule {
   const listIn = (name: string): readonly unknown[] =>
     (Reflect.getMetadata(name, module) as unknown[] | undefined) ?? [];

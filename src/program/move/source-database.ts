@@ -21,13 +21,13 @@ export interface Head {
 
 const SELECT_HEAD = 'SELECT "sequence", "hash" FROM "ledger_head" WHERE "id" = 1';
 
-/** Null if there is no head record. */
+/** Returns the head record; null if it is missing. */
 export async function headIn(connection: Pick<SqlConnection, 'all'>): Promise<Head | null> {
   const [head] = await connection.all<Head>(SELECT_HEAD);
   return head ?? null;
 }
 
-/** The SQLite database of a stopped service, locked and only read. */
+/** The SQLite database of a stopped service, locked and opened for reading. */
 export class SourceDatabase {
   private constructor(
     readonly path: string,
@@ -35,7 +35,9 @@ export class SourceDatabase {
     private readonly lock: SqlConnection,
   ) {}
 
-  /** @throws DatabaseInUseError if a service uses the file; Error if there is none, or its schema is unknown */
+  /**
+   * @throws DatabaseInUseError if a service uses the file; Error if the file does not exist, or its schema is unknown
+   */
   static async open(configuredPath: string): Promise<SourceDatabase> {
     if (statSync(configuredPath, { throwIfNoEntry: false }) === undefined)
       throw new Error(`There is no database ${configuredPath}.`);
@@ -70,7 +72,7 @@ export class SourceDatabase {
     return rows.map(({ name }) => name);
   }
 
-  /** The names of the migrations that it has had. */
+  /** Returns the names of the migrations that were run. */
   async migrations(): Promise<ReadonlySet<string>> {
     const rows = await this.connection.all<{ name: string }>('SELECT "name" FROM "migrations"');
     return new Set(rows.map(({ name }) => name));
@@ -82,7 +84,10 @@ export class SourceDatabase {
     return row?.count ?? 0;
   }
 
-  /** The rows of a table, in chunks that fit in memory: the JSON text of lists of values in the order of the columns. */
+  /**
+   * Yields the rows of a table in chunks that fit in memory, each as the JSON text of lists of values in the order of
+   * the columns.
+   */
   async *rows(
     table: string,
     columns: readonly string[],

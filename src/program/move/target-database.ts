@@ -16,25 +16,27 @@ const LOCK_PATIENCE = 30_000;
 /** Rows fetched at once. */
 const FETCHED = 50;
 
-/** Ends the statement of a process that was killed. Servers before PostgreSQL 14 do not have it. */
+/** Makes the server end the statement of a killed process. Servers before PostgreSQL 14 lack the setting. */
 const WATCH_CLIENT = `SELECT set_config("name", '1000', false) FROM pg_settings WHERE "name" = 'client_connection_check_interval'`;
-/** What is in the database besides the system's own objects and those of extensions. */
+/** Selects objects in the database other than those of the system and of extensions. */
 const SELECT_FOUND = `SELECT relname AS "name" FROM pg_class JOIN pg_namespace AS schema ON schema.oid = relnamespace
   WHERE relkind IN ('r', 'p', 'v', 'm', 'f', 'S') AND nspname NOT IN ('pg_catalog', 'information_schema') AND nspname NOT LIKE 'pg@_%' ESCAPE '@'
   AND NOT EXISTS (SELECT 1 FROM pg_depend WHERE objid = pg_class.oid AND deptype = 'e') ORDER BY relname`;
-/** Indexes that no constraint needs. */
+/** Selects indexes that no constraint needs. */
 const SELECT_INDEXES = `SELECT pg_get_indexdef(indexrelid) AS "sql", indexrelid::regclass::text AS "name" FROM pg_index
   WHERE indrelid = $1::regclass AND NOT EXISTS (SELECT 1 FROM pg_constraint WHERE conindid = indexrelid)`;
 const SELECT_COLUMNS = `SELECT attname AS "name", CASE WHEN atttypid IN ('int4'::regtype, 'int8'::regtype) THEN 'integer' ELSE 'text' END AS "type"
   FROM pg_attribute WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum`;
 
-/** A target that has something in it: the move would mix with it. */
+/** The error for a target that is not empty, whose contents would mix with the moved ones. */
 export class TargetNotEmptyError extends Error {}
 
-/** Marks an empty target; with `again`, also one that a move has marked before, from which it drops what that has made. */
+/**
+ * Marks an empty target. With `again`, also marks one that a move has marked before, and drops the tables of that move.
+ */
 export async function markTarget(connection: SqlConnection, target: MarkedTarget): Promise<void> {
   const { location, source, again } = target;
-  // Outside of the transaction, which would end if the mark were missing.
+  // Read outside of the transaction, which would end if the mark were missing.
   const earlier = again ? await unfinishedMoveTo({ location, dialect: POSTGRES_DIALECT, connection }) : null;
   await connection.run('BEGIN');
   try {
@@ -51,7 +53,7 @@ export async function markTarget(connection: SqlConnection, target: MarkedTarget
 
 export interface MarkedTarget {
   readonly location: string;
-  /** The path of the database that is moved. */
+  /** Path of the moved database. */
   readonly source: string;
   readonly again: boolean;
 }
@@ -75,14 +77,14 @@ export class TargetDatabase {
 
   private constructor(private readonly connection: PostgresConnection) {}
 
-  /** @throws DatabaseInUseError while another move fills it. */
+  /** @throws DatabaseInUseError while another move fills it */
   static async open(url: string, location: string): Promise<TargetDatabase> {
     const opening = PostgresConnection.open({ ...migrationConfig(url), lock_timeout: LOCK_PATIENCE });
     const connection = await preparedConnection(opening, async (opened) => {
       await opened.run(LIFT_TIMEOUTS);
       await opened.all(WATCH_CLIENT);
       await lockMove(opened, location);
-      // The commit that removes the mark waits for the disk, and with it everything before.
+      // The commit that removes the mark waits for the disk, and thereby for all earlier ones.
       await opened.run('SET synchronous_commit = off');
       await opened.run(`SET maintenance_work_mem = '128MB'`);
     });
@@ -106,7 +108,7 @@ export class TargetDatabase {
     return row?.count ?? 0;
   }
 
-  /** Rows are added several times as fast without them. */
+  /** Drops the indexes of a table, because rows are added several times as fast without them. */
   async dropIndexes(table: string): Promise<void> {
     for (const { sql, name } of await this.connection.all<{ sql: string; name: string }>(SELECT_INDEXES, [
       quoteName(table),
@@ -125,12 +127,12 @@ export class TargetDatabase {
     this.dropped.length = 0;
   }
 
-  /** @param lists as `SourceDatabase.rows` reads them. */
+  /** @param lists rows as `SourceDatabase.rows` returns them */
   insert(table: string, columns: readonly ColumnDefinition[], lists: string): Promise<void> {
     return this.connection.run(insertRows(POSTGRES_DIALECT, table, columns), [lists]);
   }
 
-  /** Every row of a table as the JSON text of its values, in chunks. */
+  /** Yields every row of a table as the JSON text of its values, in chunks. */
   async *rows(table: string, columns: readonly ColumnDefinition[]): AsyncGenerator<string[]> {
     const values = columns.map(({ name }) => quoteName(name)).join(', ');
     await this.connection.run('BEGIN');
@@ -145,7 +147,7 @@ export class TargetDatabase {
     await this.connection.run('COMMIT');
   }
 
-  /** From then on the service starts on it. */
+  /** Removes the mark, after which the service can start on the target. */
   async removeMark(): Promise<void> {
     await this.connection.run('SET synchronous_commit = on');
     await this.connection.run(`DROP TABLE "${MOVE_MARK}"`);

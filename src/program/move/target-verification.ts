@@ -10,7 +10,7 @@ import { DerivedDataReader } from '../../evidence/verification/derived-data-read
 import { StateReader } from '../../evidence/verification/state-reader';
 import { StateVerifier, type TimedStateVerdict } from '../../evidence/verification/state-verifier';
 
-/** The checks of `POST /provenance/verify`, of a database that no service has opened. */
+/** The checks of `POST /provenance/verify`, for a database that no service has opened. */
 export class TargetVerification {
   private readonly chain: ChainVerifier;
   private readonly state: StateVerifier;
@@ -27,12 +27,12 @@ export class TargetVerification {
     );
   }
 
-  /** The last entry that was verified. */
+  /** Sequence of the last verified entry. */
   get sequence(): number {
     return this.chain.at;
   }
 
-  /** What is wrong, in one line each; none: everything is as the source's service left it. */
+  /** Returns the faults, in one line each; none if everything is as the source's service left it. */
   async chainFaults(): Promise<string[]> {
     return chainFaults(await this.chain.verify());
   }

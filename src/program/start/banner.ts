@@ -1,23 +1,23 @@
-/** What an operator wants to see once the service is listening. */
+/** Facts for the operator once the service is listening. */
 export interface StartReport {
-  /** Where the records are, without a password. */
+  /** Location of the records, without a password. */
   readonly database: string;
-  /** The version of the IANA database of time zones. */
+  /** Version of the IANA database of time zones. */
   readonly zones: string;
   /** Length of the chain and the hash of its last entry. */
   readonly head: { readonly sequence: number; readonly hash: string };
-  /** Without a trailing slash. */
+  /** URL without a trailing slash. */
   readonly url: string;
   readonly hasConsole: boolean;
   readonly hasDocs: boolean;
-  /** The key generated for this run; null if the operator gave one, which is never shown. */
+  /** Key generated for this run; null if the operator set one, which is never shown. */
   readonly generatedKey: string | null;
   readonly warnings: readonly string[];
 }
 
 const SHOWN_HASH_DIGITS = 12;
 
-/** A few lines; what follows "Try" can be pasted into a shell. */
+/** Returns a few lines; the commands after "Try" can be pasted into a shell. */
 export function banner({
   database,
   zones,
@@ -46,7 +46,7 @@ export function banner({
   return ['', 'The governance service is ready.', ...lines, ...commands, '', ''].join('\n');
 }
 
-/** Where a browser on this machine finds the server; a wildcard address becomes localhost. */
+/** Returns the address of the server for a browser on this machine; a wildcard address becomes localhost. */
 export function localUrl(host: string, port: number): string {
   const meansAll = host === '0.0.0.0' || host === '::';
   const name = meansAll ? 'localhost' : host;
@@ -58,13 +58,13 @@ function chainState({ sequence, hash }: StartReport['head']): string {
   return `${sequence} ${sequence === 1 ? 'entry' : 'entries'}, head ${hash.slice(0, SHOWN_HASH_DIGITS)}…`;
 }
 
-/** The service occupies the terminal in which its key was set. */
+/** Suggests first actions. The service occupies the terminal in which its key was set. */
 function firstActions(generatedKey: string | null): string {
   const actions = 'an action that is allowed and one that is denied';
   return generatedKey === null ? `${actions}, in a terminal where API_KEY is set to your key:` : `${actions}:`;
 }
 
-/** For an empty database, since names are unique. A key that was given is not shown. */
+/** Returns commands for an empty database, because names are unique. A key set by the operator is not shown. */
 function firstCommands(api: string, generatedKey: string | null): string[] {
   const execution = { action: 'read-report', resourceType: 'document' };
   const requests: readonly (readonly [string, object])[] = [

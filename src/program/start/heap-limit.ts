@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 
-/** As in `npm start`. */
+/** Limits as in `npm start`. */
 const HEAP_FLAGS = ['--max-semi-space-size=32', '--max-old-space-size=512'];
-/** Makes glibc give freed memory back to the system; read when a process begins. */
+/** Settings that make glibc give freed memory back to the system; read when a process begins. */
 const ALLOCATOR = {
   MALLOC_ARENA_MAX: '2',
   MALLOC_MMAP_THRESHOLD_: '524288',
@@ -13,13 +13,16 @@ const ALLOCATOR = {
 
 const FORWARDED_SIGNALS: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
-/** True if whoever started this process has set a limit of its heap. */
+/** True if a heap limit was set for this process. */
 export function hasHeapLimit(): boolean {
   const flags = [...process.execArgv, process.env['NODE_OPTIONS'] ?? ''].join(' ');
   return /--max[-_]old[-_]space[-_]size/.test(flags);
 }
 
-/** Runs a program in a process with the usual limits; this process passes signals on, and ends as that one does. */
+/**
+ * Runs a program in a process with the usual limits. This process passes signals on, and ends with the same code or
+ * signal.
+ */
 export async function runWithHeapLimit(main: string, words: readonly string[]): Promise<void> {
   const program = spawn(process.execPath, [...process.execArgv, ...HEAP_FLAGS, main, ...words], {
     env: { ...ALLOCATOR, ...process.env },

@@ -7,13 +7,13 @@ import { UnfinishedMoveError } from '../../ledger/schema/move-mark';
 import { DamagedRowError } from '../../ledger/records/record-codec';
 import { UnreleasedSchemaError } from '../../ledger/schema/schema-version';
 
-/** Why the service did not start, for people and for process supervisors. */
+/** Reason why the service did not start, for people and for process supervisors. */
 interface StartFailure {
   readonly message: string;
   readonly exitCode: number;
 }
 
-/** Exit codes as sysexits.h names them. */
+/** Exit codes of sysexits.h. */
 const EXIT_CODE = { general: 1, dataError: 65, temporaryFailure: 75, configuration: 78 };
 
 const LISTEN_FAULTS: Readonly<Record<string, string>> = {
@@ -41,7 +41,7 @@ function reasonOf(error: unknown): string {
   const isListening = syscall === 'listen' || syscall === 'getaddrinfo';
   if (isListening && fault !== undefined)
     return `it cannot listen on ${[address, port].join(' port ').trim()}: ${fault}.`;
-  // A programming error is located by its stack, any other error described by its message.
+  // The stack locates a programming error; the message describes any other error.
   return isProgrammingError(error) ? (error.stack ?? error.message) : error.message;
 }
 

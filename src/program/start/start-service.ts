@@ -55,13 +55,13 @@ function portOf(application: NestExpressApplication): number {
   return (application.getHttpServer().address() as AddressInfo).port;
 }
 
-/** After an uncaught error, the state in memory cannot be trusted; what is on disk can. */
+/** Ends the process. After an uncaught error, the state in memory cannot be trusted, but the state on disk can. */
 function endAtOnce(error: Error): void {
   log.fatal(error);
   process.exit(1);
 }
 
-/** Milliseconds after which the process ends whatever is still running: what was answered is on disk anyway. */
+/** Milliseconds until the process ends even if work is still running: all answered writes are on disk. */
 const DEADLINE = 9_500;
 
 const SIGNALS: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGINT'];

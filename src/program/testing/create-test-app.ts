@@ -12,7 +12,7 @@ export interface TestAppOptions extends AppOptions {
 /** A running application and its address. */
 export interface TestApp {
   readonly application: NestExpressApplication;
-  /** Such as `http://127.0.0.1:41235`. */
+  /** For example `http://127.0.0.1:41235`. */
   readonly url: string;
   /** Sends a request with the API key; `path` begins with `/api/v1`. */
   send(method: string, path: string, sent?: Sent): Promise<Answer>;

@@ -7,7 +7,7 @@ export interface Sent {
   /** Sent as JSON unless it is text already. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Null: none is sent. */
+  /** API key to send; null to send none. */
   readonly key?: string | null;
 }
 
@@ -36,7 +36,7 @@ export async function sendRequest(url: string, method: string, path: string, sen
   return { status: answer.status, headers: answer.headers, text, body: parsedJson(text) };
 }
 
-/** A stream of events has no end: it is cancelled, and has no text. */
+/** Returns the text of a response; empty for a stream of events, which has no end and is cancelled. */
 async function textOf(answer: Response): Promise<string> {
   if (answer.headers.get('content-type') !== 'text/event-stream') return answer.text();
   await answer.body?.cancel();

@@ -6,7 +6,7 @@ import { createPostgresDatabase, dropPostgresDatabase } from './postgres-server'
 /** An empty database for a test, and a folder for anything else it needs. */
 export interface TemporaryDatabase {
   readonly folder: string;
-  /** The database file, if it is SQLite. */
+  /** Path of the database file, if it is SQLite. */
   readonly path: string;
   /** Settings that make the service use it. */
   readonly environment: { readonly DATABASE_URL: string; readonly CHECKPOINT_FOLDER: string };
@@ -26,7 +26,9 @@ export async function temporaryDatabase(postgresServer?: string): Promise<Tempor
   );
 }
 
-/** A folder with the database that `urlOf` names, which may be a file in it. `drop` removes one that is not. */
+/**
+ * Makes a folder with the database that `urlOf` names, which may be a file in it. `drop` removes any other database.
+ */
 export function temporaryFolder(urlOf: (path: string) => string, drop?: () => Promise<void>): TemporaryDatabase {
   const folder = mkdtempSync(join(tmpdir(), 'governance-test-'));
   const path = join(folder, 'governance.db');

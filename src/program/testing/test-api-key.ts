@@ -1,6 +1,6 @@
 /** The key of every application for tests, unless its environment sets another. */
 export const TEST_API_KEY = 'a-key-for-tests-that-is-long-enough';
-/** The key with which applications for tests replace secrets, where one has to be set: on PostgreSQL. */
+/** Key with which applications for tests replace secrets if one must be set: on PostgreSQL. */
 export const TEST_SECRET_KEY = Buffer.alloc(32, 'secrets of tests').toString('base64');
 
 /** Settings that a database on a server requires. */

@@ -1,4 +1,4 @@
-/** What the tests of a module may use. It needs no development dependency, and no particular test runner. */
+/** Exports for the tests of a module, without development dependencies or a particular test runner. */
 export { createTestApp, type TestApp, type TestAppOptions } from './create-test-app';
 export type { Answer, Parsed, Sent } from './send';
 export { temporaryDatabase, type TemporaryDatabase } from './temporary-database';
