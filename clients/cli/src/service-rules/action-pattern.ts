@@ -1,13 +1,16 @@
 import { notComposedFault } from './label-fault.js';
 
-/** What a pattern of actions has to be, or undefined if it is valid: an exact name, a beginning with `*`, or `*`. */
+/**
+ * Returns the fault of an action pattern, which is an exact name, a beginning with `*`, or `*`; undefined if it is
+ * valid.
+ */
 export function actionPatternFault(text: string): string | undefined {
   if (text.trim() === '') return 'must not be blank';
   if (text.slice(0, -1).includes('*')) return 'may contain "*" only at its end';
   return notComposedFault(text);
 }
 
-/** The patterns that enclose an action or a pattern, the smallest first. */
+/** Yields the patterns that cover an action or a pattern, the smallest first. */
 export function* patternsAround(action: string): Generator<string> {
   if (action === '*') return;
   const isPrefix = action.endsWith('*');

@@ -11,8 +11,9 @@ const SHORTEST = SECOND;
 const LONGEST = 365 * DAY;
 
 /**
- * Milliseconds of an ISO 8601 duration: weeks alone (`P2W`), or days, hours, minutes and seconds (`P1DT12H`). A day is
- * 24 hours. Undefined for any other text, and for less than a second or more than `longest`: 365 days.
+ * Returns the milliseconds of an ISO 8601 duration: weeks alone (`P2W`), or days, hours, minutes and seconds
+ * (`P1DT12H`). A day has 24 hours. Undefined for any other text, for less than a second, and for more than `longest`
+ * (365 days by default).
  */
 export function parseDuration(text: string, longest = LONGEST): number | undefined {
   const weeks = WEEKS.exec(text)?.[1];
@@ -20,18 +21,18 @@ export function parseDuration(text: string, longest = LONGEST): number | undefin
   return milliseconds >= SHORTEST && milliseconds <= longest ? milliseconds : undefined;
 }
 
-/** What a duration has to be, as the message of a fault; undefined if it is valid. */
+/** Returns the fault of a duration; undefined if it is valid. */
 export function durationFault(text: string): string | undefined {
   if (parseDuration(text) !== undefined) return undefined;
   return 'must be an ISO 8601 duration between one second and 365 days, such as "PT30M", "P1D", "P1DT12H" or "P2W"';
 }
 
-/** ISO 8601: when a valid duration that begins at `start` ends. */
+/** Returns the end, in ISO 8601, of a valid duration that begins at `start`. */
 export function addDuration(duration: string, start: string): string {
   return new Date(Date.parse(start) + millisecondsOf(duration)).toISOString();
 }
 
-/** ISO 8601: when a valid duration that ends at `end` begins. */
+/** Returns the beginning, in ISO 8601, of a valid duration that ends at `end`. */
 export function subtractDuration(duration: string, end: string): string {
   return new Date(Date.parse(end) - millisecondsOf(duration)).toISOString();
 }
@@ -42,7 +43,7 @@ function millisecondsOf(duration: string): number {
   return milliseconds;
 }
 
-/** Zero if the text is not a duration. */
+/** Returns the milliseconds; zero if the text is not a duration. */
 function ofDateAndTime(text: string): number {
   const [, days = '0', hours = '0', minutes = '0', seconds = '0'] = DATE_AND_TIME.exec(text) ?? [];
   return Number(days) * DAY + Number(hours) * HOUR + Number(minutes) * MINUTE + Number(seconds) * SECOND;

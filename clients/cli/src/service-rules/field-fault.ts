@@ -4,5 +4,5 @@ export interface FieldFault {
   readonly message: string;
 }
 
-/** Faults in `details`: nobody reads more, and a single path can have thousands. */
+/** Most faults in `details`: nobody reads more, and a single path can have thousands. */
 export const MAX_FAULTS = 1000;

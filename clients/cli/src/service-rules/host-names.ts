@@ -7,13 +7,13 @@ const PLAIN_HOST = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9
 /** URL parsers read a host whose last label is such a number as an IPv4 address. */
 const ENDS_IN_NUMBER = /(?:^|\.)(?:\d+|0x[0-9a-f]*)$/;
 const MAX_HOST_LENGTH = 253;
-/** In ASCII, a host name has no other characters; a parser of URLs could end the host there, or skip the character. */
+/** Characters that no host name has. A parser of URLs could end the host there, or skip the character. */
 const FORBIDDEN_IN_HOST = /[^-.A-Za-z0-9\u0080-\u{10ffff}]|[\p{C}\s]/u;
 const CONTROL_OR_FORMAT_CHARACTER = /[\p{Cc}\p{Cf}]/u;
 const ADDRESS = /^(?<local>[^\s"',<>@]+)@(?<host>[^@]+)$/;
 const PORT = /:\d+$/;
 
-/** What a host name of a policy has to be, or undefined if it is valid. */
+/** Returns the fault of a policy's host name; undefined if it is valid. */
 export function hostNameFault(text: string): string | undefined {
   return asciiHost(text) === text
     ? undefined
@@ -21,8 +21,8 @@ export function hostNameFault(text: string): string | undefined {
 }
 
 /**
- * The host that a text names, in ASCII: that of a URL, that of an address `local@host`, or the text itself. Null if the text
- * is none of these, if its host is an IP address, or if another program could read another host.
+ * Returns the host that a text names, in ASCII: that of a URL, that of an address `local@host`, or the text itself.
+ * Null if the text is none of these, if its host is an IP address, or if another program could read another host.
  */
 export function hostIn(text: string): string | null {
   return text.length > MAX_PATH_CHARACTERS ? null : hostOfText(text);
@@ -36,7 +36,10 @@ const hostOfText = rememberReadings((text) => {
 
 const DOT = 0x2e;
 
-/** True if a host is one of some host names, or lies below one. Makes no texts: each item of a list is compared with each name. */
+/**
+ * True if a host is one of some host names, or lies below one. Creates no texts, because each item of a list is
+ * compared with each name.
+ */
 export function isInDomains(host: string, domains: readonly string[]): boolean {
   for (const domain of domains) {
     const start = host.length - domain.length;
@@ -45,7 +48,9 @@ export function isInDomains(host: string, domains: readonly string[]): boolean {
   return false;
 }
 
-/** A URL is read as a resource is, but may lack a path, and may have a query and a fragment. */
+/**
+ * Returns the host of a URL. A URL is read as a resource is, but may lack a path, and may have a query and a fragment.
+ */
 function hostOfUrl(text: string): string | null {
   const end = text.search(/[?#]/);
   const [url, rest] = end < 0 ? [text, ''] : [text.slice(0, end), text.slice(end)];
@@ -65,7 +70,7 @@ function hostOfAddress(text: string): string | null {
   return host === undefined ? null : asciiHost(host);
 }
 
-/** By IDNA. Null if the text is no plain host name. */
+/** Converts a host name to ASCII by IDNA. Null if the text is no plain host name. */
 function asciiHost(text: string): string | null {
   if (FORBIDDEN_IN_HOST.test(text)) return null;
   const host = domainToASCII(text);

@@ -1,4 +1,4 @@
-/** The most values that a body may have, and each item of a list in a body that may have more in all. */
+/** Most values of a body, and of each item of a list in a body that may have more in total. */
 const MAX_VALUES = 10_000;
 
 /** Bytes of a list after which a group of its items ends. */
@@ -10,7 +10,9 @@ const STEP_BYTES = 1024 * 1024;
 export interface ExtentBounds {
   /** The most values in all. */
   readonly mostInAll?: number | undefined;
-  /** The most bytes of each item of a list, and of everything outside the items, if `mostInAll` is above {@link MAX_VALUES}. */
+  /**
+   * Most bytes of each item of a list, and of everything outside the items, if `mostInAll` is above {@link MAX_VALUES}.
+   */
   readonly mostItemBytes?: number | undefined;
 }
 
@@ -19,19 +21,19 @@ export interface ItemGroup {
   readonly from: number;
   readonly to: number;
   readonly items: number;
-  /** The items, and the members and elements inside of them at any depth. */
+  /** Number of the items, and of the members and elements inside them at any depth. */
   readonly values: number;
 }
 
-/** How much JSON contains; where that is too much, as far as it was read. */
+/** Extent of a JSON text; if it is too large, of the part that was read. */
 export interface BodyExtent {
-  /** Members and elements at any depth. */
+  /** Number of members and elements at any depth. */
   readonly values: number;
-  /** How deep it is nested. */
+  /** Depth of nesting. */
   readonly levels: number;
   /** The lists with items on the second level, in groups, if the body may have more than {@link MAX_VALUES} values. */
   readonly lists: readonly (readonly ItemGroup[])[];
-  /** What has too many values or bytes; undefined if nothing has. */
+  /** Fault of too many values or bytes; undefined if there is none. */
   readonly excess: string | undefined;
 }
 
@@ -53,9 +55,10 @@ export function extentOf(bytes: Uint8Array, bounds: ExtentBounds = {}): BodyExte
 }
 
 /**
- * Counts the values of a body in its bytes, before anything is built from them: members and elements at any depth. With
- * `mostInAll` above {@link MAX_VALUES}, that bound holds for each item of the lists that are members of the body, and
- * for everything outside these items. Of bytes that are not JSON the result means nothing. Yields where others may be served.
+ * Counts the values of a body (members and elements at any depth) in its bytes, before anything is built from them.
+ * With `mostInAll` above {@link MAX_VALUES}, that bound holds for each item of the lists that are members of the body,
+ * and for everything outside these items. For bytes that are not JSON the result is meaningless. Yields where others
+ * may be served.
  */
 export function* readExtent(
   bytes: Uint8Array,
@@ -119,13 +122,16 @@ class ItemLists {
   readonly closed: ItemGroup[][] = [];
   /** Bytes between the brackets of the lists. */
   bytes = 0;
-  /** The groups of the list that is being read; null outside of a list, and before its first item. */
+  /** Groups of the list that is being read; null outside of a list, and before its first item. */
   private open: ItemGroup[] | null = null;
   private from = 0;
   private items = 0;
   private values = 0;
 
-  /** @param at the place after the opening bracket, or of the comma before the item. @param values counted, with the item. */
+  /**
+   * @param at position after the opening bracket, or of the comma before the item @param values number of values so
+   * far, including the item
+   */
   addItem(at: number, { isFirst, values }: { readonly isFirst: boolean; readonly values: number }): void {
     if (isFirst) {
       this.open = [];

@@ -14,13 +14,13 @@ export function pathTo(steps: readonly (string | number)[]): string {
   return steps.reduce<string>((path, step) => (typeof step === 'number' ? `${path}[${step}]` : pathOf(path, step)), '');
 }
 
-/** Where the first item of a text that is a list stands in a body. */
+/** Position in a body of the first item of a text that is a list. */
 export interface FirstItemPlace {
   readonly name: string;
   readonly first: number;
 }
 
-/** The steps from the body to what lies at `path` in the text of a list; `path` if the text is the body. */
+/** Returns the steps from the body to `path` in the text of a list; returns `path` if the text is the body. */
 export function stepsFrom(place: FirstItemPlace | undefined, path: readonly (string | number)[]): (string | number)[] {
   const [index, ...rest] = path;
   return place === undefined || typeof index !== 'number' ? [...path] : [place.name, place.first + index, ...rest];
@@ -31,22 +31,23 @@ export function stepTo(key: string): string {
   return PLAIN_KEY.test(key) ? `.${printableKey(key)}` : `[${JSON.stringify(printableKey(key))}]`;
 }
 
-/** A client's key, truncated if it is too long to display. */
+/** Shows a client's key, truncated if it is too long. */
 export function printableKey(key: string): string {
   return key.length > MAX_KEY_CHARACTERS ? `${key.slice(0, MAX_KEY_CHARACTERS)}…` : key;
 }
 
-/** The texts and numbers of a JSON text: what is inside a text must not be taken for a number. */
+/** Matches the texts and numbers of a JSON text, so that the contents of a text are not taken for numbers. */
 const TEXT_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 const LONG_INTEGER = /^-?\d{16,}$/;
 const LONE_SURROGATE = /\p{Surrogate}/u;
-/** Stands for an integer that would change: whatever contains a NUL is a fault. */
+/** Stands for an integer that would change; NUL makes it a fault. */
 const CHANGED_INTEGER = '\0integer';
 
 /**
- * Finds what cannot be returned as it was sent, in a text that is valid JSON: `__proto__` keys, NUL and lone
- * surrogates, integers beyond 2^53−1 that would change and numbers that overflow. As many as are reported.
- * @param place of the text's first item in the body, if the text is a list.
+ * Finds the parts of a valid JSON text that could not be returned as they were sent: `__proto__` keys, NUL and lone
+ * surrogates, integers beyond 2^53−1 that would change, and numbers that overflow. Stops at the maximum number of
+ * reported faults.
+ * @param place position of the text's first item in the body, if the text is a list
  */
 export function scanJson(text: string, place?: FirstItemPlace): readonly FieldFault[] {
   const markedText = text.replace(TEXT_OR_NUMBER, (token) =>
@@ -60,8 +61,8 @@ export function scanJson(text: string, place?: FirstItemPlace): readonly FieldFa
 }
 
 /**
- * Beyond 2^53−1 an integer survives only if its digits are those that ECMAScript, and so every answer of ours, writes
- * for it.
+ * True if an integer beyond 2^53−1 would change: its digits differ from those that ECMAScript, and thus every response,
+ * writes for it.
  */
 function isChanged(token: string): boolean {
   return LONG_INTEGER.test(token) && !Number.isSafeInteger(Number(token)) && String(Number(token)) !== token;

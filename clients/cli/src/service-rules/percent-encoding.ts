@@ -1,21 +1,21 @@
 import { isUtf8 } from 'node:buffer';
 
 /**
- * Adjacent escapes, each with its `%` encoded any number of times (`%41`, `%2541`, `%252541`): after everyone
- * downstream has decoded it, what remains is the byte of its last two digits.
+ * Matches adjacent escapes, each with its `%` encoded any number of times (`%41`, `%2541`, `%252541`). After all
+ * readers downstream have decoded an escape, the byte of its last two digits remains.
  */
 const ESCAPES = /(?:%(?:25)*[0-9a-f]{2})+/gi;
 const ESCAPE = /%((?:25)*)([0-9a-f]{2})/gi;
-/** Encoded or not, these mean the same (RFC 3986, section 6.2.2.2). */
+/** Characters with the same meaning whether encoded or not (RFC 3986, section 6.2.2.2). */
 const UNRESERVED = /[0-9A-Za-z\-._~]/;
-/** A notation of no standard. */
+/** Escapes of a non-standard notation. */
 const UNICODE_ESCAPE = /%(?:25)*u[0-9a-f]{4}/i;
 const CONTROL_CHARACTER = /\p{Cc}/u;
 
 /**
- * What is wrong with the percent-encoding in a path, however often it is encoded, or undefined if nothing is. What a
- * downstream reader takes for the same path (`%73ecret%2Fa` for `secret/a`) must not look like a different one to a
- * policy. A `%` that encodes nothing is an ordinary character.
+ * Returns the fault of the percent-encoding of a path, encoded any number of times; undefined if there is none. A path
+ * that a downstream reader takes for the same (`%73ecret%2Fa` for `secret/a`) must not look different to a policy. A
+ * `%` that encodes nothing is an ordinary character.
  */
 export function percentEncodingFault(path: string): string | undefined {
   if (UNICODE_ESCAPE.test(path)) return 'must not have "%u" with four digits (as "%u002e"), which some programs decode';
@@ -28,14 +28,17 @@ export function percentEncodingFault(path: string): string | undefined {
   return undefined;
 }
 
-/** The path fully decoded, however often it is encoded; what is not UTF-8 stays as it is. */
+/** Decodes a path fully, even if encoded several times; bytes that are not UTF-8 stay encoded. */
 export function percentDecoded(path: string): string {
   return path.replace(ESCAPES, (run) =>
     Array.from(encodedTexts(run), ({ escapes, bytes }) => (isUtf8(bytes) ? bytes.toString('utf8') : escapes)).join(''),
   );
 }
 
-/** Only escapes that are encoded equally often are decoded in the same round, and so form characters. */
+/**
+ * Yields the texts of escapes. Only escapes that are encoded equally often are decoded in the same round, and so form
+ * characters.
+ */
 function* encodedTexts(run: string): Generator<{ readonly escapes: string; readonly bytes: Buffer }> {
   let escapes = '';
   let digits = '';

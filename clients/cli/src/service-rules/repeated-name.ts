@@ -1,4 +1,4 @@
-/** The names, texts and marks of a JSON text that open or close a place: a text before a colon is a name. */
+/** Matches the names, texts and brackets of a JSON text; a text before a colon is a name. */
 const NAME_OR_MARK = /("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?|[{}[\],]/g;
 
 /** An object or list whose end has not been read. */

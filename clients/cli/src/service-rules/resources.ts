@@ -20,7 +20,7 @@ export function parseResourcePattern(text: string, comparedAs: 'spelled' | 'mean
   return { kind: pattern.kind, path: comparedAs === 'spelled' ? spelledPath(pattern.path) : decodedPath(pattern.path) };
 }
 
-/** What a resource pattern has to be, or undefined if it is valid. */
+/** Returns the fault of a resource pattern; undefined if it is valid. */
 export function resourcePatternFault(text: string): string | undefined {
   const pattern = splitPattern(text);
   if (pattern.kind === 'everything') return undefined;
@@ -28,7 +28,7 @@ export function resourcePatternFault(text: string): string | undefined {
   return resourcePathFault(text);
 }
 
-/** What a resource type of a policy has to be, or undefined if it is valid: types are matched exactly. */
+/** Returns the fault of a policy's resource type; undefined if it is valid. Types are matched exactly. */
 export function listedTypeFault(resourceType: string): string | undefined {
   return resourceType.includes('*')
     ? 'must not contain "*": leave the list out for any type'
@@ -47,33 +47,36 @@ const MAX_SEGMENTS = 64;
 const CONTROL_OR_FORMAT_CHARACTER = /[\p{Cc}\p{Cf}]/u;
 /** URL parsers read `http:a` and `http:/a` as `http://a`. */
 const URL_SCHEME = /^(?:https?|wss?|ftp|file):/i;
-/** Ends the path of a URL; some servers cut a segment off there. */
+/** Matches the end of a URL's path; some servers cut a segment off there. */
 const END_OF_PATH = /[?#;]/;
 
-/** Segments of letters, digits, `_`, `-` and `.` that do not begin with a `.`: such a path can only be read one way. */
+/**
+ * Matches segments of letters, digits, `_`, `-` and `.` that do not begin with a `.`: such a path can only be read one
+ * way.
+ */
 const ORDINARY = new RegExp(`^/?[\\w-][\\w.-]*(?:/[\\w-][\\w.-]*){0,${MAX_SEGMENTS - 1}}$`);
 
-/** One leading `/` of a resource path means nothing. */
+/** Removes one leading `/` of a resource path, which means nothing. */
 export function withoutLeadingSlash(path: string): string {
   return path.startsWith('/') ? path.slice(1) : path;
 }
 
-/** The path as allow policies compare it: as spelled, in normal form C. */
+/** Returns the path as allow policies compare it: as spelled, in normal form C. */
 export function spelledPath(path: string): string {
   const plain = withoutLeadingSlash(path);
-  // ASCII has one form. A regular expression would take ten times as long to see that.
+  // ASCII has a single form. A regular expression would take ten times as long to detect it.
   return Buffer.byteLength(plain) === plain.length ? plain : plain.normalize('NFC');
 }
 
-/** The path as policies that forbid compare it: by its meaning, however it is percent-encoded. */
+/** Returns the path as forbidding policies compare it: by its meaning, with any percent-encoding. */
 export function decodedPath(path: string): string {
   const spelled = spelledPath(path);
   return spelled.includes('%') ? percentDecoded(spelled).normalize('NFC') : spelled;
 }
 
 /**
- * What a resource path has to be, or undefined if it is valid. A path that a downstream reader could resolve to another
- * one (`a/../b`, `a\b`, `a;x/b`, `%61/b`) could evade the pattern of a policy, so it is refused.
+ * Returns the fault of a resource path; undefined if it is valid. A path that a downstream reader could resolve to
+ * another one (`a/../b`, `a\b`, `a;x/b`, `%61/b`) could evade the pattern of a policy, so it is refused.
  */
 export function resourcePathFault(path: string): string | undefined {
   if (ORDINARY.test(path)) return undefined;
@@ -87,7 +90,10 @@ export function resourcePathFault(path: string): string | undefined {
   return segmentsFault(decoded, hasSlash);
 }
 
-/** A resource type is the first segment of a path, so it is a path of one segment. It is compared as it is written. */
+/**
+ * Returns the fault of a resource type. It is the first segment of a path, so it is a path of one segment. It is
+ * compared as it is written.
+ */
 export function resourceTypeFault(resourceType: string): string | undefined {
   return resourceType.includes('/')
     ? 'must not contain "/"'
@@ -126,28 +132,28 @@ function segmentFault(segment: string): string | undefined {
 
 const URL_START = /^[a-z][a-z0-9+.-]*:\/\//i;
 /**
- * Host names without empty labels, and addresses. Some parsers would take a `;` or a `*` for more than a part of a
- * name.
+ * Matches host names without empty labels, and addresses. Some parsers would take a `;` or a `*` for more than a part
+ * of a name.
  */
 const HOST = /^(?:[a-z0-9\-_~!$&'()+,=]+(?:\.[a-z0-9\-_~!$&'()+,=]+)*|\[[0-9a-f:.]+\])(?::[0-9]+)?$/;
 const NOT_CANONICAL =
   'must be a URL in its canonical form: a lower-case scheme and host, no default port, and only what is read as it is written';
 
 /**
- * Whether a resource is a URL. A valid path never is: it would have an empty segment. A scheme contains no `/`, so the one
- * after it is the first.
+ * True if a resource is a URL. A valid path is none, because it would have an empty segment. A scheme contains no `/`,
+ * so the one after it is the first.
  */
 export function isUrl(resource: string): boolean {
   return resource.startsWith('://', resource.indexOf('/') - 1) && URL_START.test(resource);
 }
 
-/** The index of the `/` where the path of a URL begins; -1 if it has none. */
+/** Returns the index of the `/` at which the path of a URL begins; -1 if it has none. */
 export function urlPathStart(url: string): number {
   return url.indexOf('/', url.indexOf('://') + '://'.length);
 }
 
 /**
- * What is wrong with the part of a URL before its path, or with how the path could be read; undefined if nothing is.
+ * Returns the fault of the part of a URL before its path, or of how the path could be read; undefined if there is none.
  */
 function urlFault(url: string): string | undefined {
   const start = urlPathStart(url);
@@ -162,10 +168,10 @@ function urlFault(url: string): string | undefined {
   return isReadAsWritten ? undefined : NOT_CANONICAL;
 }
 
-/** Longer texts are not examined as paths. */
+/** Most characters of a text that is examined as a path. */
 export const MAX_PATH_CHARACTERS = 4_096;
 
-/** What a path or URL has to be, below which others may lie, or undefined if it is valid: `https://host` is one. */
+/** Returns the fault of a path or URL below which others may lie; undefined if it is valid, as `https://host` is. */
 export function withinFault(text: string): string | undefined {
   if (text.includes('*')) return 'must be a path or URL without "*"';
   if (text.length > MAX_PATH_CHARACTERS) return `must have at most ${MAX_PATH_CHARACTERS} characters`;
@@ -174,8 +180,9 @@ export function withinFault(text: string): string | undefined {
 }
 
 /**
- * Compares texts with a path or URL: true if a text is it, or lies below it; a leading `/` counts. Unknown if the text could be read as
- * another path, or only lies there once it is decoded: that is enough for a policy which forbids, but not for an allow.
+ * Returns a test whether a text is a path or URL, or lies below it; a leading `/` counts. Unknown if the text could be
+ * read as another path, or only lies there once it is decoded: that suffices for a policy that forbids, but not for an
+ * allow.
  */
 export function withinTest(path: string): (text: string) => boolean | 'unknown' {
   const spelledBase = path.normalize('NFC');
@@ -188,7 +195,7 @@ export function withinTest(path: string): (text: string) => boolean | 'unknown' 
   };
 }
 
-/** A path as it is spelled and once it is decoded; null if it could be read as another path. */
+/** Reads a path as it is spelled and once it is decoded; null if it could be read as another path. */
 const readPath = rememberReadings((text) => {
   if (resourcePathFault(text) !== undefined) return null;
   const spelled = text.normalize('NFC');
@@ -204,7 +211,7 @@ function belowTest(base: string): (path: string) => boolean {
   return (path) => path === base || path.startsWith(start);
 }
 
-/** Whether one of the patterns means the resource, as those of an allow policy that lists its type. */
+/** True if one of the patterns means the resource, for an allow policy that lists its type. */
 export function matchesAsAllow(
   patterns: readonly string[],
   { resourceType, resourceId }: { readonly resourceType: string; readonly resourceId: string },

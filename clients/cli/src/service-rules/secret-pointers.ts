@@ -1,4 +1,4 @@
-/** Names of members whose values are secret wherever they stand, unless a setting says otherwise. */
+/** Names of members whose values are secret at any depth, unless a setting replaces this list. */
 const USUAL_NAMES = [
   ...['password', 'passwd', 'pwd', 'secret', 'token', 'accessToken', 'refreshToken', 'idToken', 'apiKey', 'xApiKey'],
   ...['authorization', 'cookie', 'setCookie', 'privateKey', 'clientSecret', 'credentials', 'jwt'],
@@ -6,15 +6,17 @@ const USUAL_NAMES = [
 export const USUAL_SECRET_POINTERS: readonly string[] = USUAL_NAMES.map((name) => `/**/${name}`);
 
 const POINTER = /^(?:\/(?:[^~/]|~[01])*)+$/;
-/** Bodies are less deep, and the positions of a pattern fit into the bits of an integer. */
+/**
+ * Most tokens of a pointer: bodies are less deep, and the positions of a pattern must fit into the bits of an integer.
+ */
 const MAX_TOKENS = 30;
 const MAX_LENGTH = 500;
-/** As a token: one member or item of any name. */
+/** Token for exactly one member or item of any name. */
 const ONE = '*';
-/** As a token: no, one or several members or items of any names. */
+/** Token for any number of nested members or items of any names, including none. */
 const MANY = '**';
 
-/** Faults of a pointer to secrets; undefined if it is valid. */
+/** Returns the fault of a pointer to secrets; undefined if it is valid. */
 export function secretPointerFault(text: string): string | undefined {
   if (!POINTER.test(text)) return 'must be a JSON Pointer that begins with "/", for example /card/number or /**/pin';
   if (text.length > MAX_LENGTH || tokensOf(text).length > MAX_TOKENS)
@@ -22,7 +24,7 @@ export function secretPointerFault(text: string): string | undefined {
   return undefined;
 }
 
-/** The text, if it is a valid pointer to secrets. */
+/** Returns the text if it is a valid pointer to secrets, otherwise undefined. */
 export function parseSecretPointer(text: string): string | undefined {
   return secretPointerFault(text) === undefined ? text : undefined;
 }
@@ -35,23 +37,23 @@ function foldName(name: string): string {
   return UNFOLDED.test(name) ? name.toLowerCase().replace(/[_\-. ]/g, '') : name;
 }
 
-/** Parts of one name. A name with more of them is secret: each part costs a step for each pointer. */
-const MAX_PARTS = 64;
+/** Most parts of one name. A name with more parts counts as secret, because each part costs a step per pointer. */
+const MAX_PARTS = 16;
 const INDEX = /^\d+$/;
 const NESTING = /[[.]/;
 
-/** The names that forms write in one, as in `user[password]` and `user.password`; an empty one for `[]`. */
+/** Splits a name that a form has nested, such as `user[password]` or `user.password`; `[]` gives an empty part. */
 function partsOf(name: string): string[] {
   return name.replace(/\]$/, '').split(/\]?[[.]/, MAX_PARTS + 1);
 }
 
-/** Escaped tokens of a pointer, without a `**` after another. */
+/** Splits a pointer into escaped tokens and drops a `**` that follows another. */
 function tokensOf(pointer: string): string[] {
   const tokens = pointer.split('/').slice(1);
   return tokens.filter((token, index) => token !== MANY || tokens[index - 1] !== MANY);
 }
 
-/** One pointer as an automaton: bit `i` of a state is set if the tokens before `i` match the path so far. */
+/** A pointer as an automaton: bit `i` of a state is set if the tokens before `i` match the path so far. */
 class PointerPattern {
   private readonly names = new Map<string, number>();
   /** The tokens `*`. */
@@ -80,7 +82,7 @@ class PointerPattern {
     return this.withSkipped(1);
   }
 
-  /** The state after one more name. @param foldedName null for an index that is not known */
+  /** Returns the state after one more name. @param foldedName null for an unknown index */
   after(state: number, foldedName: string | null): number {
     const possible = foldedName === null ? this.indexes : (this.names.get(foldedName) ?? 0);
     const matched = state & (this.ones | possible);
@@ -91,16 +93,16 @@ class PointerPattern {
     return (state & this.end) !== 0;
   }
 
-  /** Adds the positions behind each `**`, which may stand for nothing. */
+  /** Adds the positions after each `**`, because `**` may match nothing. */
   private withSkipped(state: number): number {
     return state | ((state & this.many) << 1);
   }
 }
 
-/** How far each pattern matches the path to a value. */
+/** State of the match of each pattern with the path to a value. */
 export type PathState = readonly number[];
 
-/** Finds the values that pointers name. Each step takes one operation for each pointer, whatever its `**`. */
+/** Finds the values that pointers name. Each step takes one operation per pointer, even with `**`. */
 export class SecretPointers {
   /** Folded names of the pointers `/**` + `/name`. */
   private readonly anywhere: ReadonlySet<string>;
@@ -108,7 +110,7 @@ export class SecretPointers {
   /** The state at the root. */
   readonly start: PathState;
 
-  /** @param pointers valid ones */
+  /** @param pointers valid pointers */
   constructor(private readonly pointers: readonly string[]) {
     const anywhere = new Set<string>();
     const patterns: PointerPattern[] = [];
@@ -123,19 +125,19 @@ export class SecretPointers {
     this.start = patterns.map((pattern) => pattern.start);
   }
 
-  /** These pointers and others. */
+  /** Returns these pointers together with others. */
   with(others: readonly string[]): SecretPointers {
     return others.length === 0 ? this : new SecretPointers([...this.pointers, ...others]);
   }
 
-  /** True if no value is named. */
+  /** True if there are no pointers. */
   get isEmpty(): boolean {
     return this.pointers.length === 0;
   }
 
   /**
-   * The state after one more name, or index; null if the value there is named. A name with brackets or dots is read as it
-   * stands, and as the path that it is in a form.
+   * Returns the state after one more name or index; null if a pointer names the value there. A name with brackets or
+   * dots is tried as it is written and as the nested path of a form.
    */
   after(state: PathState, name: string): PathState | null {
     if (!UNFOLDED.test(name)) return this.afterName(state, name);
@@ -151,7 +153,7 @@ export class SecretPointers {
     return whole.map((bits, index) => bits | (nested[index] ?? 0));
   }
 
-  /** @param foldedName null for an index that is not known */
+  /** @param foldedName null for an unknown index */
   private afterName(state: PathState, foldedName: string | null): PathState | null {
     const { anywhere, patterns } = this;
     if (foldedName !== null && anywhere.has(foldedName)) return null;
@@ -165,7 +167,7 @@ export class SecretPointers {
     return next;
   }
 
-  /** True if the value at a path is named, or lies within a value that is. */
+  /** True if a pointer names the value at a path, or a value around it. */
   covers(path: readonly string[]): boolean {
     let state: PathState | null = this.start;
     for (const name of path) {
@@ -176,7 +178,7 @@ export class SecretPointers {
   }
 }
 
-/** The folded name of a pattern that names it wherever it stands; undefined for any other pattern. */
+/** Returns the folded name of a pattern that matches the name at any depth; undefined for any other pattern. */
 function nameAnywhere([first, name, ...others]: readonly string[]): string | undefined {
   const isPlain = first === MANY && name !== undefined && name !== ONE && others.length === 0;
   return isPlain ? foldName(name.replaceAll('~1', '/').replaceAll('~0', '~')) : undefined;

@@ -7,7 +7,7 @@ export interface AgentSubject {
   readonly agentName: string;
   readonly kind: AgentKind;
   readonly roles: readonly string[];
-  /** Null or absent: it is in no team. */
+  /** Team; null or absent if it is in none. */
   readonly team?: string | null;
 }
 
@@ -20,7 +20,7 @@ export interface OtherSubject {
 
 export type EvaluationSubject = AgentSubject | OtherSubject;
 
-/** What policies need to know about an agent. */
+/** The members of an agent that policies use. */
 export interface PolicyAgent {
   readonly id: string;
   readonly name: string;
@@ -29,7 +29,7 @@ export interface PolicyAgent {
   readonly team: string | null;
 }
 
-/** The agent as policies see it: a role that is no longer valid is ignored. */
+/** Returns the agent as policies see it; a role that is no longer valid is ignored. */
 export function subjectOf({ id, name, kind, roles, team }: PolicyAgent): AgentSubject {
   return { agentId: id, agentName: name, kind, roles: roles.filter((role) => labelFault(role) === undefined), team };
 }
@@ -58,19 +58,22 @@ export function parseSubject(text: string): SubjectPattern {
   return { kind: 'other', type: prefix.normalize('NFC'), id: name.normalize('NFC') };
 }
 
-/** Patterns that match the same subjects have equal texts. */
+/** Returns equal texts for patterns that match the same subjects. */
 export function subjectText(text: string): string {
   const pattern = parseSubject(text);
   if (pattern.kind === 'agent') return `agent:${pattern.idOrName}`;
   return pattern.kind === 'other' ? `${pattern.type}:${pattern.id}` : text;
 }
 
-/** The team whose policies apply to a subject; null: only those of no team do. */
+/** Returns the team whose policies apply to a subject; null if only those of no team do. */
 export function teamOf(subject: EvaluationSubject): string | null {
   return 'agentId' in subject ? (subject.team ?? null) : null;
 }
 
-/** What patterns may call a subject besides `*`, as {@link subjectText} has it. Unambiguous, as no type contains a `:`. */
+/**
+ * Returns the texts by which patterns may name a subject, except `*`, as {@link subjectText} writes them. They are
+ * unambiguous, because no type contains a `:`.
+ */
 export function textsOf(subject: EvaluationSubject): string[] {
   const texts =
     'agentId' in subject
@@ -81,7 +84,7 @@ export function textsOf(subject: EvaluationSubject): string[] {
   return texts;
 }
 
-/** What a subject has to be, or undefined if it is valid. */
+/** Returns the fault of a subject; undefined if it is valid. */
 export function subjectFault(text: string): string | undefined {
   if (text === '*') return undefined;
   const { prefix, name } = splitPrefix(text);
@@ -106,14 +109,16 @@ export function subjectWarning(text: string): string | undefined {
 
 const KIND_SUBJECTS = AGENT_KINDS.map((kind) => `kind:${kind}`);
 
-/** A slip in a name, such as an invisible character copied with it, must not disable a deny unnoticed. */
+/**
+ * Warns of a slip in a name, such as an invisible character copied with it, which must not disable a deny unnoticed.
+ */
 function deadNameWarning(text: string, idOrName: string): string | undefined {
   // Earlier versions accepted names that begin with "kind:".
   const mayBe = idOrName.startsWith('agt_') || idOrName.startsWith('kind:');
   return mayBe ? undefined : deadWarning(text, 'the name of an agent', agentNameFault(idOrName));
 }
 
-/** Warns that a text can mean nothing; undefined if nothing is wrong with it. */
+/** Warns that a text can match nothing; undefined if it has no fault. */
 export function deadWarning(text: string, what: string, fault: string | undefined): string | undefined {
   return fault === undefined ? undefined : `"${text}" matches nothing: ${what} ${fault}.`;
 }
