@@ -87,8 +87,8 @@ describe('DIRECTORY_ROLES', () => {
     expect(await rolesOf(ben?.id ?? '')).toEqual(['guest', 'reviewer']);
     await client().patch(path, { op: 'remove', path: 'externalId' });
     expect(await rolesOf(ben?.id ?? '')).toEqual(['guest']);
-    const named = { ...group, externalId: 'id of Sales' };
-    expect((await client().send('PUT', path, named)).body).toMatchObject({ externalId: 'id of Sales' });
+    const namedGroup = { ...group, externalId: 'id of Sales' };
+    expect((await client().send('PUT', path, namedGroup)).body).toMatchObject({ externalId: 'id of Sales' });
     expect(await rolesOf(ben?.id ?? '')).toEqual(['guest', 'reviewer']);
   });
 

@@ -25,8 +25,8 @@ const UNSIGNED =
   "approval.riskLevel is critical and no group is signed: whoever has taken over a reviewer's session, or drives their browser, can approve.";
 
 /**
- * Warnings for policies being created: parts that match nothing, that match more than they seem to, or that need
- * approvers who do not exist.
+ * Finds what is wrong with policies that are created: parts that match nothing, or more than they seem to, and approvals
+ * that nobody can give.
  */
 @Injectable()
 export class CreationWarnings {
@@ -38,9 +38,9 @@ export class CreationWarnings {
   ) {}
 
   /**
-   * Looked up together, in few statements.
-   * @param team of all policies: its machines and people count; null: everybody.
-   * @param declaredAgents active agents as the same commit makes them, new or in place of those of the same names.
+   * Returns the warnings of each policy, looked up together in few statements.
+   * @param team the team of all policies, whose machines and people count; null: everybody
+   * @param declaredAgents active agents that the same commit registers or changes
    */
   async warningsFor(
     policies: readonly PolicyContent[],
@@ -69,8 +69,8 @@ export class CreationWarnings {
   }
 
   /**
-   * Of names, roles and actions that nothing has, in a policy that is created.
-   * @param inForce the policies that are in force, of which one may be replaced.
+   * Returns warnings about names, roles and actions of a created policy that nothing has.
+   * @param inForce the policies in force, one of which the policy may replace
    */
   async nameWarnings(policy: PolicyContent, inForce: readonly PolicyContent[]): Promise<string[]> {
     const agents: AgentSubject[] = [];

@@ -12,6 +12,12 @@ import crossSpawn from 'cross-spawn';
 import { MessageLines } from './message-lines.js';
 import { MAX_MESSAGE_BYTES } from './messages.js';
 
+/** The command of a server, and what is added to its environment. */
+export interface CommandTarget {
+  readonly command: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+}
+
 type Child = ChildProcessByStdio<Writable, Readable, null>;
 
 /** Bytes that a server may leave unread before its connection ends. */

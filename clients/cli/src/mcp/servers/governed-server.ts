@@ -28,16 +28,14 @@ import { VERSION } from '../../version.js';
 import { resultOnly } from '../tool-results.js';
 import type { Arguments, ItemName } from '../mapping.js';
 import { traceMeta } from '../trace-of-call.js';
-import { ChildProcessTransport } from './child-process-transport.js';
+import { ChildProcessTransport, type CommandTarget } from './child-process-transport.js';
 import { isLostAnswer, MAX_MESSAGE_BYTES } from './messages.js';
 import { beforeAbort, isSessionForgotten } from './session-faults.js';
 import { type LogLevel, SessionSettings, setLogLevel } from './session-settings.js';
 import { mayHaveRun, refuseUnsent, UnknownOutcomeError } from './unknown-outcome.js';
 
-/** The address or the command of a governed server. */
-export type Target =
-  | { readonly command: readonly string[]; readonly env?: Readonly<Record<string, string>> }
-  | HttpTarget;
+/** The command or the address of a governed server. */
+export type Target = CommandTarget | HttpTarget;
 
 /** The items of a server, by list. */
 export interface ListedItems {
