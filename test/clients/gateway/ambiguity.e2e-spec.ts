@@ -117,7 +117,7 @@ describeOnSqlite('Requests that an upstream could read differently', () => {
         method: 'POST',
         target: '/x',
         headers: ['Content-Type', `multipart/form-data; boundary=${boundary}`],
-        body: `--${boundary}\r\n\r\n${content}\r\n--${boundary}--`,
+        body: `--${boundary}\r\nContent-Disposition: form-data; name="a"\r\n\r\n${content}\r\n--${boundary}--`,
       });
     const texts = textsOf(symbols);
     const requests = [...texts.map(requestOf('B')), ...texts.map(requestOf('boundary'))];

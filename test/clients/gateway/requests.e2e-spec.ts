@@ -138,10 +138,32 @@ const REFUSED: readonly Row[] = [
   [multipart(part('B', 'x\r\n--boundary\r\ny')), '400 body_ambiguous'],
   [multipart(part('B', 'PUT', '_method')), '400 body_ambiguous'],
   [multipart(part('B', 'PUT', '%5FMETHOD')), '400 body_ambiguous'],
-  [
-    multipart('--B\r\nContent-Disposition: form-data; name*0="_met"; name*1="hod"\r\n\r\nPUT\r\n--B--'),
+  ...[
+    ...[
+      'name*0="_met"; name*1="hod"',
+      "name*=UTF-8''_method",
+      'name="_\\method"',
+      'name=_\\method',
+      'name="\\_method"',
+    ],
+    ...['name="=?UTF-8?Q?=5Fmethod?="', 'name="%5Fmethod"; filename="%FF"', 'name=" .method"', "name='_method'"],
+    ...['name="a"; name="b"', 'name="a"; x="b"', 'name=""', '', 'filename="a"', 'name="a[b"', 'name="\u00c2\u0085a"'],
+    ...['name="a"; filename="b\\"; name=c"', 'name="a"; filename="; name=_method"', 'name="a";\r\n filename="b"'],
+    ...['name="a"\r\nContent-Disposition: form-data; name="b"', 'name="a"\r\nContent-ID: _method', 'name="a"\nX: b'],
+    ...[`name="${'n'.repeat(257)}"`, `name="a"\r\nX: ${'x'.repeat(9_000)}`, 'name="a', 'name=a b'],
+  ].map((parameters): Row => [
+    multipart(`--B\r\nContent-Disposition: form-data; ${parameters}\r\n\r\nPUT\r\n--B--`),
     '400 body_ambiguous',
-  ],
+  ]),
+  [multipart('--B\r\n\r\nPUT\r\n--B--'), '400 body_ambiguous'],
+  [multipart('--B\r\nContent-ID: a\r\n\r\nPUT\r\n--B--'), '400 body_ambiguous'],
+  [multipart(`${part('B', 'x').slice(0, -4).repeat(1_001)}--`), '400 body_ambiguous'],
+  [post(part('B', 'x'), ['Content-Type', 'multipart/form-data; charset=utf-7; boundary=B']), '400 body_ambiguous'],
+  [post('_method=DELETE&a=1', []), '400 body_ambiguous'],
+  ...['text/json', 'text/x-json', 'application/x-json', 'application/jsonrequest', 'application/json-seq', 'a/+jsonx']
+    .concat('application/x-ndjson', 'text/javascript', 'application/x-url-encoded', 'x/www-form-urlencoded')
+    .concat('multipart/mixed', 'multipart/related')
+    .map((type): Row => [post('{"_method":"DELETE"}', ['Content-Type', type]), '400 body_ambiguous']),
   ...[
     '{}',
     '{"charge":""}',
@@ -244,7 +266,7 @@ describeOnSqlite('The action of a request', () => {
     ['JSON of 30 levels', post(nested(30)), JSON.parse(nested(30)) as unknown],
     ['a form', form('a=1&b[]=x+y&b[]=z&when>=2'), { a: '1', 'b[]': ['x y', 'z'], 'when>': '2' }],
     ['text', post('abc', ['Content-Type', 'text/plain']), digestOf('abc')],
-    ['bytes of no type', post('\x00\xff', []), digestOf('\x00\xff')],
+    ['bytes', post('\x00\xff', ['Content-Type', 'application/octet-stream']), digestOf('\x00\xff')],
     [
       'JSON of more than 10,000 values',
       post(JSON.stringify(Array(10_001).fill(1))),
@@ -252,6 +274,13 @@ describeOnSqlite('The action of a request', () => {
     ],
     ['JSON above 512 KiB', post(`"${'a'.repeat(600_000)}"`), digestOf(`"${'a'.repeat(600_000)}"`)],
     ['a multipart form', multipart(part('B', 'x')), digestOf(part('boundary', 'x'))],
+    ...['payment_method', 'a[b][]', 'file"; filename="payment_method (1).csv'].map(
+      (name): [string, GatewayRequest, object] => [
+        `a multipart form with name="${name}"`,
+        multipart(part('B', 'x', name)),
+        digestOf(part('boundary', 'x', name)),
+      ],
+    ),
     ['nothing', post('', JSON_TYPE), undefined],
   ])('has a body that is %s', async (_, request, body) => {
     expect((await actionOf(request)).parameters?.['body']).toEqual(body);

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { JsonObject, JsonValue } from '../file/gateway-config.js';
-import { type ContentType, isFormType, isJsonType, isMultipartForm } from './content-type.js';
+import { type ContentType, isDoubtfulType, isFormType, isJsonType, isMultipartForm } from './content-type.js';
 import { parseFields } from './fields.js';
 import { parseJsonBody } from './json-body.js';
-import { canonicalMultipart } from './multipart-body.js';
+import { parseMultipart } from './multipart-body.js';
 
 /** A body as the action has it. */
 export interface BodyParameter {
@@ -29,15 +29,18 @@ const UTF_8_NAMES: readonly (string | undefined)[] = [undefined, 'utf-8', 'utf8'
 export function readBodyParameter(bytes: Buffer, rules: BodyRules): BodyParameter | string {
   const { contentType } = rules;
   if (bytes.length === 0) return { parameter: undefined, content: undefined, bytes };
-  if (contentType !== undefined && (isJsonType(contentType) || isFormType(contentType))) {
-    if (!UTF_8_NAMES.includes(contentType.charset)) return `must be UTF-8, not ${contentType.charset ?? ''}`;
-    return isJsonType(contentType) ? readJson(bytes, rules) : readForm(bytes, rules);
-  }
-  if (contentType !== undefined && isMultipartForm(contentType)) {
-    const canonical = canonicalMultipart(bytes, contentType.boundary ?? '');
-    return typeof canonical === 'string' ? canonical : digested(canonical);
-  }
-  return digested(bytes);
+  // Rack reads such a body as a form.
+  if (contentType === undefined) return 'must have a Content-Type, which says how it is read';
+  if (isDoubtfulType(contentType))
+    return `must have another Content-Type than ${contentType.type}, which some programs read as application/json or as a form`;
+  const isJson = isJsonType(contentType);
+  const isMultipart = isMultipartForm(contentType);
+  if (!isJson && !isMultipart && !isFormType(contentType)) return digested(bytes);
+  if (!UTF_8_NAMES.includes(contentType.charset)) return `must be UTF-8, not ${contentType.charset ?? ''}`;
+  if (isJson) return readJson(bytes, rules);
+  if (!isMultipart) return readForm(bytes, rules);
+  const form = parseMultipart(bytes, contentType.boundary ?? '');
+  return typeof form === 'string' ? form : digested(form.bytes);
 }
 
 export function digest(bytes: Buffer): JsonObject {

@@ -16,6 +16,7 @@ const PARAMETER = new RegExp(`;[ \\t]*(${TOKEN})=(?:"([^"\\\\]*)"|(${TOKEN}))`, 
 const CHARSET = /^[\w.:-]{1,40}$/;
 /** As RFC 2046 has it, without blanks. */
 const BOUNDARY = /^[\w'()+,./:=?-]{1,70}$/;
+const DOUBTFUL = /json|javascript|ecmascript|url-?encoded|^multipart\//;
 const MULTIPART_FORM = 'multipart/form-data';
 
 /** @returns what the header has to be, as the end of a sentence, if it cannot be read in one way only */
@@ -43,6 +44,12 @@ export function isFormType({ type }: ContentType): boolean {
 
 export function isMultipartForm({ type }: ContentType): boolean {
   return type === MULTIPART_FORM;
+}
+
+/** True for a type that some programs read as JSON or as a form, although it is neither by its name. */
+export function isDoubtfulType(contentType: ContentType): boolean {
+  const isRead = [isJsonType, isFormType, isMultipartForm].some((isOfType) => isOfType(contentType));
+  return !isRead && DOUBTFUL.test(contentType.type);
 }
 
 /** As parameters contain it. */

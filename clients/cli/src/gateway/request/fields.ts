@@ -30,7 +30,8 @@ const PLAIN_SHAPE = /^[^\s[\]][^[\]]*(?:\[[^[\]]*\])*$/;
 /** Names of text that is JSON or markup. They would be recorded as they are, with the secrets in them. */
 const NO_NAME = /^<|["{}\p{Cc}]/u;
 const MAX_NAME_LENGTH = 256;
-const MAX_FIELDS = 10_000;
+/** The least number of fields after which frameworks drop the rest. */
+export const MAX_FIELDS = 1_000;
 /** Each bracket of a name is compared with all names. */
 const MAX_BRACKETS = 32;
 
@@ -40,7 +41,7 @@ export function parseFields(text: string, { credentialNames, isForm }: FieldRule
   if (text.includes(';')) return 'must not have ";", which some programs read as "&": write %3B';
   if (WRONG_ESCAPE.test(text))
     return 'must have two hexadecimal digits after each "%": write %25 for the character itself';
-  const parts = text.split('&');
+  const parts = text.split('&', MAX_FIELDS + 1);
   if (parts.includes('')) return 'must not have an empty part, as in "a=1&&b=2"';
   if (parts.length > MAX_FIELDS) return `must have at most ${MAX_FIELDS} parts`;
   const fields: Field[] = [];
@@ -67,16 +68,12 @@ function namesFault(fields: readonly Field[], credentialNames: readonly string[]
   /** The spelling of each folded name. */
   const spellings = new Map<string, string>();
   for (const { name, decoded } of fields) {
-    const shapeFault = nameFault(decoded);
-    if (shapeFault !== undefined) return shapeFault;
+    const fault = fieldNameFault(decoded);
+    if (fault !== undefined) return fault;
     const folded = joinedName(foldName(decoded));
     const top = folded.split('[', 1)[0] ?? '';
-    if (folded.split('[', MAX_BRACKETS + 2).length > MAX_BRACKETS + 1)
-      return `must have at most ${MAX_BRACKETS} "[" in a name`;
-    if (top.trim() === '') return 'must have a name in each part';
     if (RESERVED.test(folded))
       return `must not have the name ${JSON.stringify(decoded)}, which the service gives a meaning`;
-    if (top === '_method') return 'must not have a field _method, which some programs take for the method';
     if (credentialNames.some((credentialName) => joinedName(credentialName) === top))
       return `must not have the name ${JSON.stringify(decoded)}: there the gateway sends a credential`;
     const spelling = spellings.get(folded);
@@ -89,13 +86,16 @@ function namesFault(fields: readonly Field[], credentialNames: readonly string[]
   return nestingFault(new Set(spellings.keys()));
 }
 
-/** What is no name, or what some programs trim, cut off or read as part of another name. */
-function nameFault(name: string): string | undefined {
+/** What the name of a field has to be, as the end of a sentence, if programs could read it differently. */
+export function fieldNameFault(name: string): string | undefined {
   if (name.length > MAX_NAME_LENGTH || NO_NAME.test(name))
     return `must have names of at most ${MAX_NAME_LENGTH} characters without quotation marks, braces and control characters, and without "<" at their beginning`;
-  return PLAIN_SHAPE.test(name)
-    ? undefined
-    : `must not have the name ${JSON.stringify(name)}: it begins with a blank, or has brackets that do not follow each other at its end`;
+  if (!PLAIN_SHAPE.test(name))
+    return `must not have the name ${JSON.stringify(name)}: it begins with a blank, or has brackets that do not follow each other at its end`;
+  const [top = '', ...brackets] = joinedName(foldName(name)).split('[');
+  if (brackets.length > MAX_BRACKETS) return `must have at most ${MAX_BRACKETS} "[" in a name`;
+  if (top.trim() === '') return 'must have a name in each part';
+  return top === '_method' ? 'must not have a field _method, which some programs take for the method' : undefined;
 }
 
 /** PHP reads a blank and a dot before the first bracket as "_". */
