@@ -27,15 +27,21 @@ describe('The bounds of the gateway', () => {
   let stage: GatewayStage;
   let upstream: StandIn;
   let gateway: StartedGateway;
+  let otherKey: string;
   const waiting: ServerResponse[] = [];
 
   beforeAll(async () => {
     stage = await openStage();
+    const { id: agentId } = await createAgent(stage.app, { name: 'other', capabilities: ['*'] });
+    ({ secret: otherKey } = await issueKey(stage.app, { name: 'other', scopes: ['execute'], agentId }));
     upstream = await startStandIn((request, response) => {
       if (request.url.startsWith('/waiting/')) waiting.push(response);
       else sendJson(response, { done: true });
     });
-    const routes = [route('POST /:kind/:id', 'write', { maxBody: LARGEST_BODY, timeout: 'PT5M' })];
+    const routes = [
+      route('POST /refunds/:id', 'refund'),
+      route('POST /:kind/:id', 'write', { maxBody: LARGEST_BODY, timeout: 'PT5M' }),
+    ];
     gateway = await startGateway(stage, { vendor: { url: upstream.url, credentials: [VENDOR_CREDENTIAL], routes } });
   });
   afterAll(async () => {
@@ -45,8 +51,6 @@ describe('The bounds of the gateway', () => {
   });
 
   it('are 100 requests of one agent at a time, whatever its keys; others are served', async () => {
-    const { id: agentId } = await createAgent(stage.app, { name: 'other', capabilities: ['*'] });
-    const { secret } = await issueKey(stage.app, { name: 'other', scopes: ['execute'], agentId });
     const calls = Array.from({ length: REQUESTS_OF_ONE_AGENT }, (_, index) =>
       gateway.call(`/vendor/waiting/${index}`, { json: {} }),
     );
@@ -62,12 +66,45 @@ describe('The bounds of the gateway', () => {
     });
     const withSecondKey = await gateway.call('/vendor/more/1', { json: {}, headers: bearer(second) });
     expect(withSecondKey.status).toBe(503);
-    const ofOther = { json: {}, headers: bearer(secret) };
+    const ofOther = { json: {}, headers: bearer(otherKey) };
     expect((await callGateway(gateway.url, '/vendor/others/1', ofOther)).status).toBe(200);
     for (const response of waiting.splice(0)) sendJson(response, { done: true });
     expect((await Promise.all(calls)).every(({ status: responseStatus }) => responseStatus === 200)).toBe(true);
     expect((await gateway.call('/vendor/more/1', { json: {} })).status).toBe(200);
   });
+
+  it('are 100 requests of one agent that wait for its executions; others are served', async () => {
+    const proposed = await gateway.call('/vendor/refunds/1', { json: {} });
+    const path = `/-/executions/${String(proposed.error?.executionId)}`;
+    const leaving = new AbortController();
+    const waits = Array.from({ length: REQUESTS_OF_ONE_AGENT }, () =>
+      gateway.call(`${path}?wait=50`, { signal: leaving.signal }).catch(() => null),
+    );
+    await until('the agent has no slot left', async () => (await gateway.call(path)).status === 503);
+    expect((await gateway.call('/vendor/more/2', { json: {} })).status).toBe(503);
+    const ofOther = { json: {}, headers: bearer(otherKey) };
+    expect((await callGateway(gateway.url, '/vendor/others/3', ofOther)).status).toBe(200);
+    leaving.abort();
+    await Promise.all(waits);
+    await until('the slots are free', async () => (await gateway.call(path)).status === 200);
+  });
+
+  it.each([
+    ['is known', (): string => 'nobody', 401],
+    ['may send as much', (): string => stage.key, 413],
+  ])('leave the body of a cancellation unread until its caller %s', async (_, key, status) => {
+    const socket = open();
+    const head = ['POST /-/executions/exe_1/cancel HTTP/1.1', `Host: ${new URL(gateway.url).host}`];
+    socket.write([...head, `X-API-Key: ${key()}`, `Content-Length: ${PART.length}`, '', 'a'].join('\r\n'));
+    const [answer] = (await once(socket, 'data')) as [Buffer];
+    expect(answer.toString()).toContain(`HTTP/1.1 ${status} `);
+    socket.destroy();
+  });
+
+  function open(): Socket {
+    const { hostname, port } = new URL(gateway.url);
+    return connect(Number(port), hostname).on('error', () => undefined);
+  }
 
   /** Announces a body of the largest size, and sends it slowly once its room is reserved. */
   async function announceBody(index: number): Promise<Socket> {

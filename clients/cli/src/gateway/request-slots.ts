@@ -1,3 +1,5 @@
+import { unavailable } from './calls/refusal.js';
+
 const MAX_REQUESTS = 1_000;
 const MAX_REQUESTS_OF_ONE_AGENT = 100;
 
@@ -28,10 +30,10 @@ export class RequestSlots {
     return once(() => (this.running -= 1));
   }
 
-  /** Counts a request for its agent, too; null if the agent has as many as possible. */
-  enterAs(agentId: string): LeaveSlot | null {
+  /** Counts a request for its agent, too. @throws Refusal 503 if the agent has as many as possible */
+  enterAs(agentId: string): LeaveSlot {
     const count = this.runningByAgent.get(agentId) ?? 0;
-    if (count >= this.bounds.perAgent) return null;
+    if (count >= this.bounds.perAgent) throw unavailable('The agent has as many requests as it may have at a time.');
     this.runningByAgent.set(agentId, count + 1);
     return once(() => {
       const left = (this.runningByAgent.get(agentId) ?? 1) - 1;

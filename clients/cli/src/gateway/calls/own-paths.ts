@@ -1,10 +1,20 @@
-import { readBody, bodyBound } from '../listener/body.js';
+import type { BodyRoom } from '../body-room.js';
+import { holdBody } from '../listener/body.js';
 import type { ClientExchange } from '../listener/http-listener.js';
+import type { RequestSlots } from '../request-slots.js';
 import { serviceFetch } from '../../service-fetch.js';
 import { readTraceparent } from './ask-headers.js';
 import { findCaller } from './caller.js';
+import type { KnownCallers } from './known-callers.js';
 import { Refusal, unavailable } from './refusal.js';
-import { callerFetch } from './service-calls.js';
+import { callerFetch, CallerService, type ServiceCaller } from './service-calls.js';
+
+/** What bounds the requests of an agent, whatever they are for. */
+export interface CallerBounds {
+  readonly callers: KnownCallers;
+  readonly slots: RequestSlots;
+  readonly room: BodyRoom;
+}
 
 /** A request to the gateway itself. */
 export interface OwnRequest {
@@ -12,6 +22,7 @@ export interface OwnRequest {
   /** Path and query. */
   readonly target: string;
   readonly service: URL;
+  readonly bounds: CallerBounds;
 }
 
 const EXECUTION = /^\/-\/executions\/([A-Za-z0-9_]{1,64})(?:\?wait=(\d{1,2}))?$/;
@@ -19,7 +30,8 @@ const CANCEL = /^\/-\/executions\/([A-Za-z0-9_]{1,64})\/cancel$/;
 const HEALTH_TIMEOUT_MS = 5_000;
 /** Milliseconds beyond the time for which the service was asked to hold its answer. */
 const TIMEOUT_MS = 15_000;
-const MAX_BODY_BYTES = 64 * 1024;
+/** A reason is all that a body has. */
+const MAX_BODY_BYTES = 16 * 1024;
 const FIRST_SERVER_ERROR = 500;
 
 /**
@@ -61,20 +73,31 @@ interface ServiceRequest {
   readonly wait: number;
 }
 
-async function passOn(
-  { exchange, target, service }: OwnRequest,
+async function passOn(own: OwnRequest, serviceRequest: ServiceRequest): Promise<void> {
+  const { exchange, target, service, bounds } = own;
+  const { rawHeaders, socket } = exchange.request;
+  const { key } = findCaller({ target, rawHeaders }, null);
+  const caller = { key, address: socket.remoteAddress ?? '', traceparent: readTraceparent(rawHeaders) };
+  const { agentId } = await bounds.callers.require(key, new CallerService(service.href, caller));
+  const leaveSlot = bounds.slots.enterAs(agentId);
+  try {
+    const { bytes, release } = await holdBody(exchange, MAX_BODY_BYTES, bounds.room);
+    await sendToService(own, caller, serviceRequest, bytes.toString('utf8')).finally(release);
+  } finally {
+    leaveSlot();
+  }
+}
+
+async function sendToService(
+  { exchange, service }: OwnRequest,
+  caller: ServiceCaller,
   { method, path, wait }: ServiceRequest,
+  body: string,
 ): Promise<void> {
-  const { request, left } = exchange;
-  const { key } = findCaller({ target, rawHeaders: request.rawHeaders }, null);
-  const body = bodyBound(exchange, MAX_BODY_BYTES) === 0 ? null : await readBody(exchange, MAX_BODY_BYTES);
   const url = new URL(`/api/v1/executions${path}${wait === 0 ? '' : `?wait=${wait}`}`, service);
-  const signal = AbortSignal.any([left, AbortSignal.timeout(1_000 * wait + TIMEOUT_MS)]);
-  const address = request.socket.remoteAddress ?? '';
-  const caller = { key, address, traceparent: readTraceparent(request.rawHeaders) };
-  const headers = body === null ? {} : { 'Content-Type': 'application/json' };
-  const text = body?.toString('utf8') ?? null;
-  const answer = await callerFetch(caller, url, { method, headers, body: text, signal }).catch(() => {
+  const signal = AbortSignal.any([exchange.left, AbortSignal.timeout(1_000 * wait + TIMEOUT_MS)]);
+  const content = body === '' ? {} : { headers: { 'Content-Type': 'application/json' }, body };
+  const answer = await callerFetch(caller, url, { method, signal, ...content }).catch(() => {
     throw unavailable('The governance service does not answer now.');
   });
   if (answer.status >= FIRST_SERVER_ERROR || answer.status === 429)

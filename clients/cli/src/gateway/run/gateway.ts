@@ -118,7 +118,8 @@ export class Gateway {
       return;
     }
     if (destination.upstream === null) {
-      await answerOwnPath({ exchange, target: destination.target, service: state.config.service });
+      const { service } = state.config;
+      await answerOwnPath({ exchange, target: destination.target, service, bounds: this.parts });
       return;
     }
     note.upstream = destination.upstream.name;
@@ -146,7 +147,6 @@ export class Gateway {
     const service = new CallerService(state.config.service.href, client);
     const caller = await this.parts.callers.require(search.key, service);
     const leaveSlot = this.parts.slots.enterAs(caller.agentId);
-    if (leaveSlot === null) throw unavailable('The agent has as many requests as it may have at a time.');
     try {
       const upstream = state.upstream(name);
       if (upstream.kind === 'mcp') {
