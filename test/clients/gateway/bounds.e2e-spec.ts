@@ -76,15 +76,15 @@ describe('The bounds of the gateway', () => {
   it('are 100 requests of one agent that wait for its executions; others are served', async () => {
     const proposed = await gateway.call('/vendor/refunds/1', { json: {} });
     const path = `/-/executions/${String(proposed.error?.executionId)}`;
-    const leaving = new AbortController();
+    const departure = new AbortController();
     const waits = Array.from({ length: REQUESTS_OF_ONE_AGENT }, () =>
-      gateway.call(`${path}?wait=50`, { signal: leaving.signal }).catch(() => null),
+      gateway.call(`${path}?wait=50`, { signal: departure.signal }).catch(() => null),
     );
     await until('the agent has no slot left', async () => (await gateway.call(path)).status === 503);
     expect((await gateway.call('/vendor/more/2', { json: {} })).status).toBe(503);
     const ofOther = { json: {}, headers: bearer(otherKey) };
     expect((await callGateway(gateway.url, '/vendor/others/3', ofOther)).status).toBe(200);
-    leaving.abort();
+    departure.abort();
     await Promise.all(waits);
     await until('the slots are free', async () => (await gateway.call(path)).status === 200);
   });

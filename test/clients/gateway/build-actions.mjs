@@ -11,11 +11,12 @@ const { buildAction } = await load('request/build-action');
 
 const { file, requests } = JSON.parse(await text(process.stdin));
 const { config } = parseGatewayFile(JSON.stringify(file), 'gateway.json', 'http://127.0.0.1:3000');
-const results = requests.map(({ method = 'GET', target, headers = [], body = '' }) => {
+const resultOf = async ({ method = 'GET', target, headers = [], body = '' }) => {
   const match = matchRequest(config.upstreams[0], { method, target, rawHeaders: headers });
-  const result = 'reason' in match ? match : buildAction(match, Buffer.from(body, 'latin1'), 64 * 1024);
+  const result = 'reason' in match ? match : await buildAction(match, Buffer.from(body, 'latin1'), 64 * 1024);
   if ('reason' in result) return { status: result.status, reason: result.reason, message: result.message };
   const { route, resource, parameters, secret } = result;
   return { route: route.match, resource, parameters, secret };
-});
+};
+const results = await Promise.all(requests.map(resultOf));
 process.stdout.write(JSON.stringify(results));

@@ -3,6 +3,9 @@ import { dirname, join } from 'node:path';
 import type * as ServiceCalls from '../../../clients/cli/src/gateway/calls/service-calls.js' with {
   'resolution-mode': 'import',
 };
+import type * as BodyParameter from '../../../clients/cli/src/gateway/request/body-parameter.js' with {
+  'resolution-mode': 'import',
+};
 import type * as ContentType from '../../../clients/cli/src/gateway/request/content-type.js' with {
   'resolution-mode': 'import',
 };
@@ -27,6 +30,7 @@ import { buildCommandLine, MAIN } from '../command-line';
 interface GatewayModules {
   readonly '../mcp/running-calls': typeof RunningCalls;
   readonly 'calls/service-calls': typeof ServiceCalls;
+  readonly 'request/body-parameter': typeof BodyParameter;
   readonly 'request/content-type': typeof ContentType;
   readonly 'response/redaction-stream': typeof RedactionStream;
   readonly 'response/redactor': typeof Redactor;

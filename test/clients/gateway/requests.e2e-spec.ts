@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describeOnSqlite } from '../../support/database/database-kind';
 import { type ActionOrRefusal, buildActions, type GatewayRequest } from './built-actions';
+import { loadGatewayModule } from './gateway-modules';
 
 const ANY = { action: 'call', resource: { type: 'api', id: 'all' } };
 const UPSTREAM = {
@@ -24,6 +25,7 @@ const UPSTREAM = {
       query: true,
     },
     { ...ANY, match: 'POST /small', maxBody: 4 },
+    { ...ANY, match: 'POST /large', maxBody: 2 ** 26 },
     { ...ANY, match: 'GET /admin' },
     { ...ANY, match: 'GET /report.v1' },
     { ...ANY, match: 'GET,POST /' },
@@ -130,6 +132,37 @@ const REFUSED: readonly Row[] = [
     .map((body): Row => [post(body), '400 body_ambiguous']),
   [post('{"a":1,"a":2}', ['Content-Type', 'application/vnd.api+json']), '400 body_ambiguous'],
   [post('{}', ['Content-Type', 'application/json; charset=utf-16']), '400 body_ambiguous'],
+  // What is only hashed is checked, too.
+  ...[
+    '{"a":1,"a":2}',
+    '{"a":1,"A":2}',
+    '{"$sha256":"a"}',
+    '{"__proto__":1}',
+    '"\\u0000"',
+    '"\\udc00"',
+    '1e999',
+    nested(30),
+  ]
+    .concat(
+      `1${'0'.repeat(100_000)}1`,
+      '{"a":1,}',
+      '{"a" 1}',
+      '[1 2]',
+      '{1:2}',
+      '"\n"',
+      '"\\x"',
+      '01',
+      'nul',
+      '"a',
+      '{',
+      ']',
+    )
+    .map((item): Row => [post(`[${'{},'.repeat(10_000)}${item}]`), '400 body_ambiguous']),
+  [post(`{"_method":"PUT","a":[${'1,'.repeat(10_000)}1]}`), '400 body_ambiguous'],
+  [post(`[${'1,'.repeat(1_000_000)}1]`, JSON_TYPE, '/large'), '400 body_ambiguous'],
+  [post(`{"${'a'.repeat(2 ** 20)}":1}`, JSON_TYPE, '/large'), '400 body_ambiguous'],
+  [post(`a=${'b'.repeat(2 ** 23)}`, FORM_TYPE, '/large'), '400 body_ambiguous'],
+  [post(`{"charge":"c","a":[${'1,'.repeat(10_000)}1]}`, JSON_TYPE, '/refunds'), '400 resource_missing'],
   [multipart(part('C', 'x')), '400 body_ambiguous'],
   [multipart(`x${part('B', 'x')}`), '400 body_ambiguous'],
   [multipart(`${part('B', 'x')}x`), '400 body_ambiguous'],
@@ -234,6 +267,7 @@ describeOnSqlite('The action of a request', () => {
   it.each([
     ['a number', post('{"charge":7}', JSON_TYPE, '/refunds'), 'charges/7'],
     ['a boolean', post('{"charge":true}', JSON_TYPE, '/refunds'), 'charges/true'],
+    ['JSON above 512 KiB', post(`{"a":"${'a'.repeat(600_000)}","charge":"c"}`, JSON_TYPE, '/refunds'), 'charges/c'],
     ['a form field', post('charge=c%201', FORM_TYPE, '/refunds'), 'charges/c 1'],
     ['a part of the path, decoded once', get('/charges/a%20b'), 'charges/a b'],
     ['several segments', get('/files/a/b%20c/d'), 'files/a/b c/d'],
@@ -284,6 +318,20 @@ describeOnSqlite('The action of a request', () => {
     ['nothing', post('', JSON_TYPE), undefined],
   ])('has a body that is %s', async (_, request, body) => {
     expect((await actionOf(request)).parameters?.['body']).toEqual(body);
+  });
+
+  it('is made of large JSON while others are served', async () => {
+    const { readBodyParameter } = await loadGatewayModule('request/body-parameter');
+    const bytes = Buffer.from(`[${'{},'.repeat(340_000)}1]`);
+    const rules = { contentType: { type: 'application/json' }, credentialNames: [], maxValues: 10_000 };
+    let [isRead, turns] = [false, 0];
+    const reading = readBodyParameter(bytes, rules).finally(() => (isRead = true));
+    while (!isRead) {
+      await new Promise(setImmediate);
+      turns += 1;
+    }
+    expect(await reading).toMatchObject({ parameter: { bytes: bytes.length } });
+    expect(turns).toBeGreaterThan(10);
   });
 
   it('has the parameters of its route instead of query and body, with a hash of these', async () => {

@@ -73,7 +73,7 @@ export async function governRequest(request: IdentifiedRequest, parts: CallParts
   note.route = match.route.match;
   const { bytes: body, release } = await holdBody(exchange, match.route.maxBodyBytes, parts.room);
   try {
-    const action = accepted(buildAction(match, body, parts.digestAbove));
+    const action = accepted(await buildAction(match, body, parts.digestAbove));
     await run({ request, parts, note, ask, action, body });
   } finally {
     release();

@@ -25,7 +25,7 @@ const HEADER = /^([A-Za-z0-9!#$%&'*+.^_`|~-]+):[ \t]*(.*?)[ \t]*$/;
 export async function askFile(file: string, request: AskRequest): Promise<void> {
   const sound = readSoundFile(file);
   if (sound === null) return;
-  const action = actionOf(sound.config, request);
+  const action = await actionOf(sound.config, request);
   if (isRefusal(action)) {
     printError(plain(`${action.status} ${action.reason}: ${action.message}`));
     process.exitCode = 1;
@@ -39,7 +39,7 @@ export async function askFile(file: string, request: AskRequest): Promise<void> 
   await printAnswer(sound.config.service, action);
 }
 
-function actionOf(config: GatewayConfig, request: AskRequest): ActionRequest | RequestRefusal {
+async function actionOf(config: GatewayConfig, request: AskRequest): Promise<ActionRequest | RequestRefusal> {
   const { upstream, target } = upstreamOf(config, request.path);
   const head: RequestHead = {
     method: request.method,

@@ -2,14 +2,15 @@ import { createHash } from 'node:crypto';
 import type { JsonObject, JsonValue } from '../file/gateway-config.js';
 import { type ContentType, isDoubtfulType, isFormType, isJsonType, isMultipartForm } from './content-type.js';
 import { parseFields } from './fields.js';
-import { parseJsonBody } from './json-body.js';
+import { checkJson } from './json-check.js';
 import { parseMultipart } from './multipart-body.js';
+import { inTurns } from './turns.js';
 
 /** A body as the action has it. */
 export interface BodyParameter {
   /** The JSON body, the fields of a form, or a digest; undefined without a body. */
   readonly parameter: JsonValue | undefined;
-  /** The whole content, in which templates find their values; undefined if it is only a digest. */
+  /** The whole content, in which templates find their values; undefined if it is only a digest, or has too many values. */
   readonly content: JsonValue | undefined;
   /** What digests are made of. */
   readonly bytes: Buffer;
@@ -23,10 +24,14 @@ interface BodyRules {
 }
 
 const MAX_BYTES = 512 * 1024;
+/** Bytes of a form, whose fields are decoded at once. */
+const MAX_FORM_BYTES = 8 * 1024 * 1024;
+/** The service takes so many values in all. */
+export const MAX_VALUES = 10_000;
 const UTF_8_NAMES: readonly (string | undefined)[] = [undefined, 'utf-8', 'utf8'];
 
 /** @returns what the body has to be, as the end of a sentence, if programs could read it differently */
-export function readBodyParameter(bytes: Buffer, rules: BodyRules): BodyParameter | string {
+export async function readBodyParameter(bytes: Buffer, rules: BodyRules): Promise<BodyParameter | string> {
   const { contentType } = rules;
   if (bytes.length === 0) return { parameter: undefined, content: undefined, bytes };
   // Rack reads such a body as a form.
@@ -51,13 +56,16 @@ function digested(bytes: Buffer): BodyParameter {
   return { parameter: digest(bytes), content: undefined, bytes };
 }
 
-function readJson(bytes: Buffer, { maxValues }: BodyRules): BodyParameter | string {
-  const body = parseJsonBody(bytes);
-  if (typeof body === 'string') return body;
-  return bounded(body.value, body.values, { bytes, maxValues });
+async function readJson(bytes: Buffer, { maxValues }: BodyRules): Promise<BodyParameter | string> {
+  const checked = await inTurns(checkJson(bytes));
+  if (typeof checked === 'string') return checked;
+  if (checked.values > MAX_VALUES) return digested(bytes);
+  return bounded(JSON.parse(bytes.toString('utf8')) as JsonValue, checked.values, { bytes, maxValues });
 }
 
 function readForm(bytes: Buffer, { credentialNames, maxValues }: BodyRules): BodyParameter | string {
+  if (bytes.length > MAX_FORM_BYTES)
+    return `must have at most ${MAX_FORM_BYTES} bytes: send more as multipart/form-data`;
   const text = bytes.toString('utf8');
   if (!Buffer.from(text, 'utf8').equals(bytes)) return 'must be percent-encoded UTF-8';
   const fields = parseFields(text, { credentialNames, isForm: true });

@@ -3,7 +3,7 @@ import { credentialQueries } from '../file/credential-rules.js';
 import type { JsonObject, Route } from '../file/gateway-config.js';
 import { resourcePathFault } from '../../service-rules/resources.js';
 import { digestLargeTexts } from '../../large-values.js';
-import { type BodyParameter, readBodyParameter } from './body-parameter.js';
+import { type BodyParameter, MAX_VALUES, readBodyParameter } from './body-parameter.js';
 import { contentTypeText } from './content-type.js';
 import { type Fields, parseFields } from './fields.js';
 import type { RouteMatch } from './match-request.js';
@@ -20,8 +20,6 @@ export interface ActionRequest {
   readonly secret: readonly string[];
 }
 
-/** The service takes so many values in all. */
-const MAX_VALUES = 10_000;
 /** Those of the question, the listed headers and the other members of `request`. */
 const OTHER_VALUES = 100;
 const MAX_ID_LENGTH = 500;
@@ -31,7 +29,11 @@ const MAX_ID_LENGTH = 500;
  * @param body all of its bytes
  * @param digestAbove bytes above which a text becomes a digest
  */
-export function buildAction(match: RouteMatch, body: Buffer, digestAbove: number): ActionRequest | RequestRefusal {
+export async function buildAction(
+  match: RouteMatch,
+  body: Buffer,
+  digestAbove: number,
+): Promise<ActionRequest | RequestRefusal> {
   const { route, upstream, headers } = match;
   if (body.length > route.maxBodyBytes) return bodyTooLarge(route);
   const credentialNames = credentialQueries(upstream.credentials);
@@ -40,7 +42,7 @@ export function buildAction(match: RouteMatch, body: Buffer, digestAbove: number
   if (match.query !== undefined && !route.allowsQuery && takesBody(route.resource.id, route.parameters))
     return queryAmbiguous('A request whose resource or parameters are in its body must have no query here.');
   const maxValues = MAX_VALUES - OTHER_VALUES - (match.query ?? '').split('&').length;
-  const content = readBodyParameter(body, { contentType: headers.contentType, credentialNames, maxValues });
+  const content = await readBodyParameter(body, { contentType: headers.contentType, credentialNames, maxValues });
   if (typeof content === 'string') return bodyAmbiguous(`The body ${content}.`);
   try {
     const action = fillAction(match, fields, content);
