@@ -16,9 +16,8 @@ import {
 } from './stage';
 import { type ReceivedRequest, type StandIn, startStandIn } from './stand-in';
 
-const ALL_SESSIONS = 200;
 const SESSIONS_OF_ONE_OWNER = 10;
-const OWNERS = ALL_SESSIONS / SESSIONS_OF_ONE_OWNER;
+const SESSIONS_OF_ONE_AGENT = 100;
 const INITIALIZE = {
   ...{ jsonrpc: '2.0', id: 0, method: 'initialize' },
   params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'test', version: '1' } },
@@ -30,9 +29,16 @@ describe('The bounds of an MCP upstream', () => {
   /** The same, but for calls with `silent`, which it never answers. */
   let silent: StandIn;
   let gateway: StartedGateway;
+  /** Keys of three agents, which act for others. */
+  const keys: string[] = [];
 
   beforeAll(async () => {
     stage = await openStage();
+    for (const name of ['one', 'two', 'three']) {
+      const { id: agentId } = await createAgent(stage.app, { name, capabilities: ['*'] });
+      const key = { name, scopes: ['execute' as const], agentId, principals: ['user:*'] };
+      keys.push((await issueKey(stage.app, key)).secret);
+    }
     upstream = await startMcpUpstream();
     const lock = join(stage.folder, 'mcp.lock');
     const header = `Authorization: Bearer ${CREDENTIAL}`;
@@ -66,29 +72,49 @@ describe('The bounds of an MCP upstream', () => {
     await stage.close();
   });
 
-  const initialize = async (headers: Readonly<Record<string, string>>): Promise<number> => {
+  const actingFor = (key: string | undefined, index: number): Record<string, string> => {
+    return { ...bearer(String(key)), 'Governance-On-Behalf-Of': `user:${index}` };
+  };
+  const initialize = async (
+    headers: Readonly<Record<string, string>>,
+  ): Promise<{ status: number; sessionId: string }> => {
     const response = await fetch(`${gateway.url}/shop/mcp`, {
       method: 'POST',
       headers: { Accept: 'application/json, text/event-stream', 'Content-Type': 'application/json', ...headers },
       body: JSON.stringify(INITIALIZE),
     });
     await response.text();
-    return response.status;
+    return { status: response.status, sessionId: String(response.headers.get('Mcp-Session-Id')) };
   };
 
-  it('are 200 sessions: one more is 503, unless its owner has ten', async () => {
-    const key = { name: 'many', scopes: ['execute' as const], agentId: stage.agentId, principals: ['user:*'] };
-    const { secret } = await issueKey(stage.app, key);
-    const owner = (index: number): Record<string, string> => {
-      return { ...bearer(secret), 'Governance-On-Behalf-Of': `user:${index}` };
-    };
-    for (let index = 0; index < OWNERS; index += 1) {
-      const statuses = await Promise.all(Array.from({ length: SESSIONS_OF_ONE_OWNER }, () => initialize(owner(index))));
-      expect(new Set(statuses)).toEqual(new Set([200]));
+  it('are 100 sessions of an agent, for whomever it acts; others begin theirs', async () => {
+    const first = await initialize(actingFor(keys[0], 0));
+    for (let index = 0; index <= SESSIONS_OF_ONE_AGENT / SESSIONS_OF_ONE_OWNER; index += 1) {
+      const headers = actingFor(keys[0], index);
+      const answers = await Promise.all(Array.from({ length: SESSIONS_OF_ONE_OWNER }, () => initialize(headers)));
+      expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
     }
-    expect(await initialize(owner(OWNERS))).toBe(503);
-    expect(await initialize(owner(0))).toBe(200);
-    expect(await initialize(owner(OWNERS))).toBe(503);
+    const ended = await initialize({ ...actingFor(keys[0], 0), 'Mcp-Session-Id': first.sessionId });
+    expect(ended.status).toBe(404);
+    expect((await initialize(actingFor(keys[1], 0))).status).toBe(200);
+  });
+
+  it('are 200 sessions: one more is 503, unless its owner has ten, or its agent a hundred', async () => {
+    for (const key of keys.slice(0, 2))
+      for (let index = 0; index < SESSIONS_OF_ONE_AGENT / SESSIONS_OF_ONE_OWNER; index += 1) {
+        const headers = actingFor(key, index);
+        await Promise.all(Array.from({ length: SESSIONS_OF_ONE_OWNER }, () => initialize(headers)));
+      }
+    const [, , third] = keys;
+    expect((await initialize(actingFor(third, 0))).status).toBe(503);
+    expect((await initialize(actingFor(keys[0], 0))).status).toBe(200);
+    expect((await initialize(actingFor(keys[1], 99))).status).toBe(200);
+    expect((await initialize(actingFor(third, 0))).status).toBe(503);
+  });
+
+  it('are 10,000 values of a message', async () => {
+    const { status, error } = await gateway.call('/shop/mcp', { json: { ...INITIALIZE, more: Array(10_000).fill(1) } });
+    expect([status, error?.message]).toEqual([400, expect.stringContaining('at most 10000 values')]);
   });
 
   it('hold back what is not as it was pinned', async () => {

@@ -18,6 +18,7 @@ import { holdBody } from '../listener/body.js';
 import type { ClientExchange } from '../listener/http-listener.js';
 import { deliver } from '../response/deliver.js';
 import type { SecretStore } from '../secrets/secret-store.js';
+import { extentOf } from '../../service-rules/json-extent.js';
 import { headerPairs } from '../upstream/request-headers.js';
 import { journaledCalls } from './journaled-calls.js';
 import { type IdentifiedCaller, McpCaller, repeating } from './mcp-caller.js';
@@ -25,7 +26,7 @@ import { duringStream } from './event-stream.js';
 import { MCP_PATH } from './mcp-path.js';
 import { UpstreamFetch } from './upstream-fetch.js';
 
-const SESSION_BOUNDS = { ofOneOwner: 10, all: 200 };
+const SESSION_BOUNDS = { ofOneOwner: 10, ofOneAgent: 100, all: 200 };
 /** Callers whose connection without a session is kept. */
 const MAX_SESSIONLESS = 200;
 /** Method of the protocol without handshake with which a client begins to listen. */
@@ -154,6 +155,9 @@ export class McpHost {
     const { config, parts } = this.options;
     const { bytes, release } = await holdBody(exchange, config.maxBodyBytes, parts.room);
     try {
+      // Before anything is built from them: the service takes as many values.
+      const { excess } = extentOf(bytes);
+      if (excess !== undefined) throw new Refusal(400, null, `The body ${excess}.`);
       const body = bytes.toString('utf8');
       const request = await readableRequest(new Request(url, { method, headers, body, signal: exchange.left }));
       const { method: called } = Object(parseMessage(body)) as { method?: unknown };
@@ -171,7 +175,10 @@ export class McpHost {
     const known = this.callers.get(owner);
     if (known !== undefined) known.current = identified;
     if (request.method !== 'POST' || (await isLegacyRequest(request.clone())))
-      return this.sessions.answer({ request, owner, open: () => this.openSession(owner, identified, ask) });
+      return this.sessions.answer({
+        ...{ request, agentId: caller.agentId, owner },
+        open: () => this.openSession(owner, identified, ask),
+      });
     const sessionless = await this.sessionlessOf(owner, identified, ask);
     return sessionless.fetch(request);
   }

@@ -9,6 +9,7 @@ import { parseMessage } from '../../mcp/servers/messages.js';
 /** The callbacks of a session. */
 export interface SessionRequest {
   readonly request: Request;
+  readonly agentId: string;
   /** The owner of the session, who alone can use it. */
   readonly owner: string;
   /** Creates the server of a new session when a client begins one. */
@@ -23,10 +24,13 @@ export interface SessionServer {
 
 export interface SessionBounds {
   readonly ofOneOwner: number;
+  /** Of all owners that act as one agent. */
+  readonly ofOneAgent: number;
   readonly all: number;
 }
 
 interface Session {
+  readonly agentId: string;
   readonly owner: string;
   readonly transport: WebStandardStreamableHTTPServerTransport;
   readonly server: McpServer;
@@ -43,26 +47,28 @@ const SESSION_NOT_FOUND = -32_001;
 export class Sessions {
   /** The sessions, the most recently used last. */
   private readonly sessions = new Map<string, Session>();
-  private startingCount = 0;
+  /** The agents of sessions that begin. */
+  private readonly starting: string[] = [];
 
   constructor(private readonly bounds: SessionBounds) {}
 
   get count(): number {
-    return this.sessions.size + this.startingCount;
+    return this.sessions.size + this.starting.length;
   }
 
   async answer(call: SessionRequest): Promise<Response> {
-    const { request, owner } = call;
+    const { request, agentId, owner } = call;
     const id = request.headers.get('Mcp-Session-Id');
     if (id !== null) return this.continueSession(id, owner, request);
     const body: unknown = request.method === 'POST' ? await request.json().catch(() => null) : null;
     if (!isInitializeRequest(body)) return jsonRpcRefusal(400, SERVER_ERROR, 'A session begins with initialize.');
-    if (this.isFull(owner)) return jsonRpcRefusal(503, SERVER_ERROR, 'There are as many sessions as there can be.');
-    this.startingCount += 1;
+    if (this.isFull(call)) return jsonRpcRefusal(503, SERVER_ERROR, 'There are as many sessions as there can be.');
+    if (this.hasAllOf(agentId)) this.endLongestIdle(this.sessionsOf({ agentId }));
+    this.starting.push(agentId);
     try {
       return await this.begin(call, body);
     } finally {
-      this.startingCount -= 1;
+      this.starting.splice(this.starting.indexOf(agentId), 1);
     }
   }
 
@@ -91,14 +97,15 @@ export class Sessions {
     return response;
   }
 
-  private async begin({ request, owner, open }: SessionRequest, parsedBody: unknown): Promise<Response> {
+  private async begin({ request, agentId, owner, open }: SessionRequest, parsedBody: unknown): Promise<Response> {
     const { server, onEnd } = await open();
     const ids = new Set<unknown>();
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
       onsessioninitialized: (id) => {
-        this.sessions.set(id, { owner, transport, server, ids });
-        void this.longestIdleBeyondBound(owner)?.server.close();
+        this.sessions.set(id, { agentId, owner, transport, server, ids });
+        const own = this.sessionsOf({ owner });
+        if (own.length > this.bounds.ofOneOwner) this.endLongestIdle(own);
       },
     });
     await server.connect(transport);
@@ -117,19 +124,29 @@ export class Sessions {
     return response;
   }
 
-  /** True if one more session would exceed the bound, and the owner has no session that could end for it. */
-  private isFull(owner: string): boolean {
-    return this.count >= this.bounds.all && this.sessionsOf(owner).length < this.bounds.ofOneOwner;
+  /** True if one more session would exceed the bound, and no session of the owner or its agent could end for it. */
+  private isFull({ agentId, owner }: SessionRequest): boolean {
+    const hasAll = this.hasAllOf(agentId) || this.sessionsOf({ owner }).length >= this.bounds.ofOneOwner;
+    return this.count >= this.bounds.all && !hasAll;
   }
 
-  private longestIdleBeyondBound(owner: string): Session | undefined {
-    const sessions = this.sessionsOf(owner);
-    if (sessions.length <= this.bounds.ofOneOwner) return undefined;
-    return sessions.find(({ ids }) => ids.size === 0) ?? sessions[0];
+  /** True if the agent has as many sessions as it may have, with those that begin. */
+  private hasAllOf(agentId: string): boolean {
+    const starting = this.starting.filter((other) => other === agentId).length;
+    return this.sessionsOf({ agentId }).length + starting >= this.bounds.ofOneAgent;
   }
 
-  private sessionsOf(owner: string): Session[] {
-    return [...this.sessions.values()].filter((session) => session.owner === owner);
+  private endLongestIdle(sessions: readonly Session[]): void {
+    const session = sessions.find(({ ids }) => ids.size === 0) ?? sessions[0];
+    if (session === undefined) return;
+    this.sessions.delete(session.transport.sessionId ?? '');
+    void session.server.close();
+  }
+
+  private sessionsOf(one: Partial<Pick<Session, 'agentId' | 'owner'>>): Session[] {
+    return [...this.sessions.values()].filter(
+      ({ agentId, owner }) => (one.agentId ?? agentId) === agentId && (one.owner ?? owner) === owner,
+    );
   }
 }
 
