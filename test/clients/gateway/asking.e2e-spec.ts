@@ -175,6 +175,10 @@ describe('What the gateway asks its service', () => {
     expect((await gateway.call('/vendor/seen/1')).status).toBe(200);
     await reload(changed.replace('VENDOR_KEY', 'NO_SUCH_VARIABLE'), 'NO_SUCH_VARIABLE');
     expect((await gateway.call('/vendor/seen/1')).status).toBe(200);
+    const moved = text.replace(door.url, stage.app.url);
+    expect(moved).not.toBe(text);
+    await reload(moved, 'Another service needs a restart');
+    expect((await gateway.call('/vendor/seen/1')).status).toBe(200);
     await reload(text, 'were read again');
     expect((await gateway.call('/vendor/looked/1')).status).toBe(200);
   });

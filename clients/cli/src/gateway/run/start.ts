@@ -80,6 +80,11 @@ export async function startGateway(
     url: origin,
     reload: async () => {
       const next = readConfig();
+      // Reports and stops go on at the service that the gateway began with.
+      if (next.service.href !== config.service.href)
+        throw new SettingsError(
+          'Another service needs a restart, so that every call is reported where it was authorised.',
+        );
       await gateway.replaceState(await GatewayState.open(next, log, parts));
     },
     close: async () => {
