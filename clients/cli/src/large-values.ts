@@ -13,6 +13,8 @@ const SHA256 = '$sha256';
 /** Bytes of JSON of a digest, at most: what a shorter text becomes saves nothing. */
 const DIGEST_BYTES = 120;
 
+const LONE_SURROGATE = /\p{Surrogate}/u;
+
 type Parameters = Readonly<Record<string, unknown>>;
 
 export interface DigestOptions {
@@ -31,7 +33,7 @@ export function withDigestOption(command: Command): Command {
 
 /**
  * The parameters of a question with `{ $sha256, bytes }` in place of each text above the bound, and of the largest texts until the
- * question is small enough for the service. Equal parameters have equal digests. Parameters that are nested too deep stay as they
+ * question is small enough for the service. Only equal parameters have equal digests. Parameters that are nested too deep stay as they
  * are: the client refuses them.
  */
 export function digestLargeTexts<Sent extends Parameters>(parameters: Sent, digestAbove: number): Sent {
@@ -67,7 +69,8 @@ function leastReplaced(parameters: unknown): number | null {
 }
 
 function replaceTexts(value: unknown, isReplaced: (text: string) => boolean): unknown {
-  if (typeof value === 'string') return isReplaced(value) ? digestOf(value) : value;
+  // Texts with half of a surrogate pair have the bytes of others, and so their hashes: the service refuses them as they are.
+  if (typeof value === 'string') return isReplaced(value) && !LONE_SURROGATE.test(value) ? digestOf(value) : value;
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map((item: unknown) => replaceTexts(item, isReplaced));
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, replaceTexts(member, isReplaced)]));

@@ -102,10 +102,12 @@ describeOnSqlite('Servers that lie, behind gov mcp', () => {
       { uri: 'file:///open', name: 'open' },
       { uri: 'FILE:///secret/b', name: 'other' },
     ];
-    const templates = ['http://{+x}', 'db://{+x}', 'note:{+x}', 'a name', 'file:///{+x}'].map((uriTemplate) => ({
-      uriTemplate,
-      name: 'all',
-    }));
+    const templates = ['http://{+x}', 'db://{+x}', 'note:{+x}', 'a name', 'file/{+x}', 'file:///{+x}'].map(
+      (uriTemplate) => ({
+        uriTemplate,
+        name: 'all',
+      }),
+    );
     const connection = await connected({ two: { resources, templates } });
     const { result } = await request(connection, 'list', 'resources/list');
     expect(result.resources.map(({ name }: Parsed) => name)).toEqual(['open']);
@@ -125,6 +127,8 @@ describeOnSqlite('Servers that lie, behind gov mcp', () => {
       'note:///secret/1',
       'note:/secret/1',
       'note:////secret/1',
+      'file/secret/a',
+      'file/open',
     ];
     // No URL, and yet some readers find a host and a path in it.
     const unparsed = ['file://h:1/secret/a', 'FILE://h:1/secret/a', 'FILE://[/secret/a', 'HTTP://h:99999/b'];

@@ -47,6 +47,16 @@ describeOnSqlite('Secrets in calls through gov mcp', () => {
     await connection.close();
   });
 
+  it('are not hashed as another text: one with half of a surrogate pair is refused, however long it is', async () => {
+    const words = ['--name', 'shop'];
+    const connection = await connectThroughProxy({ way: 'stdio', era: 'modern', ...customer, words });
+    for (const note of ['\ud800', `${LARGE}\ud800`]) {
+      const result = await connection.client.callTool({ name: 'echo', arguments: { note } });
+      expect([result.isError, textOf(result)]).toEqual([true, expect.stringContaining('half of a surrogate pair')]);
+    }
+    await connection.close();
+  });
+
   it('cannot be passed off as a hash of a text', async () => {
     const connection = await connectThroughProxy({
       way: 'stdio',

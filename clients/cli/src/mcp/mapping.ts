@@ -194,8 +194,8 @@ export function promptRequestOf({ server, name }: ItemName, input: Arguments | u
  */
 export function isPlainUri(uri: string): boolean {
   if (UNCLEAR_PARTS.test(uri) || (/^file:/i.test(uri) && !PLAIN_FILE.test(uri))) return false;
-  // A text without a scheme is a name.
-  if (!URL.canParse(uri)) return !/^[a-z][\w+.-]*:/i.test(uri);
+  // A text without a scheme is a name: with a slash it would pass for a URI whose scheme is its first part.
+  if (!URL.canParse(uri)) return !/^[a-z][\w+.-]*:|\//i.test(uri);
   const { protocol, host, hostname } = new URL(uri);
   const [, authority = ''] = /^[^/?#]+:\/\/([^/?#]*)/.exec(uri) ?? [];
   // A host is the same with a final dot.
