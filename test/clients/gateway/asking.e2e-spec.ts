@@ -126,11 +126,30 @@ describe('What the gateway asks its service', () => {
       const lifted = await gateway.call('/vendor/breaks/1', repeat);
       expect(upstream.below('/breaks/1')).toHaveLength(2);
       await stage.ended(String(lifted.error?.executionId));
-      // The same key and the same id are one request.
+      // It was sent under this key.
       const again = await gateway.call('/vendor/breaks/1', repeat);
       expect([again.status, again.error?.reason]).toEqual([422, 'already_sent']);
       expect(upstream.below('/breaks/1')).toHaveLength(2);
+      const ofSecond = keyed('second', String(lifted.error?.executionId));
+      await gateway.call('/vendor/breaks/1', { json: {}, headers: ofSecond });
+      expect(upstream.below('/breaks/1')).toHaveLength(3);
     });
+  });
+
+  it.each<[string, string]>([
+    ['is executed, by its own id', 'done'],
+    ['is executed, by the id of another', 'other'],
+  ])('is not sent again with the same key where it %s', async (_, which) => {
+    const unknown = await gateway.call(`/vendor/breaks/${which}`, { json: {}, headers: keyed('unknown') });
+    await stage.ended(String(unknown.error?.executionId));
+    const path = `/vendor/keyed/${which}`;
+    expect((await gateway.call(path, { json: {}, headers: keyed(which) })).status).toBe(200);
+    const [{ id } = { id: '' }] = await stage.executions(`&resourceId=keyed/${which}`);
+    await stage.ended(id);
+    const repeated = which === 'other' ? String(unknown.error?.executionId) : id;
+    const { status, error } = await gateway.call(path, { json: {}, headers: keyed(which, repeated) });
+    expect([status, error?.reason, error?.executionId]).toEqual([422, 'already_sent', id]);
+    expect(upstream.below(`/keyed/${which}`)).toHaveLength(1);
   });
 
   it.each<[ServiceFault, string]>([

@@ -38,19 +38,14 @@ export interface ClientKey {
   readonly method: string;
   readonly path: string;
   readonly key: string;
-  /** Value of `Governance-Repeat`; null without one. */
-  readonly repeat: string | null;
 }
 
-/**
- * The client's key as the service gets it: keys are separate for each path, and for each outcome that the client accepts,
- * so that the refusal before is not replayed.
- */
-export function serviceKey({ upstream, method, path, key, repeat }: ClientKey): string {
-  return sha256Text([upstream, method, path, key, ...(repeat === null ? [] : [repeat])]);
+/** The client's key as the service gets it: keys are separate for each path. */
+export function serviceKey({ upstream, method, path, key }: ClientKey): string {
+  return sha256Text([upstream, method, path, key]);
 }
 
-/** The key of the next request for the same, after an execution that has ended without being authorised. */
+/** The key of the next request for the same, after an execution that ended unauthorised, or with an outcome that may be repeated. */
 export function nextServiceKey(key: string, executionId: string): string {
   return sha256Text([key, executionId]);
 }

@@ -12,7 +12,7 @@ import {
   type ServiceExecution,
 } from './service-calls.js';
 
-/** Requests that follow one another under one key of a client, after executions that ended without being authorised. */
+/** Requests that follow one another under one key of a client, after executions that ended unauthorised or may be repeated. */
 const MAX_LINKS = 10;
 
 /** What is asked of the service for one request of a client. */
@@ -82,8 +82,12 @@ async function proceed(request: AuthorisationRequest, answer: ServiceExecution, 
     case 'expired':
     case 'cancelled':
       return { kind: 'again', after: execution.id };
-    case 'executed':
     case 'failed':
+      // The client knows that it may repeat what came of this very execution.
+      if (execution.id === request.repeat && execution.reason === 'outcome_unknown')
+        return { kind: 'again', after: execution.id };
+      throw alreadySent(execution);
+    case 'executed':
     case 'interrupted':
     case 'running':
       throw alreadySent(execution);

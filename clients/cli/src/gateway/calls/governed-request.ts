@@ -141,7 +141,7 @@ async function permit({ request, parts, ask, action }: ActionToRun): Promise<Exe
     service,
     agentId: caller.agentId,
     body: { ...body, via },
-    key: idempotencyKey === null ? null : serviceKey({ upstream: via, method, path, key: idempotencyKey, repeat }),
+    key: idempotencyKey === null ? null : serviceKey({ upstream: via, method, path, key: idempotencyKey }),
     repeat,
     holdMs: action.route.holdMs,
     waits: parts.waits,
