@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { Refusal } from './refusal.js';
-import type { CallerService } from './service-calls.js';
+import type { CallerService, ServiceCaller } from './service-calls.js';
 
 /** A caller of the gateway as the service knows it. */
 export interface Caller {
-  /** Hash of its key, which is kept nowhere else. */
+  /** Hash of its key, which is kept nowhere else, and of what a token has to be made for. */
   readonly id: string;
   readonly agentId: string;
   /** Id of the key, or name of the token's subject. */
@@ -25,8 +25,10 @@ export class KnownCallers {
   private readonly callers = new Map<string, CachedCaller>();
 
   /** @throws Refusal 401 for an unknown key, 403 for one that is bound to no agent, 503 if the service is away */
-  async require(key: string, service: CallerService): Promise<Caller> {
-    const id = createHash('sha256').update(key).digest('base64url');
+  async require({ key, audience = null }: ServiceCaller, service: CallerService): Promise<Caller> {
+    const id = createHash('sha256')
+      .update(JSON.stringify([key, audience]))
+      .digest('base64url');
     const cached = this.callers.get(id);
     if (cached !== undefined && cached.until > performance.now()) return cached.caller;
     const { agentId, actor } = await service.me();
@@ -38,7 +40,8 @@ export class KnownCallers {
       );
     const caller = { id, agentId, actorId: actor.id };
     this.callers.delete(id);
-    this.callers.set(id, { caller, until: performance.now() + MAX_AGE_MS });
+    const maxAgeMs = Math.min(MAX_AGE_MS, remainingMs(key));
+    this.callers.set(id, { caller, until: performance.now() + maxAgeMs });
     const [oldest] = this.callers.keys();
     if (this.callers.size > MAX_CALLERS && oldest !== undefined) this.callers.delete(oldest);
     return caller;
@@ -48,4 +51,12 @@ export class KnownCallers {
   clear(): void {
     this.callers.clear();
   }
+}
+
+/** Milliseconds until a token that the service has taken ends by its own claim: then its client has to get a 401. Infinity for keys. */
+function remainingMs(key: string): number {
+  const [, claims] = key.split('.');
+  if (claims === undefined) return Infinity;
+  const { exp } = JSON.parse(Buffer.from(claims, 'base64url').toString()) as { readonly exp: number };
+  return 1_000 * exp - Date.now();
 }

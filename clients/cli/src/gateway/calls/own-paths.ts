@@ -78,7 +78,7 @@ async function passOn(own: OwnRequest, serviceRequest: ServiceRequest): Promise<
   const { rawHeaders, socket } = exchange.request;
   const { key } = findCaller({ target, rawHeaders }, null);
   const caller = { key, address: socket.remoteAddress ?? '', traceparent: readTraceparent(rawHeaders) };
-  const { agentId } = await bounds.callers.require(key, new CallerService(service.href, caller));
+  const { agentId } = await bounds.callers.require(caller, new CallerService(service.href, caller));
   const leaveSlot = bounds.slots.enterAs(agentId);
   try {
     const { bytes, release } = await holdBody(exchange, MAX_BODY_BYTES, bounds.room);

@@ -145,7 +145,7 @@ export class Gateway {
     const audience = audienceFor(call, search.key, state.config);
     const client = { key: search.key, address: socket.remoteAddress ?? '', traceparent, audience };
     const service = new CallerService(state.config.service.href, client);
-    const caller = await this.parts.callers.require(search.key, service);
+    const caller = await this.parts.callers.require(client, service);
     const leaveSlot = this.parts.slots.enterAs(caller.agentId);
     try {
       const upstream = state.upstream(name);
