@@ -16,7 +16,7 @@ const UPSTREAM = {
       secret: ['/body/pin'],
     },
     { ...ANY, match: 'GET /charges/:id', resource: { type: 'charge', id: 'charges/${path:id}' } },
-    { ...ANY, match: 'GET /find', resource: { type: 'term', id: '${query:q}' } },
+    { ...ANY, match: 'GET,POST /find', resource: { type: 'term', id: '${query:q}' } },
     { ...ANY, match: 'GET /files/*rest', resource: { type: 'file', id: 'files/${path:rest}' } },
     {
       ...ANY,
@@ -96,6 +96,9 @@ const REFUSED: readonly Row[] = [
       'user.id=1&user_id=2',
       'a[b=1',
       'a]=1',
+      'a=1]=5',
+      'a=1%5D=5',
+      'a[b]=1&c=d]=',
       'a[b]c=1',
       'api_key=x',
       'API_KEY=x',
@@ -117,6 +120,22 @@ const REFUSED: readonly Row[] = [
       [form(Buffer.from(text).toString('latin1')), '400 body_ambiguous'],
     ]),
   [form('a=\xff'), '400 body_ambiguous'],
+  ...['a', 'a[]'].flatMap((name): Row[] => {
+    const fields = Array.from({ length: 1_001 }, (_, index) => `${name.replace('a', `a${index}`)}=`).join('&');
+    return [
+      [get(`/x?${fields}`), '400 query_ambiguous'],
+      [form(fields), '400 body_ambiguous'],
+    ];
+  }),
+  // Some programs prefer the body.
+  ...['q=2', 'Q=2', 'a=1&q[b]=2', 'q[]=2'].map((text): Row => [
+    post(text, FORM_TYPE, '/find?q=1'),
+    '400 body_ambiguous',
+  ]),
+  [post('{"q":2}', JSON_TYPE, '/find?q=1'), '400 body_ambiguous'],
+  [post(`{"Q":[${'1,'.repeat(10_000)}1]}`, JSON_TYPE, '/find?q=1'), '400 body_ambiguous'],
+  [post(part('B', '2', 'q'), ['Content-Type', 'multipart/form-data; boundary=B'], '/find?q=1'), '400 body_ambiguous'],
+  [post('{"q":2}', JSON_TYPE, '/own?q=1'), '400 body_ambiguous'],
   ...['{"token":"x"}', '[1]', '7', 'token', 'token: x', '<token>x</token>', 'a=1&token'].map((text): Row => [
     form(text),
     '400 body_ambiguous',
@@ -272,6 +291,7 @@ describeOnSqlite('The action of a request', () => {
     ['a part of the path, decoded once', get('/charges/a%20b'), 'charges/a b'],
     ['several segments', get('/files/a/b%20c/d'), 'files/a/b c/d'],
     ['a query parameter', get('/find?q=a%20b'), 'a b'],
+    ['a query parameter beside a body', post('{"a":{"q":1}}', JSON_TYPE, '/find?q=1'), '1'],
   ])('takes %s for its resource', async (_, request, id) => {
     expect((await actionOf(request)).resource?.id).toBe(id);
   });

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { JsonObject, JsonValue } from '../file/gateway-config.js';
 import { type ContentType, isDoubtfulType, isFormType, isJsonType, isMultipartForm } from './content-type.js';
-import { parseFields } from './fields.js';
+import { parseFields, topName } from './fields.js';
 import { checkJson } from './json-check.js';
 import { parseMultipart } from './multipart-body.js';
 import { inTurns } from './turns.js';
@@ -14,6 +14,8 @@ export interface BodyParameter {
   readonly content: JsonValue | undefined;
   /** What digests are made of. */
   readonly bytes: Buffer;
+  /** The outermost names of a form or an object, as they are compared. */
+  readonly names: readonly string[];
 }
 
 interface BodyRules {
@@ -33,7 +35,7 @@ const UTF_8_NAMES: readonly (string | undefined)[] = [undefined, 'utf-8', 'utf8'
 /** @returns what the body has to be, as the end of a sentence, if programs could read it differently */
 export async function readBodyParameter(bytes: Buffer, rules: BodyRules): Promise<BodyParameter | string> {
   const { contentType } = rules;
-  if (bytes.length === 0) return { parameter: undefined, content: undefined, bytes };
+  if (bytes.length === 0) return { parameter: undefined, content: undefined, bytes, names: [] };
   // Rack reads such a body as a form.
   if (contentType === undefined) return 'must have a Content-Type, which says how it is read';
   if (isDoubtfulType(contentType))
@@ -45,22 +47,26 @@ export async function readBodyParameter(bytes: Buffer, rules: BodyRules): Promis
   if (isJson) return readJson(bytes, rules);
   if (!isMultipart) return readForm(bytes, rules);
   const form = parseMultipart(bytes, contentType.boundary ?? '');
-  return typeof form === 'string' ? form : digested(form.bytes);
+  return typeof form === 'string' ? form : digested(form.bytes, form.names);
 }
 
 export function digest(bytes: Buffer): JsonObject {
   return { $sha256: createHash('sha256').update(bytes).digest('hex'), bytes: bytes.length };
 }
 
-function digested(bytes: Buffer): BodyParameter {
-  return { parameter: digest(bytes), content: undefined, bytes };
+function digested(bytes: Buffer, names: readonly string[] = []): BodyParameter {
+  return { parameter: digest(bytes), content: undefined, bytes, names: names.map(topName) };
 }
 
 async function readJson(bytes: Buffer, { maxValues }: BodyRules): Promise<BodyParameter | string> {
   const checked = await inTurns(checkJson(bytes));
   if (typeof checked === 'string') return checked;
-  if (checked.values > MAX_VALUES) return digested(bytes);
-  return bounded(JSON.parse(bytes.toString('utf8')) as JsonValue, checked.values, { bytes, maxValues });
+  const { values, names } = checked;
+  if (values > MAX_VALUES) return digested(bytes, names);
+  return {
+    ...bounded(JSON.parse(bytes.toString('utf8')) as JsonValue, values, { bytes, maxValues }),
+    names: names.map(topName),
+  };
 }
 
 function readForm(bytes: Buffer, { credentialNames, maxValues }: BodyRules): BodyParameter | string {
@@ -70,14 +76,15 @@ function readForm(bytes: Buffer, { credentialNames, maxValues }: BodyRules): Bod
   if (!Buffer.from(text, 'utf8').equals(bytes)) return 'must be percent-encoded UTF-8';
   const fields = parseFields(text, { credentialNames, isForm: true });
   if (typeof fields === 'string') return fields;
-  return bounded(fields.values, text.split('&').length, { bytes, maxValues });
+  const names = Object.keys(fields.values).map(topName);
+  return { ...bounded(fields.values, text.split('&').length, { bytes, maxValues }), names };
 }
 
 function bounded(
   content: JsonValue,
   values: number,
   { bytes, maxValues }: { readonly bytes: Buffer; readonly maxValues: number },
-): BodyParameter {
+): Omit<BodyParameter, 'names'> {
   const isSmall = values <= maxValues && bytes.length <= MAX_BYTES;
   return { parameter: isSmall ? content : digest(bytes), content, bytes };
 }

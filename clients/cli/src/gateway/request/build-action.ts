@@ -5,10 +5,10 @@ import { resourcePathFault } from '../../service-rules/resources.js';
 import { digestLargeTexts } from '../../large-values.js';
 import { type BodyParameter, MAX_VALUES, readBodyParameter } from './body-parameter.js';
 import { contentTypeText } from './content-type.js';
-import { type Fields, parseFields } from './fields.js';
+import { type Fields, parseFields, topName } from './fields.js';
 import type { RouteMatch } from './match-request.js';
 import { bodyAmbiguous, isRefusal, queryAmbiguous, type RequestRefusal, resourceMissing } from './request-refusal.js';
-import { fillId, fillObject, MissingValueError, takesBody, type TemplateSources } from './template-value.js';
+import { fillId, fillObject, MissingValueError, namesFrom, type TemplateSources } from './template-value.js';
 
 /** What the service is asked for. */
 export interface ActionRequest {
@@ -39,11 +39,16 @@ export async function buildAction(
   const credentialNames = credentialQueries(upstream.credentials);
   const fields = parseFields(match.query ?? '', { credentialNames, isForm: false });
   if (typeof fields === 'string') return queryAmbiguous(`The query ${fields}.`);
-  if (match.query !== undefined && !route.allowsQuery && takesBody(route.resource.id, route.parameters))
+  if (match.query !== undefined && !route.allowsQuery && namesFrom('body', route).length > 0)
     return queryAmbiguous('A request whose resource or parameters are in its body must have no query here.');
   const maxValues = MAX_VALUES - OTHER_VALUES - (match.query ?? '').split('&').length;
   const content = await readBodyParameter(body, { contentType: headers.contentType, credentialNames, maxValues });
   if (typeof content === 'string') return bodyAmbiguous(`The body ${content}.`);
+  const twice = namesFrom('query', route).find((name) => content.names.includes(topName(name)));
+  if (twice !== undefined)
+    return bodyAmbiguous(
+      `The body must not have ${JSON.stringify(twice)}, which some programs prefer to that of the query.`,
+    );
   try {
     const action = fillAction(match, fields, content);
     if (isRefusal(action)) return action;

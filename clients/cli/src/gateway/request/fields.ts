@@ -24,6 +24,7 @@ interface FieldRules {
 }
 
 const RESERVED = /^(?:\$sha256|\$secret|\$hmac|__proto__)$/;
+const ENCODED_BRACKET = /%5D/gi;
 const WRONG_ESCAPE = /%(?![0-9A-Fa-f]{2})/;
 /** A name, and then the brackets of what it contains. */
 const PLAIN_SHAPE = /^[^\s[\]][^[\]]*(?:\[[^[\]]*\])*$/;
@@ -61,6 +62,9 @@ function parseField(part: string): Field | string {
   const decoded = formDecode(name);
   const value = sign < 0 ? null : formDecode(part.slice(sign + 1));
   if (decoded === undefined || value === undefined) return 'must be percent-encoded UTF-8 without NUL';
+  const bracket = part.replaceAll(ENCODED_BRACKET, ']').indexOf(']=');
+  if (bracket >= 0 && bracket + 1 !== part.replaceAll(ENCODED_BRACKET, ']').indexOf('='))
+    return 'must not have "]=" in a value, which some programs take for the end of the name: write %3D for "="';
   return { name, decoded, value };
 }
 
@@ -96,6 +100,11 @@ export function fieldNameFault(name: string): string | undefined {
   if (brackets.length > MAX_BRACKETS) return `must have at most ${MAX_BRACKETS} "[" in a name`;
   if (top.trim() === '') return 'must have a name in each part';
   return top === '_method' ? 'must not have a field _method, which some programs take for the method' : undefined;
+}
+
+/** The first part of a name, in which names are compared that a program could take for the same one. */
+export function topName(name: string): string {
+  return joinedName(foldName(name)).split('[', 1)[0] ?? '';
 }
 
 /** PHP reads a blank and a dot before the first bracket as "_". */

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../file/gateway-config.js';
+import type { JsonObject, JsonValue, Route } from '../file/gateway-config.js';
 import { percentDecode } from './percent-decode.js';
 import { parseIdTemplate, parseValueTemplate, type Template } from './template.js';
 
@@ -24,11 +24,10 @@ export class MissingValueError extends Error {
   }
 }
 
-/** True if a template takes a value from the body. */
-export function takesBody(id: string, parameters: JsonObject | undefined): boolean {
-  return [...idTemplates(id), ...(parameters === undefined ? [] : valueTemplates(parameters))].some(
-    ({ source }) => source === 'body',
-  );
+/** The names of the values that templates take from a part of a request. */
+export function namesFrom(source: Template['source'], { resource, parameters }: Route): string[] {
+  const templates = [...idTemplates(resource.id), ...(parameters === undefined ? [] : valueTemplates(parameters))];
+  return templates.flatMap((template) => (template.source === source ? [template.name] : []));
 }
 
 /** @throws MissingValueError */
