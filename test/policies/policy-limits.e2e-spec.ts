@@ -67,6 +67,17 @@ describe('Policies in force', () => {
     expect((await change(first.body.id, 'activate')).status).toBe(409);
   });
 
+  it('count the approvers of escalations', async () => {
+    await start({ MAX_POLICY_TEXT: '1000' });
+    const escalate = {
+      after: 'PT1H',
+      subjects: Array.from({ length: 3 }, (_, index) => `role:${index}${'x'.repeat(400)}`),
+    };
+    const approval = { approvers: [{ subjects: ['role:a'], escalate }] };
+    const refused = await create('asks', '1', { effect: 'require_approval', approval });
+    expect([refused.status, refused.body.error.message]).toEqual([409, expect.stringContaining('MAX_POLICY_TEXT')]);
+  });
+
   it('have at most 100,000 patterns, those of a plan and of approvers included', async () => {
     await start({});
     const texts = (prefix: string): string[] => Array.from({ length: 100 }, (_, at) => `${prefix}${at}`);

@@ -1,3 +1,4 @@
+import { everySubjectOf } from './approval/approval-requirement';
 import { setImmediate } from 'node:timers/promises';
 import { type CompiledPolicy, compilePolicy, type PolicyRules } from './evaluation/compiled-policy';
 import { type OnModuleInit, Injectable, Logger } from '@nestjs/common';
@@ -247,7 +248,7 @@ const ONE_TEAM = { tenths: 1 };
 
 function extentOf(policy: Omit<PolicyRules, 'id'>): Extent {
   const { subjects, actions, resources, resourceTypes, conditions, limits, onBehalfOf, approval } = policy;
-  const approvers = (approval?.approvers ?? []).map((group) => group.subjects);
+  const approvers = (approval?.approvers ?? []).map(everySubjectOf);
   let bytes = conditions.length === 0 ? 0 : Buffer.byteLength(JSON.stringify(conditions));
   let patterns = 0;
   for (const texts of [subjects, actions, resources, resourceTypes, onBehalfOf, ...approvers]) {

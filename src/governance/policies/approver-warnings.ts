@@ -33,6 +33,8 @@ const NOBODY: ApproverCandidates = { isMatched: false, byMachines: false };
 const ACTIVE: Condition = { column: 'status', comparison: 'equals', value: 'active' };
 const PERSON: Condition = { column: 'kind', comparison: 'equals', value: 'human' };
 const MACHINE: Condition = { ...PERSON, value: 'machine' };
+/** Most subjects of a group that a warning names: warnings are held in memory with their policy. */
+const MAX_WARNED_SUBJECTS = 5;
 /** Agents read at once if no index can be used. */
 const CHUNK = 1_000;
 
@@ -231,7 +233,9 @@ function groupWarnings(
   candidates: readonly ApproverCandidates[],
   isUnheld: boolean,
 ): string[] {
-  const group = `approval.approvers[${index}] (${subjects.join(', ')})`;
+  const more = subjects.length - MAX_WARNED_SUBJECTS;
+  const names = subjects.slice(0, MAX_WARNED_SUBJECTS).join(', ') + (more > 0 ? ` and ${more} more` : '');
+  const group = `approval.approvers[${index}] (${names})`;
   return [
     ...(candidates.some(({ isMatched }) => isMatched) ? [] : [`No active agent matches ${group}.`]),
     ...(isUnheld ? [`Nobody with a passkey matches ${group}, which is signed.`] : []),

@@ -3,7 +3,7 @@ import { labelFault } from '../../core/values/label-fault';
 import { editsBetween } from '../../core/values/edits';
 import { groupBy } from '../../core/values/grouped';
 import { type AgentSubject, parseSubject, subjectText, subjectWarning, textsOf } from './patterns/subjects';
-import { PRINCIPAL } from './approval/approval-requirement';
+import { everySubjectOf, PRINCIPAL } from './approval/approval-requirement';
 import type { PolicyContent } from './policy-content';
 
 /** Actions for reviews of decisions. */
@@ -72,7 +72,7 @@ export function unknownNames(
 }
 
 function approversOf({ subjects, approval }: NamingPolicy): string[] {
-  const approverSubjects = (approval?.approvers ?? []).flatMap((group) => group.subjects);
+  const approverSubjects = (approval?.approvers ?? []).flatMap(everySubjectOf);
   return approverSubjects.filter((subject) => subject !== PRINCIPAL && !subjects.includes(subject));
 }
 

@@ -179,9 +179,9 @@ describe('Pointers', () => {
       'user.password',
     ]
       .concat('api.key', 'users[0].token', '.jwt', 'password[', 'card[][pin]', 'card[7][pin]', 'codes[]', 'a.b', 'a_b')
-      .concat('q[x][y]', `a${'[b]'.repeat(16)}`, `${'a.'.repeat(100_000)}b`);
+      .concat('q[x][y]', `a${'[b]'.repeat(8)}`, `${'a.'.repeat(100_000)}b`);
     expect(secret.filter((name) => !isSecret(name))).toEqual([]);
-    const others = ['user[name]', 'card[pin]', 'card[x][pins]', 'codes[1]', 'a[b]', 'tokens[]', `a${'[b]'.repeat(15)}`];
+    const others = ['user[name]', 'card[pin]', 'card[x][pins]', 'codes[1]', 'a[b]', 'tokens[]', `a${'[b]'.repeat(7)}`];
     expect(others.filter(isSecret)).toEqual([]);
   });
 

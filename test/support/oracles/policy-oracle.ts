@@ -195,6 +195,7 @@ function truthOfValue(left: unknown, op: string, value: unknown): string {
     return isKnown ? String((left === value) === (op === 'eq')) : 'unknown';
   }
   if (op === 'prefix' || op === 'within') {
+    if (op === 'within' && typeof left === 'string' && left.length > 4_096) return 'unknown';
     if (typeof left !== 'string' || (op === 'within' && /(?:^|\/)(?:\.\.|)(?:\/|$)/.test(left))) return 'unknown';
     const text = typeof value === 'string' ? value : '';
     return String(op === 'prefix' ? left.startsWith(text) : left === text || left.startsWith(`${text}/`));

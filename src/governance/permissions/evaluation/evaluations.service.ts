@@ -1,3 +1,4 @@
+import { everySubjectOf } from '../../policies/approval/approval-requirement';
 import { Injectable } from '@nestjs/common';
 import { isObserved, type NamedAgents } from '../../agents/find-agent';
 import { requireSameTeamThen } from '../../agents/team';
@@ -264,8 +265,8 @@ export class PermissionChecker {
 
   private countCharacters(result: PermissionResult): AnswerResponse {
     const answer = AnswerResponse.from(result);
-    for (const { subjects } of answer.approval?.approvers ?? [])
-      for (const subject of subjects) this.characters += subject.length + AROUND_SUBJECT;
+    for (const group of answer.approval?.approvers ?? [])
+      for (const subject of everySubjectOf(group)) this.characters += subject.length + AROUND_SUBJECT;
     const { field } = this.basis;
     if (field !== undefined && this.characters > MAX_CHARACTERS) {
       const message = `must be fewer: the approvers in their answers would take more than ${MAX_CHARACTERS} characters`;

@@ -92,6 +92,14 @@ export interface ApproverGroup {
   readonly escalate?: Escalation;
 }
 
+/** Returns every subject that a group names, those of its escalation included, whether it has taken effect or not. */
+export function everySubjectOf({
+  subjects,
+  escalate,
+}: Pick<ApproverGroup, 'subjects'> & { readonly escalate?: Pick<Escalation, 'subjects'> }): readonly string[] {
+  return escalate === undefined ? subjects : [...subjects, ...escalate.subjects];
+}
+
 /** Lets more people fill a group that is not filled in time. */
 export interface Escalation {
   /** ISO 8601 duration from the proposal on. */

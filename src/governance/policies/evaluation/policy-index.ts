@@ -188,7 +188,7 @@ export function verdictOn(context: EvaluationContext, index: PolicyIndex): Evalu
   const deciding = new DecidingPolicies();
   index.offer(context, (policy, use) => {
     if (!deciding.needs(policy)) return false;
-    if (matchesBesidesPath(policy, context, use)) deciding.add(policy);
+    if (!deciding.isRequiring(policy) && matchesBesidesPath(policy, context, use)) deciding.add(policy);
     return true;
   });
   return combineEffects(deciding.policies);
@@ -196,32 +196,49 @@ export function verdictOn(context: EvaluationContext, index: PolicyIndex): Evalu
 
 /** The matching policies of the highest rank, the oldest first, except those beyond the number that a result lists. */
 class DecidingPolicies {
-  readonly policies: CompiledPolicy[] = [];
+  private readonly listed: CompiledPolicy[] = [];
+  /** Those of them that require approval: there may be thousands, and each contributes to the requirement. */
+  private readonly requiring = new Set<CompiledPolicy>();
   private rank = -Infinity;
+
+  get policies(): CompiledPolicy[] {
+    return this.requiring.size === 0 ? this.listed : [...this.requiring].sort(compareByAge);
+  }
 
   /** False if neither the policy nor any later one in order of precedence would change the result. */
   needs(policy: CompiledPolicy): boolean {
     if (policy.rank !== this.rank) return policy.rank > this.rank;
-    const { policies } = this;
-    // Every policy that requires approval contributes to the requirement.
-    if (policy.approval !== null || policies.length < MAX_DECIDING_POLICIES) return true;
-    const youngest = policies[policies.length - 1];
+    if (policy.approval !== null || this.listed.length < MAX_DECIDING_POLICIES) return true;
+    const youngest = this.listed[this.listed.length - 1];
     return youngest === undefined || compareByAge(policy, youngest) < 0;
   }
 
+  /** True if the policy requires approval and has been added: it is offered for each path that it names. */
+  isRequiring(policy: CompiledPolicy): boolean {
+    return policy.approval !== null && this.requiring.has(policy);
+  }
+
   add(policy: CompiledPolicy): void {
-    const { policies } = this;
-    if (policy.rank > this.rank) policies.length = 0;
+    if (policy.rank > this.rank) {
+      this.listed.length = 0;
+      this.requiring.clear();
+    }
     this.rank = policy.rank;
-    let position = policies.length;
-    for (let other = policies[position - 1]; other !== undefined; other = policies[position - 1]) {
+    if (policy.approval === null) this.list(policy);
+    else this.requiring.add(policy);
+  }
+
+  private list(policy: CompiledPolicy): void {
+    const { listed } = this;
+    let position = listed.length;
+    for (let other = listed[position - 1]; other !== undefined; other = listed[position - 1]) {
       if (other === policy) return;
       if (compareByAge(other, policy) < 0) break;
       position -= 1;
     }
-    if (position === policies.length) policies.push(policy);
-    else policies.splice(position, 0, policy);
-    if (policy.approval === null && policies.length > MAX_DECIDING_POLICIES) policies.pop();
+    if (position === listed.length) listed.push(policy);
+    else listed.splice(position, 0, policy);
+    if (listed.length > MAX_DECIDING_POLICIES) listed.pop();
   }
 }
 

@@ -1,3 +1,4 @@
+import { everySubjectOf } from '../../policies/approval/approval-requirement';
 import type { AgentSubject } from '../../policies/patterns/subjects';
 import { decodedPath } from '../../policies/patterns/resources';
 import {
@@ -201,7 +202,7 @@ class EffectsSearch {
     const subjects = this.classes.membersOf(verdict.subjects);
     const { from, to, truths, because } = verdict;
     const patterns = [actions, types, resources].flatMap((set) => [set.in, set.except]);
-    const approvers = [from, to].flatMap((side) => (side.approvers ?? []).map((group) => group.subjects));
+    const approvers = [from, to].flatMap((side) => (side.approvers ?? []).map(everySubjectOf));
     for (const texts of [subjects, ...patterns, ...approvers])
       for (const text of texts) this.characters += text.length + AROUND_TEXT;
     if (this.characters > MAX_CHARACTERS) {
