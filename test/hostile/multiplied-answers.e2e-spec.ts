@@ -90,11 +90,14 @@ describe('What a small request asks for many times over', () => {
     expect(answeredMeanwhile).toBeGreaterThan(20);
   });
 
-  it('is refused where each answer names thousands of approvers', async () => {
-    const subjects = (group: number): string[] =>
-      Array.from({ length: 100 }, (_, index) => `role:${group}-${index}-`.padEnd(480, 'x'));
-    const approval = { approvers: Array.from({ length: 10 }, (_, group) => ({ subjects: subjects(group) })) };
-    const policy = { name: 'large', version: '1', effect: 'require_approval', approval };
+  it.each<[where: string, group: (subjects: string[]) => object]>([
+    ['', (subjects) => ({ subjects })],
+    [' of escalations', (subjects) => ({ subjects: subjects.slice(0, 1), escalate: { after: 'PT1H', subjects } })],
+  ])('is refused where each answer names thousands of approvers%s', async (where, group) => {
+    const subjects = (index: number): string[] =>
+      Array.from({ length: 100 }, (_, nth) => `role:${index}-${nth}-${where}`.padEnd(480, 'x'));
+    const approval = { approvers: Array.from({ length: 10 }, (_, index) => group(subjects(index))) };
+    const policy = { name: 'large', version: `1${where}`, effect: 'require_approval', approval };
     const everything = { subjects: ['*'], actions: ['*'], resources: ['*'] };
     await program.send('POST', '/api/v1/policies', { body: { ...policy, ...everything } });
 

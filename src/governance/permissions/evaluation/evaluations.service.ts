@@ -1,4 +1,3 @@
-import { everySubjectOf } from '../../policies/approval/approval-requirement';
 import { Injectable } from '@nestjs/common';
 import { isObserved, type NamedAgents } from '../../agents/find-agent';
 import { requireSameTeamThen } from '../../agents/team';
@@ -17,6 +16,7 @@ import { DomainError, type FieldFault, invalid, invalidField, requirePresent } f
 import type { Caller } from '../../../ledger/kinds/caller';
 import { type Moment, RecordHistory } from '../../../ledger/record-history';
 import { ActivePolicies } from '../../policies/active-policies';
+import { everySubjectOf } from '../../policies/approval/approval-requirement';
 import type { Evaluation, EvaluationRequest, Facts, PolicyEffect } from '../../policies/evaluation/evaluation';
 import { ComparisonCounter } from '../../policies/evaluation/comparison-counter';
 import { factsFault, MAX_FACTS_OF_REQUEST } from '../../policies/evaluation/fact-bounds';
@@ -45,6 +45,7 @@ import { GrantFinder, type RequirementToCover } from '../../decisions/grants/gra
 const MAX_STARTS = 5;
 /** Most characters of approvers in the answers to one request: short checks could repeat them until memory is full. */
 const MAX_CHARACTERS = 8 * 1024 * 1024;
+const TOO_MANY_APPROVERS = `must be fewer: the approvers in their answers would take more than ${MAX_CHARACTERS} characters`;
 /** Characters that JSON adds to each subject: quotation marks and a comma. */
 const AROUND_SUBJECT = 3;
 
@@ -265,13 +266,10 @@ export class PermissionChecker {
 
   private countCharacters(result: PermissionResult): AnswerResponse {
     const answer = AnswerResponse.from(result);
-    for (const group of answer.approval?.approvers ?? [])
-      for (const subject of everySubjectOf(group)) this.characters += subject.length + AROUND_SUBJECT;
+    const subjects = answer.approval?.approvers.flatMap(everySubjectOf) ?? [];
+    for (const subject of subjects) this.characters += subject.length + AROUND_SUBJECT;
     const { field } = this.basis;
-    if (field !== undefined && this.characters > MAX_CHARACTERS) {
-      const message = `must be fewer: the approvers in their answers would take more than ${MAX_CHARACTERS} characters`;
-      throw invalidField(field, message);
-    }
+    if (field !== undefined && this.characters > MAX_CHARACTERS) throw invalidField(field, TOO_MANY_APPROVERS);
     return answer;
   }
 
