@@ -187,17 +187,15 @@ describeOnSqlite('gov, on changes that need a second person', () => {
     },
   );
 
-  it('proposes agents of files one by one, without a place in the files', async () => {
+  it('proposes the agents of files as one change, without a place in the files', async () => {
     const name = 'agents';
     mkdirSync(join(folder, name));
     const agents = ['a', 'b'].map((letter) => ({ name: `file-bot-${letter}`, capabilities: ['look'] }));
     writeFileSync(join(folder, name, 'agents.yaml'), JSON.stringify({ agents }));
     const running = apply(name, '--wait');
-    const first = await openChange(stage.cyd);
-    await gov(['approve', first, '--yes'], stage.ada.key);
-    // It is no longer open, so the next one is another.
     await gov(['approve', await openChange(stage.cyd), '--yes'], stage.ada.key);
     expect((await running).exitCode).toBe(0);
+    for (const agent of agents) expect((await send(stage.app, 'GET', `/api/v1/agents/${agent.name}`)).status).toBe(200);
     writeFileSync(join(folder, name, 'agents.yaml'), JSON.stringify({ agents: [{ name: 'file-bot-c' }] }));
     const proposed = await apply(name);
     expect(proposed.errors).toMatch(/\nNothing has changed yet: dec_/);

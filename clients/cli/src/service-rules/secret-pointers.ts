@@ -38,7 +38,7 @@ function foldName(name: string): string {
 }
 
 /** Most parts of one name. A name with more parts counts as secret, because each part costs a step per pointer. */
-const MAX_PARTS = 16;
+const MAX_PARTS = 8;
 const INDEX = /^\d+$/;
 const NESTING = /[[.]/;
 
