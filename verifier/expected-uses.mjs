@@ -2,13 +2,13 @@ import { hashOf } from './canonical-json.mjs';
 import { AUTHORISING } from './decision/history.mjs';
 import { short } from './decision/report.mjs';
 import { isObject } from './entry-check.mjs';
-import { OF_REQUEST, usesOf } from './evaluation/limits.mjs';
+import { isAmount, isWithin, OF_REQUEST, usesOf } from './evaluation/limits.mjs';
 import { ZONES } from './evaluation/zone-data.mjs';
 
 /**
  * @typedef {import('./entry-check.mjs').JsonObject} JsonObject
  * @typedef {import('./evaluation/limits.mjs').Limit} Limit
- * @typedef {{ name: string, limits: readonly unknown[], content: string }} LimitedPolicy
+ * @typedef {{ name: string, limits: readonly unknown[], rank: string, content: string }} LimitedPolicy
  * @typedef {{ agentId: unknown, timestamp: unknown }} ErasedAuthorization
  */
 
@@ -37,13 +37,14 @@ export class ExpectedUses {
    * @param {JsonObject} state of a policy
    * @returns {string[]} faults
    */
-  notePolicy({ id, name, limits = [] }) {
+  notePolicy({ id, name, limits = [], priority, effect }) {
     const content = hashOf([name, limits]);
     const earlier = this.#policies.get(String(id));
     if (earlier !== undefined)
       return earlier.content === content ? [] : ['the name or the limits of the policy are others than before'];
-    this.#policies.set(String(id), { name: String(name), limits: Array.isArray(limits) ? limits : [], content });
-    return [];
+    const rank = hashOf([priority, effect]);
+    this.#policies.set(String(id), { name: String(name), limits: Array.isArray(limits) ? limits : [], rank, content });
+    return Array.isArray(limits) && limits.every(isLimit) ? [] : ['the limits of the policy have another form'];
   }
 
   /**
@@ -100,9 +101,13 @@ export class ExpectedUses {
    */
   #namingFaults(policies, used) {
     const decidingIds = (Array.isArray(policies) ? policies : []).filter(isObject).map(({ id }) => String(id));
-    const usedIds = used.map((use) => (isObject(use) ? String(use['policyId']) : ''));
-    // Of more policies that decided only the first are named, and all of them are used.
-    const ids = new Set(decidingIds.length < MAX_NAMED ? decidingIds : [...decidingIds, ...usedIds]);
+    // Of more policies that decided only the oldest are named, and all of them are used.
+    const youngestId = decidingIds.length < MAX_NAMED ? undefined : decidingIds.at(-1);
+    const rank = this.#policies.get(String(youngestId))?.rank;
+    const unnamedIds = used
+      .map((use) => (isObject(use) ? String(use['policyId']) : ''))
+      .filter((id) => youngestId !== undefined && id > youngestId && this.#policies.get(id)?.rank === rank);
+    const ids = new Set([...decidingIds, ...unnamedIds]);
     const expected = [...ids].flatMap((id) =>
       (this.#policies.get(id)?.limits ?? []).map((_, limit) => `${id} ${String(limit)}`),
     );
@@ -132,6 +137,9 @@ export class ExpectedUses {
           : [`${place} with the ${name} ${short(use[name])}, and the entry leads to ${short(value)}`],
       ),
       ...(limit.by === OF_REQUEST ? this.#digestFaults(list, use['key'], entry['state']) : []),
+      ...(isTakenWithin(list === 'used', limit, use)
+        ? []
+        : [`${place} that ${list === 'used' ? 'exceeds it' : 'it allows'}`]),
     ];
   }
 
@@ -180,12 +188,25 @@ export class ExpectedUses {
 }
 
 /**
+ * True if a use that was taken keeps to the limit, and one that was not exceeds it.
+ * @param {boolean} isTaken
+ * @param {Limit} limit
+ * @param {JsonObject} use
+ */
+function isTakenWithin(isTaken, limit, { before, amount }) {
+  // Other forms are found when uses are added up.
+  if (!isAmount(before) || !(amount === null || isAmount(amount))) return true;
+  return isWithin(limit, { before, amount }) === isTaken;
+}
+
+/**
  * @param {unknown} limit
  * @returns {limit is Limit}
  */
 function isLimit(limit) {
   return (
     isObject(limit) &&
+    ['agent', 'policy', OF_REQUEST].includes(String(limit['by'])) &&
     Object.hasOwn(LONGEST, String(limit['per'])) &&
     ['string', 'undefined'].includes(typeof limit['zone']) &&
     ['string', 'undefined'].includes(typeof limit['of'])

@@ -1,13 +1,15 @@
 import { isObject } from '../entry-check.mjs';
-import { matchingPolicies } from '../evaluation/evaluate.mjs';
 import { isAmount, isWithin } from '../evaluation/limits.mjs';
-import { ZONES } from '../evaluation/zone-data.mjs';
+import { MatchingRequest, rankOf } from './certain-matches.mjs';
 import { isDigest, mayCount } from './limit-window.mjs';
+import { hashOfRequest } from './request-hash.mjs';
 import { asAgent } from './reviewer.mjs';
 
 /**
  * @typedef {import('./read-file.mjs').Json} Json
  * @typedef {import('../evaluation/evaluate.mjs').Policy} Policy
+ * @typedef {{ id: string, details: Json, matchingPolicies: readonly Policy[], request: MatchingRequest, laterUses: readonly Json[] }} Authorised an
+ *   execution that was authorised, by the policies that it names, and the uses of the file before which it counts
  */
 
 /** The most deciding policies that an entry names. */
@@ -19,6 +21,12 @@ export class LimitedExecutions {
   #policies = new Map();
   /** The agents so far, by id. @type {Map<string, Json>} */
   #agents = new Map();
+  /** The ids of the grants so far. @type {Set<string>} */
+  #grantIds = new Set();
+  /** Executions of which only time zones of another version say whether they count. @type {import('./report.mjs').Difference[]} */
+  #gaps = [];
+  /** Executions that count only if conditions on claims or earlier executions held for them. */
+  unknownFacts = 0;
 
   /**
    * @param {readonly Json[]} limitUses of the file
@@ -33,12 +41,14 @@ export class LimitedExecutions {
   }
 
   /**
-   * Notes the policies in force and the agents.
+   * Notes the policies in force, the agents and the grants.
    * @param {Json} entry the next one of the log
-   * @param {Json} state
+   * @param {Json | null | undefined} state nothing if it was erased
    */
   note({ subjectType, subjectId }, state) {
     if (this.limitUses.length === 0) return;
+    if (subjectType === 'grant') this.#grantIds.add(subjectId);
+    if (!state) return;
     if (subjectType === 'agent') this.#agents.set(subjectId, state);
     if (subjectType !== 'policy') return;
     if (state['status'] === 'active') this.#policies.set(subjectId, /** @type {any} */ (state));
@@ -48,72 +58,155 @@ export class LimitedExecutions {
   /**
    * @param {Json} entry that authorised an execution
    * @param {Json} execution
-   * @returns {string[]} faults
+   * @returns {{ faults: string[], gaps: import('./report.mjs').Difference[] }}
    */
-  faults(entry, execution) {
-    const uses = this.limitUses.filter(
-      (use) => mayCount(use, entry) && (!isDigest(use['key']) || use['actionHash'] === execution['actionHash']),
-    );
-    if (uses.length === 0) return [];
-    const names = new Set(uses.map((use) => use['name']));
-    return [...this.#policies.values()]
-      .filter(({ name }) => names.has(name))
-      .flatMap((policy) => this.#faultsOf(policy, entry, execution));
+  check(entry, execution) {
+    const faults = this.#faults(entry, execution);
+    return { faults, gaps: this.#gaps.splice(0) };
+  }
+
+  /**
+   * @param {Json} entry
+   * @param {Json} execution
+   * @returns {string[]}
+   */
+  #faults(entry, execution) {
+    const laterUses = this.limitUses.filter((use) => mayCount(use, entry) && isOfRequest(use, execution));
+    if (laterUses.length === 0) return [];
+    const { details } = entry['audit'];
+    const id = entry['subjectId'];
+    const agent = this.#agents.get(execution['agentId']);
+    if (agent === undefined) return [];
+    const principal = this.#principalOf(execution);
+    if (principal === undefined) return [];
+    const { policies = [], limited = [], used = [] } = details;
+    if (![policies, limited, used].every((list) => Array.isArray(list) && list.every(isObject)))
+      return [`${id} names policies or limits in another form`];
+    const request = new MatchingRequest(asAgent(/** @type {any} */ (agent)), { execution, entry, principal });
+    /** @type {Policy[]} */
+    const policiesNamed = policies.flatMap((/** @type {Json} */ policy) => this.#policies.get(policy['id']) ?? []);
+    const names = new Set(laterUses.map((use) => use['name']));
+    const matchingPolicies = policiesNamed.filter((policy) => request.mayMatch(policy));
+    const authorised = { id, details, matchingPolicies, request, laterUses };
+    return [
+      ...this.#namingFaults(entry, policiesNamed, request),
+      ...[...this.#policies.values()]
+        .filter(({ name }) => names.has(name))
+        .flatMap((policy) => this.#faultsOf(policy, authorised)),
+    ];
+  }
+
+  /**
+   * Checks that the policies that an entry names can have authorised its execution.
+   * @param {Json} entry
+   * @param {readonly Policy[]} policiesNamed those in force
+   * @param {MatchingRequest} request
+   */
+  #namingFaults({ subjectId, action, audit }, policiesNamed, request) {
+    const { policies = [], grantId } = audit.details;
+    const ids = policies.map((/** @type {Json} */ { id }) => String(id));
+    const [first] = policiesNamed;
+    const isOrdered = isAscending(ids);
+    const isServed = action === 'execution.resumed' || this.#grantIds.has(grantId);
+    const canAuthorise = first === undefined || first.effect === 'allow' || (first.effect !== 'deny' && isServed);
+    return [
+      ...(policiesNamed.length === ids.length ? [] : [`${subjectId} names policies that were not in force`]),
+      ...(isOrdered && ids.length <= MAX_NAMED
+        ? []
+        : [`${subjectId} does not name ten policies at most, the oldest first`]),
+      ...(policiesNamed.every((policy) => rankOf(policy) === rankOf(first))
+        ? []
+        : [`${subjectId} names policies of several ranks`]),
+      ...(canAuthorise ? [] : [`${subjectId} names ${first.name}, which does not let it through`]),
+      ...policiesNamed
+        .filter((policy) => !request.mayMatch(policy))
+        .map(({ name }) => `${subjectId} says that ${name} authorised it, which does not match it`),
+    ];
   }
 
   /**
    * @param {Policy} policy with a limit of the file, or an earlier version of such a policy
-   * @param {Json} entry
-   * @param {Json} execution
+   * @param {Authorised} authorised
+   * @returns {string[]}
    */
-  #faultsOf(policy, { audit, timestamp, subjectId }, execution) {
-    const { policies = [], limited = [], zones } = audit.details;
-    const agent = this.#agents.get(execution['agentId']);
-    const principal = this.#principalOf(execution);
-    if (!Array.isArray(policies) || !Array.isArray(limited) || agent === undefined || principal === undefined)
-      return [];
-    const limitedUses = limited.filter(isObject).filter(({ policyId }) => policyId === policy.id);
+  #faultsOf(policy, { id, details, matchingPolicies, request, laterUses }) {
+    const { limited = [], used = [] } = details;
+    const isOfPolicy = (/** @type {Json} */ { policyId }) => policyId === policy.id;
+    const limitedUses = limited.filter(isOfPolicy);
     if (limitedUses.length > 0)
-      return limitedUses.some((use) => isReached(policy, use))
+      return limitedUses.some((/** @type {Json} */ use) => isReached(policy, use))
         ? []
-        : [`${subjectId} says that a limit of ${policy.name} was reached, which was not`];
-    const decidingIds = policies.filter(isObject).map(({ id }) => id);
-    const hasForeignClock =
-      zones !== ZONES.version && (policy.conditions ?? []).some(({ clock }) => clock !== undefined);
-    if (decidingIds.includes(policy.id) || decidingIds.length >= MAX_NAMED || hasForeignClock) return [];
-    const { action, resourceType, resourceId, parameters } = execution;
-    const request = { action, resourceType, resourceId, parameters, isRedacted: true, principal };
-    const asker = asAgent(/** @type {any} */ (agent));
-    const matchesAmong = (/** @type {Policy[]} */ candidates) =>
-      matchingPolicies(asker, { ...request, time: new Date(timestamp) }, candidates);
-    // Conditions that need facts are unknown here: a policy that allows does not match by them, and any other may outrank it.
-    const outrankingPolicies = decidingIds
-      .flatMap((id) => this.#policies.get(String(id)) ?? [])
-      .filter(
-        ({ priority, effect }) => priority > policy.priority || (priority === policy.priority && effect !== 'allow'),
-      )
-      .map((other) => ({ ...other, conditions: [] }));
-    return matchesAmong([policy]).length === 0 || matchesAmong(outrankingPolicies).length > 0
+        : [`${id} says that a limit of ${policy.name} was reached, which was not`];
+    if (matchingPolicies.includes(policy)) return [];
+    const [first] = matchingPolicies;
+    if (first !== undefined && rankOf(first) > rankOf(policy)) return [];
+    const certainty = request.certaintyOf(policy);
+    if (certainty === 'facts') return this.#factFaults(policy, id, request);
+    if (certainty === 'zones') this.#lack(id, policy, laterUses);
+    if (certainty !== 'matches') return [];
+    // Of more policies that decided only the oldest are named, and all of them are used.
+    const isBeyond =
+      matchingPolicies.length === MAX_NAMED &&
+      rankOf(first) === rankOf(policy) &&
+      policy.id > String(matchingPolicies.at(-1)?.id);
+    return isBeyond && used.some(isOfPolicy)
       ? []
-      : [`${subjectId} says that it was authorised without ${policy.name}, which has limits and allowed it`];
+      : [`${id} says that it was authorised without ${policy.name}, which has limits and allowed it`];
+  }
+
+  /**
+   * @param {Policy} policy that matches if its conditions on facts hold
+   * @param {string} id of the execution
+   * @param {MatchingRequest} request
+   */
+  #factFaults(policy, id, request) {
+    if (!request.saysFacts(policy)) return [`${id} does not say what was found for the conditions of ${policy.name}`];
+    this.unknownFacts += 1;
+    return [];
+  }
+
+  /**
+   * @param {string} id of an execution
+   * @param {Policy} policy
+   * @param {readonly Json[]} laterUses
+   */
+  #lack(id, { name }, laterUses) {
+    const [sequence] = laterUses.filter((use) => use['name'] === name).map((use) => use['sequence']);
+    const difference = `the clock of ${name} was read for ${id} by time zones of another version, so whether it used its limits is not known`;
+    this.#gaps.push({ sequence, difference });
   }
 
   /**
    * @param {Json} execution
-   * @returns {import('../evaluation/principals.mjs').Principal | null | undefined} undefined if the person is not known
+   * @returns {import('../evaluation/principals.mjs').Principal | null | undefined} undefined if the log has no such person
    */
   #principalOf({ onBehalfOf }) {
     const { subject, roles = [] } = onBehalfOf ?? {};
     if (subject === undefined) return null;
+    if (typeof subject !== 'string') return undefined;
     if (!subject.startsWith('agent:')) return { subject, roles };
     const person = this.#agents.get(subject.slice('agent:'.length));
-    return person && { person: asAgent(/** @type {any} */ (person)) };
+    return person?.['kind'] === 'human' ? { person: asAgent(/** @type {any} */ (person)) } : undefined;
   }
+}
+
+/** @param {readonly string[]} ids */
+function isAscending(ids) {
+  return ids.every((id, index) => index === 0 || String(ids[index - 1]) < id);
+}
+
+/**
+ * True unless the use is of equal requests, and the execution is none of them.
+ * @param {Json} use
+ * @param {Json} execution
+ */
+function isOfRequest({ key, actionHash }, execution) {
+  return !isDigest(key) || actionHash === hashOfRequest(execution);
 }
 
 /**
  * @param {Policy} policy
- * @param {import('../entry-check.mjs').JsonObject} use
+ * @param {Json} use
  */
 function isReached({ limits = [] }, use) {
   const limit = limits[Number(use['limit'])];

@@ -153,12 +153,19 @@ export class LogCheck {
       this.erasedLimitUses += 1;
     if (AUTHORISING.includes(action) && state) {
       this.gaps.push(...equalRequestGaps(entry, this.limitUses));
-      for (const fault of this.#limitedExecutions.faults(entry, state)) this.#differ(sequence, fault);
-    } else if (state) this.#limitedExecutions.note(entry, state);
+      const { faults, gaps } = this.#limitedExecutions.check(entry, state);
+      for (const fault of faults) this.#differ(sequence, fault);
+      this.gaps.push(...gaps);
+    } else this.#limitedExecutions.note(entry, state);
     if (action === 'grant.created' && !state && this.hasGrants && this.agentIds.has(entry['audit'].agentId))
       this.erasedGrants += 1;
     if (subjectType === 'grant' && state) this.#noteGrant(entry, state);
     if (action === 'execution.authorized') this.#noteUse(sequence, state);
+  }
+
+  /** Executions of which only their entries say what was found for conditions of policies with limits of the file. */
+  get unknownFacts() {
+    return this.#limitedExecutions.unknownFacts;
   }
 
   /** Decisions of which the log does not show any more whether they were about open emergencies. */
@@ -210,8 +217,8 @@ export class LogCheck {
   /** @param {Json} entry of the file, before it took place */
   #expectNewest(entry) {
     const { sequence, timestamp, audit, state } = entry;
-    for (const fault of this.#changes.faultsBefore(entry, { keys: this.#keys, inForce: this.#inForce }))
-      this.#differ(sequence, fault);
+    const log = { keys: this.#keys, inForce: this.#inForce };
+    for (const fault of this.#changes.faultsBefore(entry, log)) this.#differ(sequence, fault);
     for (const { id, revision } of this.requestedAgents.filter(({ before }) => before === sequence)) {
       const newest = this.#agents.get(id)?.['revision'];
       if (newest !== revision)

@@ -23,7 +23,7 @@ import { parseStrictly } from '../strict-json.mjs';
 
 const FORMAT = 'agent-governance-evidence/1';
 /** Raised by the service when the rules of evaluation change. What earlier rules knew, later ones decide alike. */
-const EVALUATIONS = [1, 2, 3];
+export const EVALUATIONS = [1, 2, 3];
 /** Far above what any decision needs; more is not taken into memory. */
 const MAX_BYTES = 64 * 2 ** 20;
 const MAX_VALUES = 4_000_000;
