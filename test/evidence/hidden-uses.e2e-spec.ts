@@ -8,8 +8,9 @@ import { decisionFileOf, keyAndLog, verifyFile } from './verified-file';
 
 const RECOMPUTED = /\nRECOMPUTED: authorized as recorded\n$/;
 const NOT_RECOMPUTED = /\n(?:DIFFERS|INVALID): .*\n$/;
+const NOBODY = 'agt_01M8GXKYS9AAYGA38BW7HT1BT3';
 
-describe('The verifier, on uses that other policies hide', () => {
+describe('The verifier, on uses that other policies, agents or principals hide', () => {
   const stage = stageOf(async () => {
     const app = await createTestApp();
     await createAgent(app, { name: 'bot', capabilities: ['pay', 'ship', 'book', 'edge'] });
@@ -155,6 +156,38 @@ describe('The verifier, on uses that other policies hide', () => {
       later.audit.details.used[1].before = '0';
     });
     expect(output).toMatch(/authorised without late, which has limits and allowed it/);
+    expect(output).toMatch(NOT_RECOMPUTED);
+  });
+
+  it.each<[who: string, fault: RegExp, change: (earlier: Parsed) => void]>([
+    [
+      'on behalf of an agent that nobody has created',
+      /is on behalf of agent:agt_\w+, who is no person before/,
+      ({ state, audit }) => {
+        state.onBehalfOf = { subject: `agent:${NOBODY}` };
+        audit.details.principalRevision = 1;
+      },
+    ],
+    [
+      'on behalf of a machine',
+      /is on behalf of agent:agt_\w+, who is no person before/,
+      ({ state, audit }) => {
+        state.onBehalfOf = { subject: `agent:${state.agentId}` };
+        audit.details.principalRevision = 1;
+      },
+    ],
+    [
+      'by an agent that nobody has created',
+      /is of agt_\w+, which the log has not created before/,
+      ({ state, audit }) => (state.agentId = audit.agentId = NOBODY),
+    ],
+  ])('finds a limit that was exceeded, behind an execution %s', async (_who, fault, change) => {
+    const output = await forged('pay', (earlier, later) => {
+      hide(earlier, later);
+      name(earlier, [stage.low]);
+      change(earlier);
+    });
+    expect(output).toMatch(fault);
     expect(output).toMatch(NOT_RECOMPUTED);
   });
 

@@ -75,10 +75,12 @@ export class LimitedExecutions {
     if (laterUses.length === 0) return [];
     const { details } = entry['audit'];
     const id = entry['subjectId'];
-    const agent = this.#agents.get(execution['agentId']);
-    if (agent === undefined) return [];
+    const { agentId, onBehalfOf } = execution;
+    const agent = this.#agents.get(agentId);
+    if (agent === undefined) return [`${id} is of ${String(agentId)}, which the log has not created before`];
     const principal = this.#principalOf(execution);
-    if (principal === undefined) return [];
+    if (principal === undefined)
+      return [`${id} is on behalf of ${String(onBehalfOf.subject)}, who is no person before`];
     const { policies = [], limited = [], used = [] } = details;
     if (![policies, limited, used].every((list) => Array.isArray(list) && list.every(isObject)))
       return [`${id} names policies or limits in another form`];
