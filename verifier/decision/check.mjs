@@ -122,6 +122,11 @@ function unknownContents(log) {
     [log.erasedGrants, 'grants of the agent', 'whether a decision of the file gave one of them, too,'],
     [log.erasedLimitUses, 'executions that a limit of the file may count', 'whether they used what their erasures say'],
     [log.erasedEarlier, 'executions of the agent before', 'whether a condition on earlier ones meant them'],
+    [
+      log.erasedOutcomes,
+      'executions of the agent before',
+      'whether one was of the same action, with an unknown outcome,',
+    ],
     [log.erasedRejections, 'rejections of what the agent requested', 'whether one of them held'],
     [
       log.erasedEmergencies,

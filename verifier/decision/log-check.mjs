@@ -12,6 +12,7 @@ import { equalRequestGaps, limitUsesIn, mayCount } from './limit-window.mjs';
 import { PasskeyRegistry } from './passkey-registry.mjs';
 import { asAgent } from './reviewer.mjs';
 import { personOf, senderFaults } from './senders.mjs';
+import { UnknownOutcomes } from './unknown-outcomes.mjs';
 
 /** Actions after which an API key is good for nothing. */
 const ENDED_KEY = ['api_key.revoked', 'api_key.expired'];
@@ -70,6 +71,8 @@ export class LogCheck {
   #changes;
   /** @type {LimitedExecutions} */
   #limitedExecutions;
+  /** @type {UnknownOutcomes} */
+  #unknownOutcomes;
   /** The agents to which API keys in force are bound, by key. @type {Map<string, string | null>} */
   #keys = new Map();
 
@@ -89,6 +92,7 @@ export class LogCheck {
     this.runs = new Set(executions.flatMap(({ run }) => run ?? []));
     this.agentIds = new Set(executions.map(({ agentId }) => agentId));
     this.#rejections = new BindingRejections(this.agentIds);
+    this.#unknownOutcomes = new UnknownOutcomes(this.agentIds);
     this.limitUses = limitUsesIn(file.entries);
     this.hasGrants = states('grant').length > 0;
     this.entries = new Map(file.entries.map((entry) => [entry['sequence'], entry]));
@@ -148,6 +152,7 @@ export class LogCheck {
     if (action === 'api_key.created' && state) this.#keys.set(subjectId, state.agentId);
     if (ENDED_KEY.includes(action)) this.#keys.delete(subjectId);
     this.#rejections.add(entry, state);
+    this.#unknownOutcomes.add(entry, state);
     this.#changes.add(entry, state);
     if (AUTHORISING.includes(action) && !state && this.limitUses.some((use) => mayCount(use, entry)))
       this.erasedLimitUses += 1;
@@ -166,6 +171,11 @@ export class LogCheck {
   /** Executions of which only their entries say what was found for conditions of policies with limits of the file. */
   get unknownFacts() {
     return this.#limitedExecutions.unknownFacts;
+  }
+
+  /** Executions of which the log does not show any more whether their outcome was unknown when the same action was requested. */
+  get erasedOutcomes() {
+    return this.#unknownOutcomes.erased;
   }
 
   /** Decisions of which the log does not show any more whether they were about open emergencies. */
@@ -218,7 +228,8 @@ export class LogCheck {
   #expectNewest(entry) {
     const { sequence, timestamp, audit, state } = entry;
     const log = { keys: this.#keys, inForce: this.#inForce };
-    for (const fault of this.#changes.faultsBefore(entry, log)) this.#differ(sequence, fault);
+    for (const fault of [...this.#changes.faultsBefore(entry, log), ...this.#unknownOutcomes.faultsBefore(entry)])
+      this.#differ(sequence, fault);
     for (const { id, revision } of this.requestedAgents.filter(({ before }) => before === sequence)) {
       const newest = this.#agents.get(id)?.['revision'];
       if (newest !== revision)

@@ -9,8 +9,11 @@
 /** The reason of an execution whose outcome is unknown, and of the refusal to repeat it. */
 export const UNKNOWN = 'outcome_unknown';
 
+/** Reasons of refusals that come after the check of unknown outcomes, or by it. */
+export const LATE_REASONS = [UNKNOWN, 'approval_rejected'];
+
 /** Milliseconds after the unknown outcome in which the same action is refused. */
-const REFUSED_FOR = 600_000;
+export const REFUSED_FOR = 600_000;
 
 /**
  * Checks the execution that an entry repeats: the same action, whose outcome became unknown less than ten minutes before.
@@ -26,8 +29,8 @@ export function expectRepeated({ state, audit, sequence, timestamp }, mayRepeat,
     return;
   }
   const isRefused = audit.reason === UNKNOWN;
-  const isRefusal = audit.outcome === 'denied';
-  if (isRefusal && !isRefused) report.differ('details.repeats is given, and does not decide this');
+  const isEarlyRefusal = audit.outcome === 'denied' && !LATE_REASONS.includes(audit.reason);
+  if (isEarlyRefusal) report.differ('details.repeats is given, and does not decide this');
   const before = history.stateBefore(history.entriesAbout('execution', repeats), sequence);
   if (before === undefined) return report.lack(`the file has no entry of the execution ${repeats} before it`);
   report.expect('the outcome that is repeated', [before['outcome'], before['reason']], ['failed', UNKNOWN]);
