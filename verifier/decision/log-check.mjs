@@ -251,7 +251,8 @@ export class LogCheck {
       this.#differ(sequence, fault);
     this.#expectAllFacts({ sequence, timestamp, audit, state });
     const proposer = this.#agents.get(state?.proposedBy);
-    if (audit.details.verdict === 'approve' && proposer?.['status'] === 'suspended')
+    const isApproved = audit.details.verdict === 'approve' && audit.action !== 'decision.approval_denied';
+    if (isApproved && proposer?.['status'] === 'suspended')
       this.#differ(sequence, 'it was approved while the agent that requested it was suspended');
   }
 

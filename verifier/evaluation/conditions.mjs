@@ -13,7 +13,7 @@ import { isUnmistakable, plainForm } from './spelling.mjs';
  * @typedef {Readonly<{ parameter?: string, principal?: string, clock?: string, days?: readonly string[], except?: readonly string[], earlier?: string, within?: string | null, resource?: string | null, claim?: string, op: string, value: unknown }>} Condition
  */
 
-/** Most characters of a text that is compared with another one of the request. */
+/** Most characters of a text that is compared with another one of the request, or read as a path. */
 const MAX_COMPARED_CHARACTERS = 4_096;
 /** Stands for an absent value. */
 const NOTHING = Symbol('nothing');
@@ -47,7 +47,7 @@ export function isTrue(condition, input) {
   if (op === 'exists') return operand.values[0] === HIDDEN ? undefined : (operand.values[0] !== NOTHING) === value;
   const isOfRequest = isReference(value);
   const expected = isOfRequest ? single(operandOf(value, input)) : value;
-  const isBounded = isOfRequest && versionOf(input) >= 3;
+  const isBounded = versionOf(input) >= 3 && (isOfRequest || op === 'within');
   const truths = operand.values.map((operandValue) =>
     isBounded && (isLong(operandValue) || isLong(expected)) ? undefined : compare(op, operandValue, expected),
   );

@@ -217,7 +217,8 @@ describeOnSqlite('Policies as files', () => {
     const created = [expect.objectContaining({ change: 'create', name: 'refunds', version: '1.1' })];
     expect(await answer(['plan'], 2)).toMatchObject({ changes: created, tests: { passed: 2 } });
     const policySet = expect.stringMatching(/^\w{64}$/);
-    expect(await answer(['apply', '--yes'], 0)).toEqual({ changes: created, policySet });
+    const warnings = [expect.stringContaining('/amount has an upper bound and no lower one')];
+    expect(await answer(['apply', '--yes'], 0)).toEqual({ changes: created, policySet, warnings });
     const keptChanges = [expect.objectContaining({ change: 'keep', name: 'refunds', version: '1.1' })];
     expect(await answer(['plan'], 0)).toMatchObject({ changes: keptChanges });
     expect(await answer(['apply', '--yes'], 0)).toEqual({ changes: keptChanges, policySet });
