@@ -224,7 +224,10 @@ export async function everyKindOfFile(): Promise<EveryKind> {
   const urgent = { headers: AT_ONCE, body: { capabilities: ['*'] } };
   expect((await send(app, 'PATCH', '/api/v1/agents/urgent', urgent)).status).toBe(200);
   const sends = { action: 'send', resourceType: 'order', resourceId: 'a', parameters: {} };
-  made['of an agent that was made in an emergency'] = await post('/agents/urgent/execute', sends);
+  made['of an agent that was changed in an emergency'] = await post('/agents/urgent/execute', sends);
+  const hasty = { headers: AT_ONCE, body: { name: 'hasty', capabilities: ['*'] } };
+  expect((await send(app, 'POST', '/api/v1/agents', hasty)).status).toBe(201);
+  made['of an agent that was made in an emergency'] = await post('/agents/hasty/execute', sends);
   const files: Record<string, string> = {};
   for (const [name, execution] of Object.entries(made)) files[name] = await decisionFileOf(app, execution as never);
   const { publicKey } = (await send(app, 'GET', '/api/v1/provenance/checkpoint')).body;
