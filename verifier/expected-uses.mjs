@@ -1,7 +1,9 @@
 import { hashOf } from './canonical-json.mjs';
 import { AUTHORISING } from './decision/history.mjs';
 import { short } from './decision/report.mjs';
+import { hashOfRequest } from './decision/request-hash.mjs';
 import { isObject } from './entry-check.mjs';
+import { MAX_NAMED } from './evaluation/evaluate.mjs';
 import { isAmount, isWithin, OF_REQUEST, usesOf } from './evaluation/limits.mjs';
 import { ZONES } from './evaluation/zone-data.mjs';
 
@@ -14,8 +16,6 @@ import { ZONES } from './evaluation/zone-data.mjs';
 
 /** The outcomes of executions that were authorised. */
 const AUTHORISED = ['authorized', 'running', 'executed', 'failed', 'interrupted'];
-/** The most deciding policies that an entry names. */
-const MAX_NAMED = 10;
 /** HMAC-SHA256 in base64url. */
 const DIGEST = /^[\w-]{43}$/u;
 const DAY = 86_400_000;
@@ -178,9 +178,7 @@ export class ExpectedUses {
   #digestFaults(list, key, state) {
     if (!DIGEST.test(String(key))) return [`details.${list} has a key that is no digest of a request`];
     if (!isObject(state)) return [];
-    const { agentId, action, resourceType, resourceId, parameters, onBehalfOf } = state;
-    const principal = onBehalfOf === undefined ? {} : { onBehalfOf };
-    const hash = hashOf({ agentId, action, resourceType, resourceId, parameters, ...principal });
+    const hash = hashOfRequest(state);
     const firstHash = this.#requests.get(String(key)) ?? hash;
     this.#requests.set(String(key), firstHash);
     return firstHash === hash ? [] : [`details.${list} has the digest of another request`];

@@ -1,7 +1,7 @@
-import { hashOf } from '../canonical-json.mjs';
 import { withoutSlash } from '../evaluation/resources.mjs';
 import { plainForm } from '../evaluation/spelling.mjs';
 import { rejectionEnd } from './requests.mjs';
+import { hashOfRequest } from './request-hash.mjs';
 
 /**
  * The rejected requests of agents in the entries of a log so far: api-decisions.md, "Approval before execution" and "Grants".
@@ -97,7 +97,6 @@ function isAlike(execution, request) {
  * @param {Json} request
  * @param {Json} other
  */
-function hashAs({ agentId, action, resourceType, parameters }, { resourceId, onBehalfOf }) {
-  const principal = onBehalfOf === undefined ? {} : { onBehalfOf };
-  return hashOf({ agentId, action, resourceType, resourceId, parameters, ...principal });
+function hashAs(request, { resourceId, onBehalfOf }) {
+  return hashOfRequest({ ...request, resourceId, onBehalfOf });
 }

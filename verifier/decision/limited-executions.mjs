@@ -1,4 +1,5 @@
 import { isObject } from '../entry-check.mjs';
+import { MAX_NAMED } from '../evaluation/evaluate.mjs';
 import { isAmount, isWithin } from '../evaluation/limits.mjs';
 import { MatchingRequest, rankOf } from './certain-matches.mjs';
 import { isDigest, mayCount } from './limit-window.mjs';
@@ -11,9 +12,6 @@ import { asAgent } from './reviewer.mjs';
  * @typedef {{ id: string, details: Json, matchingPolicies: readonly Policy[], request: MatchingRequest, laterUses: readonly Json[] }} Authorised an
  *   execution that was authorised, by the policies that it names, and the uses of the file before which it counts
  */
-
-/** The most deciding policies that an entry names. */
-const MAX_NAMED = 10;
 
 /** Finds executions that must have used limits of the file, and say that other policies allowed them. */
 export class LimitedExecutions {

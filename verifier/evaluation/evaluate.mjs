@@ -5,6 +5,9 @@ import { matchesResource } from './resources.mjs';
 import { isOnBehalf } from './principals.mjs';
 import { isMetBy } from './subjects.mjs';
 
+/** The most deciding policies that an entry names. */
+export const MAX_NAMED = 10;
+
 /**
  * Evaluates policies by docs/policies.md. Written from that page alone, independently of the service's own evaluator.
  *

@@ -100,6 +100,11 @@ export function everySubjectOf({
   return escalate === undefined ? subjects : [...subjects, ...escalate.subjects];
 }
 
+/** Returns the subjects of a group and, once it has escalated, those of the escalation. */
+export function currentSubjects(group: ApproverGroup): readonly string[] {
+  return group.escalate?.at === undefined ? group.subjects : everySubjectOf(group);
+}
+
 /** Lets more people fill a group that is not filled in time. */
 export interface Escalation {
   /** ISO 8601 duration from the proposal on. */
@@ -125,8 +130,7 @@ export interface ApprovalRequirement {
 /** The approvals in words: "1 of role:security and 2 of role:finance, signed". */
 export function wantedApprovals(groups: readonly ApproverGroup[]): string {
   const texts = groups.map(
-    ({ subjects, approvals, signed, escalate }) =>
-      `${approvals} of ${[...subjects, ...(escalate?.at === undefined ? [] : escalate.subjects)].join(', ')}${signed === true ? ', signed' : ''}`,
+    (group) => `${group.approvals} of ${currentSubjects(group).join(', ')}${group.signed === true ? ', signed' : ''}`,
   );
   return texts.join(' and ');
 }
@@ -208,8 +212,7 @@ export const PRINCIPAL = 'principal';
  * one
  */
 export function requirementFor(requirement: ApprovalRequirement, personId: string | null): ApprovalRequirement {
-  const namesPrincipal = ({ subjects, escalate }: ApproverGroup): boolean =>
-    subjects.includes(PRINCIPAL) || escalate?.subjects.includes(PRINCIPAL) === true;
+  const namesPrincipal = (group: ApproverGroup): boolean => everySubjectOf(group).includes(PRINCIPAL);
   if (personId === null || !requirement.approvers.some(namesPrincipal)) return requirement;
   const withPersonId = (subjects: readonly string[]): string[] =>
     subjects.map((subject) => (subject === PRINCIPAL ? `agent:${personId}` : subject));

@@ -1,5 +1,5 @@
 import { type PolicyAgent, subjectOf, subjectText, textsOf } from '../patterns/subjects';
-import { areEqualSets, PRINCIPAL, sumOfApprovals, type ApproverGroup } from './approval-requirement';
+import { areEqualSets, currentSubjects, PRINCIPAL, sumOfApprovals, type ApproverGroup } from './approval-requirement';
 
 /** Indexes, in order, of the groups that one reviewer may approve for. */
 export type FillableGroups = readonly number[];
@@ -101,11 +101,6 @@ export class ApproverGroups {
     const counted = agent.kind === 'human' ? texts : texts.filter(mayMeanMachine);
     return this.groups.flatMap((subjects, index) => (counted.some((text) => subjects.has(text)) ? [index] : []));
   }
-}
-
-/** Returns the subjects of a group and, once it has escalated, those of the escalation. */
-function currentSubjects({ subjects, escalate }: ApproverGroup): readonly string[] {
-  return escalate?.at === undefined ? subjects : [...subjects, ...escalate.subjects];
 }
 
 /** True if the text can mean a machine: only its name or `kind:machine` can; roles, and `*`, mean people. */

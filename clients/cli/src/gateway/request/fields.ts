@@ -62,8 +62,9 @@ function parseField(part: string): Field | string {
   const decoded = formDecode(name);
   const value = sign < 0 ? null : formDecode(part.slice(sign + 1));
   if (decoded === undefined || value === undefined) return 'must be percent-encoded UTF-8 without NUL';
-  const bracket = part.replaceAll(ENCODED_BRACKET, ']').indexOf(']=');
-  if (bracket >= 0 && bracket + 1 !== part.replaceAll(ENCODED_BRACKET, ']').indexOf('='))
+  const bracketed = part.replaceAll(ENCODED_BRACKET, ']');
+  const bracket = bracketed.indexOf(']=');
+  if (bracket >= 0 && bracket + 1 !== bracketed.indexOf('='))
     return 'must not have "]=" in a value, which some programs take for the end of the name: write %3D for "="';
   return { name, decoded, value };
 }
