@@ -203,14 +203,13 @@ interface Failure {
 /** Those that are given replace those that a request has anyway, in whatever case they are written. */
 function headersOf({ method, path, body, headers: ownHeaders }: SentRequest): Headers {
   const headers = new Headers(ownHeaders);
-  const own = new Headers();
-  if (body !== undefined) own.set('Content-Type', 'application/json');
-  if (method === 'post' && !SECRETS.test(path)) own.set('Idempotency-Key', newIdempotencyKey());
-  const traceparent = currentTraceparent();
-  if (traceparent !== null) own.set('traceparent', traceparent);
-  own.forEach((value, name) => {
-    if (!headers.has(name)) headers.set(name, value);
-  });
+  const complete = (name: string, value: () => string | null): void => {
+    const text = headers.has(name) ? null : value();
+    if (text !== null) headers.set(name, text);
+  };
+  if (body !== undefined) complete('Content-Type', () => 'application/json');
+  if (method === 'post' && !SECRETS.test(path)) complete('Idempotency-Key', newIdempotencyKey);
+  complete('traceparent', currentTraceparent);
   return headers;
 }
 
