@@ -30,7 +30,8 @@ export async function deliver(
   const onClose = (): void => response.discard();
   target.once('close', onClose);
   target.writeHead(response.status, response.headers.flat());
-  target.flushHeaders();
+  // A body that is there already shares the packet of the head.
+  setImmediate(() => target.flushHeaders());
   try {
     for await (const chunk of response.body) {
       hash.update(chunk);
