@@ -1,5 +1,5 @@
 import { benchmarkFacts } from './execution-facts';
-import { benchmarkTeams } from './execution-teams';
+import { benchmarkSecrets, benchmarkTeams } from './execution-pair';
 import { benchmarkForwardAuth } from './forward-auth';
 import type { Effort } from './support/effort';
 import { load } from './http/load';
@@ -23,6 +23,7 @@ export async function benchmarkExecution(workplace: Workplace, effort: Effort): 
   report('executions/s of the ledger alone: 1,000 policies / 1', await inProcess(workplace, effort));
   await benchmarkFacts(workplace, effort);
   await benchmarkTeams(workplace, effort);
+  await benchmarkSecrets(workplace, effort);
   await benchmarkForwardAuth(workplace, effort);
 }
 
