@@ -46,6 +46,8 @@ import { Replays } from './replays';
 const MAX_WARNINGS = 1_000;
 const MORE_WARNINGS = `These are the first ${MAX_WARNINGS} warnings. Plan fewer policies at once to see the others.`;
 
+type PolicyWarnings = ReadonlyMap<PolicyContent, readonly string[]>;
+
 /** Plans the effects of whole sets of policies, and brings sets into force in one commit. */
 @Injectable()
 export class PolicySetsService {
@@ -89,11 +91,9 @@ export class PolicySetsService {
     const team = writtenTeam(caller, request.team);
     await caller.idempotency?.prepare();
     const policies = await this.contentsOf(caller, request.policies, team);
-    // Checks that take many reads run outside the ledger's commands.
-    const warnings = await this.warnings.warningsFor(policies, team, await this.declaredAgents(agents ?? [], team));
-    const applied = (): Promise<AppliedPoliciesResponse> =>
+    const applied = (warnings: PolicyWarnings | null): Promise<AppliedPoliciesResponse> =>
       this.ledger.write(caller, async (transaction) => {
-        if (!this.isInForce(team, base))
+        if (warnings === null || !this.isInForce(team, base))
           throw preconditionFailed(
             'The policies in force are not those that the base names. Plan the set again, and apply it with the base of that plan.',
           );
@@ -111,8 +111,11 @@ export class PolicySetsService {
       });
     await this.activePolicies.catchUp();
     // The command refuses another base, or repeats its response to the same Idempotency-Key; neither takes long.
-    if (!this.isInForce(team, base)) return applied();
-    return this.gates.get('applications').run(callerKey(caller), applied, { signal });
+    if (!this.isInForce(team, base)) return applied(null);
+    // Checks that take many reads run outside the ledger's commands.
+    const checkAndApply = async (): Promise<AppliedPoliciesResponse> =>
+      applied(await this.warnings.warningsFor(policies, team, await this.declaredAgents(agents ?? [], team)));
+    return this.gates.get('applications').run(callerKey(caller), checkAndApply, { signal });
   }
 
   /** Returns the agents of a request that will be active, with their future members. */
@@ -205,10 +208,7 @@ export class PolicySetsService {
  * Returns warnings about policies that come into force: those of new versions, and the stored ones of old versions.
  * @param created warnings for each policy that is created
  */
-function warningsOn(
-  changes: readonly PolicyChange[],
-  created: ReadonlyMap<PolicyContent, readonly string[]>,
-): string[] {
+function warningsOn(changes: readonly PolicyChange[], created: PolicyWarnings): string[] {
   return changes.flatMap(({ change, policy }) => {
     // Stored warnings about names may be outdated; the comparison of a plan finds those that still hold.
     const stored = change === 'activate' ? policy.warnings.filter((warning) => !isNameWarning(warning)) : [];
