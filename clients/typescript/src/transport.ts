@@ -45,6 +45,8 @@ export interface SentRequest {
   readonly patience?: number;
   /** Time in milliseconds for which the service may hold its answer. */
   readonly hold?: number;
+  /** True for a POST whose sender finds out by itself whether a lost answer was given: it has no `Idempotency-Key`. */
+  readonly isWithoutKey?: boolean;
 }
 
 export interface Answer {
@@ -201,14 +203,14 @@ interface Failure {
 }
 
 /** Those that are given replace those that a request has anyway, in whatever case they are written. */
-function headersOf({ method, path, body, headers: ownHeaders }: SentRequest): Headers {
+function headersOf({ method, path, body, headers: ownHeaders, isWithoutKey = false }: SentRequest): Headers {
   const headers = new Headers(ownHeaders);
   const complete = (name: string, value: () => string | null): void => {
     const text = headers.has(name) ? null : value();
     if (text !== null) headers.set(name, text);
   };
   if (body !== undefined) complete('Content-Type', () => 'application/json');
-  if (method === 'post' && !SECRETS.test(path)) complete('Idempotency-Key', newIdempotencyKey);
+  if (method === 'post' && !isWithoutKey && !SECRETS.test(path)) complete('Idempotency-Key', newIdempotencyKey);
   complete('traceparent', currentTraceparent);
   return headers;
 }

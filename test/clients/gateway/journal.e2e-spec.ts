@@ -69,6 +69,22 @@ describe('The journal of the gateway', () => {
     expect(await second.stop()).toBe(0);
   });
 
+  it('is free of a report once that was taken, though the answer was lost', async () => {
+    const gateway = await start('lost');
+    door.faultFor = (path) => (path.endsWith('/result') ? 'answer lost' : null);
+    const before = door.refused;
+    expect((await gateway.call('/vendor/lost/1', { json: {} })).status).toBe(200);
+    await until('the report was sent', () => door.refused > before);
+    door.faultFor = () => null;
+    const id = await idOf('lost/1');
+    expect(await stage.ended(id)).toMatchObject({ outcome: 'executed' });
+    const file = join(gateway.journal, 'journal.jsonl');
+    await until('it is taken', () => readFileSync(file, 'utf8').includes(`{"taken":"${id}"}`));
+    expect(await gateway.stop()).toBe(0);
+    expect(gateway.printed()).toContain('Reports wait');
+    expect(gateway.printed()).not.toContain('refused');
+  });
+
   it('is held by one gateway', async () => {
     const first = await start('held');
     const environment = { GOVERNANCE_API_KEY: stage.reportKey, VENDOR_KEY: 'another-credential' };

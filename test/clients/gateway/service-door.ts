@@ -1,8 +1,8 @@
 import { createServer, type Server, request as forward } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** How the service fails: it answers with a status, or breaks the connection. */
-export type ServiceFault = number | 'reset';
+/** How the service fails: it answers with a status, breaks the connection, or does so after it has done what was asked. */
+export type ServiceFault = number | 'reset' | 'answer lost';
 
 /** Stands between the gateway and its service. */
 export interface ServiceDoor {
@@ -18,13 +18,17 @@ export async function openDoor(service: string): Promise<ServiceDoor> {
   const server: Server = createServer((request, response) => {
     const { method, headers, url = '' } = request;
     const fault = door.faultFor(url);
-    if (fault !== null) {
-      door.refused += 1;
+    if (fault !== null) door.refused += 1;
+    if (fault !== null && fault !== 'answer lost') {
       if (fault === 'reset') request.socket.resetAndDestroy();
       else response.writeHead(fault, { 'Retry-After': '7' }).end();
       return;
     }
     const passed = forward(`${service}${url}`, { method, headers }, (answer) => {
+      if (fault === 'answer lost') {
+        request.socket.resetAndDestroy();
+        return;
+      }
       response.writeHead(answer.statusCode ?? 502, answer.headers);
       answer.pipe(response);
     });

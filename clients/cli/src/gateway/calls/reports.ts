@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { GovernanceError } from '../../../../typescript/src/index.js';
 import { pathSegment } from '../../../../typescript/src/path-segment.js';
@@ -7,12 +6,14 @@ import { serviceFetch } from '../../service-fetch.js';
 import type { GatewayLog } from '../run/log.js';
 import type { Journal, Report } from './journal.js';
 
-/** Reports that are sent at the same time. */
+/** Maximum number of reports that are sent at the same time. */
 const MAX_PARALLEL = 16;
 const FIRST_PAUSE_MS = 250;
 const MAX_PAUSE_MS = 10_000;
-/** Statuses with which the service refuses a report for good. */
-const FINAL: ReadonlySet<number> = new Set([400, 404, 409, 410, 413]);
+/** HTTP statuses of a permanent refusal of a report. */
+const FINAL_STATUSES: ReadonlySet<number> = new Set([400, 404, 409, 410, 413]);
+/** HTTP status of the service's answer for an execution whose outcome it already has. */
+const OUTCOME_EXISTS = 409;
 
 export interface ReportsOptions {
   readonly url: string;
@@ -25,11 +26,16 @@ export interface ReportsOptions {
 interface WaitingReport {
   readonly executionId: string;
   readonly report: Report;
+  /** True if an earlier process may have sent it. */
+  readonly mayBeTaken: boolean;
 }
 
 export const JOURNAL_FAILED = 'The journal of the gateway cannot be written, so nothing was sent.';
 
-/** Reports what became of executions, until the service has taken it. What is open in the journal outlives the process. */
+/**
+ * Sends the outcomes of executions, and repeats each report until the service accepts it or refuses it permanently. Open
+ * entries of the journal are kept when the process ends.
+ */
 export class Reports {
   private readonly waiting: WaitingReport[] = [];
   private readonly ending = new AbortController();
@@ -42,12 +48,12 @@ export class Reports {
     this.transport = new Transport({ url, key, patience: 0, timeout: 15_000, fetch: serviceFetch });
   }
 
-  /** Reports that the service has not taken yet. */
+  /** Number of reports that the service has neither accepted nor permanently refused. */
   get count(): number {
     return this.waiting.length + this.running;
   }
 
-  /** Reports what an earlier process has sent: what became of it is not known unless the journal states it. */
+  /** Reports the executions that an earlier process left open, as `outcome_unknown` if the journal has no report. */
   resume(): void {
     for (const { executionId, report } of this.options.journal.openEntries()) {
       const unknown: Report = {
@@ -55,11 +61,14 @@ export class Reports {
         reason: 'outcome_unknown',
         failureReason: 'The gateway ended after it began to send the request; what came of it is not known.',
       };
-      this.add(executionId, report ?? unknown);
+      this.add(executionId, report ?? unknown, true);
     }
   }
 
-  /** Puts an execution on disk before it is sent. False, and reported, if that fails: then nothing may be sent. */
+  /**
+   * Writes an execution to the journal before its request is sent. Returns false, and adds a report, if the journal
+   * cannot be written; then the request must not be sent.
+   */
   async begin(executionId: string, upstream: string): Promise<boolean> {
     try {
       await this.options.journal.begin({ executionId, upstream, at: new Date().toISOString() });
@@ -74,18 +83,22 @@ export class Reports {
     }
   }
 
-  add(executionId: string, report: Report): void {
+  /** @param mayBeTaken true if an earlier process may have reported the execution */
+  add(executionId: string, report: Report, mayBeTaken = false): void {
     const { journal, log } = this.options;
     void journal
       .note(executionId, report)
       .catch((error: unknown) => log.warn('The journal cannot keep a report', error, executionId));
-    this.waiting.push({ executionId, report });
+    this.waiting.push({ executionId, report, mayBeTaken });
     this.start();
   }
 
-  /** Ends when all reports are taken, or after so many milliseconds. The rest is in the journal. */
-  async close(milliseconds: number): Promise<void> {
-    const end = performance.now() + milliseconds;
+  /**
+   * Waits until no report is open, for at most `timeoutMs` milliseconds, and stops sending. Open reports stay in the
+   * journal.
+   */
+  async close(timeoutMs: number): Promise<void> {
+    const end = performance.now() + timeoutMs;
     while (this.count > 0 && performance.now() < end) await sleep(10);
     this.ending.abort();
   }
@@ -106,6 +119,7 @@ export class Reports {
     const { journal, log } = this.options;
     const { executionId, report } = item;
     const { signal } = this.ending;
+    let { mayBeTaken } = item;
     while (!this.isClosed()) {
       try {
         await this.post(executionId, report);
@@ -113,7 +127,10 @@ export class Reports {
         break;
       } catch (error) {
         if (this.isClosed()) return;
-        if (error instanceof GovernanceError && FINAL.has(error.status ?? 0)) {
+        // The service took the report, but its answer was lost.
+        if (error instanceof GovernanceError && error.status === OUTCOME_EXISTS && mayBeTaken) break;
+        mayBeTaken ||= error instanceof GovernanceError && error.isOutcomeUnknown;
+        if (error instanceof GovernanceError && FINAL_STATUSES.has(error.status ?? 0)) {
           log.warn('The service refused a report for good', error, executionId);
           break;
         }
@@ -134,15 +151,11 @@ export class Reports {
   }
 
   private post(executionId: string, report: Report): Promise<unknown> {
-    // The same report has the same key, also from another process: a lost answer is not a conflict.
-    const key = createHash('sha256')
-      .update(JSON.stringify([executionId, report]))
-      .digest('hex');
     return this.transport.json({
       method: 'post',
       path: `/api/v1/executions/${pathSegment('id', executionId)}/result`,
       body: report,
-      headers: { 'Idempotency-Key': key },
+      isWithoutKey: true,
       signal: this.ending.signal,
     });
   }
