@@ -11,10 +11,10 @@ import {
   operationsOf,
 } from '../support/requests/api-document';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
-import { ORIGIN, SoftwareAuthenticator } from '../support/application/authenticator';
 import { createAgent, createEntity, createPolicy, issueKey, propose } from '../support/application/factories';
 import { foreignConnection } from '../support/database/foreign-connection';
 import { type Answer, send, type Sent } from '../support/application/send';
+import { delegateAndEnd, registerAndRemovePasskey, reviewAccess } from './people';
 import { SwaggerSession } from './swagger-session';
 import { exchange, wire } from '../support/application/wire';
 
@@ -444,90 +444,17 @@ describe('Answers match the document', () => {
     expect(answers.flatMap((answer) => check.faults(operation('forwardAuth_ask'), answer))).toEqual([]);
   });
 
-  it('when a person registers a passkey, and removes it', async () => {
-    const ownApp = await createTestApp({ environment: { PUBLIC_URL: ORIGIN } });
-    const [person, bot] = [
-      await createAgent(ownApp, { name: 'ann', kind: 'human' }),
-      await createAgent(ownApp, { name: 'bot' }),
-    ];
-    const { secret: key } = await issueKey(ownApp, { agentId: person.id, scopes: ['review'] });
-    const { secret: botKey } = await issueKey(ownApp, { agentId: bot.id, scopes: ['review'] });
-    const device = new SoftwareAuthenticator();
-    const path = `/api/v1/agents/${person.id}/passkeys`;
+  it.each([
+    ['registers a passkey, and removes it', registerAndRemovePasskey],
+    ['delegates, and ends that', delegateAndEnd],
+    ['reviews what an agent may do', reviewAccess],
+  ])('when a person %s', async (_name, act) => {
     const faults: string[] = [];
-    const noted = async (id: string, status: number, answering: Promise<Answer>): Promise<Answer> => {
-      const answer = await answering;
+    await act((id, status, answer) => {
       expect({ id, status: answer.status }).toEqual({ id, status });
       faults.push(...check.faults(operation(id), answer));
-      return answer;
-    };
-    const { body: options } = await noted('passkeys_options', 200, send(ownApp, 'POST', `${path}/options`, { key }));
-    const body = { credential: device.create(options['challenge']), name: 'Phone' };
-    const { body: made } = await noted('passkeys_register', 201, send(ownApp, 'POST', path, { key, body }));
-    await noted('passkeys_register', 409, send(ownApp, 'POST', path, { key, body }));
-    const ofBot = `/api/v1/agents/${bot.id}/passkeys`;
-    await noted('passkeys_options', 409, send(ownApp, 'POST', `${ofBot}/options`, { key: botKey }));
-    await noted('passkeys_list', 409, send(ownApp, 'GET', ofBot));
-    await noted('passkeys_get', 200, send(ownApp, 'GET', `${path}/${made.id}`));
-    await noted('passkeys_get', 409, send(ownApp, 'GET', `${ofBot}/${made.id}`));
-    await noted('passkeys_remove', 409, send(ownApp, 'POST', `${ofBot}/${made.id}/remove`));
-    await noted('passkeys_remove', 200, send(ownApp, 'POST', `${path}/${made.id}/remove`));
-    await ownApp.close();
+    });
     expect(faults).toEqual([]);
-  });
-
-  it('when a person delegates, and ends that', async () => {
-    const ownApp = await createTestApp();
-    const [person, bot] = [
-      await createAgent(ownApp, { name: 'ann', kind: 'human' }),
-      await createAgent(ownApp, { name: 'bot' }),
-    ];
-    await createAgent(ownApp, { name: 'ben', kind: 'human' });
-    const { secret: key } = await issueKey(ownApp, { agentId: person.id, scopes: ['review'] });
-    const [path, ofBot] = [person, bot].map(({ id }) => `/api/v1/agents/${id}/delegations`) as [string, string];
-    const faults: string[] = [];
-    const noted = async (id: string, status: number, answering: Promise<Answer>): Promise<Answer> => {
-      const answer = await answering;
-      expect({ id, status: answer.status }).toEqual({ id, status });
-      faults.push(...check.faults(operation(id), answer));
-      return answer;
-    };
-    const body = { to: 'ben', until: new Date(Date.now() + 86_400_000).toISOString() };
-    const { body: made } = await noted('delegations_create', 201, send(ownApp, 'POST', path, { key, body }));
-    for (let more = 0; more < 4; more += 1) await send(ownApp, 'POST', path, { key, body });
-    await noted('delegations_create', 409, send(ownApp, 'POST', path, { key, body }));
-    await noted('delegations_list', 200, send(ownApp, 'GET', path));
-    await noted('delegations_list', 409, send(ownApp, 'GET', ofBot));
-    await noted('delegations_get', 200, send(ownApp, 'GET', `${path}/${made.id}`));
-    await noted('delegations_get', 409, send(ownApp, 'GET', `${ofBot}/${made.id}`));
-    await noted('delegations_end', 409, send(ownApp, 'POST', `${ofBot}/${made.id}/end`));
-    await noted('delegations_end', 200, send(ownApp, 'POST', `${path}/${made.id}/end`, { key }));
-    await ownApp.close();
-    expect(faults).toEqual([]);
-  });
-
-  it('when a person reviews what an agent may do', async () => {
-    const ownApp = await createTestApp();
-    const person = await createAgent(ownApp, { name: 'ann', kind: 'human' });
-    await createAgent(ownApp, { name: 'bot', capabilities: ['pay'] });
-    await createPolicy(ownApp, { actions: ['pay'] });
-    const { secret: key } = await issueKey(ownApp, { agentId: person.id, scopes: ['review'] });
-    const access = await send(ownApp, 'GET', '/api/v1/agents/bot/access?since=2020-01-01');
-    const { rules, revision } = access.body as { rules: string; revision: number };
-    const path = '/api/v1/agents/bot/access/review';
-    const reviews = [revision, revision + 1].map((reviewed) => ({ rules, revision: reviewed }));
-    const answers = [];
-    for (const body of reviews) answers.push(await send(ownApp, 'POST', path, { key, body }));
-    const unreviewed = await send(ownApp, 'GET', '/api/v1/access-reviews');
-    await ownApp.close();
-    expect([...answers, access].map(({ status }) => status)).toEqual([200, 409, 200]);
-    expect([access.body.allowed.length > 0, access.body.changes.length > 0]).toEqual([true, true]);
-    expect(unreviewed.body.data).toHaveLength(1);
-    expect([
-      ...check.faults(operation('access_get'), access),
-      ...check.faults(operation('access_unreviewed'), unreviewed),
-      ...answers.flatMap((answer) => check.faults(operation('access_review'), answer)),
-    ]).toEqual([]);
   });
 
   it('when an execution was decided in version 1, or is erased', async () => {
