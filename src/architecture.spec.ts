@@ -150,6 +150,14 @@ describe('The source', () => {
     expect(imported.filter((path) => !own.has(path) && !existsSync(path)).map(relativePath)).toEqual([]);
   });
 
+  it('normalises texts in one place only, which takes no long time for any', () => {
+    const allowed = /normal-form\.ts$|\.migration\.ts$/;
+    const callers = FILES.filter(
+      (file) => !allowed.test(file) && readFileSync(file, 'utf8').includes('.normalize('),
+    ).map(relativePath);
+    expect(callers).toEqual([]);
+  });
+
   it('never silences the linter or the compiler', () => {
     expect(WRITTEN.filter((file) => SILENCER.test(readFileSync(file, 'utf8'))).map(relativePath)).toEqual([]);
   });

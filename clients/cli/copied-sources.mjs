@@ -13,6 +13,7 @@ const COPIES = [
     'src/core/values/action-pattern.ts',
     'src/core/values/duration.ts',
     'src/core/values/label-fault.ts',
+    'src/core/values/normal-form.ts',
     'src/core/values/secret-pointers.ts',
     'src/governance/agents/agent-name.ts',
     'src/governance/policies/conditions/condition-faults.ts',

@@ -1,4 +1,4 @@
-import { isUnmistakable } from './spelling.mjs';
+import { hasManyMarks, isUnmistakable } from './spelling.mjs';
 
 /**
  * The host that a text names: docs/policies.md, Conditions, `domain`.
@@ -27,7 +27,7 @@ export function isInDomain(text, domains) {
  * @returns {string | undefined}
  */
 function nameIn(text) {
-  if (text.length > MOST || UNSEEN.test(text)) return undefined;
+  if (text.length > MOST || UNSEEN.test(text) || hasManyMarks(text)) return undefined;
   if (text.includes('://')) return nameInUrl(text);
   const parts = text.split('@');
   if (parts.length === 1) return asciiName(text);
@@ -54,6 +54,7 @@ function nameInUrl(url) {
  * @param {string} host
  */
 function asciiName(host) {
+  if (host.length > LONGEST_NAME) return undefined;
   // Whatever ends a host, or is left out of one, cannot be in a name; beyond ASCII, IDNA decides.
   if (/[^a-z0-9.\-\u0080-\u{10ffff}]/iu.test(host) || /[\p{C}\s]/u.test(host)) return undefined;
   const name = hostnameOf(host);

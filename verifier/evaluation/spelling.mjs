@@ -13,6 +13,16 @@ const UNSEEN = /[\p{Cc}\p{Cf}]/u;
 const UNRESERVED = /[A-Za-z0-9\-._~\u212a]/u;
 const CUTS_PATH = /[?#;]/u;
 const MAX_SEGMENTS = 64;
+/** More combining characters in a row than any language has. To order them could take hours. */
+const MANY_MARKS = /[\p{M}\uff9e\uff9f]{31}/u;
+
+/**
+ * True if a text has so many combining characters in a row that it names nothing.
+ * @param {string} text
+ */
+export function hasManyMarks(text) {
+  return MANY_MARKS.test(text);
+}
 
 /** @param {string} text */
 export function isUrl(text) {
@@ -51,6 +61,7 @@ function decodedRun(run) {
  * @param {string} text a `resourceId`
  */
 export function isUnmistakable(text) {
+  if (hasManyMarks(text)) return false;
   const normalized = text.normalize();
   if (isUrl(normalized)) return isCanonicalUrl(normalized);
   return isPath(normalized.startsWith('/') ? normalized.slice(1) : normalized);
@@ -98,7 +109,7 @@ function isPath(path, isOfUrl = false) {
  * @param {boolean} isOfUrl
  */
 function isSoundForm(form, hasSlash, isOfUrl) {
-  if (form.includes('\\') || UNSEEN.test(form) || OLD_ENCODED.test(form)) return false;
+  if (form.includes('\\') || UNSEEN.test(form) || OLD_ENCODED.test(form) || hasManyMarks(form)) return false;
   if (hasSlash && CUTS_PATH.test(form)) return false;
   if (hasSlash && !isOfUrl && SCHEME_ALONE.test(form)) return false;
   return form.split('/').every(isSegment);

@@ -1,3 +1,5 @@
+import { hasManyMarks } from './spelling.mjs';
+
 /**
  * Matches the patterns of policies and of approvers: docs/policies.md, Subjects.
  *
@@ -62,5 +64,5 @@ function hasRole(role, { roles }) {
  * @param {string} text
  */
 export function isName(text) {
-  return text === text.trim() && text === text.normalize() && !UNSEEN.test(text);
+  return text === text.trim() && !hasManyMarks(text) && text === text.normalize() && !UNSEEN.test(text);
 }

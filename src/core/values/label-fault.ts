@@ -1,3 +1,4 @@
+import { marksFault, normalFormC } from './normal-form';
 const CONTROL_OR_FORMAT_CHARACTER = /[\p{Cc}\p{Cf}]/u;
 
 /**
@@ -6,7 +7,7 @@ const CONTROL_OR_FORMAT_CHARACTER = /[\p{Cc}\p{Cf}]/u;
  */
 export function labelFault(text: string): string | undefined {
   if (text.trim() !== text) return 'must not begin or end with white space';
-  return CONTROL_OR_FORMAT_CHARACTER.test(text) ? 'must not contain control or format characters' : undefined;
+  return CONTROL_OR_FORMAT_CHARACTER.test(text) ? 'must not contain control or format characters' : marksFault(text);
 }
 
 /** Returns the fault of a label that is compared as it is written and must not look like another one. */
@@ -15,5 +16,5 @@ export function exactLabelFault(text: string): string | undefined {
 }
 
 export function notComposedFault(text: string): string | undefined {
-  return text === text.normalize('NFC') ? undefined : 'must be in Unicode normal form C';
+  return text === normalFormC(text) ? undefined : 'must be in Unicode normal form C';
 }

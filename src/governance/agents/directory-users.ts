@@ -4,6 +4,7 @@ import { Database } from '../../ledger/database/database';
 import type { Dialect } from '../../ledger/database/dialect';
 import type { SqlStatement, SqlValue } from '../../ledger/database/sql-connection';
 import { arraysOfOne } from '../../ledger/records/statements';
+import { normalFormC } from '../../core/values/normal-form';
 
 /**
  * A person as a directory describes them, stored outside the ledger. The row survives the person's removal from the
@@ -80,7 +81,7 @@ export function textListSql(dialect: Dialect, parameter = '$1', ...before: reado
 
 /** Normalises a `userName` for comparison: Unicode normal form C, lower case. */
 export function userNameKey(userName: string): string {
-  return userName.normalize('NFC').toLowerCase();
+  return normalFormC(userName).toLowerCase();
 }
 
 /** Reads people of directories. A batch ends after a command that saves a row, so later commands see it. */

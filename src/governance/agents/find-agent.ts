@@ -11,6 +11,7 @@ import {
   permissionDenied,
   scopeMissing,
 } from '../../core/errors/domain-error';
+import { normalFormC } from '../../core/values/normal-form';
 import type { LedgerTransaction } from '../../ledger/commands/ledger-transaction';
 import type { Caller } from '../../ledger/kinds/caller';
 import type { Viewer } from '../../ledger/records/visibility';
@@ -84,8 +85,8 @@ export async function withPersonId<Filtered extends { readonly principal?: strin
   records: AgentLookup,
   filters: Filtered,
 ): Promise<Filtered> {
-  const principal = filters.principal?.normalize('NFC');
-  if (principal === undefined) return filters;
+  if (filters.principal === undefined) return filters;
+  const principal = normalFormC(filters.principal);
   if (!principal.startsWith(PERSON)) return { ...filters, principal };
   const { agentId } = await withAgentId(records, { agentId: principal.slice(PERSON.length) }, 'agentId');
   return { ...filters, principal: `${PERSON}${agentId}` };

@@ -7,6 +7,7 @@ import { wantedApprovals } from '../policies/approval/approval-requirement';
 import { CHANGE_TYPES, isAboutChange, isChangeReview, mayDecide } from './changes/change';
 import { areFilled, type FillableGroups, shortGroups } from '../policies/approval/approver-groups';
 import { type Decision, type DecisionStatus, type Review, type Verdict, withEscalationTime } from './decision.entity';
+import { normalFormC } from '../../core/values/normal-form';
 
 /** True from `expiresAt` on, for a decision that was not settled before. */
 export function isExpired({ status, expiresAt }: Pick<Decision, 'status' | 'expiresAt'>, now: string): boolean {
@@ -125,7 +126,7 @@ export function proposerSuspension(verdict: Verdict, proposer: Agent | undefined
 export function decisionTypeFault(type: string): string | undefined {
   // Policies compare in normal form C, in which U+037E, the Greek question mark, is ";".
   if (CHANGE_TYPES.includes(type)) return `must not be "${type}": only the service makes such decisions`;
-  return type.normalize('NFC').includes(';') ? 'must not contain ";"' : labelFault(type);
+  return normalFormC(type).includes(';') ? 'must not contain ";"' : labelFault(type);
 }
 
 /** Returns the decision after a review: a single rejection rejects, the last required approval approves. */

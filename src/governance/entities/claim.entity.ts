@@ -4,6 +4,7 @@ import { sampleId } from '../../http/openapi/documentation.decorators';
 import type { JsonObject, JsonScalar } from '../../core/json/json-value';
 import type { RecordKind } from '../../ledger/kinds/record-kind';
 import { ENTITY } from './governed-entity.entity';
+import { normalFormC } from '../../core/values/normal-form';
 
 /** A statement about an entity. Contradictory claims coexist. */
 @Entity('claims')
@@ -56,5 +57,5 @@ export const CLAIM: RecordKind<Claim> = {
 
 /** Returns the value that `predicateKey` must have. */
 export function predicateKeyOf(predicate: string): string {
-  return predicate.normalize('NFC');
+  return normalFormC(predicate);
 }

@@ -5,6 +5,7 @@ import { parsedJson } from '../../core/json/json-value';
 import { isObject, type Members } from '../../http/validation/shapes';
 import type { TokenIssuer } from './token-issuer';
 import { type Algorithm, ALGORITHMS, isSigned, type TokenKey } from './token-key';
+import { normalFormC } from '../../core/values/normal-form';
 
 /** Longest token in characters. */
 const LONGEST = 8 * 1024;
@@ -165,7 +166,7 @@ function principalIn(
   { principalClaim, principalRolesClaim }: TokenIssuer,
 ): Pick<TokenHolder, 'principal' | 'principalRoles'> {
   const claim = principalClaim ? claims[principalClaim] : undefined;
-  const principal = typeof claim === 'string' && principalIdFault(claim) === undefined ? claim.normalize('NFC') : null;
+  const principal = typeof claim === 'string' && principalIdFault(claim) === undefined ? normalFormC(claim) : null;
   return { principal, principalRoles: principalRolesClaim ? rolesIn(claims[principalRolesClaim]) : [] };
 }
 
@@ -174,7 +175,7 @@ function rolesIn(claim: unknown): readonly string[] | null {
   if (claim !== undefined && typeof claim !== 'string' && !Array.isArray(claim)) return null;
   const roles = listIn(claim).filter((role) => role !== '');
   if (!roles.every(isRole)) return null;
-  const distinct = [...new Set(roles.map((role) => role.normalize('NFC')))].sort();
+  const distinct = [...new Set(roles.map((role) => normalFormC(role)))].sort();
   return distinct.length > MAX_ROLES ? null : distinct;
 }
 

@@ -1,19 +1,15 @@
 import { labelFault } from './label-fault.js';
+import { normalFormC } from './normal-form.js';
 
-/**
- * Longest text, in UTF-16 units, that is normalised. Normal form C combines at most four code points into one, so a
- * longer text remains too long.
- */
-const MAX_NORMALISED_CHARACTERS = 8 * 200;
 /** Prefixes of ids and of policy subjects. */
 const RESERVED_PREFIXES = ['agt_', 'agent:', 'role:', 'kind:'];
 
 /**
  * Returns Unicode normal form C, in which names are stored, compared and looked up, so that names that look the same
- * are the same. Does not normalise a text too long for a name: long runs of combining characters take quadratic time.
+ * are the same.
  */
 export function normaliseAgentName(name: string): string {
-  return name.length > MAX_NORMALISED_CHARACTERS ? name : name.normalize('NFC');
+  return normalFormC(name);
 }
 
 /** Returns the fault of a normalised name of valid length; undefined if it is valid. */

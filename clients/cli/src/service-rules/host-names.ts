@@ -1,6 +1,7 @@
 import { domainToASCII } from 'node:url';
 import { rememberReadings } from './remembered-readings.js';
 import { isUrl, MAX_PATH_CHARACTERS, resourcePathFault, urlPathStart } from './resources.js';
+import { hasManyMarks, normalFormKc } from './normal-form.js';
 
 /** Labels of letters, digits and hyphens that neither begin nor end with a hyphen. */
 const PLAIN_HOST = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/;
@@ -29,7 +30,7 @@ export function hostIn(text: string): string | null {
 }
 
 const hostOfText = rememberReadings((text) => {
-  if (CONTROL_OR_FORMAT_CHARACTER.test(text)) return null;
+  if (CONTROL_OR_FORMAT_CHARACTER.test(text) || hasManyMarks(text)) return null;
   if (text.includes('://')) return hostOfUrl(text);
   return text.includes('@') ? hostOfAddress(text) : asciiHost(text);
 });
@@ -66,13 +67,14 @@ function hostOfUrl(text: string): string | null {
 
 function hostOfAddress(text: string): string | null {
   // Compatibility forms are other spellings of the same characters: a full-width `@` is one, too.
-  const { host } = (ADDRESS.test(text.normalize('NFKC')) ? ADDRESS.exec(text)?.groups : undefined) ?? {};
+  const { host } = (ADDRESS.test(normalFormKc(text)) ? ADDRESS.exec(text)?.groups : undefined) ?? {};
   return host === undefined ? null : asciiHost(host);
 }
 
 /** Converts a host name to ASCII by IDNA. Null if the text is no plain host name. */
 function asciiHost(text: string): string | null {
-  if (FORBIDDEN_IN_HOST.test(text)) return null;
+  // To convert a name takes time that grows with the square of its length.
+  if (text.length > MAX_HOST_LENGTH || FORBIDDEN_IN_HOST.test(text)) return null;
   const host = domainToASCII(text);
   return host.length <= MAX_HOST_LENGTH && PLAIN_HOST.test(host) && !ENDS_IN_NUMBER.test(host) ? host : null;
 }

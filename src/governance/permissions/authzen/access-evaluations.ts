@@ -13,6 +13,7 @@ import { type PrincipalInput, ON_BEHALF_OF, RUN } from '../principals';
 import type { OtherSubject } from '../../policies/patterns/subjects';
 import { charactersFault } from '../../policies/patterns/principals';
 import { labelFault } from '../../../core/values/label-fault';
+import { normalFormC } from '../../../core/values/normal-form';
 
 /**
  * Result of reading an evaluation: a check; a refusal regardless of policies; or faults, for members that are missing
@@ -96,7 +97,7 @@ function readSubject(subject: JsonValue): EvaluationParts['subject'] {
   }
   const input = { subject: `${type}:${id}`, roles: areRoles(roles) ? (roles ?? undefined) : undefined };
   const isValid = textFault(type, SUBJECT_TYPE) === undefined && textFault(id, SUBJECT_ID) === undefined;
-  const who = { type: type.normalize('NFC'), id: id.normalize('NFC'), roles: validRoles(input.roles ?? []) };
+  const who = { type: normalFormC(type), id: normalFormC(id), roles: validRoles(input.roles ?? []) };
   return { value: { who: isValid ? who : NOBODY, input }, faults: all, isValid };
 }
 
@@ -106,7 +107,7 @@ function areRoles(value: JsonValue): value is readonly string[] | null {
 
 /** Returns the valid roles, each once and in Unicode normal form C. As for agents, invalid roles are ignored. */
 function validRoles(input: readonly string[]): readonly string[] {
-  return [...new Set(input.map((role) => role.normalize('NFC')))].filter((role) => labelFault(role) === undefined);
+  return [...new Set(input.map((role) => normalFormC(role)))].filter((role) => labelFault(role) === undefined);
 }
 
 function readAction(action: JsonValue): EvaluationParts['action'] {

@@ -1,6 +1,7 @@
 import { parseDuration } from '../../../core/values/duration';
 import { hostNameFault } from '../patterns/host-names';
 import { withinFault } from '../patterns/resources';
+import { marksFault, normalFormC } from '../../../core/values/normal-form';
 
 type Scalar = string | number | boolean | null;
 
@@ -55,8 +56,10 @@ export function domainFaults(value: unknown): { readonly at: string; readonly me
 /** What texts have to be that the principal or the resource is compared with: both are in normal form C. */
 export function composedFault(value: unknown): string | undefined {
   const texts: readonly unknown[] = Array.isArray(value) ? value : [value];
-  const isComposed = texts.every((text) => typeof text !== 'string' || text === text.normalize('NFC'));
-  return isComposed ? undefined : 'must be in Unicode normal form C, as the principal and the resource are';
+  const strings = texts.filter((text) => typeof text === 'string');
+  const isComposed = strings.every((text) => text === normalFormC(text));
+  if (!isComposed) return 'must be in Unicode normal form C, as the principal and the resource are';
+  return strings.map(marksFault).find((fault) => fault !== undefined);
 }
 
 /** What a pointer to a parameter has to be; undefined, as below, if nothing is wrong with it. */

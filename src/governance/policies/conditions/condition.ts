@@ -18,6 +18,7 @@ import {
   valueAt,
   type ValueReference,
 } from './operand';
+import { normalFormC } from '../../../core/values/normal-form';
 
 /** Undefined if the pointer refers to no scalar. */
 function pointedScalar(path: readonly string[], from: JsonValue): JsonScalar | undefined {
@@ -252,7 +253,7 @@ function onEarlier({ earlier: action, within = null, resource, value }: EarlierC
 
 /** Unknown if the resource names no entity, or the parameter has no value. */
 function onClaims({ claim: rawPredicate, parameter, value: least }: ClaimCondition): CompiledCondition {
-  const [predicate, path] = [rawPredicate.normalize('NFC'), pathOf(parameter)];
+  const [predicate, path] = [normalFormC(rawPredicate), pathOf(parameter)];
   const question = ({ resourceId, parameters }: ConditionRequest): { readonly claim: ClaimKey } | null => {
     const entityId = claimedEntityIn(resourceId);
     return entityId === null || pointedScalar(path, parameters) === undefined

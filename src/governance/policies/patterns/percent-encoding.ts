@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { normalFormC } from '../../../core/values/normal-form';
 
 /**
  * Matches adjacent escapes, each with its `%` encoded any number of times (`%41`, `%2541`, `%252541`). After all
@@ -62,7 +63,7 @@ function decodedFault(bytes: Buffer): string | undefined {
   if (CONTROL_CHARACTER.test(decoded)) return 'must not contain control characters, also not percent-encoded';
   if (/[/\\]/.test(decoded)) return 'must not percent-encode "/" or "\\" (as "%2F" or "%5C"), also not several times';
   // The Kelvin sign is a K in another normal form.
-  return UNRESERVED.test(decoded.normalize('NFC'))
+  return UNRESERVED.test(normalFormC(decoded))
     ? 'must have A-Z, a-z, 0-9, "-", ".", "_" and "~" as they are, not percent-encoded (as "%2E"), also not several times'
     : undefined;
 }

@@ -1,4 +1,5 @@
 import { exactLabelFault, labelFault } from '../../../core/values/label-fault';
+import { marksFault, normalFormC } from '../../../core/values/normal-form';
 
 /** A principal as it is stored: roles in order, and absent if there are none. */
 export interface OnBehalfOf {
@@ -45,14 +46,14 @@ export function principalIdFault(id: string): string | undefined {
 
 /** Returns other faults of a text that may begin and end with white space. */
 export function charactersFault(text: string): string | undefined {
-  return CONTROL_OR_FORMAT_CHARACTER.test(text) ? 'must not contain control or format characters' : undefined;
+  return CONTROL_OR_FORMAT_CHARACTER.test(text) ? 'must not contain control or format characters' : marksFault(text);
 }
 
 /** Splits a subject into type and id, which may contain further colons; both in Unicode normal form C. */
 export function splitSubject(text: string): { readonly type: string; readonly id: string } {
   const colon = text.indexOf(':');
   if (colon < 0) return { type: '', id: text };
-  return { type: text.slice(0, colon).normalize('NFC'), id: text.slice(colon + 1).normalize('NFC') };
+  return { type: normalFormC(text.slice(0, colon)), id: normalFormC(text.slice(colon + 1)) };
 }
 
 function starFault(id: string): string | undefined {

@@ -1,6 +1,7 @@
 import { notComposedFault } from '../../../core/values/label-fault';
 import { percentDecoded, percentEncodingFault } from './percent-encoding';
 import { rememberReadings } from './remembered-readings';
+import { marksFault, normalFormC, normalFormKc } from '../../../core/values/normal-form';
 
 /** The meaning of one string of a policy's `resources`. */
 export type ResourcePattern =
@@ -63,15 +64,13 @@ export function withoutLeadingSlash(path: string): string {
 
 /** Returns the path as allow policies compare it: as spelled, in normal form C. */
 export function spelledPath(path: string): string {
-  const plain = withoutLeadingSlash(path);
-  // ASCII has a single form. A regular expression would take ten times as long to detect it.
-  return Buffer.byteLength(plain) === plain.length ? plain : plain.normalize('NFC');
+  return normalFormC(withoutLeadingSlash(path));
 }
 
 /** Returns the path as forbidding policies compare it: by its meaning, with any percent-encoding. */
 export function decodedPath(path: string): string {
   const spelled = spelledPath(path);
-  return spelled.includes('%') ? percentDecoded(spelled).normalize('NFC') : spelled;
+  return spelled.includes('%') ? normalFormC(percentDecoded(spelled)) : spelled;
 }
 
 /**
@@ -80,7 +79,7 @@ export function decodedPath(path: string): string {
  */
 export function resourcePathFault(path: string): string | undefined {
   if (ORDINARY.test(path)) return undefined;
-  const spelled = path.normalize('NFC');
+  const spelled = normalFormC(path);
   const decoded = decodedPath(spelled);
   const fault = percentEncodingFault(spelled) ?? characterFault(decoded);
   if (fault !== undefined) return fault;
@@ -103,7 +102,7 @@ export function resourceTypeFault(resourceType: string): string | undefined {
 function characterFault(path: string): string | undefined {
   if (CONTROL_OR_FORMAT_CHARACTER.test(path))
     return 'must not contain control or format characters, also not percent-encoded';
-  return path.includes('\\') ? 'must not contain "\\"' : undefined;
+  return path.includes('\\') ? 'must not contain "\\"' : marksFault(path);
 }
 
 function segmentsFault(path: string, hasSlash: boolean): string | undefined {
@@ -124,7 +123,7 @@ function segmentFault(segment: string): string | undefined {
   if (segment === '.' || segment === '..') return 'must not have "." or ".." segments';
   if (segment.trim() !== segment)
     return 'must not have white space at the ends of a segment, also not percent-encoded (as "%20")';
-  const folded = segment.normalize('NFKC');
+  const folded = normalFormKc(segment);
   if (folded === '.' || folded === '..' || /[/\\]/.test(folded))
     return 'must not have a segment that can be read as ".", ".." or with a slash (as "\uff0e\uff0e" or "a\uff0fb")';
   return undefined;
@@ -185,7 +184,7 @@ export function withinFault(text: string): string | undefined {
  * allow.
  */
 export function withinTest(path: string): (text: string) => boolean | 'unknown' {
-  const spelledBase = path.normalize('NFC');
+  const spelledBase = normalFormC(path);
   const [isBelowSpelled, isBelowDecoded] = [belowTest(spelledBase), belowTest(decodePath(spelledBase))];
   return (text) => {
     const reading = text.length > MAX_PATH_CHARACTERS ? null : readPath(text);
@@ -198,12 +197,12 @@ export function withinTest(path: string): (text: string) => boolean | 'unknown' 
 /** Reads a path as it is spelled and once it is decoded; null if it could be read as another path. */
 const readPath = rememberReadings((text) => {
   if (resourcePathFault(text) !== undefined) return null;
-  const spelled = text.normalize('NFC');
+  const spelled = normalFormC(text);
   return { spelled, decoded: decodePath(spelled) };
 });
 
 function decodePath(path: string): string {
-  return percentDecoded(path).normalize('NFC');
+  return normalFormC(percentDecoded(path));
 }
 
 function belowTest(base: string): (path: string) => boolean {

@@ -1,5 +1,6 @@
 import { AGENT_KINDS, type AgentKind, agentNameFault } from '../../agents/agent-name';
 import { labelFault, notComposedFault } from '../../../core/values/label-fault';
+import { normalFormC } from '../../../core/values/normal-form';
 
 /** The agent that wants to act. The name is in Unicode normal form C, as agents are stored. */
 export interface AgentSubject {
@@ -52,10 +53,10 @@ export function parseSubject(text: string): SubjectPattern {
   if (text === 'role:*') return { kind: 'anyRole' };
   const { prefix, name } = splitPrefix(text);
   if (prefix === 'role') return { kind: 'role', role: name };
-  if (prefix === 'agent' || prefix === null) return { kind: 'agent', idOrName: name.normalize('NFC') };
+  if (prefix === 'agent' || prefix === null) return { kind: 'agent', idOrName: normalFormC(name) };
   const agentKind = prefix === 'kind' ? agentKindOf(name) : undefined;
   if (agentKind !== undefined) return { kind: 'agentKind', agentKind };
-  return { kind: 'other', type: prefix.normalize('NFC'), id: name.normalize('NFC') };
+  return { kind: 'other', type: normalFormC(prefix), id: normalFormC(name) };
 }
 
 /** Returns equal texts for patterns that match the same subjects. */
