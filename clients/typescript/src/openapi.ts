@@ -497,7 +497,7 @@ export interface paths {
         };
         /**
          * List policies
-         * @description All versions.
+         * @description Returns all versions of policies.
          *
          *     Scope: `read`.
          */
@@ -505,7 +505,7 @@ export interface paths {
         put?: never;
         /**
          * Create a policy, or a new version of one
-         * @description It is in force at once; the version that was in force before is superseded. A policy is never edited. A version that is in force and has the same content is returned as it is.
+         * @description The created version is in force at once and supersedes the version that was in force. A policy is never edited. If the version in force has the same content, it is returned and nothing is written.
          *
          *     Scope: `policies`.
          */
@@ -525,7 +525,7 @@ export interface paths {
         };
         /**
          * Read a policy
-         * @description One version, with its status and with the parts of it that match nothing.
+         * @description Returns one version, its status and those of its parts that match nothing.
          *
          *     Scope: `read`.
          */
@@ -547,7 +547,7 @@ export interface paths {
         };
         /**
          * Read how much of the limits of a policy is used
-         * @description The current windows of its limits in which something was used, the fullest first. Usage is counted by the name of the policy, whichever version is in force.
+         * @description Returns the current windows of the policy's limits that have any usage, fullest first. Usage is counted by policy name, for all versions together.
          *
          *     Scope: `read`.
          */
@@ -571,7 +571,7 @@ export interface paths {
         put?: never;
         /**
          * Put a version of a policy in force
-         * @description The version that was in force is superseded. Repeating it changes nothing.
+         * @description The version that was in force is superseded. If the version is already in force, nothing changes.
          *
          *     Scope: `policies`.
          */
@@ -593,7 +593,7 @@ export interface paths {
         put?: never;
         /**
          * Take a policy out of force
-         * @description Only the version in force can be deactivated. Repeating it changes nothing.
+         * @description Takes the version in force out of force. If the version was already deactivated, nothing changes. A superseded version cannot be deactivated.
          *
          *     Scope: `policies`.
          */

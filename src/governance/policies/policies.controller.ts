@@ -28,7 +28,7 @@ export class PoliciesController {
 
   @Get()
   @RequiresScope('read')
-  @ApiRoute('List policies', 'All versions.')
+  @ApiRoute('List policies', 'Returns all versions of policies.')
   @ApiList(PolicyResponse, 'Policies in order of creation.')
   async list(
     @Caller() caller: Caller,
@@ -44,16 +44,16 @@ export class PoliciesController {
   @RequiresScope('policies')
   @ApiRoute(
     'Create a policy, or a new version of one',
-    'It is in force at once; the version that was in force before is superseded. A policy is never edited. A version that is in ' +
-      'force and has the same content is returned as it is.',
+    'The created version is in force at once and supersedes the version that was in force. A policy is never edited. ' +
+      'If the version in force has the same content, it is returned and nothing is written.',
   )
   @NeedsSecondPerson({
     changesPolicies: true,
     summary: (_input, { name, version }: Policy) => `Create the policy "${name}" (version ${version})`,
   })
   @ApiExamples({
-    'one that allows': {},
-    'one that denies': {
+    'a policy that allows': {},
+    'a policy that denies': {
       name: 'closed-accounts',
       description: 'Nobody touches the invoices of closed years.',
       effect: 'deny',
@@ -61,7 +61,7 @@ export class PoliciesController {
       actions: ['*'],
       resources: ['invoices/closed/*'],
     },
-    'one that requires an approval': {
+    'a policy that requires an approval': {
       name: 'write-offs-need-approval',
       description: 'A reviewer approves each write-off.',
       effect: 'require_approval',
@@ -87,7 +87,7 @@ export class PoliciesController {
 
   @Get(':id')
   @RequiresScope('read')
-  @ApiRoute('Read a policy', 'One version, with its status and with the parts of it that match nothing.')
+  @ApiRoute('Read a policy', 'Returns one version, its status and those of its parts that match nothing.')
   @ApiRecordId(POLICY)
   @Answers({ type: PolicyResponse, description: 'The policy.' })
   async get(@Caller() caller: Caller, @Param('id') id: string, @Query() { asOf }: AsOfQuery): Promise<PolicyResponse> {
@@ -99,8 +99,8 @@ export class PoliciesController {
   @SetRouteMetadata({ isList: true })
   @ApiRoute(
     'Read how much of the limits of a policy is used',
-    'The current windows of its limits in which something was used, the fullest first. Usage is counted by the name ' +
-      'of the policy, whichever version is in force.',
+    "Returns the current windows of the policy's limits that have any usage, fullest first. Usage is counted by policy " +
+      'name, for all versions together.',
   )
   @ApiRecordId(POLICY)
   @Answers({ type: UsageResponse, description: 'The usage of each limit; amounts are strings.' })
@@ -116,7 +116,7 @@ export class PoliciesController {
   })
   @ApiRoute(
     'Put a version of a policy in force',
-    'The version that was in force is superseded. Repeating it changes nothing.',
+    'The version that was in force is superseded. If the version is already in force, nothing changes.',
   )
   @ApiRecordId(POLICY)
   @Answers({ type: PolicyResponse, description: 'The policy, in force.' })
@@ -131,7 +131,11 @@ export class PoliciesController {
     changesPolicies: true,
     summary: (_input, { name, version }: Policy) => `Take the policy "${name}" (version ${version}) out of force`,
   })
-  @ApiRoute('Take a policy out of force', 'Only the version in force can be deactivated. Repeating it changes nothing.')
+  @ApiRoute(
+    'Take a policy out of force',
+    'Takes the version in force out of force. If the version was already deactivated, nothing changes. A superseded ' +
+      'version cannot be deactivated.',
+  )
   @ApiRecordId(POLICY, { sample: 2 })
   @Answers({ type: PolicyResponse, description: 'The policy, out of force.' })
   @ApiErrors('CONFLICT')

@@ -80,8 +80,8 @@ describeInBrowser('The page of the documentation', () => {
     ])[] = [
       ['agents_create', 'a proposer', '201', '"name": "reminder-bot"'],
       ['agents_create', 'an approver', '201', '"name": "change-reviewer"'],
-      ['policies_create', 'one that allows', '201', '"collections-may-remind"'],
-      ['policies_create', 'one that requires an approval', '201', '"write-offs-need-approval"'],
+      ['policies_create', 'a policy that allows', '201', '"collections-may-remind"'],
+      ['policies_create', 'a policy that requires an approval', '201', '"write-offs-need-approval"'],
       ['execute_action', 'allowed by a policy', '200', '"outcome": "authorized"'],
       ['execute_action', 'one that needs an approval', '202', '"outcome": "pending_approval"'],
       // Asking again continues the same request.
