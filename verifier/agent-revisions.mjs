@@ -3,7 +3,10 @@ import { isObject } from './entry-check.mjs';
 
 /** @typedef {import('./entry-check.mjs').JsonObject} JsonObject */
 
-/** Checks that each change of an agent raises its revision by one, as decisions name agents by it, and that none changes its kind. */
+/**
+ * Checks that each change of an agent raises its revision by one, because decisions refer to revisions, and that no
+ * change alters its kind.
+ */
 export class AgentRevisions {
   /** Maps ids to the last revision, the hash of its state and the kind. @type {Map<string, { revision: unknown, stateHash: string, kind: unknown }>} */
   #last = new Map();

@@ -57,7 +57,7 @@ export class Chain {
   }
 
   /**
-   * Finds what only the entries before show.
+   * Returns the faults of an entry that only a comparison with earlier entries shows.
    * @param {import('./entry-check.mjs').JsonObject} entry
    */
   #faultsAmongOthers(entry) {
@@ -66,7 +66,7 @@ export class Chain {
   }
 
   /**
-   * Notes that the export says that it ends here.
+   * Checks the last line of an export, which states where the export ends.
    * @param {{ end: unknown }} line
    */
   end({ end }) {
@@ -84,8 +84,8 @@ export class Chain {
   }
 
   /**
-   * Adds the faults that show only after the last entry. Contents may be missing only if an entry says so; that entry also has the
-   * uses of limits that were in them.
+   * Adds the faults that show only after the last entry. Contents may be missing only if an erasure entry states it; that
+   * entry also has the uses of limits that the contents had.
    * @param {(sequence: number) => Promise<import('./erasures.mjs').JsonObject | undefined>} [later] finds entries that a
    *   running service has written since
    */
@@ -93,7 +93,7 @@ export class Chain {
     for (const sequence of this.erasures.unreadSequences) {
       const entry = await later?.(sequence);
       const place = `entry ${sequence}`;
-      if (entry === undefined || !this.erasures.isNamed(entry)) {
+      if (entry === undefined || !this.erasures.isNamedErasure(entry)) {
         const isBeyond = later === undefined && sequence > this.sequence;
         this.findings.add('chain', place, isBeyond ? this.#missingPart() : NOT_THERE);
         continue;

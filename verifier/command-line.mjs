@@ -22,12 +22,15 @@ but an export has no end, or a decision file lacks what it would be recomputed f
 `;
 
 const SQLITE_HEADER = 'SQLite format 3\0';
-/** RFC 8785 leaves a decision file no other beginning; under its own name it is one whatever it holds. */
+/**
+ * Each decision file begins with this text, because RFC 8785 sorts its members. A file with `DECISION_NAME` at the end of
+ * its name is read as a decision file even if it begins with another text.
+ */
 const DECISION_START = '{"checkpoint":';
 const DECISION_NAME = '.evidence.json';
 const HEAD = /^(\d{1,16}):([0-9a-f]{64})$/;
 
-/** A command line that cannot be carried out. */
+/** An error in the command line, so that nothing can be verified. */
 export class UsageError extends Error {
   /** Shown below the message. */
   help = '';

@@ -19,14 +19,14 @@ const STRANGE_ENTRIES =
   `SELECT count(*) AS "count" FROM "ledger_entries" WHERE typeof("sequence") <> 'integer' ` +
   `OR "sequence" NOT BETWEEN 1 AND ${Number.MAX_SAFE_INTEGER}`;
 const RESTORED =
-  `SELECT entry."sequence", gone."sequence" AS "by" FROM "ledger_entries" AS gone JOIN "ledger_entries" AS entry ` +
-  `ON entry."sequence" < gone."sequence" AND (entry."subjectId" = gone."subjectId" ` +
-  `OR (gone."subjectType" = 'entity' AND entry."entityId" = gone."subjectId" AND entry."subjectType" = 'claim')) ` +
-  `WHERE gone."action" IN (${ERASABLE_TYPES.map((type) => `'${type}.erased'`).join(', ')}) ` +
+  `SELECT entry."sequence", erasure."sequence" AS "by" FROM "ledger_entries" AS erasure JOIN "ledger_entries" AS entry ` +
+  `ON entry."sequence" < erasure."sequence" AND (entry."subjectId" = erasure."subjectId" ` +
+  `OR (erasure."subjectType" = 'entity' AND entry."entityId" = erasure."subjectId" AND entry."subjectType" = 'claim')) ` +
+  `WHERE erasure."action" IN (${ERASABLE_TYPES.map((type) => `'${type}.erased'`).join(', ')}) ` +
   `AND entry."erased" IS NULL AND entry."action" NOT LIKE '%.erased'`;
-const STILL_WAITING =
-  `AND NOT EXISTS (SELECT 1 FROM "ledger_leftovers" AS waiting ` +
-  `WHERE waiting."subjectType" = 'erased ' || gone."subjectType" AND waiting."ownerId" = gone."subjectId")`;
+const NOT_PENDING =
+  `AND NOT EXISTS (SELECT 1 FROM "ledger_leftovers" AS leftover ` +
+  `WHERE leftover."subjectType" = 'erased ' || erasure."subjectType" AND leftover."ownerId" = erasure."subjectId")`;
 const CHUNK = `SELECT * FROM "ledger_entries" WHERE "sequence" > ? AND "sequence" <= ? ORDER BY "sequence"`;
 
 /** Columns that the entry and its audit entry have in common, or that only the entry has. */
@@ -85,10 +85,10 @@ export async function readDatabaseChain(file, chain, upTo) {
  * @param {import('./findings.mjs').Findings} findings
  */
 export async function checkErased(file, findings) {
-  // A database of a version without erasures.
+  // The database is of a version without erasures.
   if (!(await file.hasColumn('ledger_entries', 'erased'))) return;
-  const waitingSql = (await file.has('ledger_leftovers')) ? STILL_WAITING : '';
-  for (const { sequence, by } of await file.all(`${RESTORED} ${waitingSql}`))
+  const notPendingSql = (await file.has('ledger_leftovers')) ? NOT_PENDING : '';
+  for (const { sequence, by } of await file.all(`${RESTORED} ${notPendingSql}`))
     findings.add('chain', `entry ${sequence}`, `holds contents, but entry ${by} says that they were erased`);
 }
 
@@ -114,12 +114,12 @@ function saltsOf(row) {
 }
 
 /**
- * Reads the details that an entry has about its record, and the state of the record.
+ * Reads the subject, details and state of the entry with a sequence. Returns undefined if there is no such entry.
  * @param {import('./sqlite-file.mjs').SqliteFile} file
  * @param {import('./chain.mjs').Chain} chain
  * @param {number} sequence
  */
-export async function saidAt(file, chain, sequence) {
+export async function readSubjectAt(file, chain, sequence) {
   const columns = `"sequence", "action", "subjectType", "subjectId", "details", "state"`;
   const [row] = await file.all(`SELECT ${columns} FROM "ledger_entries" WHERE "sequence" = ?`, [sequence]);
   if (row === undefined) return undefined;

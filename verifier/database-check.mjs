@@ -1,11 +1,11 @@
 import { Chain } from './chain.mjs';
-import { checkErased, readDatabaseChain, saidAt } from './database-chain.mjs';
+import { checkErased, readDatabaseChain, readSubjectAt } from './database-chain.mjs';
 import { KINDS } from './hashed-forms.mjs';
 import { checkRecords } from './live-records.mjs';
 import { SqliteFile } from './sqlite-file.mjs';
 
-/** Subtrees of every eighth level are kept in the database. */
-const KEPT_LEVELS = 8;
+/** The database stores the subtrees of every eighth level. */
+const STORED_LEVELS = 8;
 
 /**
  * The ledger's own tables that the verifier reads, each with its layer.
@@ -35,13 +35,13 @@ export async function checkDatabase(path, findings, sizes) {
     /** @type {Map<string, string>} */
     const nodesByKey = new Map();
     const chain = new Chain(findings, sizes, ({ level, position, hash }) => {
-      if (level > 0 && level % KEPT_LEVELS === 0) nodesByKey.set(`${level}/${position}`, hash.toString('hex'));
+      if (level > 0 && level % STORED_LEVELS === 0) nodesByKey.set(`${level}/${position}`, hash.toString('hex'));
     });
     const areFalse = await checkTables(file, findings);
     if (areFalse.has('ledger_entries') || areFalse.has('ledger_head')) return { chain, records: 0 };
     const head = (await file.all(EXTENT))[0] ?? {};
     await readDatabaseChain(file, chain, head['lastSequence']);
-    await chain.requireErasures((sequence) => saidAt(file, chain, sequence));
+    await chain.requireErasures((sequence) => readSubjectAt(file, chain, sequence));
     await checkErased(file, findings);
     checkHead(head, chain, findings);
     if (await file.has('ledger_tree_nodes')) await checkTree(file, nodesByKey, chain.tree.size, findings);
@@ -115,7 +115,7 @@ async function checkTree(file, nodesByKey, size, findings) {
     const name = `${level}/${position}`;
     const end = (position + 1) * 2 ** level;
     // Nodes that a running service has added since the chain was read are ignored.
-    const isLater = level > 0 && level % KEPT_LEVELS === 0 && end > size && end <= sizeNow;
+    const isLater = level > 0 && level % STORED_LEVELS === 0 && end > size && end <= sizeNow;
     missingNodes.delete(name);
     const isNode = Number.isInteger(level) && Number.isInteger(position) && typeof hash === 'string';
     if (!isNode || (nodesByKey.get(name) !== hash && !isLater))

@@ -5,17 +5,18 @@ import { isObject } from './entry-check.mjs';
 
 /** @typedef {import('./entry-check.mjs').JsonObject} JsonObject */
 
-/** The members that details and the state both have, if the details have them, by kind. @type {Readonly<Record<string, string[]>>} */
+/** Maps kinds to the members that the state always has and the details may repeat. @type {Readonly<Record<string, string[]>>} */
 const DOUBLED = {
   execution: ['action', 'resourceType', 'resourceId', 'decisionId'],
   decision: ['riskLevel', 'requiredApprovals', 'expiresAt'],
   grant: ['decisionId', 'until', 'uses'],
 };
-/** The kinds whose entries are filed under the agent that their state names. */
+/** Kinds whose entries have the `agentId` of their state as `audit.agentId`. */
 const OF_AGENTS = ['execution', 'grant', 'delegation', 'passkey'];
 
 /**
- * Finds members that details and the state say differently. Uses are counted by one of them, so the other could hide a use.
+ * Finds members whose values differ in the details and the state of an entry. Uses are counted by one of the two, so the
+ * other could hide a use.
  * @param {JsonObject} entry
  * @returns {string[]} its faults
  */
@@ -37,7 +38,7 @@ export function disagreements({ subjectType, action, audit, state }) {
 }
 
 /**
- * Compares members that both have or both lack.
+ * Compares members that details and state either both have or both lack.
  * @param {JsonObject} details
  * @param {JsonObject} execution
  */

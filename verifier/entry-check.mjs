@@ -7,8 +7,8 @@ const SALT = /^[A-Za-z0-9_-]{21}[AQgw]$/;
 /** @typedef {Readonly<Record<string, unknown>>} JsonObject */
 
 /**
- * Finds the faults of a single entry: its members and its hashes. Its position in the chain is checked elsewhere, and so is
- * the entry that has erased it.
+ * Finds the faults of a single entry: its members and its hashes. Other files check its position in the chain, and the
+ * entry that erased it.
  * @param {unknown} entry as `GET /provenance/:sequence` returns it
  * @returns {string[]}
  */
@@ -39,7 +39,7 @@ function only(entry, names) {
 
 /**
  * @param {JsonObject} entry
- * @returns {boolean} whether it says that its contents were erased
+ * @returns {boolean} true if the entry states that its contents were erased
  */
 export function isErased(entry) {
   return Object.hasOwn(entry, 'erased');

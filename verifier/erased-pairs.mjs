@@ -1,11 +1,11 @@
 import { isErased, isObject } from './entry-check.mjs';
-import { isErasing } from './erasures.mjs';
+import { isErasureEntry } from './erasures.mjs';
 
 /** @typedef {import('./entry-check.mjs').JsonObject} JsonObject */
 
 /**
- * Finds records that were left out of the erasure of what belongs to them. The service erases an execution, the decision on it and the
- * grant of the decision in one commit.
+ * Finds records that still have contents although the record that they belong to was erased. The service erases an
+ * execution, the decision on it and the grant of the decision in one commit.
  */
 export class ErasedPairs {
   /** Decisions, and executions that waited for one, that lost contents and whose `….erased` is not read yet. @type {Set<string>} */
@@ -17,7 +17,7 @@ export class ErasedPairs {
   add(entry) {
     const { action, subjectType, subjectId, state } = entry;
     const name = nameOf(subjectType, subjectId);
-    if (isErasing(entry)) {
+    if (isErasureEntry(entry)) {
       this.#emptiedRecords.delete(name);
       this.#owners.delete(name);
     } else if (isErased(entry)) {
@@ -29,7 +29,8 @@ export class ErasedPairs {
   }
 
   /**
-   * Returns the faults that show once all entries are read. What a later entry erases is not read yet, and neither is its pair.
+   * Returns the faults that show once all entries are read. An owner whose erasure entry is not read yet causes
+   * no fault, because the erasure entries of the records that belong to it are not read yet either.
    * @returns {string[]}
    */
   end() {

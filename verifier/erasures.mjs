@@ -3,103 +3,117 @@ import { sha256 } from './primitives.mjs';
 
 /** @typedef {import('./entry-check.mjs').JsonObject} JsonObject */
 
-/** More than any mark of a record: a number has a mark and how many entries have named its record. */
-const MARKS = 2 ** 24;
+/**
+ * Number of possible marks (24 bits). One number stores a mark plus `MARK_COUNT` times the number of entries that have
+ * this mark.
+ */
+const MARK_COUNT = 2 ** 24;
 
 /**
- * @typedef {object} ErasureCounts entries and records whose contents an erasure removed
+ * @typedef {object} ErasureCounts numbers of entries and records whose contents an erasure removed
  * @property {number} entries
  * @property {number} records
  */
 
 /**
- * Compares erased entries with the entries that they name, and missing contents with the counts of their erasure. Of
- * each erased record one small number is kept until its `….erased` is read, since a log may have millions of records.
+ * Checks that erased entries name the entry that erased their record, and that each erasure states the right counts.
+ * Stores one number per erased record until the entry that erased the record is read, because a log may have millions of
+ * records.
  */
 export class Erasures {
-  /** How many entries have lost their contents. */
-  count = 0;
-  /** Of these, those of version 1: nothing but `hash` is left to check of them. */
+  /** Number of entries that lost their contents. */
+  erasedCount = 0;
+  /** Number of those that have version 1; only their `hash` can still be checked. */
   unsalted = 0;
   /**
-   * Maps the sequence that was named to the mark of the record that its entry should be about, and how many entries have
-   * named it.
+   * Maps the sequence of an expected erasure entry to a packed number: the mark of the record that it must erase, and
+   * the number of entries that name it.
    * @type {Map<number, number>}
    */
-  #erasureMarks = new Map();
-  /** Counts by the id of an erasure that is not complete yet. @type {Map<string, ErasureCounts>} */
-  #begun = new Map();
-  /** A later part of an export may say that contents are gone which an earlier one has. */
+  #expectedErasures = new Map();
+  /**
+   * Maps the id of each erasure that has begun and is not complete to its counts so far.
+   * @type {Map<string, ErasureCounts>}
+   */
+  #openErasures = new Map();
+  /**
+   * True after the first part of an export. Counts are then not compared, because an earlier part may still contain
+   * contents that were erased before the later part was exported.
+   */
   #isInParts = false;
-  /** Nobody who writes a file knows it, so that no two records can be chosen to have one mark. */
+  /** Random salt of the marks. The author of a file does not know it, so cannot choose two records with the same mark. */
   #salt = String(Math.random());
 
   /**
-   * @param {JsonObject} entry the next one of the chain
+   * @param {JsonObject} entry the next entry of the chain
    * @returns {string[]} its faults
    */
   add(entry) {
-    if (entry['action'] === 'erasure.begun') this.#begun.set(String(entry['subjectId']), { entries: 0, records: 0 });
+    if (entry['action'] === 'erasure.begun')
+      this.#openErasures.set(String(entry['subjectId']), { entries: 0, records: 0 });
     return [
-      ...this.#metFaults(entry),
-      ...(isErased(entry) ? this.#namedFaults(entry) : []),
-      ...(isErased(entry) && isErasing(entry) ? ['records an erasure, and lost its contents'] : []),
-      ...(entry['action'] === 'erasure.completed' ? this.#completedFaults(entry) : []),
+      ...this.#erasureFaults(entry),
+      ...(isErased(entry) ? this.#erasedEntryFaults(entry) : []),
+      ...(isErased(entry) && isErasureEntry(entry) ? ['records an erasure, and lost its contents'] : []),
+      ...(entry['action'] === 'erasure.completed' ? this.#completionFaults(entry) : []),
     ];
   }
 
-  /** What follows was exported later than what was read so far. */
+  /** Ends a part of an export; the following entries were exported later. */
   endPart() {
     this.#isInParts = true;
   }
 
-  /** @returns {number[]} sequences that erased entries name, and that have not been read */
+  /** @returns {number[]} sequences of erasure entries that erased entries name and that are not read yet */
   get unreadSequences() {
-    return [...this.#erasureMarks.keys()];
+    return [...this.#expectedErasures.keys()];
   }
 
   /**
-   * True if erased entries name this entry, and it erased their record.
+   * True if erased entries name this entry and this entry erased their record.
    * @param {JsonObject} entry
    */
-  isNamed(entry) {
+  isNamedErasure(entry) {
     const { sequence } = entry;
-    const mark = this.#erasureMarks.get(Number(sequence)) ?? NaN;
-    return isErasing(entry) && mark % MARKS === this.#markOf(entry);
+    const packed = this.#expectedErasures.get(Number(sequence)) ?? NaN;
+    return isErasureEntry(entry) && packed % MARK_COUNT === this.#markOf(entry);
   }
 
   /** @param {JsonObject} entry */
-  #metFaults(entry) {
+  #erasureFaults(entry) {
     const sequence = Number(entry['sequence']);
-    const mark = this.#erasureMarks.get(sequence);
-    const faults = isErasing(entry) ? this.#countRecord(entry, Math.floor((mark ?? 0) / MARKS)) : [];
-    if (mark === undefined) return faults;
-    const isIt = this.isNamed(entry);
-    this.#erasureMarks.delete(sequence);
-    if (!isIt) faults.push('is named by other entries as the one that erased their record, but did not erase it');
+    const packed = this.#expectedErasures.get(sequence);
+    const faults = isErasureEntry(entry) ? this.#countRecord(entry, Math.floor((packed ?? 0) / MARK_COUNT)) : [];
+    if (packed === undefined) return faults;
+    const isNamedErasure = this.isNamedErasure(entry);
+    this.#expectedErasures.delete(sequence);
+    if (!isNamedErasure)
+      faults.push('is named by other entries as the one that erased their record, but did not erase it');
     return faults;
   }
 
   /**
-   * @param {JsonObject} entry that erased a record
+   * Adds an erased record to the counts of its erasure.
+   * @param {JsonObject} entry the entry that records the erasure
    * @param {number} emptiedEntries number of entries that lost their contents
+   * @returns {string[]} faults of the entry
    */
   #countRecord(entry, emptiedEntries) {
     const { erasureId: id } = detailsOf(entry);
-    // The service itself erased the record when RETAIN_CONTENT was over.
+    // The service erased the record when its RETAIN_CONTENT period ended, so no requested erasure counts the record.
     if (id === null) return [];
-    const counts = typeof id === 'string' ? this.#begun.get(id) : undefined;
+    const counts = typeof id === 'string' ? this.#openErasures.get(id) : undefined;
     if (typeof id !== 'string' || counts === undefined)
       return [`details.erasureId is ${JSON.stringify(id)}, which is no erasure under way`];
-    this.#begun.set(id, { entries: counts.entries + emptiedEntries, records: counts.records + 1 });
+    this.#openErasures.set(id, { entries: counts.entries + emptiedEntries, records: counts.records + 1 });
     return [];
   }
 
   /** @param {JsonObject} entry */
-  #completedFaults(entry) {
+  #completionFaults(entry) {
     const id = String(entry['subjectId']);
-    const counts = this.#begun.get(id) ?? { entries: 0, records: 0 };
-    this.#begun.delete(id);
+    const counts = this.#openErasures.get(id) ?? { entries: 0, records: 0 };
+    this.#openErasures.delete(id);
     const { entries, records } = detailsOf(entry);
     if (this.#isInParts || (entries === counts.entries && records === counts.records)) return [];
     return [
@@ -108,20 +122,23 @@ export class Erasures {
   }
 
   /** @param {JsonObject} entry */
-  #namedFaults(entry) {
+  #erasedEntryFaults(entry) {
     const [erasureSequence, sequence] = [Number(entry['erased']), Number(entry['sequence'])];
-    this.count += 1;
+    this.erasedCount += 1;
     if (entry['v'] === 1) this.unsalted += 1;
     if (typeof entry['erased'] !== 'number' || !Number.isSafeInteger(erasureSequence) || erasureSequence <= sequence)
       return [`erased is ${JSON.stringify(entry['erased'])}, which is no later entry`];
     const mark = this.#markOf(entry);
-    const noted = this.#erasureMarks.get(erasureSequence) ?? mark;
-    this.#erasureMarks.set(erasureSequence, noted + MARKS);
-    return noted % MARKS === mark ? [] : [`erased is ${erasureSequence}, which other entries name for another record`];
+    const packed = this.#expectedErasures.get(erasureSequence) ?? mark;
+    this.#expectedErasures.set(erasureSequence, packed + MARK_COUNT);
+    return packed % MARK_COUNT === mark
+      ? []
+      : [`erased is ${erasureSequence}, which other entries name for another record`];
   }
 
   /**
-   * Computes the mark of the record that is erased as a whole: for a claim, its entity.
+   * Computes the mark of an entry's record. For a claim, computes the mark of its entity, because a claim is erased with
+   * its entity.
    * @param {JsonObject} entry
    */
   #markOf({ subjectType, subjectId, audit }) {
@@ -134,14 +151,15 @@ export class Erasures {
   }
 }
 
-/** What can be erased; a claim is erased with its entity. */
+/** Types of records that can be erased; a claim is erased with its entity. */
 export const ERASABLE_TYPES = ['entity', 'decision', 'execution', 'grant'];
 
 /**
- * True if the entry says that the contents of its record are erased. Those of policies, agents, keys and others never are.
+ * True if the entry states that the contents of its record were erased. Contents of other records, such as policies,
+ * agents and keys, are never erased.
  * @param {JsonObject} entry
  */
-export function isErasing({ action, subjectType }) {
+export function isErasureEntry({ action, subjectType }) {
   return ERASABLE_TYPES.includes(String(subjectType)) && action === `${String(subjectType)}.erased`;
 }
 

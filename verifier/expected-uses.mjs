@@ -19,10 +19,13 @@ const AUTHORISED = ['authorized', 'running', 'executed', 'failed', 'interrupted'
 /** HMAC-SHA256 in base64url. */
 const DIGEST = /^[\w-]{43}$/u;
 const DAY = 86_400_000;
-/** Milliseconds: no window is longer, by any database of zones. */
-const LONGEST = { hour: DAY / 24, day: 3 * DAY, week: 9 * DAY, month: 33 * DAY };
+/** Maximum length of a window in milliseconds, by any version of the IANA database. */
+const MAX_WINDOW_MS = { hour: DAY / 24, day: 3 * DAY, week: 9 * DAY, month: 33 * DAY };
 
-/** Compares the uses of limits that entries name with those to which their policies, agents, times and parameters lead. */
+/**
+ * Compares the uses of limits that entries state with the uses that follow from their policies, agents, times and
+ * parameters.
+ */
 export class ExpectedUses {
   /** Maps ids to policies. @type {Map<string, LimitedPolicy>} */
   #policies = new Map();
@@ -30,7 +33,7 @@ export class ExpectedUses {
   #requests = new Map();
   /** Maps executions whose authorisation has lost its contents, until their erasure is read. @type {Map<string, ErasedAuthorization>} */
   #erased = new Map();
-  /** Uses in windows of zones by another version of the IANA database than that of the verifier. */
+  /** Number of uses in windows of zones by another version of the IANA database than the verifier has. */
   foreignWindows = 0;
 
   /**
@@ -205,7 +208,7 @@ function isLimit(limit) {
   return (
     isObject(limit) &&
     ['agent', 'policy', OF_REQUEST].includes(String(limit['by'])) &&
-    Object.hasOwn(LONGEST, String(limit['per'])) &&
+    Object.hasOwn(MAX_WINDOW_MS, String(limit['per'])) &&
     ['string', 'undefined'].includes(typeof limit['zone']) &&
     ['string', 'undefined'].includes(typeof limit['of'])
   );
@@ -224,7 +227,7 @@ function isForeignWindow({ zone, per }, { window }, { time, audit }) {
   const hasOwnZones = zones === ZONES.version || (zones === undefined && !isErased && ZONES.zones.length > 0);
   if (zone === undefined || hasOwnZones) return false;
   const length = time.getTime() - Date.parse(String(window));
-  return length >= 0 && length < LONGEST[/** @type {'day'} */ (per)];
+  return length >= 0 && length < MAX_WINDOW_MS[/** @type {'day'} */ (per)];
 }
 
 /**

@@ -1,12 +1,12 @@
-/** How many faults are reported one by one. */
-const REPORTED = 20;
+/** Maximum number of faults that are reported one by one. */
+const MAX_REPORTED = 20;
 
 /**
  * @typedef {'chain' | 'head' | 'checkpoint' | 'tree' | 'records' | 'file'} Layer
  * @typedef {{ layer: Layer, place: string, fault: string }} Finding
  */
 
-/** Counts the faults and keeps the first ones. */
+/** Counts faults and stores the first faults. */
 export class Findings {
   count = 0;
   /** @type {Finding[]} */
@@ -21,7 +21,7 @@ export class Findings {
    */
   add(layer, place, fault) {
     this.count += 1;
-    if (this.first.length < REPORTED) this.first.push({ layer, place, fault });
+    if (this.first.length < MAX_REPORTED) this.first.push({ layer, place, fault });
   }
 
   /** @param {string} text */

@@ -1,13 +1,13 @@
 /** The versions of the sealed form that are known; a chain may hold both. They are frozen: docs/adr/0003-hash-format.md. */
 export const VERSIONS = [1, 2];
 
-/** What `detailsHash` of version 2 covers, with its salt, and what `auditHash` covers only through it. */
+/** Members that `detailsHash` of version 2 covers, with its salt. `auditHash` covers them only through `detailsHash`. */
 export const DETAILS = ['details', 'ip', 'reason', 'requestId'];
 
-/** What an entry has besides, of which services before version 2 wrote nothing. */
+/** Further members of an entry, which `hash` does not cover itself. Services before version 2 did not write them. */
 export const UNSEALED = ['detailsHash', 'salts'];
 
-/** What `hash` covers. */
+/** Members that `hash` covers. */
 export const SEALED = [
   'v',
   'sequence',
@@ -22,7 +22,7 @@ export const SEALED = [
   'previousHash',
 ];
 
-/** The members of an audit entry; in version 1, what `auditHash` covers. */
+/** Members of an audit entry; in version 1, `auditHash` covers them. */
 export const AUDIT = [
   'id',
   'sequence',

@@ -4,19 +4,19 @@ import { ExpectedUses } from './expected-uses.mjs';
 import { isAmount, textOf, unitsOf } from './evaluation/limits.mjs';
 
 /** @typedef {import('./entry-check.mjs').JsonObject} JsonObject */
-/** @typedef {{ from: bigint, to: bigint }} Step from what was used before to what was used after */
+/** @typedef {{ from: bigint, to: bigint }} Step from the amount used before a use to the amount used after it */
 
-/** Holds what entries say was used of limits against what the entries before them have used. */
+/** Compares the uses of limits that entries state with the uses by earlier entries. */
 export class TakenUses {
-  /** By the id of a policy, what each of its limits adds up. @type {Map<string, string[]>} */
+  /** Maps policy ids to the name of the sum that each limit of the policy adds to. @type {Map<string, string[]>} */
   #limits = new Map();
-  /** What is used, by sum. @type {Map<string, bigint>} */
+  /** Maps sums to the amount that is used so far. @type {Map<string, bigint>} */
   #used = new Map();
-  /** What entries that were erased must have used, by sum. @type {Map<string, Step[]>} */
+  /** Maps sums to the steps that erased entries must have made. @type {Map<string, Step[]>} */
   #missing = new Map();
-  /** What they have used, as the entries of their erasure say. @type {Map<string, Step[]>} */
+  /** Maps sums to the steps of erased entries, as the entries of their erasure state them. @type {Map<string, Step[]>} */
   #erased = new Map();
-  /** Entries that may have used something, and were erased. */
+  /** Number of erased entries that may have used a limit. */
   #unknown = 0;
   #expected = new ExpectedUses();
 
@@ -39,15 +39,15 @@ export class TakenUses {
     const { used = [], limited = [] } = details;
     if (!Array.isArray(used) || !Array.isArray(limited)) return ['details.used or limited is not a list'];
     const faults = [...policyFaults, ...this.#expected.faults(entry, { used, limited })];
-    if (action === 'execution.erased') return [...faults, ...used.flatMap((use) => this.#erase(use))];
+    if (action === 'execution.erased') return [...faults, ...used.flatMap((use) => this.#eraseFaults(use))];
     return [
       ...faults,
-      ...used.flatMap((use) => this.#hold('used', use, true)),
-      ...limited.flatMap((use) => this.#hold('limited', use, false)),
+      ...used.flatMap((use) => this.#useFaults('used', use, true)),
+      ...limited.flatMap((use) => this.#useFaults('limited', use, false)),
     ];
   }
 
-  /** Uses in windows of zones by another version of the IANA database than that of the verifier. */
+  /** Number of uses in windows of zones by another version of the IANA database than the verifier has. */
   get foreignWindows() {
     return this.#expected.foreignWindows;
   }
@@ -94,7 +94,7 @@ export class TakenUses {
    * @param {unknown} use
    * @param {boolean} isTaken
    */
-  #hold(list, use, isTaken) {
+  #useFaults(list, use, isTaken) {
     const step = this.#stepOf(use);
     if (step === undefined) return [`details.${list} has an item that is no use of a limit`];
     const { sum, from, to } = step;
@@ -109,7 +109,7 @@ export class TakenUses {
   }
 
   /** @param {unknown} use */
-  #erase(use) {
+  #eraseFaults(use) {
     const step = this.#stepOf(use);
     if (step === undefined) return ['details.used has an item that is no use of a limit'];
     this.#push(this.#erased, step.sum, step);
@@ -132,8 +132,8 @@ function zoneOf({ zone }) {
 }
 
 /**
- * True if steps lead through all gaps, and others on from the end. The rest belong to entries that still have their contents,
- * while an erasure is under way.
+ * True if steps lead through all gaps, and further steps lead on from `end`. While an erasure is under way, the other
+ * steps belong to entries that still have their contents.
  * @param {readonly Step[]} gaps in order
  * @param {readonly Step[]} steps
  * @param {bigint} end

@@ -3,7 +3,7 @@ import { withoutSlash } from './evaluation/resources.mjs';
 import { KINDS } from './hashed-forms.mjs';
 import { parseCanonical } from './strict-json.mjs';
 
-/** Entries about refused callers have no state, and say nothing about the state of their subject. */
+/** Matches all entries except those about refused callers, which have no state although their subject may have one. */
 const SAYS_STATE = `"action" <> 'access.denied'`;
 const CHUNK_RECORDS = 100;
 const CHUNK_ENTRIES = 1_000;
@@ -79,25 +79,25 @@ async function checkLive(file, subjectType, findings) {
 }
 
 /**
- * SQL that counts the notes about a removed owner, whose rows may remain for some seconds. The last entry about the
- * owner must be its removal.
+ * Returns SQL that counts the leftovers of a removed owner, whose rows may remain for some seconds. The last entry about
+ * the owner must be its removal.
  * @param {SqliteFile} file
  * @param {string} subjectType
  */
 async function leftoversSql(file, subjectType) {
   const { owner } = kindOf(subjectType);
   if (owner === undefined || !(await file.has('ledger_leftovers'))) return '0';
-  const owners = await countSql(file, owner.kind, 'gone."ownerId"');
+  const owners = await countSql(file, owner.kind, 'leftover."ownerId"');
   return (
-    `(SELECT count(*) FROM "ledger_leftovers" AS gone JOIN "ledger_entries" AS removal ON removal."sequence" = ` +
-    `(SELECT max("sequence") FROM "ledger_entries" WHERE "subjectId" = gone."ownerId" AND ${SAYS_STATE}) ` +
-    `WHERE gone."subjectType" = '${subjectType}' AND gone."ownerId" = live."${owner.column}" ` +
+    `(SELECT count(*) FROM "ledger_leftovers" AS leftover JOIN "ledger_entries" AS removal ON removal."sequence" = ` +
+    `(SELECT max("sequence") FROM "ledger_entries" WHERE "subjectId" = leftover."ownerId" AND ${SAYS_STATE}) ` +
+    `WHERE leftover."subjectType" = '${subjectType}' AND leftover."ownerId" = live."${owner.column}" ` +
     `AND removal."state" IS NULL AND ${owners} = 0)`
   );
 }
 
 /**
- * SQL that counts the records of a kind with an id.
+ * Returns SQL that counts the records of a kind with an id.
  * @param {SqliteFile} file
  * @param {string} subjectType
  * @param {string} id
@@ -128,7 +128,7 @@ function recordFault(row, subjectType) {
   const predicate = String(row['predicate']).normalize();
   if (subjectType === 'claim' && (row['predicateKey'] ?? predicate) !== predicate)
     return 'predicateKey does not match its predicate';
-  if (subjectType === 'erasure' && !isCompletedAsSaid(row)) return 'what it took is not what its entry says';
+  if (subjectType === 'erasure' && !matchesCompletionEntry(row)) return 'what it took is not what its entry says';
   return undefined;
 }
 
@@ -145,7 +145,7 @@ function resourceKeyOf({ run = null, erased, resourceType, resourceId, 'ledger.k
  * True if the record of an erasure has the time and the counts of its last entry, which are known only after its state was sealed.
  * @param {Row} row
  */
-function isCompletedAsSaid({ completedAt, entries, records, unsalted, ...entry }) {
+function matchesCompletionEntry({ completedAt, entries, records, unsalted, ...entry }) {
   const [timestamp, details] = [entry['ledger.timestamp'], entry['ledger.details']];
   if (completedAt === null) return details === '{}' && [entries, records, unsalted].every((count) => count === null);
   return completedAt === timestamp && details === JSON.stringify({ entries, records, unsalted });
@@ -195,21 +195,21 @@ async function checkRepetitions(file, findings) {
 }
 
 /**
- * Adds a fault for each record whose table is missing.
+ * Adds a fault for each record that is not in its table although its last entry has its state.
  * @param {SqliteFile} file
  * @param {Findings} findings
  */
 async function checkMissing(file, findings) {
-  const isGone = [];
+  const missingConditions = [];
   for (const subjectType of Object.keys(KINDS)) {
     const records = await countSql(file, subjectType, 'entry."subjectId"');
-    isGone.push(`(entry."subjectType" = '${subjectType}' AND ${records} = 0)`);
+    missingConditions.push(`(entry."subjectType" = '${subjectType}' AND ${records} = 0)`);
   }
   const sql =
     `SELECT entry."sequence", entry."subjectType", entry."subjectId" FROM "ledger_entries" AS entry ` +
     `WHERE entry."sequence" > ? AND entry."sequence" <= ? AND entry."state" IS NOT NULL AND NOT EXISTS ` +
     `(SELECT 1 FROM "ledger_entries" AS later WHERE later."subjectId" = entry."subjectId" ` +
-    `AND later."sequence" > entry."sequence" AND later.${SAYS_STATE}) AND (${isGone.join(' OR ')})`;
+    `AND later."sequence" > entry."sequence" AND later.${SAYS_STATE}) AND (${missingConditions.join(' OR ')})`;
   const end =
     `SELECT max("sequence") AS "last" FROM (SELECT "sequence" FROM "ledger_entries" WHERE "sequence" > ? ` +
     `AND "sequence" <= ${Number.MAX_SAFE_INTEGER} ORDER BY "sequence" LIMIT ${CHUNK_ENTRIES})`;
@@ -217,7 +217,7 @@ async function checkMissing(file, findings) {
     const last = (await file.all(end, [after]))[0]?.['last'] ?? null;
     if (last === null) return;
     for (const row of await file.all(sql, [after, last])) {
-      if (!(await wentWithOwner(file, row))) {
+      if (!(await wasRemovedWithOwner(file, row))) {
         findings.add(
           'records',
           `${row['subjectType']} ${row['subjectId']}`,
@@ -233,7 +233,7 @@ async function checkMissing(file, findings) {
  * @param {SqliteFile} file
  * @param {Row} entry
  */
-async function wentWithOwner(file, { sequence, subjectType }) {
+async function wasRemovedWithOwner(file, { sequence, subjectType }) {
   const { owner } = kindOf(subjectType);
   if (owner === undefined) return false;
   const [removal] = await file.all(

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** Of the empty tree. */
+/** Root of the empty tree. */
 const EMPTY = createHash('sha256').digest();
 
 /**

@@ -1,6 +1,6 @@
 /**
- * The two primitives that everything rests on, for Node.js. `primitives-browser.mjs` has the same exports; a bundle for
- * a page takes that one.
+ * SHA-256 and checks of signatures, for Node.js. `primitives-browser.mjs` has the same exports for a browser; a bundle
+ * for a page contains that file instead.
  */
 import { createHash, createPublicKey, verify } from 'node:crypto';
 import { algorithmOf } from './public-keys.mjs';

@@ -1,15 +1,15 @@
 import { hexOf } from './bytes.mjs';
 
 /**
- * The public keys that sign approvals: DER of a SubjectPublicKeyInfo (RFC 5280), by the bytes with which each kind begins.
- *
+ * Algorithm of a public key that signs approvals. The first bytes of the key, DER of a SubjectPublicKeyInfo (RFC 5280),
+ * show it.
  * @typedef {'ES256' | 'EdDSA' | 'RS256'} Algorithm
  */
 
-/** Of P-256 and Ed25519 all but the key itself (RFC 5480, RFC 8410), which follows. */
+/** Bytes in hex before a key of P-256 and of Ed25519 (RFC 5480, RFC 8410). */
 const P256 = '3059301306072a8648ce3d020106082a8648ce3d03010703420004';
 const ED25519 = '302a300506032b6570032100';
-/** Of RSA (RFC 8017) the algorithm, after two lengths. */
+/** Matches the first bytes in hex of an RSA key (RFC 8017): two lengths and the algorithm. */
 const RSA = /^3082.{4}300d06092a864886f70d010101050003/u;
 
 /**

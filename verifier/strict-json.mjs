@@ -3,7 +3,7 @@ import { canonicalJson } from './canonical-json.mjs';
 const NUMERALS = /-?\d[\d.eE+-]*/g;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
-/** The service accepts bodies of 32 levels, and wraps a few more around them. */
+/** Maximum nesting. The service accepts bodies of 32 levels, and writes them a few levels deeper. */
 const MAX_LEVELS = 100;
 
 /**

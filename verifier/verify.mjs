@@ -67,7 +67,7 @@ async function answerOnChain(order, { stdin, stdout }) {
     entries: chain.tree.size,
     head: { sequence: chain.sequence, hash: chain.hash },
     rootHash: chain.tree.root.toString('hex'),
-    erased: chain.erasures.count,
+    erased: chain.erasures.erasedCount,
     records,
     checkpoints: order.checkpoints.length,
     faults: findings.count,
