@@ -4,7 +4,7 @@ import { useFeedMode } from '../api/use-feed.js';
 import { useNames } from '../api/use-names.js';
 import { useSession } from '../api/session.js';
 import { CreationProvider, useCreation } from '../screens/inbox/creation.js';
-import { useWaiting, WaitingProvider } from '../screens/inbox/waiting.js';
+import { useLoadedWaitingList, WaitingProvider } from '../screens/inbox/waiting.js';
 import { useDrafts } from '../ui/drafts.js';
 import { showInvisible } from '../ui/format.js';
 import { Icon, Shield } from '../ui/icons.js';
@@ -31,7 +31,7 @@ export function Shell({ signOut }: { readonly signOut: () => void }): JSX.Elemen
   const place = usePlace();
   const { has } = useSession();
   const [root = '', id = ''] = (place.path === '' ? homeOf(has) : place.path).split('/');
-  const waiting = useWaiting(root === 'inbox');
+  const waiting = useLoadedWaitingList(root === 'inbox');
   const creation = useCreation();
   const main = useRef<HTMLElement>(null);
   const screen = SCREENS.find(({ path }) => path === root);

@@ -28,8 +28,8 @@ export function Keys(): JSX.Element {
       <When load={list} label="the keys">
         {({ data, total }) =>
           total === 0 ? (
-            <Empty title="No keys yet.">
-              <p>Only the operator's key, set in the environment, exists.</p>
+            <Empty title="No issued keys yet.">
+              <p>Only the operator's key exists. It is set in the environment.</p>
             </Empty>
           ) : (
             <>
@@ -68,12 +68,13 @@ function KeyRow({
   const button = useRef<HTMLButtonElement>(null);
   const wasConfirming = useRef(isConfirming);
   useLayoutEffect(() => {
-    // The button that had the focus was replaced.
+    // Moves the focus to `Keep` while the revocation waits for confirmation, and back to `Revoke` afterwards.
     if (isConfirming !== wasConfirming.current) button.current?.focus();
     wasConfirming.current = isConfirming;
   }, [isConfirming]);
   const lastStatus = useRef(status);
   useLayoutEffect(() => {
+    // A revoked key has no button. If the removed button had the focus, the focus moves to the screen.
     if (status !== lastStatus.current && document.activeElement === document.body) focusScreen();
     lastStatus.current = status;
   }, [status]);
@@ -105,7 +106,7 @@ function KeyRow({
         <span class="row-state">
           {expiresAt === null ? null : (
             <span class="row-who">
-              until <LocalTime iso={expiresAt} />
+              valid until <LocalTime iso={expiresAt} />
             </span>
           )}
           {status !== 'active' ? null : isConfirming ? (

@@ -14,14 +14,14 @@ import { Groups } from './group-list.js';
 import { groupsOf, isSelectable } from './groups.js';
 import { Rows } from './rows.js';
 import { SelectBox, SelectionBar, type Verdict } from './selection.js';
-import { type PendingPages, useWaitingHere } from './waiting.js';
+import { type PendingPages, useWaitingList } from './waiting.js';
 import { Welcome } from './welcome.js';
 
 const Review = later(async () => (await import('../../app/later-screens.js')).LATER_SCREENS.Review);
 
 /** What waits, or the review of what is selected. */
 export function Inbox(): JSX.Element {
-  const { pending, executions, selection } = useWaitingHere();
+  const { pending, executions, selection } = useWaitingList();
   const { verdict } = selection;
   const [filter, setFilter] = useState(EVERYTHING);
   /** What came of the last review. */
@@ -74,7 +74,7 @@ interface ListProps {
 
 /** The decisions that wait for the person, then those that wait for others. */
 function List({ filter, setFilter, onReview }: ListProps): JSX.Element {
-  const { pending, executions, order, sort, canShowMore, isCut, showMore, showMost } = useWaitingHere();
+  const { pending, executions, order, sort, canShowMore, isCut, showMore, showMost } = useWaitingList();
   const creation = useCreationHere();
   const isQuiet = pending.data?.all.total === 0;
   const isEmpty = useIsEmpty(isQuiet);
@@ -137,7 +137,7 @@ interface ListsProps extends Pick<ListProps, 'filter' | 'onReview'> {
 }
 
 function Lists({ data: { mine, all }, filter, onReview }: ListsProps): JSX.Element {
-  const { executions } = useWaitingHere();
+  const { executions } = useWaitingList();
   const nameOf = useNames();
   const shows = (decision: Decision): boolean =>
     matches(filter, decision, executions.get(decision.id), nameOf(decision.proposedBy));
@@ -176,7 +176,7 @@ interface MineProps extends Pick<ListProps, 'onReview'> {
 }
 
 function Mine({ mine, visible, isFiltered: hasFilter, onReview }: MineProps): JSX.Element {
-  const { executions, selection } = useWaitingHere();
+  const { executions, selection } = useWaitingList();
   const selected = mine.data.filter((decision) => selection.ids.has(decision.id) && isSelectable(decision));
   const visibleIds = new Set(visible.map(({ id }) => id));
   const count = hasFilter ? visible.length : mine.total;

@@ -17,7 +17,7 @@ import { type Executions, isSelectable, MAX_TOGETHER } from './groups.js';
 import { needsText } from './needs.js';
 import { approveAll, rejectAll, type ReviewResults } from './review-sending.js';
 import type { Verdict } from './selection.js';
-import { useWaitingHere } from './waiting.js';
+import { useWaitingList } from './waiting.js';
 
 const VERBS = { approve: 'Approve', reject: 'Reject' } as const;
 
@@ -80,7 +80,7 @@ interface QuestionsProps extends Pick<ReviewProps, 'verdict' | 'onEnd'> {
 
 function Questions({ verdict, cases, onEnd }: QuestionsProps): JSX.Element {
   const session = useSession();
-  const { pending, selection } = useWaitingHere();
+  const { pending, selection } = useWaitingList();
   const [comment, setComment, dropComment] = useDraft('inbox', '');
   const formId = useId();
   const waiting = new Map(pending.data?.mine?.data.filter(isSelectable).map((decision) => [decision.id, decision]));
@@ -150,7 +150,7 @@ interface QuestionProps {
 
 /** One decision, whole, with the box that says yes to it. */
 function Question({ verdict, subject, number, busy, current }: QuestionProps): JSX.Element {
-  const { selection } = useWaitingHere();
+  const { selection } = useWaitingList();
   const { parts, report } = useHiddenParts();
   const nameOf = useNames();
   const { decision, execution } = subject;

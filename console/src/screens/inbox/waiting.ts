@@ -7,7 +7,8 @@ import type { Decision, Execution } from '../../api/types.js';
 import type { Executions } from './groups.js';
 import { type Selection, useSelection } from './selection.js';
 
-const PAGE = 100;
+/** Number of decisions that are loaded at first, and added by `showMore`. */
+const PAGE_SIZE = 100;
 /** The maximum page length of the API. */
 const MAX_PAGE_SIZE = 1_000;
 
@@ -20,34 +21,35 @@ interface Page {
 
 /** The pending decisions: those that the person can approve now, and all of them. */
 export interface PendingPages {
-  /** Null for a caller that is bound to no agent. */
+  /** Null if the caller is bound to no agent or lacks the scope `review`. */
   readonly mine: Page | null;
+  /** All pending decisions, including those in `mine`. Empty if only the count is loaded and `mine` has it. */
   readonly all: Page;
 }
 
 export interface WaitingList {
   readonly pending: LoadState<PendingPages>;
-  /** How many wait for the person; all of them for a caller that is bound to no agent. */
+  /** Number of decisions that wait for the person; number of all pending decisions if `mine` is null. */
   readonly count: number;
   readonly order: Order;
   readonly canShowMore: boolean;
-  /** Whether more are pending than the page can show. */
+  /** True if more decisions are pending than one page can show. */
   readonly isCut: boolean;
   readonly executions: Executions;
   readonly selection: Selection;
   sort(this: void, order: Order): void;
   showMore(this: void): void;
-  /** For a search in all that is pending. */
+  /** Loads the maximum number of decisions, so that a search covers as many as possible. */
   showMost(this: void): void;
 }
 
-export const [WaitingProvider, useWaitingHere] = requiredContext<WaitingList>('The inbox is not loaded here.');
+export const [WaitingProvider, useWaitingList] = requiredContext<WaitingList>('The inbox is not loaded here.');
 
-/** Maintained for every screen, since all show the count; the list itself is loaded only where it is `shown`. */
-export function useWaiting(isShown: boolean): WaitingList {
+/** Loads the pending decisions. Every screen shows their count; the list is loaded only if `isShown` is true. */
+export function useLoadedWaitingList(isShown: boolean): WaitingList {
   const session = useSession();
   const [order, sort] = useState<Order>('desc');
-  const [depth, setDepth] = useState(PAGE);
+  const [depth, setDepth] = useState(PAGE_SIZE);
   const limit = isShown ? depth : 1;
   const selection = useSelection();
   const pending = useLoad((signal) => load(session, limit, order, signal), [session, isShown], `${depth} ${order}`);
@@ -67,7 +69,7 @@ export function useWaiting(isShown: boolean): WaitingList {
     count: count.current,
     canShowMore: hasMore && depth < MAX_PAGE_SIZE,
     isCut: hasMore && depth >= MAX_PAGE_SIZE,
-    showMore: () => setDepth((now) => Math.min(now + PAGE, MAX_PAGE_SIZE)),
+    showMore: () => setDepth((previous) => Math.min(previous + PAGE_SIZE, MAX_PAGE_SIZE)),
     showMost: () => setDepth(MAX_PAGE_SIZE),
   };
 }
@@ -82,7 +84,7 @@ async function load(
   if (!has('review', 'read', 'propose')) return { mine: null, all: nothing };
   const { agentId } = me;
   const mayReview = agentId !== null && has('review');
-  // Both lists have the same order, so the person's decisions on the page of all are also on the person's page.
+  // Both requests have the same order, so each decision of the person in `all` is also in `mine`.
   const [mine, all] = await Promise.all([
     mayReview ? client.get('/api/v1/decisions', { query: { awaiting: agentId, limit, order }, signal }) : null,
     mayReview && limit === 1
@@ -93,15 +95,16 @@ async function load(
 }
 
 /**
- * Maps ids of decisions to the executions that wait for them, which are loaded once if a decision is new. One page has most of them;
- * a row without its arguments shows them when it is opened. They stay while another screen is shown.
+ * Maps decision ids to the executions that wait for these decisions. Loads one page of executions whenever a decision is
+ * new. The page has most of the executions; a row whose execution is missing shows the arguments once it is opened. The
+ * map stays while another screen is shown.
  */
 function useExecutions(data: PendingPages | null, order: Order): Executions {
   const { patientClient, has } = useSession();
   const executions = useRef(new Map<string, Execution>());
   const decisions = [...(data?.mine?.data ?? []), ...(data?.all.data ?? [])];
   const missing = decisions.filter(({ id, executionId }) => executionId !== null && !executions.current.has(id));
-  const limit = Math.min(MAX_PAGE_SIZE, Math.max(2 * PAGE, decisions.length));
+  const limit = Math.min(MAX_PAGE_SIZE, Math.max(2 * PAGE_SIZE, decisions.length));
   useLoad(
     async (signal) => {
       if (missing.length === 0 || !has('read', 'execute', 'review')) return;
