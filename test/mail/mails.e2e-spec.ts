@@ -238,7 +238,7 @@ describe('Mails', () => {
     late.beforeConfirmation = () => (late.received.at(-1)?.to[0] === 'ben@example.com' ? confirmed : Promise.resolve());
     const emails = other.application.get(AgentEmails);
     const fault = new DatabaseFault('unavailable', 'CONNECTION', 'Connection terminated unexpectedly');
-    jest.spyOn(emails, 'move').mockRejectedValueOnce(fault);
+    jest.spyOn(emails, 'advance').mockRejectedValueOnce(fault);
     await propose(other, 'bot', { title: 'waits for both' });
     await late.until(2);
     const isWritten = async (): Promise<boolean> =>

@@ -62,7 +62,7 @@ export class ErasureProgress implements OnApplicationBootstrap, OnModuleDestroy 
   }
 
   private async complete({ id, createdSequence }: UnderWay): Promise<void> {
-    const counts = await this.erasures.emptied(id, createdSequence, createdSequence + MAX_OWN_ENTRIES);
+    const counts = await this.erasures.countEmptied(id, createdSequence, createdSequence + MAX_OWN_ENTRIES);
     await this.ledger.write(SYSTEM_CALLER, async (transaction) => {
       const erasure = await transaction.find(ERASURE, id);
       // Another process may have been first.

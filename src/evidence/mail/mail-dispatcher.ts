@@ -289,7 +289,7 @@ export class MailDispatcher implements OnApplicationBootstrap, OnModuleDestroy {
     // being sent to others.
     await writeWhile(
       () => !this.repeated.isStopping,
-      () => this.emails.move(mailed),
+      () => this.emails.advance(mailed),
     );
   }
 }

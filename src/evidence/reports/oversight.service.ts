@@ -11,7 +11,7 @@ import { CounterReader } from '../../ledger/reading/counter-reader';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { Checkpoints } from '../checkpoints/checkpoints.service';
 import type { OversightQuery, OversightResponse } from './dto/oversight.response';
-import { type Bucket, bucketCount, bucketStarts, gapsOf, type Period, type Span, spansOf } from './period';
+import { type Bucket, bucketCount, bucketStarts, type Period, type Span, spanRunsOf, spansOf } from './period';
 import { type ChangeKey, isQuick, type Section, Tally, TallyCache } from './tally';
 import { type Others, TallyReader } from './tally-reader';
 import type { IssuedCheckpoint } from '../checkpoints/checkpoint';
@@ -64,18 +64,18 @@ export class OversightService {
     });
   }
 
-  /** Counts the spans without cached counts, neighbouring ones together. */
+  /** Counts the spans that have no cached counts; the spans of a run are counted together. */
   private async tallySpans(period: Period, now: number, signal: AbortSignal): Promise<(readonly [Span, Tally])[]> {
     // The head is read before anything is counted, so that cached counts are right as of that entry.
     await this.forgetChanged(await this.counters.headSequence(), signal);
     const spans = spansOf(period, now);
-    const tallyBySpan = new Map(spans.map((span) => [span, span.isKept ? this.cache.get(span.name) : undefined]));
-    for (const gap of gapsOf(spans.filter((span) => tallyBySpan.get(span) === undefined))) {
-      const counts = await this.reader.count(gap, signal);
-      gap.forEach((span, index) => {
+    const tallyBySpan = new Map(spans.map((span) => [span, span.isCacheable ? this.cache.get(span.name) : undefined]));
+    for (const run of spanRunsOf(spans.filter((span) => tallyBySpan.get(span) === undefined))) {
+      const counts = await this.reader.count(run, signal);
+      run.forEach((span, index) => {
         const tally = counts[index] ?? new Tally();
         tallyBySpan.set(span, tally);
-        if (span.isKept) this.cache.keep(span.name, tally);
+        if (span.isCacheable) this.cache.keep(span.name, tally);
       });
     }
     return spans.map((span) => [span, tallyBySpan.get(span) ?? new Tally()] as const);

@@ -1,4 +1,4 @@
-import { bucketStarts, gapsOf, type Period, spansOf } from './period';
+import { bucketStarts, spanRunsOf, type Period, spansOf } from './period';
 
 const NOW = Date.parse('2026-11-20T14:30:10.500Z');
 
@@ -22,9 +22,9 @@ describe('The spans of a period', () => {
     }
   });
 
-  it('are kept where they are whole hours that are over', () => {
+  it('can be cached where they are whole hours that are over', () => {
     const cacheable = spansOf(period('2026-11-20T11:58:30Z', '2026-11-20T15:00:00Z'), NOW).filter(
-      ({ isKept }) => isKept,
+      ({ isCacheable }) => isCacheable,
     );
     expect(cacheable.map(({ name }) => name)).toEqual(['2026-11-20T12', '2026-11-20T13']);
   });
@@ -32,8 +32,11 @@ describe('The spans of a period', () => {
   it('are counted together where they follow each other', () => {
     const spans = spansOf(period('2026-11-20T10:59:00Z', '2026-11-20T13:00:00Z'), NOW);
     const cached = spans.filter(({ name }) => name !== '2026-11-20T11');
-    expect(gapsOf(cached).map((gap) => gap.map(({ name }) => name))).toEqual([['2026-11-20T10'], ['2026-11-20T12']]);
-    expect(gapsOf(spans).map(({ length }) => length)).toEqual([3]);
+    expect(spanRunsOf(cached).map((run) => run.map(({ name }) => name))).toEqual([
+      ['2026-11-20T10'],
+      ['2026-11-20T12'],
+    ]);
+    expect(spanRunsOf(spans).map(({ length }) => length)).toEqual([3]);
   });
 });
 

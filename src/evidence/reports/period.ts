@@ -1,28 +1,30 @@
 import { LENGTHS, startOf } from '../../governance/policies/limits/limit-window';
 
-/** Lengths of a bucket. */
+/** Units of time by which a report groups its counts. */
 export const BUCKETS = ['hour', 'day', 'week'] as const;
 export type Bucket = (typeof BUCKETS)[number];
 
-/** First millisecond since 1970 of a period, and the first after it. */
+/** A period in milliseconds since 1970; it includes `from` and excludes `to`. */
 export interface Period {
   readonly from: number;
   readonly to: number;
 }
 
-/** An hour of a period, or the part of one, in which everything is counted together. */
+/**
+ * A clock hour within a period, or the part of that hour inside the period. Its records are counted together.
+ */
 export interface Span extends Period {
-  /** Common beginning of the texts of its times. */
+  /** Prefix of all ISO 8601 times in the span, for example `2026-11-20T06`. */
   readonly name: string;
-  /** True if it is a whole hour that has passed, so that its counts can be cached. */
-  readonly isKept: boolean;
+  /** True if the span is a whole hour that has passed, so that its counts can be cached. */
+  readonly isCacheable: boolean;
 }
 
-/** Neighbouring spans, which are counted together. */
-export type Gap = readonly [Span, ...Span[]];
+/** Spans of which each begins where the previous one ends. They are counted together. */
+export type SpanRun = readonly [Span, ...Span[]];
 
-/** Length of the name of a span. */
-export const NAME_LENGTH = 'YYYY-MM-DDTHH'.length;
+/** Length of a span's name in characters. */
+export const SPAN_NAME_LENGTH = 'YYYY-MM-DDTHH'.length;
 
 /** Returns the number of buckets that a period touches. */
 export function bucketCount({ from, to }: Period, bucket: Bucket): number {
@@ -35,25 +37,25 @@ export function bucketStarts(period: Period, bucket: Bucket): number[] {
   return Array.from({ length: bucketCount(period, bucket) }, (_, index) => first + index * LENGTHS[bucket]);
 }
 
-/** Divides a period by hours. */
+/** Divides a period at full hours. @param now current time in milliseconds since 1970 */
 export function spansOf({ from, to }: Period, now: number): Span[] {
   const spans: Span[] = [];
   for (let start = from; start < to;) {
     const end = Math.min(startOf('hour', start) + LENGTHS.hour, to);
-    const name = new Date(start).toISOString().slice(0, NAME_LENGTH);
-    spans.push({ from: start, to: end, name, isKept: end - start === LENGTHS.hour && end <= now });
+    const name = new Date(start).toISOString().slice(0, SPAN_NAME_LENGTH);
+    spans.push({ from: start, to: end, name, isCacheable: end - start === LENGTHS.hour && end <= now });
     start = end;
   }
   return spans;
 }
 
-/** Returns runs of consecutive spans. */
-export function gapsOf(spans: readonly Span[]): Gap[] {
-  const gaps: [Span, ...Span[]][] = [];
+/** Groups spans into runs; each span of a run begins where the previous one ends. */
+export function spanRunsOf(spans: readonly Span[]): SpanRun[] {
+  const runs: [Span, ...Span[]][] = [];
   for (const span of spans) {
-    const gap = gaps.at(-1);
-    if (gap?.at(-1)?.to === span.from) gap.push(span);
-    else gaps.push([span]);
+    const run = runs.at(-1);
+    if (run?.at(-1)?.to === span.from) run.push(span);
+    else runs.push([span]);
   }
-  return gaps;
+  return runs;
 }

@@ -7,7 +7,7 @@ import { Database } from '../../ledger/database/database';
 import { CounterReader } from '../../ledger/reading/counter-reader';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import type { Condition } from '../../ledger/kinds/record-page';
-import { type Gap, NAME_LENGTH, type Period } from './period';
+import { type Period, SPAN_NAME_LENGTH, type SpanRun } from './period';
 import { type AlikeExecutions, countDecision, countExecutions, Tally } from './tally';
 
 /** Most executions counted, or entries examined, by one statement, which takes some 20 ms of one reading connection. */
@@ -21,7 +21,7 @@ const DECISIONS = 250;
 const FIRST_SINCE = `SELECT "sequence" FROM "ledger_entries" WHERE "timestamp" >= $1 ORDER BY "timestamp", "sequence" LIMIT 1`;
 const IS_THERE = (column: string): string => `CASE WHEN "${column}" IS NULL THEN 0 ELSE 1 END`;
 /** SQL for the hour in which a record was created, in the form of a span's name. */
-const HOUR_OF = (createdAt: string): string => `substr(${createdAt}, 1, ${NAME_LENGTH})`;
+const HOUR_OF = (createdAt: string): string => `substr(${createdAt}, 1, ${SPAN_NAME_LENGTH})`;
 /** Counts the next executions after `$1` and before `$2`; those with equal values are one row. */
 const COUNT_ALIKE =
   `SELECT ${HOUR_OF('"createdAt"')} AS "name", "agentId", "outcome", "reason", "hasDecision", "hasGrant", "observed", "policies", ` +
@@ -59,10 +59,10 @@ export class TallyReader {
     private readonly counters: CounterReader,
   ) {}
 
-  /** Returns the counts of spans, in their order. */
-  async count(gap: Gap, signal: AbortSignal): Promise<Tally[]> {
-    const tallies = new Map(gap.map(({ name }) => [name, new Tally()]));
-    const sequences = await this.placesOf({ from: gap[0].from, to: gap.at(-1)?.to ?? gap[0].to });
+  /** Returns the counts of the spans of a run, in their order. */
+  async count(run: SpanRun, signal: AbortSignal): Promise<Tally[]> {
+    const tallies = new Map(run.map(({ name }) => [name, new Tally()]));
+    const sequences = await this.placesOf({ from: run[0].from, to: run.at(-1)?.to ?? run[0].to });
     await this.countExecutions(tallies, sequences, signal);
     await this.countDecisions(tallies, sequences, signal);
     return [...tallies.values()];
@@ -130,7 +130,7 @@ export class TallyReader {
     for await (const chunk of this.records.columns(DECISION, columns, range, SYSTEM_CALLER)) {
       signal.throwIfAborted();
       for await (const decision of yieldBetween(chunk)) {
-        const tally = tallies.get(decision.createdAt.slice(0, NAME_LENGTH));
+        const tally = tallies.get(decision.createdAt.slice(0, SPAN_NAME_LENGTH));
         if (tally !== undefined) countDecision(tally, decision);
       }
     }

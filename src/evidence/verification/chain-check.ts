@@ -69,7 +69,7 @@ export class ChainCheck {
   private add(entry: ChunkEntry): void {
     const { sequence, hash } = entry;
     const isLinked = sequence === this.previous.sequence + 1 && entry.previousHash === this.previous.hash;
-    const isIntact = hashesMatch(entry) && entry.isNamed === 1 && !this.order.restored.has(sequence);
+    const isIntact = hashesMatch(entry) && entry.isErasureValid === 1 && !this.order.restored.has(sequence);
     if (!isLinked) this.brokenLinks += 1;
     if (!isIntact) this.invalidHashes += 1;
     if (!isLinked || !isIntact) this.firstInvalid ??= sequence;

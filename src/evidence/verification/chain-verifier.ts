@@ -98,16 +98,16 @@ export class ChainVerifier implements OnModuleDestroy {
       const upTo = lastSequence ?? 0;
       let chunk = await this.entries.chunk(from - 1, upTo);
       let result = await hasher.check('[]');
-      let isKept = true;
+      let areSubtreesStored = true;
       while (chunk !== null) {
         abandoned.throwIfAborted();
         const { last } = chunk;
         [chunk, result] = await Promise.all([this.entries.chunk(last, upTo), hasher.check(chunk.entries)]);
-        isKept &&= await this.tree.keeps(result.tree?.completed ?? []);
+        areSubtreesStored &&= await this.tree.hasSubtrees(result.tree?.completed ?? []);
         this.hashedSequence = last;
       }
       const { tree: recomputed, ...verdict } = result;
-      const matches = isKept && frontier === recomputed?.frontier && (await this.tree.keepsNoOthers());
+      const matches = areSubtreesStored && frontier === recomputed?.frontier && (await this.tree.hasNoOtherSubtrees());
       const tree = recomputed && { size: recomputed.size, rootHash: recomputed.rootHash, matches };
       const duration = Math.round(performance.now() - begin);
       return { ...verdict, tree, roots: recomputed?.roots ?? {}, duration };

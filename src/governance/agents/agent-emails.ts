@@ -12,14 +12,14 @@ import { textListSql } from './directory-users';
 import { arraysOfOne } from '../../ledger/records/statements';
 
 const SELECT = 'SELECT "agentId", "email", "sequence", "epoch", "term", "mailedAt" FROM "mail_recipients"';
-const OF_AGENT = 'WHERE "agentId" = $1';
+const WHERE_AGENT = 'WHERE "agentId" = $1';
 const SET =
   `INSERT INTO "mail_recipients" ("agentId", "email", "sequence", "epoch", "term") VALUES ($1, $2, $3, $4, 0) ` +
   `ON CONFLICT ("agentId") DO UPDATE SET "email" = excluded."email", "epoch" = excluded."epoch"`;
-const MOVE =
+const ADVANCE =
   `UPDATE "mail_recipients" SET "sequence" = $2, "mailedAt" = $3, "term" = $4 ` +
   `WHERE "agentId" = $1 AND "epoch" = $5 AND "term" <= $4`;
-const REMOVE = `DELETE FROM "mail_recipients" ${OF_AGENT}`;
+const REMOVE = `DELETE FROM "mail_recipients" ${WHERE_AGENT}`;
 
 /** Mail addresses of people, visible only to them and to admins. */
 @Injectable()
@@ -34,53 +34,58 @@ export class AgentEmails {
   }
 
   /**
-   * Notes that a person had mail, unless the address has changed since, or a process with a later term has sent mail.
+   * Stores the sequence up to which entries were searched for a person, and the time of the last mail. Changes nothing
+   * if the address has changed since, or if a process with a later term has stored a position.
    */
-  async move({ agentId, sequence, mailedAt, term, epoch }: Omit<MailRecipient, 'email'>): Promise<void> {
-    await this.database.sideConnection.all(MOVE, [agentId, sequence, mailedAt, term, epoch]);
+  async advance({ agentId, sequence, mailedAt, term, epoch }: Omit<MailRecipient, 'email'>): Promise<void> {
+    await this.database.sideConnection.all(ADVANCE, [agentId, sequence, mailedAt, term, epoch]);
   }
 
   /**
-   * Returns a person's address if the caller may see it; undefined for other callers, and for a machine, which has
-   * none.
+   * Returns a person's address, or null if the person has none. Returns undefined if the caller may not see the address
+   * or the agent is a machine.
    */
-  async shownTo(caller: Caller, agent: Agent): Promise<string | null | undefined> {
-    if (agent.kind !== 'human' || !mayKnow(caller, agent.id)) return undefined;
+  async visibleEmail(caller: Caller, agent: Agent): Promise<string | null | undefined> {
+    if (agent.kind !== 'human' || !maySeeEmail(caller, agent.id)) return undefined;
     return this.emailOf(agent);
   }
 
   /**
-   * Sets or removes the address. The entry records only that it has changed.
+   * Sets or removes the address. The ledger entry states that the address changed, but does not contain the address.
    * @param email null to remove the address
-   * @throws NOT_FOUND; PERMISSION_DENIED; VALIDATION_ERROR for a machine
+   * @throws NOT_FOUND if there is no such agent
+   * @throws PERMISSION_DENIED if the caller is neither the agent nor an admin
+   * @throws CONFLICT if a directory manages the person
+   * @throws VALIDATION_ERROR if the agent is a machine and `email` is not null
    */
   async set(caller: Caller, idOrName: string, email: string | null): Promise<void> {
     await this.ledger.withLookups(agentLookup(idOrName)).write(caller, async (transaction) => {
       const agent = agentFor(caller, await findNamedAgent(caller, transaction, idOrName), (id) => {
-        if (!mayKnow(caller, id))
+        if (!maySeeEmail(caller, id))
           throw caller.agentId === null ? scopeMissing(['admin']) : callerRefused('not_this_agent');
       });
       if (agent.directory !== null) throw managedByDirectory('The address');
       if (email !== null && agent.kind !== 'human')
         throw invalidField('email', 'must be of a person, not of a machine');
-      // A batch ends with a command that writes without an entry, so earlier writes are visible here.
+      // A command that writes without an entry is the last of its batch, so earlier addresses are already committed and
+      // visible here.
       if ((await this.emailOf(agent)) === email) return;
       transaction.writeWithoutEntry(emailChange(agent.id, email, transaction.headSequence));
       const details = { fields: ['email'] };
-      // A new `ETag`, so that copies with the previous address are outdated.
+      // Increments the revision, so that the `ETag` changes and copies with the previous address are outdated.
       const changed = { ...agent, ...nextRevision(agent, transaction.now) };
       transaction.update(AGENT, changed, { action: 'agent.updated', agentId: agent.id, details });
     });
   }
 
-  /** Returns the address of the person with an id; null if there is none. */
+  /** Returns the address of the person with this id; null if the person has none. */
   async emailOf({ id }: Pick<Agent, 'id'>): Promise<string | null> {
-    const [row] = await this.database.points.all<MailRecipient>(`${SELECT} ${OF_AGENT}`, [id]);
+    const [row] = await this.database.points.all<MailRecipient>(`${SELECT} ${WHERE_AGENT}`, [id]);
     return row?.email ?? null;
   }
 
-  /** Returns the addresses of people by their ids. */
-  async emailsAmong(agentIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  /** Maps agent ids to addresses; agents without an address are missing. */
+  async emailsOf(agentIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
     const { dialect, points } = this.database;
     const sql = `${SELECT} WHERE "agentId" IN (${textListSql(dialect)})`;
     const rows = await points.all<MailRecipient>(sql, [arraysOfOne(agentIds)]);
@@ -88,19 +93,23 @@ export class AgentEmails {
   }
 }
 
-/** @param head sequence of the last entry; mails are about later ones */
+/**
+ * Returns the statement that sets or removes an address.
+ * @param email null to remove the address
+ * @param head sequence of the last entry; a person without an address so far gets mails only about later entries
+ */
 export function emailChange(agentId: string, email: string | null, head: number): SqlStatement {
   if (email === null) return { sql: REMOVE, parameters: [agentId] };
   return { sql: SET, parameters: [agentId, email, head, newEpoch()] };
 }
 
-function mayKnow({ agentId, effectiveScopes }: Caller, id: string | undefined): boolean {
+function maySeeEmail({ agentId, effectiveScopes }: Caller, id: string | undefined): boolean {
   return agentId === id || effectiveScopes.has('admin');
 }
 
 /**
- * Mail address of a person, and the last entry about which they had mail. It is not part of the agent, so no state or
- * entry contains it.
+ * Mail address of a person, and the last entry that was searched for mails to the person. The address is not part of
+ * the agent, so no state or entry contains it.
  */
 @Entity('mail_recipients')
 export class MailRecipient {
@@ -110,11 +119,14 @@ export class MailRecipient {
   @Column('text')
   readonly email!: string;
 
-  /** Sequence of the last entry that was searched for decisions that wait for the person. */
+  /** Sequence up to which entries were searched for decisions that wait for the person. */
   @Column('bigint')
   readonly sequence!: number;
 
-  /** Random number that differs for each address. */
+  /**
+   * Random number that is replaced whenever the address is set. It shows whether the address has changed since it was
+   * read.
+   */
   @Column('bigint')
   readonly epoch!: number;
 

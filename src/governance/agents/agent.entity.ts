@@ -30,7 +30,7 @@ export class Agent {
   @ApiProperty({ example: 'reminder-bot' })
   readonly name!: string;
 
-  /** Never changes. */
+  /** The kind of an agent never changes. */
   @Column('text', { default: 'machine' })
   @ApiChoice(['AgentKind', AGENT_KINDS], 'machine', 'A person who reviews is an agent of kind `human`.')
   readonly kind!: AgentKind;
@@ -55,12 +55,12 @@ export class Agent {
   @ApiNullableTime('Until then, it is also authorised to do what no policy allows, which is marked as `observed`.')
   readonly observeUntil!: string | null;
 
-  /** Unique among agents. */
+  /** No two agents have the same Slack id. */
   @Column('text', { nullable: true })
   @ApiNullableText("The person's id in Slack: `<team>/<user>`.")
   readonly slackId!: string | null;
 
-  /** Unique among agents. */
+  /** No two agents have the same directory id. */
   @Column('text', { nullable: true })
   @ApiNullableText("The person's id in the directory that manages the person: the `externalId` there.")
   readonly directory!: string | null;
@@ -82,7 +82,9 @@ export class Agent {
   readonly revision!: number;
 }
 
-/** The agents' record kind. The hashed members are frozen. */
+/**
+ * The record kind of agents. Never change `hashedMembers`, because the hashes of existing records depend on this list.
+ */
 export const AGENT: RecordKind<Agent> = {
   subjectType: 'agent',
   idPrefix: 'agt',

@@ -107,7 +107,7 @@ export class AgentsController {
   ): Promise<AgentWithEmailResponse> {
     const agent = requireFound(await findAgent(agentsAsOf(this.history, asOf, caller), id), 'agent');
     // States have no address, so a past state is shown with today's.
-    const email = await this.emails.shownTo(caller, agent);
+    const email = await this.emails.visibleEmail(caller, agent);
     return { ...AgentResponse.from(agent), ...(email !== undefined && { email }) };
   }
 

@@ -112,7 +112,7 @@ export class ActiveKeys extends IssuedKeys implements OnModuleInit {
     return this.changedHolder(prefix, digest);
   }
 
-  async someBoundHas(scopes: readonly Scope[]): Promise<boolean> {
+  async hasBoundKeyWith(scopes: readonly Scope[]): Promise<boolean> {
     await this.ledger.catchUp(this.rows);
     const identities = [...this.active.values()].map(({ identity }) => identity);
     return identities.some(

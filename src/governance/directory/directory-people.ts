@@ -44,7 +44,7 @@ export class DirectoryPeople {
     bounds: Readonly<Record<'offset' | 'limit', number>>,
   ): Promise<{ readonly people: readonly DirectoryPerson[]; readonly total: number }> {
     const { rows, total } = await this.users.page(filter, bounds);
-    const emails = await this.emails.emailsAmong(rows.map(({ agentId }) => agentId));
+    const emails = await this.emails.emailsOf(rows.map(({ agentId }) => agentId));
     return { people: rows.map((user) => ({ user, email: emails.get(user.agentId) ?? null })), total };
   }
 

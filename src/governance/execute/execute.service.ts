@@ -8,7 +8,7 @@ import { decidedNote, type DecisionBasis, EXECUTION, type Execution } from '../e
 import { actionHash } from '../executions/execution-rules';
 import { ExecutionRunner } from '../executions/execution-runner';
 import type { Caller } from '../../ledger/kinds/caller';
-import { type PrefetchQueries, type ServiceTransaction, Refusal } from '../../ledger/commands/ledger-transaction';
+import { type AnnounceQueries, type ServiceTransaction, Refusal } from '../../ledger/commands/ledger-transaction';
 import { LedgerService } from '../../ledger/ledger.service';
 import type { RowQuery } from '../../ledger/records/row-query';
 import { byId } from '../../ledger/kinds/lookup';
@@ -68,7 +68,7 @@ export class ExecuteService {
     const entityId = entityIdIn(request.resourceId);
     const entities = entityId === null ? [] : [byId(ENTITY, entityId)];
     const lookups = [agentLookup(agent), ...people, ...entities];
-    const foresight: PrefetchQueries = async (transaction) => {
+    const announceQueries: AnnounceQueries = async (transaction) => {
       const agentNow = await findAgent(transaction, agent);
       if (agentNow === undefined) return [];
       const hash = (): string => actionHash({ ...request, agentId: agentNow.id, onBehalfOf: null });
@@ -83,7 +83,7 @@ export class ExecuteService {
       },
       {
         beforeReplay: (transaction, first) => this.answerInstead(transaction, agent, request, first),
-        ...((!this.permissions.needsNoFacts || request.via !== undefined) && { foresight }),
+        ...((!this.permissions.needsNoFacts || request.via !== undefined) && { announceQueries }),
       },
     );
     const { secret } = sent;

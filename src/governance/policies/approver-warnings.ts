@@ -16,7 +16,7 @@ import { isSeenFrom } from './team-policies';
 
 /** Active agents that a warning may examine and name. */
 export interface WarnedOf {
-  /** Team of all policies, whose machines and people count; null if everybody does. */
+  /** Team of all policies. Only agents of this team and people without a team are considered; null considers all agents. */
   readonly team: string | null;
   /** Active agents by name that the same commit creates, or puts in place of registered ones. */
   readonly declared: ReadonlyMap<string, PolicyAgent>;
@@ -35,8 +35,8 @@ const PERSON: Condition = { column: 'kind', comparison: 'equals', value: 'human'
 const MACHINE: Condition = { ...PERSON, value: 'machine' };
 /** Most subjects of a group that a warning names: warnings are held in memory with their policy. */
 const MAX_WARNED_SUBJECTS = 5;
-/** Agents read at once if no index can be used. */
-const CHUNK = 1_000;
+/** Number of agents that one query reads if no index can be used. */
+const CHUNK_SIZE = 1_000;
 
 /** Warns of policies whose approvals nobody, or only machines, can give. */
 @Injectable()
@@ -195,7 +195,7 @@ export class ApproverWarnings {
   }
 
   private active(conditions: readonly Condition[]): AsyncGenerator<readonly PolicyAgent[]> {
-    const range = { conditions: [...conditions, ACTIVE], order: 'asc', position: null, atOnce: CHUNK } as const;
+    const range = { conditions: [...conditions, ACTIVE], order: 'asc', position: null, atOnce: CHUNK_SIZE } as const;
     return this.records.columns(AGENT, ['name', 'kind', 'roles', 'team'], range);
   }
 }

@@ -13,15 +13,16 @@ import { secretWarnings } from './secret-warnings';
 import { isSeenFrom } from './team-policies';
 import { MAX_CAPABILITIES, unknownNames } from './unknown-names';
 
-/** Agents read at once. */
-const CHUNK = 1_000;
+/** Number of agents that one query reads. */
+const CHUNK_SIZE = 1_000;
 const MAX_NAME_WARNINGS = 20;
 /** If more agents are registered, a created policy is not compared with their names. */
 const MAX_NAMED_AGENTS = 10_000;
-const BOTH = ['execute', 'entities'] as const;
+/** Scopes with which an agent can execute actions and write the claims that conditions ask for. */
+const CLAIM_WRITING_SCOPES = ['execute', 'entities'] as const;
 const OWN_CLAIMS =
   'Conditions on claims, while a key bound to an agent has both scopes, execute and entities: an agent could write the claims itself.';
-const UNSIGNED =
+const UNSIGNED_CRITICAL =
   "approval.riskLevel is critical and no group is signed: whoever has taken over a reviewer's session, or drives their browser, can approve.";
 
 /**
@@ -38,8 +39,9 @@ export class CreationWarnings {
   ) {}
 
   /**
-   * Returns the warnings of each policy, looked up together in few statements.
-   * @param team the team of all policies, whose machines and people count; null: everybody
+   * Returns the warnings of each policy. Few queries read the rows for all policies.
+   * @param team team of all policies. Only agents of this team and people without a team are considered; null considers
+   *   all agents.
    * @param declaredAgents active agents that the same commit registers or changes
    */
   async warningsFor(
@@ -48,35 +50,36 @@ export class CreationWarnings {
     declaredAgents: readonly PolicyAgent[] = [],
   ): Promise<ReadonlyMap<PolicyContent, string[]>> {
     const agents = { team, declared: new Map(declaredAgents.map((agent) => [agent.name, agent])) };
-    const mistaken = new Set<string>();
+    const mistakenNames = new Set<string>();
     for await (const { subjects } of yieldBetween(policies))
-      for (const name of subjects.flatMap((subject) => mistakenName(subject) ?? [])) mistaken.add(name);
-    const names = new Set((await agentsNamed(this.records, mistaken, agents)).keys());
-    const isWriting = policies.some(hasClaim) && (await this.keys.someBoundHas(BOTH));
-    const ofApprovers = await this.approvers.warningsFor(policies, agents);
+      for (const name of subjects.flatMap((subject) => mistakenName(subject) ?? [])) mistakenNames.add(name);
+    const registeredNames = new Set((await agentsNamed(this.records, mistakenNames, agents)).keys());
+    const canAgentWriteClaims = policies.some(hasClaim) && (await this.keys.hasBoundKeyWith(CLAIM_WRITING_SCOPES));
+    const approverWarnings = await this.approvers.warningsFor(policies, agents);
     const warnings = new Map<PolicyContent, string[]>();
     for await (const policy of yieldBetween(policies))
       warnings.set(policy, [
         ...policyWarnings(policy),
-        ...mistakenSubjects(policy.subjects, names),
+        ...mistakenSubjects(policy.subjects, registeredNames),
         ...conditionWarnings(policy),
         ...secretWarnings(policy, (path) => this.secrets.covers(path)),
-        ...(ofApprovers.get(policy) ?? []),
-        ...(isCriticalUnsigned(policy) ? [UNSIGNED] : []),
-        ...(isWriting && hasClaim(policy) ? [OWN_CLAIMS] : []),
+        ...(approverWarnings.get(policy) ?? []),
+        ...(isCriticalUnsigned(policy) ? [UNSIGNED_CRITICAL] : []),
+        ...(canAgentWriteClaims && hasClaim(policy) ? [OWN_CLAIMS] : []),
       ]);
     return warnings;
   }
 
   /**
-   * Returns warnings about names, roles and actions of a created policy that nothing has.
-   * @param inForce the policies in force, one of which the policy may replace
+   * Returns warnings about names and roles in a created policy that no agent has, and about actions that no capability
+   * covers and no other policy names.
+   * @param policiesInForce policies, one of which the created policy may replace
    */
-  async nameWarnings(policy: PolicyContent, inForce: readonly PolicyContent[]): Promise<string[]> {
+  async nameWarnings(policy: PolicyContent, policiesInForce: readonly PolicyContent[]): Promise<string[]> {
     const agents: AgentSubject[] = [];
     const capabilities = new Set<string>();
     const conditions = policy.team === null ? [] : teamConditions(AGENT, policy.team);
-    const range = { conditions, order: 'asc', position: null, atOnce: CHUNK } as const;
+    const range = { conditions, order: 'asc', position: null, atOnce: CHUNK_SIZE } as const;
     const columns = ['name', 'kind', 'roles', 'team', 'capabilities'] as const;
     for await (const chunk of this.records.columns(AGENT, columns, range)) {
       if (agents.length + chunk.length > MAX_NAMED_AGENTS) return [];
@@ -85,7 +88,7 @@ export class CreationWarnings {
         for (const capability of agent.capabilities) capabilities.add(capability);
       }
     }
-    const others = inForce.flatMap((other) =>
+    const others = policiesInForce.flatMap((other) =>
       other.name === policy.name || !isSeenFrom(policy.team, other)
         ? []
         : { ...namesIn(other), isBefore: true, isAfter: true },

@@ -29,8 +29,9 @@ interface RegisteredNames {
 }
 
 type NamingPolicy = Pick<PolicyContent, 'name' | 'version' | 'subjects' | 'actions' | 'approval'> & {
-  /** True if it is in force before the change, and after it. */
+  /** True if the policy is in force before the change. */
   readonly isBefore: boolean;
+  /** True if the policy is in force after the change. */
   readonly isAfter: boolean;
 };
 

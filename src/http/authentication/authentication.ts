@@ -14,8 +14,8 @@ export abstract class IssuedKeys {
    */
   abstract holderOf(secret: string, digest: Buffer): Identity | null | Promise<Identity | null>;
 
-  /** True if an active key that is bound to an agent has all of these scopes, whichever process has issued it. */
-  abstract someBoundHas(scopes: readonly Scope[]): Promise<boolean>;
+  /** True if an active key that is bound to an agent has all of these scopes; any process may have issued the key. */
+  abstract hasBoundKeyWith(scopes: readonly Scope[]): Promise<boolean>;
 }
 
 /** Knows the holders of tokens from trusted issuers. */

@@ -1,12 +1,12 @@
 import type { DomainError } from '../../core/errors/domain-error';
 
-/** A batch that was committed. Times in milliseconds. */
+/** A batch that was committed. */
 export interface ObservedBatch {
   readonly commands: number;
-  /** Time from the beginning of the transaction to its end. */
-  readonly duration: number;
-  /** Time of the commit alone, which is mostly the disk sync; null if no command had anything to write. */
-  readonly commitDuration: number | null;
+  /** Milliseconds from the beginning of the transaction to its end. */
+  readonly durationMs: number;
+  /** Milliseconds of the commit alone, which is mostly the disk sync; null if no command had anything to write. */
+  readonly commitDurationMs: number | null;
   /** Errors of callers that were refused by a rule, each with an entry in the batch. */
   readonly refusals: readonly DomainError[];
 }

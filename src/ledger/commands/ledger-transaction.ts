@@ -176,7 +176,7 @@ export interface ServiceTransaction extends LedgerTransaction {
 export type BeforeReplay<Result> = (transaction: LedgerTransaction, answer: Result) => Promise<Result | Refusal | null>;
 
 /** Returns the queries that a command will probably run, so that one statement can read those of a whole batch. */
-export type PrefetchQueries = (
+export type AnnounceQueries = (
   transaction: Pick<ServiceTransaction, 'find' | 'findBy' | 'now' | 'presence'>,
 ) => Promise<readonly RowQuery[]>;
 
@@ -191,7 +191,7 @@ export interface WriteOptions<Result> {
 /** Options of a write by the service's own rooms. */
 export interface ServiceWriteOptions<Result> extends Omit<WriteOptions<Result>, 'beforeReplay'> {
   readonly beforeReplay?: (transaction: ServiceTransaction, answer: Result) => Promise<Result | Refusal | null>;
-  readonly foresight?: PrefetchQueries;
+  readonly announceQueries?: AnnounceQueries;
 }
 
 /** A unit of writing. It may run more than once, so it must have no effects outside its transaction. */

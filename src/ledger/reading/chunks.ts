@@ -32,16 +32,16 @@ export async function fittingChunk<Place extends SqlValue>(
 }
 
 /**
- * Yields all results of a query, in chunks. @param read returns the rows after `last`, or the first ones; none at the
- * end
+ * Yields all results of a query, in chunks.
+ * @param read returns the rows after `last`, or the first rows if `last` is undefined; an empty list at the end
  */
 export async function* chunksOf<Row>(read: (last: Row | undefined) => Promise<Row[]>): AsyncGenerator<Row[]> {
   for (let rows = await read(undefined); rows.length > 0; rows = await read(rows.at(-1))) yield rows;
 }
 
 /**
- * Yields ranges of the entries up to a sequence, or of those with an action: the sequence before the first of each
- * range, and its last.
+ * Yields ranges of at most `MAX_ENTRIES` entries, each as a sequence before its first entry and the sequence of its last
+ * entry. If there is an `action`, only entries with this action count.
  */
 export async function* entryRanges(
   chain: Pick<SqlSessions, 'all'>,

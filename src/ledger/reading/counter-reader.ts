@@ -11,7 +11,7 @@ export interface LedgerCounts {
   readonly records: readonly number[];
 }
 
-/** Reads the counters that move with the head, and sums. The cost does not grow with the counted rows. */
+/** Reads sums, and the counters that are updated together with the head. The cost does not grow with the counted rows. */
 @Injectable()
 export class CounterReader {
   private readonly selectCounts: string;

@@ -20,7 +20,7 @@ const NAMES = ENTRY_NAMES.map(quoteName).join(', ');
 const SELECT_ENTRY = `SELECT ${NAMES} FROM "ledger_entries" WHERE "sequence" = $1`;
 const CHUNK_RANGE_SQL = 'WHERE "sequence" > $1 AND "sequence" <= $2 ORDER BY "sequence" LIMIT $3';
 /** Columns of a chunk, in order. */
-export const CHUNK_NAMES = [...ENTRY_NAMES, 'isNamed'];
+export const CHUNK_NAMES = [...ENTRY_NAMES, 'isErasureValid'];
 const SELECT_CHUNK_EXTENT =
   `SELECT count(*) AS "count", max("sequence") AS "last", sum("size") AS "bytes" FROM (SELECT "sequence", ` +
   `octet_length("details") + COALESCE(octet_length("state"), 0) AS "size" FROM "ledger_entries" ${CHUNK_RANGE_SQL}) AS chunk`;
@@ -28,7 +28,7 @@ const SELECT_SUBJECTS = `SELECT DISTINCT "subjectId" FROM "ledger_entries" WHERE
 const SELECT_BEFORE = `SELECT "sequence", "hash" FROM "ledger_entries" WHERE "sequence" < $1 ORDER BY "sequence" DESC LIMIT 1`;
 /** Most entries of a chunk. */
 const MAX_CHUNK_ENTRIES = 250;
-/** Largest sequence that is read. Drivers round larger numbers: entries beyond are only counted. */
+/** Largest sequence that is read. Drivers round larger numbers, so entries with a larger sequence are only counted. */
 const MAX_SEQUENCE = Number.MAX_SAFE_INTEGER;
 const SELECT_EXTENT =
   `SELECT head."sequence", head."hash", head."frontier", last."sequence" AS "lastSequence", ` +
@@ -37,7 +37,7 @@ const SELECT_EXTENT =
   `FROM (SELECT max("sequence") AS "sequence" FROM "ledger_entries" WHERE "sequence" <= ${MAX_SEQUENCE}) AS last ` +
   `LEFT JOIN "ledger_head" AS head ON head."id" = 1`;
 
-/** Columns that lists omit, because the sealed state can be large. An entry read on its own has all of them. */
+/** Columns that lists omit, because the sealed state can be large. An entry that is read alone has all columns. */
 const UNLISTED: readonly string[] = ['state', 'stateSalt', 'detailsSalt'];
 
 const LISTED_COLUMNS = ENTRY_COLUMNS.filter(({ name }) => !UNLISTED.includes(name)).map((column) =>
@@ -79,7 +79,10 @@ export interface ChainExtent {
 }
 
 /** An entry of a chunk. */
-export type ChunkEntry = StoredEntry & { readonly isNamed: number };
+export type ChunkEntry = StoredEntry & {
+  /** 0 if the entry is erased, but `erased` is not the sequence of an entry that erased it; otherwise 1. */
+  readonly isErasureValid: number;
+};
 
 /** Consecutive entries, read to check their hashes. */
 interface ChainChunk {
@@ -100,7 +103,7 @@ export class EntryReader {
     catalog: RecordCatalog,
   ) {
     this.forms = new WrittenForms(database.dialect);
-    this.selectChunk = `SELECT ${NAMES}, ${isNamedSql(catalog)} AS "isNamed" FROM "ledger_entries" AS entry ${CHUNK_RANGE_SQL}`;
+    this.selectChunk = `SELECT ${NAMES}, ${isErasureValidSql(catalog)} AS "isErasureValid" FROM "ledger_entries" AS entry ${CHUNK_RANGE_SQL}`;
   }
 
   async page(request: PageRequest): Promise<Page<ParsedListedEntry>> {
@@ -150,13 +153,13 @@ export class EntryReader {
     return extent;
   }
 
-  /** The last entry before a sequence; undefined when there is none. */
+  /** Returns the last entry before a sequence; undefined if there is no such entry. */
   async lastBefore(sequence: number): Promise<Pick<StoredEntry, 'sequence' | 'hash'> | undefined> {
     const [entry] = await this.database.chain.all<StoredEntry>(SELECT_BEFORE, [sequence]);
     return entry;
   }
 
-  /** Ids of the records that the entries after `after`, up to and including `upTo`, are about. */
+  /** Returns the ids of the records that the entries after `after`, up to and including `upTo`, are about. */
   async subjectsBetween(after: number, upTo: number): Promise<ReadonlySet<string>> {
     const rows = await this.database.points.all<Pick<StoredEntry, 'subjectId'>>(SELECT_SUBJECTS, [after, upTo]);
     return new Set(rows.map(({ subjectId }) => subjectId));
@@ -177,10 +180,10 @@ export class EntryReader {
 }
 
 /**
- * SQL: 1 if the entry is not erased, or if `erased` is a later erasure of its record (of the owner, if the record has
- * one); otherwise 0.
+ * Returns SQL with the result 1 if the entry is not erased, or if `erased` is a later erasure of its record (of the
+ * owner, if the record has one); otherwise 0.
  */
-function isNamedSql(catalog: RecordCatalog): string {
+function isErasureValidSql(catalog: RecordCatalog): string {
   const types = Array.from(
     catalog.owners,
     ([type, ownerType]) => `WHEN entry."subjectType" = '${type}' THEN '${ownerType}' `,

@@ -12,7 +12,7 @@ export interface PageSource {
   readonly columns: readonly string[];
   /** The columns whose text can be of any length. */
   readonly longColumns: readonly string[];
-  /** Unique, ascending with creation. */
+  /** Unique column whose values ascend in order of creation. */
   readonly orderColumn: string;
   /** Indexed time that never decreases in list order; null if lists cannot be filtered by time. */
   readonly timeColumn: string | null;
@@ -249,7 +249,7 @@ function storedTotalSql(source: PageSource, request: PageRequest, parameters: Pa
   return `COALESCE((SELECT "value" FROM "ledger_counters" WHERE "name" = ${parameters.add(name)}), 0)`;
 }
 
-/** Counts rows; the database only does so if the condition holds. */
+/** Returns SQL that counts rows; its result is null if the ledger has more than `countedAtOnce` entries. */
 function countSql(rows: WhereClause, countedAtOnce: number): string {
   return `CASE WHEN COALESCE(${HEAD}, 0) <= ${countedAtOnce} THEN (SELECT count(*) ${rows.sql()}) END`;
 }
@@ -269,7 +269,7 @@ const PAGE_BYTES = 1024 * 1024;
 /** Exceeds any value that either database can store. */
 export const ANY_SIZE = 2 ** 31 - 1;
 
-/** Returns the bytes that each row of a page, and the one after it, may have without a check of the others. */
+/** Returns how many bytes each row of a page, and the row after the page, may have if the other rows are not checked. */
 export function shareOf(limit: number): number {
   return Math.floor(PAGE_BYTES / (limit + 1));
 }

@@ -30,7 +30,7 @@ export async function readRows(source: RowSource, sql: string, parameters: reado
   return lists === null ? source.connection.all(sql, parameters) : rowsIn(lists, source.columns);
 }
 
-/** Parses the text of such lists into rows with these columns. */
+/** Parses the JSON text of lists of values, as `rowLists` returns it, into rows with these columns. */
 export function rowsIn<Row = SqlRow>(lists: string, columns: readonly string[]): Row[] {
   return (JSON.parse(lists) as SqlValue[][]).map((values) => {
     const row: SqlRow = {};
@@ -41,7 +41,7 @@ export function rowsIn<Row = SqlRow>(lists: string, columns: readonly string[]):
 
 type Query = readonly [sql: string, parameters: readonly SqlValue[]];
 
-/** Reads the rows; null if a row may hold something other than it shows. */
+/** Reads the rows as JSON text; null if a value in the text may differ from the stored value. */
 async function ordinaryRows(source: RowSource, sql: string, parameters: readonly SqlValue[]): Promise<string | null> {
   const { storageForms: forms } = source.dialect;
   if (forms === null) return writtenRows(source, sql, parameters);

@@ -11,11 +11,11 @@ import {
 } from '../merkle/proof-ranges';
 import { arraysOfOne } from '../records/statements';
 
-/** Qualified: SQLite takes the bare name of a missing column for a string literal. */
+/** The columns are qualified, because SQLite takes the bare name of a missing column for a string literal. */
 const SELECT_HEAD = `SELECT head."sequence", head."frontier" FROM "ledger_head" AS head WHERE head."id" = 1`;
-const SELECT_KEPT = `SELECT "hash" FROM "ledger_tree_nodes" WHERE "level" = $1 AND "position" = $2`;
+const SELECT_SUBTREE = `SELECT "hash" FROM "ledger_tree_nodes" WHERE "level" = $1 AND "position" = $2`;
 /** Reads both counts from one snapshot, because the log grows. */
-const COUNT_KEPT =
+const COUNT_SUBTREES =
   `SELECT (SELECT count(*) FROM "ledger_tree_nodes") AS "stored", ` +
   `(SELECT max("sequence") FROM "ledger_entries" WHERE "sequence" <= ${Number.MAX_SAFE_INTEGER}) AS "entries"`;
 
@@ -42,7 +42,7 @@ export interface ConsistencyProof {
 export class TreeReader {
   constructor(@Inject(Database) private readonly database: Pick<Database, 'points' | 'chain' | 'dialect'>) {}
 
-  /** The current tree, according to the head record; empty before there is one. */
+  /** Returns the current tree according to the head record; an empty tree if there is no head record. */
   async head(): Promise<TreeHead> {
     const [row] = await this.database.points.all<{ sequence: number; frontier: string }>(SELECT_HEAD);
     const { size, root } = row === undefined ? TreeFrontier.empty() : treeOf(row);
@@ -65,17 +65,17 @@ export class TreeReader {
   }
 
   /** True if these subtrees are stored unchanged. */
-  async keeps(nodes: readonly TreeNode[]): Promise<boolean> {
+  async hasSubtrees(nodes: readonly TreeNode[]): Promise<boolean> {
     for (const { level, position, hash } of nodes) {
-      const [stored] = await this.database.chain.all<{ hash: unknown }>(SELECT_KEPT, [level, position]);
+      const [stored] = await this.database.chain.all<{ hash: unknown }>(SELECT_SUBTREE, [level, position]);
       if (stored?.hash !== hash) return false;
     }
     return true;
   }
 
   /** True if there are as many stored subtrees as the log has completed. */
-  async keepsNoOthers(): Promise<boolean> {
-    const [count] = await this.database.chain.all<{ stored: number; entries: number | null }>(COUNT_KEPT);
+  async hasNoOtherSubtrees(): Promise<boolean> {
+    const [count] = await this.database.chain.all<{ stored: number; entries: number | null }>(COUNT_SUBTREES);
     return count?.stored === storedSubtreeCount(count?.entries ?? 0);
   }
 

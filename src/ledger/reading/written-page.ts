@@ -46,7 +46,7 @@ export interface WrittenForm {
   readonly isSound: (values: readonly SqlValue[]) => boolean;
 }
 
-/** Makes the form of each response once. */
+/** Creates and caches the form of each response. */
 export class WrittenForms {
   private readonly forms = new WeakMap<readonly ShownMember[], WrittenForm>();
 
@@ -74,7 +74,7 @@ export class WrittenForms {
   }
 }
 
-/** Selects what `pageQuery` selects, in one row, with the records as text. */
+/** Returns a query for the same page as `pageQuery`, with all its records as text in one row. */
 export function writtenPageQuery(
   source: PageSource,
   form: WrittenForm,

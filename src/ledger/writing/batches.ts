@@ -4,7 +4,7 @@ import { BatchReads } from './batch-reads';
 import { CommandDraft } from './command-draft';
 import type { CommitProof } from '../database/sql-connection';
 import type { LedgerClock } from '../head/ledger-clock';
-import type { PrefetchQueries } from '../commands/ledger-transaction';
+import type { AnnounceQueries } from '../commands/ledger-transaction';
 import type { Projections } from '../head/projections';
 import type { RowQuery } from '../records/row-query';
 import type { RecordCatalog } from '../records/record-catalog';
@@ -16,8 +16,11 @@ import { proofOf, type WriterConnection } from './writer-connection';
  * idle session that holds a lock after some seconds.
  */
 const MAX_HOLD_MS = 500;
-/** Most queries of commands that a batch reads in advance; a command may bring up to a thousand. */
-const MAX_PREFETCHED = 1_000;
+/**
+ * Number of prefetched queries after which a batch asks no further command. A command may add up to a thousand, so a
+ * batch may exceed this number.
+ */
+const MAX_PREFETCHED_QUERIES = 1_000;
 /** Milliseconds after which a batch removes expired idempotency keys, even if it adds none. */
 const TIDYING_INTERVAL_MS = 5_000;
 
@@ -25,14 +28,14 @@ export interface CommittedBatch extends Readonly<Pick<Batch, 'position' | 'hasEn
   readonly outcomes: readonly CommandOutcome[];
   /** Commands that must wait for the next batch. */
   readonly rest: readonly QueuedCommand[];
-  /** Milliseconds; null if there was nothing to commit. */
-  readonly commitDuration: number | null;
+  /** Duration of the commit in milliseconds; null if there was nothing to commit. */
+  readonly commitDurationMs: number | null;
 }
 
 /** Runs commands one after another in a single database transaction and commits them together. */
 export class Batches {
   private readonly commands: Commands;
-  /** Monotonic milliseconds of the last removal of expired keys. */
+  /** Time of the last removal of expired idempotency keys, in milliseconds of the monotonic clock. */
   private tidiedAt = 0;
 
   constructor(
@@ -45,27 +48,29 @@ export class Batches {
   }
 
   /**
-   * Commits the commands. Throws if the batch as a whole failed; then none of it is in the database.
-   * @param queued commands; those that `more` returns once the batch has the head are added
+   * Runs and commits commands.
+   * @param queued commands to run; `commit` appends the result of `takeArrivedCommands` to this array
+   * @param takeArrivedCommands returns the commands that arrived while the batch waited for the head
+   * @throws if the whole batch failed; the database then contains nothing of the batch
    */
-  async commit(queued: QueuedCommand[], more: () => readonly QueuedCommand[]): Promise<CommittedBatch> {
+  async commit(queued: QueuedCommand[], takeArrivedCommands: () => readonly QueuedCommand[]): Promise<CommittedBatch> {
     const connection = await this.writer.current();
     const reads = new BatchReads(connection, this.catalog);
-    const head = await this.writer.begin(connection, () => prefetch(queued, reads));
-    // If another process held the lock, as many commands again may have arrived.
-    const late = more();
-    queued.push(...late);
+    const head = await this.writer.begin(connection, () => prefetchLookups(queued, reads));
+    // While another process held the lock, many more commands may have arrived.
+    const lateCommands = takeArrivedCommands();
+    queued.push(...lateCommands);
     const batch = new Batch(reads, head);
-    await Promise.all([this.memory.catchUp(connection, head), prefetch(late, reads)]);
-    await this.readForeseen(batch, queued);
+    await Promise.all([this.memory.catchUp(connection, head), prefetchLookups(lateCommands, reads)]);
+    await this.prefetchRowQueries(batch, queued);
     const outcomes = await this.run(batch, queued);
     const proof = await this.finish(batch);
     const { position, hasEntries, leavesRows } = batch;
     const began = performance.now();
     if (proof === null) await connection.run('ROLLBACK');
     else await this.writer.commit(connection, proof);
-    const commitDuration = proof === null ? null : performance.now() - began;
-    return { outcomes, rest: queued.slice(outcomes.length), position, commitDuration, hasEntries, leavesRows };
+    const commitDurationMs = proof === null ? null : performance.now() - began;
+    return { outcomes, rest: queued.slice(outcomes.length), position, commitDurationMs, hasEntries, leavesRows };
   }
 
   /** Writes everything still pending. Returns the proof of the commit; null if there is nothing to commit. */
@@ -81,15 +86,19 @@ export class Batches {
     return proof;
   }
 
-  /** Prefetches rows. Errors recur when the command runs. */
-  private async readForeseen(batch: Batch, queued: readonly QueuedCommand[]): Promise<void> {
+  /**
+   * Runs the queries that commands announce, and stores their results. Ignores errors of a command's announcement, except
+   * `DatabaseFault`, because they occur again when the command runs.
+   */
+  private async prefetchRowQueries(batch: Batch, queued: readonly QueuedCommand[]): Promise<void> {
     // A single command gains nothing from prefetching.
     if (queued.length === 1) return;
     const queries: RowQuery[] = [];
     const now = this.clock.timeAfter(batch.position.timestamp);
-    for (const { foresight, caller } of queued) {
-      if (queries.length >= MAX_PREFETCHED) break;
-      if (foresight !== undefined) queries.push(...(await foreseenBy(foresight, new CommandDraft(batch, caller, now))));
+    for (const { announceQueries, caller } of queued) {
+      if (queries.length >= MAX_PREFETCHED_QUERIES) break;
+      if (announceQueries === undefined) continue;
+      queries.push(...(await announcedQueries(announceQueries, new CommandDraft(batch, caller, now))));
     }
     if (queries.length > 0) await batch.rowQueries.read(queries);
   }
@@ -117,20 +126,20 @@ function mustCommit({ sideWrites, isFull }: Batch, outcomes: readonly CommandOut
 }
 
 /**
- * Returns the queries of a command that are known in advance; none if this fails, because the command will then fail as
- * well, and report the fault.
+ * Returns the queries that a command announces; no queries if the announcement fails, because the command then fails too.
+ * @throws DatabaseFault if the database fails
  */
-async function foreseenBy(foresight: PrefetchQueries, draft: CommandDraft): Promise<readonly RowQuery[]> {
+async function announcedQueries(announce: AnnounceQueries, draft: CommandDraft): Promise<readonly RowQuery[]> {
   try {
-    return await foresight(draft);
+    return await announce(draft);
   } catch (error) {
     if (error instanceof DatabaseFault) throw error;
     return [];
   }
 }
 
-/** Reads the announced rows of the commands, in one statement for all of them. */
-async function prefetch(commands: readonly QueuedCommand[], reads: BatchReads): Promise<void> {
+/** Reads the looked-up records, with one query per table and column, and the idempotency keys of all commands. */
+async function prefetchLookups(commands: readonly QueuedCommand[], reads: BatchReads): Promise<void> {
   const lookups = commands.flatMap(({ lookups: own = [] }) => own);
   const writes = commands.flatMap(({ keyed }) => keyed ?? []);
   await Promise.all([

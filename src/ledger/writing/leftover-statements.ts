@@ -1,7 +1,7 @@
 import { isErasureSql } from '../chain/stored-entry';
 import { quoteName } from '../database/dialect';
 import type { SqlStatement } from '../database/sql-connection';
-import { ERASED, holdsContentsSql } from '../reading/erasure-reader';
+import { ERASED_PREFIX, holdsContentsSql } from '../reading/erasure-reader';
 import { isOwnedSql, ownerColumn, type RecordCatalog } from '../records/record-catalog';
 import type { RecordCodec } from '../records/record-codec';
 import { LEFTOVERS } from '../schema/ledger-tables';
@@ -13,7 +13,7 @@ export const REMEMBER_LEFTOVER = `INSERT INTO "${LEFTOVERS}" ("subjectType", "ow
 
 /** Marks an erased record, so that the entries about it are emptied, again if somebody has put back their contents. */
 export function emptyEntriesOf(subjectType: string, id: string): SqlStatement {
-  return { sql: REMEMBER_LEFTOVER, parameters: [`${ERASED}${subjectType}`, id] };
+  return { sql: REMEMBER_LEFTOVER, parameters: [`${ERASED_PREFIX}${subjectType}`, id] };
 }
 
 /** Deletes the first rows of the owner `$1`. */
@@ -25,7 +25,7 @@ export function deleteChunkSql({ kind, table }: RecordCodec): string {
 }
 
 /**
- * Selects a removed owner with rows to delete. Skips an owner that still exists, even if somebody put it in the table.
+ * Selects a removed owner with rows to delete. Skips an owner that still exists, even if somebody put it in the leftovers table.
  */
 export function selectLeftoverSql({ kind }: RecordCodec, owners: RecordCodec): string {
   return (
@@ -34,7 +34,7 @@ export function selectLeftoverSql({ kind }: RecordCodec, owners: RecordCodec): s
   );
 }
 
-/** Removes the owner `$2` of rows of the kind `$1` from the table, once no such row is left. */
+/** Removes the owner `$2` of rows of the kind `$1` from the leftovers table, once no such row is left. */
 export function forgetLeftoverSql({ kind, table }: RecordCodec): string {
   return (
     `DELETE FROM "${LEFTOVERS}" WHERE "subjectType" = $1 AND "ownerId" = $2 AND NOT EXISTS ` +
@@ -43,18 +43,18 @@ export function forgetLeftoverSql({ kind, table }: RecordCodec): string {
 }
 
 const LAST_ERASURE =
-  `SELECT max("sequence") FROM "ledger_entries" AS entry WHERE entry."subjectId" = gone."ownerId" ` +
-  `AND '${ERASED}' || entry."subjectType" = gone."subjectType" AND ${isErasureSql('entry.')}`;
+  `SELECT max("sequence") FROM "ledger_entries" AS entry WHERE entry."subjectId" = leftover."ownerId" ` +
+  `AND '${ERASED_PREFIX}' || entry."subjectType" = leftover."subjectType" AND ${isErasureSql('entry.')}`;
 /**
  * Selects the next erased record whose entries still hold contents. A record only counts as erased if an entry records
  * it.
  */
 export const SELECT_ERASED =
-  `SELECT * FROM (SELECT gone."subjectType", gone."ownerId", (${LAST_ERASURE}) AS "sequence" FROM "${LEFTOVERS}" AS gone ` +
-  `WHERE gone."subjectType" LIKE '${ERASED}%') AS erased WHERE "sequence" IS NOT NULL LIMIT 1`;
+  `SELECT * FROM (SELECT leftover."subjectType", leftover."ownerId", (${LAST_ERASURE}) AS "sequence" FROM "${LEFTOVERS}" AS leftover ` +
+  `WHERE leftover."subjectType" LIKE '${ERASED_PREFIX}%') AS erased WHERE "sequence" IS NOT NULL LIMIT 1`;
 
 export interface ErasedRecord {
-  /** Kind in the table of leftovers: `erased execution`. */
+  /** The record's type in the leftovers table, for example `erased execution`. */
   readonly subjectType: string;
   readonly ownerId: string;
   /** Sequence of the last entry that records the erasure. */
@@ -70,18 +70,18 @@ export interface ErasedRecord {
 export function eraseContentsSql(catalog: RecordCatalog): string {
   return (
     `UPDATE "ledger_entries" SET "details" = 'null', "ip" = NULL, "reason" = NULL, "requestId" = NULL, "state" = NULL, ` +
-    `"detailsSalt" = NULL, "stateSalt" = NULL, "erased" = (SELECT min(said."sequence") FROM "ledger_entries" AS said ` +
-    `WHERE said."subjectId" = $1 AND said."sequence" > "ledger_entries"."sequence" AND ${isErasureSql('said.')}) ` +
-    `WHERE "sequence" IN (${leftOfErasedSql(catalog)} ORDER BY "sequence" LIMIT ${LEFTOVER_CHUNK})`
+    `"detailsSalt" = NULL, "stateSalt" = NULL, "erased" = (SELECT min(erasure."sequence") FROM "ledger_entries" AS erasure ` +
+    `WHERE erasure."subjectId" = $1 AND erasure."sequence" > "ledger_entries"."sequence" AND ${isErasureSql('erasure.')}) ` +
+    `WHERE "sequence" IN (${unemptiedEntriesSql(catalog)} ORDER BY "sequence" LIMIT ${LEFTOVER_CHUNK})`
   );
 }
 
-/** Removes the record, of the kind `$3`, from the table once its entries hold nothing more. */
+/** Removes the record `$1`, of the type `$3`, from the leftovers table, once its entries hold no more contents. */
 export function forgetErasedSql(catalog: RecordCatalog): string {
-  return `DELETE FROM "${LEFTOVERS}" WHERE "subjectType" = $3 AND "ownerId" = $1 AND NOT EXISTS (${leftOfErasedSql(catalog)})`;
+  return `DELETE FROM "${LEFTOVERS}" WHERE "subjectType" = $3 AND "ownerId" = $1 AND NOT EXISTS (${unemptiedEntriesSql(catalog)})`;
 }
 
-function leftOfErasedSql(catalog: RecordCatalog): string {
+function unemptiedEntriesSql(catalog: RecordCatalog): string {
   return (
     `SELECT "sequence" FROM "ledger_entries" WHERE ("subjectId" = $1 OR ("entityId" = $1 AND ${isOwnedSql(catalog)})) ` +
     `AND "sequence" < $2 AND ${holdsContentsSql()}`

@@ -146,11 +146,11 @@ export class Writer {
     }
     // Outside the `try`: a failure here must not run the committed batch again.
     await this.settle(batch);
-    const { outcomes, commitDuration } = batch;
+    const { outcomes, commitDurationMs } = batch;
     this.observer?.onBatch({
       commands: outcomes.length,
-      duration: performance.now() - began,
-      commitDuration,
+      durationMs: performance.now() - began,
+      commitDurationMs,
       refusals: outcomes.flatMap(({ refusal }) => refusal ?? []),
     });
   }

@@ -62,11 +62,11 @@ export class Metrics implements LedgerObserver, OnModuleInit {
     return this.instruments.text();
   }
 
-  onBatch({ commands, duration, commitDuration, refusals }: ObservedBatch): void {
+  onBatch({ commands, durationMs, commitDurationMs, refusals }: ObservedBatch): void {
     const { batchSizes, batches, commits, denials } = this.instruments;
     batchSizes.observe(commands);
-    batches.observe(duration / MILLISECONDS);
-    if (commitDuration !== null) commits.observe(commitDuration / MILLISECONDS);
+    batches.observe(durationMs / MILLISECONDS);
+    if (commitDurationMs !== null) commits.observe(commitDurationMs / MILLISECONDS);
     for (const { extras } of refusals) {
       if (extras.reason !== undefined) denials.inc({ reason: extras.reason });
     }

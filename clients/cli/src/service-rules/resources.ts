@@ -1,5 +1,5 @@
 import { notComposedFault } from './label-fault.js';
-import { percentDecoded, percentEncodingFault } from './percent-encoding.js';
+import { decodePercent, percentEncodingFault } from './percent-encoding.js';
 import { rememberReadings } from './remembered-readings.js';
 import { marksFault, normalFormC, normalFormKc } from './normal-form.js';
 
@@ -70,7 +70,7 @@ export function spelledPath(path: string): string {
 /** Returns the path as forbidding policies compare it: by its meaning, with any percent-encoding. */
 export function decodedPath(path: string): string {
   const spelled = spelledPath(path);
-  return spelled.includes('%') ? normalFormC(percentDecoded(spelled)) : spelled;
+  return spelled.includes('%') ? normalFormC(decodePercent(spelled)) : spelled;
 }
 
 /**
@@ -163,7 +163,7 @@ function urlFault(url: string): string | undefined {
   if (scheme !== scheme.toLowerCase() || (authority !== '' && !HOST.test(authority))) return NOT_CANONICAL;
   const parsed = URL.canParse(url) ? new URL(url) : null;
   const isReadAsWritten =
-    parsed?.host === authority && percentDecoded(parsed.pathname) === percentDecoded(url.slice(start));
+    parsed?.host === authority && decodePercent(parsed.pathname) === decodePercent(url.slice(start));
   return isReadAsWritten ? undefined : NOT_CANONICAL;
 }
 
@@ -202,7 +202,7 @@ const readPath = rememberReadings((text) => {
 });
 
 function decodePath(path: string): string {
-  return normalFormC(percentDecoded(path));
+  return normalFormC(decodePercent(path));
 }
 
 function belowTest(base: string): (path: string) => boolean {

@@ -28,11 +28,14 @@ export type ReadEvaluation =
 interface ReadPart<Value> {
   readonly value: Value;
   readonly faults: readonly FieldFault[];
-  /** True if policies can refer to it. */
+  /** False if the value has the right type, but no policy can refer to it. The evaluation is then refused. */
   readonly isValid: boolean;
 }
 
-/** Subject of an evaluation, and the principal that it is if the context names an agent. */
+/**
+ * Subject of an evaluation. If the context names an agent, that agent acts on behalf of the subject, whose `input` is
+ * then the principal.
+ */
 type ReadSubject = Pick<CheckParties, 'who'> & { readonly input: PrincipalInput };
 
 /** The parts of the standard's access evaluation that are used; other members are ignored. */
@@ -45,15 +48,15 @@ interface EvaluationParts {
 }
 
 const EVALUATION_PARTS = ['subject', 'action', 'resource', 'context'] as const;
-/** Types that mean something else in a policy's subjects. */
+/** Matches types that are not allowed, because they have another meaning in a policy's subjects. */
 const RESERVED_TYPE = /^(?:role|kind)$|[:*]/;
 const SUBJECT_TYPE = { max: 100, rule: subjectTypeFault };
 const SUBJECT_ID = { max: 500, rule: charactersFault };
 const NOBODY: OtherSubject = { type: '', id: '', roles: [] };
 
 /**
- * Reads each part; a missing one comes from the defaults. The defaults were read once, because many evaluations may
- * share large ones.
+ * Reads each part of an evaluation. A missing part is taken from the defaults, which are already parsed, because many
+ * evaluations may share large defaults.
  */
 export function readParts(members: JsonObject, defaults?: EvaluationParts): EvaluationParts {
   const { subject = null, action = null, resource = null, context = null } = members;
@@ -69,9 +72,9 @@ export function parseEvaluation({ subject, action, resource, context }: Evaluati
   const faults = [subject, action, resource, context].flatMap((part) => part.faults);
   if (faults.length > 0) return { faults };
   const { agent, run } = context.value;
-  const { who: itself, input: principal } = subject.value;
-  const who = agent === null ? itself : { agent, field: 'context.agent' };
-  // Checked by the rules of execute.
+  const { who: subjectParty, input: principal } = subject.value;
+  const who = agent === null ? subjectParty : { agent, field: 'context.agent' };
+  // A principal must obey the same rules as in a request to execute.
   const isPrincipal = agent === null || (ON_BEHALF_OF.rule(principal) ?? []).length === 0;
   if (!subject.isValid || !isPrincipal) return { invalid: 'subject_invalid', who };
   if (!action.isValid || !resource.isValid) return { invalid: 'resource_invalid', who };
@@ -79,10 +82,10 @@ export function parseEvaluation({ subject, action, resource, context }: Evaluati
   return { question: { who, onBehalfOf, ...action.value, ...resource.value, run } };
 }
 
-/** Null counts as left out. */
+/** Returns a fault if the value is not an object; null and undefined count as missing. */
 function objectFaults(field: string, value: JsonValue | undefined): readonly FieldFault[] {
-  const isRight = value === undefined || value === null || isObject(value);
-  return isRight ? [] : [{ field, message: 'must be an object' }];
+  const isObjectOrMissing = value === undefined || value === null || isObject(value);
+  return isObjectOrMissing ? [] : [{ field, message: 'must be an object' }];
 }
 
 function readSubject(subject: JsonValue): EvaluationParts['subject'] {
@@ -105,7 +108,7 @@ function areRoles(value: JsonValue): value is readonly string[] | null {
   return value === null || (Array.isArray(value) && value.every((item) => typeof item === 'string'));
 }
 
-/** Returns the valid roles, each once and in Unicode normal form C. As for agents, invalid roles are ignored. */
+/** Returns the valid roles, each once and in Unicode normal form C. Invalid roles are ignored, as they are for agents. */
 function validRoles(input: readonly string[]): readonly string[] {
   return [...new Set(input.map((role) => normalFormC(role)))].filter((role) => labelFault(role) === undefined);
 }
@@ -148,7 +151,7 @@ function textIn(value: JsonValue | undefined): string | null {
   return typeof value === 'string' ? value : null;
 }
 
-/** Reads the texts that a part must have, in order, and its properties. */
+/** Reads the texts that a part must have, in the order of `names`, and its properties. */
 function partIn(
   part: string,
   input: JsonValue,
@@ -171,7 +174,7 @@ function partIn(
 
 export const MAX_EVALUATIONS = 1_000;
 
-/** Names of the rules for where the evaluation of a list stops. */
+/** Rules that determine after which item the evaluation of a list stops. */
 export const SEMANTICS = ['execute_all', 'deny_on_first_deny', 'permit_on_first_permit'] as const;
 export type Semantic = (typeof SEMANTICS)[number];
 
@@ -180,7 +183,7 @@ export function isSingle({ evaluations = null }: JsonObject): boolean {
   return evaluations === null || (Array.isArray(evaluations) && evaluations.length === 0);
 }
 
-/** Returns the faults of a body apart from its evaluations. */
+/** Returns the faults of a body, except faults inside its listed evaluations. */
 export function listFaults(body: JsonObject): FieldFault[] {
   const { evaluations = null, options } = body;
   const isList = evaluations === null || (Array.isArray(evaluations) && evaluations.length <= MAX_EVALUATIONS);
@@ -196,15 +199,19 @@ export function listFaults(body: JsonObject): FieldFault[] {
   ];
 }
 
-/** Returns the decision after which the list of a valid body ends; null if none ends it. */
-export function endingOf({ options }: JsonObject): boolean | null {
+/**
+ * Returns the decision (true: permit, false: deny) after which the evaluation of a list stops; null if all items are
+ * evaluated.
+ */
+export function stoppingDecision({ options }: JsonObject): boolean | null {
   const semantic = isObject(options) ? options['evaluations_semantic'] : null;
   if (semantic === 'permit_on_first_permit') return true;
   return semantic === 'deny_on_first_deny' ? false : null;
 }
 
 /**
- * The items of a list, with defaults from the members next to it: a member of an item replaces the default as a whole.
+ * Parses the items of a list. The members of the body beside `evaluations` are the defaults; a member of an item replaces
+ * the whole default.
  */
 export function listedEvaluations(body: JsonObject): ReadEvaluation[] {
   const defaults = readParts(body);

@@ -11,7 +11,7 @@ import {
   type ReadEvaluation,
   listedEvaluations,
   listFaults,
-  endingOf,
+  stoppingDecision,
 } from './access-evaluations';
 import type { AccessDecisionResponse, AccessItemFaultResponse, AccessReason } from './authzen.schemas';
 
@@ -42,13 +42,15 @@ export class AuthzenService {
     const faults = listFaults(body);
     if (isSingle(body)) return this.evaluation(caller, body, faults);
     if (faults.length > 0) throw invalid(faults);
-    return { evaluations: await this.decisions(caller, listedEvaluations(body), { ending: endingOf(body) }) };
+    return {
+      evaluations: await this.decisions(caller, listedEvaluations(body), { stopAfter: stoppingDecision(body) }),
+    };
   }
 
   private async decisions(
     caller: Caller,
     read: readonly ReadEvaluation[],
-    { ending = null, parametersField }: { readonly ending?: boolean | null; readonly parametersField?: string },
+    { stopAfter = null, parametersField }: { readonly stopAfter?: boolean | null; readonly parametersField?: string },
   ): Promise<readonly AccessDecision[]> {
     const items = await this.redacted(read);
     const { answers } = await this.evaluations.check({
@@ -59,7 +61,7 @@ export class AuthzenService {
       }),
       field: 'evaluations',
       parametersField,
-      answers: (checker) => decisionsOn(items, ending, checker),
+      answers: (checker) => decisionsOn(items, stopAfter, checker),
     });
     return answers;
   }
@@ -76,13 +78,13 @@ export class AuthzenService {
 
 function* decisionsOn(
   items: readonly ReadEvaluation[],
-  ending: boolean | null,
+  stopAfter: boolean | null,
   checker: PermissionChecker,
 ): Generator<AccessDecision> {
   for (const item of items) {
-    const decided = decisionOn(item, checker);
-    yield decided;
-    if (decided.decision === ending) return;
+    const decision = decisionOn(item, checker);
+    yield decision;
+    if (decision.decision === stopAfter) return;
   }
 }
 

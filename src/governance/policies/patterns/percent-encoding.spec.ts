@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import * as fc from 'fast-check';
-import { percentDecoded, percentEncodingFault } from './percent-encoding';
+import { decodePercent, percentEncodingFault } from './percent-encoding';
 
 /** Decodes round by round, as later readers may, and checks the result of each round. */
 function isFaulty(path: string): boolean {
@@ -126,7 +126,7 @@ describe('percent-encoding in a path', () => {
     ['%FF%20', '%FF%20'],
     ['%C3%25A9%3A', '%C3%25A9:'],
   ])('of %j means %j', (path, meaning) => {
-    expect(percentDecoded(path)).toBe(meaning);
+    expect(decodePercent(path)).toBe(meaning);
   });
 
   it('is found faulty whatever is encoded, and however often', () => {

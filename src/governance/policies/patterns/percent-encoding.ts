@@ -2,26 +2,26 @@ import { isUtf8 } from 'node:buffer';
 import { normalFormC } from '../../../core/values/normal-form';
 
 /**
- * Matches adjacent escapes, each with its `%` encoded any number of times (`%41`, `%2541`, `%252541`). After all
- * readers downstream have decoded an escape, the byte of its last two digits remains.
+ * Matches adjacent escapes. The `%` of each may itself be encoded any number of times: `%41`, `%2541` and `%252541`
+ * all result in the byte 41 if they are decoded until nothing is left to decode.
  */
 const ESCAPES = /(?:%(?:25)*[0-9a-f]{2})+/gi;
 const ESCAPE = /%((?:25)*)([0-9a-f]{2})/gi;
 /** Characters with the same meaning whether encoded or not (RFC 3986, section 6.2.2.2). */
 const UNRESERVED = /[0-9A-Za-z\-._~]/;
-/** Escapes of a non-standard notation. */
+/** Matches an escape in a non-standard notation, such as `%u002e`. */
 const UNICODE_ESCAPE = /%(?:25)*u[0-9a-f]{4}/i;
 const CONTROL_CHARACTER = /\p{Cc}/u;
 
 /**
- * Returns the fault of the percent-encoding of a path, encoded any number of times; undefined if there is none. A path
- * that a downstream reader takes for the same (`%73ecret%2Fa` for `secret/a`) must not look different to a policy. A
- * `%` that encodes nothing is an ordinary character.
+ * Returns the fault of a path's percent-encoding; undefined if there is no fault. Another program may decode the path
+ * once or several times. A path that it then reads as `secret/a`, such as `%73ecret%2Fa`, must not look different to a
+ * policy. A `%` that begins no escape is an ordinary character.
  */
 export function percentEncodingFault(path: string): string | undefined {
   if (UNICODE_ESCAPE.test(path)) return 'must not have "%u" with four digits (as "%u002e"), which some programs decode';
   for (const [escapes] of path.matchAll(ESCAPES)) {
-    for (const { bytes } of encodedTexts(escapes)) {
+    for (const { bytes } of runsOfEqualDepth(escapes)) {
       const fault = decodedFault(bytes);
       if (fault !== undefined) return fault;
     }
@@ -30,21 +30,23 @@ export function percentEncodingFault(path: string): string | undefined {
 }
 
 /** Decodes a path fully, even if encoded several times; bytes that are not UTF-8 stay encoded. */
-export function percentDecoded(path: string): string {
-  return path.replace(ESCAPES, (run) =>
-    Array.from(encodedTexts(run), ({ escapes, bytes }) => (isUtf8(bytes) ? bytes.toString('utf8') : escapes)).join(''),
+export function decodePercent(path: string): string {
+  return path.replace(ESCAPES, (adjacent) =>
+    Array.from(runsOfEqualDepth(adjacent), ({ escapes, bytes }) =>
+      isUtf8(bytes) ? bytes.toString('utf8') : escapes,
+    ).join(''),
   );
 }
 
 /**
- * Yields the texts of escapes. Only escapes that are encoded equally often are decoded in the same round, and so form
- * characters.
+ * Splits adjacent escapes into runs that are encoded equally often. Only the escapes of one run are decoded in the same
+ * round, so only these can form a character together.
  */
-function* encodedTexts(run: string): Generator<{ readonly escapes: string; readonly bytes: Buffer }> {
+function* runsOfEqualDepth(adjacent: string): Generator<{ readonly escapes: string; readonly bytes: Buffer }> {
   let escapes = '';
   let digits = '';
   let depth = 0;
-  for (const [escape, encodings = '', byte = ''] of run.matchAll(ESCAPE)) {
+  for (const [escape, encodings = '', byte = ''] of adjacent.matchAll(ESCAPE)) {
     if (encodings.length !== depth && escapes !== '') {
       yield { escapes, bytes: Buffer.from(digits, 'hex') };
       escapes = '';
@@ -62,7 +64,7 @@ function decodedFault(bytes: Buffer): string | undefined {
   const decoded = bytes.toString('utf8');
   if (CONTROL_CHARACTER.test(decoded)) return 'must not contain control characters, also not percent-encoded';
   if (/[/\\]/.test(decoded)) return 'must not percent-encode "/" or "\\" (as "%2F" or "%5C"), also not several times';
-  // The Kelvin sign is a K in another normal form.
+  // Normal form C turns some characters into unreserved characters: the Kelvin sign becomes K.
   return UNRESERVED.test(normalFormC(decoded))
     ? 'must have A-Z, a-z, 0-9, "-", ".", "_" and "~" as they are, not percent-encoded (as "%2E"), also not several times'
     : undefined;

@@ -12,7 +12,7 @@ const UNAVAILABLE = new Set([
 ]);
 const STORAGE = new Set(['SQLITE_IOERR', 'SQLITE_CORRUPT', 'SQLITE_NOTADB']);
 
-/** Result codes: https://sqlite.org/rescode.html */
+/** Maps a SQLite result code (https://sqlite.org/rescode.html) to a kind of fault. */
 function kindOf(code: string): FaultKind {
   if (code === 'SQLITE_CONSTRAINT') return 'constraint';
   if (UNAVAILABLE.has(code)) return 'unavailable';
@@ -30,7 +30,7 @@ export function sqliteFault(error: SqliteFailure): DatabaseFault {
   return new DatabaseFault(kindOf(code), code, error.message);
 }
 
-const NOT_WRITABLE = 'its folder or its files cannot be written. Give this user the right to, or name another place';
+const NOT_WRITABLE = 'its folder or its files cannot be written. Give this user write permission, or set another path';
 const DISK_FULL = 'its disk is full. Make room, then start again';
 
 /**
@@ -41,25 +41,26 @@ const REASONS: Readonly<Record<string, string>> = {
   SQLITE_FULL: DISK_FULL,
   ENOSPC: DISK_FULL,
   EDQUOT: DISK_FULL,
-  SQLITE_READONLY: 'it cannot be written. Give this user the right to write the file and its folder',
+  SQLITE_READONLY: 'it cannot be written. Give this user write permission for the file and its folder',
   SQLITE_CANTOPEN: NOT_WRITABLE,
   EACCES: NOT_WRITABLE,
   EPERM: NOT_WRITABLE,
   EROFS: NOT_WRITABLE,
-  SQLITE_PERM: 'this user has no right to it',
+  SQLITE_PERM: 'this user has no access to it. Give this user read and write permission',
   SQLITE_IOERR: 'the disk reports an error. Check the disk, then start again',
   SQLITE_CORRUPT: 'the file is damaged. Keep it, and restore a backup',
-  SQLITE_NOTADB: 'the file is not a database, or its beginning is damaged. Name another file, or restore a backup',
-  SQLITE_BUSY: 'another program holds its lock. End that one, then start again',
+  SQLITE_NOTADB: 'the file is not a database, or its beginning is damaged. Set another path, or restore a backup',
+  SQLITE_BUSY: 'another program has locked it. Stop that program, then start again',
 };
 
 /**
- * Makes an error for people that says what is wrong with the file and what to do, in place of the driver's or
- * TypeORM's.
+ * Returns an error whose message states what is wrong with the file and what to do. It replaces the error of the driver
+ * or of TypeORM. Other errors are returned unchanged.
  */
 export function openingError(path: string, error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof DatabaseInUseError) return error;
-  // The code is on our error, or on the driver's, which TypeORM's contains.
+  // `driverCode` is a member of `DatabaseFault`; `code` of system errors, and of the driver's errors, from which TypeORM
+  // copies it to its own.
   const { driverCode, code = driverCode } = error as Error & Readonly<Record<'driverCode' | 'code', unknown>>;
   const reason = REASONS[String(code)];
   if (reason === undefined) return error;

@@ -1,7 +1,7 @@
 import type { Route } from './gateway-config.js';
 import { foldName } from '../request/fold-name.js';
 import { parseRoutePattern, type PatternSegment } from '../request/route-pattern.js';
-import { percentDecoded } from '../../service-rules/percent-encoding.js';
+import { decodePercent } from '../../service-rules/percent-encoding.js';
 
 /** Returns the earlier routes that together match every request of the one at `index`; empty if it has requests of its own. */
 export function hidingRoutes(routes: readonly Route[], index: number): Route[] {
@@ -28,7 +28,7 @@ function covers(pattern: readonly PatternSegment[], other: readonly PatternSegme
 }
 
 function foldText(text: string): string {
-  return foldName(percentDecoded(text));
+  return foldName(decodePercent(text));
 }
 
 const patterns = new WeakMap<Route, readonly PatternSegment[]>();

@@ -1,6 +1,6 @@
 import type { HttpUpstream, Route } from '../file/gateway-config.js';
 import { resourcePathFault } from '../../service-rules/resources.js';
-import { percentDecoded } from '../../service-rules/percent-encoding.js';
+import { decodePercent } from '../../service-rules/percent-encoding.js';
 import { checkHeaders, type RequestHeaders } from './header-check.js';
 import { isRefusal, pathAmbiguous, type RequestRefusal } from './request-refusal.js';
 import { RouteTable } from './route-table.js';
@@ -74,7 +74,7 @@ function targetFault(target: string, path: string): string | undefined {
     return 'The target must begin with "/", and have visible ASCII characters without "#": percent-encode others.';
   if (path === '/') return undefined;
   // A path of a single segment is a path here, not a name.
-  const fault = resourcePathFault(path) ?? (/[?#;]/.test(percentDecoded(path)) ? 'must not contain ";"' : undefined);
+  const fault = resourcePathFault(path) ?? (/[?#;]/.test(decodePercent(path)) ? 'must not contain ";"' : undefined);
   return fault === undefined ? undefined : `The path ${fault}.`;
 }
 

@@ -2,7 +2,7 @@ import { match, type MatchFunction, type Token, TokenData } from 'path-to-regexp
 import type { Route } from '../file/gateway-config.js';
 import { foldName } from './fold-name.js';
 import { parseRoutePattern, type PatternSegment } from './route-pattern.js';
-import { percentDecoded } from '../../service-rules/percent-encoding.js';
+import { decodePercent } from '../../service-rules/percent-encoding.js';
 
 type PathValues = Readonly<Record<string, string>>;
 
@@ -70,7 +70,7 @@ function endings(segment: string): string[] {
 }
 
 function foldPath(path: string): string {
-  const folded = foldName(percentDecoded(path));
+  const folded = foldName(decodePercent(path));
   return folded.length > 1 ? folded.replace(/\/$/, '') : folded;
 }
 
