@@ -23,6 +23,7 @@ const COPIES = [
     'src/governance/policies/patterns/percent-encoding.ts',
     'src/governance/policies/patterns/resources.ts',
     'src/governance/policies/patterns/subjects.ts',
+    'src/http/body/byte-collector.ts',
     'src/http/body/json-extent.ts',
     'src/http/body/json-scanner.ts',
   ].map((path) => [path, 'src/service-rules']),

@@ -6,6 +6,7 @@ import { TimeSlice } from '../../core/concurrency/time-slice';
 import type { Pass } from '../../core/concurrency/gate';
 import { Gates, holdUntilAnswered } from '../gates';
 import type { ServiceRequest } from '../request/service-request';
+import { ByteCollector } from './byte-collector';
 import { type JsonBody, parseJsonBody } from './json-body';
 import { LONG_BODY, parseLongBody } from './long-body';
 import type { Response } from 'express';
@@ -144,8 +145,7 @@ const TOO_SLOW = `A request body must arrive faster: ${MIN_BYTES} bytes or its e
 /** Collects the body with event listeners: an asynchronous loop over the stream costs a tenth of the request rate. */
 function collect(request: ServiceRequest, limit: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let length = 0;
+    const collector = new ByteCollector(limit);
     let lengthBefore = 0;
     let timer: NodeJS.Timeout | undefined;
     // A connection keeps its last request, and the request's listeners would keep the bytes.
@@ -159,18 +159,17 @@ function collect(request: ServiceRequest, limit: number): Promise<Buffer> {
       reject(refusal);
     };
     const take = (chunk: Buffer): void => {
-      length += chunk.length;
-      if (length > limit) refuse(payloadTooLarge(limit));
-      else chunks.push(chunk);
+      if (collector.length + chunk.length > limit) refuse(payloadTooLarge(limit));
+      else collector.add(chunk);
     };
     const finish = (): void => {
       end();
-      resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks));
+      resolve(collector.bytes());
     };
     const onCut = (): void => refuse(cutBody());
     const requireRate = (): void => {
-      if (length - lengthBefore < MIN_BYTES) refuse(new DomainError('REQUEST_TIMEOUT', TOO_SLOW));
-      lengthBefore = length;
+      if (collector.length - lengthBefore < MIN_BYTES) refuse(new DomainError('REQUEST_TIMEOUT', TOO_SLOW));
+      lengthBefore = collector.length;
     };
     if (request.isCut === true || request.destroyed) {
       refuse(cutBody());

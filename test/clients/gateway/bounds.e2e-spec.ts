@@ -17,7 +17,7 @@ import { sendJson, type StandIn, startStandIn } from './stand-in';
 
 const REQUESTS_OF_ONE_AGENT = 100;
 const LARGEST_BODY = 64 * 2 ** 20;
-/** Bodies of the largest size that fill the room of all bodies. */
+/** Bodies of the largest size that fill the room of all bodies, of as many agents. */
 const LARGEST_BODIES = 4;
 /** Bytes and milliseconds between them: fast enough for a body that is still coming. */
 const PART = Buffer.alloc(64 * 1024);
@@ -107,11 +107,11 @@ describe('The bounds of the gateway', () => {
   }
 
   /** Announces a body of the largest size, and sends it slowly once its room is reserved. */
-  async function announceBody(index: number): Promise<Socket> {
+  async function announceBody(index: number, key = stage.key): Promise<Socket> {
     const { hostname, port, host } = new URL(gateway.url);
     const socket = connect(Number(port), hostname);
     socket.on('error', () => socket.destroy());
-    const head = [`POST /vendor/large/${index} HTTP/1.1`, `Host: ${host}`, `X-API-Key: ${stage.key}`];
+    const head = [`POST /vendor/large/${index} HTTP/1.1`, `Host: ${host}`, `X-API-Key: ${key}`];
     const body = ['Content-Type: application/octet-stream', `Content-Length: ${LARGEST_BODY}`, 'Expect: 100-continue'];
     socket.write([...head, ...body, '', ''].join('\r\n'));
     const [answer] = (await once(socket, 'data')) as [Buffer];
@@ -142,9 +142,24 @@ describe('The bounds of the gateway', () => {
     for (const response of waiting.splice(0)) sendJson(response, { done: true });
   });
 
+  it('are 96 MiB of bodies of one agent at a time; others are served', async () => {
+    const largest = await announceBody(0);
+    const [refused, ofOther] = await Promise.all([
+      gateway.call('/vendor/second/1', { form: `a=${'b'.repeat(33 * 2 ** 20)}` }),
+      callGateway(gateway.url, '/vendor/small/0', { json: {}, headers: bearer(otherKey) }),
+    ]);
+    expect([refused.status, ofOther.status]).toEqual([503, 200]);
+    expect((await gateway.call('/vendor/small/0', { json: {} })).status).toBe(200);
+    largest.destroy();
+  });
+
   it('are 256 MiB of bodies at a time; what needs no room is served', async () => {
     const sockets: Socket[] = [];
-    for (let index = 0; index < LARGEST_BODIES; index += 1) sockets.push(await announceBody(index));
+    for (let index = 0; index < LARGEST_BODIES; index += 1) {
+      const { id: agentId } = await createAgent(stage.app, { name: `sender-${index}`, capabilities: ['*'] });
+      const { secret } = await issueKey(stage.app, { name: `sender-${index}`, scopes: ['execute'], agentId });
+      sockets.push(await announceBody(index, secret));
+    }
     const [refused, served] = await Promise.all([
       gateway.call('/vendor/small/1', { json: {} }),
       gateway.call('/vendor/empty/1', { method: 'POST' }),

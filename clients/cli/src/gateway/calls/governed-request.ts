@@ -71,7 +71,8 @@ export async function governRequest(request: IdentifiedRequest, parts: CallParts
   const { target, rawHeaders } = search;
   const match = accepted(matchRequest(upstream.config, { method, target, rawHeaders }));
   note.route = match.route.match;
-  const { bytes: body, release } = await holdBody(exchange, match.route.maxBodyBytes, parts.room);
+  const holder = { room: parts.room, agentId: request.caller.agentId };
+  const { bytes: body, release } = await holdBody(exchange, match.route.maxBodyBytes, holder);
   try {
     const action = accepted(await buildAction(match, body, parts.digestAbove));
     await run({ request, parts, note, ask, action, body });
@@ -110,6 +111,7 @@ async function run(toRun: ActionToRun): Promise<void> {
         method: exchange.request.method ?? '',
         urls: new ResponseUrls(upstream.config.url, target, request.gatewayBase),
         redactor,
+        left: exchange.left,
       },
       reports: parts.reports,
       stopped,

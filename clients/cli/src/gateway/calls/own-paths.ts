@@ -81,7 +81,7 @@ async function passOn(own: OwnRequest, serviceRequest: ServiceRequest): Promise<
   const { agentId } = await bounds.callers.require(caller, new CallerService(service.href, caller));
   const leaveSlot = bounds.slots.enterAs(agentId);
   try {
-    const { bytes, release } = await holdBody(exchange, MAX_BODY_BYTES, bounds.room);
+    const { bytes, release } = await holdBody(exchange, MAX_BODY_BYTES, { room: bounds.room, agentId });
     await sendToService(own, caller, serviceRequest, bytes.toString('utf8')).finally(release);
   } finally {
     leaveSlot();

@@ -1,3 +1,4 @@
+import { ByteCollector } from '../../service-rules/byte-collector.js';
 import type { BodyRoom } from '../body-room.js';
 import { Refusal, unavailable } from '../calls/refusal.js';
 import { headerValues } from '../calls/ask-headers.js';
@@ -6,6 +7,8 @@ import { type ClientExchange, framingRefusal } from './http-listener.js';
 /** Bytes of a body that have to arrive in each interval, unless it ends before. */
 const MIN_BYTES = 40 * 1024;
 const INTERVAL_MS = 5_000;
+/** Milliseconds in which a whole body has to arrive: as long it takes a share of the room. */
+const MAX_DURATION_MS = 300_000;
 
 /** A body in its share of the room. */
 export interface HeldBody {
@@ -14,11 +17,21 @@ export interface HeldBody {
   readonly release: () => void;
 }
 
+/** Who sends a body, and the room that it takes. */
+export interface BodyHolder {
+  readonly room: BodyRoom;
+  readonly agentId: string;
+}
+
 /** Reads a whole body, for which it reserves room first. @throws as `readBody`; Refusal 503 if there is no room in time */
-export async function holdBody(exchange: ClientExchange, maxBytes: number, room: BodyRoom): Promise<HeldBody> {
+export async function holdBody(
+  exchange: ClientExchange,
+  maxBytes: number,
+  { room, agentId }: BodyHolder,
+): Promise<HeldBody> {
   const bound = bodyBound(exchange, maxBytes);
   if (bound === 0) return { bytes: Buffer.alloc(0), release: () => undefined };
-  const share = await room.reserve(bound, exchange.left);
+  const share = await room.reserve(bound, agentId, exchange.left);
   if (share === null) throw unavailable('The gateway has no room for the body now.');
   try {
     const bytes = await readBody(exchange, maxBytes);
@@ -46,11 +59,11 @@ export function bodyBound({ request }: Pick<ClientExchange, 'request'>, maxBytes
 export async function readBody(exchange: ClientExchange, maxBytes: number): Promise<Buffer> {
   const { request, askForBody, left, malformed } = exchange;
   askForBody();
-  const chunks: Buffer[] = [];
-  let bytes = 0;
+  const collector = new ByteCollector(bodyBound(exchange, maxBytes));
+  const end = performance.now() + MAX_DURATION_MS;
   let lastBytes = 0;
   return new Promise((resolve, reject) => {
-    const end = (settle: () => void): void => {
+    const stop = (settle: () => void): void => {
       clearInterval(timer);
       request.off('data', take).off('end', finish).off('error', fail);
       left.removeEventListener('abort', leave);
@@ -58,17 +71,17 @@ export async function readBody(exchange: ClientExchange, maxBytes: number): Prom
       settle();
     };
     const take = (chunk: Buffer): void => {
-      bytes += chunk.length;
-      if (bytes > maxBytes) end(() => reject(tooLarge(maxBytes)));
-      else chunks.push(chunk);
+      if (collector.length + chunk.length > maxBytes) stop(() => reject(tooLarge(maxBytes)));
+      else collector.add(chunk);
     };
-    const finish = (): void => end(() => resolve(Buffer.concat(chunks)));
-    const fail = (error: Error): void => end(() => reject(error));
-    const leave = (): void => end(() => reject(left.reason as Error));
-    const refuse = (): void => end(() => reject(framingRefusal('The body must be valid HTTP.')));
+    const finish = (): void => stop(() => resolve(collector.bytes()));
+    const fail = (error: Error): void => stop(() => reject(error));
+    const leave = (): void => stop(() => reject(left.reason as Error));
+    const refuse = (): void => stop(() => reject(framingRefusal('The body must be valid HTTP.')));
     const timer = setInterval(() => {
-      if (bytes - lastBytes < MIN_BYTES) end(() => reject(new Refusal(408, null, 'The body came too slowly.')));
-      lastBytes = bytes;
+      const isSlow = collector.length - lastBytes < MIN_BYTES || performance.now() > end;
+      if (isSlow) stop(() => reject(new Refusal(408, null, 'The body came too slowly.')));
+      lastBytes = collector.length;
     }, INTERVAL_MS);
     if (left.aborted) leave();
     else if (malformed.aborted) refuse();

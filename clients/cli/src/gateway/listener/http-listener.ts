@@ -24,6 +24,8 @@ const MAX_CONNECTIONS = 5_000;
 const STALLED_TIMEOUT_MS = 30_000;
 /** Milliseconds for which the rest of a refused body is received, so that its client sees the answer. */
 const LINGER_MS = 1_000;
+/** Requests that wait on one connection for the answers to those before them. */
+const MAX_WAITING_REQUESTS = 100;
 /** Bytes of a refused body that are received. */
 const MAX_LINGERING_BYTES = 64 * 1024;
 
@@ -53,6 +55,7 @@ const open = new WeakMap<Duplex, Set<OpenExchange>>();
 interface OpenExchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
+  readonly left: AbortController;
   readonly malformed: AbortController;
 }
 
@@ -63,7 +66,13 @@ export function createListener(serve: Serve, tls: TlsFiles | null): Server {
   server.maxConnections = MAX_CONNECTIONS;
   server.setTimeout(STALLED_TIMEOUT_MS, endStalled);
   const take = (request: IncomingMessage, response: ServerResponse, isWaiting: boolean): void => {
-    serve(exchangeOf(request, response, isWaiting));
+    const before = [...(open.get(request.socket) ?? [])];
+    const exchange = exchangeOf(request, response, isWaiting);
+    const last = before.at(-1);
+    if (last === undefined) serve(exchange);
+    else if (before.length > MAX_WAITING_REQUESTS) request.socket.destroy();
+    // What a client sends on one connection takes effect in its order, and none of it once the client has left.
+    else last.response.once('close', () => exchange.left.aborted || serve(exchange));
   };
   server.on('request', (request: IncomingMessage, response: ServerResponse) => take(request, response, false));
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => take(request, response, true));
@@ -112,10 +121,8 @@ function linger(request: IncomingMessage): void {
 function exchangeOf(request: IncomingMessage, response: ServerResponse, isWaiting: boolean): ClientExchange {
   const left = new AbortController();
   const malformed = new AbortController();
-  const { socket } = request;
-  const exchange = { request, response, malformed };
-  const exchanges = open.get(socket) ?? new Set();
-  open.set(socket, exchanges.add(exchange));
+  const exchange = { request, response, left, malformed };
+  const exchanges = openOn(request.socket).add(exchange);
   response.once('close', () => {
     exchanges.delete(exchange);
     if (!response.writableFinished) left.abort();
@@ -126,6 +133,18 @@ function exchangeOf(request: IncomingMessage, response: ServerResponse, isWaitin
     needsAsking = false;
   };
   return { request, response, askForBody, left: left.signal, malformed: malformed.signal };
+}
+
+/** The open exchanges of a connection. Node.js tells only the first of them that the connection has closed. */
+function openOn(socket: Socket): Set<OpenExchange> {
+  const existing = open.get(socket);
+  if (existing !== undefined) return existing;
+  const exchanges = new Set<OpenExchange>();
+  open.set(socket, exchanges);
+  socket.once('close', () => {
+    for (const { left } of exchanges) left.abort();
+  });
+  return exchanges;
 }
 
 /** Node.js waits on while the client reads nothing. A response that is still being made may take any time. */

@@ -138,7 +138,7 @@ export class McpHost {
     await this.upstream.close();
   }
 
-  private async readRequest({ exchange, rawHeaders }: McpRequest): Promise<McpBody> {
+  private async readRequest({ exchange, rawHeaders, caller }: McpRequest): Promise<McpBody> {
     const { method = '' } = exchange.request;
     const headers = new Headers();
     for (const [name, value] of headerPairs(rawHeaders))
@@ -153,7 +153,10 @@ export class McpHost {
     if (!isJsonContentType(headers.get('Content-Type')))
       throw new Refusal(415, null, 'The body must be application/json.');
     const { config, parts } = this.options;
-    const { bytes, release } = await holdBody(exchange, config.maxBodyBytes, parts.room);
+    const { bytes, release } = await holdBody(exchange, config.maxBodyBytes, {
+      room: parts.room,
+      agentId: caller.caller.agentId,
+    });
     try {
       // Before anything is built from them: the service takes as many values.
       const { excess } = extentOf(bytes);

@@ -27,7 +27,7 @@ interface BodyRules {
 
 const MAX_BYTES = 512 * 1024;
 /** Bytes of a form, whose fields are decoded at once. */
-const MAX_FORM_BYTES = 8 * 1024 * 1024;
+const MAX_FORM_BYTES = 2 * 1024 * 1024;
 /** The service takes so many values in all. */
 export const MAX_VALUES = 10_000;
 const UTF_8_NAMES: readonly (string | undefined)[] = [undefined, 'utf-8', 'utf8'];
@@ -46,7 +46,7 @@ export async function readBodyParameter(bytes: Buffer, rules: BodyRules): Promis
   if (!UTF_8_NAMES.includes(contentType.charset)) return `must be UTF-8, not ${contentType.charset ?? ''}`;
   if (isJson) return readJson(bytes, rules);
   if (!isMultipart) return readForm(bytes, rules);
-  const form = parseMultipart(bytes, contentType.boundary ?? '');
+  const form = await inTurns(parseMultipart(bytes, contentType.boundary ?? ''));
   return typeof form === 'string' ? form : digested(form.bytes, form.names);
 }
 

@@ -1,5 +1,7 @@
 import type { JsonObject, JsonValue } from '../file/gateway-config.js';
+import { marksFault } from '../../service-rules/normal-form.js';
 import { foldName } from './fold-name.js';
+import { methodNameFault } from './method-name.js';
 import { formDecode } from './percent-decode.js';
 
 /** The fields of a query or a form, which programs can read in one way only. */
@@ -26,8 +28,8 @@ interface FieldRules {
 const RESERVED = /^(?:\$sha256|\$secret|\$hmac|__proto__)$/;
 const ENCODED_BRACKET = /%5D/gi;
 const WRONG_ESCAPE = /%(?![0-9A-Fa-f]{2})/;
-/** A name, and then the brackets of what it contains. */
-const PLAIN_SHAPE = /^[^\s[\]][^[\]]*(?:\[[^[\]]*\])*$/;
+/** A name, and then the brackets of what it contains. Some programs skip a "?" at the beginning. */
+const PLAIN_SHAPE = /^[^\s[\]?][^[\]]*(?:\[[^[\]]*\])*$/;
 /** Names of text that is JSON or markup. They would be recorded as they are, with the secrets in them. */
 const NO_NAME = /^<|["{}\p{Cc}]/u;
 const MAX_NAME_LENGTH = 256;
@@ -96,11 +98,13 @@ export function fieldNameFault(name: string): string | undefined {
   if (name.length > MAX_NAME_LENGTH || NO_NAME.test(name))
     return `must have names of at most ${MAX_NAME_LENGTH} characters without quotation marks, braces and control characters, and without "<" at their beginning`;
   if (!PLAIN_SHAPE.test(name))
-    return `must not have the name ${JSON.stringify(name)}: it begins with a blank, or has brackets that do not follow each other at its end`;
+    return `must not have the name ${JSON.stringify(name)}: it begins with a blank or "?", or has brackets that do not follow each other at its end`;
+  const marks = marksFault(name);
+  if (marks !== undefined) return marks;
   const [top = '', ...brackets] = joinedName(foldName(name)).split('[');
   if (brackets.length > MAX_BRACKETS) return `must have at most ${MAX_BRACKETS} "[" in a name`;
   if (top.trim() === '') return 'must have a name in each part';
-  return top === '_method' ? 'must not have a field _method, which some programs take for the method' : undefined;
+  return methodNameFault(top, name);
 }
 
 /** The first part of a name, in which names are compared that a program could take for the same one. */

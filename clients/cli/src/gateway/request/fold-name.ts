@@ -1,5 +1,10 @@
-/** A name in the form in which names are compared that a program could take for the same one. */
+import { normalFormKc } from '../../service-rules/normal-form.js';
+
+/**
+ * A name in the form in which names are compared that a program could take for the same one. A name with too many combining
+ * characters in a row has no such form, and is refused before.
+ */
 export function foldName(name: string): string {
-  // A letter's lower case may have another compatible form.
-  return name.normalize('NFKC').toLowerCase().normalize('NFKC');
+  // Some programs compare upper cases: those of "i" and "\u0131" are the same. A lower case may have another compatible form.
+  return normalFormKc(normalFormKc(name).toUpperCase().toLowerCase());
 }

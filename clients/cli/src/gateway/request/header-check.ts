@@ -24,7 +24,10 @@ export function checkHeaders(rawHeaders: readonly string[], { headers }: HeaderR
     const name = (rawHeaders[index] ?? '').toLowerCase();
     if (name.includes('_'))
       return headerAmbiguous('A header has "_" in its name, which some programs read as "-": write "-".');
-    values.set(name, [...(values.get(name) ?? []), rawHeaders[index + 1] ?? '']);
+    const value = rawHeaders[index + 1] ?? '';
+    const existing = values.get(name);
+    if (existing === undefined) values.set(name, [value]);
+    else existing.push(value);
   }
   const repeated = [CONTENT_TYPE, ...headers].find((name) => (values.get(name)?.length ?? 0) > 1);
   if (repeated !== undefined) return headerAmbiguous(`The header ${repeated} is there twice: send it once.`);

@@ -1,6 +1,9 @@
 import { isUtf8 } from 'node:buffer';
 import { pathTo } from '../../service-rules/json-scanner.js';
+import { marksFault } from '../../service-rules/normal-form.js';
 import { foldName } from './fold-name.js';
+import { hexDigit } from './hex-digit.js';
+import { methodNameFault } from './method-name.js';
 import { isChangedNumber, isNumber, isNumberCode, MAX_NUMBER_LENGTH } from './json-number.js';
 
 /** What JSON contains that programs can read in one way only. */
@@ -35,6 +38,8 @@ const MAX_LEVELS = 30;
 const MAX_VALUES = 1_000_000;
 /** Bytes of the names of one object, which are kept until its end. */
 const MAX_NAME_BYTES = 1024 * 1024;
+/** Most characters of a name: it is folded in one step. */
+const MAX_NAME_LENGTH = 1_024;
 /** Bytes that are read without a pause. */
 const STEP_BYTES = 64 * 1024;
 const RESERVED = /^(?:\$sha256|\$secret|\$hmac)$/;
@@ -157,6 +162,9 @@ class JsonCheck {
     const text = this.bytes.toString('utf8', start, end);
     const name = text.includes('\\') ? (JSON.parse(text) as string) : text.slice(1, -1);
     place.step = name;
+    if (name.length > MAX_NAME_LENGTH) throw new JsonFault(`must have names of at most ${MAX_NAME_LENGTH} characters`);
+    const marks = marksFault(name);
+    if (marks !== undefined) throw new JsonFault(marks);
     const folded = foldName(name);
     this.checkName(name, folded, place.names.get(folded));
     place.names.set(folded, name);
@@ -175,8 +183,8 @@ class JsonCheck {
       throw new JsonFault(
         `must not have the member ${this.place()}, which the service or other programs give a meaning`,
       );
-    if (folded === '_method' && this.open.length === 1)
-      throw new JsonFault('must not have a member _method, which some programs take for the method');
+    const methodFault = this.open.length === 1 ? methodNameFault(folded, name) : undefined;
+    if (methodFault !== undefined) throw new JsonFault(methodFault);
   }
 
   /** Names the value that is being read. @param name instead of its own */
@@ -238,11 +246,4 @@ class JsonCheck {
       );
     return end;
   }
-}
-
-/** The value of a hexadecimal digit; NaN for another character. */
-function hexDigit(code: number): number {
-  if (code >= 0x30 && code <= 0x39) return code - 0x30;
-  const letter = code | 0x20;
-  return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : NaN;
 }

@@ -1,3 +1,4 @@
+import { marksFault } from '../../service-rules/normal-form.js';
 import { fieldNameFault, MAX_FIELDS } from './fields.js';
 import { foldName } from './fold-name.js';
 
@@ -20,14 +21,22 @@ const FORM_DATA = new RegExp(`^content-disposition:[ \\t]*form-data((?:${PARAMET
 /** Some programs find a name anywhere in the headers, and read a dot or a blank at its beginning as "_". */
 const METHOD_NAME = /(?<![a-z0-9])_method|["'=]\s*[. ]method/;
 
-/** @returns what the body has to be, as the end of a sentence, if programs could divide it differently */
-export function parseMultipart(bytes: Buffer, boundary: string): MultipartForm | string {
+/**
+ * Yields where others may be served. Returns what the body has to be, as the end of a sentence, if programs could divide it
+ * differently.
+ */
+export function* parseMultipart(
+  bytes: Buffer,
+  boundary: string,
+): Generator<undefined, MultipartForm | string, undefined> {
   // A character for each byte.
   const text = bytes.toString('latin1');
   const delimiter = `--${boundary}`;
   const written = `--${WRITTEN_BOUNDARY}`;
+  yield;
   if (boundary !== WRITTEN_BOUNDARY && text.includes(written))
     return `must not contain ${JSON.stringify(written)}, which stands for its boundary in the digest`;
+  yield;
   const [preamble, ...parts] = text.split(delimiter, MAX_FIELDS + 3);
   if (parts.length > MAX_FIELDS + 1) return `must have at most ${MAX_FIELDS} parts`;
   const end = parts.pop();
@@ -35,13 +44,16 @@ export function parseMultipart(bytes: Buffer, boundary: string): MultipartForm |
     return 'must begin with its boundary and end with it, as RFC 2046 has it';
   const names: string[] = [];
   for (const part of parts) {
+    yield;
     if (!part.startsWith(LINE_END) || !part.endsWith(LINE_END))
       return 'must have its boundary only in lines of its own, which end with a carriage return and a line feed';
     const named = readName(part.slice(LINE_END.length));
     if (typeof named === 'string') return named;
     names.push(named.name);
   }
-  return { bytes: Buffer.from(text.replaceAll(delimiter, written), 'latin1'), names };
+  const rewritten = text.replaceAll(delimiter, written);
+  yield;
+  return { bytes: Buffer.from(rewritten, 'latin1'), names };
 }
 
 /** The name of a part, or what it has to be. */
@@ -62,6 +74,8 @@ function readName(part: string): { readonly name: string } | string {
     return 'must have one Content-Disposition in each part: form-data; name="…", and filename="…" for a file';
   // An escape that is no UTF-8 must not keep another from being decoded.
   const decoded = head.replaceAll(ESCAPE, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16)));
+  const marks = marksFault(decoded);
+  if (marks !== undefined) return marks;
   if (METHOD_NAME.test(foldName(decoded)))
     return 'must not have a field _method, which some programs take for the method';
   return fieldNameFault(name) ?? { name };

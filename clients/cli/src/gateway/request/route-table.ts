@@ -69,8 +69,9 @@ function endings(segment: string): string[] {
   return dots.filter((index) => index > 0).map((index) => segment.slice(0, index));
 }
 
+/** Some programs drop the dots at the end of a segment. */
 function foldPath(path: string): string {
-  const folded = foldName(decodePercent(path));
+  const folded = foldName(decodePercent(path)).replaceAll(/(?<=[^./])\.+(?=\/|$)/g, '');
   return folded.length > 1 ? folded.replace(/\/$/, '') : folded;
 }
 

@@ -1,4 +1,4 @@
-import type { Readable } from 'node:stream';
+import { addAbortSignal, type Readable } from 'node:stream';
 import type { UpstreamResponse } from '../upstream/exchange.js';
 import type { HeaderPair } from '../upstream/request-headers.js';
 import {
@@ -27,6 +27,8 @@ export interface ResponseContext {
   readonly method: string;
   readonly urls: ResponseUrls;
   readonly redactor: Redactor;
+  /** Fires when the client has left: then an answer that is read whole ends, too. */
+  readonly left: AbortSignal;
 }
 
 /**
@@ -63,7 +65,7 @@ export async function filterResponse(
   if ((announcedLength(response.headers) ?? Infinity) > MAX_WHOLE_BODY_BYTES) {
     return passOn(redactStream(body, redactor), withoutBodyHeaders(headers));
   }
-  const whole = redactor.redactAll(await readWhole(body));
+  const whole = redactor.redactAll(await readWhole(body, context.left));
   const isChanged = isRedacted || whole.isRedacted;
   return passOn(onePart(whole.bytes), isChanged ? withoutBodyHeaders(headers) : headers);
 }
@@ -86,7 +88,8 @@ function redactHeaders(
   return { headers: redacted, isRedacted };
 }
 
-async function readWhole(body: Readable): Promise<Buffer> {
+async function readWhole(body: Readable, left: AbortSignal): Promise<Buffer> {
+  addAbortSignal(left, body);
   const chunks: Buffer[] = [];
   for await (const chunk of body as AsyncIterable<Buffer>) chunks.push(chunk);
   return Buffer.concat(chunks);

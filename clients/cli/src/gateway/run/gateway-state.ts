@@ -24,11 +24,23 @@ export class GatewayState {
     this.chooser = new UpstreamChooser(config);
   }
 
-  /** @throws SecretFaults if a secret is missing or cannot be used; SettingsError if a file of an MCP upstream cannot be used */
-  static async open(config: GatewayConfig, log: GatewayLog, parts: CallParts): Promise<GatewayState> {
+  /**
+   * @param replaced the state that this one takes the place of
+   * @throws SecretFaults if a secret is missing or cannot be used; SettingsError if a file of an MCP upstream cannot be used
+   */
+  static async open(
+    config: GatewayConfig,
+    log: GatewayLog,
+    parts: CallParts,
+    replaced?: GatewayState,
+  ): Promise<GatewayState> {
     const sources = config.upstreams.flatMap(({ credentials }) => credentialSources(credentials));
     const onFault = ({ message }: Error): void => log.warn(`${message} The last value stays in use.`);
-    const secrets = await SecretStore.open(sources, { environment: process.env, onFault });
+    const secrets = await SecretStore.open(sources, {
+      environment: process.env,
+      onFault,
+      ...(replaced !== undefined && { replaced: replaced.secrets }),
+    });
     try {
       return new GatewayState(config, secrets, await openUpstreams(config, secrets, parts));
     } catch (error) {

@@ -66,7 +66,8 @@ export async function startGateway(
     room: new BodyRoom(),
     metrics: new GatewayMetrics({ running: () => slots.count, unreported: () => reports.count }),
   };
-  const gateway = new Gateway(await GatewayState.open(config, log, parts), parts);
+  let state = await GatewayState.open(config, log, parts);
+  const gateway = new Gateway(state, parts);
   const stops = new StopEvents({ url, key, calls: parts.calls, callers: parts.callers, log });
   const server = createListener((exchange) => gateway.serve(exchange), readTls(config));
   const metrics = config.metrics === undefined ? null : parts.metrics.createServer();
@@ -85,7 +86,8 @@ export async function startGateway(
         throw new SettingsError(
           'Another service needs a restart, so that every call is reported where it was authorised.',
         );
-      await gateway.replaceState(await GatewayState.open(next, log, parts));
+      state = await GatewayState.open(next, log, parts, state);
+      await gateway.replaceState(state);
     },
     close: async () => {
       log.info('Ending');

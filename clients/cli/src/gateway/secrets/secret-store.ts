@@ -8,6 +8,8 @@ export interface SecretStoreOptions {
   /** Is told, once for each change, of a file that can no longer be used. The last value stays in use. */
   readonly onFault: (fault: SecretFault) => void;
   readonly rereadMs?: number;
+  /** The store that this one takes the place of: answers may still contain its values. */
+  readonly replaced?: SecretStore;
 }
 
 interface StoredSecret {
@@ -51,7 +53,8 @@ export class SecretStore {
     for (const [index, source] of unique.entries()) {
       const result = results[index];
       if (result?.status === 'fulfilled') {
-        secrets.push({ source, value: result.value, previous: null, fault: null });
+        const { value } = result;
+        secrets.push({ source, value, previous: options.replaced?.valueBefore(source, value) ?? null, fault: null });
       } else if (result?.reason instanceof SecretFault) faults.push(result.reason);
       else throw result?.reason;
     }
@@ -72,6 +75,12 @@ export class SecretStore {
   recentValues(source: SecretSource): string[] {
     const { value, previous } = this.requireSecret(source);
     return previous === null ? [value] : [value, previous];
+  }
+
+  /** The last value of a source that is another than `value`; null if there is none. */
+  private valueBefore(source: SecretSource, value: string): string | null {
+    const secret = this.secrets.get(sourceLabel(source));
+    return [secret?.value, secret?.previous].find((earlier) => earlier !== value) ?? null;
   }
 
   close(): void {

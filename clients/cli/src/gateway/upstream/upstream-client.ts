@@ -33,6 +33,11 @@ export interface UpstreamRequest {
   readonly timeoutMs: number;
 }
 
+/** Bytes of a body in which its first line is searched. */
+const MAX_FIRST_LINE_BYTES = 1_024;
+/** Matches text that begins like a request. JSON, forms and multipart forms do not. */
+const REQUEST_LINE = /^[\r\n]*[!#$%&'*+.^_`|~0-9A-Za-z-]+[ \t]/;
+
 /** Sends requests to one upstream, over connections of its own. Follows no redirect, and sends nothing twice. */
 export class UpstreamClient {
   private readonly basePath: string;
@@ -74,7 +79,11 @@ export class UpstreamClient {
       }
       const pool = READ_METHODS.has(method) ? this.reads : this.writes;
       const path = this.basePath + withQuery(request.target, request.credentialQuery);
-      pool.dispatch({ method, path, headers: request.headers.flat(), body: body.length === 0 ? null : body }, exchange);
+      const headers = request.headers.flat();
+      pool.dispatch(
+        { method, path, headers, body: body.length === 0 ? null : body, reset: isLikeRequest(body) },
+        exchange,
+      );
     });
   }
 
@@ -82,6 +91,14 @@ export class UpstreamClient {
   async close(): Promise<void> {
     await Promise.all([this.reads.destroy(), this.writes.destroy()]);
   }
+}
+
+/**
+ * True for a body that an upstream which skips bodies would take for the next request on the connection: it is the last one there,
+ * so that it does not get the credentials, or the answer, of another.
+ */
+function isLikeRequest(body: Buffer): boolean {
+  return REQUEST_LINE.test(body.toString('latin1', 0, MAX_FIRST_LINE_BYTES));
 }
 
 /** Path of an upstream's URL without a final `/`: that of a target follows it. */

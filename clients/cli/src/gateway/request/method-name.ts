@@ -1,0 +1,16 @@
+/** Names of fields that some programs take for the method of a request, folded. */
+const METHOD_NAMES: ReadonlySet<string> = new Set([
+  '_method',
+  '_httpmethod',
+  '$method',
+  'x-http-method',
+  'x-http-method-override',
+  'x-method-override',
+]);
+
+/** What a request must not have, as the end of a sentence; undefined for a name that is no other name of the method. */
+export function methodNameFault(folded: string, name: string): string | undefined {
+  return METHOD_NAMES.has(folded)
+    ? `must not have a field ${name}, which some programs take for the method`
+    : undefined;
+}
