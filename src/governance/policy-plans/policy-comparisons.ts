@@ -11,7 +11,7 @@ import { RecordReader } from '../../ledger/reading/record-reader';
 import { type PolicyAgent, subjectOf } from '../policies/patterns/subjects';
 import { PolicyComparison, type ComparedPolicies, type ComparisonPart } from './effects/comparison';
 import type { PlannedPolicy } from './effects/planned-match';
-import type { FoundEffects } from './effects/policy-effects';
+import { type FoundEffects, TOO_MUCH_MEMORY } from './effects/policy-effects';
 
 const PROGRAM = join(__dirname, 'effects', 'plan-process.js');
 /** Policies, or agents, sent to the process at once. */
@@ -112,7 +112,7 @@ async function* policyParts(
 
 /** @throws Error unless memory was the cause: the process has a bug, or somebody else ended it */
 function resultOfEarlyExit(code: number | null, signal: NodeJS.Signals | null): ComparedPolicies {
-  if (signal !== null && SIGNALS_FOR_MEMORY.includes(signal)) return emptyResult('The plan needed too much memory.');
+  if (signal !== null && SIGNALS_FOR_MEMORY.includes(signal)) return emptyResult(TOO_MUCH_MEMORY);
   throw new Error(`The process that compares policies ended early: ${signal ?? `exit code ${code}`}.`);
 }
 

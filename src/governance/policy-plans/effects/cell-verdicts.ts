@@ -77,6 +77,13 @@ interface WalkState {
   readonly matched: Sides<readonly PlannedMatch[]>;
 }
 
+/** A state in a level, and the position of the policy that comes next there. */
+interface WalkPlace {
+  readonly index: number;
+  readonly start: number;
+  readonly state: WalkState;
+}
+
 const NOTHING_DECIDED: WalkState['decided'] = { isBefore: null, isAfter: null };
 const NOTHING_MATCHED: WalkState['matched'] = { isBefore: [], isAfter: [] };
 
@@ -88,6 +95,8 @@ export class CellVerdicts {
   /** Subjects of the changed policies from each level on. */
   private readonly reach: readonly bigint[];
   private readonly verdicts: CellVerdict[] = [];
+  /** Places from which the walk goes on, the next one last. A recursion could be as deep as there are policies. */
+  private readonly pending: WalkPlace[] = [];
 
   /** @param policies policies that match everything in the cell, oldest first */
   constructor(
@@ -101,40 +110,44 @@ export class CellVerdicts {
   all(): readonly CellVerdict[] {
     const [subjects] = this.reach;
     if (subjects !== undefined)
-      this.walk(0, { subjects, truths: new Map(), decided: NOTHING_DECIDED, matched: NOTHING_MATCHED });
+      this.enterLevel(0, { subjects, truths: new Map(), decided: NOTHING_DECIDED, matched: NOTHING_MATCHED });
+    for (let next = this.pending.pop(); next !== undefined; next = this.pending.pop()) this.walkOn(next);
     return merged(this.verdicts);
   }
 
-  private walk(index: number, state: WalkState): void {
+  private enterLevel(index: number, state: WalkState): void {
     const { isBefore: from, isAfter: to } = state.decided;
-    const level = this.levels[index];
-    if ((from !== null && to !== null) || level === undefined) {
+    if ((from !== null && to !== null) || index >= this.levels.length) {
       this.note(state);
       return;
     }
     const reach = from === null && to === null ? this.reach[index] : undefined;
     const subjects = reach === undefined ? state.subjects : state.subjects & reach;
-    if (subjects !== 0n) this.walkLevel(index, level, 0, { ...state, subjects });
+    if (subjects !== 0n) this.pending.push({ index, start: 0, state: { ...state, subjects } });
   }
 
-  /** Splits the subjects by the policies of a level that match them, from a given policy on. */
-  private walkLevel(index: number, level: readonly PlannedMatch[], start: number, begun: WalkState): void {
-    let state = begun;
-    for (const [offset, policy] of level.slice(start).entries()) {
+  /** Walks on to the next policy of the level that splits the subjects, or into the next level. */
+  private walkOn({ index, start, state }: WalkPlace): void {
+    const level = this.levels[index] ?? [];
+    for (let next = start; next < level.length; next += 1) {
+      const policy = level[next];
+      if (policy === undefined) continue;
       this.budget.step();
       const sides = sidesOf(policy, state);
       const subjects = state.subjects & policy.subjects;
       if (sides.length === 0 || subjects === 0n) continue;
-      for (const behind of this.statesAfter(policy, sides, { ...state, subjects }))
-        this.walkLevel(index, level, start + offset + 1, behind);
-      state = { ...state, subjects: state.subjects & ~policy.subjects };
-      if (state.subjects === 0n) return;
+      const others = { ...state, subjects: state.subjects & ~policy.subjects };
+      const states = this.statesAfter(policy, sides, { ...state, subjects });
+      // The last one is walked first.
+      for (const each of [...states, ...(others.subjects === 0n ? [] : [others])].reverse())
+        this.pending.push({ index, start: next + 1, state: each });
+      return;
     }
     const { decided, matched } = state;
     const after = (side: Side): Decided | null =>
       decided[side] ?? (matched[side].length === 0 ? null : { verdict: verdictOf(matched[side]), level });
     const left = { isBefore: after('isBefore'), isAfter: after('isAfter') };
-    this.walk(index + 1, { ...state, decided: left, matched: NOTHING_MATCHED });
+    this.enterLevel(index + 1, { ...state, decided: left, matched: NOTHING_MATCHED });
   }
 
   /** Returns the states after a policy, one for each possible result of its conditions. */

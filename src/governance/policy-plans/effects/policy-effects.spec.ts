@@ -8,11 +8,22 @@ import {
   rules,
   TYPES,
 } from '../../../../test/support/oracles/random-policies';
+import { CellVerdicts } from './cell-verdicts';
+import type { PlannedPolicy } from './planned-match';
 import { policyEffects } from './policy-effects';
 
 /** Number of policy sets; PLAN_SETS=10000 is the full test. */
 const SETS = Number(process.env['PLAN_SETS'] ?? 4);
 jest.setTimeout(300_000 + 5_000 * SETS);
+
+const CYCLE = ['allow', 'deny', 'require_approval'] as const;
+const VIP = { parameter: '/vip', op: 'eq', value: true } as const;
+const CLERKS = Array.from({ length: 100 }, (_, index) => `role:clerk-${index}`);
+
+function approvalOf(subject: string): PlannedPolicy['approval'] {
+  const approvers = [{ subjects: [subject], approvals: 1 }];
+  return { riskLevel: 'low', approvers, decideWithin: 'P1D', executeWithin: 'PT1H' };
+}
 
 it(`agrees with brute force on ${SETS} sets of policies: no region is wrong, overlaps another, or is missing`, () => {
   for (let seed = 1; seed <= SETS; seed += 1) {
@@ -189,6 +200,43 @@ it('is incomplete after its time limit, but true', () => {
   expect(reason).toContain('PLAN_TIMEOUT');
   expect([...faultsOf(policies, effects)].filter((fault) => !fault.startsWith('missing'))).toEqual([]);
 });
+
+it.each([
+  [
+    'share a condition',
+    (index: number) => ({ effect: CYCLE[index % 2] ?? 'deny', priority: index % 7, conditions: [VIP] }),
+  ],
+  [
+    'each have a priority',
+    (index: number) => ({ effect: CYCLE[index % 2] ?? 'deny', priority: -index, conditions: [VIP] }),
+  ],
+  [
+    'require approvals of others',
+    (index: number) => ({ effect: CYCLE[2], approval: approvalOf(`role:${index % 60}`) }),
+  ],
+  ['each match fewer subjects', (index: number) => ({ effect: CYCLE[2], subjects: CLERKS.slice(index % 100) })],
+])('ends for 4,000 policies in one place that %s', (_, variant) => {
+  const policies = Array.from({ length: 4_000 }, (__, index) =>
+    planned({ ...rules('allow'), name: `p${index}`, id: idAt(index), ...variant(index) }, 'after'),
+  );
+  const { effects, reason } = policyEffects(policies, AGENTS, 60_000);
+  expect(reason).toBeNull();
+  expect(effects).not.toEqual([]);
+});
+
+it('is incomplete for want of memory when a comparison exceeds a size', () => {
+  jest.spyOn(CellVerdicts.prototype, 'all').mockImplementationOnce(() => {
+    throw new RangeError('Maximum call stack size exceeded');
+  });
+  expect(policyEffects([planned(rules('allow'), 'after')], AGENTS, 60_000)).toEqual({
+    effects: [],
+    reason: 'The plan needed too much memory.',
+  });
+});
+
+function idAt(index: number): string {
+  return `pol_${String(index).padStart(5, '0')}`;
+}
 
 function nameOf({ name }: { readonly name: string }): string {
   return name;

@@ -37,6 +37,9 @@ const MAX_CHARACTERS = 8 * 1024 * 1024;
 /** Characters that JSON adds to a text. */
 const AROUND_TEXT = 3;
 
+/** Reason why a plan is incomplete whose comparison ended for its size. */
+export const TOO_MUCH_MEMORY = 'The plan needed too much memory.';
+
 const ENCODED =
   'A percent-encoded pattern of an allow or of resourceTypes applies to that spelling only, which regions do not distinguish from others.';
 
@@ -83,8 +86,10 @@ export function policyEffects(
   try {
     new EffectsSearch(classes, budget, effects).find(plannedMatches(policies, classes).flatMap(splitByEncoding));
   } catch (error) {
-    if (!(error instanceof OutOfTime)) throw error;
-    budget.leaveOut(`The plan took longer than PLAN_TIMEOUT allows (${timeout} ms).`);
+    // A RangeError is one of size: of the stack, or of a text.
+    if (!(error instanceof OutOfTime || error instanceof RangeError)) throw error;
+    const isLate = error instanceof OutOfTime;
+    budget.leaveOut(isLate ? `The plan took longer than PLAN_TIMEOUT allows (${timeout} ms).` : TOO_MUCH_MEMORY);
   }
   return { effects, reason: budget.reason };
 }
