@@ -19,6 +19,13 @@ const IBAN = 'DE02';
 /** Length of the JSON of a context around its padding. */
 const JSON_AROUND = JSON.stringify({ confidence: 1, padding: '' }).length;
 
+interface ClaimRead {
+  readonly sql: string;
+  readonly parameters: readonly SqlValue[];
+  readonly rows: number;
+  readonly characters: number;
+}
+
 describe('Conditions on claims', () => {
   let app: TestApp;
   let entityId = '';
@@ -221,21 +228,61 @@ describe('Conditions on claims', () => {
     expect(Object.keys(faults(answer))).toEqual([`conditions[0].${fault}`]);
   });
 
-  it('are looked up by indexes only', async () => {
+  /** Notes the statements about claims, and the characters of their rows, while something is done. */
+  async function claimReads(act: () => Promise<unknown>): Promise<ClaimRead[]> {
     const { points } = app.application.get(Database);
-    const statements: [sql: string, parameters: readonly SqlValue[]][] = [];
+    const reads: ClaimRead[] = [];
     const all = points.all.bind(points);
-    const spy = jest.spyOn(points, 'all').mockImplementation((sql, parameters = []) => {
-      if (/"claims"|claim\.added/.test(sql)) statements.push([sql, parameters]);
-      return all(sql, parameters);
+    const spy = jest.spyOn(points, 'all').mockImplementation(async (sql, parameters = []) => {
+      const rows = await all<never>(sql, parameters);
+      if (/"claims"|claim\.added/.test(sql))
+        reads.push({ sql, parameters, rows: rows.length, characters: JSON.stringify(rows).length });
+      return rows;
     });
-    await evaluate('pay');
-    await evaluate('pay', {
-      asOf: (await send(app, 'GET', '/api/v1/provenance?limit=1&order=desc')).body.data[0].sequence,
-    });
+    await act();
     spy.mockRestore();
+    return reads;
+  }
+  const lastSequence = async (): Promise<number> =>
+    (await send(app, 'GET', '/api/v1/audit?limit=1')).body.data[0].sequence;
+
+  it('are read as they were without their contexts, once for all predicates', async () => {
+    const predicates = Array.from({ length: 5 }, (_, index) => `p${index}`);
+    for (const predicate of predicates)
+      await createPolicy(app, { actions: ['wire'], conditions: [{ ...SURE, claim: predicate }] });
+    await send(app, 'PATCH', '/api/v1/agents/bot', { body: { capabilities: ['*'] } });
+    const context = { others: predicates.map((predicate) => ({ predicate })), padding: 'x'.repeat(65_000) };
+    await addClaim(app, entityId, { predicate: 'p3', value: IBAN, context: { ...context, confidence: 0.9 } });
+    for (const value of ['é', 'x'.repeat(2_000)]) await addClaim(app, entityId, { predicate: 'other', value, context });
+    const asOf = await lastSequence();
+    const reads = await claimReads(async () => expect((await evaluate('wire', { asOf })).effect).toBe('allow'));
+    expect(reads.map(({ rows }) => rows)).toEqual([3]);
+    for (const { characters } of reads) expect(characters).toBeLessThan(1_000);
+  });
+
+  it('are read as they were in parts, until there are too many of the predicate', async () => {
+    for (let count = 0; count < 150; count += 50)
+      await Promise.all(Array.from({ length: 50 }, () => claim(IBAN, 1, 'other')));
+    await claim(IBAN, 1);
+    const few = await lastSequence();
+    for (let count = 0; count < 300; count += 50) await Promise.all(Array.from({ length: 50 }, () => claim(IBAN, 1)));
+    const many = await lastSequence();
+    const rowsAt = async (asOf: number, effect: string): Promise<number[]> =>
+      (await claimReads(async () => expect((await evaluate('pay', { asOf })).effect).toBe(effect))).map(
+        ({ rows }) => rows,
+      );
+    expect(await rowsAt(few, 'allow')).toEqual([100, 51]);
+    expect(await rowsAt(many, 'deny')).toEqual([100, 100, 100]);
+  });
+
+  it('are looked up by indexes only', async () => {
+    const asOf = await lastSequence();
+    const statements = await claimReads(async () => {
+      await evaluate('pay');
+      await evaluate('pay', { asOf });
+    });
     expect(statements).toHaveLength(2);
-    for (const [sql, parameters] of statements) expect(await scanned(sql, parameters)).toEqual([]);
+    for (const { sql, parameters } of statements) expect(await scanned(sql, parameters)).toEqual([]);
   });
 
   async function scanned(sql: string, parameters: readonly SqlValue[]): Promise<string[]> {

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import type { JsonScalar, JsonValue } from '../../core/json/json-value';
 import { parsedDecimal } from '../../core/values/decimal';
+import { groupBy } from '../../core/values/grouped';
 import { Database } from '../../ledger/database/database';
 import type { Dialect } from '../../ledger/database/dialect';
 import type { ServiceTransaction } from '../../ledger/commands/ledger-transaction';
@@ -8,17 +8,12 @@ import { RecordHistory } from '../../ledger/record-history';
 import { type RunRowQueries, runRowQueries, type RowQuery } from '../../ledger/records/row-query';
 import { sumQuery, type SumKey, sumName } from '../../ledger/records/sum-key';
 import { CounterReader } from '../../ledger/reading/counter-reader';
-import { type Claim, CLAIM, predicateKeyOf } from '../entities/claim.entity';
+import { CLAIM } from '../entities/claim.entity';
 import { ENTITY } from '../entities/governed-entity.entity';
 import { type DecisionBasis, EXECUTION, USING_ACTIONS, WAS_AUTHORISED } from '../executions/execution.entity';
-import {
-  type ClaimKey,
-  claimName,
-  type EarlierKey,
-  earlierName,
-  type ClaimFact,
-} from '../policies/conditions/condition';
+import { type ClaimKey, claimName, type EarlierKey, earlierName } from '../policies/conditions/condition';
 import type { FactQuery, Facts } from '../policies/evaluation/evaluation';
+import { type ClaimFacts, claimFactsOf, type ClaimRow, claimsSql, pastClaims, pastClaimsSql } from './claim-facts';
 import { recentSql, TOO_MANY_ACTIONS, tooManyActions } from './recent-executions';
 import type { FactQueries } from '../policies/evaluation/policy-evaluator';
 
@@ -26,33 +21,6 @@ import type { FactQueries } from '../policies/evaluation/policy-evaluator';
 const BEHIND = '\u{10ffff}'.repeat(100);
 const EARLIER_COLUMNS = ['run', 'agentId', 'from', 'to', 'resourceKey', 'besides'];
 const ACTIONS = USING_ACTIONS.map((action) => `'${action}'`).join(', ');
-/** Most claims of a predicate; with more, the predicate counts as unknown. */
-const MAX_CLAIMS = 100;
-/** Most bytes of the JSON of a claim's value and of its context; a longer claim counts as unknown. */
-const MAX_VALUE_BYTES = 1_000;
-const MAX_CONTEXT_BYTES = 65_536;
-/** Most bytes of a past claim within these bounds, its predicate and ids included. */
-const MAX_STATE_BYTES = 80_000;
-/** Most past claims that are read to find those of one predicate. */
-const MAX_PAST_CLAIMS = 1_000;
-const PAST_CLAIMS =
-  `SELECT "subjectId" AS "id", CASE WHEN octet_length("state") <= ${MAX_STATE_BYTES} THEN "state" END AS "state" FROM "ledger_entries" AS added WHERE "entityId" = $1 AND "sequence" <= $2 ` +
-  `AND "action" = 'claim.added' AND ("state" IS NULL OR "state" LIKE $3 OR octet_length("state") > length("state")) ` +
-  `AND NOT EXISTS (SELECT 1 FROM "ledger_entries" AS removed WHERE removed."subjectId" = added."subjectId" ` +
-  `AND removed."action" = 'claim.removed' AND removed."sequence" <= $2) ORDER BY "sequence" LIMIT ${MAX_PAST_CLAIMS}`;
-
-/** Claims, the oldest first; null if the entity does not exist, or there are too many claims. */
-type ClaimFacts = readonly ClaimFact[] | null;
-
-interface ClaimRow {
-  readonly present: number | string;
-  readonly count: number | string;
-  readonly id: string | null;
-  /** JSON; null if the value or the context is too long. */
-  readonly value: string | null;
-  /** JSON of the member `confidence` of the context; null if there is none. */
-  readonly confidence: string | null;
-}
 
 /** Source of facts: the present, a command, or the past. Each member returns the results in the order of the keys. */
 export interface FactSource {
@@ -72,6 +40,7 @@ export class FactReader {
   private readonly recentNow: string;
   private readonly recentThen: string;
   private readonly claimsNow: string;
+  private readonly claimsThen: string;
 
   constructor(
     private readonly counters: CounterReader,
@@ -84,6 +53,7 @@ export class FactReader {
     this.recentNow = recentSql(dialect);
     this.recentThen = recentSql(dialect, upToIn(dialect), authorisedBy(dialect));
     this.claimsNow = claimsSql(dialect);
+    this.claimsThen = pastClaimsSql(dialect);
   }
 
   /** @param upTo sequence of an entry, for a past without reached limits; undefined for now */
@@ -92,7 +62,7 @@ export class FactReader {
     if (upTo === undefined) return { sums: (keys) => this.counters.sums(keys), ...this.readBy(read) };
     return {
       earlier: async (keys) => firstIds(await read(keys.map((key) => this.earlierThenQuery(key, upTo)))),
-      claims: (keys) => Promise.all(keys.map((key) => this.pastClaims(key, upTo))),
+      claims: (keys) => this.pastClaims(keys, upTo),
     };
   }
 
@@ -148,24 +118,15 @@ export class FactReader {
     return { name: 'claims', sql: this.claimsNow, key: [entityId, predicate], dependsOn };
   }
 
-  /** Returns past claims. @param upTo sequence of an entry */
-  private async pastClaims({ entityId, predicate }: ClaimKey, upTo: number): Promise<ClaimFacts> {
-    if ((await this.past.findAfter(ENTITY, entityId, upTo)) === undefined) return null;
-    // Canonical JSON escapes quotation marks within texts, so this finds only a member. `_` stands for any character. A
-    // predicate in another spelling has characters beyond ASCII.
-    const member = `%"predicate":${JSON.stringify(predicate).replaceAll('\\', '_')}%`;
-    const { points } = this.database;
-    const rows = await points.all<{ id: string; state: string | null }>(PAST_CLAIMS, [entityId, upTo, member]);
-    const claims: ClaimFact[] = [];
-    for (const { id, state } of rows) {
-      // The claim was erased, so its content is unknown, or is too long.
-      if (state === null) return null;
-      const claim = JSON.parse(state) as Pick<Claim, 'predicate' | 'value' | 'context'>;
-      if (predicateKeyOf(claim.predicate) !== predicate) continue;
-      if (isTooLong(claim)) return null;
-      claims.push(claimFact(id, claim.value, claim.context['confidence']));
+  /** Returns past claims, those of each entity at once. @param upTo sequence of an entry */
+  private async pastClaims(keys: readonly ClaimKey[], upTo: number): Promise<ClaimFacts[]> {
+    const claims = new Map<string, ReadonlyMap<string, ClaimFacts>>();
+    for (const [entityId, own] of groupBy(keys, (key) => [key.entityId])) {
+      if ((await this.past.findAfter(ENTITY, entityId, upTo)) === undefined) continue;
+      const predicates = own.map(({ predicate }) => predicate);
+      claims.set(entityId, await pastClaims(this.database.points, this.claimsThen, { entityId, predicates, upTo }));
     }
-    return rows.length === MAX_PAST_CLAIMS || claims.length > MAX_CLAIMS ? null : claims;
+    return keys.map(({ entityId, predicate }) => claims.get(entityId)?.get(predicate) ?? null);
   }
 }
 
@@ -203,49 +164,6 @@ function authorisedBy(dialect: Dialect): string {
   return (
     `AND ${dialect.unindexed('"createdSequence"')} <= ${upTo} AND EXISTS (SELECT 1 FROM "ledger_entries" AS entry ` +
     `WHERE entry."subjectId" = "executions"."id" AND entry."action" IN (${ACTIONS}) AND entry."sequence" <= ${upTo})`
-  );
-}
-
-function claimFactsOf(rows: readonly ClaimRow[]): ClaimFacts {
-  const [first] = rows;
-  if (first === undefined || Number(first.present) === 0 || Number(first.count) > MAX_CLAIMS) return null;
-  const claims: ClaimFact[] = [];
-  for (const { id, value, confidence } of rows) {
-    if (id === null) continue;
-    if (value === null) return null;
-    claims.push(claimFact(id, JSON.parse(value) as JsonScalar, confidence === null ? null : JSON.parse(confidence)));
-  }
-  return claims;
-}
-
-function claimFact(id: string, value: JsonScalar, confidence: unknown): ClaimFact {
-  return { id, value, confidence: typeof confidence === 'number' ? confidence : 0 };
-}
-
-function isTooLong({ value, context }: Pick<Claim, 'value' | 'context'>): boolean {
-  const bytes = (json: JsonValue): number => Buffer.byteLength(JSON.stringify(json));
-  return bytes(value) > MAX_VALUE_BYTES || bytes(context) > MAX_CONTEXT_BYTES;
-}
-
-function claimsSql(dialect: Dialect): string {
-  const columns = ['entityId', 'predicateKey'].map(
-    (name, index) => `${dialect.jsonAt(index + 1, { name, type: 'text' })} AS "${name}"`,
-  );
-  const position = `${dialect.jsonAt(0, { name: 'place', type: 'integer' })} AS "place"`;
-  const items = `SELECT ${[position, ...columns].join(', ')} FROM ${dialect.jsonElements('$1')}`;
-  const meets = (claim: string): string =>
-    `${claim}."entityId" = key."entityId" AND ${claim}."predicateKey" = key."predicateKey"`;
-  const few = `SELECT 1 FROM "claims" AS one WHERE ${meets('one')} LIMIT ${MAX_CLAIMS + 1}`;
-  const counted =
-    `SELECT key.*, (SELECT count(*) FROM "entities" WHERE "id" = key."entityId") AS "present", ` +
-    `(SELECT count(*) FROM (${few}) AS few) AS "count" FROM (${items}) AS key`;
-  const isShort = `octet_length(claim."value") <= ${MAX_VALUE_BYTES} AND octet_length(claim."context") <= ${MAX_CONTEXT_BYTES}`;
-  const confidence = dialect.jsonMember('claim."context"', 'confidence');
-  return (
-    `SELECT key."place", key."present", key."count", claim."id", CASE WHEN ${isShort} THEN claim."value" END AS "value", ` +
-    `CASE WHEN ${isShort} THEN ${confidence} END AS "confidence" FROM (${counted}) AS key ` +
-    `LEFT JOIN "claims" AS claim ON ${meets('claim')} AND key."count" <= ${MAX_CLAIMS} ` +
-    `ORDER BY key."place", claim."createdSequence"`
   );
 }
 
