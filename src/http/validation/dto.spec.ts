@@ -1,8 +1,11 @@
 import { Transform } from 'class-transformer';
 import { IsEmail, IsOptional, Length } from 'class-validator';
 import type { Configuration } from '../../core/config/configuration';
+import { TimeSlice } from '../../core/concurrency/time-slice';
+import { MOST_FAULTS } from '../../core/errors/domain-error';
 import { DtoReader } from './dto';
-import { OptionalText, RequiredText } from './fields';
+import { LongListField, OptionalText, RequiredText } from './fields';
+import { listShape, textShape } from './shapes';
 
 class NamedThing {
   @RequiredText({ max: 5, normalise: (text) => text.normalize('NFC') })
@@ -21,6 +24,11 @@ class Invitation extends NamedThing {
 
   @OptionalText({ max: 5 })
   note?: string;
+}
+
+class Collection {
+  @LongListField(listShape(textShape({ max: 5 }), 1, 1_001, 'things'), { optional: true })
+  things?: readonly string[];
 }
 
 describe('DtoReader', () => {
@@ -50,5 +58,25 @@ describe('DtoReader', () => {
       { field: 'language', message: 'must be shorter than or equal to 3 characters' },
       { field: 'name', message: 'is required' },
     ]);
+  });
+
+  it.each<[what: string, things: readonly string[] | string | null, fields: readonly string[], turns: number]>([
+    ['each item, with its place', ['a', '', 'bcd', ''], ['things[1]', 'things[3]'], 4],
+    ['no item of a list that is too long', Array.from({ length: 1_002 }, () => ''), ['things'], 0],
+    ['what is no list', 'a', ['things'], 0],
+    ['nothing where it is left out', null, [], 0],
+  ])('serves others between the items of a long list, and refuses %s', async (_what, things, fields, turns) => {
+    jest.spyOn(TimeSlice.prototype, 'isOver', 'get').mockReturnValue(true);
+    const begun = TimeSlice.begun;
+    const { faults } = await read(Collection, { things });
+    jest.restoreAllMocks();
+    expect(faults).toEqual(fields.map((field) => ({ field, message: expect.any(String) })));
+    expect(TimeSlice.begun - begun).toBe(turns);
+  });
+
+  it('ends at the greatest number of faults', async () => {
+    const things = Array.from({ length: 1_001 }, () => '');
+    const { faults } = await read(Collection, { things });
+    expect(faults).toHaveLength(MOST_FAULTS);
   });
 });

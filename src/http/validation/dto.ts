@@ -12,7 +12,7 @@ import type { Configuration } from '../../core/config/configuration';
 import { yieldBetween } from '../../core/concurrency/time-slice';
 import { type FieldFault, MOST_FAULTS } from '../../core/errors/domain-error';
 import { printableKey } from '../body/json-scanner';
-import { faultsAt, isObject, type MemberRule } from './shapes';
+import { type FaultInside, faultsAt, isObject, type ListShape, type MemberRule } from './shapes';
 
 /** Checks a member of a DTO. `name` distinguishes the rule from others on the same member. */
 export function CheckedBy(name: string, rule: MemberRule): PropertyDecorator {
@@ -38,6 +38,7 @@ export type ConfiguredRule = (
 
 const WHOLE_RULES = 'http:whole-rules';
 const DTO_LISTS = 'http:dto-lists';
+const LONG_LISTS = 'http:long-lists';
 
 /** Validates a request by the combination of its members. */
 export function WholeRequest(rule: WholeRule): ClassDecorator {
@@ -61,6 +62,17 @@ export function ItemsAre(item: Type, maxItems: number): PropertyDecorator {
   return (target, member) => append(DTO_LISTS, target.constructor, { member: String(member), item, maxItems });
 }
 
+/** A member that is a list, of which all items together take long to check. */
+interface LongList {
+  readonly member: string;
+  readonly shape: ListShape;
+}
+
+/** Checks the items of a member one by one; the event loop serves others in between. */
+export function ItemsHaveShape(shape: ListShape): PropertyDecorator {
+  return (target, member) => append(LONG_LISTS, target.constructor, { member: String(member), shape });
+}
+
 /** Appends to a list kept on a class, in addition to the lists of the classes it extends. */
 function append(key: string, type: object, value: unknown): void {
   Reflect.defineMetadata(key, [...collected(key, type), value], type);
@@ -77,6 +89,7 @@ interface Declaration {
   /** Members that class-transformer makes DTOs, for classes that use its own decorators. */
   readonly nested: ReadonlySet<string>;
   readonly lists: readonly DtoList[];
+  readonly longLists: readonly LongList[];
   readonly wholeRules: readonly ConfiguredRule[];
 }
 
@@ -97,6 +110,7 @@ function readDeclaration(type: Type): Declaration {
     optional: membersWith(({ name }) => name === 'isOptional'),
     nested: membersWith((rule) => rule.type === ValidationTypes.NESTED_VALIDATION),
     lists: collected(DTO_LISTS, type) as DtoList[],
+    longLists: collected(LONG_LISTS, type) as LongList[],
     wholeRules: collected(WHOLE_RULES, type) as ConfiguredRule[],
   };
 }
@@ -124,7 +138,7 @@ export class DtoReader {
   }
 
   private async readMembers(type: Type, input: object, path: string): Promise<object> {
-    const { optional, members, nested, lists, wholeRules } = declared(type);
+    const { optional, members, nested, lists, longLists, wholeRules } = declared(type);
     this.noteUnknown(input, members, path);
     const plain: Record<string, unknown> = {};
     const contents: Record<string, unknown> = {};
@@ -144,6 +158,7 @@ export class DtoReader {
     }
     const dto = Object.assign(plainToInstance(type, plain), contents) as object;
     for (const error of await validate(dto, OPTIONS)) this.note(error, `${path}${error.property}`);
+    for (const { member, shape } of longLists) await this.noteItems(shape, contents[member], `${path}${member}`);
     return dto;
   }
 
@@ -155,6 +170,18 @@ export class DtoReader {
       else this.faults.push({ field: `${path}[${index}]`, message: 'must be an object' });
     }
     return read;
+  }
+
+  private async noteItems({ lengthRule, itemRule }: ListShape, items: unknown, path: string): Promise<void> {
+    if (!Array.isArray(items) || lengthRule(items) !== undefined) return;
+    for await (const [index, item] of yieldBetween((items as readonly unknown[]).entries())) {
+      if (this.faults.length >= MOST_FAULTS) break;
+      this.noteFaults(faultsAt(`${path}[${index}]`, itemRule, item));
+    }
+  }
+
+  private noteFaults(faults: readonly FaultInside[]): void {
+    for (const { at, message } of faults) this.faults.push({ field: at, message });
   }
 
   private noteUnknown(input: object, members: ReadonlySet<string>, path: string): void {
@@ -176,8 +203,7 @@ export class DtoReader {
       const { rule } = (contexts?.[name] ?? {}) as { readonly rule?: MemberRule };
       // class-validator begins the messages of its own rules with the member's name, which the field already says.
       const own = message.startsWith(`${property} `) ? message.slice(property.length + 1) : message;
-      const faults = faultsAt(field, rule ?? (() => own), value);
-      for (const fault of faults) this.faults.push({ field: fault.at, message: fault.message });
+      this.noteFaults(faultsAt(field, rule ?? (() => own), value));
     }
     for (const child of children ?? []) {
       const { property: step } = child;

@@ -4,7 +4,7 @@ import { Transform } from 'class-transformer';
 import { Allow, IsOptional } from 'class-validator';
 import { invalidField } from '../../core/errors/domain-error';
 import { ANY_JSON_SCHEMA, type JsonObject, type JsonValue } from '../../core/json/json-value';
-import { CheckedBy, ItemsAre, WholeRequest } from './dto';
+import { CheckedBy, ItemsAre, ItemsHaveShape, WholeRequest } from './dto';
 import { parseTimestamp } from './timestamp';
 import {
   booleanShape,
@@ -14,6 +14,7 @@ import {
   type FieldText,
   freeFormShape,
   integerShape,
+  type ListShape,
   type MemberRule,
   type Presence,
   scalarShape,
@@ -41,6 +42,11 @@ export function Field(
     CheckedBy('shape', rule),
     ApiProperty({ ...schema, ...presence, ...fieldSchema({ ...field, optional: mayBeNull && !('anyOf' in schema) }) }),
   );
+}
+
+/** Declares a list, of which all items together take long to check. */
+export function LongListField(shape: ListShape, field: FieldText & Presence): PropertyDecorator {
+  return applyDecorators(Field({ rule: shape.lengthRule, schema: shape.schema }, field), ItemsHaveShape(shape));
 }
 
 /** Converts the texts of a member before it is checked. */

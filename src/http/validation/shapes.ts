@@ -183,18 +183,28 @@ export function freeFormShape(rule?: (value: JsonObject) => readonly FaultInside
   };
 }
 
+/** A list, of which the items can also be checked one by one. */
+export interface ListShape extends Shape {
+  /** Finds the fault of the list apart from its items. */
+  readonly lengthRule: MemberRule;
+  readonly itemRule: MemberRule;
+}
+
 /** @param items plural name of the items */
-export function listShape({ rule, schema }: Shape, min: number, max: number, items: string): Shape {
+export function listShape({ rule: itemRule, schema }: Shape, min: number, max: number, items: string): ListShape {
   const fault = `must be an array of ${min} to ${max} ${items}`;
-  const listRule: MemberRule = (value) => {
+  const lengthRule = (value: unknown): string | undefined => {
     if (value === undefined) return 'is required';
-    if (!Array.isArray(value) || value.length < min || value.length > max) return fault;
+    return Array.isArray(value) && value.length >= min && value.length <= max ? undefined : fault;
+  };
+  const rule: MemberRule = (value) => {
+    if (!Array.isArray(value) || lengthRule(value) !== undefined) return lengthRule(value);
     const faults: FaultInside[] = [];
     for (let index = 0; index < value.length && faults.length < MOST_FAULTS; index += 1)
-      faults.push(...faultsAt(`[${index}]`, rule, value[index]));
+      faults.push(...faultsAt(`[${index}]`, itemRule, value[index]));
     return faults;
   };
-  return { rule: listRule, schema: { type: 'array', minItems: min, maxItems: max, items: schema } };
+  return { rule, lengthRule, itemRule, schema: { type: 'array', minItems: min, maxItems: max, items: schema } };
 }
 
 /** A shape as a member of an object. `null` on an optional member counts as absent. */

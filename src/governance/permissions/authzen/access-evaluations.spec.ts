@@ -1,4 +1,5 @@
-import { parseEvaluation, readParts } from './access-evaluations';
+import { TimeSlice } from '../../../core/concurrency/time-slice';
+import { listedEvaluations, parseEvaluation, readParts } from './access-evaluations';
 
 const REST = { action: { name: 'read' }, resource: { type: 'document', id: 'a' } };
 const ALICE = { type: 'user', id: 'alice' };
@@ -55,4 +56,19 @@ describe('readParts', () => {
       faults: [{ field: 'context.agent', message: 'must be a string' }],
     });
   });
+});
+
+it('serves others between the evaluations of a list', async () => {
+  jest.spyOn(TimeSlice.prototype, 'isOver', 'get').mockReturnValue(true);
+  const begun = TimeSlice.begun;
+  const evaluations = Array.from({ length: 20 }, (_, index) => ({
+    resource: { type: 'document', id: `a/x%20${index}` },
+  }));
+  const parsed = await listedEvaluations({ subject: ALICE, ...REST, evaluations: [...evaluations, 'none'] });
+  jest.restoreAllMocks();
+  expect(parsed.map((evaluation) => Object.keys(evaluation))).toEqual([
+    ...evaluations.map(() => ['question']),
+    ['faults'],
+  ]);
+  expect(TimeSlice.begun - begun).toBe(21);
 });

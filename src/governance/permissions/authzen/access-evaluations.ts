@@ -6,6 +6,7 @@ import {
   RESOURCE_TYPE,
 } from '../evaluation/permission-checks';
 import { reservedFaults } from '../../secrets/replacement';
+import { yieldBetween } from '../../../core/concurrency/time-slice';
 import type { FieldFault } from '../../../core/errors/domain-error';
 import { isObject, textFault } from '../../../http/validation/shapes';
 import type { JsonObject, JsonValue } from '../../../core/json/json-value';
@@ -213,11 +214,14 @@ export function stoppingDecision({ options }: JsonObject): boolean | null {
  * Parses the items of a list. The members of the body beside `evaluations` are the defaults; a member of an item replaces
  * the whole default.
  */
-export function listedEvaluations(body: JsonObject): ReadEvaluation[] {
+export async function listedEvaluations(body: JsonObject): Promise<ReadEvaluation[]> {
   const defaults = readParts(body);
-  return ((body['evaluations'] ?? []) as readonly JsonValue[]).map((item) =>
-    isObject(item)
-      ? parseEvaluation(readParts(item, defaults))
-      : { faults: [{ field: 'the evaluation', message: 'must be an object' }] },
-  );
+  const evaluations: ReadEvaluation[] = [];
+  for await (const item of yieldBetween((body['evaluations'] ?? []) as readonly JsonValue[]))
+    evaluations.push(
+      isObject(item)
+        ? parseEvaluation(readParts(item, defaults))
+        : { faults: [{ field: 'the evaluation', message: 'must be an object' }] },
+    );
+  return evaluations;
 }

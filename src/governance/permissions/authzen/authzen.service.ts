@@ -42,9 +42,8 @@ export class AuthzenService {
     const faults = listFaults(body);
     if (isSingle(body)) return this.evaluation(caller, body, faults);
     if (faults.length > 0) throw invalid(faults);
-    return {
-      evaluations: await this.decisions(caller, listedEvaluations(body), { stopAfter: stoppingDecision(body) }),
-    };
+    const evaluations = await listedEvaluations(body);
+    return { evaluations: await this.decisions(caller, evaluations, { stopAfter: stoppingDecision(body) }) };
   }
 
   private async decisions(

@@ -1,5 +1,5 @@
 import { WholeRequest } from '../../../../http/validation/dto';
-import { BooleanField, Field, FreeFormObject, OptionalText } from '../../../../http/validation/fields';
+import { BooleanField, Field, FreeFormObject, LongListField, OptionalText } from '../../../../http/validation/fields';
 import {
   type CheckInput,
   type SubjectInput,
@@ -84,6 +84,6 @@ export class EvaluateRequest implements CheckInput {
   })
   readonly asOf?: Moment;
 
-  @Field(REQUESTS, { optional: true, description: REQUESTS_DESCRIPTION })
+  @LongListField(REQUESTS, { optional: true, description: REQUESTS_DESCRIPTION })
   readonly requests?: readonly CheckInput[];
 }
