@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { normalFormC } from './normal-form.js';
+import { rememberReadings } from './remembered-readings.js';
 
 /**
  * Matches adjacent escapes. The `%` of each may itself be encoded any number of times: `%41`, `%2541` and `%252541`
@@ -11,6 +12,11 @@ const ESCAPE = /%((?:25)*)([0-9a-f]{2})/gi;
 const UNRESERVED = /[0-9A-Za-z\-._~]/;
 /** Matches an escape in a non-standard notation, such as `%u002e`. */
 const UNICODE_ESCAPE = /%(?:25)*u[0-9a-f]{4}/i;
+/**
+ * Most characters of adjacent escapes that are remembered once they are decoded, because a path may repeat them a
+ * hundred times. V8 would keep the whole path of a longer match in memory.
+ */
+const MAX_REMEMBERED_CHARACTERS = 12;
 const CONTROL_CHARACTER = /\p{Cc}/u;
 
 /**
@@ -20,22 +26,36 @@ const CONTROL_CHARACTER = /\p{Cc}/u;
  */
 export function percentEncodingFault(path: string): string | undefined {
   if (UNICODE_ESCAPE.test(path)) return 'must not have "%u" with four digits (as "%u002e"), which some programs decode';
-  for (const [escapes] of path.matchAll(ESCAPES)) {
-    for (const { bytes } of runsOfEqualDepth(escapes)) {
-      const fault = decodedFault(bytes);
-      if (fault !== undefined) return fault;
-    }
+  for (const [adjacent] of path.matchAll(ESCAPES)) {
+    const { fault } = readEscapes(adjacent);
+    if (fault !== undefined) return fault;
   }
   return undefined;
 }
 
 /** Decodes a path fully, even if encoded several times; bytes that are not UTF-8 stay encoded. */
 export function decodePercent(path: string): string {
-  return path.replace(ESCAPES, (adjacent) =>
-    Array.from(runsOfEqualDepth(adjacent), ({ escapes, bytes }) =>
-      isUtf8(bytes) ? bytes.toString('utf8') : escapes,
-    ).join(''),
-  );
+  return path.replace(ESCAPES, (adjacent) => readEscapes(adjacent).text);
+}
+
+/** Adjacent escapes once they are decoded, and their fault. */
+interface DecodedEscapes {
+  readonly text: string;
+  readonly fault: string | undefined;
+}
+
+function readEscapes(adjacent: string): DecodedEscapes {
+  return adjacent.length > MAX_REMEMBERED_CHARACTERS ? decodeEscapes(adjacent) : rememberEscapes(adjacent);
+}
+
+const rememberEscapes = rememberReadings(decodeEscapes);
+
+function decodeEscapes(adjacent: string): DecodedEscapes {
+  const runs = [...runsOfEqualDepth(adjacent)];
+  return {
+    text: runs.map(({ escapes, bytes }) => (isUtf8(bytes) ? bytes.toString('utf8') : escapes)).join(''),
+    fault: runs.map(({ bytes }) => decodedFault(bytes)).find((fault) => fault !== undefined),
+  };
 }
 
 /**

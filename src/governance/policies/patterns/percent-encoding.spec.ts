@@ -129,6 +129,15 @@ describe('percent-encoding in a path', () => {
     expect(decodePercent(path)).toBe(meaning);
   });
 
+  it('is decoded once if a path repeats it', () => {
+    const from = jest.spyOn(Buffer, 'from');
+    const path = 'x%20y%C3%A9'.repeat(40);
+    expect([percentEncodingFault(path), decodePercent(path)]).toEqual([undefined, 'x y\u00e9'.repeat(40)]);
+    const decoded = from.mock.calls.length;
+    from.mockRestore();
+    expect(decoded).toBeLessThanOrEqual(2);
+  });
+
   it('is found faulty whatever is encoded, and however often', () => {
     const character = fc.constantFrom(...'azAZ09-._~/\\\n\u0085');
     fc.assert(
