@@ -23,11 +23,13 @@ const [HASH_BYTES, MIN_BYTES] = [32, 37];
  * @returns {Promise<ReadonlySet<string>>} each in its canonical form
  */
 export async function findValidSignatures(entries) {
-  const keys = new Map(
-    entries.flatMap(({ action, subjectId, state }) =>
-      action === 'passkey.registered' ? [[subjectId, bytesIn(state?.publicKey)]] : [],
-    ),
-  );
+  /** @type {Map<string, Uint8Array | undefined>} */
+  const keys = new Map();
+  for (const { action, subjectType, subjectId, state } of entries) {
+    const isRegistration = action === 'passkey.registered' && subjectType === 'passkey';
+    // A later registration of the same id gives the passkey no other key.
+    if (isRegistration && !keys.has(subjectId)) keys.set(subjectId, bytesIn(state?.publicKey));
+  }
   /** @type {Map<string, Json>} */
   const signatures = new Map();
   for (const { subjectType, state } of entries) {
