@@ -1,4 +1,5 @@
 import { AgentRevisions } from './agent-revisions.mjs';
+import { Creations } from './creations.mjs';
 import { disagreements } from './doubled-members.mjs';
 import { entryFaults, isObject } from './entry-check.mjs';
 import { ErasedPairs } from './erased-pairs.mjs';
@@ -17,6 +18,7 @@ export class Chain {
   erasures = new Erasures();
   uses = new TakenUses();
   #pairs = new ErasedPairs();
+  #creations = new Creations();
   #revisions = new AgentRevisions();
   /** Sequence of the last entry. */
   sequence = 0;
@@ -62,7 +64,12 @@ export class Chain {
    */
   #faultsAmongOthers(entry) {
     this.#pairs.add(entry);
-    return [...this.erasures.add(entry), ...this.uses.add(entry), ...this.#revisions.add(entry)];
+    return [
+      ...this.erasures.add(entry),
+      ...this.uses.add(entry),
+      ...this.#creations.add(entry),
+      ...this.#revisions.add(entry),
+    ];
   }
 
   /**
