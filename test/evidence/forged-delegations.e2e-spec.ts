@@ -96,7 +96,7 @@ describe('The verifier, on what only a person may do and the holder of the signi
       return entries;
     });
     expect(output).toMatch(
-      new RegExp(`DIFFERS: .*the key key_\\w+, which ${text}, is no key in force that is bound to agt_`),
+      new RegExp(`DIFFERENCE entry \\d+: the key key_\\w+, which ${text}, is no key in force that is bound to agt_`),
     );
   });
 

@@ -3,6 +3,7 @@ import { auditOf, chainIsValid, createAgent, createPolicy, issueKey } from '../s
 import { type Answer, send } from '../support/application/send';
 import { moveTime, restoreTime } from '../support/database/moved-time';
 import { until } from '../faults/support/watch';
+import { decisionFileOf, keyAndLog, verifyFile } from '../evidence/verified-file';
 
 const HOUR = 3_600_000;
 const ACTION = { action: 'refund', resourceType: 'charge', resourceId: 'charges/ch_1', via: 'payments' };
@@ -48,6 +49,9 @@ describe('An execution that its gateway never reports', () => {
       ...{ action: 'execution.completed', actor: { type: 'system' }, outcome: 'failed', reason: 'not_reported' },
     });
     expect([await outcomeOf(alone), await outcomeOf(later)]).toEqual(['authorized', 'authorized']);
+    const { publicKey, log } = await keyAndLog(app);
+    const { output } = await verifyFile(await decisionFileOf(app, { id }), publicKey, log);
+    expect(output).toMatch(/\nRECOMPUTED: failed as recorded\n$/);
     const { status } = await send(app, 'POST', `/api/v1/executions/${id}/result`, {
       ...{ key: gateway, body: { outcome: 'executed' } },
     });

@@ -22,7 +22,9 @@ import { mayBePerson } from './senders.mjs';
  * @property {Readonly<Record<string, unknown>>} [state] what members have to be
  */
 
-const CALLERS = ['api_key', 'token', 'slack'];
+const CALLERS = ['api_key', 'token'];
+/** People also review with buttons in Slack, which settles executions. */
+const REVIEWERS = [...CALLERS, 'slack'];
 const SERVICE = ['system'];
 /** The id of the service as an actor. */
 const SERVICE_ID = 'service';
@@ -65,9 +67,10 @@ const DENIED = {
   details: (/** @type {Json} */ state) => ({ ...executionDetails(state), policies: undefined }),
 };
 const SETTLED = { details: executionDetails };
-const REVIEWED = { details: reviewDetails, basis: REVIEW_BASIS, times: ['updatedAt'] };
+const REVIEWED = { actors: REVIEWERS, details: reviewDetails, basis: REVIEW_BASIS, times: ['updatedAt'] };
 /** @param {string} verdict */
 const refusalForm = (verdict) => ({
+  actors: REVIEWERS,
   outcomes: ['denied'],
   details: () => ({ verdict }),
   basis: ['policies'],
@@ -95,13 +98,19 @@ const FORMS = {
   'execution.authorized': { agentId: actingAgentId, ...DECIDED },
   'execution.denied': { outcomes: ['denied'], agentId: actingAgentId, ...DECIDED, reason: true },
   'execution.approval_requested': { agentId: actingAgentId, ...DECIDED },
-  'execution.approved': { agentId: actingAgentId, ...SETTLED, basis: ['reviewerId'] },
-  'execution.rejected': { agentId: actingAgentId, ...SETTLED, basis: ['reviewerId'] },
+  'execution.approved': { actors: REVIEWERS, agentId: actingAgentId, ...SETTLED, basis: ['reviewerId'] },
+  'execution.rejected': { actors: REVIEWERS, agentId: actingAgentId, ...SETTLED, basis: ['reviewerId'] },
   'execution.expired': { actors: SERVICE, agentId: actingAgentId, ...SETTLED },
   'execution.cancelled': { agentId: actingAgentId, ...SETTLED, reason: true },
   'execution.resumed': { agentId: actingAgentId, ...DECIDED },
   'execution.resume_denied': { outcomes: ['denied'], agentId: actingAgentId, ...DENIED, reason: true },
-  'execution.completed': { outcomes: ['success', 'failed'], agentId: actingAgentId, ...SETTLED, reason: true },
+  'execution.completed': {
+    outcomes: ['success', 'failed'],
+    actors: [...CALLERS, ...SERVICE],
+    agentId: actingAgentId,
+    ...SETTLED,
+    reason: true,
+  },
   'execution.interrupted': { outcomes: ['failed'], actors: SERVICE, agentId: actingAgentId, ...SETTLED },
   'decision.proposed': {
     agentId: proposerId,

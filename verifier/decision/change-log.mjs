@@ -52,8 +52,7 @@ export class ChangeLog {
 
   /**
    * @param {Json} entry of the file, before it took place
-   * @param {{ keys: ReadonlyMap<string, string | null>, inForce: ReadonlySet<string> }} log so far: the agents to which keys in force are bound,
-   * and the policies in force
+   * @param {{ keys: import('./key-registry.mjs').KeyRegistry, inForce: ReadonlySet<string> }} log so far: the keys and the policies in force
    * @returns {string[]} faults
    */
   faultsBefore(entry, log) {
@@ -68,9 +67,9 @@ export class ChangeLog {
 
   /**
    * @param {Json} entry
-   * @param {ReadonlyMap<string, string | null>} keys
+   * @param {import('./key-registry.mjs').KeyRegistry} keys
    */
-  #senderFaults({ subjectId, audit, state }, keys) {
+  #senderFaults({ subjectId, timestamp, audit, state }, keys) {
     const { action, actor, details } = audit;
     if (subjectId !== this.history.changeId || actor.type !== 'api_key' || actor.id === OPERATOR) return [];
     const isProposers = ['decision.proposed', 'decision.change_made'].includes(action);
@@ -78,8 +77,8 @@ export class ChangeLog {
     // Who rejects may name nobody.
     if (!isProposers && (approverId === undefined || approverId === null)) return [];
     const expected = isProposers ? state.proposedBy : approverId;
-    const bound = keys.get(actor.id);
-    if (bound === expected) return [];
+    const key = keys.get(actor.id, timestamp);
+    if (key !== undefined && key.agentId === expected) return [];
     return [`the key ${actor.id} is no key in force that is bound to ${expected ?? 'nobody'}`];
   }
 

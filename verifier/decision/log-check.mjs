@@ -11,11 +11,10 @@ import { LimitedExecutions } from './limited-executions.mjs';
 import { equalRequestGaps, limitUsesIn, mayCount } from './limit-window.mjs';
 import { PasskeyRegistry } from './passkey-registry.mjs';
 import { asAgent } from './reviewer.mjs';
-import { personOf, senderFaults } from './senders.mjs';
+import { personOf } from './acts.mjs';
+import { KeyRegistry } from './key-registry.mjs';
+import { senderFaults } from './senders.mjs';
 import { UnknownOutcomes } from './unknown-outcomes.mjs';
-
-/** Actions after which an API key is good for nothing. */
-const ENDED_KEY = ['api_key.revoked', 'api_key.expired'];
 
 /**
  * Compares a decision file with all entries of the log, which are added one after another, to find what no file shows by itself.
@@ -73,8 +72,7 @@ export class LogCheck {
   #limitedExecutions;
   /** @type {UnknownOutcomes} */
   #unknownOutcomes;
-  /** The agents to which API keys in force are bound, by key. @type {Map<string, string | null>} */
-  #keys = new Map();
+  #keys = new KeyRegistry();
 
   /**
    * @param {DecisionFile} file
@@ -149,8 +147,7 @@ export class LogCheck {
     if (subjectType === 'policy' && state) this.#notePolicy(sequence, state);
     if (subjectType === 'stop' && state?.status === 'active') this.#stops.set(subjectId, state);
     else if (subjectType === 'stop') this.#stops.delete(subjectId);
-    if (action === 'api_key.created' && state) this.#keys.set(subjectId, state.agentId);
-    if (ENDED_KEY.includes(action)) this.#keys.delete(subjectId);
+    this.#keys.add(entry, state);
     this.#rejections.add(entry, state);
     this.#unknownOutcomes.add(entry, state);
     this.#changes.add(entry, state);
@@ -247,7 +244,8 @@ export class LogCheck {
       );
     this.#expectNotStopped({ sequence, audit, state });
     this.#expectNotRejected({ sequence, audit, state, timestamp });
-    for (const fault of [...senderFaults(entry, this.#keys, this.#agents), ...delegateFaults(entry, this.#agents)])
+    const before = { keys: this.#keys, agents: this.#agents, history: this.history };
+    for (const fault of [...senderFaults(entry, before), ...delegateFaults(entry, this.#agents)])
       this.#differ(sequence, fault);
     this.#expectAllFacts({ sequence, timestamp, audit, state });
     const proposer = this.#agents.get(state?.proposedBy);

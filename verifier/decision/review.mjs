@@ -58,6 +58,7 @@ function recomputeReviewer(entry, review, history, report) {
     report.expect('the delegation of a review without a reviewer', review['delegationId'], undefined);
     report.expect('details.delegator', audit.details.delegator, undefined);
     expectMayDecide(entry, review, [], report);
+    if (audit.actor.type === 'slack') report.differ('a review in Slack names no reviewer');
     return report.say(`The holder of ${senderText(audit.actor)} rejected it${words}.`);
   }
   const reviewer = history.agent(approverId, audit.details.approverRevision, sequence);
@@ -91,6 +92,7 @@ function recomputeReviewer(entry, review, history, report) {
   report.say(
     `${agentText(reviewer)} ${verdict === 'approve' ? 'approved' : 'rejected'} it${as.length === 0 ? '' : ` as ${listText(as)}`}${words}. It was sent with ${senderText(audit.actor)}.`,
   );
+  if (audit.actor.type === 'slack') expectMayReviewInSlack(audit.actor, review, reviewer, report);
   if (review['grant'] !== undefined) expectGrantTerms(state, review, report);
   if (review['signature'] !== undefined) {
     report.expect('the kind of the agent who signed', reviewer['kind'] ?? 'machine', 'human');
@@ -106,6 +108,19 @@ function recomputeReviewer(entry, review, history, report) {
     report,
   );
   return undefined;
+}
+
+/**
+ * Checks a review by a button in Slack: the person whom Slack named approves or rejects, and gives nothing else.
+ * @param {Json} actor
+ * @param {Json} review
+ * @param {Json} reviewer
+ * @param {Report} report
+ */
+function expectMayReviewInSlack({ id }, review, { slackId }, report) {
+  report.expect('the Slack id of the reviewer', slackId, id);
+  for (const name of ['signature', 'grant', 'delegationId'])
+    if (review[name] !== undefined) report.differ(`a review in Slack has a ${name}`);
 }
 
 /**

@@ -1,64 +1,22 @@
+import { isPermittedPrincipal } from '../evaluation/principals.mjs';
+import { actOf, personOf } from './acts.mjs';
 import { OPERATOR } from './narration.mjs';
+import { asAgent } from './reviewer.mjs';
 
 /**
- * As which agent a caller acts: a key or token that is bound to an agent acts as this one only. An export shows the agents of keys.
+ * Checks that callers could do what entries say: an export shows to which agents keys are bound, and what they permit.
  *
  * @typedef {import('./read-file.mjs').Json} Json
- * @typedef {object} Act
- * @property {string} text what the caller does, with a verb
- * @property {(entry: Json) => string | null} agentId of the agent that acts; null for nobody
- * @property {boolean} [isPersonal] whether nobody else may do it, not even the operator
+ * @typedef {import('./acts.mjs').Act} Act
+ * @typedef {import('./key-registry.mjs').Key} Key
+ * @typedef {object} LogBefore the log before an entry
+ * @property {import('./key-registry.mjs').KeyRegistry} keys
+ * @property {ReadonlyMap<string, Json>} agents that the file names, as they are
+ * @property {import('./history.mjs').History} history of the file
  */
-
-/** @param {Json} entry */
-const ownerId = ({ state }) => state.agentId;
-/** @param {Json} entry of a review */
-const reviewerId = ({ state }) => state.reviews?.at(-1)?.approverId ?? null;
-
-const REQUEST = { text: 'requested the execution', agentId: ownerId };
-const RESUME = { text: 'resumed the execution', agentId: ownerId };
-const REVIEW = { text: 'reviewed the decision', agentId: reviewerId };
-
-/** By action. @type {Readonly<Record<string, Act>>} */
-const ACTS = {
-  'passkey.registered': { text: 'registered the passkey', agentId: ownerId, isPersonal: true },
-  'delegation.created': { text: 'made the delegation', agentId: ownerId, isPersonal: true },
-  'agent.access_reviewed': {
-    text: 'reviewed the access',
-    agentId: ({ audit }) => audit.details.reviewedBy,
-    isPersonal: true,
-  },
-  'delegation.ended': { text: 'ended the delegation', agentId: ownerId },
-  'execution.authorized': REQUEST,
-  'execution.denied': REQUEST,
-  'execution.approval_requested': REQUEST,
-  'execution.resumed': RESUME,
-  'execution.resume_denied': RESUME,
-  'decision.reviewed': REVIEW,
-  'decision.approved': REVIEW,
-  'decision.rejected': REVIEW,
-};
 
 /** Types of callers that may be bound to a person. */
 const BOUND = ['api_key', 'token'];
-
-/**
- * @param {Json} entry
- * @returns {Act | undefined}
- */
-function actOf({ audit }) {
-  return Object.hasOwn(ACTS, audit.action) ? ACTS[audit.action] : undefined;
-}
-
-/**
- * Returns the person who alone can have caused an entry.
- * @param {Json} entry
- * @returns {string | null | undefined} undefined where others may have caused it
- */
-export function personOf(entry) {
-  const act = actOf(entry);
-  return act?.isPersonal === true ? act.agentId(entry) : undefined;
-}
 
 /**
  * True if an actor may be the person who alone can have caused an entry, or others may have caused it as well.
@@ -66,31 +24,77 @@ export function personOf(entry) {
  */
 export function mayBePerson(entry) {
   const { type, id } = entry['audit'].actor;
-  return actOf(entry)?.isPersonal !== true || (BOUND.includes(type) && id !== OPERATOR);
+  return personOf(entry) === undefined || (BOUND.includes(type) && id !== OPERATOR);
 }
 
 /**
- * Finds what only the log shows: the sender was bound to another agent, or to nobody where only a person may do it; or that person was
- * none, or suspended.
+ * Finds what only the log shows: the key of the sender was not in force, was bound to another agent, or does not permit the act; or the
+ * person who alone may do it was none, or suspended.
  * @param {Json} entry of the file, before it took place
- * @param {ReadonlyMap<string, string | null>} keys the agents to which keys in force are bound
- * @param {ReadonlyMap<string, Json>} agents that the file names, as they are
+ * @param {LogBefore} log
  * @returns {string[]} faults
  */
-export function senderFaults(entry, keys, agents) {
-  const act = actOf(entry);
+export function senderFaults(entry, log) {
+  const act = actOf(entry, log.history);
   if (act === undefined) return [];
-  const { text, agentId: agentIdOf, isPersonal = false } = act;
-  const agentId = agentIdOf(entry);
-  const { type, id } = entry['audit'].actor;
-  const bound = keys.get(id);
-  const isRight = bound === agentId || (!isPersonal && (bound === null || id === OPERATOR));
-  const person = agents.get(agentId ?? '');
+  const agentId = act.agentId?.(entry) ?? null;
+  const person = act.isPersonal === true ? log.agents.get(agentId ?? '') : undefined;
   return [
-    ...(type === 'api_key' && !isRight
-      ? [`the key ${id}, which ${text}, is no key in force that is bound to ${agentId ?? 'nobody'}`]
-      : []),
-    ...(isPersonal && person?.['kind'] !== 'human' ? [`${agentId}, who ${text}, is no person`] : []),
-    ...(isPersonal && person?.['status'] === 'suspended' ? [`${agentId}, who ${text}, was suspended`] : []),
+    ...(entry['audit'].actor.type === 'api_key' ? keyFaults(entry, act, agentId, log) : []),
+    ...(act.isPersonal === true && person?.['kind'] !== 'human' ? [`${agentId}, who ${act.text}, is no person`] : []),
+    ...(person?.['status'] === 'suspended' ? [`${agentId}, who ${act.text}, was suspended`] : []),
   ];
+}
+
+/**
+ * @param {Json} entry
+ * @param {Act} act
+ * @param {string | null} agentId of the agent that acts
+ * @param {LogBefore} log
+ * @returns {string[]}
+ */
+function keyFaults({ timestamp, audit, state }, act, agentId, { keys, agents }) {
+  const { id } = audit.actor;
+  const who = `the key ${id}, which ${act.text},`;
+  const key = keys.get(id, timestamp);
+  if (key === undefined || !isBoundRight(key, id, act, agentId))
+    return [`${who} is no key in force that is bound to ${agentId ?? 'nobody'}`];
+  const hasScope = act.scopes.length === 0 || act.scopes.some((scope) => key.scopes.has(scope));
+  const agent = agents.get(agentId ?? '');
+  const isInReach = key.team === null || agent === undefined || asAgent(/** @type {any} */ (agent)).team === key.team;
+  return [
+    ...(hasScope ? [] : [`${who} had none of the scopes ${act.scopes.join(', ')}`]),
+    ...(isInReach ? [] : [`${who} is of the team ${key.team}, and the agent is not`]),
+    ...(act.isOnBehalf === true ? principalFaults(who, key, state.onBehalfOf, agents) : []),
+  ];
+}
+
+/**
+ * @param {Key} key
+ * @param {string} id of the key
+ * @param {Act} act
+ * @param {string | null} agentId of the agent that acts
+ */
+function isBoundRight({ agentId: bound, scopes }, id, act, agentId) {
+  if (act.agentId === undefined || (act.isAdmins === true && scopes.has('admin'))) return true;
+  if (bound !== null) return bound === agentId;
+  if (act.isPersonal === true) return false;
+  return act.isBound !== true || id === OPERATOR;
+}
+
+/**
+ * @param {string} who
+ * @param {Key} key
+ * @param {Json | undefined} onBehalfOf
+ * @param {ReadonlyMap<string, Json>} agents
+ * @returns {string[]}
+ */
+function principalFaults(who, { principals }, onBehalfOf, agents) {
+  if (onBehalfOf === undefined || principals === null) return [];
+  const { subject, roles = [] } = onBehalfOf;
+  const state = subject.startsWith('agent:') ? agents.get(subject.slice('agent:'.length)) : undefined;
+  const principal = state === undefined ? { subject } : { person: asAgent(/** @type {any} */ (state)) };
+  const role = roles.find((/** @type {string} */ name) => !principals.includes(`role:${name}`));
+  if (!isPermittedPrincipal(principals, principal)) return [`${who} may not act on behalf of ${subject}`];
+  return role === undefined ? [] : [`${who} may not give ${subject} the role ${role}`];
 }

@@ -1,4 +1,5 @@
 import { canonicalJson } from '../canonical-json.mjs';
+import { AUTHORISING } from './history.mjs';
 import { isEmergency, recomputeProposal } from './changes.mjs';
 import { milliseconds } from '../evaluation/requirement.mjs';
 import { escalatingGroups, withEscalation } from './escalations.mjs';
@@ -29,6 +30,10 @@ const SETTLED = {
   'decision.approval_denied': reviewRefused,
   'decision.rejection_denied': reviewRefused,
 };
+
+/** The reason of an execution of which no gateway has reported what became of it, and the time after which none does. */
+const NOT_REPORTED = 'not_reported';
+const MAX_REPORT_MS = 86_400_000;
 
 export const SETTLING = Object.keys(SETTLED);
 
@@ -63,7 +68,10 @@ function decisionProposed({ entry, history, report }) {
 }
 
 /** @param {SettlementCheck} settled */
-function executionApproved({ entry: { state, audit, timestamp }, before, decision, report }) {
+function executionApproved(settled) {
+  const { entry, before, decision, report } = settled;
+  const { state, audit, timestamp } = entry;
+  expectSettledBy(settled);
   report.expect('the outcome before', before?.['outcome'], 'pending_approval');
   report.expect('the outcome', state.outcome, 'approved');
   report.expect('the decision', [decision?.['status'], decision?.['resolvedAt']], ['approved', timestamp]);
@@ -78,8 +86,11 @@ function executionApproved({ entry: { state, audit, timestamp }, before, decisio
  * @param {SettlementCheck} settled
  * @param {string} outcome
  */
-function executionEnded({ entry: { state, timestamp, audit }, before, decision, history, report }, outcome) {
+function executionEnded(settled, outcome) {
+  const { entry, before, decision, history, report } = settled;
+  const { state, timestamp, audit } = entry;
   report.expect('the outcome', state.outcome, outcome);
+  if (before?.['outcome'] === 'pending_approval') expectSettledBy(settled);
   report.expect('completedAt', state.completedAt, timestamp);
   if (before?.['outcome'] === 'pending_approval')
     report.expect('the decision', [decision?.['status'], decision?.['resolvedAt']], [outcome, timestamp]);
@@ -103,6 +114,15 @@ function executionEnded({ entry: { state, timestamp, audit }, before, decision, 
   report.say(`The parameters ${short(parameters)} would be approved instead: ${sequel}.`);
 }
 
+/**
+ * Checks that the caller who settled the decision is that of the execution, as both are in one commit.
+ * @param {SettlementCheck} settled
+ */
+function expectSettledBy({ entry: { state, audit, sequence }, history, report }) {
+  const settling = history.entriesAbout('decision', state.decisionId).findLast((entry) => entry['sequence'] < sequence);
+  report.expect('the caller who settled it', audit.actor, settling?.['audit'].actor);
+}
+
 /** @param {SettlementCheck} settled */
 function executionExpired(settled) {
   const { entry, before, report } = settled;
@@ -112,8 +132,29 @@ function executionExpired(settled) {
   executionEnded(settled, 'expired');
 }
 
+/**
+ * Checks the caller who completed an execution: that of the handler, or the service if no gateway has reported it.
+ * @param {SettlementCheck} settled
+ */
+function expectCompletedBy({ entry: { state, audit, sequence, timestamp }, before, history, report }) {
+  const isHandled = before?.['outcome'] === 'running';
+  const beginning = history
+    .entriesAbout('execution', state.id)
+    .findLast((entry) => entry['sequence'] < sequence && AUTHORISING.includes(entry['action']));
+  if (isHandled) report.expect('the caller who completed it', audit.actor, beginning?.['audit'].actor);
+  else if (audit.actor.type === 'system') {
+    report.expect('the reason of the service', audit.reason, NOT_REPORTED);
+    const due = Date.parse(state.approvedUntil ?? state.createdAt) + MAX_REPORT_MS;
+    if (state.via === undefined || !(Date.parse(timestamp) >= due))
+      report.differ('the service waits a day for the report of a gateway, and for no other');
+  }
+}
+
 /** @param {SettlementCheck} settled */
-function executionCompleted({ entry: { state, timestamp, audit }, before, report }) {
+function executionCompleted(settled) {
+  const { entry, before, report } = settled;
+  const { state, timestamp, audit } = entry;
+  expectCompletedBy(settled);
   if (!['authorized', 'running'].includes(before?.['outcome']))
     report.expect('the outcome before', before?.['outcome'], 'authorized');
   report.expect('the outcome', state.outcome, audit.outcome === 'success' ? 'executed' : 'failed');
@@ -124,7 +165,11 @@ function executionCompleted({ entry: { state, timestamp, audit }, before, report
   report.expect('the reason of the execution', state.reason, reason);
   report.expect('completedAt', state.completedAt, timestamp);
   const beginning =
-    before?.['outcome'] === 'running' ? 'A handler of the service carried it out' : 'The caller reported the result';
+    before?.['outcome'] === 'running'
+      ? 'A handler of the service carried it out'
+      : audit.actor.type === 'system'
+        ? 'No gateway reported the result within a day'
+        : 'The caller reported the result';
   report.say(
     `${beginning}: ${state.outcome}${state.result === null ? '' : `, with the result ${short(state.result)}`}.`,
   );

@@ -43,3 +43,13 @@ function isPrincipalMet(pattern, { person, subject = '', roles = [] }) {
   const type = subject.slice(0, subject.indexOf(':'));
   return pattern.normalize() === subject || pattern.normalize() === `${type}:*`;
 }
+
+/**
+ * True if the patterns of a key match the principal on whose behalf its holder acts. Only the holder knows the roles of a principal who is
+ * not registered, so they match nothing.
+ * @param {readonly string[]} patterns
+ * @param {Principal} principal
+ */
+export function isPermittedPrincipal(patterns, principal) {
+  return patterns.some((pattern) => isPrincipalMet(pattern, { ...principal, roles: [] }));
+}
