@@ -2,11 +2,22 @@ import { hashOf } from './canonical-json.mjs';
 import { isObject } from './entry-check.mjs';
 
 /** @typedef {import('./entry-check.mjs').JsonObject} JsonObject */
-/** @typedef {{ revision: unknown, stateHash: string, name: unknown, kind: unknown, status: unknown, observeUntil: unknown }} LastState */
+/**
+ * @typedef {object} LastState of an agent
+ * @property {unknown} revision
+ * @property {string} stateHash
+ * @property {string} contentHash of the state without its status and its revision
+ * @property {unknown} name
+ * @property {unknown} kind
+ * @property {unknown} status
+ * @property {unknown} observeUntil
+ */
 
 /** The actions that alone change the status of an agent, by the status that they give. @type {Readonly<Record<string, string>>} */
 const ACTION_OF_STATUS = { active: 'agent.resumed', suspended: 'agent.suspended' };
 const UPDATED = 'agent.updated';
+/** Entries that only name an agent. */
+const NAMING = ['agent.access_reviewed', 'decision.proposal_denied'];
 /** The longest observation, and a minute by which the machine's clock may be ahead of the entry. */
 const MAX_OBSERVATION_MS = 30 * 86_400_000 + 60_000;
 
@@ -30,7 +41,9 @@ export class AgentRevisions {
     const id = String(subjectId);
     const last = this.#last.get(id);
     const { revision, name, kind = 'machine', status, observeUntil = null } = state;
-    const next = { revision, stateHash: hashOf(state), name, kind, status, observeUntil };
+    const content = { ...state, status: null, revision: null, updatedAt: null };
+    const hashes = { stateHash: hashOf(state), contentHash: hashOf(content) };
+    const next = { ...hashes, revision, name, kind, status, observeUntil };
     this.#last.set(id, next);
     const holder = this.#idByName.get(String(name));
     if (holder === undefined) this.#idByName.set(String(name), id);
@@ -54,12 +67,17 @@ function changeFaults({ action }, next, last) {
   const { revision, stateHash, status } = next;
   const constant = last === undefined ? [] : /** @type {const} */ (['name', 'kind']);
   const changedNames = constant.filter((name) => last?.[name] !== next[name]);
+  const isStatusAction = Object.values(ACTION_OF_STATUS).includes(String(action));
+  const mayChangeContent = last === undefined || !(isStatusAction || NAMING.includes(String(action)));
   const isByStatusAction = last === undefined || last.status === status || action === ACTION_OF_STATUS[String(status)];
   const isFollowing = last?.stateHash === stateHash || revision === Number(last?.revision ?? 0) + 1;
   return [
     ...changedNames.map(
       (name) => `the ${name} ${JSON.stringify(next[name])} of the agent was ${JSON.stringify(last?.[name])} before`,
     ),
+    ...(mayChangeContent || last.contentHash === next.contentHash
+      ? []
+      : [`${String(action)} changes more of the agent than its status`]),
     ...(isByStatusAction ? [] : [`${String(action)} gives the agent the status ${JSON.stringify(status)}`]),
     ...(isFollowing
       ? []

@@ -60,6 +60,24 @@ describe('The decision file of an emergency', () => {
     expect((await verifyChange(app, second.id)).output).toContain('verified its user and signed exactly this approval');
   });
 
+  it('was made with a key that has admin, as an export shows', async () => {
+    const { app, dan, first } = stage;
+    const { log } = await keyAndLog(app);
+    const text = await decisionFileOf(app, first as { id: string });
+    const made = forgeLog({ text, log }, (entries) => {
+      const key = entries.find(({ action, state }) => action === 'api_key.created' && state.agentId === dan.agent.id);
+      key.state.agentId = key.audit.agentId = null;
+      const actor = { type: 'api_key', id: key.subjectId };
+      for (const { audit, state } of entries) {
+        if (audit.details.breakGlass === true) audit.actor = actor;
+        if (state?.id === first.id) state.actor = actor;
+      }
+      return entries;
+    });
+    const { output } = await verifyFile(made.text, made.publicKey, made.log);
+    expect(output).toMatch(/\nDIFFERS: .*the key key_\w+, which broke the glass, had not the scope admin\n$/);
+  });
+
   it('removes the passkey of somebody', async () => {
     const { app, dan } = stage;
     const path = `/api/v1/agents/dan/passkeys/${dan.passkeyId}/remove`;

@@ -130,6 +130,15 @@ describe('The verifier, on a log that gives names and ids twice', () => {
       },
       'agent.updated gives the agent the status "active"',
     ],
+    'a role that a suspension took away': [
+      'question',
+      (entries) => {
+        const created = entryAbout(entries, 'agent.created', stage.eve.agent);
+        const suspended = changed(created, 'S', 'agent.suspended', { status: 'suspended', roles: ['finance'] });
+        return after(entries, created, suspended);
+      },
+      'agent.suspended changes more of the agent than its status',
+    ],
     'an observation of ten years': [
       'dance',
       (entries) => {

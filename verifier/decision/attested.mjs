@@ -56,7 +56,7 @@ export const ATTESTED = {
   'decision.reviews[].comment': 'words of a reviewer',
   'decision.reviews[].grant': 'what else an unsigned review gave, if the file has no grant from it',
   'agent.description': 'a text',
-  'agent.slackId': 'where messages go',
+  'agent.slackId': 'where messages go; that of who reviewed in Slack is checked',
   'agent.directory': 'where the person comes from',
   'policy.description': 'a text',
   'stop.reason': 'a text',

@@ -78,7 +78,10 @@ export class ChangeLog {
     if (!isProposers && (approverId === undefined || approverId === null)) return [];
     const expected = isProposers ? state.proposedBy : approverId;
     const key = keys.get(actor.id, timestamp);
-    if (key !== undefined && key.agentId === expected) return [];
+    const isByOwner = key !== undefined && key.agentId === expected;
+    if (isByOwner && action === 'decision.proposed' && isEmergency(state) && !key.scopes.has('admin'))
+      return [`the key ${actor.id}, which broke the glass, had not the scope admin`];
+    if (isByOwner) return [];
     return [`the key ${actor.id} is no key in force that is bound to ${expected ?? 'nobody'}`];
   }
 

@@ -43,11 +43,12 @@ export function isApproverMetBy(pattern, agent) {
 }
 
 /**
+ * True if a pattern names the agent. Names are stored in normal form C; one in another form would be unique beside its namesake.
  * @param {string} idOrName
  * @param {Agent} agent
  */
 function isNamed(idOrName, { id, name }) {
-  return (id !== undefined && idOrName === id) || (name !== undefined && idOrName.normalize() === name.normalize());
+  return (id !== undefined && idOrName === id) || idOrName.normalize() === name;
 }
 
 /**
