@@ -197,4 +197,14 @@ describe('The verifier, on a log that gives names and ids twice', () => {
     expect(output).toContain(expected);
     expect(output).toMatch(/\nINVALID: .*\n$/);
   });
+
+  it('finds an observed person also without an export', async () => {
+    const text = await decisionFileOf(stage.app, stage.dance as { id: string });
+    const { publicKey, ...file } = forgeLog({ text, log: stage.log }, (entries) => {
+      for (const state of states(entries, stage.scout)) state.kind = 'human';
+      return entries;
+    });
+    const { output } = await verifyFile(file.text, publicKey);
+    expect(output).toMatch(/\nDIFFERS: .*a person was observed; only machines are\n$/);
+  });
 });

@@ -207,6 +207,16 @@ describe('The verifier, on senders whom the holder of the signing key made up', 
       (entries) => sendAs(entries, 'call', { id: 'env' }, ['execution.completed']),
       'the key env, which reported the result, had none of the scopes report',
     ],
+    'what a gateway served and a token reported': [
+      'call',
+      (entries) => sendAs(entries, 'call', { type: 'token', id: 'https://id.example#bot' }, ['execution.completed']),
+      'the token of https://id.example#bot reports nothing that a gateway served',
+    ],
+    'a result that the service reported without a gateway': [
+      'lookup',
+      (entries) => sendAs(entries, 'lookup', { type: 'system', id: 'service' }, ['execution.completed']),
+      'the service waits a day for the report of a gateway, and for no other',
+    ],
     'what a gateway served and the agent reported': [
       'call',
       (entries) => sendAs(entries, 'call', { id: keyOf(entries, stage.bot.id).subjectId }, ['execution.completed']),

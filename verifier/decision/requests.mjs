@@ -137,6 +137,7 @@ export function recomputeVerdict({ state, audit, sequence, timestamp }, history,
     report.say(sentence);
   const isObserved = verdict.isObserved === true && audit.reason !== 'extension_refused';
   report.expect('details.observed', details.observed ?? false, isObserved);
+  if (isObserved && agent['kind'] === 'human') report.differ('a person was observed; only machines are');
   const recordedPolicies = policiesToRecord(verdict, audit.reason);
   report.expect(
     'the deciding policies',

@@ -3,7 +3,7 @@ import { AUTHORISING } from './history.mjs';
 import { isEmergency, recomputeProposal } from './changes.mjs';
 import { milliseconds } from '../evaluation/requirement.mjs';
 import { escalatingGroups, withEscalation } from './escalations.mjs';
-import { alternativesText, listText, quoted, senderText } from './narration.mjs';
+import { alternativesText, listText, OPERATOR, quoted, senderText } from './narration.mjs';
 import { short } from './report.mjs';
 
 /**
@@ -141,13 +141,15 @@ function expectCompletedBy({ entry: { state, audit, sequence, timestamp }, befor
   const beginning = history
     .entriesAbout('execution', state.id)
     .findLast((entry) => entry['sequence'] < sequence && AUTHORISING.includes(entry['action']));
+  const isByGateway = audit.actor.type === 'api_key' && audit.actor.id !== OPERATOR;
   if (isHandled) report.expect('the caller who completed it', audit.actor, beginning?.['audit'].actor);
   else if (audit.actor.type === 'system') {
     report.expect('the reason of the service', audit.reason, NOT_REPORTED);
     const due = Date.parse(state.approvedUntil ?? state.createdAt) + MAX_REPORT_MS;
     if (state.via === undefined || !(Date.parse(timestamp) >= due))
       report.differ('the service waits a day for the report of a gateway, and for no other');
-  }
+  } else if (state.via !== undefined && !isByGateway)
+    report.differ(`${senderText(audit.actor)} reports nothing that a gateway served`);
 }
 
 /** @param {SettlementCheck} settled */
