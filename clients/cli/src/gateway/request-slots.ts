@@ -32,11 +32,30 @@ export class RequestSlots {
 
   /** Counts a request for its agent, too. @throws Refusal 503 if the agent has as many as possible */
   enterAs(agentId: string): LeaveSlot {
-    const count = this.runningByAgent.get(agentId) ?? 0;
-    if (count >= this.bounds.perAgent) throw unavailable('The agent has as many requests as it may have at a time.');
-    this.runningByAgent.set(agentId, count + 1);
+    return this.countFor(agentId, 1);
+  }
+
+  /**
+   * Counts as many more requests that a request of an agent brings.
+   * @throws Refusal 503 if there is no room for all of them
+   */
+  enterMore(agentId: string, count: number): LeaveSlot {
+    if (this.running + count > this.bounds.all)
+      throw unavailable('The gateway has as many requests as it takes at a time.');
+    const leaveAgent = this.countFor(agentId, count);
+    this.running += count;
     return once(() => {
-      const left = (this.runningByAgent.get(agentId) ?? 1) - 1;
+      leaveAgent();
+      this.running -= count;
+    });
+  }
+
+  private countFor(agentId: string, count: number): LeaveSlot {
+    const all = (this.runningByAgent.get(agentId) ?? 0) + count;
+    if (all > this.bounds.perAgent) throw unavailable('The agent has as many requests as it may have at a time.');
+    this.runningByAgent.set(agentId, all);
+    return once(() => {
+      const left = (this.runningByAgent.get(agentId) ?? count) - count;
       if (left === 0) this.runningByAgent.delete(agentId);
       else this.runningByAgent.set(agentId, left);
     });

@@ -12,6 +12,7 @@ import type { SessionParts } from './client-session.js';
 import { offerPrompts } from './client-session-prompts.js';
 import { offerResources } from './client-session-resources.js';
 import { offerTools } from './client-session-tools.js';
+import { oneAtATime } from './one-at-a-time.js';
 import type { Pins } from './servers/pins.js';
 import type { RateLimitLeft } from './rate-limit-left.js';
 import type { Servers } from './servers/servers.js';
@@ -45,7 +46,11 @@ export interface ProxyOptions {
   readonly waits?: ApprovalWaits;
   /** Who may answer the agent's questions; it cannot ask unless given. */
   readonly ask?: readonly string[];
+  /** Runs the handler of each request of a client. */
+  readonly during?: DuringHandler;
 }
+
+export type DuringHandler = <Result>(handle: () => Promise<Result>) => Promise<Result>;
 
 /**
  * @param session the run of its requests, unless the options have one. Null without sessions: a call that is repeated
@@ -94,6 +99,7 @@ export async function proxyOf(first: Servers, options: ProxyOptions): Promise<Ma
   const settings = { capabilities: CAPABILITIES, inputRequired, ...(instructions !== '' && { instructions }) };
   return (session, servers) => {
     const server = new McpServer(identity, settings);
+    if (options.during !== undefined) handleDuring(server.server, options.during);
     const forWhom = { ...(session !== null && { run: session }), ...options.forWhom };
     const subscribedUris = new Set<string>();
     if (session !== null) servers.linkTo(linkOf(server, servers.only === null, subscribedUris));
@@ -128,14 +134,25 @@ function offerRest({ server, servers }: SessionParts): void {
     await servers.each('logging', (governedServer) => governedServer.setLogLevel(level));
     return {};
   });
-  server.setNotificationHandler('notifications/roots/list_changed', async () => {
-    await servers.each('roots', (governedServer) =>
+  const rootsChanged = oneAtATime(() =>
+    servers.each('roots', (governedServer) =>
       governedServer.say((client) => client.notification({ method: 'notifications/roots/list_changed' })),
-    );
-  });
+    ),
+  );
+  server.setNotificationHandler('notifications/roots/list_changed', rootsChanged);
   server.fallbackRequestHandler = ({ method }) => {
     throw new ProtocolError(ProtocolErrorCode.MethodNotFound, `gov mcp does not pass on ${method}.`);
   };
+}
+
+type Handler = (request: unknown, context: unknown) => unknown;
+
+/** Has the handlers that are set from now on run within `during`. */
+function handleDuring(server: McpServer['server'], during: DuringHandler): void {
+  const setHandler = server.setRequestHandler.bind(server) as (method: string, handler: Handler) => void;
+  const setWithin = (method: string, handler: Handler): void =>
+    setHandler(method, (request, context) => during(async () => handler(request, context)));
+  server.setRequestHandler = setWithin as typeof server.setRequestHandler;
 }
 
 /** Returns a function that finds the agent at first use, so that a proxy can start while the service is unreachable. */

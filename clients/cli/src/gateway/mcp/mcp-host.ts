@@ -9,13 +9,14 @@ import { GovernedServer } from '../../mcp/servers/governed-server.js';
 import { parseMessage } from '../../mcp/servers/messages.js';
 import { Pins } from '../../mcp/servers/pins.js';
 import { Servers } from '../../mcp/servers/servers.js';
-import { Sessions, type SessionServer } from './sessions.js';
+import { requestIdsIn, Sessions, type SessionServer } from './sessions.js';
 import { type AskHeaders, readAskHeaders } from '../calls/ask-headers.js';
 import type { CallParts } from '../calls/governed-request.js';
 import { Refusal } from '../calls/refusal.js';
 import type { McpUpstream } from '../file/gateway-config.js';
 import { holdBody } from '../listener/body.js';
 import type { ClientExchange } from '../listener/http-listener.js';
+import type { LeaveSlot } from '../request-slots.js';
 import { deliver } from '../response/deliver.js';
 import type { SecretStore } from '../secrets/secret-store.js';
 import { extentOf } from '../../service-rules/json-extent.js';
@@ -23,6 +24,7 @@ import { headerPairs } from '../upstream/request-headers.js';
 import { journaledCalls } from './journaled-calls.js';
 import { type IdentifiedCaller, McpCaller, repeating } from './mcp-caller.js';
 import { duringStream } from './event-stream.js';
+import { duringHandler, untilHandled } from './request-handlers.js';
 import { MCP_PATH } from './mcp-path.js';
 import { UpstreamFetch } from './upstream-fetch.js';
 
@@ -43,6 +45,8 @@ export interface McpRequest {
   /** The headers without the key. */
   readonly rawHeaders: readonly string[];
   readonly caller: IdentifiedCaller;
+  /** Counts further calls of a batch. @throws Refusal 503 if there is no room for them */
+  readonly enterMore: (count: number) => LeaveSlot;
 }
 
 export interface McpHostOptions {
@@ -57,6 +61,8 @@ interface McpBody {
   readonly request: Request;
   /** True if its response goes on for as long as the client listens. */
   readonly isStream: boolean;
+  /** Number of the requests in it. */
+  readonly requests: number;
   /** Gives back the room of the body. */
   readonly release: () => void;
 }
@@ -96,13 +102,24 @@ export class McpHost {
     }
     if (!METHODS.has(method)) throw new Refusal(405, null, 'MCP uses POST, GET and DELETE.');
     const ask = readAskHeaders(rawHeaders);
-    const { request, isStream, release } = await this.readRequest(call);
+    const body = await this.readRequest(call);
+    const { request, isStream, release } = body;
+    if (!isStream) return this.handle(call, body, ask).finally(release);
     // What begins a stream is no longer needed while the client listens.
-    if (!isStream) return this.pass(call, request, ask).finally(release);
     release();
     const { config, parts } = this.options;
     const stream = { caller: call.caller, upstream: config.name, calls: parts.calls };
     return duringStream(stream, (stopped) => this.pass(call, request, ask, stopped));
+  }
+
+  /** Passes requests on. Each has a slot until it has been handled, also when the client has left. */
+  private async handle(call: McpRequest, { request, requests }: McpBody, ask: AskHeaders): Promise<void> {
+    const leaveSlots = call.enterMore(Math.max(0, requests - 1));
+    try {
+      await untilHandled(() => this.pass(call, request, ask));
+    } finally {
+      leaveSlots();
+    }
   }
 
   /** @param stopped ends the response */
@@ -146,7 +163,7 @@ export class McpHost {
     const url = `http://gateway${MCP_PATH}`;
     if (method !== 'POST') {
       const request = new Request(url, { method, headers, signal: exchange.left });
-      return { request, isStream: method === 'GET', release: () => undefined };
+      return { request, isStream: method === 'GET', requests: 0, release: () => undefined };
     }
     const encoding = exchange.request.headers['content-encoding'] ?? 'identity';
     if (encoding !== 'identity') throw new Refusal(415, 'body_encoded', 'The body must not be compressed.');
@@ -163,8 +180,9 @@ export class McpHost {
       if (excess !== undefined) throw new Refusal(400, null, `The body ${excess}.`);
       const body = bytes.toString('utf8');
       const request = await readableRequest(new Request(url, { method, headers, body, signal: exchange.left }));
-      const { method: called } = Object(parseMessage(body)) as { method?: unknown };
-      return { request, isStream: called === LISTEN, release };
+      const message = parseMessage(body);
+      const { method: called } = Object(message) as { method?: unknown };
+      return { request, isStream: called === LISTEN, requests: requestIdsIn(message).length, release };
     } catch (error) {
       release();
       throw error;
@@ -278,6 +296,7 @@ export class McpHost {
           during: ({ action, resourceType, resourceId }, run) =>
             calls.during({ ...caller.current, action, resourceType, resourceId }, run),
         },
+        during: duringHandler,
         carryOut: journaledCalls({ governance, upstream: config.name, reports }),
         requestMembers: { via: config.name },
         ...(config.ask !== undefined && { ask: config.ask }),

@@ -159,7 +159,8 @@ function cancelledIdIn(message: unknown): unknown {
   return method === 'notifications/cancelled' ? (Object(params) as { requestId?: unknown }).requestId : undefined;
 }
 
-function requestIdsIn(body: unknown): unknown[] {
+/** Ids of the requests in a message or a batch. */
+export function requestIdsIn(body: unknown): unknown[] {
   return [body].flat().flatMap((message) => {
     const { id, method } = Object(message) as { id?: unknown; method?: unknown };
     return id === undefined || method === undefined ? [] : [id];

@@ -17,7 +17,7 @@ import {
   type ProtectedResource,
   protectedResource,
 } from '../mcp/protected-resource.js';
-import type { RequestSlots } from '../request-slots.js';
+import type { LeaveSlot, RequestSlots } from '../request-slots.js';
 import type { GatewayState } from './gateway-state.js';
 import type { GatewayLog } from './log.js';
 import type { GatewayMetrics } from './metrics.js';
@@ -152,7 +152,9 @@ export class Gateway {
       if (upstream.kind === 'mcp') {
         note.route = `${exchange.request.method ?? ''} ${destination.target.split('?', 1)[0] ?? ''}`;
         const { target, rawHeaders: headers } = search;
-        await upstream.serve({ exchange, target, rawHeaders: headers, caller: { ...client, caller, service } });
+        const enterMore = (count: number): LeaveSlot => this.parts.slots.enterMore(caller.agentId, count);
+        const identified = { ...client, caller, service };
+        await upstream.serve({ exchange, target, rawHeaders: headers, caller: identified, enterMore });
         return;
       }
       const request = { exchange, upstream, search, service, caller, traceparent, gatewayBase };
