@@ -36,6 +36,8 @@ export interface McpClient {
       onprogress?: (step: { progress: number; message?: string }) => void;
     },
   ): Promise<ToolResult>;
+  getPrompt(prompt: { name: string; arguments?: Record<string, string> }): Promise<object>;
+  readResource(resource: { uri: string }): Promise<object>;
   setRequestHandler(method: string, handler: (request: { params: Elicitation }) => Promise<unknown>): void;
   getProtocolEra(): Era;
   close(): Promise<void>;

@@ -16,9 +16,8 @@ export function offerResources(parts: SessionParts, subscribedUris: Set<string>)
   server.setRequestHandler('resources/list', async () => {
     const resources = await servers.list('resources');
     // If two servers have the same URI, the first one is read.
-    const firsts = resources.filter(
-      ({ item }, index) => resources.findIndex((resource) => resource.item.uri === item.uri) === index,
-    );
+    const uris = new Set<string>();
+    const firsts = resources.filter(({ item: { uri } }) => !uris.has(uri) && uris.add(uri));
     const listed = firsts.map((resource) => ({
       item: resource.item,
       question: questionOf(resource.server, resource.item.uri),

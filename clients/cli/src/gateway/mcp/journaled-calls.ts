@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { canonicalJson, digestOf } from '../../../../typescript/src/canonical-json.js';
 import type { GovernanceClient } from '../../../../typescript/src/index.js';
 import type { CarryOut } from '../../mcp/governed-call.js';
@@ -28,7 +29,10 @@ export function journaledCalls({ governance, upstream, reports }: JournaledCallP
     }
     try {
       const result = await run();
-      const { sha256, bytes } = await digestOf(canonicalJson(JSON.parse(JSON.stringify(result))));
+      // A large result takes a while in each step: others are served in between.
+      await nextTurn();
+      const { sha256, bytes } = await digestOf(canonicalJson(result));
+      await nextTurn();
       report({ outcome: 'executed', result: { sha256, bytes } });
       return result;
     } catch (error) {

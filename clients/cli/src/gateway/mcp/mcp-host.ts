@@ -28,6 +28,8 @@ import { duringHandler, untilHandled } from './request-handlers.js';
 import { MCP_PATH } from './mcp-path.js';
 import { UpstreamFetch } from './upstream-fetch.js';
 
+/** Bounds of what is parsed in one step, while nobody else is served: it takes tens of milliseconds. */
+const ANSWER_BOUNDS = { maxBytes: 4 * 2 ** 20, maxValues: 50_000 };
 const SESSION_BOUNDS = { ofOneOwner: 10, ofOneAgent: 100, all: 200 };
 /** Callers whose connection without a session is kept. */
 const MAX_SESSIONLESS = 200;
@@ -268,7 +270,7 @@ export class McpHost {
 
   private connect(): Servers {
     const { name, url } = this.options.config;
-    const target = { url, headers: {}, fetch: this.upstream.fetch };
+    const target = { url, headers: {}, fetch: this.upstream.fetch, bounds: ANSWER_BOUNDS, sendsOnce: true };
     return new Servers([new GovernedServer(this.mapping.server ?? name, target)]);
   }
 

@@ -1,4 +1,5 @@
 import { ReadableStream } from 'node:stream/web';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { NotSentError } from '../../mcp/servers/unknown-outcome.js';
 import type { McpUpstream } from '../file/gateway-config.js';
 import { redactStream } from '../response/redaction-stream.js';
@@ -9,8 +10,12 @@ import { UpstreamClient } from '../upstream/upstream-client.js';
 import { UpstreamCredentials } from '../upstream/upstream-credentials.js';
 
 /** Headers of an MCP server that its client reads. */
-const KEPT_HEADERS: ReadonlySet<string> = new Set(['content-type', 'mcp-session-id', 'location', 'retry-after']);
+const KEPT_HEADERS: ReadonlySet<string> = new Set(['content-type', 'mcp-session-id', 'retry-after']);
+/** Statuses of redirects: 304 is an answer. */
+const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 const STATUSES_WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
+/** Bytes of an answer that are searched for credentials before others are served. */
+const STEP_BYTES = 256 * 1024;
 /** Time in milliseconds for which a stream may be silent: MCP servers send nothing while nothing happens. */
 const MAX_SILENCE_MS = 3_600_000;
 
@@ -29,7 +34,7 @@ export class UpstreamFetch {
     this.client = new UpstreamClient({ url: new URL(url.origin), ...(ca !== undefined && { ca }) }, MAX_SILENCE_MS);
   }
 
-  /** As `fetch`, for URLs of the server's origin. Redirects are not followed. @throws NotSentError */
+  /** As `fetch`, for URLs of the server's origin. A redirect is an error, as the server may have acted. @throws NotSentError */
   readonly fetch = async (target: string | URL | Request, init: RequestInit = {}): Promise<Response> => {
     const { sent, redactor } = this.credentials.current();
     const { pathname, search } = new URL(target instanceof Request ? target.url : target);
@@ -45,7 +50,13 @@ export class UpstreamFetch {
       timeoutMs: this.config.timeoutMs,
     };
     const result = await this.client.send(request, init.signal ?? new AbortController().signal);
-    if (result.kind === 'response') return redactedResponse(result, redactor);
+    if (result.kind === 'response') {
+      if (!REDIRECTS.has(result.status)) return redactedResponse(result, redactor);
+      result.body.destroy();
+      throw new Error(
+        `it answers ${result.status}, and redirects are not followed: the file has to have its final URL`,
+      );
+    }
     init.signal?.throwIfAborted();
     if (result.reason === 'not_sent') throw new NotSentError(`it cannot be reached (${result.code})`);
     throw new Error(`no answer came (${result.code})`);
@@ -63,6 +74,19 @@ function redactedResponse({ status, headers, body }: UpstreamResponse, redactor:
   });
   const isEmpty = STATUSES_WITHOUT_BODY.has(status);
   if (isEmpty) body.destroy();
-  const redacted = isEmpty ? null : ReadableStream.from(redactStream(body, redactor));
+  const redacted = isEmpty ? null : ReadableStream.from(inSteps(redactStream(body, redactor)));
   return new Response(redacted as BodyInit | null, { status, headers: kept });
+}
+
+/** Serves others between the parts of a body that is there already. */
+async function* inSteps(parts: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let bytes = 0;
+  for await (const part of parts) {
+    bytes += part.length;
+    if (bytes >= STEP_BYTES) {
+      bytes = 0;
+      await nextTurn();
+    }
+    yield part;
+  }
 }

@@ -1,5 +1,11 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { isJSONRPCRequest, type JSONRPCMessage, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import {
+  isJSONRPCNotification,
+  isJSONRPCRequest,
+  type JSONRPCMessage,
+  StreamableHTTPClientTransport,
+} from '@modelcontextprotocol/client';
+import { type AnswerBounds, DEFAULT_BOUNDS } from './answer-meter.js';
 import { lostAnswer } from './messages.js';
 import { readableResponse } from './readable-response.js';
 
@@ -11,46 +17,97 @@ export interface HttpTarget {
   readonly headers: HeadersInit;
   /** Sends the requests in place of the global `fetch`. */
   readonly fetch?: Fetch;
+  /** Bounds of the server's messages. Default: 16 MiB. */
+  readonly bounds?: AnswerBounds;
+  /** True if no governed request is sent again, not even to a server that has forgotten its session. */
+  readonly sendsOnce?: boolean;
 }
 
 type SendOptions = Parameters<StreamableHTTPClientTransport['send']>[1];
 
 const MAX_REDIRECTS = 5;
+/** Time in milliseconds that a server has to end a stream after its answer: it might keep it open for ever. */
+const MAX_END_MS = 1_000;
 /** Statuses of redirects after which the same request is sent again. */
 const KEEPING_METHOD: ReadonlySet<number> = new Set([307, 308]);
 
-/** The exchange of the current request. If its response is a stream, the answer may still come. */
-const exchanges = new AsyncLocalStorage<{ isStreamed: boolean }>();
+interface CurrentExchange {
+  /** Id of the request. */
+  readonly id: unknown;
+  /** Ends the exchange. */
+  readonly ending: AbortController;
+  /** True if the response is a stream: then the answer may still come. */
+  isStreamed: boolean;
+  /** Why the response could not be read to its end. */
+  fault: string;
+}
+
+/** The exchange of the current request. */
+const exchanges = new AsyncLocalStorage<CurrentExchange>();
 
 /**
  * A connection over HTTP in which each request is answered. The SDK would wait for ever where the HTTP response holds no
  * answer, or is a stream that ends without one. Such a request gets an error, which is ignored if it was answered before.
  */
 export class AnsweringTransport extends StreamableHTTPClientTransport {
-  constructor({ url, headers, fetch: send = fetch }: HttpTarget) {
-    super(url, { requestInit: { headers }, fetch: (target, init) => watchedFetch(send, target, init) });
+  /** Ends the exchanges of the requests that are not answered, by their ids. */
+  private readonly running = new Map<unknown, AbortController>();
+
+  constructor({ url, headers, fetch: send = fetch, bounds = DEFAULT_BOUNDS }: HttpTarget) {
+    super(url, { requestInit: { headers }, fetch: (target, init) => watchedFetch(send, bounds, target, init) });
   }
 
   override async send(message: JSONRPCMessage | JSONRPCMessage[], options?: SendOptions): Promise<void> {
+    if (!Array.isArray(message)) this.endCancelled(message);
     // A request with its own way to see the end of the stream needs no error.
     if (Array.isArray(message) || !isJSONRPCRequest(message) || options?.onRequestStreamEnd !== undefined) {
       return super.send(message, options);
     }
     const { id } = message;
+    const ending = new AbortController();
+    this.running.set(id, ending);
+    ending.signal.addEventListener('abort', () => this.running.delete(id), { once: true });
+    const exchange: CurrentExchange = { id, ending, isStreamed: false, fault: 'The connection carried no answer.' };
     const onRequestStreamEnd = (): void => {
-      this.onmessage?.(lostAnswer(id, 'The connection carried no answer.'));
+      this.running.delete(id);
+      this.onmessage?.(lostAnswer(id, exchange.fault));
     };
-    const exchange = { isStreamed: false };
-    await exchanges.run(exchange, () => super.send(message, { ...options, onRequestStreamEnd }));
+    const requestSignal = AbortSignal.any([ending.signal, ...(options?.requestSignal ? [options.requestSignal] : [])]);
+    try {
+      await exchanges.run(exchange, () => super.send(message, { ...options, onRequestStreamEnd, requestSignal }));
+    } catch (error) {
+      this.running.delete(id);
+      throw error;
+    }
     if (!exchange.isStreamed) onRequestStreamEnd();
+  }
+
+  /** Ends the exchange of a request that is cancelled: the server need not answer it any more, and might keep it open for ever. */
+  private endCancelled(message: JSONRPCMessage): void {
+    if (!isJSONRPCNotification(message) || message.method !== 'notifications/cancelled') return;
+    this.running.get(message.params?.['requestId'])?.abort();
   }
 }
 
-async function watchedFetch(send: Fetch, url: string | URL, init?: RequestInit): Promise<Response> {
+async function watchedFetch(
+  send: Fetch,
+  bounds: AnswerBounds,
+  url: string | URL,
+  init?: RequestInit,
+): Promise<Response> {
   const response = await fetchWithin(send, url, init, MAX_REDIRECTS);
   const exchange = exchanges.getStore();
   if (exchange !== undefined) exchange.isStreamed = isStream(response);
-  return readableResponse(response, isStream(response));
+  return readableResponse(response, {
+    isStream: isStream(response),
+    bounds,
+    onFault: (message) => {
+      if (exchange !== undefined) exchange.fault = message;
+    },
+    onAnswer: (id) => {
+      if (exchange?.id === id) setTimeout(() => exchange?.ending.abort(), MAX_END_MS).unref();
+    },
+  });
 }
 
 /** Follows redirects within the server only: its headers may hold a secret that is meant for no other. */

@@ -1,6 +1,7 @@
 import { readJsonFile } from '../../json-file.js';
 import { SettingsError } from '../../settings.js';
-import { isSecretName, type Target } from './governed-server.js';
+import { isSecretName } from './child-environment.js';
+import type { Target } from './governed-server.js';
 import { isPlainName } from '../mapping.js';
 import { headersOf, isServerUrl } from './server-address.js';
 

@@ -22,15 +22,17 @@ import {
   type Transport,
 } from '@modelcontextprotocol/client';
 import type { ServerContext } from '@modelcontextprotocol/server';
+import { AnswerMeter, DEFAULT_BOUNDS } from './answer-meter.js';
 import { AnsweringTransport, type HttpTarget } from './answering-transport.js';
 import { plain, printError } from '../../output.js';
 import { VERSION } from '../../version.js';
 import { resultOnly } from '../tool-results.js';
 import type { Arguments, ItemName } from '../mapping.js';
 import { traceMeta } from '../trace-of-call.js';
+import { serverEnvironment } from './child-environment.js';
 import { ChildProcessTransport, type CommandTarget } from './child-process-transport.js';
-import { isLostAnswer, MAX_MESSAGE_BYTES } from './messages.js';
-import { beforeAbort, isSessionForgotten } from './session-faults.js';
+import { isLostAnswer } from './messages.js';
+import { beforeAbort, forgottenSession, isSessionForgotten } from './session-faults.js';
 import { type LogLevel, SessionSettings, setLogLevel } from './session-settings.js';
 import { mayHaveRun, refuseUnsent, UnknownOutcomeError } from './unknown-outcome.js';
 
@@ -74,10 +76,9 @@ const UNSUPPORTED_VERSION: number = ProtocolErrorCode.UnsupportedProtocolVersion
 const MAX_CALL_MS = 3_600_000;
 /** Maximum time in milliseconds for all pages of a list. */
 const MAX_LIST_MS = 60_000;
-/** Items of a list, its pages, and the characters of its items as JSON: a server may invent them for ever. */
+/** Items of a list, and its pages: a server may invent them for ever. */
 const MAX_LISTED = 10_000;
 const MAX_PAGES = 100;
-const MAX_LISTED_SIZE = MAX_MESSAGE_BYTES;
 /** Maximum number of characters of a name in a warning. */
 const MAX_WARNED_NAME = 100;
 const LISTS = {
@@ -100,7 +101,6 @@ const ANY_PAGE: StandardSchemaV1<unknown, Readonly<Record<string, unknown>>> = {
 };
 /** Maximum number of warnings about the lists of a server. */
 const MAX_WARNINGS = 100;
-const SECRET = 'GOVERNANCE_';
 
 /** The connection to a governed server for one session, in the protocol that it speaks. It is made when it is needed. */
 export class GovernedServer {
@@ -124,6 +124,11 @@ export class GovernedServer {
     readonly target: Target,
     readonly maxCallMs = MAX_CALL_MS,
   ) {}
+
+  /** True if a governed request is sent once, whatever becomes of it. */
+  private get sendsOnce(): boolean {
+    return 'url' in this.target && this.target.sendsOnce === true;
+  }
 
   async ownName(): Promise<string> {
     return (await this.client()).getServerVersion()?.name ?? '';
@@ -152,7 +157,8 @@ export class GovernedServer {
     const items = new Map<unknown, ListedItems[List]>();
     const cursors = new Set<string>();
     const signal = AbortSignal.timeout(MAX_LIST_MS);
-    let size = 0;
+    const meter = new AnswerMeter(('url' in this.target ? this.target.bounds : undefined) ?? DEFAULT_BOUNDS);
+    let isTooLarge = false;
     for (let cursor: string | undefined; ;) {
       const params = cursor === undefined ? {} : { cursor };
       const page = await client.request({ method, params }, ANY_PAGE, { signal });
@@ -164,15 +170,15 @@ export class GovernedServer {
         if (validation.issues !== undefined || items.has(name))
           this.warn(`${warnedName(name)} is left out of ${list}: it is not valid, or is listed twice.`);
         else {
-          size += JSON.stringify(validation.value).length;
-          if (size > MAX_LISTED_SIZE) break;
+          isTooLarge = meter.add(JSON.stringify(validation.value)) !== null;
+          if (isTooLarge) break;
           items.set(name, validation.value as ListedItems[List]);
         }
         if (items.size > MAX_LISTED) break;
       }
       const isEnd = next === undefined || next === null;
       const isCursor = typeof next === 'string' && !cursors.has(next) && cursors.size < MAX_PAGES;
-      const isOver = items.size > MAX_LISTED || size > MAX_LISTED_SIZE;
+      const isOver = items.size > MAX_LISTED || isTooLarge;
       if (isOver || !(isEnd || isCursor)) {
         this.warn(
           `its ${list} do not end, or are too large: only the first ${Math.min(items.size, MAX_LISTED)} are taken.`,
@@ -198,7 +204,8 @@ export class GovernedServer {
 
   /** @throws UnknownOutcomeError if the call was sent and no answer came. */
   callTool(tool: ItemName, input: Arguments | undefined, callOptions: CallOptions): Promise<CallToolResult> {
-    const definition = this.definitions.get(tool.name);
+    // Without a definition the SDK may call a tool again.
+    const definition = this.definitions.get(tool.name) ?? (this.sendsOnce ? undefinedTool(tool.name) : undefined);
     return this.passOn(tool.visibleName, callOptions, async (client, options) => {
       const call = { name: tool.name, ...(input === undefined ? {} : { arguments: { ...input } }), ...traceMeta() };
       // For the headers of its parameters.
@@ -229,6 +236,7 @@ export class GovernedServer {
       // Then the server has done nothing.
       const hasNoSession = !isRepeated && (await isSessionForgotten(client, error));
       if (!isAnswer && 'url' in this.target) await this.giveUp(client);
+      if (hasNoSession && this.sendsOnce) throw forgottenSession(error);
       if (hasNoSession) return await this.passOn(label, callOptions, send, true);
       throw mayHaveRun(error) ? new UnknownOutcomeError(label, error) : error;
     } finally {
@@ -361,23 +369,8 @@ export class GovernedServer {
 
   private transport(): Transport {
     if ('url' in this.target) return new AnsweringTransport(this.target);
-    return new ChildProcessTransport(this.target.command, { ...environment(), ...this.target.env });
+    return new ChildProcessTransport(this.target.command, { ...serverEnvironment(), ...this.target.env });
   }
-}
-
-/**
- * True for a variable that no server may see: with it a server could act as an agent, or approve its own calls. On Windows names of
- * variables are the same in upper and lower case.
- */
-export function isSecretName(name: string): boolean {
-  return name.toUpperCase().startsWith(SECRET);
-}
-
-function environment(): Record<string, string> {
-  const entries = Object.entries(process.env).flatMap(([name, value]): [string, string][] =>
-    value === undefined || isSecretName(name) ? [] : [[name, value]],
-  );
-  return Object.fromEntries(entries);
 }
 
 /** Returns the error with the server's message only: its data could be a question to the user. */
@@ -389,6 +382,11 @@ function refuse(error: unknown): never {
 function warnedName(name: unknown): string {
   const text = name === undefined ? 'An item without a name' : JSON.stringify(name);
   return text.length > MAX_WARNED_NAME ? `${text.slice(0, MAX_WARNED_NAME)}…` : text;
+}
+
+/** A tool that the server has not listed. */
+function undefinedTool(name: string): Tool {
+  return { name, inputSchema: { type: 'object' } };
 }
 
 /** Removes the output schema: a client would discard a result that does not fit it, and call the tool again. */

@@ -1,42 +1,97 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isTooDeep } from '../../nesting.js';
-import { MAX_MESSAGE_BYTES, messagesIn, parseMessage, sizeText } from './messages.js';
+import { type AnswerBounds, AnswerMeter } from './answer-meter.js';
+import { messagesIn, parseMessage } from './messages.js';
 
 /** JSON that the SDK passes over. */
 const NO_MESSAGE = '{}';
+/** Bytes that are read of a response without messages, such as the page of an error. */
+const MAX_FAULT_BYTES = 65_536;
+/** Characters of a message after which others are served before the SDK reads it. */
+const LARGE = 65_536;
+const ACCEPTED = 202;
+
+export interface ReadingOptions {
+  readonly isStream: boolean;
+  readonly bounds: AnswerBounds;
+  /** Called with the message of a fault before the body fails. */
+  readonly onFault: (message: string) => void;
+  /** Called with the id of each answer in a stream. */
+  readonly onAnswer: (id: unknown) => void;
+}
 
 /** The response of a server with its messages as the SDK reads them: without null members, and none that is too large. */
-export function readableResponse(response: Response, isStream: boolean): Response {
+export function readableResponse(response: Response, options: ReadingOptions): Response {
   const { body, status, statusText, headers } = response;
   const isJson = /^application\/json\s*(;|$)/i.test(headers.get('Content-Type') ?? '');
-  if (body === null || !response.ok || !(isStream || isJson)) return response;
-  const readable = body
-    .pipeThrough(new TextDecoderStream())
-    .pipeThrough(isStream ? pieces(/\n/, readableLine) : pieces(null, readableJson));
+  if (body === null) return response;
+  const { isStream } = options;
+  const hasMessages = response.ok && status !== ACCEPTED && (isStream || isJson);
+  const readable = hasMessages
+    ? body
+        .pipeThrough(new TextDecoderStream())
+        .pipeThrough(
+          isStream
+            ? pieces(/\n/, (line) => readableLine(line, options.onAnswer), options)
+            : pieces(null, readableJson, options),
+        )
+    : body.pipeThrough(firstBytes(MAX_FAULT_BYTES));
   return new Response(readable, { status, statusText, headers });
 }
 
-/**
- * Changes each piece that ends with a separator, or all of a text, and encodes it. Fails where one is too large. The
- * TextEncoderStream of Node.js 20 would take 32 bytes of heap for each character.
- */
-function pieces(separator: RegExp | null, change: (piece: string) => string): TransformStream<string, Uint8Array> {
-  const encoder = new TextEncoder();
-  let parts: string[] = [];
-  let size = 0;
+/** Passes on the beginning of a body, and reads no more. */
+function firstBytes(count: number): TransformStream<Uint8Array, Uint8Array> {
+  let remaining = count;
   return new TransformStream({
     transform: (chunk, controller) => {
+      controller.enqueue(chunk.subarray(0, remaining));
+      remaining -= chunk.length;
+      if (remaining <= 0) controller.terminate();
+    },
+  });
+}
+
+/**
+ * Changes each piece that ends with a separator, or all of a text, and encodes it. Fails where a message is too large. The
+ * TextEncoderStream of Node.js 20 would take 32 bytes of heap for each character.
+ */
+function pieces(
+  separator: RegExp | null,
+  change: (piece: string) => string,
+  { bounds, onFault }: ReadingOptions,
+): TransformStream<string, Uint8Array> {
+  const encoder = new TextEncoder();
+  const meter = new AnswerMeter(bounds);
+  let parts: string[] = [];
+  const add = (text: string): void => {
+    const fault = meter.add(text);
+    if (fault !== null) {
+      const message = `its answer ${fault}`;
+      onFault(message);
+      throw new Error(message);
+    }
+    parts.push(text);
+  };
+  return new TransformStream({
+    transform: async (chunk, controller) => {
       const texts = separator === null ? [chunk] : chunk.split(separator);
       for (const [index, text] of texts.entries()) {
-        parts.push(text);
-        size += text.length;
-        if (size > MAX_MESSAGE_BYTES) throw new Error(sizeText(size));
+        add(text);
         if (index === texts.length - 1) return;
-        controller.enqueue(encoder.encode(`${change(parts.join(''))}\n`));
+        const piece = parts.join('');
+        controller.enqueue(encoder.encode(`${change(piece)}\n`));
+        if (piece.length > LARGE) await nextTurn();
         parts = [];
-        size = 0;
+        // An event ends with an empty line.
+        if (piece.trim() === '') meter.restart();
+        else meter.endLine();
       }
     },
-    flush: (controller) => controller.enqueue(encoder.encode(change(parts.join('')))),
+    flush: async (controller) => {
+      const piece = parts.join('');
+      controller.enqueue(encoder.encode(change(piece)));
+      if (piece.length > LARGE) await nextTurn();
+    },
   });
 }
 
@@ -48,10 +103,11 @@ function readableJson(text: string): string {
 }
 
 /** A line of an event. One that is a part of a message, or several messages, is left to the SDK. */
-function readableLine(line: string): string {
+function readableLine(line: string, onAnswer: ReadingOptions['onAnswer']): string {
   const [, data] = /^data:(.*)$/s.exec(line) ?? [];
   const value = data === undefined ? undefined : parseMessage(data);
   const [message, ...furtherMessages] = messagesIn(value);
+  if (message !== undefined && !('method' in message)) onAnswer(message.id);
   if (message === undefined && isTooDeep(value)) return `data: ${NO_MESSAGE}`;
   return message === undefined || furtherMessages.length > 0 ? line : `data: ${JSON.stringify(message)}`;
 }

@@ -11,12 +11,19 @@ const MAX_PING_MS = 10_000;
  */
 export async function isSessionForgotten(client: Client, error: unknown): Promise<boolean> {
   if (!(error instanceof SdkHttpError) || !SESSION_REFUSALS.has(error.status)) return false;
-  if (error.status === 404) return true;
+  // A 404 without a session is the server's answer to the request.
   if (client.transport?.sessionId === undefined) return false;
+  if (error.status === 404) return true;
   return client.ping({ timeout: MAX_PING_MS }).then(
     () => false,
     (refusal: unknown) => refusal instanceof SdkHttpError && SESSION_REFUSALS.has(refusal.status),
   );
+}
+
+/** Returns the error of a request that is not repeated in a new session. */
+export function forgottenSession(error: unknown): Error {
+  const message = error instanceof Error ? error.message : String(error);
+  return new Error(`${message} (The server has forgotten the session. Call again: the call goes in a new one.)`);
 }
 
 /** @throws the reason of the signal if it comes first */
