@@ -50,7 +50,9 @@ describeOnSqlite('The search for what is still to be taken', () => {
     const app = await createTestApp();
     const foreign = await foreignConnection(app);
     const plan = await foreign.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${SELECT_ERASED}`);
-    expect(plan.filter(({ detail }) => detail.startsWith('SCAN')).map(({ detail }) => detail)).toEqual(['SCAN leftover']);
+    expect(plan.filter(({ detail }) => detail.startsWith('SCAN')).map(({ detail }) => detail)).toEqual([
+      'SCAN leftover',
+    ]);
     await foreign.close();
     await app.close();
   });
