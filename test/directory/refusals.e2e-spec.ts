@@ -46,6 +46,17 @@ describe('Below /scim/v2', () => {
     for (const refusal of refusals) expectRefusal(refusal, 503);
   });
 
+  it('a PATCH has at most 1,000 operations', async () => {
+    const user = { schemas: [USER], externalId: 'many', userName: 'many' };
+    const { id } = (await directory.send('POST', 'Users', user)).body;
+    const patch = (count: number): Promise<Answer> => {
+      const operation = { op: 'replace', path: 'displayName', value: 'Ann' };
+      return directory.send('PATCH', `Users/${id}`, { schemas: [PATCH], Operations: Array(count).fill(operation) });
+    };
+    expectRefusal(await patch(1_001), 400);
+    expect((await patch(1_000)).status).toBe(200);
+  });
+
   it('all refusals have the form of SCIM', async () => {
     const key = secret;
     const body = { schemas: [USER], externalId: 'x', userName: 'x' };

@@ -5,12 +5,16 @@ const MAX_IDLE_MS = 50_000;
 /** Maximum time in milliseconds to connect. */
 const MAX_CONNECT_MS = 10_000;
 
+/** Bytes of an answer: those of the service are far smaller. */
+const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
+
 const agent = new Agent({
   keepAliveTimeout: MAX_IDLE_MS,
   keepAliveMaxTimeout: MAX_IDLE_MS,
   // The client has its own time for an answer.
   headersTimeout: 0,
   bodyTimeout: 0,
+  maxResponseSize: MAX_ANSWER_BYTES,
   connect: { timeout: MAX_CONNECT_MS },
 });
 

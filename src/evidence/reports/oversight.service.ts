@@ -68,15 +68,19 @@ export class OversightService {
   private async tallySpans(period: Period, now: number, signal: AbortSignal): Promise<(readonly [Span, Tally])[]> {
     // The head is read before anything is counted, so that cached counts are right as of that entry.
     await this.forgetChanged(await this.counters.headSequence(), signal);
-    const spans = spansOf(period, now);
-    const tallyBySpan = new Map(spans.map((span) => [span, span.isCacheable ? this.cache.get(span.name) : undefined]));
+    const spans: Span[] = [];
+    const tallyBySpan = new Map<Span, Tally | undefined>();
+    for await (const span of yieldBetween(spansOf(period, now))) {
+      spans.push(span);
+      tallyBySpan.set(span, span.isCacheable ? this.cache.get(span.name) : undefined);
+    }
     for (const run of spanRunsOf(spans.filter((span) => tallyBySpan.get(span) === undefined))) {
       const counts = await this.reader.count(run, signal);
-      run.forEach((span, index) => {
+      for await (const [index, span] of yieldBetween(run.entries())) {
         const tally = counts[index] ?? new Tally();
         tallyBySpan.set(span, tally);
         if (span.isCacheable) this.cache.keep(span.name, tally);
-      });
+      }
     }
     return spans.map((span) => [span, tallyBySpan.get(span) ?? new Tally()] as const);
   }

@@ -37,16 +37,14 @@ export function bucketStarts(period: Period, bucket: Bucket): number[] {
   return Array.from({ length: bucketCount(period, bucket) }, (_, index) => first + index * LENGTHS[bucket]);
 }
 
-/** Divides a period at full hours. @param now current time in milliseconds since 1970 */
-export function spansOf({ from, to }: Period, now: number): Span[] {
-  const spans: Span[] = [];
+/** Yields the parts of a period that is divided at full hours. @param now current time in milliseconds since 1970 */
+export function* spansOf({ from, to }: Period, now: number): Generator<Span> {
   for (let start = from; start < to;) {
     const end = Math.min(startOf('hour', start) + LENGTHS.hour, to);
     const name = new Date(start).toISOString().slice(0, SPAN_NAME_LENGTH);
-    spans.push({ from: start, to: end, name, isCacheable: end - start === LENGTHS.hour && end <= now });
+    yield { from: start, to: end, name, isCacheable: end - start === LENGTHS.hour && end <= now };
     start = end;
   }
-  return spans;
 }
 
 /** Groups spans into runs; each span of a run begins where the previous one ends. */

@@ -132,9 +132,18 @@ function millisecondsBetween(start: string, end: string): number {
 /** Maximum number of cached counts, some 50 MB. */
 const MAX_CACHED_COUNTS = 500_000;
 
-/** Caches the tallies of past hours until a record of theirs changes. */
+/** The tally of all cached hours in which nothing was counted. */
+const EMPTY = new Tally();
+
+/**
+ * Caches the tallies of past hours until a record of theirs changes. Half of its capacity is for the newest tallies; when
+ * they fill it, the other half is dropped at once and begins anew. To drop the oldest one by one would take time that grows
+ * with the square of their number, since a `Map` passes over all that was removed at its front.
+ */
 export class TallyCache {
-  private readonly tallies = new Map<string, Tally>();
+  private newest = new Map<string, Tally>();
+  private older = new Map<string, Tally>();
+  /** Size of the newest tallies. */
   private size = 0;
   /** Sequence of the entry as of which the cache is right. */
   asOf = 0;
@@ -142,27 +151,28 @@ export class TallyCache {
   constructor(private readonly capacity = MAX_CACHED_COUNTS) {}
 
   get isEmpty(): boolean {
-    return this.tallies.size === 0;
+    return this.newest.size + this.older.size === 0;
   }
 
   get(name: string): Tally | undefined {
-    return this.tallies.get(name);
+    return this.newest.get(name) ?? this.older.get(name);
   }
 
-  /** Caches a tally; the oldest ones are dropped. */
+  /** Caches a tally, which nobody may change afterwards. */
   keep(name: string, tally: Tally): void {
     this.forget(name);
-    this.tallies.set(name, tally);
+    this.newest.set(name, tally.size === 0 ? EMPTY : tally);
     this.size += sizeOf(tally);
-    for (const oldest of this.tallies.keys()) {
-      if (this.size <= this.capacity) return;
-      this.forget(oldest);
-    }
+    if (this.size <= this.capacity / 2) return;
+    this.older = this.newest;
+    this.newest = new Map();
+    this.size = 0;
   }
 
   forget(name: string): void {
-    const tally = this.tallies.get(name);
-    if (tally !== undefined && this.tallies.delete(name)) this.size -= sizeOf(tally);
+    const tally = this.newest.get(name);
+    if (tally !== undefined && this.newest.delete(name)) this.size -= sizeOf(tally);
+    this.older.delete(name);
   }
 }
 

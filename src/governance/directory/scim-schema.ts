@@ -118,9 +118,14 @@ export function patchGroup(group: object, operations: readonly PatchOperation[])
   return patch(new GroupSchema(group), operations).then((patched) => groupOf(patched as GroupMembers));
 }
 
+/** Most operations of a PATCH: the library applies them in one step. */
+const MAX_OPERATIONS = 1_000;
+
 /** Returns the operations of a PATCH as they were sent. @throws VALIDATION_ERROR if the body is no PATCH */
 export function readOperations(body: JsonObject): readonly JsonObject[] {
   const { schemas = null, Operations: operations = null } = body;
+  if (Array.isArray(operations) && operations.length > MAX_OPERATIONS)
+    throw scimFault('invalidValue', `A PATCH has at most ${MAX_OPERATIONS} operations.`);
   const message = { schemas: schemas ?? [], Operations: operations ?? [] } as { schemas: never; Operations: never };
   return checked(() => new Messages.PatchOp(message)).Operations as readonly object[] as readonly JsonObject[];
 }

@@ -120,6 +120,23 @@ describe('The gateway and a hostile agent', () => {
     socket.destroy();
   });
 
+  it.each([
+    ['twelve requests', 12, ''],
+    ['heads of 180 KiB', 3, 'x'.repeat(60 * 1_024)],
+  ])('ends a connection on which %s wait', async (_what, count, text) => {
+    const before = upstream.requests.length;
+    upstream.answers = [() => undefined];
+    const socket = open();
+    const closed = once(socket, 'close');
+    socket.resume();
+    socket.write(head('GET', '/crowd/1'));
+    await upstream.received(before + 1);
+    socket.write(head('GET', '/crowd/2', `X-Long: ${text}`).repeat(count));
+    await closed;
+    upstream.answers = [respond('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok')];
+    expect((await gateway.call('/vendor/after/2')).status).toBe(200);
+  });
+
   it('withdraws what waits behind another request once the client has left', async () => {
     const before = upstream.requests.length;
     upstream.answers = [() => undefined];
@@ -149,10 +166,14 @@ describe('The gateway and a hostile agent', () => {
     },
   );
 
-  it('ends the connection behind a body that an upstream could take for a request', async () => {
+  it.each([
+    ['text/plain', 'DELETE /charges/9 HTTP/1.1\r\nX-Swallow: '],
+    ['text/plain', ' DELETE /charges/9 HTTP/1.1\r\nX-Swallow: '],
+    ['application/octet-stream', `${'\r\n'.repeat(1_000)}\x0bDELETE\xa0/charges/9 HTTP/1.1\r\nX-Swallow: `],
+    ['application/x-www-form-urlencoded', 'DELETE /charges?a=9 HTTP/1.1\r\nX-Swallow: '],
+  ])('ends the connection behind a body that an upstream could take for a request: %s %j', async (type, smuggled) => {
     const before = upstream.requests.length;
-    const smuggled = 'DELETE /charges/9 HTTP/1.1\r\nX-Swallow: ';
-    const headers = { 'Content-Type': 'text/plain' };
+    const headers = { 'Content-Type': type };
     expect((await gateway.call('/vendor/texts/1', { form: smuggled, headers })).status).toBe(200);
     expect(upstream.requests[before]?.toLowerCase()).toContain('connection: close');
     expect((await gateway.call('/vendor/texts/2', { json: {} })).status).toBe(200);

@@ -85,6 +85,17 @@ describe('The journal of the gateway', () => {
     expect(gateway.printed()).not.toContain('refused');
   });
 
+  it('keeps a report that something in front of the service refuses', async () => {
+    const gateway = await start('refused');
+    door.faultFor = (path) => (path.endsWith('/result') ? 404 : null);
+    const before = door.refused;
+    expect((await gateway.call('/vendor/refused/1', { json: {} })).status).toBe(200);
+    await until('the report was refused', () => door.refused > before);
+    door.faultFor = () => null;
+    expect(await stage.ended(await idOf('refused/1'))).toMatchObject({ outcome: 'executed' });
+    expect(await gateway.stop()).toBe(0);
+  });
+
   it('is held by one gateway', async () => {
     const first = await start('held');
     const environment = { GOVERNANCE_API_KEY: stage.reportKey, VENDOR_KEY: 'another-credential' };

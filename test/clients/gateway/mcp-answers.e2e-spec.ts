@@ -104,6 +104,25 @@ describe('The answers of an MCP server at the gateway', () => {
     expect((await call()).text).toBe('done');
   });
 
+  it.each([
+    ['comments', ':\n\n'],
+    ['empty lines', '\n'],
+    ['fields without a meaning', 'x: y\n\n'],
+  ])(
+    'may have millions of %s before them',
+    async (_what, line) => {
+      answer = ({ response, request }) => {
+        const { id } = JSON.parse(request.body);
+        const result = { content: [{ type: 'text', text: 'done' }] };
+        response.writeHead(200, { 'Content-Type': 'text/event-stream' });
+        response.write(line.repeat(3_000_000 / line.length));
+        response.end(`\ndata: ${JSON.stringify({ jsonrpc: '2.0', id, result })}\n\n`);
+      };
+      expect((await call()).text).toBe('done');
+    },
+    30_000,
+  );
+
   it('of a refusal are read in part', async () => {
     answer = ({ response }) => void response.writeHead(409).end('x'.repeat(4 * MAX_BYTES));
     const { text, record } = await call();

@@ -22,6 +22,7 @@ const REQUEST: UpstreamRequest = {
   headers: [],
   credentialQuery: '',
   body: Buffer.from('{}'),
+  endsConnection: false,
   timeoutMs: 60_000,
 };
 const NOT_SENT = { kind: 'failure', reason: 'not_sent' };

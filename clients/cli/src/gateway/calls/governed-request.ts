@@ -74,7 +74,9 @@ export async function governRequest(request: IdentifiedRequest, parts: CallParts
   const holder = { room: parts.room, agentId: request.caller.agentId };
   const { bytes: body, release } = await holdBody(exchange, match.route.maxBodyBytes, holder);
   try {
-    const action = accepted(await buildAction(match, body, parts.digestAbove));
+    const action = accepted(
+      await buildAction(match, body, parts.digestAbove, { agentId: holder.agentId, left: exchange.left }),
+    );
     await run({ request, parts, note, ask, action, body });
   } finally {
     release();
@@ -104,7 +106,12 @@ async function run(toRun: ActionToRun): Promise<void> {
     await carryOut({
       exchange,
       execution,
-      request: upstreamRequest(request, execution, { body, timeoutMs: action.route.timeoutMs, credentials: sent }),
+      request: upstreamRequest(request, execution, {
+        body,
+        endsConnection: action.endsConnection,
+        timeoutMs: action.route.timeoutMs,
+        credentials: sent,
+      }),
       client: upstream.client,
       upstream: upstream.config.name,
       context: {
@@ -151,14 +158,14 @@ async function permit({ request, parts, ask, action }: ActionToRun): Promise<Exe
   });
 }
 
-interface RequestContent extends Pick<UpstreamRequest, 'body' | 'timeoutMs'> {
+interface RequestContent extends Pick<UpstreamRequest, 'body' | 'endsConnection' | 'timeoutMs'> {
   readonly credentials: SentCredentials;
 }
 
 function upstreamRequest(
   { upstream, search, exchange, traceparent }: IdentifiedRequest,
   execution: Execution | null,
-  { body, timeoutMs, credentials }: RequestContent,
+  { body, endsConnection, timeoutMs, credentials }: RequestContent,
 ): UpstreamRequest {
   const { config } = upstream;
   const { idempotencyHeader } = config;
@@ -171,7 +178,15 @@ function upstreamRequest(
     version: VERSION,
   });
   const { method = '' } = exchange.request;
-  return { method, target: search.target, headers, credentialQuery: credentials.query, body, timeoutMs };
+  return {
+    method,
+    target: search.target,
+    headers,
+    credentialQuery: credentials.query,
+    body,
+    endsConnection,
+    timeoutMs,
+  };
 }
 
 /** @throws Refusal for what the request step refuses */

@@ -128,9 +128,10 @@ export class Reports {
       } catch (error) {
         if (this.isClosed()) return;
         // The service took the report, but its answer was lost.
-        if (error instanceof GovernanceError && error.status === OUTCOME_EXISTS && mayBeTaken) break;
+        const status = serviceStatus(error);
+        if (status === OUTCOME_EXISTS && mayBeTaken) break;
         mayBeTaken ||= error instanceof GovernanceError && error.isOutcomeUnknown;
-        if (error instanceof GovernanceError && FINAL_STATUSES.has(error.status ?? 0)) {
+        if (status !== null && FINAL_STATUSES.has(status)) {
           log.warn('The service refused a report for good', error, executionId);
           break;
         }
@@ -159,4 +160,9 @@ export class Reports {
       signal: this.ending.signal,
     });
   }
+}
+
+/** The status of a refusal by the service itself; null for other faults, and for the answer of a proxy in between. */
+function serviceStatus(error: unknown): number | null {
+  return error instanceof GovernanceError && error.code !== 'UNEXPECTED_ANSWER' ? error.status : null;
 }

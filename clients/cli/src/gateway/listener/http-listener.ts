@@ -24,8 +24,9 @@ const MAX_CONNECTIONS = 5_000;
 const STALLED_TIMEOUT_MS = 30_000;
 /** Milliseconds for which the rest of a refused body is received, so that its client sees the answer. */
 const LINGER_MS = 1_000;
-/** Requests that wait on one connection for the answers to those before them. */
-const MAX_WAITING_REQUESTS = 100;
+/** Requests that wait on one connection for the answers to those before them, and characters of their heads. */
+const MAX_WAITING_REQUESTS = 10;
+const MAX_WAITING_CHARACTERS = 64 * 1024;
 /** Bytes of a refused body that are received. */
 const MAX_LINGERING_BYTES = 64 * 1024;
 
@@ -61,7 +62,10 @@ interface OpenExchange {
 
 /** A server that limits how long and how much its clients may send, and answers what is no HTTP in the gateway's shape. */
 export function createListener(serve: Serve, tls: TlsFiles | null): Server {
-  const server = tls === null ? createServer(OPTIONS) : createSecureServer({ ...OPTIONS, ...tls });
+  const server =
+    tls === null
+      ? createServer(OPTIONS)
+      : createSecureServer({ ...OPTIONS, ...tls, handshakeTimeout: OPTIONS.headersTimeout });
   server.maxHeadersCount = 0;
   server.maxConnections = MAX_CONNECTIONS;
   server.setTimeout(STALLED_TIMEOUT_MS, endStalled);
@@ -70,7 +74,7 @@ export function createListener(serve: Serve, tls: TlsFiles | null): Server {
     const exchange = exchangeOf(request, response, isWaiting);
     const last = before.at(-1);
     if (last === undefined) serve(exchange);
-    else if (before.length > MAX_WAITING_REQUESTS) request.socket.destroy();
+    else if (isCrowded(before)) request.socket.destroy();
     // What a client sends on one connection takes effect in its order, and none of it once the client has left.
     else last.response.once('close', () => exchange.left.aborted || serve(exchange));
   };
@@ -133,6 +137,12 @@ function exchangeOf(request: IncomingMessage, response: ServerResponse, isWaitin
     needsAsking = false;
   };
   return { request, response, askForBody, left: left.signal, malformed: malformed.signal };
+}
+
+/** True if a connection has as many requests as may wait. */
+function isCrowded(before: readonly OpenExchange[]): boolean {
+  const characters = before.reduce((sum, { request }) => sum + request.rawHeaders.join('').length, 0);
+  return before.length > MAX_WAITING_REQUESTS || characters > MAX_WAITING_CHARACTERS;
 }
 
 /** The open exchanges of a connection. Node.js tells only the first of them that the connection has closed. */

@@ -47,6 +47,8 @@ export class UpstreamFetch {
       headers: [...headers],
       credentialQuery: sent.query,
       body: Buffer.from(typeof init.body === 'string' ? init.body : ''),
+      // A message is JSON, which no program takes for a request.
+      endsConnection: false,
       timeoutMs: this.config.timeoutMs,
     };
     const result = await this.client.send(request, init.signal ?? new AbortController().signal);

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { JsonObject, JsonValue } from '../file/gateway-config.js';
 import { type ContentType, isDoubtfulType, isFormType, isJsonType, isMultipartForm } from './content-type.js';
-import { parseFields, topName } from './fields.js';
+import { parseFields } from './fields.js';
 import { checkJson } from './json-check.js';
 import { parseMultipart } from './multipart-body.js';
-import { inTurns } from './turns.js';
+import { inTurns, type WorkOwner } from './turns.js';
 
 /** A body as the action has it. */
 export interface BodyParameter {
@@ -14,8 +14,10 @@ export interface BodyParameter {
   readonly content: JsonValue | undefined;
   /** What digests are made of. */
   readonly bytes: Buffer;
-  /** The outermost names of a form or an object, as they are compared. */
+  /** The names of a form, or of the outermost object, folded. */
   readonly names: readonly string[];
+  /** True if the body was read as JSON or a form, so that no program takes it for a request. */
+  readonly isRead: boolean;
 }
 
 interface BodyRules {
@@ -23,6 +25,7 @@ interface BodyRules {
   readonly credentialNames: readonly string[];
   /** The most values that the parameter may have before it becomes a digest. */
   readonly maxValues: number;
+  readonly owner: WorkOwner;
 }
 
 const MAX_BYTES = 512 * 1024;
@@ -35,18 +38,18 @@ const UTF_8_NAMES: readonly (string | undefined)[] = [undefined, 'utf-8', 'utf8'
 /** @returns what the body has to be, as the end of a sentence, if programs could read it differently */
 export async function readBodyParameter(bytes: Buffer, rules: BodyRules): Promise<BodyParameter | string> {
   const { contentType } = rules;
-  if (bytes.length === 0) return { parameter: undefined, content: undefined, bytes, names: [] };
+  if (bytes.length === 0) return { parameter: undefined, content: undefined, bytes, names: [], isRead: true };
   // Rack reads such a body as a form.
   if (contentType === undefined) return 'must have a Content-Type, which says how it is read';
   if (isDoubtfulType(contentType))
     return `must have another Content-Type than ${contentType.type}, which some programs read as application/json or as a form`;
   const isJson = isJsonType(contentType);
   const isMultipart = isMultipartForm(contentType);
-  if (!isJson && !isMultipart && !isFormType(contentType)) return digested(bytes);
+  if (!isJson && !isMultipart && !isFormType(contentType)) return { ...digested(bytes, []), isRead: false };
   if (!UTF_8_NAMES.includes(contentType.charset)) return `must be UTF-8, not ${contentType.charset ?? ''}`;
   if (isJson) return readJson(bytes, rules);
   if (!isMultipart) return readForm(bytes, rules);
-  const form = await inTurns(parseMultipart(bytes, contentType.boundary ?? ''));
+  const form = await inTurns(parseMultipart(bytes, contentType.boundary ?? ''), rules.owner);
   return typeof form === 'string' ? form : digested(form.bytes, form.names);
 }
 
@@ -54,37 +57,45 @@ export function digest(bytes: Buffer): JsonObject {
   return { $sha256: createHash('sha256').update(bytes).digest('hex'), bytes: bytes.length };
 }
 
-function digested(bytes: Buffer, names: readonly string[] = []): BodyParameter {
-  return { parameter: digest(bytes), content: undefined, bytes, names: names.map(topName) };
+function digested(bytes: Buffer, names: readonly string[]): BodyParameter {
+  return { parameter: digest(bytes), content: undefined, bytes, names, isRead: true };
 }
 
-async function readJson(bytes: Buffer, { maxValues }: BodyRules): Promise<BodyParameter | string> {
-  const checked = await inTurns(checkJson(bytes));
+async function readJson(bytes: Buffer, { maxValues, owner }: BodyRules): Promise<BodyParameter | string> {
+  const checked = await inTurns(checkJson(bytes), owner);
   if (typeof checked === 'string') return checked;
   const { values, names } = checked;
   if (values > MAX_VALUES) return digested(bytes, names);
   return {
     ...bounded(JSON.parse(bytes.toString('utf8')) as JsonValue, values, { bytes, maxValues }),
-    names: names.map(topName),
+    names,
+    isRead: true,
   };
 }
 
-function readForm(bytes: Buffer, { credentialNames, maxValues }: BodyRules): BodyParameter | string {
+/** Blanks and line ends, which forms encode: a form that has them as they are could be taken for a request. */
+const BLANK = /\s/;
+
+async function readForm(
+  bytes: Buffer,
+  { credentialNames, maxValues, owner }: BodyRules,
+): Promise<BodyParameter | string> {
   if (bytes.length > MAX_FORM_BYTES)
     return `must have at most ${MAX_FORM_BYTES} bytes: send more as multipart/form-data`;
   const text = bytes.toString('utf8');
   if (!Buffer.from(text, 'utf8').equals(bytes)) return 'must be percent-encoded UTF-8';
-  const fields = parseFields(text, { credentialNames, isForm: true });
+  const fields = await inTurns(parseFields(text, { credentialNames, isForm: true }), owner);
   if (typeof fields === 'string') return fields;
-  const names = Object.keys(fields.values).map(topName);
-  return { ...bounded(fields.values, text.split('&').length, { bytes, maxValues }), names };
+  const { values, names } = fields;
+  const isRead = !BLANK.test(text);
+  return { ...bounded(values, text.split('&').length, { bytes, maxValues }), names, isRead };
 }
 
 function bounded(
   content: JsonValue,
   values: number,
   { bytes, maxValues }: { readonly bytes: Buffer; readonly maxValues: number },
-): Omit<BodyParameter, 'names'> {
+): Omit<BodyParameter, 'names' | 'isRead'> {
   const isSmall = values <= maxValues && bytes.length <= MAX_BYTES;
   return { parameter: isSmall ? content : digest(bytes), content, bytes };
 }

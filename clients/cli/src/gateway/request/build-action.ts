@@ -6,8 +6,10 @@ import { digestLargeTexts } from '../../large-values.js';
 import { type BodyParameter, MAX_VALUES, readBodyParameter } from './body-parameter.js';
 import { contentTypeText } from './content-type.js';
 import { type Fields, parseFields, topName } from './fields.js';
+import { foldName } from './fold-name.js';
 import type { RouteMatch } from './match-request.js';
 import { bodyAmbiguous, isRefusal, queryAmbiguous, type RequestRefusal, resourceMissing } from './request-refusal.js';
+import { inTurns, type WorkOwner } from './turns.js';
 import { fillId, fillObject, MissingValueError, namesFrom, type TemplateSources } from './template-value.js';
 
 /** What the service is asked for. */
@@ -18,7 +20,12 @@ export interface ActionRequest {
   readonly parameters: JsonObject;
   /** Pointers into the parameters. */
   readonly secret: readonly string[];
+  /** True for a body that an upstream which skips bodies could take for the next request: the connection ends with it. */
+  readonly endsConnection: boolean;
 }
+
+/** The action without what only its body says. */
+type FilledAction = Omit<ActionRequest, 'endsConnection'>;
 
 /** Those of the question, the listed headers and the other members of `request`. */
 const OTHER_VALUES = 100;
@@ -28,23 +35,32 @@ const MAX_ID_LENGTH = 500;
  * The second of two steps.
  * @param body all of its bytes
  * @param digestAbove bytes above which a text becomes a digest
+ * @param owner whose turns the reading of a large body takes
  */
 export async function buildAction(
   match: RouteMatch,
   body: Buffer,
   digestAbove: number,
+  owner: WorkOwner = { agentId: '' },
 ): Promise<ActionRequest | RequestRefusal> {
   const { route, upstream, headers } = match;
   if (body.length > route.maxBodyBytes) return bodyTooLarge(route);
   const credentialNames = credentialQueries(upstream.credentials);
-  const fields = parseFields(match.query ?? '', { credentialNames, isForm: false });
+  const fields = await inTurns(parseFields(match.query ?? '', { credentialNames, isForm: false }), owner);
   if (typeof fields === 'string') return queryAmbiguous(`The query ${fields}.`);
   if (match.query !== undefined && !route.allowsQuery && namesFrom('body', route).length > 0)
     return queryAmbiguous('A request whose resource or parameters are in its body must have no query here.');
   const maxValues = MAX_VALUES - OTHER_VALUES - (match.query ?? '').split('&').length;
-  const content = await readBodyParameter(body, { contentType: headers.contentType, credentialNames, maxValues });
+  const content = await readBodyParameter(body, {
+    contentType: headers.contentType,
+    credentialNames,
+    maxValues,
+    owner,
+  });
   if (typeof content === 'string') return bodyAmbiguous(`The body ${content}.`);
-  const twice = namesFrom('query', route).find((name) => content.names.includes(topName(name)));
+  const queryNames = namesFrom('query', route);
+  const bodyNames = new Set(queryNames.length === 0 ? [] : content.names.map(topName));
+  const twice = queryNames.find((name) => bodyNames.has(topName(foldName(name))));
   if (twice !== undefined)
     return bodyAmbiguous(
       `The body must not have ${JSON.stringify(twice)}, which some programs prefer to that of the query.`,
@@ -52,7 +68,7 @@ export async function buildAction(
   try {
     const action = fillAction(match, fields, content);
     if (isRefusal(action)) return action;
-    return { ...action, parameters: digestLargeTexts(action.parameters, digestAbove) };
+    return { ...action, parameters: digestLargeTexts(action.parameters, digestAbove), endsConnection: !content.isRead };
   } catch (error) {
     if (error instanceof MissingValueError) return resourceMissing(error.message);
     throw error;
@@ -60,7 +76,7 @@ export async function buildAction(
 }
 
 /** @throws MissingValueError */
-function fillAction(match: RouteMatch, fields: Fields, content: BodyParameter): ActionRequest | RequestRefusal {
+function fillAction(match: RouteMatch, fields: Fields, content: BodyParameter): FilledAction | RequestRefusal {
   const { route } = match;
   const sources: TemplateSources = {
     pathValues: match.pathValues,

@@ -8,6 +8,8 @@ import { formDecode } from './percent-decode.js';
 export interface Fields {
   /** Maps each decoded name to its value, or to the list of its values; null for a name without "=". */
   readonly values: JsonObject;
+  /** The names, folded. */
+  readonly names: readonly string[];
   /** True if a blank was sent as "+", which some programs do not decode in a query. */
   readonly hasPlus: boolean;
 }
@@ -38,9 +40,16 @@ export const MAX_FIELDS = 1_000;
 /** Each bracket of a name is compared with all names. */
 const MAX_BRACKETS = 32;
 
-/** @param text without "?" @returns what the fields have to be, as the end of a sentence, if programs could read them differently */
-export function parseFields(text: string, { credentialNames, isForm }: FieldRules): Fields | string {
-  if (text === '') return { values: {}, hasPlus: false };
+/**
+ * Yields where others may be served. Returns what the fields have to be, as the end of a sentence, if programs could read them
+ * differently.
+ * @param text without "?"
+ */
+export function* parseFields(
+  text: string,
+  { credentialNames, isForm }: FieldRules,
+): Generator<undefined, Fields | string, undefined> {
+  if (text === '') return { values: {}, names: [], hasPlus: false };
   if (text.includes(';')) return 'must not have ";", which some programs read as "&": write %3B';
   if (WRONG_ESCAPE.test(text))
     return 'must have two hexadecimal digits after each "%": write %25 for the character itself';
@@ -49,13 +58,14 @@ export function parseFields(text: string, { credentialNames, isForm }: FieldRule
   if (parts.length > MAX_FIELDS) return `must have at most ${MAX_FIELDS} parts`;
   const fields: Field[] = [];
   for (const part of parts) {
+    yield;
     const field = parseField(part);
     if (typeof field === 'string') return field;
     if (isForm && field.value === null) return 'must have "=" in each part: send other text with its own Content-Type';
     fields.push(field);
   }
-  const fault = namesFault(fields, credentialNames);
-  return fault ?? { values: valuesOf(fields), hasPlus: text.includes('+') };
+  const names = yield* foldNames(fields, credentialNames);
+  return typeof names === 'string' ? names : { values: valuesOf(fields), names, hasPlus: text.includes('+') };
 }
 
 function parseField(part: string): Field | string {
@@ -71,13 +81,20 @@ function parseField(part: string): Field | string {
   return { name, decoded, value };
 }
 
-function namesFault(fields: readonly Field[], credentialNames: readonly string[]): string | undefined {
+/** Returns the folded names, or what they have to be. */
+function* foldNames(
+  fields: readonly Field[],
+  credentialNames: readonly string[],
+): Generator<undefined, readonly string[] | string, undefined> {
   /** The spelling of each folded name. */
   const spellings = new Map<string, string>();
   for (const { name, decoded } of fields) {
-    const fault = fieldNameFault(decoded);
+    yield;
+    const fault = plainNameFault(decoded);
     if (fault !== undefined) return fault;
     const folded = joinedName(foldName(decoded));
+    const foldedFault = foldedNameFault(folded, decoded);
+    if (foldedFault !== undefined) return foldedFault;
     const top = folded.split('[', 1)[0] ?? '';
     if (RESERVED.test(folded))
       return `must not have the name ${JSON.stringify(decoded)}, which the service gives a meaning`;
@@ -90,26 +107,32 @@ function namesFault(fields: readonly Field[], credentialNames: readonly string[]
       return `must not have two spellings of the name ${JSON.stringify(decoded)}`;
     spellings.set(folded, name);
   }
-  return nestingFault(new Set(spellings.keys()));
+  return nestingFault(new Set(spellings.keys())) ?? [...spellings.keys()];
 }
 
 /** What the name of a field has to be, as the end of a sentence, if programs could read it differently. */
 export function fieldNameFault(name: string): string | undefined {
+  return plainNameFault(name) ?? foldedNameFault(joinedName(foldName(name)), name);
+}
+
+function plainNameFault(name: string): string | undefined {
   if (name.length > MAX_NAME_LENGTH || NO_NAME.test(name))
     return `must have names of at most ${MAX_NAME_LENGTH} characters without quotation marks, braces and control characters, and without "<" at their beginning`;
   if (!PLAIN_SHAPE.test(name))
     return `must not have the name ${JSON.stringify(name)}: it begins with a blank or "?", or has brackets that do not follow each other at its end`;
-  const marks = marksFault(name);
-  if (marks !== undefined) return marks;
-  const [top = '', ...brackets] = joinedName(foldName(name)).split('[');
+  return marksFault(name);
+}
+
+function foldedNameFault(folded: string, name: string): string | undefined {
+  const [top = '', ...brackets] = folded.split('[');
   if (brackets.length > MAX_BRACKETS) return `must have at most ${MAX_BRACKETS} "[" in a name`;
   if (top.trim() === '') return 'must have a name in each part';
   return methodNameFault(top, name);
 }
 
-/** The first part of a name, in which names are compared that a program could take for the same one. */
-export function topName(name: string): string {
-  return joinedName(foldName(name)).split('[', 1)[0] ?? '';
+/** The first part of a folded name, in which names are compared that a program could take for the same one. */
+export function topName(folded: string): string {
+  return joinedName(folded).split('[', 1)[0] ?? '';
 }
 
 /** PHP reads a blank and a dot before the first bracket as "_". */

@@ -6,6 +6,7 @@ import { foldName } from './fold-name.js';
 export interface MultipartForm {
   /** Its bytes with the boundary written as `boundary`, so that equal forms have equal digests. */
   readonly bytes: Buffer;
+  /** Folded. */
   readonly names: readonly string[];
 }
 
@@ -49,7 +50,7 @@ export function* parseMultipart(
       return 'must have its boundary only in lines of its own, which end with a carriage return and a line feed';
     const named = readName(part.slice(LINE_END.length));
     if (typeof named === 'string') return named;
-    names.push(named.name);
+    names.push(foldName(named.name));
   }
   const rewritten = text.replaceAll(delimiter, written);
   yield;

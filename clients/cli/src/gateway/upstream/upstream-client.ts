@@ -29,14 +29,11 @@ export interface UpstreamRequest {
   /** Credentials for the query, joined by `&`; empty if there are none. */
   readonly credentialQuery: string;
   readonly body: Buffer;
+  /** True if no other request may follow on the connection. */
+  readonly endsConnection: boolean;
   /** How long to wait for the head of the answer, with the time to connect. */
   readonly timeoutMs: number;
 }
-
-/** Bytes of a body in which its first line is searched. */
-const MAX_FIRST_LINE_BYTES = 1_024;
-/** Matches text that begins like a request. JSON, forms and multipart forms do not. */
-const REQUEST_LINE = /^[\r\n]*[!#$%&'*+.^_`|~0-9A-Za-z-]+[ \t]/;
 
 /** Sends requests to one upstream, over connections of its own. Follows no redirect, and sends nothing twice. */
 export class UpstreamClient {
@@ -81,7 +78,7 @@ export class UpstreamClient {
       const path = this.basePath + withQuery(request.target, request.credentialQuery);
       const headers = request.headers.flat();
       pool.dispatch(
-        { method, path, headers, body: body.length === 0 ? null : body, reset: isLikeRequest(body) },
+        { method, path, headers, body: body.length === 0 ? null : body, reset: request.endsConnection },
         exchange,
       );
     });
@@ -91,14 +88,6 @@ export class UpstreamClient {
   async close(): Promise<void> {
     await Promise.all([this.reads.destroy(), this.writes.destroy()]);
   }
-}
-
-/**
- * True for a body that an upstream which skips bodies would take for the next request on the connection: it is the last one there,
- * so that it does not get the credentials, or the answer, of another.
- */
-function isLikeRequest(body: Buffer): boolean {
-  return REQUEST_LINE.test(body.toString('latin1', 0, MAX_FIRST_LINE_BYTES));
 }
 
 /** Path of an upstream's URL without a final `/`: that of a target follows it. */

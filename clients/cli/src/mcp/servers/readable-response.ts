@@ -63,6 +63,7 @@ function pieces(
   const encoder = new TextEncoder();
   const meter = new AnswerMeter(bounds);
   let parts: string[] = [];
+  let wasEnd = false;
   const add = (text: string): void => {
     const fault = meter.add(text);
     if (fault !== null) {
@@ -75,17 +76,26 @@ function pieces(
   return new TransformStream({
     transform: async (chunk, controller) => {
       const texts = separator === null ? [chunk] : chunk.split(separator);
-      for (const [index, text] of texts.entries()) {
+      const last = texts.pop() ?? '';
+      // A queue of many small pieces takes time that grows with the square of their number.
+      let changed = '';
+      for (const text of texts) {
         add(text);
-        if (index === texts.length - 1) return;
         const piece = parts.join('');
-        controller.enqueue(encoder.encode(`${change(piece)}\n`));
-        if (piece.length > LARGE) await nextTurn();
         parts = [];
-        // An event ends with an empty line.
-        if (piece.trim() === '') meter.restart();
+        const isEnd = piece.trim() === '';
+        // Comments say nothing, and one empty line ends an event as well as several.
+        if (!piece.startsWith(':') && !(isEnd && wasEnd)) changed += `${change(piece)}\n`;
+        wasEnd = isEnd;
+        if (isEnd) meter.restart();
         else meter.endLine();
+        if (changed.length <= LARGE) continue;
+        controller.enqueue(encoder.encode(changed));
+        changed = '';
+        await nextTurn();
       }
+      if (changed !== '') controller.enqueue(encoder.encode(changed));
+      add(last);
     },
     flush: async (controller) => {
       const piece = parts.join('');
