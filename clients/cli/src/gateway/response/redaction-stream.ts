@@ -1,4 +1,8 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Redactor } from './redactor.js';
+
+/** Bytes of a part after which others are served: a text of beginnings of credentials takes long. */
+const LARGE_PART = 16 * 1024;
 
 /** The parts of a body with its credentials replaced. Holds back only what may be the beginning of one. */
 export async function* redactStream(body: AsyncIterable<Uint8Array>, redactor: Redactor): AsyncGenerator<Buffer> {
@@ -9,6 +13,7 @@ export async function* redactStream(body: AsyncIterable<Uint8Array>, redactor: R
     // A copy, so that a few bytes do not keep the whole part in memory.
     rest = Buffer.from(part.rest);
     yield* part.output;
+    if (bytes.length >= LARGE_PART) await nextTurn();
   }
   yield* redactor.redact(rest, true).output;
 }
