@@ -6,7 +6,7 @@ import { type Mapping, readMapping, withSecrets } from '../../mcp/mapping.js';
 import { type MakeServer, proxyOf } from '../../mcp/proxy.js';
 import { readableRequest } from './readable-request.js';
 import { GovernedServer } from '../../mcp/servers/governed-server.js';
-import { parseMessage } from '../../mcp/servers/messages.js';
+import { MAX_MESSAGE_BYTES, parseMessage } from '../../mcp/servers/messages.js';
 import { Pins } from '../../mcp/servers/pins.js';
 import { Servers } from '../../mcp/servers/servers.js';
 import { requestIdsIn, Sessions, type SessionServer } from './sessions.js';
@@ -28,8 +28,8 @@ import { duringHandler, untilHandled } from './request-handlers.js';
 import { MCP_PATH } from './mcp-path.js';
 import { UpstreamFetch } from './upstream-fetch.js';
 
-/** Bounds of what is parsed in one step, while nobody else is served: it takes tens of milliseconds. */
-const ANSWER_BOUNDS = { maxBytes: 4 * 2 ** 20, maxValues: 50_000 };
+/** Bounds of what is parsed in one step, while nobody else is served. Values take far longer than the bytes of a text. */
+const ANSWER_BOUNDS = { maxBytes: MAX_MESSAGE_BYTES, maxValues: 50_000 };
 const SESSION_BOUNDS = { ofOneOwner: 10, ofOneAgent: 100, all: 200 };
 /** Callers whose connection without a session is kept. */
 const MAX_SESSIONLESS = 200;
