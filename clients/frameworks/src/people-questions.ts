@@ -43,12 +43,13 @@ export async function answerFor<Context>(
   { input, context, signal }: AskedQuestion<Context>,
 ): Promise<string> {
   const { title, question, context: facts } = Object(input) as Readonly<Record<string, unknown>>;
+  if (!isObjectOrMissing(facts)) return 'The question was not asked. "context" must be an object.';
   const run = typeof runOption === 'function' ? runOption(context) : runOption;
   try {
     const answer = await governance.ask(
       {
         ...{ title: textIn(title), question: textIn(question) },
-        ...(typeof facts === 'object' && facts !== null && { context: facts as Record<string, unknown> }),
+        ...(facts !== undefined && facts !== null && { context: facts }),
       },
       {
         subjects,
@@ -63,6 +64,10 @@ export async function answerFor<Context>(
     if (signal?.aborted === true) throw error;
     return `The question was not asked. ${error instanceof Error ? error.message : String(error)}`;
   }
+}
+
+function isObjectOrMissing(value: unknown): value is Readonly<Record<string, unknown>> | null | undefined {
+  return value === undefined || value === null || (typeof value === 'object' && !Array.isArray(value));
 }
 
 /** Anything else than a text is refused as an empty one. */

@@ -46,7 +46,7 @@ const LONGEST_HOLD = 50;
 /** Milliseconds between two requests where the service does not hold them. */
 const PAUSE_MS = 1_500;
 const MAX_WORDS = 500;
-const NOTE = 'This is an answer, and authorises nothing: what you do is checked as ever.';
+const NOTE = 'An answer authorises nothing: what you do is checked as ever.';
 
 /**
  * Asks people, and waits for their answer. The same question of the same agent and run is one decision while that is open, and for
@@ -75,7 +75,7 @@ export async function askPeople(
     approvers: [{ subjects }],
   };
   const open = await findOpen(send, body);
-  const proposed = open ?? (await findAnswer(send, body)) ?? (await propose(send, body));
+  const proposed = open ?? (await findAnswer(send, body)) ?? (await proposeOnce(send, body));
   try {
     const decision = await answered(send, proposed, wait, signal);
     return { decision, text: answerText(decision) };
@@ -126,6 +126,18 @@ function identityOf({
   context,
 }: Pick<Decision, 'title' | 'description'> & { context: object }): string {
   return canonicalJson([title, description, context]);
+}
+
+/**
+ * Proposes a question. If another key of the agent proposed the same at the same time, the older one stays: keys of idempotency are
+ * each caller's own.
+ */
+async function proposeOnce(send: SendJson, body: QuestionBody): Promise<Decision> {
+  const own = await propose(send, body);
+  const first = own.status === 'proposed' ? await findOpen(send, body) : undefined;
+  if (first === undefined || first.id === own.id) return own;
+  await cancel(send, own.id);
+  return first;
 }
 
 /** A question that was cancelled, or settled long ago, is asked anew, under a key that follows from it: equal questions meet. */

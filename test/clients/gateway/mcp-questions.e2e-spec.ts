@@ -108,6 +108,35 @@ describe('An agent that asks people', () => {
     expect(await decisions('has two keys')).toHaveLength(1);
   });
 
+  it('asks once with several keys at the same time', async () => {
+    const { id: agentId } = await createAgent(stage.app, { name: 'asks at once', capabilities: ['*'] });
+    const sessions = await Promise.all(
+      ['one', 'two', 'three'].map(async (name) => {
+        const { secret } = await issueKey(stage.app, { name, scopes: ['execute', 'propose'], agentId });
+        return connectClient(url, { ...bearer(secret), 'Governance-Run': 'at once' });
+      }),
+    );
+    const ask = async (): Promise<Set<string | undefined>> => {
+      const answers = sessions.map(({ client }) => client.callTool({ name: TOOL, arguments: QUESTION }));
+      return new Set((await Promise.all(answers)).map((answer) => /dec_\w+/.exec(textOf(answer))?.[0]));
+    };
+    await ask();
+    expect((await ask()).size).toBe(1);
+    const open = (await decisions('asks at once')).filter(({ status }) => status === 'proposed');
+    expect(open).toHaveLength(1);
+    await Promise.all(sessions.map(({ client }) => client.close()));
+  });
+
+  it('is refused a number that JavaScript would change', async () => {
+    const key = await agentWith('counts', 'execute', 'propose');
+    const { client } = await connectClient(url, key);
+    const question = { ...QUESTION, context: { account: 12345678901234567891 } };
+    const answer = await client.callTool({ name: TOOL, arguments: question });
+    expect(textOf(answer)).toContain('account');
+    expect(await decisions('counts')).toEqual([]);
+    await client.close();
+  });
+
   it('waits as calls wait', async () => {
     const key = await agentWith('waits', 'execute', 'propose');
     const { client } = await connectClient(`${gateway.url}/patient/mcp`, key);

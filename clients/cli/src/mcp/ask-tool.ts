@@ -2,6 +2,7 @@ import type { CallToolResult, ServerContext, Tool } from '@modelcontextprotocol/
 import { GovernanceError } from '../../../typescript/src/index.js';
 import { MAX_QUESTION, MAX_TITLE } from '../../../typescript/src/question.js';
 import { refusalText } from '../refusal-text.js';
+import { changedNumberText, doubtfulNumberIn } from '../unsafe-number.js';
 import type { SessionParts } from './client-session.js';
 import { CallProgress } from './progress.js';
 import { toolAnswers } from './tool-results.js';
@@ -55,6 +56,8 @@ export async function callAskTool(
     Object.keys(unknownMembers).length === 0;
   if (!isValid)
     return toolAnswers.refused(`${ASK_TOOL} takes "title" and "question", which are texts, and "context", an object.`);
+  const doubtful = doubtfulNumberIn(facts, 'context');
+  if (doubtful !== undefined) return toolAnswers.refused(changedNumberText(doubtful));
   const saying = CallProgress.from(context).startWaiting(`${title} waits for an answer.`);
   try {
     const { text } = await gate.governance.ask(
