@@ -130,7 +130,7 @@ describe('An agent that asks people', () => {
   it('is refused a number that JavaScript would change', async () => {
     const key = await agentWith('counts', 'execute', 'propose');
     const { client } = await connectClient(url, key);
-    const question = { ...QUESTION, context: { account: 12345678901234567891 } };
+    const question = { ...QUESTION, context: { account: 2 ** 60 } };
     const answer = await client.callTool({ name: TOOL, arguments: question });
     expect(textOf(answer)).toContain('account');
     expect(await decisions('counts')).toEqual([]);
