@@ -120,10 +120,11 @@ describe('The gateway and a hostile agent', () => {
     socket.destroy();
   });
 
-  it.each([
+  it.each<[string, number, string, string?]>([
     ['twelve requests', 12, ''],
     ['heads of 180 KiB', 3, 'x'.repeat(60 * 1_024)],
-  ])('ends a connection on which %s wait', async (_what, count, text) => {
+    ['targets of 180 KiB', 3, '', `/crowd/2?${'x'.repeat(60 * 1_024)}`],
+  ])('ends a connection on which %s wait', async (_what, count, text, target = '/crowd/2') => {
     const before = upstream.requests.length;
     upstream.answers = [() => undefined];
     const socket = open();
@@ -131,7 +132,7 @@ describe('The gateway and a hostile agent', () => {
     socket.resume();
     socket.write(head('GET', '/crowd/1'));
     await upstream.received(before + 1);
-    socket.write(head('GET', '/crowd/2', `X-Long: ${text}`).repeat(count));
+    socket.write(head('GET', target, `X-Long: ${text}`).repeat(count));
     await closed;
     upstream.answers = [respond('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok')];
     expect((await gateway.call('/vendor/after/2')).status).toBe(200);

@@ -127,8 +127,8 @@ export class Reports {
         break;
       } catch (error) {
         if (this.isClosed()) return;
-        // The service took the report, but its answer was lost.
         const status = serviceStatus(error);
+        // The service took the report, but its answer was lost.
         if (status === OUTCOME_EXISTS && mayBeTaken) break;
         mayBeTaken ||= error instanceof GovernanceError && error.isOutcomeUnknown;
         if (status !== null && FINAL_STATUSES.has(status)) {

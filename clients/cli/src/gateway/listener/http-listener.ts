@@ -141,8 +141,12 @@ function exchangeOf(request: IncomingMessage, response: ServerResponse, isWaitin
 
 /** True if a connection has as many requests as may wait. */
 function isCrowded(before: readonly OpenExchange[]): boolean {
-  const characters = before.reduce((sum, { request }) => sum + request.rawHeaders.join('').length, 0);
+  const characters = before.reduce((sum, { request }) => sum + headLength(request), 0);
   return before.length > MAX_WAITING_REQUESTS || characters > MAX_WAITING_CHARACTERS;
+}
+
+function headLength({ url = '', rawHeaders }: IncomingMessage): number {
+  return rawHeaders.reduce((sum, text) => sum + text.length, url.length);
 }
 
 /** The open exchanges of a connection. Node.js tells only the first of them that the connection has closed. */
