@@ -1,4 +1,5 @@
 import { until } from '../../faults/support/watch';
+import { lift, stop } from '../../stops/support';
 import { createAgent, issueKey } from '../../support/application/factories';
 import { send } from '../../support/application/send';
 import {
@@ -13,7 +14,7 @@ import {
   VENDOR_CREDENTIAL,
 } from './stage';
 import { RawUpstream } from './raw-upstream';
-import { type StandIn, startStandIn } from './stand-in';
+import { sendJson, type StandIn, startStandIn } from './stand-in';
 
 /** An agent of its own, whose call runs. */
 interface Runner {
@@ -33,11 +34,15 @@ describe('Calls that are stopped while they run', () => {
   beforeAll(async () => {
     stage = await openStage();
     upstream = await startStandIn((request, response) => {
+      if (request.url.startsWith('/done/')) sendJson(response, { done: true });
       if (!request.url.startsWith('/begun/')) return;
       response.writeHead(200, { 'Content-Type': 'text/plain' });
       response.write('the first part');
     });
-    const routes = [route('POST /:kind/:id', 'write', { timeout: 'PT60S' })];
+    const routes = [
+      route('POST /:kind/:id', 'write', { timeout: 'PT60S' }),
+      route('PUT /:kind/:id', 'refund', { hold: 'PT60S' }),
+    ];
     silent = await RawUpstream.open();
     gateway = await startGateway(stage, {
       vendor: { url: upstream.url, credentials: [VENDOR_CREDENTIAL], routes },
@@ -120,5 +125,26 @@ describe('Calls that are stopped while they run', () => {
     expect(execution?.outcome).toBe('authorized');
     await send(stage.app, 'POST', '/api/v1/stops', { body: { agentId, reason: 'a test' } });
     expect((await runner.call).error?.reason).toBe('stopped');
+  });
+
+  it('end while they wait for an approval, which the same request continues once the stop is lifted', async () => {
+    const { id: agentId } = await createAgent(stage.app, { name: 'waiting', capabilities: ['*'] });
+    const { secret } = await issueKey(stage.app, { name: 'waiting', scopes: ['execute'], agentId });
+    const call = (): Promise<GatewayAnswer> =>
+      callGateway(gateway.url, '/vendor/done/waiting', { method: 'PUT', json: {}, headers: bearer(secret) });
+    const waiting = call();
+    const isPending = async (): Promise<boolean> => (await stage.executions(`&agentId=${agentId}`)).length === 1;
+    await until('it waits', isPending);
+    const active = await stop(stage.app, { agentId });
+    const { status, error } = await waiting;
+    const [execution] = await stage.executions(`&agentId=${agentId}`);
+    expect([status, error?.reason, error?.executionId]).toEqual([403, 'stopped', execution?.id]);
+    expect(error?.message).toContain('nothing was sent');
+    expect(execution?.outcome).toBe('pending_approval');
+    await stage.approve(String(execution?.decisionId));
+    expect((await call()).error?.reason).toBe('stopped');
+    await lift(stage.app, active);
+    expect((await call()).status).toBe(200);
+    expect(upstream.below('/done/waiting')).toHaveLength(1);
   });
 });

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { approve } from '../../approvals/support';
 import { lift, stop } from '../../stops/support';
 import { valueOf } from '../../support/application/metric';
 import { issueKey } from '../../support/application/factories';
@@ -32,6 +33,25 @@ describeOnSqlite('A stop, while gov mcp carries calls', () => {
     expect(failureReason).toContain('Somebody stopped the agent');
     for (const active of [other, covering]) await lift(shop.app, active);
     expect(textOf(await client.callTool({ name: 'echo', arguments: { n: 1 } }))).toBe('{"n":1}');
+    await close();
+  });
+
+  it('ends a call that waits for its approval, which stays', async () => {
+    const customer = await shop.customer('stopped waiting');
+    const { environment, runs } = customer;
+    const words = ['--hold', '60'];
+    const { client, close } = await connectThroughProxy({ way: 'stdio', era: 'legacy', runs, environment, words });
+    const waiting = client.callTool({ name: 'refund' });
+    const { agentId } = await customer.askedAndIs('refund', 'pending_approval');
+    const covering = await stop(shop.app, { agentId });
+    const ended = await waiting;
+    expect(ended.isError).toBe(true);
+    expect(textOf(ended)).toContain('somebody stopped the agent while the call waited for its approval');
+    const { decisionId } = await customer.askedAndIs('refund', 'pending_approval');
+    await lift(shop.app, covering);
+    await approve(shop.app, decisionId, shop.people.ann);
+    expect((await client.callTool({ name: 'refund' })).isError).not.toBe(true);
+    expect(customer.ran('refund')).toHaveLength(1);
     await close();
   });
 

@@ -96,10 +96,10 @@ export async function governedCall<Result>(
   const first = await attempt(gate, call, context, progress);
   if (!(first instanceof ApprovalPendingError)) return first;
   const outcome = await approvalOf(gate, call.name, context, progress, first).catch((error: unknown) => {
-    if (error instanceof GovernanceError) return error;
+    if (error instanceof GovernanceError || error instanceof StoppedError) return error;
     throw error;
   });
-  if (outcome instanceof GovernanceError) return answerTo(call, outcome);
+  if (outcome instanceof Error) return answerTo(call, outcome);
   if (outcome.outcome === 'approved') {
     const second = await attempt(gate, call, context, progress);
     if (!(second instanceof ApprovalPendingError)) return second;
@@ -170,19 +170,27 @@ async function run<Result>(call: GovernedCall<Result>, callOptions: CallOptions)
   });
 }
 
-/** Waits until the execution is decided, or the time of the call is over. @throws the reason of the client's signal. */
+/**
+ * Waits until the execution is decided, or the time of the call is over. @throws StoppedError if the agent is stopped
+ * meanwhile; the reason of the client's signal
+ */
 async function approvalOf(
-  { governance, hold, waits }: Gate,
+  { governance, hold, waits, stops }: Gate,
   name: string,
   { mcpReq: { signal } }: ServerContext,
   progress: CallProgress,
   { execution, isFirst, isFeasible }: ApprovalPendingError,
 ): Promise<Execution> {
+  const { agentId: agent, action, resourceType, resourceId } = execution;
   const waiting = `${name} waits for the decision ${String(execution.decisionId)}.`;
   const waitingMessages = progress.startWaiting(isFeasible ? waiting : `${waiting} ${TOO_FEW_APPROVERS}`);
-  const wait = (): Promise<Execution> => governance.waitForDecision(execution, { wait: hold, signal });
+  const withdrawal = (): Promise<void> => withdraw(governance, execution.id);
   try {
-    return await waits.during({ execution, isFirst, signal, wait, withdraw: () => withdraw(governance, execution.id) });
+    return await stops.during({ agent, action, resourceType, resourceId }, (stopSignal) => {
+      const end = AbortSignal.any([signal, stopSignal]);
+      const wait = (): Promise<Execution> => governance.waitForDecision(execution, { wait: hold, signal: end });
+      return waits.during({ execution, isFirst, signal, wait, withdraw: withdrawal });
+    });
   } finally {
     waitingMessages.stop();
   }
@@ -236,6 +244,8 @@ function answerTo<Result>({ name, answers }: GovernedCall<Result>, error: unknow
   if (UNASKED.some((kind) => error instanceof kind))
     return answers.refused(`${name} was not run: ${(error as Error).message}`);
   if (error instanceof GovernanceError) return answers.refused(refusalText(name, error));
+  if (error instanceof StoppedError)
+    return answers.refused(`${name} was not run: somebody stopped the agent while the call waited for its approval.`);
   return failureResult(name, answers, error);
 }
 

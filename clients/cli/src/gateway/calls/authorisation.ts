@@ -27,6 +27,8 @@ export interface AuthorisationRequest {
   readonly waits: ApprovalWaits;
   /** Fires when the client has gone. */
   readonly signal: AbortSignal;
+  /** Fires when the call is stopped. */
+  readonly stopped: AbortSignal;
 }
 
 /** What follows from an execution: it was authorised for this request alone, or has to be asked for anew. */
@@ -95,10 +97,16 @@ async function proceed(request: AuthorisationRequest, answer: ServiceExecution, 
 }
 
 async function waitFor(request: AuthorisationRequest, answer: ServiceExecution): Promise<Execution> {
-  const { service, holdMs, waits, signal } = request;
+  const { service, holdMs, waits, signal, stopped } = request;
   const { execution, isFirst } = answer;
-  const wait = (): Promise<Execution> => service.wait(execution, holdMs / 1_000, signal);
-  return waits.during({ execution, isFirst, signal, wait, withdraw: () => service.cancel(execution.id) });
+  const end = AbortSignal.any([signal, stopped]);
+  const wait = (): Promise<Execution> => service.wait(execution, holdMs / 1_000, end);
+  try {
+    return await waits.during({ execution, isFirst, signal, wait, withdraw: () => service.cancel(execution.id) });
+  } catch (error) {
+    if (stopped.aborted && !signal.aborted) throw stoppedWhileWaiting(execution);
+    throw error;
+  }
 }
 
 async function afterWait(request: AuthorisationRequest, execution: Execution): Promise<Step> {
@@ -155,6 +163,14 @@ function rejected(execution: Execution): Refusal {
   const { id, decisionId, rejection } = execution;
   const message = `The request was rejected by the decision ${String(decisionId)}. ${reviewersWords(rejection)}`.trim();
   return new Refusal(403, 'approval_rejected', message, { executionId: id, decisionId, rejection: rejection ?? null });
+}
+
+/** The request for approval stays: the agent may continue it once the stop is lifted. */
+function stoppedWhileWaiting({ id, decisionId }: Execution): Refusal {
+  const message =
+    `Somebody stopped the agent while the request waited for the decision ${String(decisionId)}, so nothing was sent. ` +
+    'Once the stop is lifted, the same request again waits, or passes once it is approved.';
+  return new Refusal(403, 'stopped', message, { executionId: id, decisionId });
 }
 
 function approvalRequired({ id, decisionId }: Execution, advice: string): Refusal {

@@ -99,7 +99,7 @@ async function run(toRun: ActionToRun): Promise<void> {
   const { action: name, resource } = action;
   const call = { caller, service, action: name, resourceType: resource.type, resourceId: resource.id };
   await parts.calls.during(call, async (stopped) => {
-    const execution = await permit(toRun);
+    const execution = await permit(toRun, stopped);
     note.executionId = execution?.id ?? null;
     const { target } = request.search;
     const { sent, redactor } = upstream.credentials.current();
@@ -127,7 +127,10 @@ async function run(toRun: ActionToRun): Promise<void> {
 }
 
 /** The execution that may be sent; null for a route that is only evaluated. @throws Refusal */
-async function permit({ request, parts, ask, action }: ActionToRun): Promise<Execution | null> {
+async function permit(
+  { request, parts, ask, action }: ActionToRun,
+  stopped: AbortSignal,
+): Promise<Execution | null> {
   const { service, caller, upstream, exchange, search } = request;
   const { onBehalfOf, run: name, idempotencyKey, repeat } = ask;
   const body = {
@@ -155,6 +158,7 @@ async function permit({ request, parts, ask, action }: ActionToRun): Promise<Exe
     holdMs: action.route.holdMs,
     waits: parts.waits,
     signal: exchange.left,
+    stopped,
   });
 }
 
