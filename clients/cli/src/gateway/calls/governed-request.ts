@@ -127,10 +127,7 @@ async function run(toRun: ActionToRun): Promise<void> {
 }
 
 /** The execution that may be sent; null for a route that is only evaluated. @throws Refusal */
-async function permit(
-  { request, parts, ask, action }: ActionToRun,
-  stopped: AbortSignal,
-): Promise<Execution | null> {
+async function permit({ request, parts, ask, action }: ActionToRun, stopped: AbortSignal): Promise<Execution | null> {
   const { service, caller, upstream, exchange, search } = request;
   const { onBehalfOf, run: name, idempotencyKey, repeat } = ask;
   const body = {
