@@ -42,6 +42,7 @@ const FAULTY: readonly (readonly [object, string])[] = [
         `upstreams.api.${Object.keys(members).join('')} is not served for MCP upstreams`,
       ] as const,
   ),
+  [{ upstreams: { api: { mcp: 'https://a/mcp', ask: ['kind:robot'] } } }, 'upstreams.api.ask[0] must be one of kind:'],
   [upstream({ url: 'ftp://a' }), 'url must be a URL'],
   [upstream({ url: 'http://api.example' }), 'url must begin with https://'],
   [upstream({ url: 'https://a:b@api.example' }), 'url must have no user name'],

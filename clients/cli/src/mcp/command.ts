@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { withDigestOption } from '../large-values.js';
 import { withPrincipalOptions } from '../principal-options.js';
+import { subjectFault } from '../service-rules/subjects.js';
 import type { PinOptions } from './servers/pin.js';
 import type { McpOptions } from './serve.js';
 import { isServerUrl } from './servers/server-address.js';
@@ -69,8 +70,10 @@ function serverUrl(text: string): URL {
   throw new InvalidArgumentError('It is a URL, such as https://tools.example.com/mcp.');
 }
 
-/** Subjects after `--ask`, each separately. */
+/** Subjects after `--ask`, each separately. @throws InvalidArgumentError for one that can match nobody */
 function askSubjects(subject: string, before: readonly string[] | true = []): readonly string[] {
+  const fault = subjectFault(subject);
+  if (fault !== undefined) throw new InvalidArgumentError(`The subject "${subject}" ${fault}.`);
   return [...(before === true ? [] : before), subject];
 }
 

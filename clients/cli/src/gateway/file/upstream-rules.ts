@@ -9,6 +9,7 @@ import type { RouteInput, UpstreamInput } from './gateway-input.js';
 import { listedHeaderFault, sentHeaderFault } from './header-rules.js';
 import { readRoute } from './route-rules.js';
 import { resourcePathFault } from '../../service-rules/resources.js';
+import { subjectFault } from '../../service-rules/subjects.js';
 
 const NAME = /^[a-z][a-z0-9-]{0,39}$/;
 
@@ -56,8 +57,18 @@ export function readUpstream(
     kind: 'mcp',
     ...(map !== undefined && { map: resolve(folder, map) }),
     ...(lock !== undefined && { lock: resolve(folder, lock) }),
-    ...(ask !== undefined && { ask: ask.filter((subject) => subject !== undefined) }),
+    ...(ask !== undefined && { ask: readSubjects(ask, [...path, 'ask'], faults) }),
   };
+}
+
+function readSubjects(subjects: readonly (string | undefined)[], path: FilePath, faults: FaultList): string[] {
+  return subjects.flatMap((subject, index) => {
+    if (subject === undefined) return [];
+    const fault = subjectFault(subject);
+    if (fault === undefined) return [subject];
+    faults.add([...path, index], fault);
+    return [];
+  });
 }
 
 /** The host names of a list, as requests are compared with them. */
