@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Refusal } from './refusal.js';
 import type { CallerService, ServiceCaller } from './service-calls.js';
+import { remainingMs, rightsOf } from './token-claims.js';
 
 /** A caller of the gateway as the service knows it. */
 export interface Caller {
@@ -9,6 +10,8 @@ export interface Caller {
   readonly agentId: string;
   /** Id of the key, or name of the token's subject. */
   readonly actorId: string;
+  /** Separates the tokens of one subject that have different rights, such as those for different principals; null for keys. */
+  readonly rightsId: string | null;
 }
 
 /** Milliseconds for which an answer is used again. The service checks the key again at each execute. */
@@ -38,7 +41,7 @@ export class KnownCallers {
         'caller_not_bound',
         'The key is bound to no agent. Use a key or token of the agent that acts.',
       );
-    const caller = { id, agentId, actorId: actor.id };
+    const caller = { id, agentId, actorId: actor.id, rightsId: rightsOf(key) };
     this.callers.delete(id);
     const maxAgeMs = Math.min(MAX_AGE_MS, remainingMs(key));
     this.callers.set(id, { caller, until: performance.now() + maxAgeMs });
@@ -51,12 +54,4 @@ export class KnownCallers {
   clear(): void {
     this.callers.clear();
   }
-}
-
-/** Milliseconds until a token that the service has taken ends by its own claim: then its client has to get a 401. Infinity for keys. */
-function remainingMs(key: string): number {
-  const [, claims] = key.split('.');
-  if (claims === undefined) return Infinity;
-  const { exp } = JSON.parse(Buffer.from(claims, 'base64url').toString()) as { readonly exp: number };
-  return 1_000 * exp - Date.now();
 }

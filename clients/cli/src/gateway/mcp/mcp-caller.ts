@@ -30,7 +30,7 @@ const TIMEOUT_MS = 15_000;
 /** End of the path of the only request that takes `Governance-Repeat`. */
 const EXECUTE = '/execute';
 
-/** One actor with one principal. The key may change: an actor renews its tokens. */
+/** One actor with one principal and the same rights. The key may change: an actor renews its tokens. */
 export class McpCaller {
   /** Sessions, and connections without session, that belong to it. */
   uses = 0;

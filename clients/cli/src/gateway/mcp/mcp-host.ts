@@ -193,8 +193,8 @@ export class McpHost {
 
   private async answer(request: Request, identified: IdentifiedCaller, ask: AskHeaders): Promise<Response> {
     const { caller } = identified;
-    // A session is its actor's and principal's alone.
-    const owner = JSON.stringify([caller.agentId, caller.actorId, ask.onBehalfOf]);
+    // A session belongs to its actor with the same rights and principal. A renewed token serves running calls, too.
+    const owner = JSON.stringify([caller.agentId, caller.actorId, caller.rightsId, ask.onBehalfOf]);
     const known = this.callers.get(owner);
     if (known !== undefined) known.current = identified;
     if (request.method !== 'POST' || (await isLegacyRequest(request.clone())))
