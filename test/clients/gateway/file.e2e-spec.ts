@@ -94,6 +94,7 @@ const FAULTY: readonly (readonly [object, string])[] = [
   [upstream({ hold: 'PT61S' }), 'hold must be an ISO 8601 duration'],
   [upstream({ timeout: 'soon' }), 'timeout must be an ISO 8601 duration'],
   [upstream({ maxBody: 67_108_865 }), 'maxBody must be <= 67108864'],
+  [{ upstreams: { shop: { mcp: 'https://a.example/mcp', maxBody: 4_194_305 } } }, 'maxBody must be at most 4194304'],
   [upstream({ secret: ['card'] }), 'secret[0] must be a JSON Pointer'],
   [upstream({ routes: [] }), 'routes must have at least one item'],
   ...[

@@ -3,10 +3,16 @@ import { dirname, join } from 'node:path';
 import type * as ServiceCalls from '../../../clients/cli/src/gateway/calls/service-calls.js' with {
   'resolution-mode': 'import',
 };
+import type * as ClientMessage from '../../../clients/cli/src/gateway/mcp/client-message.js' with {
+  'resolution-mode': 'import',
+};
 import type * as BodyParameter from '../../../clients/cli/src/gateway/request/body-parameter.js' with {
   'resolution-mode': 'import',
 };
 import type * as ContentType from '../../../clients/cli/src/gateway/request/content-type.js' with {
+  'resolution-mode': 'import',
+};
+import type * as Turns from '../../../clients/cli/src/gateway/request/turns.js' with {
   'resolution-mode': 'import',
 };
 import type * as RedactionStream from '../../../clients/cli/src/gateway/response/redaction-stream.js' with {
@@ -30,8 +36,10 @@ import { buildCommandLine, MAIN } from '../command-line';
 interface GatewayModules {
   readonly '../mcp/running-calls': typeof RunningCalls;
   readonly 'calls/service-calls': typeof ServiceCalls;
+  readonly 'mcp/client-message': typeof ClientMessage;
   readonly 'request/body-parameter': typeof BodyParameter;
   readonly 'request/content-type': typeof ContentType;
+  readonly 'request/turns': typeof Turns;
   readonly 'response/redaction-stream': typeof RedactionStream;
   readonly 'response/redactor': typeof Redactor;
   readonly 'upstream/credentials': typeof Credentials;

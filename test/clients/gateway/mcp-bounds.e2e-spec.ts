@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { createAgent, issueKey } from '../../support/application/factories';
 import { run } from '../../support/processes/shell';
 import { GOV, textOf } from '../mcp/mcp-clients';
+import { loadGatewayModule } from './gateway-modules';
 import { connectClient, type McpUpstreamProcess, startMcpUpstream } from './mcp-stage';
 import {
   bearer,
@@ -115,6 +116,27 @@ describe('The bounds of an MCP upstream', () => {
   it('are 10,000 values of a message', async () => {
     const { status, error } = await gateway.call('/shop/mcp', { json: { ...INITIALIZE, more: Array(10_000).fill(1) } });
     expect([status, error?.message]).toEqual([400, expect.stringContaining('at most 10000 values')]);
+  });
+
+  it('are one message in each turn, of those that are there together', async () => {
+    const { readMessage } = await loadGatewayModule('mcp/client-message');
+    const { inTurns } = await loadGatewayModule('request/turns');
+    const message = { jsonrpc: '2.0', id: 1, method: 'ping', params: { text: 'x'.repeat(100_000), none: null } };
+    const bytes = Buffer.from(JSON.stringify(message));
+    let turn = 0;
+    const turns: number[] = [];
+    const readings = Array.from({ length: 10 }, async (_, index) => {
+      const read = await inTurns(readMessage(bytes), { agentId: `agent-${index % 2}` });
+      turns.push(turn);
+      return read;
+    });
+    while (turns.length < readings.length) {
+      await new Promise(setImmediate);
+      turn += 1;
+    }
+    expect(new Set(turns).size).toBe(readings.length);
+    const { none: _, ...params } = message.params;
+    expect(await Promise.all(readings)).toEqual(readings.map(() => ({ ...message, params })));
   });
 
   it('hold back what is not as it was pinned', async () => {

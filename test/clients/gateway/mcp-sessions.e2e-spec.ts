@@ -107,6 +107,27 @@ describe('Sessions of MCP at the gateway', () => {
     expect(await first.text()).toContain('{\\"id\\":7}');
   });
 
+  it('answer many messages of nearly one MiB that are sent together', async () => {
+    const session = await begin();
+    const text = 'x'.repeat(2 ** 20 - 500);
+    const answers = Array.from({ length: 10 }, async (_, id) => {
+      const params = { _meta: { text, none: null } };
+      return (await post({ jsonrpc: '2.0', id, method: 'ping', params }, session)).text();
+    });
+    for (const [id, answer] of (await Promise.all(answers)).entries()) expect(answer).toContain(`"id":${id}}`);
+  });
+
+  it('free the id of a request that a batch cancels', async () => {
+    const session = await begin();
+    const params = { name: 'refund', arguments: { cancelled: 'in a batch' } };
+    const first = await post({ jsonrpc: '2.0', id: 8, method: 'tools/call', params }, session);
+    const cancelled = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 8 } };
+    expect((await post([cancelled], session)).status).toBe(202);
+    const second = await post({ jsonrpc: '2.0', id: 8, method: 'ping' }, session);
+    expect([second.status, await second.text()]).toEqual([200, expect.stringContaining('"result":{}')]);
+    await first.body?.cancel();
+  });
+
   it('end when the file is read again, and clients begin new ones', async () => {
     const { sessionId } = await connectClient(url, bearer(stage.key));
     const session = { ...bearer(stage.key), 'Mcp-Session-Id': String(sessionId) };

@@ -11,6 +11,8 @@ import { readRoute } from './route-rules.js';
 import { resourcePathFault } from '../../service-rules/resources.js';
 import { subjectFault } from '../../service-rules/subjects.js';
 
+/** A message is parsed in one step, and the SDK takes no larger ones by default. */
+const MAX_MCP_BODY_BYTES = 4 * 1024 * 1024;
 const NAME = /^[a-z][a-z0-9-]{0,39}$/;
 
 /** What holds for all upstreams of a file. */
@@ -40,6 +42,8 @@ export function readUpstream(
   const headers = readHeaders(input, credentials, path, faults);
   const routes = readRoutes(input.routes ?? [], [...path, 'routes'], calls, faults);
   if (isMcp) refuseUnserved(input, path, faults);
+  if (isMcp && calls.maxBodyBytes > MAX_MCP_BODY_BYTES)
+    faults.add([...path, 'maxBody'], `must be at most ${MAX_MCP_BODY_BYTES} for an MCP upstream`);
   if (url === null) return null;
   const base = {
     name,

@@ -1,26 +1,23 @@
-import { createMcpHandler, isJsonContentType, isLegacyRequest } from '@modelcontextprotocol/server';
+import { createMcpHandler, isLegacyRequest } from '@modelcontextprotocol/server';
 import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { withoutSession } from '../../mcp/client-link.js';
 import { type Mapping, readMapping, withSecrets } from '../../mcp/mapping.js';
 import { type MakeServer, proxyOf } from '../../mcp/proxy.js';
-import { readableRequest } from './readable-request.js';
 import { GovernedServer } from '../../mcp/servers/governed-server.js';
-import { MAX_MESSAGE_BYTES, parseMessage } from '../../mcp/servers/messages.js';
+import { MAX_MESSAGE_BYTES } from '../../mcp/servers/messages.js';
 import { Pins } from '../../mcp/servers/pins.js';
 import { Servers } from '../../mcp/servers/servers.js';
-import { requestIdsIn, Sessions, type SessionServer } from './sessions.js';
+import { Sessions, type SessionServer } from './sessions.js';
 import { type AskHeaders, readAskHeaders } from '../calls/ask-headers.js';
 import type { CallParts } from '../calls/governed-request.js';
 import { Refusal } from '../calls/refusal.js';
 import type { McpUpstream } from '../file/gateway-config.js';
-import { holdBody } from '../listener/body.js';
 import type { ClientExchange } from '../listener/http-listener.js';
 import type { LeaveSlot } from '../request-slots.js';
 import { deliver } from '../response/deliver.js';
 import type { SecretStore } from '../secrets/secret-store.js';
-import { extentOf } from '../../service-rules/json-extent.js';
-import { headerPairs } from '../upstream/request-headers.js';
+import { type ClientRequest, readClientRequest } from './client-request.js';
 import { journaledCalls } from './journaled-calls.js';
 import { type IdentifiedCaller, McpCaller, repeating } from './mcp-caller.js';
 import { duringStream } from './event-stream.js';
@@ -33,11 +30,7 @@ const ANSWER_BOUNDS = { maxBytes: MAX_MESSAGE_BYTES, maxValues: 50_000 };
 const SESSION_BOUNDS = { ofOneOwner: 10, ofOneAgent: 100, all: 200 };
 /** Callers whose connection without a session is kept. */
 const MAX_SESSIONLESS = 200;
-/** Method of the protocol without handshake with which a client begins to listen. */
-const LISTEN = 'subscriptions/listen';
 const METHODS: ReadonlySet<string> = new Set(['POST', 'GET', 'DELETE']);
-/** Headers of a client that belong to MCP. */
-const MCP_HEADERS = /^(?:accept|content-type|last-event-id|mcp-.+)$/;
 
 /** A request whose caller is known. */
 export interface McpRequest {
@@ -59,19 +52,9 @@ export interface McpHostOptions {
   readonly parts: CallParts;
 }
 
-interface McpBody {
-  readonly request: Request;
-  /** True if its response goes on for as long as the client listens. */
-  readonly isStream: boolean;
-  /** Number of the requests in it. */
-  readonly requests: number;
-  /** Gives back the room of the body. */
-  readonly release: () => void;
-}
-
 /** The connection of a caller that speaks the protocol without handshake. */
 interface Sessionless {
-  readonly fetch: (request: Request) => Promise<Response>;
+  readonly fetch: (request: Request, message: unknown) => Promise<Response>;
   readonly close: () => Promise<void>;
 }
 
@@ -104,19 +87,20 @@ export class McpHost {
     }
     if (!METHODS.has(method)) throw new Refusal(405, null, 'MCP uses POST, GET and DELETE.');
     const ask = readAskHeaders(rawHeaders);
-    const body = await this.readRequest(call);
-    const { request, isStream, release } = body;
-    if (!isStream) return this.handle(call, body, ask).finally(release);
-    // What begins a stream is no longer needed while the client listens.
-    release();
     const { config, parts } = this.options;
+    const { maxBodyBytes } = config;
+    const { caller } = call.caller;
+    const request = await readClientRequest({ exchange, rawHeaders, caller, maxBodyBytes, room: parts.room });
+    if (!request.isStream) return this.handle(call, request, ask).finally(request.release);
+    // What begins a stream is no longer needed while the client listens.
+    request.release();
     const stream = { caller: call.caller, upstream: config.name, calls: parts.calls };
     return duringStream(stream, (stopped) => this.pass(call, request, ask, stopped));
   }
 
   /** Passes requests on. Each has a slot until it has been handled, also when the client has left. */
-  private async handle(call: McpRequest, { request, requests }: McpBody, ask: AskHeaders): Promise<void> {
-    const leaveSlots = call.enterMore(Math.max(0, requests - 1));
+  private async handle(call: McpRequest, request: ClientRequest, ask: AskHeaders): Promise<void> {
+    const leaveSlots = call.enterMore(Math.max(0, request.requests - 1));
     try {
       await untilHandled(() => this.pass(call, request, ask));
     } finally {
@@ -125,7 +109,7 @@ export class McpHost {
   }
 
   /** @param stopped ends the response */
-  private async pass(call: McpRequest, request: Request, ask: AskHeaders, stopped?: AbortSignal): Promise<void> {
+  private async pass(call: McpRequest, request: ClientRequest, ask: AskHeaders, stopped?: AbortSignal): Promise<void> {
     const response = await repeating(ask.repeat, () => this.answer(request, call.caller, ask));
     const body = response.body === null ? Readable.from([]) : Readable.fromWeb(response.body as never);
     const own = [...response.headers].filter(([name]) => name !== 'connection');
@@ -157,53 +141,23 @@ export class McpHost {
     await this.upstream.close();
   }
 
-  private async readRequest({ exchange, rawHeaders, caller }: McpRequest): Promise<McpBody> {
-    const { method = '' } = exchange.request;
-    const headers = new Headers();
-    for (const [name, value] of headerPairs(rawHeaders))
-      if (MCP_HEADERS.test(name.toLowerCase())) headers.append(name, value);
-    const url = `http://gateway${MCP_PATH}`;
-    if (method !== 'POST') {
-      const request = new Request(url, { method, headers, signal: exchange.left });
-      return { request, isStream: method === 'GET', requests: 0, release: () => undefined };
-    }
-    const encoding = exchange.request.headers['content-encoding'] ?? 'identity';
-    if (encoding !== 'identity') throw new Refusal(415, 'body_encoded', 'The body must not be compressed.');
-    if (!isJsonContentType(headers.get('Content-Type')))
-      throw new Refusal(415, null, 'The body must be application/json.');
-    const { config, parts } = this.options;
-    const { bytes, release } = await holdBody(exchange, config.maxBodyBytes, {
-      room: parts.room,
-      agentId: caller.caller.agentId,
-    });
-    try {
-      // Before anything is built from them: the service takes as many values.
-      const { excess } = extentOf(bytes);
-      if (excess !== undefined) throw new Refusal(400, null, `The body ${excess}.`);
-      const body = bytes.toString('utf8');
-      const request = await readableRequest(new Request(url, { method, headers, body, signal: exchange.left }));
-      const message = parseMessage(body);
-      const { method: called } = Object(message) as { method?: unknown };
-      return { request, isStream: called === LISTEN, requests: requestIdsIn(message).length, release };
-    } catch (error) {
-      release();
-      throw error;
-    }
-  }
-
-  private async answer(request: Request, identified: IdentifiedCaller, ask: AskHeaders): Promise<Response> {
+  private async answer(
+    { request, message }: ClientRequest,
+    identified: IdentifiedCaller,
+    ask: AskHeaders,
+  ): Promise<Response> {
     const { caller } = identified;
     // A session belongs to its actor with the same rights and principal. A renewed token serves running calls, too.
     const owner = JSON.stringify([caller.agentId, caller.actorId, caller.rightsId, ask.onBehalfOf]);
     const known = this.callers.get(owner);
     if (known !== undefined) known.current = identified;
-    if (request.method !== 'POST' || (await isLegacyRequest(request.clone())))
+    if (request.method !== 'POST' || (await isLegacyRequest(request, message)))
       return this.sessions.answer({
-        ...{ request, agentId: caller.agentId, owner },
+        ...{ request, message, agentId: caller.agentId, owner },
         open: () => this.openSession(owner, identified, ask),
       });
     const sessionless = await this.sessionlessOf(owner, identified, ask);
-    return sessionless.fetch(request);
+    return sessionless.fetch(request, message);
   }
 
   private async openSession(owner: string, identified: IdentifiedCaller, ask: AskHeaders): Promise<SessionServer> {
@@ -256,7 +210,7 @@ export class McpHost {
       const handler = createMcpHandler(() => make(null, servers), { legacy: 'reject', responseMode: 'sse' });
       servers.linkTo(withoutSession((kind) => handler.notify[`${kind}Changed`]()));
       return {
-        fetch: (request) => handler.fetch(request),
+        fetch: (request, parsedBody) => handler.fetch(request, { parsedBody }),
         close: async () => {
           await handler.close();
           await end();

@@ -4,11 +4,13 @@ import {
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
 import { randomUUID } from 'node:crypto';
-import { parseMessage } from '../../mcp/servers/messages.js';
+import { cancelledIdsIn, requestIdsIn } from './client-message.js';
 
 /** The callbacks of a session. */
 export interface SessionRequest {
   readonly request: Request;
+  /** The parsed body of a POST; undefined for other methods. */
+  readonly message: unknown;
   readonly agentId: string;
   /** The owner of the session, who alone can use it. */
   readonly owner: string;
@@ -57,16 +59,15 @@ export class Sessions {
   }
 
   async answer(call: SessionRequest): Promise<Response> {
-    const { request, agentId, owner } = call;
+    const { request, message, agentId } = call;
     const id = request.headers.get('Mcp-Session-Id');
-    if (id !== null) return this.continueSession(id, owner, request);
-    const body: unknown = request.method === 'POST' ? await request.json().catch(() => null) : null;
-    if (!isInitializeRequest(body)) return jsonRpcRefusal(400, SERVER_ERROR, 'A session begins with initialize.');
+    if (id !== null) return this.continueSession(id, call);
+    if (!isInitializeRequest(message)) return jsonRpcRefusal(400, SERVER_ERROR, 'A session begins with initialize.');
     if (this.isFull(call)) return jsonRpcRefusal(503, SERVER_ERROR, 'There are as many sessions as there can be.');
     if (this.hasAllOf(agentId)) this.endLongestIdle(this.sessionsOf({ agentId }));
     this.starting.push(agentId);
     try {
-      return await this.begin(call, body);
+      return await this.begin(call);
     } finally {
       this.starting.splice(this.starting.indexOf(agentId), 1);
     }
@@ -76,28 +77,26 @@ export class Sessions {
     await Promise.all([...this.sessions.values()].map(({ server }) => server.close()));
   }
 
-  private async continueSession(id: string, owner: string, request: Request): Promise<Response> {
+  private async continueSession(id: string, { owner, request, message }: SessionRequest): Promise<Response> {
     const session = this.sessions.get(id);
     if (session?.owner !== owner) return jsonRpcRefusal(404, SESSION_NOT_FOUND, 'There is no such session.');
     this.sessions.delete(id);
     this.sessions.set(id, session);
     if (request.method !== 'POST') return session.transport.handleRequest(request);
-    const text = await request.clone().text();
-    const body = parseMessage(text);
-    const ids = requestIdsIn(body);
+    const ids = requestIdsIn(message);
     // The SDK would send the answer to one request as that to the other.
     if (ids.some((requestId) => session.ids.has(requestId)) || new Set(ids).size < ids.length)
       return jsonRpcRefusal(400, INVALID_REQUEST, 'The id of a request is in use by another.');
     for (const requestId of ids) session.ids.add(requestId);
     // A cancelled request gets no answer.
-    session.ids.delete(cancelledIdIn(body));
-    const response = await session.transport.handleRequest(request);
+    for (const requestId of cancelledIdsIn(message)) session.ids.delete(requestId);
+    const response = await session.transport.handleRequest(request, { parsedBody: message });
     // A request that is refused ends here.
     if (!response.ok) for (const requestId of ids) session.ids.delete(requestId);
     return response;
   }
 
-  private async begin({ request, agentId, owner, open }: SessionRequest, parsedBody: unknown): Promise<Response> {
+  private async begin({ request, message, agentId, owner, open }: SessionRequest): Promise<Response> {
     const { server, onEnd } = await open();
     const ids = new Set<unknown>();
     const transport = new WebStandardStreamableHTTPServerTransport({
@@ -118,7 +117,7 @@ export class Sessions {
       if (transport.sessionId !== undefined) this.sessions.delete(transport.sessionId);
       onEnd();
     };
-    const response = await transport.handleRequest(request, { parsedBody });
+    const response = await transport.handleRequest(request, { parsedBody: message });
     // Without a session nothing else could end it.
     if (transport.sessionId === undefined) await server.close();
     return response;
@@ -152,17 +151,4 @@ export class Sessions {
 
 function jsonRpcRefusal(status: number, code: number, message: string): Response {
   return Response.json({ jsonrpc: '2.0', error: { code, message }, id: null }, { status });
-}
-
-function cancelledIdIn(message: unknown): unknown {
-  const { method, params } = Object(message) as { method?: unknown; params?: unknown };
-  return method === 'notifications/cancelled' ? (Object(params) as { requestId?: unknown }).requestId : undefined;
-}
-
-/** Ids of the requests in a message or a batch. */
-export function requestIdsIn(body: unknown): unknown[] {
-  return [body].flat().flatMap((message) => {
-    const { id, method } = Object(message) as { id?: unknown; method?: unknown };
-    return id === undefined || method === undefined ? [] : [id];
-  });
 }
