@@ -6,6 +6,9 @@ import type * as ServiceCalls from '../../../clients/cli/src/gateway/calls/servi
 import type * as ClientMessage from '../../../clients/cli/src/gateway/mcp/client-message.js' with {
   'resolution-mode': 'import',
 };
+import type * as SessionlessModule from '../../../clients/cli/src/gateway/mcp/sessionless.js' with {
+  'resolution-mode': 'import',
+};
 import type * as BodyParameter from '../../../clients/cli/src/gateway/request/body-parameter.js' with {
   'resolution-mode': 'import',
 };
@@ -37,6 +40,7 @@ interface GatewayModules {
   readonly '../mcp/running-calls': typeof RunningCalls;
   readonly 'calls/service-calls': typeof ServiceCalls;
   readonly 'mcp/client-message': typeof ClientMessage;
+  readonly 'mcp/sessionless': typeof SessionlessModule;
   readonly 'request/body-parameter': typeof BodyParameter;
   readonly 'request/content-type': typeof ContentType;
   readonly 'request/turns': typeof Turns;

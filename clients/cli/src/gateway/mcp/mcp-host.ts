@@ -8,6 +8,7 @@ import { GovernedServer } from '../../mcp/servers/governed-server.js';
 import { MAX_MESSAGE_BYTES } from '../../mcp/servers/messages.js';
 import { Pins } from '../../mcp/servers/pins.js';
 import { Servers } from '../../mcp/servers/servers.js';
+import { type Sessionless, SessionlessConnections } from './sessionless.js';
 import { Sessions, type SessionServer } from './sessions.js';
 import { type AskHeaders, readAskHeaders } from '../calls/ask-headers.js';
 import type { CallParts } from '../calls/governed-request.js';
@@ -28,8 +29,7 @@ import { UpstreamFetch } from './upstream-fetch.js';
 /** Bounds of what is parsed in one step, while nobody else is served. Values take far longer than the bytes of a text. */
 const ANSWER_BOUNDS = { maxBytes: MAX_MESSAGE_BYTES, maxValues: 50_000 };
 const SESSION_BOUNDS = { ofOneOwner: 10, ofOneAgent: 100, all: 200 };
-/** Callers whose connection without a session is kept. */
-const MAX_SESSIONLESS = 200;
+const SESSIONLESS_BOUNDS = { ofOneAgent: 100, all: 200 };
 const METHODS: ReadonlySet<string> = new Set(['POST', 'GET', 'DELETE']);
 
 /** A request whose caller is known. */
@@ -52,18 +52,21 @@ export interface McpHostOptions {
   readonly parts: CallParts;
 }
 
-/** The connection of a caller that speaks the protocol without handshake. */
-interface Sessionless {
-  readonly fetch: (request: Request, message: unknown) => Promise<Response>;
-  readonly close: () => Promise<void>;
+interface AnsweredRequest {
+  readonly request: ClientRequest;
+  readonly identified: IdentifiedCaller;
+  readonly ask: AskHeaders;
 }
+
+/** Answers a request, in the session or by the connection of its caller. */
+type Answer = () => Promise<Response>;
 
 /** Serves one MCP server to callers with keys of their own. */
 export class McpHost {
   readonly kind = 'mcp';
   private readonly sessions = new Sessions(SESSION_BOUNDS);
   private readonly callers = new Map<string, McpCaller>();
-  private readonly sessionless = new Map<string, Promise<Sessionless>>();
+  private readonly sessionless = new SessionlessConnections(SESSIONLESS_BOUNDS);
   private readonly carrying = new Set<Promise<unknown>>();
   private readonly upstream: UpstreamFetch;
   private readonly mapping: Mapping;
@@ -91,26 +94,27 @@ export class McpHost {
     const { maxBodyBytes } = config;
     const { caller } = call.caller;
     const request = await readClientRequest({ exchange, rawHeaders, caller, maxBodyBytes, room: parts.room });
-    if (!request.isStream) return this.handle(call, request, ask).finally(request.release);
+    const answered = { request, identified: call.caller, ask };
+    if (!request.isStream) return this.handle(call, answered).finally(request.release);
     // What begins a stream is no longer needed while the client listens.
     request.release();
     const stream = { caller: call.caller, upstream: config.name, calls: parts.calls };
-    return duringStream(stream, (stopped) => this.pass(call, request, ask, stopped));
+    return duringStream(stream, (stopped) => this.during(answered, (answer) => this.pass(call, answer, stopped)));
   }
 
   /** Passes requests on. Each has a slot until it has been handled, also when the client has left. */
-  private async handle(call: McpRequest, request: ClientRequest, ask: AskHeaders): Promise<void> {
-    const leaveSlots = call.enterMore(Math.max(0, request.requests - 1));
+  private async handle(call: McpRequest, answered: AnsweredRequest): Promise<void> {
+    const leaveSlots = call.enterMore(Math.max(0, answered.request.requests - 1));
     try {
-      await untilHandled(() => this.pass(call, request, ask));
+      await this.during(answered, (answer) => untilHandled(() => this.pass(call, answer)));
     } finally {
       leaveSlots();
     }
   }
 
   /** @param stopped ends the response */
-  private async pass(call: McpRequest, request: ClientRequest, ask: AskHeaders, stopped?: AbortSignal): Promise<void> {
-    const response = await repeating(ask.repeat, () => this.answer(request, call.caller, ask));
+  private async pass(call: McpRequest, answer: Answer, stopped?: AbortSignal): Promise<void> {
+    const response = await answer();
     const body = response.body === null ? Readable.from([]) : Readable.fromWeb(response.body as never);
     const own = [...response.headers].filter(([name]) => name !== 'connection');
     const end = (): void => void body.destroy(new Error('The stream was stopped.'));
@@ -135,29 +139,31 @@ export class McpHost {
 
   async close(): Promise<void> {
     await this.sessions.close();
-    const kept = [...this.sessionless.values()];
-    this.sessionless.clear();
-    await Promise.all(kept.map(async (sessionless) => (await sessionless.catch(() => null))?.close()));
+    await this.sessionless.close();
     await this.upstream.close();
   }
 
-  private async answer(
-    { request, message }: ClientRequest,
-    identified: IdentifiedCaller,
-    ask: AskHeaders,
-  ): Promise<Response> {
-    const { caller } = identified;
+  /** Serves a request while what answers it stays open. */
+  private async during(
+    { request: { request, message }, identified, ask }: AnsweredRequest,
+    serve: (answer: Answer) => Promise<void>,
+  ): Promise<void> {
+    const { agentId, actorId, rightsId } = identified.caller;
     // A session belongs to its actor with the same rights and principal. A renewed token serves running calls, too.
-    const owner = JSON.stringify([caller.agentId, caller.actorId, caller.rightsId, ask.onBehalfOf]);
+    const owner = JSON.stringify([agentId, actorId, rightsId, ask.onBehalfOf]);
     const known = this.callers.get(owner);
     if (known !== undefined) known.current = identified;
-    if (request.method !== 'POST' || (await isLegacyRequest(request, message)))
-      return this.sessions.answer({
-        ...{ request, message, agentId: caller.agentId, owner },
-        open: () => this.openSession(owner, identified, ask),
-      });
-    const sessionless = await this.sessionlessOf(owner, identified, ask);
-    return sessionless.fetch(request, message);
+    const serveRepeating = (answer: Answer): Promise<void> => serve(() => repeating(ask.repeat, answer));
+    if (request.method !== 'POST' || (await isLegacyRequest(request, message))) {
+      const open = (): Promise<SessionServer> => this.openSession(owner, identified, ask);
+      return serveRepeating(() => this.sessions.answer({ request, message, agentId, owner, open }));
+    }
+    // The run is that of the request.
+    const key = JSON.stringify([owner, ask.run]);
+    const open = (): Promise<Sessionless> => this.openSessionless(owner, identified, ask);
+    return this.sessionless.during({ key, agentId, open }, (sessionless) =>
+      serveRepeating(() => sessionless.fetch(request, message)),
+    );
   }
 
   private async openSession(owner: string, identified: IdentifiedCaller, ask: AskHeaders): Promise<SessionServer> {
@@ -172,28 +178,6 @@ export class McpHost {
       return { server: make(randomUUID(), servers), onEnd: end };
     } catch (error) {
       end();
-      throw error;
-    }
-  }
-
-  private async sessionlessOf(owner: string, identified: IdentifiedCaller, ask: AskHeaders): Promise<Sessionless> {
-    // The run is that of the request.
-    const key = JSON.stringify([owner, ask.run]);
-    const kept = this.sessionless.get(key) ?? this.openSessionless(owner, identified, ask);
-    this.sessionless.delete(key);
-    this.sessionless.set(key, kept);
-    const [longestIdle] = this.sessionless;
-    if (this.sessionless.size > MAX_SESSIONLESS && longestIdle !== undefined) {
-      this.sessionless.delete(longestIdle[0]);
-      void longestIdle[1].then(
-        (sessionless) => sessionless.close(),
-        () => undefined,
-      );
-    }
-    try {
-      return await kept;
-    } catch (error) {
-      this.sessionless.delete(key);
       throw error;
     }
   }
