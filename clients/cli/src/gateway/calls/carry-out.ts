@@ -6,6 +6,7 @@ import type { ResponseRefusal } from '../response/header-rules.js';
 import { filterResponse, type FilteredResponse, type ResponseContext } from '../response/response-filter.js';
 import type { SendFailure, UpstreamResponse } from '../upstream/exchange.js';
 import type { UpstreamClient, UpstreamRequest } from '../upstream/upstream-client.js';
+import { failedReport } from './failed-report.js';
 import type { Report } from './journal.js';
 import { Refusal, unavailable } from './refusal.js';
 import { JOURNAL_FAILED, type Reports } from './reports.js';
@@ -33,7 +34,7 @@ export async function carryOut(call: AuthorisedRequest): Promise<void> {
   const { exchange, client, request, stopped } = call;
   await noteInJournal(call);
   if (exchange.left.aborted) {
-    report(call, failed('not_sent', 'The client left before the request was sent.'));
+    report(call, failedReport('The client left before the request was sent.', 'not_sent'));
     return;
   }
   const result = await client.send(request, stopped);
@@ -79,16 +80,16 @@ async function noteInJournal(call: AuthorisedRequest): Promise<void> {
 function failureRefusal(call: AuthorisedRequest, { reason, code }: SendFailure): Refusal {
   const { execution, stopped, upstream } = call;
   if (stopped.aborted && reason === 'not_sent') {
-    report(call, failed('not_sent', STOPPED_BEFORE));
+    report(call, failedReport(STOPPED_BEFORE, 'not_sent'));
     return withExecution(new Refusal(403, 'stopped', STOPPED_BEFORE), execution);
   }
   if (stopped.aborted) return stoppedRefusal(call);
   if (reason === 'not_sent') {
-    report(call, failed('not_sent', `The upstream could not be reached (${code}).`));
+    report(call, failedReport(`The upstream could not be reached (${code}).`, 'not_sent'));
     const message = `The upstream ${upstream} cannot be reached (${code}), so nothing was sent.`;
     return withExecution(new Refusal(502, 'upstream_unreachable', message), execution);
   }
-  report(call, failed('outcome_unknown', `The upstream gave no answer (${code}).`));
+  report(call, failedReport(`The upstream gave no answer (${code}).`, 'outcome_unknown'));
   const message =
     `The upstream ${upstream} gave no answer (${code}), so it is not known whether the request was carried out. ` +
     'Find that out before you repeat it.';
@@ -104,10 +105,6 @@ function report({ execution, reports }: AuthorisedRequest, outcome: Report): voi
   if (execution !== null) reports.add(execution.id, outcome);
 }
 
-function failed(reason: string, failureReason: string): Report {
-  return { outcome: 'failed', reason, failureReason };
-}
-
 function stoppedRefusal(call: AuthorisedRequest): Refusal {
   report(call, stoppedReport());
   return withExecution(new Refusal(403, 'stopped', STOPPED), call.execution);
@@ -117,12 +114,12 @@ const STOPPED_BEFORE = 'Somebody stopped the agent before the request was sent, 
 const STOPPED = 'Somebody stopped the agent while the request ran; what it had done by then is not known.';
 
 function stoppedReport(): Report {
-  return failed('stopped', STOPPED);
+  return failedReport(STOPPED, 'stopped');
 }
 
 const FIRST_ERROR = 400;
 
 function reportOf(status: number, { sha256, bytes, cut }: Delivery): Report {
-  if (status >= FIRST_ERROR) return { outcome: 'failed', failureReason: `HTTP ${status}` };
+  if (status >= FIRST_ERROR) return failedReport(`HTTP ${status}`);
   return { outcome: 'executed', result: { status, sha256, bytes, ...(cut !== null && { cut: true }) } };
 }

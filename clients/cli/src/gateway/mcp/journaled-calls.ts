@@ -3,6 +3,7 @@ import { canonicalJson, digestOf } from '../../../../typescript/src/canonical-js
 import type { GovernanceClient } from '../../../../typescript/src/index.js';
 import type { CarryOut } from '../../mcp/governed-call.js';
 import { NotSentError, UnknownOutcomeError } from '../../mcp/servers/unknown-outcome.js';
+import { failedReport } from '../calls/failed-report.js';
 import type { Report } from '../calls/journal.js';
 import { JOURNAL_FAILED, type Reports } from '../calls/reports.js';
 
@@ -13,9 +14,6 @@ export interface JournaledCallParts {
   readonly reports: Reports;
 }
 
-/** Characters of a reason that the service keeps. */
-const MAX_REASON = 2_000;
-
 /** Carries out calls of an MCP server: each is in the journal before it is sent, and is reported with the gateway's own key. */
 export function journaledCalls({ governance, upstream, reports }: JournaledCallParts): CarryOut {
   return async (execution, run, { signal, stopped }) => {
@@ -24,7 +22,7 @@ export function journaledCalls({ governance, upstream, reports }: JournaledCallP
     const report = (outcome: Report): void => reports.add(execution.id, outcome);
     if (!(await reports.begin(execution.id, upstream))) throw new Error(JOURNAL_FAILED);
     if (signal.aborted || stopped.aborted) {
-      report(failure('It was given up before it was sent.', 'not_sent'));
+      report(failedReport('It was given up before it was sent.', 'not_sent'));
       throw (stopped.aborted ? stopped.reason : signal.reason) as Error;
     }
     try {
@@ -36,7 +34,9 @@ export function journaledCalls({ governance, upstream, reports }: JournaledCallP
       report({ outcome: 'executed', result: { sha256, bytes } });
       return result;
     } catch (error) {
-      report(failure(error instanceof Error ? error.message : String(error), reasonOf(error, { signal, stopped })));
+      report(
+        failedReport(error instanceof Error ? error.message : String(error), reasonOf(error, { signal, stopped })),
+      );
       throw error;
     }
   };
@@ -50,9 +50,4 @@ function reasonOf(
   if (error instanceof NotSentError) return 'not_sent';
   if (stopped.aborted) return 'stopped';
   return signal.aborted || error instanceof UnknownOutcomeError ? 'outcome_unknown' : undefined;
-}
-
-function failure(message: string, reason: string | undefined): Report {
-  const failureReason = [...message.trim()].slice(0, MAX_REASON).join('') || 'It failed without a reason.';
-  return { outcome: 'failed', ...(reason !== undefined && { reason }), failureReason };
 }
