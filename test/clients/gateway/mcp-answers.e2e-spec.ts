@@ -91,6 +91,25 @@ describe('The answers of an MCP server at the gateway', () => {
     expect((await call()).text).toBe(text);
   });
 
+  it.each([
+    ['NUL', 'bad \u0000 end', 'bad \ufffd end'],
+    ['an escape', 'bad \u001b[31m', 'bad \ufffd[31m'],
+    ['half a surrogate pair', 'bad \ud800 end', 'bad \ufffd end'],
+    ['more characters than the service keeps', '\u{1f600}'.repeat(3_000), '\u{1f600}'.repeat(2_000)],
+    ['blanks', ' \n ', 'It failed without a reason.'],
+  ])('are reported as failures whose text has %s', async (_, message, failureReason) => {
+    const result = { isError: true, content: [{ type: 'text', text: message }] };
+    answer = ({ reply }) => reply(result);
+    expect((await call()).record).toMatchObject({ outcome: 'failed', reason: null, failureReason });
+  });
+
+  it.each([600, 999])('count as lost with the status %d, which HTTP does not have', async (status) => {
+    answer = ({ response }) => response.writeHead(status, { 'Content-Type': 'application/json' }).end('{}');
+    const { text, record } = await call();
+    expect(text).toContain(`(it answers ${status}, which is no status of HTTP)`);
+    expect(record).toMatchObject({ outcome: 'failed', reason: 'outcome_unknown' });
+  });
+
   it('may be many small events', async () => {
     answer = ({ response, request }) => {
       const { id } = JSON.parse(request.body);

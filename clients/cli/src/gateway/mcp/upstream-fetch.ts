@@ -11,6 +11,7 @@ import { UpstreamCredentials } from '../upstream/upstream-credentials.js';
 
 /** Headers of an MCP server that its client reads. */
 const KEPT_HEADERS: ReadonlySet<string> = new Set(['content-type', 'mcp-session-id', 'retry-after']);
+const MAX_STATUS = 599;
 /** Statuses of redirects: 304 is an answer. */
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 const STATUSES_WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
@@ -53,11 +54,10 @@ export class UpstreamFetch {
     };
     const result = await this.client.send(request, init.signal ?? new AbortController().signal);
     if (result.kind === 'response') {
-      if (!REDIRECTS.has(result.status)) return redactedResponse(result, redactor);
+      const fault = statusFault(result.status);
+      if (fault === null) return redactedResponse(result, redactor);
       result.body.destroy();
-      throw new Error(
-        `it answers ${result.status}, and redirects are not followed: the file has to have its final URL`,
-      );
+      throw new Error(fault);
     }
     init.signal?.throwIfAborted();
     if (result.reason === 'not_sent') throw new NotSentError(`it cannot be reached (${result.code})`);
@@ -91,4 +91,11 @@ async function* inSteps(parts: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
     }
     yield part;
   }
+}
+
+/** Says why an answer with this status is none; null if it is one. */
+function statusFault(status: number): string | null {
+  if (status > MAX_STATUS) return `it answers ${status}, which is no status of HTTP`;
+  if (!REDIRECTS.has(status)) return null;
+  return `it answers ${status}, and redirects are not followed: the file has to have its final URL`;
 }
