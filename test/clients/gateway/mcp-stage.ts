@@ -86,21 +86,29 @@ export interface McpStandIn extends StandIn {
   governed(): ReceivedRequest[];
 }
 
+interface McpStandInOptions {
+  readonly session?: () => string | null;
+  readonly lists?: Readonly<Record<string, object>>;
+  readonly listen?: (response: ServerResponse) => void;
+}
+
 /**
  * @param answer answers a request
  * @param session the id of the only session that the server knows; null without sessions
  * @param lists results by method, in place of its own
+ * @param listen takes the response of a client that listens; by default the server has no such stream
  */
 export async function startMcpStandIn(
   answer: (message: GovernedMessage) => void,
   {
     session = () => null,
     lists = {},
-  }: { session?: () => string | null; lists?: Readonly<Record<string, object>> } = {},
+    listen = (response) => void response.writeHead(405).end(),
+  }: McpStandInOptions = {},
 ): Promise<McpStandIn> {
   const standIn = await startStandIn((request, response) => {
     if (request.method !== 'POST') {
-      response.writeHead(405).end();
+      listen(response);
       return;
     }
     const { id, method, params } = JSON.parse(request.body);
