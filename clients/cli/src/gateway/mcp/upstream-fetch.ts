@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { NotSentError } from '../../mcp/servers/unknown-outcome.js';
 import type { McpUpstream } from '../file/gateway-config.js';
 import { redactStream } from '../response/redaction-stream.js';
-import type { Redactor } from '../response/redactor.js';
+import type { CurrentRedactor } from '../response/redactor.js';
 import type { SecretStore } from '../secrets/secret-store.js';
 import type { UpstreamResponse } from '../upstream/exchange.js';
 import { UpstreamClient } from '../upstream/upstream-client.js';
@@ -69,10 +69,10 @@ export class UpstreamFetch {
   }
 }
 
-function redactedResponse({ status, headers, body }: UpstreamResponse, redactor: Redactor): Response {
+function redactedResponse({ status, headers, body }: UpstreamResponse, redactor: CurrentRedactor): Response {
   const kept = headers.flatMap(([name, value]): [string, string][] => {
     if (!KEPT_HEADERS.has(name.toLowerCase())) return [];
-    return [[name, redactor.redactAll(Buffer.from(value, 'latin1')).bytes.toString('latin1')]];
+    return [[name, redactor().redactAll(Buffer.from(value, 'latin1')).bytes.toString('latin1')]];
   });
   const isEmpty = STATUSES_WITHOUT_BODY.has(status);
   if (isEmpty) body.destroy();

@@ -10,6 +10,9 @@ const PARTIAL = -1;
 const NO_MATCH = 0;
 const BYTE_VALUES = 256;
 
+/** Gives the redactor of an answer as it is now: a long answer may outlast a secret. */
+export type CurrentRedactor = () => Redactor;
+
 export interface RedactedPart {
   /** What can be passed on. */
   readonly output: readonly Buffer[];
@@ -67,6 +70,7 @@ export class Redactor {
   /** First place from which a credential may begin; the length of the bytes if there is none. */
   private nextStart(bytes: Buffer, from: number): number {
     const { pairs } = this;
+    if (this.isEmpty) return bytes.length;
     const last = bytes.length - 1;
     let first = bytes[from] ?? 0;
     for (let at = from; at < last; at += 1) {

@@ -9,7 +9,7 @@ import {
   withoutBodyHeaders,
 } from './header-rules.js';
 import { redactStream } from './redaction-stream.js';
-import type { Redactor } from './redactor.js';
+import type { CurrentRedactor, Redactor } from './redactor.js';
 import type { ResponseUrls } from './response-urls.js';
 
 /** An answer as the client gets it. */
@@ -26,7 +26,7 @@ export interface ResponseContext {
   /** Of the request. */
   readonly method: string;
   readonly urls: ResponseUrls;
-  readonly redactor: Redactor;
+  readonly redactor: CurrentRedactor;
   /** Fires when the client has left: then an answer that is read whole ends, too. */
   readonly left: AbortSignal;
 }
@@ -54,18 +54,24 @@ export async function filterResponse(
     body.destroy();
     return refusal;
   }
-  const { headers, isRedacted } = redactHeaders(filterHeaders(response.headers, urls), redactor);
+  const { headers, isRedacted } = redactHeaders(filterHeaders(response.headers, urls), redactor());
   const discard = (): void => void body.destroy();
   const passOn = (parts: AsyncIterable<Buffer>, kept: readonly HeaderPair[]): FilteredResponse => {
     return { kind: 'response', status, headers: kept, body: parts, discard };
   };
-  if (redactor.isEmpty || method === 'HEAD' || STATUSES_WITHOUT_BODY.has(status)) {
+  if (method === 'HEAD' || STATUSES_WITHOUT_BODY.has(status)) {
     return passOn(body, isRedacted ? withoutBodyHeaders(headers) : headers);
   }
-  if ((announcedLength(response.headers) ?? Infinity) > MAX_WHOLE_BODY_BYTES) {
+  const length = announcedLength(response.headers);
+  if (redactor().isEmpty) {
+    // A stream may outlast a file in which its upstream has no credentials.
+    return passOn(length === null ? redactStream(body, redactor) : body, headers);
+  }
+  if ((length ?? Infinity) > MAX_WHOLE_BODY_BYTES) {
     return passOn(redactStream(body, redactor), withoutBodyHeaders(headers));
   }
-  const whole = redactor.redactAll(await readWhole(body, context.left));
+  const bytes = await readWhole(body, context.left);
+  const whole = redactor().redactAll(bytes);
   const isChanged = isRedacted || whole.isRedacted;
   return passOn(onePart(whole.bytes), isChanged ? withoutBodyHeaders(headers) : headers);
 }

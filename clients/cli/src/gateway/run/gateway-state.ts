@@ -95,8 +95,9 @@ export class GatewayState {
     }
   }
 
-  /** Another state takes the place of this one. */
-  async replace(): Promise<void> {
+  /** Another state takes the place of this one. @param successor whose secrets the answers of this one must not show */
+  async replace(successor: GatewayState): Promise<void> {
+    this.secrets.replace(successor.secrets);
     this.isReplaced = true;
     if (this.users === 0) await this.close();
     // Their standing connections would keep this state.

@@ -47,7 +47,7 @@ export class Gateway {
     this.state = state;
     // Calls of sessions may take long: the next requests need not wait.
     void before
-      .replace()
+      .replace(state)
       .catch((error: unknown) => this.parts.log.warn('The connections of the last file cannot be closed', error));
   }
 

@@ -35,10 +35,14 @@ export class SecretStore {
   private readonly timer: NodeJS.Timeout;
   private reading: Promise<void> | null = null;
   private changes = 0;
+  /** The store of the next file. */
+  private successor: SecretStore | null = null;
 
   private constructor(
     secrets: readonly StoredSecret[],
     private readonly options: SecretStoreOptions,
+    /** Values of the last file that this one does not have: its requests may still run. */
+    private readonly droppedValues: readonly string[],
   ) {
     this.secrets = new Map(secrets.map((secret) => [sourceLabel(secret.source), secret]));
     this.timer = setInterval(() => void this.reread(), options.rereadMs ?? REREAD_MS).unref();
@@ -59,12 +63,19 @@ export class SecretStore {
       else throw result?.reason;
     }
     if (faults.length > 0) throw new SecretFaults(faults);
-    return new SecretStore(secrets, options);
+    const values = new Set(secrets.map(({ value }) => value));
+    const dropped = (options.replaced?.values() ?? []).filter((value) => !values.has(value));
+    return new SecretStore(secrets, options, dropped);
   }
 
-  /** Grows whenever a value changes. */
+  /** Grows whenever a value changes, here or in a store that follows. */
   get version(): number {
-    return this.changes;
+    return this.changes + (this.successor === null ? 0 : 1 + this.successor.version);
+  }
+
+  /** Another store takes the place of this one, whose requests may go on. */
+  replace(successor: SecretStore): void {
+    this.successor = successor;
   }
 
   value(source: SecretSource): string {
@@ -75,6 +86,16 @@ export class SecretStore {
   recentValues(source: SecretSource): string[] {
     const { value, previous } = this.requireSecret(source);
     return previous === null ? [value] : [value, previous];
+  }
+
+  /** What requests of the file before and of all later files send: an answer may contain it. */
+  otherValues(): string[] {
+    const later = this.successor === null ? [] : [...this.successor.values(), ...this.successor.otherValues()];
+    return [...this.droppedValues, ...later];
+  }
+
+  private values(): string[] {
+    return [...this.secrets.values()].map(({ value }) => value);
   }
 
   /** The last value of a source that is another than `value`; null if there is none. */

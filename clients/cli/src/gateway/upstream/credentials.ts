@@ -44,9 +44,7 @@ export function credentialForms(
   for (const credential of credentials) {
     const secretTexts = secretTextsOf(credential);
     for (const value of secretTexts.flatMap(({ source }) => valuesOf(source))) {
-      forms.add(value);
-      for (const text of [value, `${value}:`, `:${value}`]) addBase64(forms, text);
-      for (const part of base64Parts(value)) addAlphabets(forms, part);
+      addForms(forms, value);
     }
     if (credential.kind !== 'basic') continue;
     const { user, password } = credential;
@@ -54,6 +52,13 @@ export function credentialForms(
       for (const passwordText of textsOf(password, valuesOf)) addBase64(forms, `${userText}:${passwordText}`);
     }
   }
+  return [...forms];
+}
+
+/** The texts that an answer must not show for secrets of other credentials. */
+export function secretForms(values: readonly string[]): string[] {
+  const forms = new Set<string>();
+  for (const value of values) addForms(forms, value);
   return [...forms];
 }
 
@@ -69,6 +74,12 @@ function secretTextsOf(credential: Credential): readonly SecretText[] {
 
 function textsOf(text: SecretText, valuesOf: (source: SecretSource) => readonly string[]): string[] {
   return valuesOf(text.source).map((value) => text.before + value + text.after);
+}
+
+function addForms(forms: Set<string>, value: string): void {
+  forms.add(value);
+  for (const text of [value, `${value}:`, `:${value}`]) addBase64(forms, text);
+  for (const part of base64Parts(value)) addAlphabets(forms, part);
 }
 
 /** Adds the standard and the URL-safe alphabet, each with and without padding. */
