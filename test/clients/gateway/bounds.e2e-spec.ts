@@ -17,6 +17,8 @@ import { sendJson, type StandIn, startStandIn } from './stand-in';
 
 const REQUESTS_OF_ONE_AGENT = 100;
 const LARGEST_BODY = 64 * 2 ** 20;
+/** Of a body in which templates find their values. */
+const LARGEST_PARSED_BODY = 8 * 2 ** 20;
 /** Bodies of the largest size that fill the room of all bodies, of as many agents. */
 const LARGEST_BODIES = 4;
 /** Bytes and milliseconds between them: fast enough for a body that is still coming. */
@@ -40,9 +42,11 @@ describe('The bounds of the gateway', () => {
     });
     const routes = [
       route('POST /refunds/:id', 'refund'),
+      route('POST /named', 'write', { resource: { type: 'api', id: 'named/${body:/id}' } }),
       route('POST /:kind/:id', 'write', { maxBody: LARGEST_BODY, timeout: 'PT5M' }),
     ];
-    gateway = await startGateway(stage, { vendor: { url: upstream.url, credentials: [VENDOR_CREDENTIAL], routes } });
+    const vendor = { url: upstream.url, credentials: [VENDOR_CREDENTIAL], maxBody: LARGEST_BODY, routes };
+    gateway = await startGateway(stage, { vendor });
   });
   afterAll(async () => {
     expect(await gateway.stop()).toBe(0);
@@ -87,6 +91,17 @@ describe('The bounds of the gateway', () => {
     departure.abort();
     await Promise.all(waits);
     await until('the slots are free', async () => (await gateway.call(path)).status === 200);
+  });
+
+  it('are 8 MiB of a body in which a template finds its value, and maxBody for others', async () => {
+    const body = (length: number): string => `{"id":"x${length}","text":"${'x'.repeat(length)}"}`;
+    const post = (path: string, length: number): Promise<{ status: number; text: string }> =>
+      gateway.call(path, { method: 'POST', form: body(length), headers: { 'Content-Type': 'application/json' } });
+    expect((await post('/vendor/named', LARGEST_PARSED_BODY - 100)).status).toBe(200);
+    const refused = await post('/vendor/named', LARGEST_PARSED_BODY);
+    expect([refused.status, refused.text]).toEqual([413, expect.stringContaining(`at most ${LARGEST_PARSED_BODY}`)]);
+    expect((await post('/vendor/more/3', LARGEST_PARSED_BODY)).status).toBe(200);
+    expect(upstream.below('/named')).toHaveLength(1);
   });
 
   it.each([

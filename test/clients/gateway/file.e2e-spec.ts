@@ -95,6 +95,10 @@ const FAULTY: readonly (readonly [object, string])[] = [
   [upstream({ timeout: 'soon' }), 'timeout must be an ISO 8601 duration'],
   [upstream({ maxBody: 67_108_865 }), 'maxBody must be <= 67108864'],
   [{ upstreams: { shop: { mcp: 'https://a.example/mcp', maxBody: 4_194_305 } } }, 'maxBody must be at most 4194304'],
+  [
+    route({ match: 'POST /a', resource: { type: 'api', id: '${body:/id}' }, maxBody: 8_388_609 }),
+    'routes[0].maxBody must be at most 8388608 where a template takes a value from the body',
+  ],
   [upstream({ secret: ['card'] }), 'secret[0] must be a JSON Pointer'],
   [upstream({ routes: [] }), 'routes must have at least one item'],
   ...[

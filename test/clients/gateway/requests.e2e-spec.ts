@@ -3,6 +3,13 @@ import { describeOnSqlite } from '../../support/database/database-kind';
 import { type ActionOrRefusal, buildActions, type GatewayRequest } from './built-actions';
 import { loadGatewayModule } from './gateway-modules';
 
+/** Bytes of a body that would take long in one turn. */
+const LARGE_BYTES = 16 * 2 ** 20;
+const JSON_BODY = { type: 'application/json' };
+const FORM_BODY = { type: 'multipart/form-data', boundary: 'b' };
+const LINE_END = Buffer.from('\r\n');
+const PART_HEAD = '--b\r\nContent-Disposition: form-data; name="a"\r\n\r\n';
+
 const ANY = { action: 'call', resource: { type: 'api', id: 'all' } };
 const UPSTREAM = {
   headers: ['Api-Version'],
@@ -340,22 +347,31 @@ describeOnSqlite('The action of a request', () => {
     expect((await actionOf(request)).parameters?.['body']).toEqual(body);
   });
 
-  it('is made of large JSON while others are served', async () => {
+  const formOf = (...contents: readonly Buffer[]): Buffer =>
+    Buffer.concat([
+      ...contents.flatMap((content) => [Buffer.from(PART_HEAD), content, LINE_END]),
+      Buffer.from('--b--'),
+    ]);
+
+  it.each([
+    ['JSON of many values', JSON_BODY, () => Buffer.from(`[${'{},'.repeat(340_000)}1]`)],
+    ['JSON of one text', JSON_BODY, () => Buffer.from(`"${'a'.repeat(LARGE_BYTES)}"`)],
+    ['JSON of one text of escapes', JSON_BODY, () => Buffer.from(`"${'\\n'.repeat(LARGE_BYTES / 2)}"`)],
+    ['a multipart form of one part', FORM_BODY, () => formOf(Buffer.alloc(LARGE_BYTES, '-'))],
+    ['a multipart form of many parts', FORM_BODY, () => formOf(...Array<Buffer>(900).fill(Buffer.alloc(20_000, '-')))],
+    ['bytes', { type: 'application/octet-stream' }, () => Buffer.alloc(LARGE_BYTES)],
+  ])('is made of a large body that is %s while others are served', async (_, contentType, makeBody) => {
     const { readBodyParameter } = await loadGatewayModule('request/body-parameter');
-    const bytes = Buffer.from(`[${'{},'.repeat(340_000)}1]`);
-    const rules = {
-      contentType: { type: 'application/json' },
-      credentialNames: [],
-      maxValues: 10_000,
-      owner: { agentId: 'bot' },
-    };
+    const bytes = makeBody();
+    const rules = { credentialNames: [], maxValues: 10_000, needsContent: false, owner: { agentId: 'bot' } };
     let [isRead, turns] = [false, 0];
-    const reading = readBodyParameter(bytes, rules).finally(() => (isRead = true));
+    const reading = readBodyParameter(bytes, { ...rules, contentType }).finally(() => (isRead = true));
     while (!isRead) {
       await new Promise(setImmediate);
       turns += 1;
     }
-    expect(await reading).toMatchObject({ parameter: { bytes: bytes.length } });
+    // What no template needs is not parsed, which would take one turn.
+    expect(await reading).toMatchObject({ parameter: { $sha256: expect.any(String) }, content: undefined });
     expect(turns).toBeGreaterThan(10);
   });
 

@@ -5,12 +5,15 @@ import type { RouteInput } from './gateway-input.js';
 import { type CallRules, readCallRules } from './call-rules.js';
 import { isSecretPointer } from './secret-pointers.js';
 import { namesIn, parseRoutePattern, type RoutePattern } from '../request/route-pattern.js';
+import { namesFrom } from '../request/template-value.js';
 import { parseIdTemplate, parseValueTemplate, type Template } from '../request/template.js';
 import { exactLabelFault } from '../../service-rules/label-fault.js';
 import { resourcePathFault, resourceTypeFault } from '../../service-rules/resources.js';
 
 /** Members that stand for something else in parameters. */
 const RESERVED_NAMES: ReadonlySet<string> = new Set(['$sha256', '$secret', '$hmac', '__proto__']);
+/** Bytes of a body from which templates take values: to parse JSON takes one step. */
+const MAX_PARSED_BYTES = 8 * 1024 * 1024;
 const READ_ONLY: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 
 /** @param inherited what the upstream says about its calls @returns null if the route has a fault */
@@ -30,7 +33,7 @@ export function readRoute(input: RouteInput, path: FilePath, inherited: CallRule
     );
   if (match === undefined || pattern === null || action === undefined) return null;
   if (resource?.type === undefined || resource.id === undefined) return null;
-  return {
+  const route = {
     match,
     methods: pattern.methods,
     path: pattern.path,
@@ -41,6 +44,17 @@ export function readRoute(input: RouteInput, path: FilePath, inherited: CallRule
     allowsQuery: query,
     ...calls,
   };
+  return namesFrom('body', route).length === 0 ? route : withParsedBody(route, input, path, faults);
+}
+
+/** The route with the bound of bodies from which templates take values: what the upstream says may be larger. */
+function withParsedBody(route: Route, { maxBody = 0 }: RouteInput, path: FilePath, faults: FaultList): Route {
+  if (maxBody > MAX_PARSED_BYTES)
+    faults.add(
+      [...path, 'maxBody'],
+      `must be at most ${MAX_PARSED_BYTES} where a template takes a value from the body`,
+    );
+  return { ...route, maxBodyBytes: Math.min(route.maxBodyBytes, MAX_PARSED_BYTES) };
 }
 
 function readPattern(match: string, path: FilePath, faults: FaultList): RoutePattern | null {

@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import type { JsonObject, JsonValue } from '../file/gateway-config.js';
+import { hashBody } from './body-hash.js';
 import { type ContentType, isDoubtfulType, isFormType, isJsonType, isMultipartForm } from './content-type.js';
 import { parseFields } from './fields.js';
 import { checkJson } from './json-check.js';
@@ -10,10 +10,10 @@ import { inTurns, type WorkOwner } from './turns.js';
 export interface BodyParameter {
   /** The JSON body, the fields of a form, or a digest; undefined without a body. */
   readonly parameter: JsonValue | undefined;
-  /** The whole content, in which templates find their values; undefined if it is only a digest, or has too many values. */
+  /** The whole content, in which templates find their values; undefined if no template needs it, or it has too many values. */
   readonly content: JsonValue | undefined;
-  /** What digests are made of. */
-  readonly bytes: Buffer;
+  /** What hashes are made of: the bytes of the body, except of a multipart form. */
+  readonly hashedBytes: readonly Buffer[];
   /** The names of a form, or of the outermost object, folded. */
   readonly names: readonly string[];
   /** True if the body was read as JSON or a form, so that no program takes it for a request. */
@@ -25,6 +25,8 @@ interface BodyRules {
   readonly credentialNames: readonly string[];
   /** The most values that the parameter may have before it becomes a digest. */
   readonly maxValues: number;
+  /** True if templates take values from the body. */
+  readonly needsContent: boolean;
   readonly owner: WorkOwner;
 }
 
@@ -37,40 +39,47 @@ const UTF_8_NAMES: readonly (string | undefined)[] = [undefined, 'utf-8', 'utf8'
 
 /** @returns what the body has to be, as the end of a sentence, if programs could read it differently */
 export async function readBodyParameter(bytes: Buffer, rules: BodyRules): Promise<BodyParameter | string> {
-  const { contentType } = rules;
-  if (bytes.length === 0) return { parameter: undefined, content: undefined, bytes, names: [], isRead: true };
+  const { contentType, owner } = rules;
+  if (bytes.length === 0) return { parameter: undefined, content: undefined, hashedBytes: [], names: [], isRead: true };
   // Rack reads such a body as a form.
   if (contentType === undefined) return 'must have a Content-Type, which says how it is read';
   if (isDoubtfulType(contentType))
     return `must have another Content-Type than ${contentType.type}, which some programs read as application/json or as a form`;
   const isJson = isJsonType(contentType);
   const isMultipart = isMultipartForm(contentType);
-  if (!isJson && !isMultipart && !isFormType(contentType)) return { ...digested(bytes, []), isRead: false };
+  if (!isJson && !isMultipart && !isFormType(contentType))
+    return { ...(await digested([bytes], [], owner)), isRead: false };
   if (!UTF_8_NAMES.includes(contentType.charset)) return `must be UTF-8, not ${contentType.charset ?? ''}`;
   if (isJson) return readJson(bytes, rules);
   if (!isMultipart) return readForm(bytes, rules);
-  const form = await inTurns(parseMultipart(bytes, contentType.boundary ?? ''), rules.owner);
-  return typeof form === 'string' ? form : digested(form.bytes, form.names);
+  const form = await inTurns(parseMultipart(bytes, contentType.boundary ?? ''), owner);
+  return typeof form === 'string' ? form : digested(form.bytes, form.names, owner);
 }
 
-export function digest(bytes: Buffer): JsonObject {
-  return { $sha256: createHash('sha256').update(bytes).digest('hex'), bytes: bytes.length };
+async function digest(hashedBytes: readonly Buffer[], owner: WorkOwner): Promise<JsonObject> {
+  const bytes = hashedBytes.reduce((sum, { length }) => sum + length, 0);
+  return { $sha256: await inTurns(hashBody(hashedBytes), owner), bytes };
 }
 
-function digested(bytes: Buffer, names: readonly string[]): BodyParameter {
-  return { parameter: digest(bytes), content: undefined, bytes, names, isRead: true };
+async function digested(
+  hashedBytes: readonly Buffer[],
+  names: readonly string[],
+  owner: WorkOwner,
+): Promise<BodyParameter> {
+  return { parameter: await digest(hashedBytes, owner), content: undefined, hashedBytes, names, isRead: true };
 }
 
-async function readJson(bytes: Buffer, { maxValues, owner }: BodyRules): Promise<BodyParameter | string> {
+async function readJson(bytes: Buffer, rules: BodyRules): Promise<BodyParameter | string> {
+  const { maxValues, needsContent, owner } = rules;
   const checked = await inTurns(checkJson(bytes), owner);
   if (typeof checked === 'string') return checked;
   const { values, names } = checked;
-  if (values > MAX_VALUES) return digested(bytes, names);
-  return {
-    ...bounded(JSON.parse(bytes.toString('utf8')) as JsonValue, values, { bytes, maxValues }),
-    names,
-    isRead: true,
-  };
+  const isSmall = values <= maxValues && bytes.length <= MAX_BYTES;
+  // To parse it takes one step, however large it is.
+  const isParsed = isSmall || (needsContent && values <= MAX_VALUES);
+  const content = isParsed ? (JSON.parse(bytes.toString('utf8')) as JsonValue) : undefined;
+  const parameter = isSmall ? content : await digest([bytes], owner);
+  return { parameter, content, hashedBytes: [bytes], names, isRead: true };
 }
 
 /** Blanks and line ends, which forms encode: a form that has them as they are could be taken for a request. */
@@ -88,14 +97,7 @@ async function readForm(
   if (typeof fields === 'string') return fields;
   const { values, names } = fields;
   const isRead = !BLANK.test(text);
-  return { ...bounded(values, text.split('&').length, { bytes, maxValues }), names, isRead };
-}
-
-function bounded(
-  content: JsonValue,
-  values: number,
-  { bytes, maxValues }: { readonly bytes: Buffer; readonly maxValues: number },
-): Omit<BodyParameter, 'names' | 'isRead'> {
-  const isSmall = values <= maxValues && bytes.length <= MAX_BYTES;
-  return { parameter: isSmall ? content : digest(bytes), content, bytes };
+  const isSmall = text.split('&').length <= maxValues && bytes.length <= MAX_BYTES;
+  const parameter = isSmall ? values : await digest([bytes], owner);
+  return { parameter, content: values, hashedBytes: [bytes], names, isRead };
 }

@@ -3,6 +3,7 @@ import { credentialQueries } from '../file/credential-rules.js';
 import type { JsonObject, Route } from '../file/gateway-config.js';
 import { resourcePathFault } from '../../service-rules/resources.js';
 import { digestLargeTexts } from '../../large-values.js';
+import { hashBody } from './body-hash.js';
 import { type BodyParameter, MAX_VALUES, readBodyParameter } from './body-parameter.js';
 import { contentTypeText } from './content-type.js';
 import { type Fields, parseFields, topName } from './fields.js';
@@ -48,14 +49,14 @@ export async function buildAction(
   const credentialNames = credentialQueries(upstream.credentials);
   const fields = await inTurns(parseFields(match.query ?? '', { credentialNames, isForm: false }), owner);
   if (typeof fields === 'string') return queryAmbiguous(`The query ${fields}.`);
-  if (match.query !== undefined && !route.allowsQuery && namesFrom('body', route).length > 0)
+  const needsContent = namesFrom('body', route).length > 0;
+  if (match.query !== undefined && !route.allowsQuery && needsContent)
     return queryAmbiguous('A request whose resource or parameters are in its body must have no query here.');
   const maxValues = MAX_VALUES - OTHER_VALUES - (match.query ?? '').split('&').length;
   const content = await readBodyParameter(body, {
     contentType: headers.contentType,
     credentialNames,
-    maxValues,
-    owner,
+    ...{ maxValues, needsContent, owner },
   });
   if (typeof content === 'string') return bodyAmbiguous(`The body ${content}.`);
   const queryNames = namesFrom('query', route);
@@ -65,8 +66,10 @@ export async function buildAction(
     return bodyAmbiguous(
       `The body must not have ${JSON.stringify(twice)}, which some programs prefer to that of the query.`,
     );
+  const hashedBytes = hashedBytesOf(route, fields, content);
+  const hash = hashedBytes === undefined ? undefined : await inTurns(hashRequest(match, hashedBytes), owner);
   try {
-    const action = fillAction(match, fields, content);
+    const action = fillAction(match, fields, { content, hash });
     if (isRefusal(action)) return action;
     return { ...action, parameters: digestLargeTexts(action.parameters, digestAbove), endsConnection: !content.isRead };
   } catch (error) {
@@ -75,8 +78,18 @@ export async function buildAction(
   }
 }
 
+/** A body with the hash of its request, if the action has one. */
+interface HashedContent {
+  readonly content: BodyParameter;
+  readonly hash: string | undefined;
+}
+
 /** @throws MissingValueError */
-function fillAction(match: RouteMatch, fields: Fields, content: BodyParameter): FilledAction | RequestRefusal {
+function fillAction(
+  match: RouteMatch,
+  fields: Fields,
+  { content, hash }: HashedContent,
+): FilledAction | RequestRefusal {
   const { route } = match;
   const sources: TemplateSources = {
     pathValues: match.pathValues,
@@ -93,22 +106,29 @@ function fillAction(match: RouteMatch, fields: Fields, content: BodyParameter): 
     route,
     action: route.action,
     resource: { type: route.resource.type, id },
-    parameters: parametersOf(match, fields, { content, sources }),
+    parameters: parametersOf(match, fields, { content, hash, sources }),
     secret: route.secret,
   };
 }
 
-const NO_BODY = new Uint8Array();
+/** The bytes of the body that the hash of the request covers, together with the query; undefined if there is no hash. */
+function hashedBytesOf(route: Route, fields: Fields, content: BodyParameter): readonly Buffer[] | undefined {
+  if (route.parameters !== undefined) return content.hashedBytes;
+  // Blanks are "+" to some programs and "%20" to all: the hash of the query tells the two apart.
+  return fields.hasPlus ? [] : undefined;
+}
+
+function hashRequest({ query }: RouteMatch, hashedBytes: readonly Buffer[]): ReturnType<typeof hashBody> {
+  return hashBody(hashedBytes, createHash('sha256').update(`${query ?? ''}\n`, 'latin1'));
+}
 
 function parametersOf(
   match: RouteMatch,
   fields: Fields,
-  { content, sources }: { readonly content: BodyParameter; readonly sources: TemplateSources },
+  { content, hash, sources }: HashedContent & { readonly sources: TemplateSources },
 ): JsonObject {
   const { route, query } = match;
-  // Blanks are "+" to some programs and "%20" to all: the hash of the query tells the two apart.
-  const hashedBytes = route.parameters === undefined ? (fields.hasPlus ? NO_BODY : undefined) : content.bytes;
-  const request = requestOf(match, hashedBytes);
+  const request = requestOf(match, hash);
   if (route.parameters !== undefined) return { ...fillObject(route.parameters, sources), request };
   return {
     request,
@@ -117,17 +137,15 @@ function parametersOf(
   };
 }
 
-/** @param hashedBytes of the body, which the hash covers together with the query; undefined: no hash */
-function requestOf(match: RouteMatch, hashedBytes: Uint8Array | undefined): JsonObject {
-  const { upstream, method, path, query, headers } = match;
-  const hash = createHash('sha256').update(`${query ?? ''}\n`, 'latin1');
+function requestOf(match: RouteMatch, hash: string | undefined): JsonObject {
+  const { upstream, method, path, headers } = match;
   return {
     upstream: upstream.name,
     method,
     path,
     ...(headers.contentType !== undefined && { contentType: contentTypeText(headers.contentType) }),
     ...(Object.keys(headers.listed).length > 0 && { headers: headers.listed }),
-    ...(hashedBytes !== undefined && { sha256: hash.update(hashedBytes).digest('hex') }),
+    ...(hash !== undefined && { sha256: hash }),
   };
 }
 

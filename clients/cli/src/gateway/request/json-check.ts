@@ -27,7 +27,7 @@ interface OpenPlace {
 const NO_NAMES = new Map<string, string>();
 
 /** What is expected next. */
-type Expected = 'value' | 'value or end' | 'name' | 'name or end' | 'colon' | 'comma or end';
+type Expected = 'value' | 'value or end' | 'name' | 'name or end' | 'colon' | 'comma or end' | 'rest of text';
 
 /** What the JSON has to be, as the end of a sentence. */
 class JsonFault extends Error {}
@@ -40,10 +40,13 @@ const MAX_VALUES = 1_000_000;
 const MAX_NAME_BYTES = 1024 * 1024;
 /** Most characters of a name: it is folded in one step. */
 const MAX_NAME_LENGTH = 1_024;
+/** Most bytes of a character, as an escape such as `\u0041`. */
+const ESCAPE_BYTES = 6;
 /** Bytes that are read without a pause. */
 const STEP_BYTES = 64 * 1024;
 const RESERVED = /^(?:\$sha256|\$secret|\$hmac)$/;
 const BYTE_ORDER_MARK = Buffer.from('\uFEFF');
+const LONG_NAME = `must have names of at most ${MAX_NAME_LENGTH} characters`;
 const INVALID = 'must be valid JSON in UTF-8, as its Content-Type says';
 const LITERALS: readonly Buffer[] = ['true', 'false', 'null'].map((text) => Buffer.from(text));
 
@@ -86,7 +89,8 @@ class JsonCheck {
         pause = this.index + STEP_BYTES;
       }
       const code = bytes[this.index];
-      if (code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09) this.index += 1;
+      const isBlank = code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;
+      if (isBlank && this.expected !== 'rest of text') this.index += 1;
       else if (code !== undefined) this.take(code);
       else if (this.expected === 'comma or end' && this.open.length === 0)
         return { values: this.values, names: this.names };
@@ -113,6 +117,9 @@ class JsonCheck {
       case 'value or end':
         if (code === CLOSE_BRACKET) this.takeEnd(code);
         else this.takeValue(code);
+        break;
+      case 'rest of text':
+        this.takeText();
         break;
       case 'value':
         this.takeValue(code);
@@ -142,9 +149,20 @@ class JsonCheck {
     if (code === OPEN_BRACKET) this.takeOpening({ isList: true, names: NO_NAMES, step: 0, nameBytes: 0 });
     else if (code === OPEN_BRACE) this.takeOpening({ isList: false, names: new Map(), step: '', nameBytes: 0 });
     else {
-      this.expected = 'comma or end';
-      this.index = code === QUOTE ? this.textEnd() : this.wordEnd(code);
+      this.expected = code === QUOTE ? 'rest of text' : 'comma or end';
+      this.index = code === QUOTE ? this.index + 1 : this.wordEnd(code);
     }
+  }
+
+  /** Reads on in a text, which may be as long as the body. */
+  private takeText(): void {
+    const { bytes } = this;
+    const pause = this.index + STEP_BYTES;
+    let { index } = this;
+    while (index < pause && bytes[index] !== QUOTE) index = this.characterEnd(index);
+    const isWhole = index < pause;
+    if (isWhole) this.expected = 'comma or end';
+    this.index = isWhole ? index + 1 : index;
   }
 
   private takeOpening(place: OpenPlace): void {
@@ -155,14 +173,14 @@ class JsonCheck {
 
   private takeName(place: OpenPlace): void {
     const start = this.index;
-    const end = this.textEnd();
+    const end = this.nameEnd();
     place.nameBytes += end - start;
     if (place.nameBytes > MAX_NAME_BYTES)
       throw new JsonFault(`must have at most ${MAX_NAME_BYTES} bytes of names in one object`);
     const text = this.bytes.toString('utf8', start, end);
     const name = text.includes('\\') ? (JSON.parse(text) as string) : text.slice(1, -1);
     place.step = name;
-    if (name.length > MAX_NAME_LENGTH) throw new JsonFault(`must have names of at most ${MAX_NAME_LENGTH} characters`);
+    if (name.length > MAX_NAME_LENGTH) throw new JsonFault(LONG_NAME);
     const marks = marksFault(name);
     if (marks !== undefined) throw new JsonFault(marks);
     const folded = foldName(name);
@@ -193,15 +211,23 @@ class JsonCheck {
     return pathTo(name === undefined ? steps : [...steps.slice(0, -1), name]);
   }
 
-  /** The place after a text. */
-  private textEnd(): number {
+  /** The place after a name. */
+  private nameEnd(): number {
     const { bytes } = this;
-    for (let index = this.index + 1; ; index += 1) {
-      const code = bytes[index] ?? 0;
-      if (code === QUOTE) return index + 1;
-      if (code < 0x20) throw new JsonFault(INVALID);
-      if (code === BACKSLASH) index = this.escapeEnd(index) - 1;
+    const first = this.index + 1;
+    let index = first;
+    while (bytes[index] !== QUOTE) {
+      index = this.characterEnd(index);
+      if (index - first > ESCAPE_BYTES * MAX_NAME_LENGTH) throw new JsonFault(LONG_NAME);
     }
+    return index + 1;
+  }
+
+  /** The place after a character of a text. */
+  private characterEnd(index: number): number {
+    const code = this.bytes[index] ?? 0;
+    if (code < 0x20) throw new JsonFault(INVALID);
+    return code === BACKSLASH ? this.escapeEnd(index) : index + 1;
   }
 
   /** The place after an escape, or after the two of a surrogate pair. */
@@ -237,8 +263,8 @@ class JsonCheck {
   private numberEnd(): number {
     const { bytes, index } = this;
     let end = index;
-    while (isNumberCode(bytes[end] ?? 0)) end += 1;
-    const text = bytes.toString('latin1', index, Math.min(end, index + MAX_NUMBER_LENGTH + 1));
+    while (end - index <= MAX_NUMBER_LENGTH && isNumberCode(bytes[end] ?? 0)) end += 1;
+    const text = bytes.toString('latin1', index, end);
     if (text.length <= MAX_NUMBER_LENGTH && !isNumber(text)) throw new JsonFault(INVALID);
     if (text.length > MAX_NUMBER_LENGTH || isChangedNumber(text))
       throw new JsonFault(

@@ -1,17 +1,21 @@
 import { marksFault } from '../../service-rules/normal-form.js';
+import { STEP_BYTES } from './body-hash.js';
 import { fieldNameFault, MAX_FIELDS } from './fields.js';
 import { foldName } from './fold-name.js';
 
 /** A multipart form that programs can read in one way only. */
 export interface MultipartForm {
-  /** Its bytes with the boundary written as `boundary`, so that equal forms have equal digests. */
-  readonly bytes: Buffer;
+  /** Its bytes in pieces, with the boundary written as `boundary`, so that equal forms have equal digests. */
+  readonly bytes: readonly Buffer[];
   /** Folded. */
   readonly names: readonly string[];
 }
 
 const WRITTEN_BOUNDARY = 'boundary';
 const LINE_END = '\r\n';
+const HEAD_END = LINE_END + LINE_END;
+/** Of what follows the last boundary. */
+const MAX_END_LENGTH = 4;
 const ESCAPE = /%([0-9A-Fa-f]{2})/g;
 const MAX_HEAD_LENGTH = 8 * 1024;
 /** What some programs decode in a header, or join to the line before. */
@@ -30,39 +34,70 @@ export function* parseMultipart(
   bytes: Buffer,
   boundary: string,
 ): Generator<undefined, MultipartForm | string, undefined> {
-  // A character for each byte.
-  const text = bytes.toString('latin1');
-  const delimiter = `--${boundary}`;
-  const written = `--${WRITTEN_BOUNDARY}`;
-  yield;
-  if (boundary !== WRITTEN_BOUNDARY && text.includes(written))
-    return `must not contain ${JSON.stringify(written)}, which stands for its boundary in the digest`;
-  yield;
-  const [preamble, ...parts] = text.split(delimiter, MAX_FIELDS + 3);
+  const delimiter = Buffer.from(`--${boundary}`);
+  const written = Buffer.from(`--${WRITTEN_BOUNDARY}`);
+  if (boundary !== WRITTEN_BOUNDARY && (yield* findBytes(bytes, written, 0)) >= 0)
+    return `must not contain ${JSON.stringify(written.toString())}, which stands for its boundary in the digest`;
+  const pieces = yield* splitBytes(bytes, delimiter, MAX_FIELDS + 3);
+  const [preamble, ...parts] = pieces;
   if (parts.length > MAX_FIELDS + 1) return `must have at most ${MAX_FIELDS} parts`;
-  const end = parts.pop();
-  if (preamble !== '' || parts.length === 0 || (end !== '--' && end !== `--${LINE_END}`))
+  const end = parts
+    .pop()
+    ?.subarray(0, MAX_END_LENGTH + 1)
+    .toString('latin1');
+  if (preamble?.length !== 0 || parts.length === 0 || (end !== '--' && end !== `--${LINE_END}`))
     return 'must begin with its boundary and end with it, as RFC 2046 has it';
   const names: string[] = [];
   for (const part of parts) {
     yield;
-    if (!part.startsWith(LINE_END) || !part.endsWith(LINE_END))
+    if (!isBetweenLineEnds(part))
       return 'must have its boundary only in lines of its own, which end with a carriage return and a line feed';
-    const named = readName(part.slice(LINE_END.length));
+    const named = readName(part.subarray(LINE_END.length));
     if (typeof named === 'string') return named;
     names.push(foldName(named.name));
   }
-  const rewritten = text.replaceAll(delimiter, written);
-  yield;
-  return { bytes: Buffer.from(rewritten, 'latin1'), names };
+  return { bytes: pieces.flatMap((piece, index) => (index === 0 ? [piece] : [written, piece])), names };
+}
+
+/** What precedes, separates and follows the delimiters, up to a number of pieces. Yields where others may be served. */
+function* splitBytes(
+  bytes: Buffer,
+  delimiter: Buffer,
+  maxPieces: number,
+): Generator<undefined, readonly Buffer[], undefined> {
+  const pieces: Buffer[] = [];
+  let start = 0;
+  while (pieces.length < maxPieces) {
+    const end = yield* findBytes(bytes, delimiter, start);
+    if (end < 0) return [...pieces, bytes.subarray(start)];
+    pieces.push(bytes.subarray(start, end));
+    yield;
+    start = end + delimiter.length;
+  }
+  return pieces;
+}
+
+/** The first place of a text from `start` on; -1 if it is not there. Yields where others may be served. */
+function* findBytes(bytes: Buffer, text: Buffer, start: number): Generator<undefined, number, undefined> {
+  for (let from = start; from < bytes.length; from += STEP_BYTES) {
+    const place = bytes.subarray(from, from + STEP_BYTES + text.length - 1).indexOf(text);
+    if (place >= 0) return from + place;
+    yield;
+  }
+  return -1;
+}
+
+function isBetweenLineEnds(part: Buffer): boolean {
+  const [start, end] = [part.subarray(0, LINE_END.length), part.subarray(-LINE_END.length)];
+  return [start, end].every((edge) => edge.toString('latin1') === LINE_END);
 }
 
 /** The name of a part, or what it has to be. */
-function readName(part: string): { readonly name: string } | string {
-  const length = part.indexOf(`${LINE_END}${LINE_END}`);
-  if (length < 0) return 'must have headers in each part, and an empty line after them';
-  if (length > MAX_HEAD_LENGTH) return `must have at most ${MAX_HEAD_LENGTH} bytes of headers in each part`;
-  const head = Buffer.from(part.slice(0, length), 'latin1').toString('utf8');
+function readName(part: Buffer): { readonly name: string } | string {
+  const length = part.subarray(0, MAX_HEAD_LENGTH + HEAD_END.length).indexOf(HEAD_END);
+  if (length < 0)
+    return `must have headers in each part, of at most ${MAX_HEAD_LENGTH} bytes, and an empty line after them`;
+  const head = part.toString('utf8', 0, length);
   const lines = head.split(LINE_END);
   if (lines.some((line) => DECODED.test(line)))
     return 'must not have a backslash, an encoded word, a continued line or a control character in the headers of a part';
