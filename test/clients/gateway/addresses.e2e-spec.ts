@@ -1,6 +1,11 @@
 import { request as secureRequest } from 'node:https';
+import { writeFileSync } from 'node:fs';
+import { X509Certificate } from 'node:crypto';
+import { once } from 'node:events';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { connect } from 'node:tls';
+import { until } from '../../faults/support/watch';
 import { sendRaw } from '../../support/application/send';
 import { hasOpenssl, makeCertificate } from './certificates';
 import { bearer, type GatewayStage, openStage, route, type StartedGateway, startGateway } from './stage';
@@ -107,6 +112,42 @@ describe('The addresses of the gateway', () => {
       });
       expect(answer).toEqual({ status: 201, location: `https://localhost:${port}/vendor/made/1` });
       await expect(fetch(`http://127.0.0.1:${port}/vendor/a/1`)).rejects.toThrow();
+      expect(await gateway.stop()).toBe(0);
+    });
+
+    /** Fingerprint of the certificate that the gateway shows. */
+    async function shownCertificate({ url }: StartedGateway): Promise<string> {
+      const socket = connect({ port: Number(new URL(url).port), host: '127.0.0.1', rejectUnauthorized: false });
+      await once(socket, 'secureConnect');
+      const { fingerprint256 } = socket.getPeerCertificate();
+      socket.destroy();
+      return fingerprint256;
+    }
+
+    it('are served by the certificate that SIGHUP reads, and by the last one if it cannot be used', async () => {
+      const keyPath = join(stage.folder, 'renewed.key');
+      const { path, cert: first } = makeCertificate(stage.folder, 'renewed');
+      const file = { tls: { cert: path, key: keyPath } };
+      const gateway = await startGateway(stage, { ...upstreams() }, { name: 'renewing', file });
+      expect(await shownCertificate(gateway)).toBe(new X509Certificate(first).fingerprint256);
+      const { cert: second, key } = makeCertificate(stage.folder, 'renewed');
+      const fingerprint = new X509Certificate(second).fingerprint256;
+      gateway.process.kill('SIGHUP');
+      await until('the file was read again', () => gateway.printed().includes('were read again'));
+      expect(await shownCertificate(gateway)).toBe(fingerprint);
+      const faulty: readonly (readonly [string, string])[] = [
+        [first, key],
+        ['no certificate', key],
+        [second, 'no key'],
+      ];
+      for (const [index, [cert, otherKey]] of faulty.entries()) {
+        writeFileSync(path, cert);
+        writeFileSync(keyPath, otherKey);
+        gateway.process.kill('SIGHUP');
+        const refusals = (): number => gateway.printed().split('certificate and key of tls cannot be used').length - 1;
+        await until('the certificate is refused', () => refusals() === index + 1);
+        expect(await shownCertificate(gateway)).toBe(fingerprint);
+      }
       expect(await gateway.stop()).toBe(0);
     });
   });

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse, S
 import { createServer as createSecureServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import type { TlsFiles } from './tls-files.js';
 import { Refusal, refusalResponse } from '../calls/refusal.js';
 
 const OPTIONS = {
@@ -29,12 +30,6 @@ const MAX_WAITING_REQUESTS = 10;
 const MAX_WAITING_CHARACTERS = 64 * 1024;
 /** Bytes of a refused body that are received. */
 const MAX_LINGERING_BYTES = 64 * 1024;
-
-/** Text of the certificate and its key. */
-export interface TlsFiles {
-  readonly cert: string;
-  readonly key: string;
-}
 
 export type Serve = (exchange: ClientExchange) => void;
 

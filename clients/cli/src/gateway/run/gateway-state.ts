@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import type { CallParts, OpenUpstream } from '../calls/governed-request.js';
 import { type Destination, UpstreamChooser } from '../calls/upstream-choice.js';
 import type { GatewayConfig, HttpUpstream } from '../file/gateway-config.js';
@@ -130,9 +129,4 @@ function openUpstream(config: HttpUpstream, secrets: SecretStore): OpenUpstream 
   const credentials = new UpstreamCredentials(config.credentials, secrets);
   const client = new UpstreamClient(config);
   return { kind: 'http', config, client, credentials, close: () => client.close() };
-}
-
-/** The texts of the certificate and its key. */
-export function readTls({ tls }: GatewayConfig): { readonly cert: string; readonly key: string } | null {
-  return tls === undefined ? null : { cert: readFileSync(tls.cert, 'utf8'), key: readFileSync(tls.key, 'utf8') };
 }

@@ -13,9 +13,10 @@ import type { GatewayConfig } from '../file/gateway-config.js';
 import { createListener } from '../listener/http-listener.js';
 import { RequestSlots } from '../request-slots.js';
 import { Gateway } from './gateway.js';
-import { GatewayState, readTls } from './gateway-state.js';
+import { GatewayState } from './gateway-state.js';
 import { GatewayLog } from './log.js';
 import { GatewayMetrics } from './metrics.js';
+import { readTls, renewTls } from '../listener/tls-files.js';
 
 /** Promises to clients that are remembered, of all agents together. */
 const MAX_PROMISES = 10_000;
@@ -86,7 +87,11 @@ export async function startGateway(
         throw new SettingsError(
           'Another service needs a restart, so that every call is reported where it was authorised.',
         );
+      if ((next.tls === undefined) !== (config.tls === undefined))
+        throw new SettingsError('To listen with tls, or without it, needs a restart.');
+      const tls = readTls(next);
       state = await GatewayState.open(next, log, parts, state);
+      renewTls(server, tls);
       await gateway.replaceState(state);
     },
     close: async () => {

@@ -1,0 +1,29 @@
+import { readFileSync } from 'node:fs';
+import type { Server } from 'node:http';
+import { Server as SecureServer } from 'node:https';
+import { createSecureContext } from 'node:tls';
+import { SettingsError, shownMessage } from '../../settings.js';
+import type { GatewayConfig } from '../file/gateway-config.js';
+
+/** The texts of a certificate and its key. */
+export interface TlsFiles {
+  readonly cert: string;
+  readonly key: string;
+}
+
+/** Reads the files of `tls`; null without it. @throws SettingsError if they cannot be used together */
+export function readTls({ tls }: Pick<GatewayConfig, 'tls'>): TlsFiles | null {
+  if (tls === undefined) return null;
+  try {
+    const files = { cert: readFileSync(tls.cert, 'utf8'), key: readFileSync(tls.key, 'utf8') };
+    createSecureContext(files);
+    return files;
+  } catch (error) {
+    throw new SettingsError(`The certificate and key of tls cannot be used: ${shownMessage(error)}`);
+  }
+}
+
+/** Serves new connections by another certificate; those that are open keep theirs. */
+export function renewTls(server: Server, files: TlsFiles | null): void {
+  if (files !== null && server instanceof SecureServer) server.setSecureContext(files);
+}
