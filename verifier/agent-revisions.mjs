@@ -1,3 +1,4 @@
+import { agentNameFault } from './agent-name.mjs';
 import { hashOf } from './canonical-json.mjs';
 import { isObject } from './entry-check.mjs';
 
@@ -6,7 +7,6 @@ import { isObject } from './entry-check.mjs';
  * @typedef {object} LastState of an agent
  * @property {unknown} revision
  * @property {string} stateHash
- * @property {string} contentHash of the state without its status and its revision
  * @property {unknown} name
  * @property {unknown} kind
  * @property {unknown} status
@@ -16,13 +16,11 @@ import { isObject } from './entry-check.mjs';
 /** The actions that alone change the status of an agent, by the status that they give. @type {Readonly<Record<string, string>>} */
 const ACTION_OF_STATUS = { active: 'agent.resumed', suspended: 'agent.suspended' };
 const UPDATED = 'agent.updated';
-/** Entries that only name an agent. */
-const NAMING = ['agent.access_reviewed', 'decision.proposal_denied'];
 /** The longest observation, and a minute by which the machine's clock may be ahead of the entry. */
 const MAX_OBSERVATION_MS = 30 * 86_400_000 + 60_000;
 
 /**
- * Checks the entries of agents against those before: names are unique and never change, nor does the kind; each change raises the revision
+ * Checks the entries of agents against those before: names are unique, follow the rule of names and never change, nor does the kind; each change raises the revision
  * by one, because decisions refer to revisions; and the status and the observation change only as the service changes them.
  */
 export class AgentRevisions {
@@ -41,13 +39,13 @@ export class AgentRevisions {
     const id = String(subjectId);
     const last = this.#last.get(id);
     const { revision, name, kind = 'machine', status, observeUntil = null } = state;
-    const content = { ...state, status: null, revision: null, updatedAt: null };
-    const hashes = { stateHash: hashOf(state), contentHash: hashOf(content) };
-    const next = { ...hashes, revision, name, kind, status, observeUntil };
+    const next = { stateHash: hashOf(state), revision, name, kind, status, observeUntil };
     this.#last.set(id, next);
     const holder = this.#idByName.get(String(name));
     if (holder === undefined) this.#idByName.set(String(name), id);
+    const nameFault = last === undefined ? agentNameFault(name, entry['v'] === 1) : undefined;
     return [
+      ...(nameFault === undefined ? [] : [`the name ${JSON.stringify(name)} of the agent ${nameFault}`]),
       ...(holder === undefined || holder === id
         ? []
         : [`the name ${JSON.stringify(name)} is that of the agent ${holder}`]),
@@ -67,17 +65,12 @@ function changeFaults({ action }, next, last) {
   const { revision, stateHash, status } = next;
   const constant = last === undefined ? [] : /** @type {const} */ (['name', 'kind']);
   const changedNames = constant.filter((name) => last?.[name] !== next[name]);
-  const isStatusAction = Object.values(ACTION_OF_STATUS).includes(String(action));
-  const mayChangeContent = last === undefined || !(isStatusAction || NAMING.includes(String(action)));
   const isByStatusAction = last === undefined || last.status === status || action === ACTION_OF_STATUS[String(status)];
   const isFollowing = last?.stateHash === stateHash || revision === Number(last?.revision ?? 0) + 1;
   return [
     ...changedNames.map(
       (name) => `the ${name} ${JSON.stringify(next[name])} of the agent was ${JSON.stringify(last?.[name])} before`,
     ),
-    ...(mayChangeContent || last.contentHash === next.contentHash
-      ? []
-      : [`${String(action)} changes more of the agent than its status`]),
     ...(isByStatusAction ? [] : [`${String(action)} gives the agent the status ${JSON.stringify(status)}`]),
     ...(isFollowing
       ? []

@@ -3,9 +3,12 @@ import { Creations } from './creations.mjs';
 import { disagreements } from './doubled-members.mjs';
 import { entryFaults, isObject } from './entry-check.mjs';
 import { ErasedPairs } from './erased-pairs.mjs';
+import { ErasureSubjects } from './erasure-subjects.mjs';
 import { Erasures } from './erasures.mjs';
 import { TakenUses } from './limit-uses.mjs';
 import { MerkleTree } from './merkle-tree.mjs';
+import { PolicyVersions } from './policy-versions.mjs';
+import { RecordStates } from './record-states.mjs';
 
 const HASH = /^[0-9a-f]{64}$/;
 const NOT_THERE = 'is to say what erased contents of others, and is not there';
@@ -18,8 +21,11 @@ export class Chain {
   erasures = new Erasures();
   uses = new TakenUses();
   #pairs = new ErasedPairs();
+  #subjects = new ErasureSubjects();
   #creations = new Creations();
   #revisions = new AgentRevisions();
+  #states = new RecordStates();
+  #versions = new PolicyVersions();
   /** Sequence of the last entry. */
   sequence = 0;
   hash = '0'.repeat(64);
@@ -66,9 +72,12 @@ export class Chain {
     this.#pairs.add(entry);
     return [
       ...this.erasures.add(entry),
+      ...this.#subjects.add(entry),
       ...this.uses.add(entry),
       ...this.#creations.add(entry),
       ...this.#revisions.add(entry),
+      ...this.#states.add(entry),
+      ...this.#versions.add(entry),
     ];
   }
 
@@ -78,6 +87,7 @@ export class Chain {
    */
   end({ end }) {
     this.erasures.endPart();
+    for (const fault of this.#subjects.end()) this.findings.add('chain', `after entry ${this.sequence}`, fault);
     const place = `end after entry ${this.sequence}`;
     if (!isObject(end) || Object.keys(end).sort().join() !== 'hash,sequence') {
       this.findings.add('chain', place, 'an end has a sequence and a hash, and nothing else');
@@ -107,7 +117,7 @@ export class Chain {
       }
       for (const fault of this.uses.add(entry)) this.findings.add('chain', place, fault);
     }
-    for (const fault of [...this.uses.end(), ...this.#pairs.end()])
+    for (const fault of [...this.uses.end(), ...this.#pairs.end(), ...this.#versions.end()])
       this.findings.add('chain', `after entry ${this.sequence}`, fault);
     this.#noteForeignWindows();
   }

@@ -137,7 +137,7 @@ describe('The verifier, on a log that gives names and ids twice', () => {
         const suspended = changed(created, 'S', 'agent.suspended', { status: 'suspended', roles: ['finance'] });
         return after(entries, created, suspended);
       },
-      'agent.suspended changes more of the agent than its status',
+      'agent.suspended changes the roles of the agent',
     ],
     'an observation of ten years': [
       'dance',

@@ -34,6 +34,7 @@ const MAX_NAMED = 10;
 const NOT_SHOWN = [
   'A file cannot show that it has all entries of what it is about and of its decision, or that nothing follows its checkpoint.',
   'A file cannot show that agents are in their newest revision, or that no policy is missing. An export of all entries can.',
+  'A file cannot show what a record was before its first entry here, or that a change left the rest of it as it was. An export can.',
   ONLY_THE_OPERATOR,
 ];
 

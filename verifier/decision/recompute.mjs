@@ -1,5 +1,7 @@
+import { agentNameFault } from '../agent-name.mjs';
 import { isErased } from '../entry-check.mjs';
 import { KINDS } from '../hashed-forms.mjs';
+import { changeableMembers, constantMembers, recordAction } from '../record-actions.mjs';
 import { recomputeRequest } from './requests.mjs';
 import { attestedIn } from './attested.mjs';
 import { expectAuditForm } from './audit-form.mjs';
@@ -30,40 +32,6 @@ const BY_ACTION = new Map([
   ...DELEGATING.map(with_(recomputeDelegation)),
 ]);
 
-/** What an entry may change of its subject; everything else stays as it was. @type {Readonly<Record<string, string[]>>} */
-const CHANGED = {
-  'execution.approved': ['outcome', 'approvedUntil'],
-  'execution.rejected': ['outcome', 'completedAt', 'instead'],
-  'execution.expired': ['outcome', 'completedAt'],
-  'execution.cancelled': ['outcome', 'completedAt'],
-  'execution.resumed': ['outcome', 'policies', 'observed', 'via'],
-  'execution.completed': ['outcome', 'completedAt', 'result', 'failureReason', 'reason'],
-  'execution.interrupted': ['outcome', 'completedAt', 'failureReason'],
-  'decision.reviewed': ['reviews', 'updatedAt'],
-  'decision.approved': ['reviews', 'updatedAt', 'status', 'resolvedAt'],
-  'decision.rejected': ['reviews', 'updatedAt', 'status', 'resolvedAt'],
-  'decision.expired': ['updatedAt', 'status', 'resolvedAt'],
-  'decision.cancelled': ['updatedAt', 'status', 'resolvedAt'],
-  'decision.escalated': ['updatedAt', 'approvers'],
-  'decision.change_made': ['updatedAt', 'change'],
-  'grant.used_up': ['status'],
-  'grant.expired': ['status'],
-  'grant.revoked': ['status'],
-  'delegation.started': ['status'],
-  'delegation.ended': ['status', 'endedAt'],
-  'delegation.expired': ['status', 'endedAt'],
-  'stop.lifted': ['status', 'liftedAt'],
-};
-const BEGINNINGS = [
-  'execution.authorized',
-  'execution.denied',
-  'execution.approval_requested',
-  'decision.proposed',
-  'grant.created',
-  'delegation.created',
-  'stop.created',
-];
-
 /**
  * @param {import('./read-file.mjs').DecisionFile} file
  * @param {ReadonlySet<string>} validSignatures the signatures that the keys of their passkeys made
@@ -76,12 +44,15 @@ export function recompute(file, validSignatures) {
   if (history.changeId !== null && history.ofSubject.some(({ state }) => state.change === undefined))
     report.differ(`the decision ${history.changeId} is about no change`);
   expectForwardTime(file.entries, report);
+  expectOneVersion(file, report);
   for (const entry of file.entries) {
     expectKnown(entry, history, report);
     expectAuditForm(entry, history, report);
     if (history.isMade(entry)) recomputeMade(entry, history, report);
     else if (isErased(entry)) report.differ(`the entry ${entry['sequence']} was erased`);
     else if (entry['subjectType'] === 'stop') expectUnchanged(entry, history, report);
+    if (!isErased(entry)) expectConstant(entry, history, report);
+    if (entry['subjectType'] === 'agent') expectName(entry, report);
     if (!history.isReached(entry) || isErased(entry)) continue;
     report.begin(entry, history.isOwn(entry));
     const { action } = entry['audit'];
@@ -124,9 +95,10 @@ function expectKnown(entry, history, report) {
  * @param {Report} report
  * @returns {boolean} whether there is a state to go on from
  */
-function expectUnchanged({ sequence, subjectType, subjectId, state, audit }, history, report) {
+function expectUnchanged(entry, history, report) {
+  const { sequence, subjectType, subjectId, state, audit } = entry;
   const before = history.stateBefore(history.entriesAbout(subjectType, subjectId), sequence);
-  if (BEGINNINGS.includes(audit.action)) {
+  if (recordAction(entry).begins === true) {
     if (before !== undefined) report.differ(`${audit.action} is not the first entry of its ${subjectType}`, sequence);
     return before === undefined;
   }
@@ -134,12 +106,50 @@ function expectUnchanged({ sequence, subjectType, subjectId, state, audit }, his
     report.lack(`the file has no entry that began this ${subjectType}, ${subjectId}`);
     return false;
   }
-  const mayChange = CHANGED[audit.action] ?? [];
+  const mayChange = changeableMembers(entry);
   for (const name of new Set([...Object.keys(before), ...Object.keys(state)])) {
     if (!mayChange.includes(name))
       report.expect(`${name}, which this entry does not change,`, state[name], before[name], sequence);
   }
   return true;
+}
+
+/**
+ * Checks the members that no action changes against the entry before, which need not be the last one: a file has not all entries of an agent.
+ * @param {Json} entry
+ * @param {History} history
+ * @param {Report} report
+ */
+function expectConstant({ sequence, subjectType, subjectId, state }, history, report) {
+  const before = history.stateBefore(history.entriesAbout(subjectType, subjectId), sequence);
+  if (!before || state === null || history.isReached({ subjectType, subjectId })) return;
+  for (const name of constantMembers(subjectType, { ...before, ...state }))
+    report.expect(`${name}, which never changes,`, state[name], before[name], sequence);
+}
+
+/**
+ * @param {Json} entry of an agent, which an older version may have made
+ * @param {Report} report
+ */
+function expectName({ action, state, sequence, v }, report) {
+  const isOld = v === 1 || action !== 'agent.created';
+  const fault = state === null ? undefined : agentNameFault(state.name, isOld);
+  if (fault !== undefined) report.differ(`the name ${JSON.stringify(state.name)} of the agent ${fault}`, sequence);
+}
+
+/**
+ * Checks that rules have each policy in one version only.
+ * @param {import('./read-file.mjs').DecisionFile} file
+ * @param {Report} report
+ */
+function expectOneVersion({ rules, policies }, report) {
+  const names = new Map(policies.map(({ id, name }) => [id, name]));
+  for (const { hash, policies: ids } of rules) {
+    const before = new Set();
+    const double = ids.map((id) => names.get(id)).find((name) => before.size === before.add(name).size);
+    if (double !== undefined)
+      report.differ(`the rules ${hash} have more than one version of ${JSON.stringify(double)}`);
+  }
 }
 
 /**

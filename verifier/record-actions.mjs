@@ -1,0 +1,138 @@
+/**
+ * What each action of the service does to the record that its entry is about: docs/api-decisions.md. Whatever an action does not change
+ * stays as it was in the entry before.
+ *
+ * @typedef {import('./entry-check.mjs').JsonObject} JsonObject
+ * @typedef {object} RecordAction
+ * @property {boolean} [begins] true if it makes the record
+ * @property {readonly string[]} [changes] the members that it may change
+ * @property {Readonly<Record<string, string>>} [fields] further ones, each by the name with which `details.fields` says so
+ * @property {Readonly<Record<string, readonly unknown[]>>} [state] the values that members can have after it; null: they are absent
+ */
+
+/** @param {readonly string[]} names members that `details.fields` calls as they are */
+const sameNames = (...names) => Object.fromEntries(names.map((name) => [name, name]));
+/** @param {string} status */
+const statusChange = (status) => ({ changes: ['status'], state: { status: [status] } });
+/** @param {string} status */
+const agentStatus = (status) => ({ changes: ['status', 'updatedAt', 'revision'], state: { status: [status] } });
+/** @param {string} status */
+const lastReview = (status) => ({
+  changes: ['reviews', 'updatedAt', 'status', 'resolvedAt'],
+  state: { status: [status] },
+});
+/** @param {string} status */
+const decisionEnd = (status) => ({ changes: ['updatedAt', 'status', 'resolvedAt'], state: { status: [status] } });
+/** @param {string} outcome */
+const executionEnd = (outcome) => ({ changes: ['outcome', 'completedAt'], state: { outcome: [outcome] } });
+
+const AUTHORISED = ['authorized', 'running'];
+
+/** @type {Readonly<Record<string, RecordAction>>} */
+export const RECORD_ACTIONS = {
+  'agent.created': {
+    begins: true,
+    state: { status: ['active'], revision: [1], observeUntil: [null], slackId: [null] },
+  },
+  'agent.updated': {
+    changes: ['updatedAt', 'revision'],
+    fields: sameNames('description', 'capabilities', 'roles', 'observeUntil', 'slackId', 'directory', 'team'),
+  },
+  'agent.suspended': agentStatus('suspended'),
+  'agent.resumed': agentStatus('active'),
+  'agent.access_reviewed': {},
+  'policy.created': { begins: true, state: { status: ['active'] } },
+  'policy.superseded': statusChange('superseded'),
+  'policy.activated': statusChange('active'),
+  'policy.deactivated': statusChange('inactive'),
+  'policy.limit_warned': {},
+  'api_key.created': { begins: true, state: { status: ['active'], revokedAt: [null] } },
+  'api_key.revoked': { changes: ['status', 'revokedAt'], state: { status: ['revoked'] } },
+  'api_key.expired': statusChange('expired'),
+  'webhook.created': { begins: true, state: { status: ['active'] } },
+  'webhook.updated': {
+    changes: ['updatedAt'],
+    fields: { ...sameNames('url', 'actions', 'agentId', 'description', 'status'), secretHash: 'secret' },
+  },
+  'webhook.failing': { changes: ['status', 'updatedAt'], state: { status: ['failing'] } },
+  'stop.created': { begins: true, state: { status: ['active'], liftedAt: [null] } },
+  'stop.lifted': { changes: ['status', 'liftedAt'], state: { status: ['lifted'] } },
+  'passkey.registered': { begins: true },
+  'delegation.created': { begins: true, state: { status: ['waiting', 'active'], endedAt: [null] } },
+  'delegation.started': statusChange('active'),
+  'delegation.ended': { changes: ['status', 'endedAt'], state: { status: ['ended'] } },
+  'delegation.expired': { changes: ['status', 'endedAt'], state: { status: ['expired'] } },
+  'grant.created': { begins: true, state: { status: ['active'] } },
+  'grant.used_up': statusChange('used_up'),
+  'grant.expired': statusChange('expired'),
+  'grant.revoked': statusChange('revoked'),
+  'grant.erased': { changes: ['resourceId', 'resources', 'parametersHash', 'onBehalfOf'] },
+  'decision.proposed': { begins: true, state: { status: ['proposed'], resolvedAt: [null] } },
+  'decision.reviewed': { changes: ['reviews', 'updatedAt'], state: { status: ['proposed'] } },
+  'decision.approved': lastReview('approved'),
+  'decision.rejected': lastReview('rejected'),
+  'decision.expired': decisionEnd('expired'),
+  'decision.cancelled': decisionEnd('cancelled'),
+  'decision.escalated': { changes: ['updatedAt', 'approvers'], state: { status: ['proposed'] } },
+  'decision.change_made': { changes: ['updatedAt', 'change'], state: { status: ['approved'] } },
+  'decision.approval_denied': {},
+  'decision.rejection_denied': {},
+  'decision.erased': { changes: ['title', 'description', 'context', 'reviews', 'change', 'actionHash', 'erased'] },
+  'execution.authorized': { begins: true, state: { outcome: AUTHORISED } },
+  'execution.denied': { begins: true, state: { outcome: ['denied'] } },
+  'execution.approval_requested': { begins: true, state: { outcome: ['pending_approval'] } },
+  'execution.approved': { changes: ['outcome', 'approvedUntil'], state: { outcome: ['approved'] } },
+  'execution.rejected': { changes: ['outcome', 'completedAt', 'instead'], state: { outcome: ['rejected'] } },
+  'execution.expired': executionEnd('expired'),
+  'execution.cancelled': executionEnd('cancelled'),
+  'execution.resumed': { changes: ['outcome', 'policies', 'observed', 'via'], state: { outcome: AUTHORISED } },
+  'execution.resume_denied': {},
+  'execution.completed': {
+    changes: ['outcome', 'completedAt', 'result', 'failureReason', 'reason'],
+    state: { outcome: ['executed', 'failed'] },
+  },
+  'execution.interrupted': {
+    changes: ['outcome', 'completedAt', 'failureReason'],
+    state: { outcome: ['interrupted'] },
+  },
+  'erasure.begun': { begins: true },
+  'erasure.completed': {},
+};
+
+/**
+ * Returns what an entry does to its record: nothing, if its action is of another kind, and only names the record.
+ * @param {JsonObject} entry
+ * @returns {RecordAction}
+ */
+export function recordAction({ action, subjectType }) {
+  const name = String(action);
+  const isOfKind = name.startsWith(`${String(subjectType)}.`) && Object.hasOwn(RECORD_ACTIONS, name);
+  return isOfKind ? (RECORD_ACTIONS[name] ?? {}) : {};
+}
+
+/**
+ * Returns the names of the members that an entry may change.
+ * @param {JsonObject} entry
+ * @returns {string[]}
+ */
+export function changeableMembers(entry) {
+  const { changes = [], fields = {} } = recordAction(entry);
+  const audit = /** @type {JsonObject | undefined} */ (entry['audit']);
+  const details = /** @type {JsonObject | null | undefined} */ (audit?.['details']);
+  const names = Array.isArray(details?.['fields']) ? details['fields'] : [];
+  return [...changes, ...Object.keys(fields).filter((name) => names.includes(fields[name]))];
+}
+
+/**
+ * Returns the members that no action on records of a kind changes.
+ * @param {string} kind
+ * @param {JsonObject} state
+ * @returns {string[]}
+ */
+export function constantMembers(kind, state) {
+  const actions = Object.entries(RECORD_ACTIONS).flatMap(([name, action]) =>
+    name.startsWith(`${kind}.`) ? [action] : [],
+  );
+  const changing = new Set(actions.flatMap(({ changes = [], fields = {} }) => [...changes, ...Object.keys(fields)]));
+  return Object.keys(state).filter((name) => !changing.has(name));
+}

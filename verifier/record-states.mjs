@@ -1,0 +1,101 @@
+import { canonicalJson, hashOf } from './canonical-json.mjs';
+import { short } from './decision/report.mjs';
+import { isErased, isObject } from './entry-check.mjs';
+import { KINDS } from './hashed-forms.mjs';
+import { changeableMembers, recordAction } from './record-actions.mjs';
+
+/** @typedef {import('./entry-check.mjs').JsonObject} JsonObject */
+/** @typedef {Map<string, string>} MemberTexts the members of a state, each by its text or the hash of a long one */
+
+/** Kinds whose records are never erased: all of their states are compared. */
+const LASTING = ['agent', 'api_key', 'delegation', 'erasure', 'passkey', 'policy', 'stop', 'webhook'];
+/** The states of records that are compared only while an action can still follow, as a log may have millions. @type {Readonly<Record<string, (state: JsonObject) => boolean>>} */
+const IS_OPEN = {
+  decision: ({ status, change }) => status === 'proposed' || (status === 'approved' && change !== undefined),
+  execution: ({ outcome }) => outcome === 'pending_approval' || outcome === 'approved',
+  grant: ({ status }) => status === 'active',
+};
+const MAX_TEXT_LENGTH = 64;
+
+/**
+ * Compares the state of a record with the one before: an entry changes only what its action changes, and a status is that which the action
+ * gives.
+ */
+export class RecordStates {
+  /** The last state of each record, by kind and id. @type {Map<string, MemberTexts>} */
+  #states = new Map();
+
+  /**
+   * @param {JsonObject} entry the next one of the chain
+   * @returns {string[]} its faults
+   */
+  add(entry) {
+    const { subjectType, subjectId, action, state } = entry;
+    const kind = String(subjectType);
+    const key = `${kind} ${String(subjectId)}`;
+    if (isErased(entry) || !isObject(state)) {
+      this.#states.delete(key);
+      return [];
+    }
+    if (!LASTING.includes(kind) && !Object.hasOwn(IS_OPEN, kind)) return [];
+    const before = this.#states.get(key);
+    const { begins = false } = recordAction(entry);
+    const isStrange = before === undefined && !begins && LASTING.includes(kind);
+    if (LASTING.includes(kind) || IS_OPEN[kind]?.(state) === true) this.#states.set(key, textsOf(state));
+    else this.#states.delete(key);
+    return [
+      ...(state['id'] === subjectId ? [] : [`the state has the id ${short(state['id'])}`]),
+      ...valueFaults(entry, state),
+      ...(isStrange ? [`${String(action)} is the first entry of its ${kind}, which nothing has made`] : []),
+      ...(before === undefined || begins ? [] : changeFaults(entry, textsOf(state), before)),
+    ];
+  }
+}
+
+/**
+ * Finds members that the action of an entry cannot lead to.
+ * @param {JsonObject} entry
+ * @param {JsonObject} state
+ * @returns {string[]}
+ */
+export function valueFaults(entry, state) {
+  const { action, subjectType } = entry;
+  const { state: values = {} } = recordAction(entry);
+  return Object.entries(values).flatMap(([name, allowed]) => {
+    const value = state[name] ?? KINDS[String(subjectType)]?.later?.[name] ?? null;
+    return allowed.includes(value)
+      ? []
+      : [`${String(action)} leaves the ${String(subjectType)} with the ${name} ${short(value)}`];
+  });
+}
+
+/**
+ * @param {JsonObject} entry
+ * @param {MemberTexts} next
+ * @param {MemberTexts} before
+ * @returns {string[]}
+ */
+function changeFaults(entry, next, before) {
+  const mayChange = changeableMembers(entry);
+  const names = [...new Set([...before.keys(), ...next.keys()])];
+  return names
+    .filter((name) => !mayChange.includes(name) && before.get(name) !== next.get(name))
+    .map(
+      (name) =>
+        `${String(entry['action'])} changes the ${name} of the ${String(entry['subjectType'])}, which it does not say`,
+    );
+}
+
+/**
+ * @param {JsonObject} state
+ * @returns {MemberTexts}
+ */
+function textsOf(state) {
+  return new Map(Object.entries(state).map(([name, value]) => [name, textOf(value)]));
+}
+
+/** @param {unknown} value */
+function textOf(value) {
+  const text = canonicalJson(value);
+  return text.length > MAX_TEXT_LENGTH ? hashOf(value) : text;
+}
