@@ -1,6 +1,7 @@
 import { canonicalJson } from '../canonical-json.mjs';
 import { isErased } from '../entry-check.mjs';
 import { isEmergency } from './changes.mjs';
+import { OF_TEAMS } from './made-requests.mjs';
 import { OPERATOR } from './narration.mjs';
 
 /**
@@ -62,7 +63,23 @@ export class ChangeLog {
       ...this.#senderFaults(entry, log.keys),
       ...this.#ruleFaults(entry, log.inForce),
       ...this.#timeFaults(entry),
+      ...this.#teamFaults(entry, log.keys),
     ];
+  }
+
+  /**
+   * Finds a team that neither the body names nor the key has: what a key of a team writes is of this team.
+   * @param {Json} entry
+   * @param {import('./key-registry.mjs').KeyRegistry} keys
+   */
+  #teamFaults(entry, keys) {
+    const { audit, state, timestamp } = entry;
+    const { approvedBody: body } = this.history;
+    if (!this.history.isMade(entry) || !OF_TEAMS.includes(audit.action) || !state || state.kind === 'human') return [];
+    const keyTeam = audit.actor.type === 'api_key' ? (keys.get(audit.actor.id, timestamp)?.team ?? null) : null;
+    const bodyTeam = body === undefined ? (state.team ?? null) : (body['team'] ?? null);
+    const [team, expected] = [state.team ?? null, keyTeam ?? bodyTeam];
+    return team === expected ? [] : [`the team is recorded as ${team}, and by the key and the body it is ${expected}`];
   }
 
   /**

@@ -24,6 +24,8 @@ export class History {
   #stops = new Set();
   /** The agents that have been looked up, with revision and upper sequence. @type {{ id: string, revision: unknown, before: number }[]} */
   requestedAgents = [];
+  /** The body of the change, where it follows from the entries. @type {Json | undefined} */
+  approvedBody;
   /** The passkeys that have been looked up, with reviewer and upper sequence. @type {{ id: string, reviewerId: string, before: number }[]} */
   requestedPasskeys = [];
 

@@ -7,7 +7,8 @@ import { canonicalJson } from '../canonical-json.mjs';
  * @typedef {readonly [name: string, values: readonly unknown[]]} Choice a member and its possible values; undefined: it is left out
  */
 
-const CHANGEABLE = ['capabilities', 'description', 'directory', 'observeUntil', 'roles', 'slackId', 'team'];
+const OF_AGENTS = ['capabilities', 'description', 'directory', 'observeUntil', 'roles', 'slackId', 'team'];
+const OF_WEBHOOKS = ['actions', 'agentId', 'description', 'url'];
 
 /**
  * Yields every combination of the choices.
@@ -102,14 +103,52 @@ export function agentBodies({ state: { name, kind = 'machine', description, capa
  * @param {Json} change whose summary names the members of the body
  * @returns {unknown[]}
  */
-export function patchBodies({ state }, { summary }) {
-  const names = CHANGEABLE.filter((name) => namesIn(String(summary)).includes(name));
-  return [Object.fromEntries(names.map((name) => [name, state[name] ?? null]))];
+export function agentPatchBodies({ state }, change) {
+  return [patchBody(OF_AGENTS, state, change)];
 }
 
-/** @param {string} summary */
-function namesIn(summary) {
-  return (/^Change (?<names>[A-Za-z, ]+) of the /u.exec(summary)?.groups?.['names'] ?? '').split(', ');
+/**
+ * @param {Json} entry `webhook.updated`
+ * @param {Json} change whose summary names the members of the body
+ * @returns {unknown[]}
+ */
+export function webhookPatchBodies({ state }, change) {
+  return [patchBody(OF_WEBHOOKS, state, change)];
+}
+
+/**
+ * @param {readonly string[]} changeable
+ * @param {Json} state
+ * @param {Json} change
+ */
+function patchBody(changeable, state, change) {
+  const names = namesIn(change);
+  return Object.fromEntries(
+    changeable.filter((name) => names.includes(name)).map((name) => [name, state[name] ?? null]),
+  );
+}
+
+/**
+ * Returns the names of the members of a body that changes a record, which the summary has.
+ * @param {Json} change
+ */
+export function namesIn({ summary }) {
+  return (/^Change (?<names>[A-Za-z, ]+) of the /u.exec(String(summary))?.groups?.['names'] ?? '').split(', ');
+}
+
+/**
+ * @param {Json} entry `webhook.created`
+ * @returns {Iterable<unknown>}
+ */
+export function webhookBodies({ state: { url, actions, agentId, description, format, detail, buttons, approvers } }) {
+  return withRequired({ url, actions }, [
+    member('description', description, ''),
+    member('format', format ?? 'event', 'event'),
+    member('detail', detail ?? 'full', 'full'),
+    member('buttons', buttons ?? false, false),
+    member('approvers', approvers ?? [], []),
+    ['agentId', [agentId === null ? undefined : agentId]],
+  ]);
 }
 
 /**

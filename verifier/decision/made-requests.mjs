@@ -1,5 +1,16 @@
 import { hashOf } from '../canonical-json.mjs';
-import { agentBodies, bareBodies, keyBodies, patchBodies, policyBodies, replayBodies } from './made-bodies.mjs';
+import {
+  agentBodies,
+  agentPatchBodies,
+  bareBodies,
+  keyBodies,
+  namesIn,
+  policyBodies,
+  replayBodies,
+  webhookBodies,
+  webhookPatchBodies,
+} from './made-bodies.mjs';
+import { expectErased, expectFields, expectTeam, expectVersions } from './made-states.mjs';
 import { quoted } from './narration.mjs';
 
 /**
@@ -16,6 +27,7 @@ import { quoted } from './narration.mjs';
  * @property {readonly string[]} [others] actions of further entries, in any number
  * @property {(entry: Json, place: string, change: Json) => string | undefined} [summary] undefined where the entry does not show it
  * @property {(entry: Json, change: Json) => Iterable<unknown>} [bodies] those that make such an entry
+ * @property {(change: Json) => readonly string[]} [fields] the members that an update may name as changed
  */
 
 const MAX_SUMMARY = 450;
@@ -25,6 +37,8 @@ const MAX_BODIES = 10_000;
 /** In place of an entry, where a change has made none. @type {Json} */
 const NOTHING = { state: {}, audit: { reason: null, details: {} } };
 const OF_POLICIES = ['policy.created', 'policy.superseded', 'policy.activated', 'policy.deactivated'];
+/** Actions whose records may have a team. */
+export const OF_TEAMS = ['policy.created', 'agent.created'];
 const ERASING = [
   ...['entity.deleted', 'entity.erased', 'execution.erased', 'decision.erased'],
   ...['grant.revoked', 'grant.erased'],
@@ -55,7 +69,12 @@ const ROUTES = [
     summary: ({ state }) => `Take the policy "${state.name}" (version ${state.version}) out of force`,
     bodies: bareBodies,
   },
-  { method: 'POST', path: '/policies/apply', others: [...OF_POLICIES, 'agent.created', 'agent.updated'] },
+  {
+    method: 'POST',
+    path: '/policies/apply',
+    others: [...OF_POLICIES, 'agent.created', 'agent.updated'],
+    fields: () => ['description', 'capabilities', 'roles', 'team'],
+  },
   {
     method: 'POST',
     path: '/agents',
@@ -68,7 +87,8 @@ const ROUTES = [
     path: '/agents/:id',
     main: 'agent.updated',
     summary: ({ state }, _place, { summary }) => withNames('Change ', summary, ` of the agent "${state.name}"`),
-    bodies: patchBodies,
+    bodies: agentPatchBodies,
+    fields: namesIn,
   },
   {
     method: 'POST',
@@ -82,6 +102,7 @@ const ROUTES = [
     path: '/agents/:id/email',
     main: 'agent.updated',
     summary: (_entry, place) => `Set the mail address of ${place}`,
+    fields: () => ['email'],
   },
   {
     method: 'DELETE',
@@ -89,6 +110,7 @@ const ROUTES = [
     main: 'agent.updated',
     summary: (_entry, place) => `Forget the mail address of ${place}`,
     bodies: bareBodies,
+    fields: () => ['email'],
   },
   { method: 'POST', path: '/agents/:agent/passkeys/:id/remove', main: 'passkey.removed', bodies: bareBodies },
   {
@@ -104,12 +126,15 @@ const ROUTES = [
     path: '/webhooks',
     main: 'webhook.created',
     summary: ({ state }) => `Create a webhook to ${originOf(state.url)}`,
+    bodies: webhookBodies,
   },
   {
     method: 'PATCH',
     path: '/webhooks/:id',
     main: 'webhook.updated',
     summary: (_entry, place, { summary }) => withNames('Change ', summary, ` of the webhook ${place}`),
+    bodies: webhookPatchBodies,
+    fields: namesIn,
   },
   {
     method: 'POST',
@@ -117,6 +142,7 @@ const ROUTES = [
     main: 'webhook.updated',
     summary: (_entry, place) => `Give the webhook ${place} a new secret`,
     bodies: bareBodies,
+    fields: () => ['secret'],
   },
   {
     method: 'POST',
@@ -127,6 +153,7 @@ const ROUTES = [
       return `Deliver to the webhook ${place} again what follows the entry ${body?.after}`;
     },
     bodies: replayBodies,
+    fields: () => ['status'],
   },
   {
     method: 'DELETE',
@@ -180,15 +207,15 @@ export function expectRequest(change, made, history, report) {
   const [entry = made[0] ?? NOTHING] = mains;
   if (place !== '' && entry !== NOTHING && !isAbout(entry, place))
     report.differ(`${method} ${path} is not about ${entry['subjectId']}`);
-  const other = made.find(
-    ({ audit }) => audit.details?.erasureId !== undefined && audit.details.erasureId !== entry['subjectId'],
-  );
-  if (other !== undefined) report.differ(`${other['action']} is of another erasure`, other['sequence']);
   const words = summary?.(entry, place, change);
   if (words !== undefined)
     report.expect('what was said to be approved', change['summary'], `${[...words].slice(0, MAX_SUMMARY).join('')}.`);
+  expectFields(route.fields?.(change) ?? [], made, report);
+  expectErased(made, report);
   expectPolicySets(change, made, history, report);
-  expectBody(route, entry, change, report);
+  const body = expectBody(route, entry, change, report);
+  history.approvedBody = body;
+  if (body !== undefined && OF_TEAMS.includes(String(main))) expectTeam(entry, body, report);
 }
 
 /**
@@ -248,6 +275,7 @@ function expectPolicySets({ rules: hash }, made, history, report) {
     if (isComing) ids.add(subjectId);
     else ids.delete(subjectId);
   }
+  expectVersions(ofPolicies, rules.policies, ids, report);
   const policySet = hashOf([...ids].sort());
   const coming = ofPolicies.map(({ subjectId }) => subjectId).filter((id) => ids.has(id));
   for (const { audit, sequence, action } of ofPolicies) {
@@ -267,13 +295,14 @@ function expectPolicySets({ rules: hash }, made, history, report) {
  * @param {Json} entry
  * @param {Json} change
  * @param {Report} report
+ * @returns {Json | undefined} the body
  */
 function expectBody({ bodies }, entry, change, report) {
   let count = 0;
   for (const body of bodies?.(entry, change) ?? []) {
     if (hashOf(body) === change['bodyHash']) {
       report.say('Its body follows from the entries, and has the hash that was approved.');
-      return;
+      return /** @type {Json} */ (body);
     }
     count += 1;
     if (count >= MAX_BODIES) break;
@@ -281,6 +310,7 @@ function expectBody({ bodies }, entry, change, report) {
   report.note(
     `The body with the hash ${change['bodyHash']}, which was approved, does not follow from the entries: that they are what it asked for rests on the service’s word.`,
   );
+  return undefined;
 }
 
 /**
