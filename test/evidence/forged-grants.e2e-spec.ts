@@ -107,7 +107,7 @@ describe('The verifier, on logs of an operator who has the signing key and no de
       return left;
     });
     expect(output).toMatch(/decision.* is recorded as .*"approved"/);
-    expect(output).toMatch(/\nDIFFERS: .*\n$/);
+    expect(output).toMatch(/\n(?:DIFFERS|INVALID): .*\n$/);
   });
 
   describe.each(['as it is', 'left out', 'changed alike'])('with the request that was signed %s', (how) => {
