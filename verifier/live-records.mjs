@@ -1,4 +1,5 @@
 import { isObject, stateHashOf } from './entry-check.mjs';
+import { normalFormC } from './evaluation/normal-form.mjs';
 import { withoutSlash } from './evaluation/resources.mjs';
 import { KINDS } from './hashed-forms.mjs';
 import { parseCanonical } from './strict-json.mjs';
@@ -125,7 +126,7 @@ function recordFault(row, subjectType) {
     return 'principal is not the subject of onBehalfOf';
   if (subjectType === 'execution' && (row['resourceKey'] ?? null) !== resourceKeyOf(row))
     return 'resourceKey does not match its resource';
-  const predicate = String(row['predicate']).normalize();
+  const predicate = normalFormC(String(row['predicate']));
   if (subjectType === 'claim' && (row['predicateKey'] ?? predicate) !== predicate)
     return 'predicateKey does not match its predicate';
   if (subjectType === 'erasure' && !matchesCompletionEntry(row)) return 'what it took is not what its entry says';
@@ -138,7 +139,7 @@ function recordFault(row, subjectType) {
  */
 function resourceKeyOf({ run = null, erased, resourceType, resourceId, 'ledger.keyed': isKeyed }) {
   if (erased === 'true' || (run === null && isKeyed !== 1)) return null;
-  return `${resourceType}/${withoutSlash(String(resourceId)).normalize()}`;
+  return `${resourceType}/${normalFormC(withoutSlash(String(resourceId)))}`;
 }
 
 /**

@@ -3,6 +3,7 @@ import { isBeforePolicies, matchingPolicies } from '../evaluation/evaluate.mjs';
 import { isSupported, scalarAt } from '../evaluation/conditions.mjs';
 import { ZONES } from '../evaluation/zone-data.mjs';
 import { milliseconds } from '../evaluation/requirement.mjs';
+import { normalFormC } from '../evaluation/normal-form.mjs';
 import { claimedEntityIn, withoutSlash } from '../evaluation/resources.mjs';
 
 /**
@@ -157,7 +158,7 @@ export function reachText({ within }) {
  * @param {string} entityId
  */
 export function isClaimOf({ claim: predicate = '' }, claim, entityId) {
-  return claim['entityId'] === entityId && claim['predicate'].normalize() === predicate.normalize();
+  return claim['entityId'] === entityId && normalFormC(String(claim['predicate'])) === normalFormC(predicate);
 }
 
 /**
@@ -188,7 +189,7 @@ function withConfidence({ value, context }) {
 
 /** @param {string} resourceId */
 function pathOf(resourceId) {
-  return withoutSlash(resourceId).normalize();
+  return normalFormC(withoutSlash(String(resourceId)));
 }
 
 /**

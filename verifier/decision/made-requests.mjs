@@ -1,4 +1,6 @@
-import { hashOf } from '../canonical-json.mjs';
+import { canonicalJson, hashOf } from '../canonical-json.mjs';
+import { normalFormC } from '../evaluation/normal-form.mjs';
+import { sha256Hex } from '../primitives.mjs';
 import {
   agentBodies,
   agentPatchBodies,
@@ -32,8 +34,9 @@ import { quoted } from './narration.mjs';
 
 const MAX_SUMMARY = 450;
 const MAX_SUBJECTS = 5;
-/** Most bodies that are tried. */
+/** Most bodies that are tried, and the most characters that they have together. */
 const MAX_BODIES = 10_000;
+const MAX_CHARACTERS = 32 * 2 ** 20;
 /** In place of an entry, where a change has made none. @type {Json} */
 const NOTHING = { state: {}, audit: { reason: null, details: {} } };
 const OF_POLICIES = ['policy.created', 'policy.superseded', 'policy.activated', 'policy.deactivated'];
@@ -247,9 +250,7 @@ function decoded(segment) {
  * @param {string} place an id, or the name of an agent
  */
 function isAbout({ subjectId, subjectType, state }, place) {
-  return (
-    subjectId === place || (subjectType === 'agent' && String(state?.name).normalize('NFC') === place.normalize('NFC'))
-  );
+  return subjectId === place || (subjectType === 'agent' && normalFormC(String(state?.name)) === normalFormC(place));
 }
 
 /**
@@ -298,18 +299,29 @@ function expectPolicySets({ rules: hash }, made, history, report) {
  * @returns {Json | undefined} the body
  */
 function expectBody({ bodies }, entry, change, report) {
-  let count = 0;
-  for (const body of bodies?.(entry, change) ?? []) {
-    if (hashOf(body) === change['bodyHash']) {
-      report.say('Its body follows from the entries, and has the hash that was approved.');
-      return /** @type {Json} */ (body);
-    }
-    count += 1;
-    if (count >= MAX_BODIES) break;
+  const body = bodyOfHash(bodies?.(entry, change) ?? [], change['bodyHash']);
+  if (body === undefined)
+    report.note(
+      `The body with the hash ${change['bodyHash']}, which was approved, does not follow from the entries: that they are what it asked for rests on the service’s word.`,
+    );
+  else report.say('Its body follows from the entries, and has the hash that was approved.');
+  return body;
+}
+
+/**
+ * Returns the body that has the hash. Of many, or long ones, only the first are tried.
+ * @param {Iterable<unknown>} bodies
+ * @param {unknown} hash
+ * @returns {Json | undefined}
+ */
+export function bodyOfHash(bodies, hash) {
+  let [count, characters] = [0, 0];
+  for (const body of bodies) {
+    const text = canonicalJson(body);
+    if (sha256Hex(text) === hash) return /** @type {Json} */ (body);
+    [count, characters] = [count + 1, characters + text.length];
+    if (count >= MAX_BODIES || characters >= MAX_CHARACTERS) return undefined;
   }
-  report.note(
-    `The body with the hash ${change['bodyHash']}, which was approved, does not follow from the entries: that they are what it asked for rests on the service’s word.`,
-  );
   return undefined;
 }
 

@@ -2,6 +2,7 @@ import { isBetween } from './clock.mjs';
 import { isInDomain } from './hosts.mjs';
 import { principalParts } from './principals.mjs';
 import { withoutSlash } from './resources.mjs';
+import { normalFormC } from './normal-form.mjs';
 import { isUnmistakable, plainForm } from './spelling.mjs';
 
 /**
@@ -77,7 +78,7 @@ function operandOf({ parameter, principal }, input) {
   if (parameter !== undefined) return valuesAt(input.parameters, parameter, versionOf(input) >= 3);
   if (principal === undefined) {
     const segments = withoutSlash(input.resourceId).split('/');
-    return { isList: false, values: [segments.at(-1)?.normalize()] };
+    return { isList: false, values: [normalFormC(segments.at(-1) ?? '')] };
   }
   const parts = input.principal ? principalParts(input.principal) : undefined;
   return { isList: false, values: [parts === undefined ? NOTHING : principal === 'id' ? parts.id : parts.type] };
@@ -285,9 +286,9 @@ function isOrdered(op, operand, value) {
  * @returns {Truth} unknown also where it lies there only once both are decoded
  */
 function isWithin(operand, value) {
-  const text = operand.normalize();
+  const text = normalFormC(operand);
   if (!isUnmistakable(text)) return undefined;
-  if (isAtOrBelow(text, value.normalize())) return true;
+  if (isAtOrBelow(text, normalFormC(value))) return true;
   return isAtOrBelow(plainForm(text), plainForm(value)) ? undefined : false;
 }
 

@@ -1,4 +1,5 @@
-import { hasManyMarks, isUnmistakable } from './spelling.mjs';
+import { hasManyMarks, normalFormKc } from './normal-form.mjs';
+import { isUnmistakable } from './spelling.mjs';
 
 /**
  * The host that a text names: docs/policies.md, Conditions, `domain`.
@@ -32,7 +33,7 @@ function nameIn(text) {
   const parts = text.split('@');
   if (parts.length === 1) return asciiName(text);
   const [local = '', host = ''] = parts;
-  const compatible = text.normalize('NFKC');
+  const compatible = normalFormKc(text);
   const isAddress =
     parts.length === 2 && local !== '' && compatible.split('@').length === 2 && !NOT_IN_LOCAL_PART.test(compatible);
   return isAddress ? asciiName(host) : undefined;

@@ -1,3 +1,4 @@
+import { normalFormC } from './normal-form.mjs';
 import { isMetBy } from './subjects.mjs';
 
 /**
@@ -29,7 +30,7 @@ export function isOnBehalf({ effect, onBehalfOf }, principal) {
 export function principalParts({ person, subject = '' }) {
   if (person !== undefined) return { type: 'agent', id: person.id ?? '' };
   const colon = subject.indexOf(':');
-  return { type: subject.slice(0, colon).normalize(), id: subject.slice(colon + 1).normalize() };
+  return { type: normalFormC(subject.slice(0, colon)), id: normalFormC(subject.slice(colon + 1)) };
 }
 
 /**
@@ -41,7 +42,7 @@ function isPrincipalMet(pattern, { person, subject = '', roles = [] }) {
   if (person !== undefined) return isMetBy(pattern, person);
   if (pattern.startsWith('role:')) return roles.includes(pattern.slice('role:'.length));
   const type = subject.slice(0, subject.indexOf(':'));
-  return pattern.normalize() === subject || pattern.normalize() === `${type}:*`;
+  return [subject, `${type}:*`].includes(normalFormC(pattern));
 }
 
 /**

@@ -1,3 +1,4 @@
+import { normalFormC } from './normal-form.mjs';
 import { isUrl, plainForm } from './spelling.mjs';
 
 /**
@@ -8,6 +9,17 @@ import { isUrl, plainForm } from './spelling.mjs';
  */
 
 /**
+ * The patterns of a policy, in the form in which they are compared.
+ * @typedef {object} Patterns
+ * @property {boolean} hasAll true if one of them is `*`
+ * @property {ReadonlySet<string>} exact
+ * @property {ReadonlySet<string>} above the beginnings of what patterns with a final `*` match, each with its final `/`
+ */
+
+/** Maps lists of patterns to their forms: the patterns of a policy are read once, not once for each request. */
+const READ = { spelled: new WeakMap(), plain: new WeakMap() };
+
+/**
  * @param {ResourceRule} policy
  * @param {Resource} resource
  */
@@ -15,26 +27,50 @@ export function matchesResource({ effect, resources, resourceTypes }, { resource
   if (resourceTypes.length > 0 && !resourceTypes.includes(resourceType)) return false;
   const isAllow = effect === 'allow';
   // A policy that denies means the resource in any spelling; one that allows means this spelling.
-  const form = isAllow ? normalized : plainForm;
+  const form = isAllow ? normalFormC : plainForm;
+  const patterns = patternsOf(resources, isAllow);
+  if (patterns.hasAll) return true;
   const id = form(withoutSlash(resourceId));
   const isBehindType =
     !isUrl(id) && (!isAllow || !withoutSlash(resourceId).includes('/') || resourceTypes.includes(resourceType));
   const names = isBehindType ? [id, `${form(resourceType)}/${id}`] : [id];
-  return resources.some((pattern) => isOneMet(form(withoutSlash(pattern)), names));
+  return names.some((name) => isMet(name, patterns));
 }
 
 /**
- * @param {string} pattern
- * @param {readonly string[]} names of the resource
+ * @param {readonly string[]} resources of a policy
+ * @param {boolean} isAllow
+ * @returns {Patterns}
  */
-function isOneMet(pattern, names) {
-  if (pattern === '*') return true;
-  const [id = '', ...behindType] = names;
-  if (!pattern.includes('/')) return pattern === id;
-  if (isUrl(id) !== isUrl(pattern)) return false;
-  return [id, ...behindType].some((name) =>
-    pattern.endsWith('/*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern,
-  );
+function patternsOf(resources, isAllow) {
+  const read = isAllow ? READ.spelled : READ.plain;
+  const earlier = /** @type {Patterns | undefined} */ (read.get(resources));
+  if (earlier !== undefined) return earlier;
+  const form = isAllow ? normalFormC : plainForm;
+  const forms = resources.map((pattern) => form(withoutSlash(pattern)));
+  const isBeginning = (/** @type {string} */ pattern) => pattern.endsWith('/*');
+  const patterns = {
+    hasAll: forms.includes('*'),
+    exact: new Set(forms.filter((pattern) => !isBeginning(pattern))),
+    above: new Set(forms.filter(isBeginning).map((pattern) => pattern.slice(0, -1))),
+  };
+  read.set(resources, patterns);
+  return patterns;
+}
+
+/**
+ * @param {string} name of the resource
+ * @param {Patterns} patterns
+ */
+function isMet(name, { exact, above }) {
+  if (exact.has(name)) return true;
+  if (above.size === 0) return false;
+  for (let slash = name.indexOf('/'); slash !== -1; slash = name.indexOf('/', slash + 1)) {
+    const beginning = name.slice(0, slash + 1);
+    // A path such as `https:/*` matches no URL.
+    if (above.has(beginning) && isUrl(beginning) === isUrl(name)) return true;
+  }
+  return false;
 }
 
 const ENTITY_ID = /^ent_[0-7][0-9A-HJKMNP-TV-Z]{25}$/u;
@@ -62,9 +98,4 @@ export function claimedEntityIn(resourceId, evaluation) {
 /** @param {string} text */
 export function withoutSlash(text) {
   return text.startsWith('/') ? text.slice(1) : text;
-}
-
-/** @param {string} text */
-function normalized(text) {
-  return text.normalize();
 }

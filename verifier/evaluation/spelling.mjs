@@ -1,11 +1,13 @@
+import { hasManyMarks, normalFormC, normalFormKc } from './normal-form.mjs';
+
 /**
  * The spellings of a path or a URL: docs/policies.md, Spelling. A spelling that another program could read as
  * another path says nothing about what it names.
  */
 
-const URL_START = /^[a-z][a-z0-9+.-]*:\/\//iu;
+const URL_START = /^[A-Za-z][A-Za-z0-9+.-]*:\/\//u;
 /** Readers of URLs take these for the beginning of one, also without slashes. */
-const SCHEME_ALONE = /^(?:https?|wss?|ftp|file):/iu;
+const SCHEME_ALONE = /^(?:[hH][tT]{2}[pP][sS]?|[wW][sS]{1,2}|[fF][tT][pP]|[fF][iI][lL][eE]):/u;
 const ENCODED = /(?:%[0-9A-Fa-f]{2})+/gu;
 const OLD_ENCODED = /%u[0-9A-Fa-f]{4}/iu;
 const UNSEEN = /[\p{Cc}\p{Cf}]/u;
@@ -13,16 +15,8 @@ const UNSEEN = /[\p{Cc}\p{Cf}]/u;
 const UNRESERVED = /[A-Za-z0-9\-._~\u212a]/u;
 const CUTS_PATH = /[?#;]/u;
 const MAX_SEGMENTS = 64;
-/** More combining characters in a row than any language has. To order them could take hours. */
-const MANY_MARKS = /[\p{M}\uff9e\uff9f]{31}/u;
-
-/**
- * True if a text has so many combining characters in a row that it names nothing.
- * @param {string} text
- */
-export function hasManyMarks(text) {
-  return MANY_MARKS.test(text);
-}
+/** Matches characters of which no host in the canonical form of a URL consists. */
+const NOT_IN_HOST = /[^a-z0-9\-_~!$&'()+,=.:[\]]/u;
 
 /** @param {string} text */
 export function isUrl(text) {
@@ -36,7 +30,7 @@ export function isUrl(text) {
 export function plainForm(text) {
   let [plain, before] = [text, ''];
   while (plain !== before) [plain, before] = [decodedOnce(plain), plain];
-  return plain.normalize();
+  return normalFormC(plain);
 }
 
 /** @param {string} text */
@@ -62,7 +56,7 @@ function decodedRun(run) {
  */
 export function isUnmistakable(text) {
   if (hasManyMarks(text)) return false;
-  const normalized = text.normalize();
+  const normalized = normalFormC(text);
   if (isUrl(normalized)) return isCanonicalUrl(normalized);
   return isPath(normalized.startsWith('/') ? normalized.slice(1) : normalized);
 }
@@ -80,7 +74,7 @@ function isCanonicalUrl(text) {
  * @param {string} authority
  */
 function isCanonicalAuthority(scheme, authority) {
-  if (authority !== authority.toLowerCase() || /[^!-~]|[@%*\\]/u.test(authority)) return false;
+  if (NOT_IN_HOST.test(authority)) return false;
   try {
     const { host, hostname } = new URL(`${scheme}://${authority}/`);
     return host === authority && !hostname.split('.').includes('');
@@ -100,7 +94,8 @@ function isPath(path, isOfUrl = false) {
   for (let form = path; form !== before; [before, form] = [form, decodedOnce(form)]) {
     if (!isSoundForm(form, hasSlash, isOfUrl) || !encodesSoundly(form)) return false;
   }
-  return path.split('/').length <= MAX_SEGMENTS;
+  const segments = path.split('/');
+  return segments.length - Number(segments.at(-1) === '*') <= MAX_SEGMENTS;
 }
 
 /**
@@ -117,7 +112,7 @@ function isSoundForm(form, hasSlash, isOfUrl) {
 
 /** @param {string} segment */
 function isSegment(segment) {
-  const compatible = segment.normalize('NFKC');
+  const compatible = normalFormKc(segment);
   return (
     segment !== '' && segment === segment.trim() && !['.', '..'].includes(compatible) && !/[/\\]/u.test(compatible)
   );

@@ -1,4 +1,4 @@
-import { hasManyMarks } from './spelling.mjs';
+import { hasManyMarks, normalFormC } from './normal-form.mjs';
 
 /**
  * Matches the patterns of policies and of approvers: docs/policies.md, Subjects.
@@ -48,7 +48,7 @@ export function isApproverMetBy(pattern, agent) {
  * @param {Agent} agent
  */
 function isNamed(idOrName, { id, name }) {
-  return (id !== undefined && idOrName === id) || idOrName.normalize() === name;
+  return (id !== undefined && idOrName === id) || normalFormC(idOrName) === name;
 }
 
 /**
@@ -65,5 +65,5 @@ function hasRole(role, { roles }) {
  * @param {string} text
  */
 export function isName(text) {
-  return text === text.trim() && !hasManyMarks(text) && text === text.normalize() && !UNSEEN.test(text);
+  return text === text.trim() && !hasManyMarks(text) && text === normalFormC(text) && !UNSEEN.test(text);
 }
