@@ -1,4 +1,4 @@
-import { hasManyMarks } from './evaluation/spelling.mjs';
+import { hasManyMarks, normalFormC } from './evaluation/normal-form.mjs';
 
 /**
  * The rule of the names of agents: docs/openapi.json, CreateAgentRequest. A name in another form could be taken for a pattern, an id or
@@ -24,5 +24,5 @@ export function agentNameFault(name, isOld = false) {
   if (/[/*]/u.test(name) || name === '.' || name === '..') return 'is no single segment of a path';
   if (RESERVED.test(name) || (!isOld && RESERVED_SINCE.test(name))) return 'begins as an id or a subject does';
   if (hasManyMarks(name)) return isOld ? undefined : 'has too many combining characters';
-  return name === name.normalize() ? undefined : 'is not in normal form C';
+  return name === normalFormC(name) ? undefined : 'is not in normal form C';
 }

@@ -122,7 +122,9 @@ export class TakenUses {
    * @param {Step} step
    */
   #push(steps, sum, { from, to }) {
-    steps.set(sum, [...(steps.get(sum) ?? []), { from, to }]);
+    const list = steps.get(sum);
+    if (list === undefined) steps.set(sum, [{ from, to }]);
+    else list.push({ from, to });
   }
 }
 
@@ -141,8 +143,11 @@ function zoneOf({ zone }) {
 function areFilled(gaps, steps, end) {
   /** @type {Map<bigint, Step[]>} */
   const byStart = new Map();
-  for (const step of steps.filter(({ from, to }) => to > from))
-    byStart.set(step.from, [...(byStart.get(step.from) ?? []), step]);
+  for (const step of steps.filter(({ from, to }) => to > from)) {
+    const list = byStart.get(step.from);
+    if (list === undefined) byStart.set(step.from, [step]);
+    else list.push(step);
+  }
   for (const { from, to } of gaps) {
     let reached = from;
     while (reached < to) {

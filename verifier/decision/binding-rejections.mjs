@@ -4,9 +4,12 @@ import { rejectionEnd } from './requests.mjs';
 import { hashOfRequest } from './request-hash.mjs';
 
 /**
- * The rejected requests of agents in the entries of a log so far: api-decisions.md, "Approval before execution" and "Grants".
+ * The rejected requests of agents in the entries of a log so far: api-decisions.md, "Approval before execution" and "Grants". What was
+ * requested, and until when it could be decided, is read from the entries that proposed it.
  *
  * @typedef {import('./read-file.mjs').Json} Json
+ * @typedef {{ decisionId: string, hash: string, expiresAt: string, request: Json }} Proposal
+ * @typedef {{ proposal: Proposal, end: string }} Rejection
  */
 
 /** The newest rejections that are compared with what a wide grant lets through. */
@@ -14,10 +17,12 @@ const MAX_COMPARED = 100;
 const DAY = 86_400_000;
 
 export class BindingRejections {
-  /** The rejected decisions, by id. @type {Map<string, Json>} */
-  #decisions = new Map();
-  /** The rejected executions, in order. @type {Json[]} */
-  #executions = [];
+  /** Maps proposed decisions to their ends, until their executions are known. @type {Map<string, string>} */
+  #ends = new Map();
+  /** The requests that wait for a decision, by its id. @type {Map<string, Proposal>} */
+  #proposals = new Map();
+  /** The rejections, by the id of the decision, in order. @type {Map<string, Rejection>} */
+  #rejections = new Map();
   /** Times, in milliseconds, of rejections whose requests or decisions have been erased. @type {number[]} */
   #erasedTimes = [];
 
@@ -31,25 +36,52 @@ export class BindingRejections {
    * @param {Json | null | undefined} state nothing if it was erased
    */
   add({ action, timestamp, subjectId, audit }, state) {
-    if (action === 'decision.rejected' && state && this.agentIds.has(state['proposedBy']))
-      this.#decisions.set(subjectId, state);
-    if (action !== 'execution.rejected' || !this.agentIds.has(audit.agentId)) return;
+    if (action === 'decision.proposed' && state?.['executionId'] !== undefined)
+      this.#ends.set(subjectId, state['expiresAt']);
+    if (action === 'execution.approval_requested' && state) this.#propose(state);
+    if (action === 'decision.rejected') this.#reject(subjectId, timestamp);
+    if (action !== 'execution.rejected' || !this.agentIds.has(state?.['agentId'] ?? audit.agentId)) return;
     // The decision is erased with its execution: if either is missing, nobody knows how long the rejection bound.
-    if (state && this.#decisions.has(state['decisionId']))
-      this.#executions.push({ ...state, parameters: null, result: null });
-    else this.#erasedTimes.push(Date.parse(timestamp));
+    const isKnown = this.#reject(state?.['decisionId'], timestamp);
+    if (!isKnown) this.#erasedTimes.push(Date.parse(timestamp));
+  }
+
+  /** @param {Json} execution that waits for a decision, which the same commit proposed */
+  #propose(execution) {
+    const { decisionId } = execution;
+    const expiresAt = this.#ends.get(decisionId);
+    this.#ends.delete(decisionId);
+    if (expiresAt === undefined || !this.agentIds.has(execution['agentId'])) return;
+    const request = { ...execution, parameters: null, result: null };
+    this.#proposals.set(decisionId, { decisionId, hash: hashOfRequest(execution), expiresAt, request });
+  }
+
+  /**
+   * @param {string} decisionId
+   * @param {string} timestamp
+   * @returns {boolean} true if the log shows what was rejected
+   */
+  #reject(decisionId, timestamp) {
+    const proposal = this.#proposals.get(decisionId);
+    if (proposal !== undefined && !this.#rejections.has(decisionId)) {
+      const end = rejectionEnd({ expiresAt: proposal.expiresAt, resolvedAt: timestamp });
+      this.#rejections.set(decisionId, { proposal, end });
+    }
+    return proposal !== undefined;
   }
 
   /**
    * Finds the decision that rejected exactly this request, and still binds.
    * @param {Json} request the state of an execution
    * @param {string} timestamp
-   * @returns {Json | undefined}
+   * @returns {string | undefined} its id
    */
-  findExact({ actionHash }, timestamp) {
-    return [...this.#decisions.values()].find(
-      (decision) => decision['actionHash'] === actionHash && timestamp < rejectionEnd(decision),
+  findExact(request, timestamp) {
+    const hash = hashOfRequest(request);
+    const rejection = [...this.#rejections.values()].find(
+      ({ proposal, end }) => timestamp < end && proposal.hash === hash,
     );
+    return rejection?.proposal.decisionId;
   }
 
   /**
@@ -57,19 +89,20 @@ export class BindingRejections {
    * than one request cannot override it.
    * @param {Json} request the state of an execution
    * @param {string} timestamp
-   * @returns {Json | undefined}
+   * @returns {string | undefined} its id
    */
   findAnySpelling(request, timestamp) {
     const place = plainForm(withoutSlash(request['resourceId']));
-    const alike = this.#executions.filter((execution) => isAlike(execution, request)).slice(-MAX_COMPARED);
-    const same = alike.filter(
-      (execution) =>
-        plainForm(withoutSlash(execution['resourceId'])) === place &&
-        execution['actionHash'] === hashAs(request, execution),
-    );
-    return same
-      .map(({ decisionId }) => this.#decisions.get(decisionId))
-      .find((decision) => decision !== undefined && timestamp < rejectionEnd(decision));
+    const rejection = [...this.#rejections.values()]
+      .filter(({ proposal }) => isAlike(proposal.request, request))
+      .slice(-MAX_COMPARED)
+      .find(
+        ({ proposal, end }) =>
+          timestamp < end &&
+          plainForm(withoutSlash(proposal.request['resourceId'])) === place &&
+          proposal.hash === hashAs(request, proposal.request),
+      );
+    return rejection?.proposal.decisionId;
   }
 
   /**

@@ -248,7 +248,7 @@ function referencesIn(kind, { decisionId, executionId, grantId, instead, reviews
       ['grant', grantId],
       ['grant', instead?.grantId],
       ['execution', repeats],
-      ...(Array.isArray(earlier) ? earlier : []).map((execution) => ['execution', execution.executionId]),
+      ...(Array.isArray(earlier) ? earlier : []).map((execution) => ['execution', execution?.executionId]),
     ],
     decision: [
       ['execution', executionId],

@@ -13,14 +13,12 @@ import { asAgent } from './reviewer.mjs';
  *   execution that was authorised, by the policies that it names, and the uses of the file before which it counts
  */
 
-/** Finds executions that must have used limits of the file, and say that other policies allowed them. */
+/** Finds executions that must have used limits or grants of the file, and say that other policies allowed them. */
 export class LimitedExecutions {
   /** Maps ids to the policies in force so far. @type {Map<string, Policy>} */
   #policies = new Map();
   /** The agents so far, by id. @type {Map<string, Json>} */
   #agents = new Map();
-  /** The ids of the grants so far. @type {Set<string>} */
-  #grantIds = new Set();
   /** Executions of which only time zones of another version say whether they count. @type {import('./report.mjs').Difference[]} */
   #gaps = [];
   /** Executions that count only if conditions on claims or earlier executions held for them. */
@@ -28,9 +26,11 @@ export class LimitedExecutions {
 
   /**
    * @param {readonly Json[]} limitUses of the file
+   * @param {readonly Json[]} grants of the file, their states
    * @param {ReadonlyMap<string, Policy>} policies of the file, by id
    */
-  constructor(limitUses, policies) {
+  constructor(limitUses, grants, policies) {
+    this.grants = grants;
     /** Each with the name of its policy: versions of one name count together. @type {readonly Json[]} */
     this.limitUses = limitUses.flatMap((use) => {
       const name = policies.get(use['policyId'])?.name;
@@ -39,14 +39,12 @@ export class LimitedExecutions {
   }
 
   /**
-   * Notes the policies in force, the agents and the grants.
+   * Notes the policies in force and the agents.
    * @param {Json} entry the next one of the log
    * @param {Json | null | undefined} state nothing if it was erased
    */
   note({ subjectType, subjectId }, state) {
-    if (this.limitUses.length === 0) return;
-    if (subjectType === 'grant') this.#grantIds.add(subjectId);
-    if (!state) return;
+    if ((this.limitUses.length === 0 && this.grants.length === 0) || !state) return;
     if (subjectType === 'agent') this.#agents.set(subjectId, state);
     if (subjectType !== 'policy') return;
     if (state['status'] === 'active') this.#policies.set(subjectId, /** @type {any} */ (state));
@@ -70,7 +68,8 @@ export class LimitedExecutions {
    */
   #faults(entry, execution) {
     const laterUses = this.limitUses.filter((use) => mayCount(use, entry) && isOfRequest(use, execution));
-    if (laterUses.length === 0) return [];
+    const mayBeServed = entry['action'] === 'execution.authorized' && this.#mayBeServed(execution);
+    if (laterUses.length === 0 && !mayBeServed) return [];
     const { details } = entry['audit'];
     const id = entry['subjectId'];
     const { agentId, onBehalfOf } = execution;
@@ -90,6 +89,7 @@ export class LimitedExecutions {
     const authorised = { id, details, matchingPolicies, request, laterUses };
     return [
       ...this.#namingFaults(entry, policiesNamed, request),
+      ...(mayBeServed ? this.#approvalFaults(id, matchingPolicies, request) : []),
       ...[...this.#policies.values()]
         .filter(({ name }) => names.has(name))
         .flatMap((policy) => this.#faultsOf(policy, authorised)),
@@ -102,13 +102,11 @@ export class LimitedExecutions {
    * @param {readonly Policy[]} policiesNamed those in force
    * @param {MatchingRequest} request
    */
-  #namingFaults({ subjectId, action, audit }, policiesNamed, request) {
-    const { policies = [], grantId } = audit.details;
+  #namingFaults({ subjectId, audit }, policiesNamed, request) {
+    const { policies = [] } = audit.details;
     const ids = policies.map((/** @type {Json} */ { id }) => String(id));
     const [first] = policiesNamed;
     const isOrdered = isAscending(ids);
-    const isServed = action === 'execution.resumed' || this.#grantIds.has(grantId);
-    const canAuthorise = first === undefined || first.effect === 'allow' || (first.effect !== 'deny' && isServed);
     return [
       ...(policiesNamed.length === ids.length ? [] : [`${subjectId} names policies that were not in force`]),
       ...(isOrdered && ids.length <= MAX_NAMED
@@ -117,11 +115,44 @@ export class LimitedExecutions {
       ...(policiesNamed.every((policy) => rankOf(policy) === rankOf(first))
         ? []
         : [`${subjectId} names policies of several ranks`]),
-      ...(canAuthorise ? [] : [`${subjectId} names ${first.name}, which does not let it through`]),
       ...policiesNamed
         .filter((policy) => !request.mayMatch(policy))
         .map(({ name }) => `${subjectId} says that ${name} authorised it, which does not match it`),
     ];
+  }
+
+  /**
+   * True if a grant of the file may cover an execution that names no grant.
+   * @param {Json} execution
+   */
+  #mayBeServed({ agentId, action, resourceType, onBehalfOf, grantId }) {
+    const principal = onBehalfOf?.subject ?? null;
+    return (
+      grantId === undefined &&
+      this.grants.some(
+        (grant) =>
+          grant['agentId'] === agentId &&
+          grant['action'] === action &&
+          grant['resourceType'] === resourceType &&
+          grant['onBehalfOf'] === principal,
+      )
+    );
+  }
+
+  /**
+   * Finds a policy that requires an approval, and comes before those that are said to have authorised an execution.
+   * @param {string} id of the execution
+   * @param {readonly Policy[]} matchingPolicies those named
+   * @param {MatchingRequest} request
+   */
+  #approvalFaults(id, matchingPolicies, request) {
+    const rank = rankOf(matchingPolicies[0]);
+    const requiring = [...this.#policies.values()].find(
+      (policy) => policy.effect !== 'allow' && rankOf(policy) > rank && request.certaintyOf(policy) === 'matches',
+    );
+    return requiring === undefined
+      ? []
+      : [`${id} was authorised without an approval or a grant, which ${requiring.name} requires`];
   }
 
   /**

@@ -5,10 +5,14 @@ import { isStopping } from '../evaluation/stops.mjs';
 import { BindingRejections } from './binding-rejections.mjs';
 import { ChangeLog } from './change-log.mjs';
 import { AUTHORISING } from './history.mjs';
+import { ConstantMembers } from './constant-members.mjs';
+import { ExecutionLog } from './execution-log.mjs';
 import { claimsIn, earlierIn, isClaimOf, isEarlier, isInTime, isTooMuchClaimed, reachText } from './facts.mjs';
 import { delegateFaults } from './delegations.mjs';
 import { LimitedExecutions } from './limited-executions.mjs';
 import { equalRequestGaps, limitUsesIn, mayCount } from './limit-window.mjs';
+import { withAnyForm } from './malformed.mjs';
+import { OpenRequests } from './open-requests.mjs';
 import { PasskeyRegistry } from './passkey-registry.mjs';
 import { asAgent } from './reviewer.mjs';
 import { personOf } from './acts.mjs';
@@ -64,6 +68,8 @@ export class LogCheck {
   #grants = new Map();
   /** The decisions that have given a grant so far. @type {Set<string>} */
   #grantDecisionIds = new Set();
+  /** The ids of agents that are suspended. @type {Set<string>} */
+  #suspendedIds = new Set();
   /** @type {BindingRejections} */
   #rejections;
   /** @type {ChangeLog} */
@@ -73,6 +79,8 @@ export class LogCheck {
   /** @type {UnknownOutcomes} */
   #unknownOutcomes;
   #keys = new KeyRegistry();
+  /** Checks of every record of the log, whether or not it is in the file. */
+  #allRecords = [new ConstantMembers(), new ExecutionLog(), new OpenRequests()];
 
   /**
    * @param {DecisionFile} file
@@ -84,7 +92,7 @@ export class LogCheck {
     this.history = history;
     this.#changes = new ChangeLog(history);
     const states = (/** @type {string} */ kind) =>
-      file.entries.flatMap(({ subjectType, state }) => (subjectType === kind ? [state] : []));
+      file.entries.flatMap(({ subjectType, state }) => (subjectType === kind && state !== null ? [state] : []));
     const executions = states('execution');
     this.targets = new Set(executions.flatMap(({ resourceId }) => entityIn(String(resourceId)) ?? []));
     this.runs = new Set(executions.flatMap(({ run }) => run ?? []));
@@ -95,7 +103,11 @@ export class LogCheck {
     this.hasGrants = states('grant').length > 0;
     this.entries = new Map(file.entries.map((entry) => [entry['sequence'], entry]));
     this.policies = new Map(file.policies.map((policy) => [policy.id, policy]));
-    this.#limitedExecutions = new LimitedExecutions(this.limitUses, /** @type {any} */ (this.policies));
+    this.#limitedExecutions = new LimitedExecutions(
+      this.limitUses,
+      states('grant'),
+      /** @type {any} */ (this.policies),
+    );
     this.looksBack = file.policies.some(({ conditions = [] }) => conditions.some(({ within }) => Boolean(within)));
     this.rules = new Map(file.rules.map((rules) => [rules.hash, rules]));
     this.requestedAgents = history.requestedAgents;
@@ -110,6 +122,14 @@ export class LogCheck {
 
   /** @param {Json} entry the next one of the log */
   add(entry) {
+    withAnyForm(
+      () => this.#add(entry),
+      (fault) => this.#differ(entry['sequence'], fault),
+    );
+  }
+
+  /** @param {Json} entry */
+  #add(entry) {
     const { sequence, subjectType, subjectId, hash, action } = entry;
     const own = this.entries.get(sequence);
     // Contents that were erased since are still in the file.
@@ -117,7 +137,8 @@ export class LogCheck {
     if (own !== undefined && own['hash'] !== hash) this.#differ(sequence, 'the log has another entry here');
     if (own !== undefined && !isErased(own)) this.#expectNewest(own);
     const otherFaults = own === undefined ? this.#changes.faultsOfOther(entry, sequence <= this.size) : [];
-    for (const fault of otherFaults) this.#differ(sequence, fault);
+    const faults = this.#allRecords.flatMap((check) => check.faults(entry, state));
+    for (const fault of [...otherFaults, ...faults]) this.#differ(sequence, fault);
     if (
       own === undefined &&
       this.history.isReached(entry) &&
@@ -127,6 +148,8 @@ export class LogCheck {
       else this.later.push({ sequence, action });
     }
     if (subjectType === 'agent' && this.names.has(subjectId) && state) this.#agents.set(subjectId, state);
+    if (subjectType === 'agent' && state?.status === 'suspended') this.#suspendedIds.add(subjectId);
+    else if (subjectType === 'agent') this.#suspendedIds.delete(subjectId);
     if (AUTHORISING.includes(action) && state && this.#mayBeEarlier(state))
       this.#authorizations.push({
         subjectId,
@@ -155,9 +178,9 @@ export class LogCheck {
       this.erasedLimitUses += 1;
     if (AUTHORISING.includes(action) && state) {
       this.gaps.push(...equalRequestGaps(entry, this.limitUses));
-      const { faults, gaps } = this.#limitedExecutions.check(entry, state);
-      for (const fault of faults) this.#differ(sequence, fault);
-      this.gaps.push(...gaps);
+      const limited = this.#limitedExecutions.check(entry, state);
+      for (const fault of limited.faults) this.#differ(sequence, fault);
+      this.gaps.push(...limited.gaps);
     } else this.#limitedExecutions.note(entry, state);
     if (action === 'grant.created' && !state && this.hasGrants && this.agentIds.has(entry['audit'].agentId))
       this.erasedGrants += 1;
@@ -244,7 +267,12 @@ export class LogCheck {
       );
     this.#expectNotStopped({ sequence, audit, state });
     this.#expectNotRejected({ sequence, audit, state, timestamp });
-    const before = { keys: this.#keys, agents: this.#agents, history: this.history };
+    const before = {
+      keys: this.#keys,
+      agents: this.#agents,
+      suspendedIds: this.#suspendedIds,
+      history: this.history,
+    };
     for (const fault of [...senderFaults(entry, before), ...delegateFaults(entry, this.#agents)])
       this.#differ(sequence, fault);
     this.#expectAllFacts({ sequence, timestamp, audit, state });
@@ -282,12 +310,9 @@ export class LogCheck {
     const isWide = grant !== undefined && (grant['resources'] !== null || grant['parametersHash'] === null);
     const exact = this.#rejections.findExact(state, timestamp);
     const otherSpelling = isWide ? this.#rejections.findAnySpelling(state, timestamp) : undefined;
-    if (exact !== undefined) this.#differ(sequence, `the rejection of the same action by ${exact['id']} held`);
+    if (exact !== undefined) this.#differ(sequence, `the rejection of the same action by ${exact} held`);
     else if (otherSpelling !== undefined)
-      this.#differ(
-        sequence,
-        `the rejection by ${otherSpelling['id']} held, which keeps out every spelling of the resource`,
-      );
+      this.#differ(sequence, `the rejection by ${otherSpelling} held, which keeps out every spelling of the resource`);
     this.erasedRejections = Math.max(this.erasedRejections, this.#rejections.erasedAt(timestamp));
   }
 

@@ -62,6 +62,7 @@ const EFFECTS = ['allow', 'deny', 'require_approval'];
 const REMOVING = ['entity.deleted', 'entity.erased', 'passkey.removed', 'webhook.deleted'];
 /** Kinds of records whose contents are erased. */
 const ERASED = ['claim', 'entity', 'execution', 'grant'];
+const MAX_APPROVALS = 100;
 const HASH = /^[0-9a-f]{64}$/;
 
 /** A file of which nothing can be said but why. */
@@ -342,7 +343,11 @@ function isApproval(approval) {
 function isAllowance(allowance) {
   if (!isObject(allowance) || Object.keys(allowance).sort().join() !== 'for,uses,wider') return false;
   const { for: length, uses, wider } = allowance;
-  return isDuration(length) && (uses === null || Number.isInteger(uses)) && typeof wider === 'boolean';
+  return (
+    isDuration(length) &&
+    (uses === null || (Number.isSafeInteger(uses) && Number(uses) > 0)) &&
+    typeof wider === 'boolean'
+  );
 }
 
 /** @param {Json} group */
@@ -352,6 +357,8 @@ function isGroup(group) {
     Object.keys(others).length === 0 &&
     isListOf(subjects, isText) &&
     Number.isInteger(approvals) &&
+    approvals >= 1 &&
+    approvals <= MAX_APPROVALS &&
     signed === true &&
     (Object.hasOwn(group, 'escalate') ? isEscalation(escalate) : true)
   );

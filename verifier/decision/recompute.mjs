@@ -7,6 +7,8 @@ import { attestedIn } from './attested.mjs';
 import { expectAuditForm } from './audit-form.mjs';
 import { outcomeOfChange, recomputeMade, recomputeMaking } from './changes.mjs';
 import { History } from './history.mjs';
+import { withAnyForm } from './malformed.mjs';
+import { OpenRequests } from './open-requests.mjs';
 import { Report } from './report.mjs';
 import { recomputeResume } from './resume.mjs';
 import { DELEGATING, recomputeDelegation } from './delegations.mjs';
@@ -45,26 +47,45 @@ export function recompute(file, validSignatures) {
     report.differ(`the decision ${history.changeId} is about no change`);
   expectForwardTime(file.entries, report);
   expectOneVersion(file, report);
+  const openRequests = new OpenRequests();
   for (const entry of file.entries) {
-    expectKnown(entry, history, report);
-    expectAuditForm(entry, history, report);
-    if (history.isMade(entry)) recomputeMade(entry, history, report);
-    else if (isErased(entry)) report.differ(`the entry ${entry['sequence']} was erased`);
-    else if (entry['subjectType'] === 'stop') expectUnchanged(entry, history, report);
-    if (!isErased(entry)) expectConstant(entry, history, report);
-    if (entry['subjectType'] === 'agent') expectName(entry, report);
-    if (!history.isReached(entry) || isErased(entry)) continue;
-    report.begin(entry, history.isOwn(entry));
-    const { action } = entry['audit'];
-    const recomputeOne = BY_ACTION.get(action);
-    if (recomputeOne === undefined) report.differ(`${action} is not known to this verifier`);
-    else if (expectUnchanged(entry, history, report)) recomputeOne(entry, history, report);
+    const { sequence } = entry;
+    withAnyForm(
+      () => recomputeEntry(entry, history, report),
+      (fault) => report.differ(fault, sequence),
+    );
+    const faults = withAnyForm(
+      () => openRequests.faults(entry, entry['state']),
+      (fault) => [fault],
+    );
+    for (const fault of faults) report.differ(fault, sequence);
   }
   report.note(`Only attested by the log, not recomputed: ${attestedIn(file.entries).join(', ')}.`);
   for (const { sequence, action, subjectId } of history.strangers)
     report.differ(`${action} of ${subjectId} is nothing that this decision rests on`, sequence);
   const last = history.ofSubject.at(-1)?.['state'] ?? {};
   return { outcome: String(history.changeId === null ? last.outcome : outcomeOfChange(last)), report, history };
+}
+
+/**
+ * @param {Json} entry
+ * @param {History} history
+ * @param {Report} report
+ */
+function recomputeEntry(entry, history, report) {
+  expectKnown(entry, history, report);
+  expectAuditForm(entry, history, report);
+  if (history.isMade(entry)) recomputeMade(entry, history, report);
+  else if (isErased(entry)) report.differ(`the entry ${entry['sequence']} was erased`);
+  else if (entry['subjectType'] === 'stop') expectUnchanged(entry, history, report);
+  if (!isErased(entry)) expectConstant(entry, history, report);
+  if (entry['subjectType'] === 'agent') expectName(entry, report);
+  if (!history.isReached(entry) || isErased(entry)) return;
+  report.begin(entry, history.isOwn(entry));
+  const { action } = entry['audit'];
+  const recomputeOne = BY_ACTION.get(action);
+  if (recomputeOne === undefined) report.differ(`${action} is not known to this verifier`);
+  else if (expectUnchanged(entry, history, report)) recomputeOne(entry, history, report);
 }
 
 /** @param {Recompute} recomputeOne */

@@ -6,6 +6,7 @@ import { recomputeGranted } from './grant-cover.mjs';
 import { limitedPolicyIds, recomputeUses } from './limits.mjs';
 import { expectFacts, expectZones, recomputeFacts } from './facts.mjs';
 import { agentText, listText, quoted, verdictSentences, requestText, requirementText, stopText } from './narration.mjs';
+import { requestFault } from './request-form.mjs';
 import { expectRepeated, UNKNOWN } from './repeating.mjs';
 import { asAgent } from './reviewer.mjs';
 
@@ -97,6 +98,12 @@ export function recomputeVerdict({ state, audit, sequence, timestamp }, history,
     report.lack('the file does not have the rules that were in force');
     return undefined;
   }
+  const fault = requestFault(state);
+  // Nothing is computed by a request that there cannot be.
+  if (fault !== undefined) {
+    report.differ(fault);
+    return undefined;
+  }
   const principal = principalOf(state, details.principalRevision, sequence, { history, report });
   if (principal === undefined) return undefined;
   const behalf = principal === null ? '' : `, on behalf of ${principal.text}`;
@@ -117,6 +124,7 @@ export function recomputeVerdict({ state, audit, sequence, timestamp }, history,
     limitedPolicyIds: limitedIds,
     truthOfFact,
     principal,
+    matches: new Map(),
   };
   // A repeated resume is refused if policies allowed it at first, and only the observation would allow it now.
   const isRepeated = audit.action === 'execution.resume_denied' && audit.reason === 'no_policy_allows';

@@ -12,6 +12,7 @@ import { asAgent } from './reviewer.mjs';
  * @typedef {object} LogBefore the log before an entry
  * @property {import('./key-registry.mjs').KeyRegistry} keys
  * @property {ReadonlyMap<string, Json>} agents that the file names, as they are
+ * @property {ReadonlySet<string>} suspendedIds the ids of all agents that are suspended
  * @property {import('./history.mjs').History} history of the file
  */
 
@@ -41,9 +42,22 @@ export function senderFaults(entry, log) {
   const person = act.isPersonal === true ? log.agents.get(agentId ?? '') : undefined;
   return [
     ...(entry['audit'].actor.type === 'api_key' ? keyFaults(entry, act, agentId, log) : []),
+    ...(entry['audit'].actor.type === 'token' ? tokenFaults(act, agentId, log) : []),
     ...(act.isPersonal === true && person?.['kind'] !== 'human' ? [`${agentId}, who ${act.text}, is no person`] : []),
     ...(person?.['status'] === 'suspended' ? [`${agentId}, who ${act.text}, was suspended`] : []),
   ];
+}
+
+/**
+ * Every token is bound to an agent, and good for nothing while that agent is suspended.
+ * @param {Act} act
+ * @param {string | null} agentId of the agent that acts
+ * @param {LogBefore} log
+ * @returns {string[]}
+ */
+function tokenFaults(act, agentId, { suspendedIds }) {
+  if (agentId === null || act.isAdmins === true || act.isPersonal === true) return [];
+  return suspendedIds.has(agentId) ? [`${agentId}, who ${act.text}, was suspended`] : [];
 }
 
 /**
@@ -53,16 +67,18 @@ export function senderFaults(entry, log) {
  * @param {LogBefore} log
  * @returns {string[]}
  */
-function keyFaults({ timestamp, audit, state }, act, agentId, { keys, agents }) {
+function keyFaults({ timestamp, audit, state }, act, agentId, { keys, agents, suspendedIds }) {
   const { id } = audit.actor;
   const who = `the key ${id}, which ${act.text},`;
   const key = keys.get(id, timestamp);
   if (key === undefined || !isBoundRight(key, id, act, agentId))
     return [`${who} is no key in force that is bound to ${agentId ?? 'nobody'}`];
+  const isSuspended = key.agentId !== null && suspendedIds.has(key.agentId);
   const hasScope = act.scopes.length === 0 || act.scopes.some((scope) => key.scopes.has(scope));
   const agent = agents.get(agentId ?? '');
   const isInReach = key.team === null || agent === undefined || asAgent(/** @type {any} */ (agent)).team === key.team;
   return [
+    ...(isSuspended ? [`${who} is bound to ${key.agentId}, who was suspended`] : []),
     ...(hasScope ? [] : [`${who} had none of the scopes ${act.scopes.join(', ')}`]),
     ...(isInReach ? [] : [`${who} is of the team ${key.team}, and the agent is not`]),
     ...(act.isOnBehalf === true ? principalFaults(who, key, state.onBehalfOf, agents) : []),

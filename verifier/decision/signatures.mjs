@@ -1,5 +1,6 @@
 import { base64UrlOf, bytesOfBase64Url, hexOf } from '../bytes.mjs';
 import { canonicalJson } from '../canonical-json.mjs';
+import { isObject } from '../entry-check.mjs';
 import { hasSignedBytes, sha256, sha256Hex } from '../primitives.mjs';
 import { quoted, OPERATOR, senderText } from './narration.mjs';
 
@@ -16,6 +17,8 @@ const MEMBERS = ['authenticatorData', 'clientDataJSON', 'passkeyId', 'signature'
 /** Flags of authenticator data: somebody touched the device, and it knew who. */
 const PRESENT_AND_VERIFIED = 0x05;
 const [HASH_BYTES, MIN_BYTES] = [32, 37];
+/** Far more than any part of a signature has: a request has 1 MiB at most. */
+const MAX_CHARACTERS = 2 ** 20;
 
 /**
  * Finds the signatures in a file that match the keys of their passkeys, for any content: only this check is asynchronous.
@@ -34,8 +37,8 @@ export async function findValidSignatures(entries) {
   const signatures = new Map();
   for (const { subjectType, state } of entries) {
     if (subjectType !== 'decision') continue;
-    for (const { signature } of state?.reviews ?? [])
-      if (signature) signatures.set(canonicalJson(signature), signature);
+    for (const { signature } of reviewsIn(state))
+      if (isObject(signature)) signatures.set(canonicalJson(signature), signature);
   }
   /** @type {Set<string>} */
   const valid = new Set();
@@ -43,7 +46,7 @@ export async function findValidSignatures(entries) {
     const [key, data, client] = [keys.get(passkeyId), bytesIn(authenticatorData), bytesIn(clientDataJSON)];
     const bytes = bytesIn(signature);
     if (key === undefined || data === undefined || client === undefined || bytes === undefined) continue;
-    if (await hasSignedBytes(key, Uint8Array.of(...data, ...sha256(client)), bytes)) valid.add(text);
+    if (await hasSignedBytes(key, concatenate(data, sha256(client)), bytes)) valid.add(text);
   }
   return valid;
 }
@@ -143,7 +146,28 @@ function isOriginOf(origin, host) {
   return isSafe && authority.replace(/:\d+$/u, '') === host;
 }
 
+/**
+ * @param {Uint8Array} first
+ * @param {Uint8Array} second
+ */
+function concatenate(first, second) {
+  const both = new Uint8Array(first.length + second.length);
+  both.set(first);
+  both.set(second, first.length);
+  return both;
+}
+
+/**
+ * Returns the reviews that have the form of one: others are compared elsewhere.
+ * @param {Json | null} state of a decision
+ * @returns {Json[]}
+ */
+function reviewsIn(state) {
+  const { reviews } = state ?? {};
+  return Array.isArray(reviews) ? reviews.filter(isObject) : [];
+}
+
 /** @param {unknown} text base64url */
 function bytesIn(text) {
-  return typeof text === 'string' ? bytesOfBase64Url(text) : undefined;
+  return typeof text === 'string' && text.length <= MAX_CHARACTERS ? bytesOfBase64Url(text) : undefined;
 }

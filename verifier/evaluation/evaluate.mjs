@@ -41,6 +41,8 @@ export const MAX_NAMED = 10;
  * @property {ReadonlySet<string>} [limitedPolicyIds] ids of policies that a full limit keeps from matching
  * @property {(policyId: string, condition: number) => import('./conditions.mjs').Truth} [truthOfFact] the truth of a condition that needs facts
  * @property {Principal | null} [principal] on whose behalf it is
+ * @property {Map<Policy, boolean>} [matches] which policies name the agent, the action, the resource and the principal, if it is evaluated
+ *   several times for them
  *
  * @typedef {object} Verdict
  * @property {'allow' | 'deny' | 'require_approval'} effect
@@ -125,14 +127,28 @@ export function matchingPolicies(agent, request, policies) {
  */
 function isMatching(policy, agent, request) {
   if (request.limitedPolicyIds?.has(policy.id)) return false;
-  if (!policy.actions.some((pattern) => matchesAction(pattern, request.action))) return false;
-  if ((policy.team ?? null) !== null && policy.team !== agent.team) return false;
-  if (!policy.subjects.some((pattern) => isMetBy(pattern, agent))) return false;
-  if (!matchesResource(policy, request)) return false;
-  if (!isOnBehalf(policy, request.principal ?? null)) return false;
+  const isNamed = request.matches?.get(policy) ?? isNaming(policy, agent, request);
+  request.matches?.set(policy, isNamed);
+  if (!isNamed) return false;
   const truth = areTrue(policy.conditions ?? [], request, (index) => request.truthOfFact?.(policy.id, index));
   // An absent value must not evade a rule.
   return policy.effect === 'allow' ? truth === true : truth !== false;
+}
+
+/**
+ * True if a policy names the agent, the action, the resource and the principal of a request.
+ * @param {Policy} policy
+ * @param {Agent} agent
+ * @param {Request} request
+ */
+function isNaming(policy, agent, request) {
+  return (
+    policy.actions.some((pattern) => matchesAction(pattern, request.action)) &&
+    ((policy.team ?? null) === null || policy.team === agent.team) &&
+    policy.subjects.some((pattern) => isMetBy(pattern, agent)) &&
+    matchesResource(policy, request) &&
+    isOnBehalf(policy, request.principal ?? null)
+  );
 }
 
 /**

@@ -18,6 +18,8 @@ import { beginningOf, readingIn } from './clock.mjs';
 export const OF_REQUEST = 'request';
 const PLAIN = /^\d+(?:\.\d+)?$/u;
 const MAX_DIGITS = 15;
+/** More characters than any sum of amounts has: what was used of a limit is never more than a limit. */
+const MAX_CHARACTERS = 40;
 const HOUR = 3_600_000;
 const DAYS_FROM_MONDAY = [6, 0, 1, 2, 3, 4, 5];
 
@@ -37,7 +39,9 @@ export function amountText(value) {
  * @returns {text is string} whether it is an amount in its only spelling
  */
 export function isAmount(text) {
-  return typeof text === 'string' && PLAIN.test(text) && textOf(unitsOf(text)) === text;
+  return (
+    typeof text === 'string' && text.length <= MAX_CHARACTERS && PLAIN.test(text) && textOf(unitsOf(text)) === text
+  );
 }
 
 /**
@@ -52,7 +56,10 @@ export function unitsOf(text) {
 /** @param {bigint} units */
 export function textOf(units) {
   const digits = `${units}`.padStart(MAX_DIGITS + 1, '0');
-  return `${digits.slice(0, -MAX_DIGITS)}.${digits.slice(-MAX_DIGITS)}`.replace(/\.?0+$/u, '');
+  const [whole, fraction] = [digits.slice(0, -MAX_DIGITS), digits.slice(-MAX_DIGITS)];
+  let length = MAX_DIGITS;
+  while (fraction[length - 1] === '0') length -= 1;
+  return length === 0 ? whole : `${whole}.${fraction.slice(0, length)}`;
 }
 
 /**

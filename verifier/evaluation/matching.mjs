@@ -13,7 +13,10 @@ export function areFilled(groups, reviewers) {
  * @param {readonly (readonly number[])[]} reviewers the groups that each of them may fill, by index
  */
 export function filledCount(groups, reviewers) {
-  const places = groups.flatMap(({ approvals }, group) => Array.from({ length: approvals }, () => group));
+  // No group has more places that count than there are reviewers, however many approvals it asks for.
+  const places = groups.flatMap(({ approvals }, group) =>
+    Array.from({ length: Math.min(approvals, reviewers.length) }, () => group),
+  );
   /** Who holds each place. @type {Map<number, number>} */
   const holders = new Map();
   return reviewers.reduce((filled, _, reviewer) => filled + Number(takesPlace(reviewer, new Set())), 0);

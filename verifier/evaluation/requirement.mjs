@@ -13,6 +13,8 @@ const MAX_GROUPS = 50;
 const MAX_APPROVALS = 200;
 const DURATION = /^P(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?$/u;
 const SECONDS = [604_800, 86_400, 3_600, 60, 1];
+/** The longest duration, of 365 days, in milliseconds. */
+const MAX_DURATION_MS = 365 * 86_400_000;
 
 /**
  * @param {readonly Requirement[]} requirements the oldest policy's first; at least one
@@ -142,11 +144,12 @@ function shorterDuration(left, right) {
 
 /**
  * @param {string} duration ISO 8601
- * @returns {number} NaN where it is none
+ * @returns {number} NaN for no duration, and for one that is longer than any can be
  */
 export function milliseconds(duration) {
   /** A part that is not given is undefined. @type {(string | undefined)[] | undefined} */
   const parts = DURATION.exec(duration)?.slice(1);
   if (parts === undefined) return Number.NaN;
-  return parts.reduce((sum, part, index) => sum + Number(part ?? 0) * Number(SECONDS[index]) * 1_000, 0);
+  const length = parts.reduce((sum, part, index) => sum + Number(part ?? 0) * Number(SECONDS[index]) * 1_000, 0);
+  return length <= MAX_DURATION_MS ? length : Number.NaN;
 }

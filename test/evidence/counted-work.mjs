@@ -1,0 +1,112 @@
+/**
+ * Counts what the verifier works on, where a file or a log could make it work for hours. Prints JSON.
+ *
+ *     node counted-work.mjs
+ */
+import { evaluate } from '../../verifier/evaluation/evaluate.mjs';
+import { isAmount, textOf, unitsOf } from '../../verifier/evaluation/limits.mjs';
+import { areFilled } from '../../verifier/evaluation/matching.mjs';
+import { plainForm } from '../../verifier/evaluation/spelling.mjs';
+import { isHashOfOne } from '../../verifier/decision/made-requests.mjs';
+import { TakenUses } from '../../verifier/limit-uses.mjs';
+
+/** How many bodies of a MiB each are hashed before the verifier gives up. */
+function bodiesTried() {
+  let count = 0;
+  isHashOfOne(endlessBodies(), 'none');
+  return count;
+
+  function* endlessBodies() {
+    for (;;) {
+      count += 1;
+      yield { count, text: 'a'.repeat(2 ** 20) };
+    }
+  }
+}
+
+/** How often the actions of a policy are looked through when a request is evaluated several times. */
+function timesMatched() {
+  let count = 0;
+  const actions = new Proxy(['look'], {
+    get: (list, name) => {
+      if (name === 'some') count += 1;
+      return Reflect.get(list, name);
+    },
+  });
+  const rules = { subjects: ['*'], actions, resources: ['*'], resourceTypes: [], priority: 0, effect: 'allow' };
+  const policy = { id: 'p', name: 'p', version: '1', ...rules };
+  const agent = { id: 'agt_1', name: 'bot', roles: [], kind: 'machine', capabilities: ['*'] };
+  const resource = { resourceType: 'o', resourceId: 'r', parameters: {} };
+  const request = { action: 'look', ...resource, time: new Date(0), matches: new Map() };
+  for (let time = 0; time < 5; time += 1) evaluate(agent, request, [policy], 'deny');
+  return count;
+}
+
+/** How often the patterns of a policy are read when it is compared with many requests. */
+function timesRead() {
+  let count = 0;
+  const resources = new Proxy(['r/*', 'a'], {
+    get: (list, name) => {
+      if (name === 'map' || name === 'some') count += 1;
+      return Reflect.get(list, name);
+    },
+  });
+  const rules = { subjects: ['*'], actions: ['*'], resources, resourceTypes: [], priority: 0, effect: 'allow' };
+  const policy = { id: 'p', name: 'p', version: '1', ...rules };
+  const agent = { id: 'agt_1', name: 'bot', roles: [], kind: 'machine', capabilities: ['*'] };
+  for (let number = 0; number < 100; number += 1) {
+    const resource = { resourceType: 'o', resourceId: `r/${number}`, parameters: {} };
+    const request = { action: 'look', ...resource, time: new Date(0) };
+    if (evaluate(agent, request, [policy], 'deny').effect !== 'allow') throw new Error('It does not match.');
+  }
+  return count;
+}
+
+/** How many items of lists are copied when so many erased executions have used one limit. @param {number} executions */
+function itemsCopied(executions) {
+  const uses = new TakenUses();
+  const limits = [{ max: 1e9, per: 'month', by: 'policy' }];
+  const policy = { id: 'pol_1', name: 'p', limits };
+  const audit = { details: {} };
+  uses.add({ sequence: 1, subjectType: 'policy', subjectId: 'pol_1', action: 'policy.created', audit, state: policy });
+  const iterate = Array.prototype[Symbol.iterator];
+  let count = 0;
+  Array.prototype[Symbol.iterator] = function* items() {
+    for (let index = 0; index < this.length; index += 1) {
+      count += 1;
+      yield this[index];
+    }
+  };
+  try {
+    for (let number = 0; number < executions; number += 1) {
+      const use = { policyId: 'pol_1', limit: 0, window: '2026-01-01T00:00:00.000Z', key: null };
+      const used = [{ ...use, before: `${number}`, amount: '1' }];
+      const subject = { subjectType: 'execution', subjectId: `exe_${number}` };
+      uses.add({
+        sequence: number + 2,
+        ...subject,
+        action: 'execution.erased',
+        audit: { details: { used } },
+        state: {},
+      });
+    }
+    uses.end();
+  } finally {
+    Array.prototype[Symbol.iterator] = iterate;
+  }
+  return count / executions;
+}
+
+const zeros = '0'.repeat(1_000_000);
+process.stdout.write(
+  JSON.stringify({
+    bodies: bodiesTried(),
+    matched: timesMatched(),
+    read: timesRead(),
+    copies: [itemsCopied(100), itemsCopied(1_000)].map((count) => count < 50),
+    filled: areFilled([{ approvals: 3e12 }], [[0], [0]]),
+    amounts: [`1${zeros}1`, `1.${zeros}1`, '1e3', '12.5', '100'].map(isAmount),
+    amount: textOf(unitsOf('120.5')),
+    marks: plainForm(`a${'\u0345'.repeat(100_000)}${'\u0334'.repeat(100_000)}`).length,
+  }),
+);

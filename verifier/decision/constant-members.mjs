@@ -1,0 +1,42 @@
+import { hashOf } from '../canonical-json.mjs';
+
+/**
+ * Finds records whose entries disagree about members that never change: otherwise an entry could say that another thing was approved
+ * than what was requested.
+ *
+ * @typedef {import('./read-file.mjs').Json} Json
+ */
+
+/** The members that change, by kind. @type {Readonly<Record<string, readonly string[]>>} */
+const VARIABLE = {
+  execution: [
+    ...['outcome', 'policies', 'observed', 'via', 'approvedUntil', 'completedAt', 'instead', 'result'],
+    ...['failureReason', 'reason'],
+  ],
+  decision: ['status', 'reviews', 'updatedAt', 'resolvedAt', 'approvers', 'change'],
+  grant: ['status'],
+};
+/** Enough digits of a hash that no other content has them. */
+const HASH_DIGITS = 32;
+
+export class ConstantMembers {
+  /** Maps records to the hash of their constant members. @type {Map<string, string>} */
+  #hashes = new Map();
+
+  /**
+   * @param {Json} entry the next one of the log
+   * @param {Json | null | undefined} state nothing if it was erased
+   * @returns {string[]} faults
+   */
+  faults({ subjectType, subjectId }, state) {
+    const variable = VARIABLE[subjectType];
+    if (variable === undefined || !state || state['erased'] !== undefined) return [];
+    const members = Object.fromEntries(Object.entries(state).filter(([name]) => !variable.includes(name)));
+    const hash = hashOf(members).slice(0, HASH_DIGITS);
+    const first = this.#hashes.get(subjectId);
+    if (first === undefined) this.#hashes.set(subjectId, hash);
+    return first === undefined || first === hash
+      ? []
+      : [`${subjectId} has other members than before, which never change`];
+  }
+}
