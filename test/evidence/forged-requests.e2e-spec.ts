@@ -233,6 +233,29 @@ describe('The verifier, on requests that the holder of the signing key writes', 
     expect(output).toMatch(DIFFERS);
   });
 
+  it.each<[grant: string, id: () => string, add: (entries: Parsed[], id: string) => Parsed[]]>([
+    ['that was never made', () => 'grt_01M8GXKYS9AAYGA38BW7HT1BT3', (entries) => entries],
+    [
+      'that somebody was refused',
+      () => 'grt_01M8GXKYS9AAYGA38BW7HT1BT3',
+      (entries, id) => {
+        const refused = copy(entryOf(entries, 'execution.authorized', stage.look));
+        Object.assign(refused, { action: 'access.denied', subjectType: 'grant', subjectId: id, state: null });
+        refused.stateHash = refused.salts.state = null;
+        Object.assign(refused.audit, { action: 'access.denied', subjectType: 'grant', subjectId: id, details: {} });
+        return move([...entries, refused], refused, entryOf(entries, 'execution.authorized', stage.look));
+      },
+    ],
+  ])('finds an earlier use of a grant that names one %s', async (_grant, id, add) => {
+    const output = await forged(stage.served, (entries) =>
+      usedBefore(add(entries, id()), ({ state, audit }) => {
+        state.grantId = audit.details.grantId = id();
+      }),
+    );
+    expect(output).toMatch(/names plain, which does not let it through/);
+    expect(output).toMatch(/\n(?:DIFFERS|INVALID): .*\n$/);
+  });
+
   it('finds an earlier use of a grant that says that a policy of a lower priority sufficed', async () => {
     const output = await forged(stage.served, (entries) =>
       usedBefore(entries, ({ state, audit }) => {

@@ -12,8 +12,8 @@ const BEGINNINGS = ['execution.authorized', 'execution.denied', 'execution.appro
 export class ExecutionLog {
   /** Maps the ids of policies to their effect and name. @type {Map<string, { effect: string, name: string }>} */
   #policies = new Map();
-  /** The ids of the grants so far. @type {Set<string>} */
-  #grantIds = new Set();
+  /** Maps grants to what they are for; null if it was erased. @type {Map<string, string | null>} */
+  #grants = new Map();
 
   /**
    * @param {Json} entry the next one of the log
@@ -22,7 +22,7 @@ export class ExecutionLog {
    */
   faults(entry, state) {
     const { subjectType, subjectId, action } = entry;
-    if (subjectType === 'grant') this.#grantIds.add(subjectId);
+    if (action === 'grant.created') this.#grants.set(subjectId, state ? purposeOf(state) : null);
     if (subjectType === 'policy' && state) {
       const { effect, name } = state;
       this.#policies.set(subjectId, { effect, name });
@@ -51,10 +51,12 @@ export class ExecutionLog {
    * @param {Json} state
    * @returns {string[]}
    */
-  #authorityFaults({ subjectId, action, audit }, { grantId }) {
+  #authorityFaults({ subjectId, action, audit }, state) {
     if (action !== 'execution.authorized') return [];
     const { policies = [] } = audit.details ?? {};
-    const isServed = this.#grantIds.has(grantId);
+    const purpose = this.#grants.get(state['grantId']);
+    const principal = state['onBehalfOf']?.subject ?? null;
+    const isServed = purpose === null || purpose === purposeOf({ ...state, onBehalfOf: principal });
     /** @type {{ effect: string, name: string }[]} */
     const policiesNamed = policies.flatMap((/** @type {Json} */ { id }) => this.#policies.get(id) ?? []);
     const obstacle = policiesNamed.find(
@@ -62,4 +64,12 @@ export class ExecutionLog {
     );
     return obstacle === undefined ? [] : [`${subjectId} names ${obstacle.name}, which does not let it through`];
   }
+}
+
+/**
+ * Returns what a grant is for, or what an execution does, except its resource and its parameters.
+ * @param {Json} record
+ */
+function purposeOf({ agentId, action, resourceType, onBehalfOf }) {
+  return JSON.stringify([agentId, action, resourceType, onBehalfOf]);
 }
