@@ -7,13 +7,13 @@ import { evaluate } from '../../verifier/evaluation/evaluate.mjs';
 import { isAmount, textOf, unitsOf } from '../../verifier/evaluation/limits.mjs';
 import { areFilled } from '../../verifier/evaluation/matching.mjs';
 import { plainForm } from '../../verifier/evaluation/spelling.mjs';
-import { isHashOfOne } from '../../verifier/decision/made-requests.mjs';
+import { bodyOfHash } from '../../verifier/decision/made-requests.mjs';
 import { TakenUses } from '../../verifier/limit-uses.mjs';
 
 /** How many bodies of a MiB each are hashed before the verifier gives up. */
 function bodiesTried() {
   let count = 0;
-  isHashOfOne(endlessBodies(), 'none');
+  bodyOfHash(endlessBodies(), 'none');
   return count;
 
   function* endlessBodies() {
