@@ -6,16 +6,11 @@ import {
   type ElicitResult,
   type Notification,
   type Progress,
-  type Prompt,
   ProtocolError,
   ProtocolErrorCode,
   type RequestOptions,
   SdkError,
   SdkErrorCode,
-  specTypeSchemas,
-  type StandardSchemaV1,
-  type Resource,
-  type ResourceTemplateType,
   type ResultTypeMap,
   type ServerCapabilities,
   type Tool,
@@ -31,6 +26,7 @@ import type { Arguments, ItemName } from '../mapping.js';
 import { traceMeta } from '../trace-of-call.js';
 import { serverEnvironment } from './child-environment.js';
 import { ChildProcessTransport, type CommandTarget } from './child-process-transport.js';
+import { ANY_PAGE, checkItem, isCursor, type ListedItems, LISTS, warnedName } from './listed-items.js';
 import { isLostAnswer } from './messages.js';
 import { beforeAbort, forgottenSession, isSessionForgotten } from './session-faults.js';
 import { type LogLevel, SessionSettings, setLogLevel } from './session-settings.js';
@@ -38,14 +34,6 @@ import { mayHaveRun, refuseUnsent, UnknownOutcomeError } from './unknown-outcome
 
 /** The command or the address of a governed server. */
 export type Target = CommandTarget | HttpTarget;
-
-/** The items of a server, by list. */
-export interface ListedItems {
-  readonly tools: Tool;
-  readonly prompts: Prompt;
-  readonly resources: Resource;
-  readonly resourceTemplates: ResourceTemplateType;
-}
 
 export type Kind = 'tools' | 'prompts' | 'resources';
 
@@ -79,26 +67,8 @@ const MAX_LIST_MS = 60_000;
 /** Items of a list, and its pages: a server may invent them for ever. */
 const MAX_LISTED = 10_000;
 const MAX_PAGES = 100;
-/** Maximum number of characters of a name in a warning. */
-const MAX_WARNED_NAME = 100;
-const LISTS = {
-  tools: { method: 'tools/list', schema: specTypeSchemas.Tool, id: 'name' },
-  prompts: { method: 'prompts/list', schema: specTypeSchemas.Prompt, id: 'name' },
-  resources: { method: 'resources/list', schema: specTypeSchemas.Resource, id: 'uri' },
-  resourceTemplates: {
-    method: 'resources/templates/list',
-    schema: specTypeSchemas.ResourceTemplate,
-    id: 'uriTemplate',
-  },
-} as const;
-/** Accepts any page: its items are checked one by one. */
-const ANY_PAGE: StandardSchemaV1<unknown, Readonly<Record<string, unknown>>> = {
-  '~standard': {
-    version: 1,
-    vendor: 'gov',
-    validate: (value) => ({ value: Object(value) as Record<string, unknown> }),
-  },
-};
+/** Maximum number of characters of a warning, which may quote a server. */
+export const MAX_WARNING_LENGTH = 1_000;
 /** Maximum number of warnings about the lists of a server. */
 const MAX_WARNINGS = 100;
 
@@ -143,8 +113,8 @@ export class GovernedServer {
   }
 
   /**
-   * Loads all pages of a list; empty if the server does not support it. An item that is invalid, or has the name of another, is left
-   * out with a message on stderr, and so is the rest of a list that does not end.
+   * Loads all pages of a list; empty if the server does not support it. An item that is invalid, too long, or has the name of another, is
+   * left out with a message on stderr, and so is the rest of a list that does not end.
    */
   list<List extends keyof ListedItems>(list: List): Promise<ListedItems[List][]> {
     return this.ask((client) => this.listFrom(client, list));
@@ -153,8 +123,8 @@ export class GovernedServer {
   private async listFrom<List extends keyof ListedItems>(client: Client, list: List): Promise<ListedItems[List][]> {
     const kind: Kind = list === 'tools' || list === 'prompts' ? list : 'resources';
     if (client.getServerCapabilities()?.[kind] === undefined) return [];
-    const { method, schema, id } = LISTS[list];
-    const items = new Map<unknown, ListedItems[List]>();
+    const { method } = LISTS[list];
+    const items = new Map<string, ListedItems[List]>();
     const cursors = new Set<string>();
     const signal = AbortSignal.timeout(MAX_LIST_MS);
     const meter = new AnswerMeter(('url' in this.target ? this.target.bounds : undefined) ?? DEFAULT_BOUNDS);
@@ -165,21 +135,19 @@ export class GovernedServer {
       const [listed, next] = [page[list], page['nextCursor']];
       if (!Array.isArray(listed)) throw new Error(`Expected a list of ${list}.`);
       for (const item of listed as readonly unknown[]) {
-        const validation = schema['~standard'].validate(item);
-        const name = (Object(item) as Record<string, unknown>)[id];
-        if (validation.issues !== undefined || items.has(name))
-          this.warn(`${warnedName(name)} is left out of ${list}: it is not valid, or is listed twice.`);
+        const checked = checkItem(list, item, items);
+        if ('fault' in checked) this.warn(`${warnedName(checked.name)} is left out of ${list}: ${checked.fault}.`);
         else {
-          isTooLarge = meter.add(JSON.stringify(validation.value)) !== null;
+          isTooLarge = meter.add(JSON.stringify(checked.item)) !== null;
           if (isTooLarge) break;
-          items.set(name, validation.value as ListedItems[List]);
+          items.set(checked.name, checked.item);
         }
         if (items.size > MAX_LISTED) break;
       }
       const isEnd = next === undefined || next === null;
-      const isCursor = typeof next === 'string' && !cursors.has(next) && cursors.size < MAX_PAGES;
+      const goesOn = isCursor(next) && !cursors.has(next) && cursors.size < MAX_PAGES;
       const isOver = items.size > MAX_LISTED || isTooLarge;
-      if (isOver || !(isEnd || isCursor)) {
+      if (isOver || !(isEnd || goesOn)) {
         this.warn(
           `its ${list} do not end, or are too large: only the first ${Math.min(items.size, MAX_LISTED)} are taken.`,
         );
@@ -199,7 +167,7 @@ export class GovernedServer {
   private warn(text: string): void {
     if (this.reportedWarnings.has(text) || this.reportedWarnings.size >= MAX_WARNINGS) return;
     this.reportedWarnings.add(text);
-    printError(plain(`The MCP server ${this.name}: ${text}`));
+    printError(plain(`The MCP server ${this.name}: ${text.slice(0, MAX_WARNING_LENGTH)}`));
   }
 
   /** @throws UnknownOutcomeError if the call was sent and no answer came. */
@@ -376,12 +344,6 @@ export class GovernedServer {
 /** Returns the error with the server's message only: its data could be a question to the user. */
 function refuse(error: unknown): never {
   throw error instanceof ProtocolError ? new ProtocolError(error.code, error.message) : error;
-}
-
-/** Shortens a name, as a server may choose names of any length. */
-function warnedName(name: unknown): string {
-  const text = name === undefined ? 'An item without a name' : JSON.stringify(name);
-  return text.length > MAX_WARNED_NAME ? `${text.slice(0, MAX_WARNED_NAME)}…` : text;
 }
 
 /** A tool that the server has not listed. */

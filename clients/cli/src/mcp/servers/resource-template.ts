@@ -4,6 +4,8 @@ type Part = string | { readonly excluded: string };
 /** Bounds beyond which nothing matches: a server may list many templates, and the service accepts no longer resource. */
 const MAX_URI_LENGTH = 512;
 const MAX_EXPRESSIONS = 10;
+/** Names of all expressions: each makes up to two parts, and a URI is compared with every part of every template. */
+const MAX_NAMES = 20;
 /** A URI, or a template, whose host has a user before it. */
 const WITH_USER = /^[^/?#]*:\/\/[^/?#]*@/;
 
@@ -17,11 +19,13 @@ export class ResourceTemplate {
     private readonly hasUser: boolean,
   ) {}
 
-  /** Parses a template; empty if it is invalid. */
+  /** Parses a template; empty if it is invalid, or has too many expressions or names. */
   static parse(text: string): ResourceTemplate[] {
     const pieces = text.split(/\{([^{}]*)\}/);
     const isWhole = pieces.every((piece, index) => index % 2 === 1 || !/[{}]/.test(piece));
     if (!isWhole || pieces.length > 2 * MAX_EXPRESSIONS + 1) return [];
+    const expressions = pieces.filter((_, index) => index % 2 === 1);
+    if (expressions.join().split(',', MAX_NAMES + 1).length > MAX_NAMES) return [];
     return [
       new ResourceTemplate(
         pieces.flatMap((piece, index) => (index % 2 === 0 ? piece : partsOf(piece))),

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { plain, printError } from '../../output.js';
-import type { ClientLink, GovernedServer, ListedItems } from './governed-server.js';
+import { type ClientLink, type GovernedServer, MAX_WARNING_LENGTH } from './governed-server.js';
+import type { ListedItems } from './listed-items.js';
 import type { ItemName } from '../mapping.js';
 import { ResourceTemplate } from './resource-template.js';
 
@@ -85,7 +86,8 @@ export class Servers {
         return [await withinTime(ask(server))];
       } catch (error) {
         const message = error instanceof Error ? error.message : String(error);
-        printError(plain(`The MCP server ${server.name} is left out (${label}): ${message}`));
+        const warning = `The MCP server ${server.name} is left out (${label}): ${message}`;
+        printError(plain(warning.slice(0, MAX_WARNING_LENGTH)));
         return [];
       }
     });
