@@ -16,6 +16,8 @@ import { isUnmistakable, plainForm } from './spelling.mjs';
 
 /** Most characters of a text that is compared with another one of the request, or read as a path. */
 const MAX_COMPARED_CHARACTERS = 4_096;
+/** Most characters of all texts of a list that are read as paths or hosts. */
+const MAX_READ_CHARACTERS = 65_536;
 /** Stands for an absent value. */
 const NOTHING = Symbol('nothing');
 /** Stands for what lies below a replaced secret or hash: it may have been there or not. */
@@ -48,11 +50,23 @@ export function isTrue(condition, input) {
   if (op === 'exists') return operand.values[0] === HIDDEN ? undefined : (operand.values[0] !== NOTHING) === value;
   const isOfRequest = isReference(value);
   const expected = isOfRequest ? single(operandOf(value, input)) : value;
+  if (versionOf(input) >= 3 && operand.isList && readsTooMuch(op, operand.values)) return undefined;
   const isBounded = versionOf(input) >= 3 && (isOfRequest || op === 'within');
   const truths = operand.values.map((operandValue) =>
     isBounded && (isLong(operandValue) || isLong(expected)) ? undefined : compare(op, operandValue, expected),
   );
   return operand.isList ? ofEach(truths) : truths[0];
+}
+
+/**
+ * True if a list has too many characters for a condition that reads its texts as paths, URLs or hosts.
+ * @param {string} op
+ * @param {readonly unknown[]} values
+ */
+function readsTooMuch(op, values) {
+  if (op !== 'within' && op !== 'domain') return false;
+  const lengths = values.map((value) => (typeof value === 'string' ? value.length : 0));
+  return lengths.reduce((sum, length) => sum + length, 0) > MAX_READ_CHARACTERS;
 }
 
 /**

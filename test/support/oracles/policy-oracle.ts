@@ -160,6 +160,8 @@ function truthByRule(condition: OnRequest, request: EvaluationRequest): string {
   if (op === 'exists') return String((lefts[0] !== undefined) === value);
   const isNamed = typeof value === 'object' && value !== null && !Array.isArray(value);
   const [right] = isNamed ? operands(value as Operand, request) : [value];
+  const isReadList = /^(?:within|domain)$/.test(op) && 'parameter' in condition && condition.parameter.includes('/*');
+  if (isReadList && lefts.filter((left) => typeof left === 'string').join('').length > 65_536) return 'unknown';
   const isLong = (side: unknown): boolean => isNamed && typeof side === 'string' && side.length > 4_096;
   const truths = lefts.map((left) => (isLong(left) || isLong(right) ? 'unknown' : truthOfValue(left, op, right)));
   const [first = 'unknown'] = truths;

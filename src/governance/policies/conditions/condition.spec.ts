@@ -26,6 +26,10 @@ function truth(
   return truthOf([compileCondition(condition)], request, NO_FACTS);
 }
 
+/** Texts of 65,536 characters together. */
+const PATHS = Array.from({ length: 64 }, () => `/s/${'a'.repeat(1_021)}`);
+const ADDRESSES = Array.from({ length: 64 }, () => `${'a'.repeat(1_020)}@a.b`);
+
 describe('A condition', () => {
   const of = (op: string, value: unknown): PolicyCondition => ({ parameter: '/a', op, value }) as PolicyCondition;
 
@@ -162,6 +166,21 @@ describe('A condition', () => {
   ])('%s at most 5, of %j, is %s', (parameter, requestValue, expected) =>
     expect(truth({ parameter, op: 'lte', value: 5 }, requestValue)).toBe(expected),
   );
+
+  it.each<[op: string, value: unknown, items: readonly JsonValue[], truth: Truth]>([
+    ['within', '/s', PATHS, true],
+    ['within', '/s', [...PATHS, '/'], 'unknown'],
+    ['within', '/t', PATHS, false],
+    ['within', '/t', [...PATHS, '/s'], 'unknown'],
+    ['domain', ['a.b'], ADDRESSES, true],
+    ['domain', ['a.b'], [...ADDRESSES, 'a.b'], 'unknown'],
+    ['prefix', '/s', [...PATHS, '/s'], true],
+    ['in', ['x'], [...PATHS, '/s'], false],
+  ])('%s %j reads up to 65,536 characters of a list', (op, value, items, expected) => {
+    expect(truth({ parameter: '/a/*', op, value } as PolicyCondition, [...items] as JsonValue)).toBe(expected);
+    const members = items.map((path) => ({ path }));
+    expect(truth({ parameter: '/a/*/path', op, value } as PolicyCondition, members as JsonValue)).toBe(expected);
+  });
 
   it.each<[requestValue: JsonValue | undefined, truth: Truth]>([
     ['acme.example', true],

@@ -281,9 +281,11 @@ function onParameter(condition: ParameterCondition): CompiledCondition {
     test: (request) => {
       const compare = comparison(request);
       const list = valueAt(before, request.parameters);
-      return isList(list)
-        ? truthOfEach(list, (item) => compare(valueAt(after, item)))
-        : compare(valueAt(path, request.parameters));
+      if (!isList(list)) return compare(valueAt(path, request.parameters));
+      const values = list.map((item) => valueAt(after, item));
+      return isReadAsPlaces(condition) && charactersIn(values) > MAX_READ_CHARACTERS
+        ? 'unknown'
+        : truthOfEach(values, compare);
     },
     itemCount: ({ parameters }) => {
       const list = valueAt(before, parameters);
@@ -307,11 +309,23 @@ function identityTest(condition: IdentityCondition): ConditionTest {
   return (request) => comparison(request)(read(request));
 }
 
-/** Unknown unless it is the same for each item; nothing is known of an empty list. */
-function truthOfEach(list: readonly JsonValue[], truthOfItem: (item: JsonValue) => Truth): Truth {
+/** Most characters of all texts of a list that are read as paths or hosts: each is normalised, decoded and parsed. */
+const MAX_READ_CHARACTERS = 65_536;
+
+/** True if a condition reads texts as paths, URLs or hosts. */
+function isReadAsPlaces({ op }: ParameterCondition): boolean {
+  return op === 'within' || op === 'domain';
+}
+
+function charactersIn(values: readonly MaybeJson[]): number {
+  return values.reduce<number>((sum, value) => sum + (typeof value === 'string' ? value.length : 0), 0);
+}
+
+/** Unknown unless it is the same for each value; nothing is known of an empty list. */
+function truthOfEach(values: readonly MaybeJson[], truthOfValue: CompareValue): Truth {
   let truth: Truth | null = null;
-  for (const item of list) {
-    const one = truthOfItem(item);
+  for (const value of values) {
+    const one = truthOfValue(value);
     if (one === 'unknown' || (truth !== null && one !== truth)) return 'unknown';
     truth = one;
   }

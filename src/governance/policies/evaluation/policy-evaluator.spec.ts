@@ -137,6 +137,8 @@ const otherCondition: fc.Arbitrary<PolicyCondition> = fc
 const condition = fc.oneof({ arbitrary: otherCondition, weight: 3 }, identity);
 /** Texts of the maximum length for comparing two parameters, and of one more character. */
 const LONG_TEXTS = [4_096, 4_097].map((length) => 's'.repeat(length));
+/** Lists whose texts have as many characters as are read as paths or hosts, and one more. */
+const LONG_LISTS = [[], ['s']].map((more) => [...Array.from({ length: 16 }, () => 's'.repeat(4_096)), ...more]);
 const held = fc.oneof(
   { arbitrary: scalar, weight: 3 },
   fc.constantFrom(...LONG_TEXTS),
@@ -144,8 +146,9 @@ const held = fc.oneof(
   fc.constant({}),
   fc.constantFrom(...REPLACEMENTS),
 );
+const lists = fc.oneof({ arbitrary: fc.array(held, { maxLength: 2 }), weight: 9 }, fc.constantFrom(...LONG_LISTS));
 const parameters = fc.record(
-  { a: held, b: fc.oneof(held, fc.record({ c: held })), list: fc.array(held, { maxLength: 2 }), 'x/y': held },
+  { a: held, b: fc.oneof(held, fc.record({ c: held })), list: lists, 'x/y': held },
   { requiredKeys: [] },
 );
 
