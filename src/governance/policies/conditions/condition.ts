@@ -5,6 +5,7 @@ import { spelledPath, withinTest } from '../patterns/resources';
 import type { EvaluationSubject } from '../patterns/subjects';
 import { type ClockCondition, clockTest } from './clock';
 import { EACH, isScalar, pathOf } from './condition-faults';
+import { readsTooMuch } from './listed-texts';
 import {
   HIDDEN,
   isList,
@@ -283,9 +284,7 @@ function onParameter(condition: ParameterCondition): CompiledCondition {
       const list = valueAt(before, request.parameters);
       if (!isList(list)) return compare(valueAt(path, request.parameters));
       const values = list.map((item) => valueAt(after, item));
-      return isReadAsPlaces(condition) && charactersIn(values) > MAX_READ_CHARACTERS
-        ? 'unknown'
-        : truthOfEach(values, compare);
+      return readsTooMuch(condition.op, values) ? 'unknown' : truthOfEach(values, compare);
     },
     itemCount: ({ parameters }) => {
       const list = valueAt(before, parameters);
@@ -307,18 +306,6 @@ function identityTest(condition: IdentityCondition): ConditionTest {
   if (condition.op === 'exists') return (request) => (read(request) !== undefined) === condition.value;
   const comparison = comparisonFor(condition);
   return (request) => comparison(request)(read(request));
-}
-
-/** Most characters of all texts of a list that are read as paths or hosts: each is normalised, decoded and parsed. */
-const MAX_READ_CHARACTERS = 65_536;
-
-/** True if a condition reads texts as paths, URLs or hosts. */
-function isReadAsPlaces({ op }: ParameterCondition): boolean {
-  return op === 'within' || op === 'domain';
-}
-
-function charactersIn(values: readonly MaybeJson[]): number {
-  return values.reduce<number>((sum, value) => sum + (typeof value === 'string' ? value.length : 0), 0);
 }
 
 /** Unknown unless it is the same for each value; nothing is known of an empty list. */
