@@ -48,7 +48,7 @@ const LISTED_COLUMNS = ENTRY_COLUMNS.filter(({ name }) => !UNLISTED.includes(nam
 const LISTED: PageSource = {
   table: 'ledger_entries',
   columns: LISTED_COLUMNS.map(({ name }) => name),
-  longColumns: ['details'],
+  longColumns: ['details', 'state'],
   orderColumn: 'sequence',
   timeColumn: 'timestamp',
   counter: ENTRY_COUNTER,

@@ -10,7 +10,10 @@ import type { RecordCodec } from '../records/record-codec';
 export interface PageSource {
   readonly table: string;
   readonly columns: readonly string[];
-  /** The columns whose text can be of any length. */
+  /**
+   * The columns of the table whose text can be of any length, listed or not: a database may have to read past them to
+   * the columns behind them.
+   */
   readonly longColumns: readonly string[];
   /** Unique column whose values ascend in order of creation. */
   readonly orderColumn: string;
@@ -151,11 +154,12 @@ export function columnOf(table: string, column: string): string {
 }
 
 /** Returns how the records of a kind are listed, with these columns. */
-export function sourceOf({ table, kind }: RecordCodec, columns: readonly ColumnDefinition[]): PageSource {
+export function sourceOf(codec: RecordCodec, columns: readonly ColumnDefinition[]): PageSource {
+  const { table, kind } = codec;
   return {
     table,
     columns: columns.map(({ name }) => name),
-    longColumns: columns.filter(({ type }) => type === 'json').map(({ name }) => name),
+    longColumns: codec.columns.filter(({ type }) => type === 'json').map(({ name }) => name),
     orderColumn: 'createdSequence',
     timeColumn: kind.timeColumn ?? null,
     counter: kind.counter,
@@ -166,7 +170,7 @@ export function sourceOf({ table, kind }: RecordCodec, columns: readonly ColumnD
   };
 }
 
-/** A request with the size in bytes above which no value of a long column is read. */
+/** A request with the size in bytes above which only place and size of a row are read. */
 export interface SizedRequest extends PageRequest {
   readonly mostBytes: number;
 }
@@ -193,8 +197,8 @@ interface PageParts {
 /**
  * Returns the parts of a statement that reads rows and total, so that both come from one snapshot. The total is null if
  * it would have to be counted and the ledger has more than `countedAtOnce` entries, because counting takes longer in a
- * larger table. It reads one row more than the limit, to tell whether a page follows. Values of long columns with more
- * than `mostBytes` are null: the size of many rows cannot be known beforehand.
+ * larger table. It reads one row more than the limit, to tell whether a page follows. Of a row with more than
+ * `mostBytes` in long columns, all but place and size is null: the size of many rows cannot be known beforehand.
  */
 export function pageParts(
   source: PageSource,
@@ -228,15 +232,17 @@ export function pageQuery(
   return { sql, parameters: parameters.values };
 }
 
-function columnsSql({ table, columns, longColumns }: PageSource, mostBytes: number, parameters: Parameters): string {
-  // The server cannot infer the type of a parameter that no column uses.
-  const most = longColumns.length === 0 ? '' : parameters.add(mostBytes);
+/** SQLite finds a length without reading the value, but reads a whole row to reach a column behind a long one. */
+function columnsSql(source: PageSource, mostBytes: number, parameters: Parameters): string {
+  const { table, columns, longColumns, orderColumn } = source;
+  const size = sizeSql(longColumns.map((name) => columnOf(table, name)));
+  const isAnySize = longColumns.length === 0 || mostBytes === ANY_SIZE;
+  const most = isAnySize ? '' : parameters.add(mostBytes);
   const selected = columns.map((name) => {
     const column = columnOf(table, name);
-    if (!longColumns.includes(name)) return column;
-    return `CASE WHEN octet_length(${column}) <= ${most} THEN ${column} END AS ${quoteName(name)}`;
+    if (isAnySize || name === orderColumn) return column;
+    return `CASE WHEN ${size} <= ${most} THEN ${column} END AS ${quoteName(name)}`;
   });
-  const size = sizeSql(longColumns.map((name) => columnOf(table, name)));
   return [...selected, `${size} AS "${SIZE_COLUMN}"`].join(', ');
 }
 

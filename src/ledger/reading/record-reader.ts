@@ -172,8 +172,8 @@ export class RecordReader {
     const columns = codec.columnsNamed(names);
     // The total is not needed here, so it is set and not counted.
     const total = { total: 0, totalOf: visibleRows(kind, viewer) };
-    for (let position = from, more = true; more;) {
-      const request: PageRequest = { conditions, limit, offset: 0, order, position, ...total };
+    for (let position = from, more = true, atOnce = limit; more;) {
+      const request: PageRequest = { conditions, limit: atOnce, offset: 0, order, position, ...total };
       const page = await this.pageOf(sourceOf(codec, columns), visibleOnly(kind, request, viewer));
       const rows = page.rows.map(
         (row) => codec.decodeColumns(row, columns) as unknown as Pick<Row, Name> & GovernedRow,
@@ -181,6 +181,8 @@ export class RecordReader {
       yield rows;
       position = rows.at(-1)?.createdSequence ?? null;
       more = page.more;
+      // After large rows, the sizes of few rows are read for the next chunk.
+      atOnce = Math.min(limit, 2 * Math.max(rows.length, 1));
     }
   }
 
