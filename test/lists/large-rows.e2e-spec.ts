@@ -1,5 +1,4 @@
 import { Database } from '../../src/ledger/database/database';
-import type { SqlRow } from '../../src/ledger/database/sql-connection';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { addClaim, createAgent, createEntity, createPolicy, propose } from '../support/application/factories';
 import { send } from '../support/application/send';
@@ -43,9 +42,9 @@ describe('Of rows that are too large for a page', () => {
     statements = [];
     jest.spyOn(lists, 'all').mockImplementation(async (sql, parameters) => {
       const rows = await all(sql, parameters);
-      const [{ texts = null, lists: packed = null } = {} as SqlRow] = rows as SqlRow[];
+      const [{ texts = null, lists: packed = null } = {}] = rows;
       if (sql.includes(`FROM "${table}"`) && sql.includes('listedBytes')) statements.push(String(texts ?? packed));
-      return rows as never;
+      return rows;
     });
   }
 
