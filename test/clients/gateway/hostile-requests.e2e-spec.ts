@@ -158,14 +158,20 @@ describe('The gateway and a hostile agent', () => {
     expect([status, error?.reason]).toEqual([400, 'query_ambiguous']);
   });
 
-  it.each(['_HttpMethod', 'X-HTTP-Method-Override', '$method'])(
-    'refuses another name of the method: %s',
+  it.each(['_HttpMethod', 'X-HTTP-Method-Override', '$method', '$httpMethod', '$HTTPMETHOD', '$httpHeaders'])(
+    'refuses another name of the method or of headers: %s',
     async (name) => {
       const { status, error } = await gateway.call('/vendor/methods/1', { json: { [name]: 'DELETE' } });
       expect([status, error?.reason]).toEqual([400, 'body_ambiguous']);
       expect((await gateway.call(`/vendor/methods/1?${name}=DELETE`)).error?.reason).toBe('query_ambiguous');
+      const encoded = await gateway.call(`/vendor/methods/1?${encodeURIComponent(name)}[a]=DELETE`);
+      expect(encoded.error?.reason).toBe('query_ambiguous');
     },
   );
+
+  it('passes on a parameter method', async () => {
+    expect((await gateway.call('/vendor/methods/1?method=delete')).status).toBe(200);
+  });
 
   it.each([
     ['text/plain', 'DELETE /charges/9 HTTP/1.1\r\nX-Swallow: '],
