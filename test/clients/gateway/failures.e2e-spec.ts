@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from '../../faults/support/watch';
+import { sendRaw } from '../../support/application/send';
 import { freePort } from '../../support/processes/free-port';
 import { type GatewayStage, openStage, route, type StartedGateway, startGateway, VENDOR_CREDENTIAL } from './stage';
 import { type Answering, sendJson, type StandIn, startStandIn } from './stand-in';
@@ -13,6 +14,9 @@ const ANSWERS: Readonly<Record<string, Answering>> = {
     response.write('the first part', () => response.socket?.resetAndDestroy());
   },
   slow: (_, response) => void setTimeout(() => sendJson(response, { done: true }), 500),
+  unchanged: (_, response) => void response.writeHead(304, { 'Content-Length': '30', ETag: '"a"' }).end(),
+  empty: (_, response) => void response.writeHead(204, { 'Content-Length': '30', ETag: '"a"' }).end(),
+  measured: (_, response) => void response.writeHead(200, { 'Content-Length': '30', ETag: '"a"' }).end(),
   error: (_, response) => sendJson(response, { message: 'no such charge' }, 404),
 };
 
@@ -30,7 +34,7 @@ describe('What happens when something fails', () => {
     const routes = [
       route('POST /refund/:id', 'refund', { hold: 'PT20S' }),
       route('POST /never/:id', 'write', { timeout: 'PT1S' }),
-      route('POST,GET /:kind/:id', 'write', { timeout: 'PT10S' }),
+      route('POST,GET,HEAD /:kind/:id', 'write', { timeout: 'PT10S' }),
     ];
     const unreachable = `http://127.0.0.1:${await freePort()}`;
     const credentials = [VENDOR_CREDENTIAL];
@@ -55,6 +59,25 @@ describe('What happens when something fails', () => {
       result: { status: 200, sha256: expect.stringMatching(/^[0-9a-f]{64}$/), bytes: 13 },
       via: 'vendor',
     });
+  });
+
+  it.each([
+    ['304', 'GET', 'unchanged', '30'],
+    ['204', 'GET', 'empty', undefined],
+    ['200', 'HEAD', 'measured', '30'],
+  ])('returns a %s to %s, which has no body, with its end', async (status, method, kind, length) => {
+    for (const id of ['1', '2']) {
+      const { host } = new URL(gateway.url);
+      const head = [`${method} /vendor/${kind}/${id} HTTP/1.1`, `Host: ${host}`, `X-API-Key: ${stage.key}`];
+      // A connection that is reset rejects.
+      const answer = await sendRaw(gateway, [...head, 'Connection: close', '', ''].join('\r\n'));
+      expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} [^]*ETag: "a"\r\n[^]*\r\n\r\n$`));
+      expect(/Content-Length: (\d+)/i.exec(answer)?.[1]).toBe(length);
+      const [execution] = await stage.executions(`&resourceId=${kind}/${id}`);
+      const { outcome, result } = await stage.ended(String(execution?.id));
+      expect(outcome).toBe('executed');
+      expect(result).toEqual({ status: Number(status), sha256: expect.any(String), bytes: 0 });
+    }
   });
 
   it("returns the vendor's error, and reports it as failed", async () => {

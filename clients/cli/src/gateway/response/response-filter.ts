@@ -36,7 +36,9 @@ export interface ResponseContext {
  * `ETag` and digests stay true. A longer one, or one that announces no length, goes on without them.
  */
 const MAX_WHOLE_BODY_BYTES = 65_536;
-const STATUSES_WITHOUT_BODY: ReadonlySet<number> = new Set([204, 304]);
+const NO_CONTENT = 204;
+const STATUSES_WITHOUT_BODY: ReadonlySet<number> = new Set([NO_CONTENT, 304]);
+const NO_BYTES = Buffer.alloc(0);
 
 /**
  * Applies the rules for headers and replaces credentials.
@@ -60,7 +62,9 @@ export async function filterResponse(
     return { kind: 'response', status, headers: kept, body: parts, discard };
   };
   if (method === 'HEAD' || STATUSES_WITHOUT_BODY.has(status)) {
-    return passOn(body, isRedacted ? withoutBodyHeaders(headers) : headers);
+    // Where its head has a length, undici takes it for an answer that broke off.
+    body.resume();
+    return passOn(onePart(NO_BYTES), isRedacted ? withoutBodyHeaders(headers) : withTrueLength(headers, status));
   }
   const length = announcedLength(response.headers);
   if (redactor().isEmpty) {
@@ -74,6 +78,11 @@ export async function filterResponse(
   const whole = redactor().redactAll(bytes);
   const isChanged = isRedacted || whole.isRedacted;
   return passOn(onePart(whole.bytes), isChanged ? withoutBodyHeaders(headers) : headers);
+}
+
+/** A 204 has no length: RFC 9110, 8.6. Those of other answers without a body are those of the body that they stand for. */
+function withTrueLength(headers: readonly HeaderPair[], status: number): readonly HeaderPair[] {
+  return status === NO_CONTENT ? headers.filter(([name]) => name.toLowerCase() !== 'content-length') : headers;
 }
 
 /** Replaces credentials in values; a header whose name has one is dropped. */
