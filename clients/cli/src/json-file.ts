@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { readRegularFile } from './regular-file.js';
 
 /** Loads the parser only where a file is read: a hook without a mapping starts faster without it. */
 const requireLater = createRequire(import.meta.url);
@@ -9,7 +10,16 @@ const requireLater = createRequire(import.meta.url);
  * @throws Error if it cannot be read, is not JSON, or gives a name twice in an object: the last one would count silently.
  */
 export function readJsonFile(path: string | URL): unknown {
-  const text = readFileSync(path, 'utf8').replace(/^\uFEFF/, '');
+  return parseJsonFile(readFileSync(path, 'utf8'));
+}
+
+/** The same for a file that a program reads while it serves others, so that it must not wait for a pipe. @throws as `readJsonFile` */
+export function readRegularJsonFile(path: string): unknown {
+  return parseJsonFile(readRegularFile(path));
+}
+
+function parseJsonFile(content: string): unknown {
+  const text = content.replace(/^\uFEFF/, '');
   const value: unknown = JSON.parse(text);
   // JSON is a part of YAML, whose parser finds duplicate names.
   const { parseDocument } = requireLater('yaml') as typeof import('yaml');

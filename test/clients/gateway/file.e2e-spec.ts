@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -225,13 +226,36 @@ describeOnSqlite('gov gateway check', () => {
     expect(output + errors).not.toContain(KEY);
   });
 
-  it('reads a file of 500 routes', async () => {
-    const routes = Array.from({ length: 500 }, (_, index) => ({
+  const fileOfRoutes = (length: number): string => {
+    const routes = Array.from({ length }, (_, index) => ({
       ...ROUTE,
       match: `GET,POST /v1/things${index}/:id/parts/:part`,
     }));
-    const { exitCode, output } = await check(JSON.stringify(upstream({ routes }), null, 1));
-    expect([exitCode, output.split('\n').length]).toEqual([0, 503]);
+    return JSON.stringify(upstream({ routes }), null, 1);
+  };
+
+  it('reads a file of 2,000 routes, and refuses more of one upstream', async () => {
+    const { exitCode, output } = await check(fileOfRoutes(2_000));
+    expect([exitCode, output.split('\n').length]).toEqual([0, 2_003]);
+    const refused = await check(fileOfRoutes(2_001));
+    expect([refused.exitCode, refused.errors]).toEqual([
+      78,
+      expect.stringMatching(/api\.routes must not have more than 2000 items/),
+    ]);
+  });
+
+  it('refuses a pipe in place of a file, and waits for nobody who writes into it', async () => {
+    const pipe = join(folder, 'pipe');
+    execFileSync('mkfifo', [pipe]);
+    const ofFile = await gov(['gateway', 'check', 'pipe'], { environment, folder });
+    expect([ofFile.exitCode, ofFile.errors]).toEqual([1, expect.stringContaining('it is no regular file')]);
+    const credentials = [{ header: 'A', value: `Bearer \${file:${pipe}}` }];
+    const shop = { mcp: 'https://shop/mcp', map: 'pipe' };
+    const { exitCode, errors } = await check(JSON.stringify({ upstreams: { api: { ...API, credentials }, shop } }));
+    expect([exitCode, errors.split('\n').filter((line) => line.includes('regular file'))]).toEqual([
+      78,
+      [expect.stringContaining('credentials[0]'), expect.stringContaining('shop.map')],
+    ]);
   });
 
   it('prints the action of a request, or why it is refused', async () => {

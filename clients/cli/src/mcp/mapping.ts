@@ -1,5 +1,5 @@
 import { changedNumberText, doubtfulNumberIn } from '../unsafe-number.js';
-import { readJsonFile } from '../json-file.js';
+import { readRegularJsonFile } from '../json-file.js';
 import { hasDigest } from '../large-values.js';
 import { secretPointerFault } from '../service-rules/secret-pointers.js';
 import { SettingsError } from '../settings.js';
@@ -91,7 +91,7 @@ export function plainName(name: string): string {
 export function readMapping(path: string | undefined): Mapping {
   if (path === undefined) return NO_MAPPING;
   try {
-    return mappingOf(readJsonFile(path));
+    return mappingOf(readRegularJsonFile(path));
   } catch (error) {
     throw new SettingsError(`The mapping ${path} cannot be used: ${error instanceof Error ? error.message : ''}`);
   }

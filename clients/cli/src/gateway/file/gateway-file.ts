@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { dirname, extname, resolve } from 'node:path';
 import { isLoopback, parseHostName, parseSocketAddress, type SocketAddress } from './addresses.js';
 import { FileDocument, type FilePath, type PlacedFault } from './document.js';
@@ -6,6 +5,7 @@ import { FaultList } from './fault-list.js';
 import { checkForm } from './form.js';
 import type { GatewayConfig, HttpUpstream, McpUpstream } from './gateway-config.js';
 import type { GatewayInput } from './gateway-input.js';
+import { readRegularFile } from '../../regular-file.js';
 import { readHosts, readUpstream } from './upstream-rules.js';
 
 /** A file without faults. */
@@ -33,7 +33,7 @@ export class GatewayFileError extends Error {
  * @throws GatewayFileError; errors of reading the file
  */
 export function readGatewayFile(path: string, defaultService: string): GatewayFile {
-  return parseGatewayFile(readFileSync(path, 'utf8'), path, defaultService);
+  return parseGatewayFile(readRegularFile(path), path, defaultService);
 }
 
 /** @throws GatewayFileError */

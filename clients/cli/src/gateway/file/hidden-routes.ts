@@ -7,14 +7,14 @@ import { decodePercent } from '../../service-rules/percent-encoding.js';
 export function hidingRoutes(routes: readonly Route[], index: number): Route[] {
   const route = routes[index];
   if (route === undefined) return [];
-  const segments = segmentsOf(route);
-  const earlier = routes.slice(0, index).filter((other) => covers(segmentsOf(other), segments));
+  const segments = foldedSegments(route);
+  const earlier = routes.slice(0, index).filter((other) => covers(foldedSegments(other), segments));
   const hiding = route.methods.map((method) => earlier.find(({ methods }) => methods.includes(method)));
   const present = hiding.filter((other) => other !== undefined);
   return present.length === hiding.length ? [...new Set(present)] : [];
 }
 
-/** True if each path of the second pattern is one of the first, or could be read as one. */
+/** True if each path of the second pattern is one of the first, or could be read as one. Both are folded. */
 function covers(pattern: readonly PatternSegment[], other: readonly PatternSegment[]): boolean {
   for (const [index, segment] of pattern.entries()) {
     const counterpart = other[index];
@@ -22,7 +22,7 @@ function covers(pattern: readonly PatternSegment[], other: readonly PatternSegme
     if (segment.kind === 'rest') return true;
     if (counterpart.kind === 'rest') return false;
     if (segment.kind === 'name') continue;
-    if (counterpart.kind !== 'literal' || foldText(counterpart.text) !== foldText(segment.text)) return false;
+    if (counterpart.kind !== 'literal' || counterpart.text !== segment.text) return false;
   }
   return pattern.length === other.length;
 }
@@ -31,13 +31,16 @@ function foldText(text: string): string {
   return foldName(decodePercent(text));
 }
 
-const patterns = new WeakMap<Route, readonly PatternSegment[]>();
+const folded = new WeakMap<Route, readonly PatternSegment[]>();
 
-function segmentsOf(route: Route): readonly PatternSegment[] {
-  const existing = patterns.get(route);
+/** The segments of a route, whose literal ones are compared folded. */
+function foldedSegments(route: Route): readonly PatternSegment[] {
+  const existing = folded.get(route);
   if (existing !== undefined) return existing;
   const pattern = parseRoutePattern(route.match);
-  const segments = typeof pattern === 'string' ? [] : pattern.segments;
-  patterns.set(route, segments);
+  const segments = (typeof pattern === 'string' ? [] : pattern.segments).map((segment) =>
+    segment.kind === 'literal' ? { ...segment, text: foldText(segment.text) } : segment,
+  );
+  folded.set(route, segments);
   return segments;
 }

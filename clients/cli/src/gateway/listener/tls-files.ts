@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs';
 import type { Server } from 'node:http';
 import { Server as SecureServer } from 'node:https';
 import { createSecureContext } from 'node:tls';
+import { readRegularFile } from '../../regular-file.js';
 import { SettingsError, shownMessage } from '../../settings.js';
 import type { GatewayConfig } from '../file/gateway-config.js';
 
@@ -15,7 +15,7 @@ export interface TlsFiles {
 export function readTls({ tls }: Pick<GatewayConfig, 'tls'>): TlsFiles | null {
   if (tls === undefined) return null;
   try {
-    const files = { cert: readFileSync(tls.cert, 'utf8'), key: readFileSync(tls.key, 'utf8') };
+    const files = { cert: readRegularFile(tls.cert), key: readRegularFile(tls.key) };
     createSecureContext(files);
     return files;
   } catch (error) {

@@ -1,4 +1,5 @@
 import { open } from 'node:fs/promises';
+import { OPEN_FLAGS } from '../../regular-file.js';
 
 /** Where the text of a secret comes from. */
 export type SecretSource = { readonly env: string } | { readonly file: string };
@@ -51,8 +52,9 @@ function requireUsable(source: SecretSource, value: string): string {
 /** Reads no more than can be a secret, whatever the file is. */
 async function readSecretFile(source: { readonly file: string }): Promise<string> {
   try {
-    const file = await open(source.file);
+    const file = await open(source.file, OPEN_FLAGS);
     try {
+      if (!(await file.stat()).isFile()) throw new SecretFault(source, 'must be a regular file.');
       const buffer = Buffer.alloc(MAX_SECRET_BYTES + CHARACTERS_OF_A_LINE_END + 1);
       const { bytesRead } = await file.read(buffer);
       return buffer.toString('utf8', 0, bytesRead);
@@ -60,6 +62,7 @@ async function readSecretFile(source: { readonly file: string }): Promise<string
       await file.close();
     }
   } catch (error) {
+    if (error instanceof SecretFault) throw error;
     const { code = 'unknown error' } = error as NodeJS.ErrnoException;
     throw new SecretFault(source, `cannot be read (${code}).`);
   }

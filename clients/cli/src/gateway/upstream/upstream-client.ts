@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { rootCertificates } from 'node:tls';
 import { Pool } from 'undici';
+import { readRegularFile } from '../../regular-file.js';
 import { Exchange, type SendResult } from './exchange.js';
 import type { HeaderPair } from './request-headers.js';
 
@@ -111,7 +111,7 @@ function poolOptions(ca: string | undefined, maxIdleMs: number, maxSilenceMs: nu
     connect: {
       timeout: CONNECT_MS,
       rejectUnauthorized: true,
-      ...(ca !== undefined && { ca: [...rootCertificates, readFileSync(ca, 'utf8')] }),
+      ...(ca !== undefined && { ca: [...rootCertificates, readRegularFile(ca)] }),
     },
   };
 }

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import type { Tool } from '@modelcontextprotocol/client';
 import { canonicalJson, digestOf } from '../../../../typescript/src/canonical-json.js';
-import { readJsonFile } from '../../json-file.js';
+import { readRegularJsonFile } from '../../json-file.js';
 import { SettingsError } from '../../settings.js';
 
 /** The pins of a server: SHA-256 in hex. */
@@ -21,7 +21,7 @@ export class Pins {
   /** @throws SettingsError if the lock file is missing or invalid. */
   static read(path: string): Pins {
     try {
-      const { servers } = Object(readJsonFile(path)) as { servers?: Record<string, PinnedServer> };
+      const { servers } = Object(readRegularJsonFile(path)) as { servers?: Record<string, PinnedServer> };
       if (!isObject(servers) || !Object.values(servers).every(isPinned))
         throw new TypeError('it is not what gov mcp pin writes');
       return new Pins(new Map(Object.entries(servers)));
