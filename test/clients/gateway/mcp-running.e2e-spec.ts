@@ -37,7 +37,8 @@ describe('MCP calls that run', () => {
       response.on('close', () => running.delete(response));
     });
     metrics = `127.0.0.1:${await freePort()}`;
-    const shop = { mcp: `${upstream.url}/mcp`, credentials: [VENDOR_CREDENTIAL] };
+    // The calls run at once, however long a slow machine takes to send all of them.
+    const shop = { mcp: `${upstream.url}/mcp`, credentials: [VENDOR_CREDENTIAL], timeout: 'PT10M' };
     gateway = await startGateway(stage, { shop }, { file: { metrics } });
   });
 
