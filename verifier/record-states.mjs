@@ -46,6 +46,7 @@ export class RecordStates {
     return [
       ...(state['id'] === subjectId ? [] : [`the state has the id ${short(state['id'])}`]),
       ...valueFaults(entry, state),
+      ...(begins ? creationFaults(entry, state) : []),
       ...(isStrange ? [`${String(action)} is the first entry of its ${kind}, which nothing has made`] : []),
       ...(before === undefined || begins ? [] : changeFaults(entry, textsOf(state), before)),
     ];
@@ -67,6 +68,20 @@ export function valueFaults(entry, state) {
       ? []
       : [`${String(action)} leaves the ${String(subjectType)} with the ${name} ${short(value)}`];
   });
+}
+
+/**
+ * Finds a record that says another time than the entry that made it: who may review an emergency depends on it.
+ * @param {JsonObject} entry
+ * @param {JsonObject} state
+ * @returns {string[]}
+ */
+function creationFaults({ action, timestamp, subjectType }, { createdAt }) {
+  return createdAt === timestamp
+    ? []
+    : [
+        `${String(action)} of ${String(timestamp)} leaves the ${String(subjectType)} with the createdAt ${short(createdAt)}`,
+      ];
 }
 
 /**

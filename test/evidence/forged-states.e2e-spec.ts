@@ -166,6 +166,14 @@ describe('The verifier, on records that changed more than was approved', () => {
       },
       'agent.updated changes the createdAt of the agent, which it does not say',
     ],
+    'a person whose registration says an earlier time': [
+      'review',
+      (entries) => {
+        const createdAt = '2026-01-01T00:00:00.000Z';
+        return leave(entries, entryOf(entries, 'agent.created', stage.zed.id), { createdAt });
+      },
+      'leaves the agent with the createdAt "2026-01-01T00:00:00.000Z"',
+    ],
     'an older version that stays in force': [
       'version',
       (entries, id, ids) => {
