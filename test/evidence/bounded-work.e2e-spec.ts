@@ -44,6 +44,7 @@ describe('The verifier, on files and logs that would make it work for ever', () 
       filled: false,
       amounts: [false, false, false, true, true],
       amount: '120.5',
+      deep: [true, false],
       marks: 200_001,
     });
   });

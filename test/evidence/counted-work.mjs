@@ -6,7 +6,7 @@
 import { evaluate } from '../../verifier/evaluation/evaluate.mjs';
 import { isAmount, textOf, unitsOf } from '../../verifier/evaluation/limits.mjs';
 import { areFilled } from '../../verifier/evaluation/matching.mjs';
-import { plainForm } from '../../verifier/evaluation/spelling.mjs';
+import { isUnmistakable, plainForm } from '../../verifier/evaluation/spelling.mjs';
 import { bodyOfHash } from '../../verifier/decision/made-requests.mjs';
 import { TakenUses } from '../../verifier/limit-uses.mjs';
 
@@ -47,7 +47,7 @@ function timesRead() {
   let count = 0;
   const resources = new Proxy(['r/*', 'a'], {
     get: (list, name) => {
-      if (name === 'map' || name === 'some') count += 1;
+      if (['filter', 'map', 'some'].includes(String(name))) count += 1;
       return Reflect.get(list, name);
     },
   });
@@ -107,6 +107,7 @@ process.stdout.write(
     filled: areFilled([{ approvals: 3e12 }], [[0], [0]]),
     amounts: [`1${zeros}1`, `1.${zeros}1`, '1e3', '12.5', '100'].map(isAmount),
     amount: textOf(unitsOf('120.5')),
+    deep: [4_094, 1_000_000].map((length) => isUnmistakable(`a%${'25'.repeat(length / 2 - 2)}20b`)),
     marks: plainForm(`a${'\u0345'.repeat(100_000)}${'\u0334'.repeat(100_000)}`).length,
   }),
 );

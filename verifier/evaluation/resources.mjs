@@ -16,6 +16,9 @@ import { isUrl, plainForm } from './spelling.mjs';
  * @property {ReadonlySet<string>} above the beginnings of what patterns with a final `*` match, each with its final `/`
  */
 
+/** UTF-16 code units of the 500 characters that a pattern has at most. What could not be written today matches nothing. */
+const MAX_PATTERN_UNITS = 1_000;
+
 /** Maps lists of patterns to their forms: the patterns of a policy are read once, not once for each request. */
 const READ = { spelled: new WeakMap(), plain: new WeakMap() };
 
@@ -47,7 +50,9 @@ function patternsOf(resources, isAllow) {
   const earlier = /** @type {Patterns | undefined} */ (read.get(resources));
   if (earlier !== undefined) return earlier;
   const form = isAllow ? normalFormC : plainForm;
-  const forms = resources.map((pattern) => form(withoutSlash(pattern)));
+  const forms = resources
+    .filter((pattern) => pattern.length <= MAX_PATTERN_UNITS)
+    .map((pattern) => form(withoutSlash(pattern)));
   const isBeginning = (/** @type {string} */ pattern) => pattern.endsWith('/*');
   const patterns = {
     hasAll: forms.includes('*'),

@@ -15,6 +15,8 @@ const UNSEEN = /[\p{Cc}\p{Cf}]/u;
 const UNRESERVED = /[A-Za-z0-9\-._~\u212a]/u;
 const CUTS_PATH = /[?#;]/u;
 const MAX_SEGMENTS = 64;
+/** The most characters that are decoded for one text: those of 4,096, which can be encoded 2,048 times. */
+const MAX_DECODED = 4_096 * 2_048;
 /** Matches characters of which no host in the canonical form of a URL consists. */
 const NOT_IN_HOST = /[^a-z0-9\-_~!$&'()+,=.:[\]]/u;
 
@@ -29,8 +31,17 @@ export function isUrl(text) {
  */
 export function plainForm(text) {
   let [plain, before] = [text, ''];
-  while (plain !== before) [plain, before] = [decodedOnce(plain), plain];
+  for (let times = 0; plain !== before && times <= mostTimes(text); times += 1)
+    [plain, before] = [decodedOnce(plain), plain];
   return normalFormC(plain);
+}
+
+/**
+ * Returns how often a text is decoded: as often as it can be encoded, unless it is longer than any text that is compared.
+ * @param {string} text
+ */
+function mostTimes({ length }) {
+  return Math.floor(MAX_DECODED / Math.max(length, 1));
 }
 
 /** @param {string} text */
@@ -91,8 +102,10 @@ function isPath(path, isOfUrl = false) {
   const hasSlash = isOfUrl || path.includes('/');
   /** @type {string | undefined} */
   let before;
+  let times = 0;
   for (let form = path; form !== before; [before, form] = [form, decodedOnce(form)]) {
-    if (!isSoundForm(form, hasSlash, isOfUrl) || !encodesSoundly(form)) return false;
+    times += 1;
+    if (times > mostTimes(path) || !isSoundForm(form, hasSlash, isOfUrl) || !encodesSoundly(form)) return false;
   }
   const segments = path.split('/');
   return segments.length - Number(segments.at(-1) === '*') <= MAX_SEGMENTS;
