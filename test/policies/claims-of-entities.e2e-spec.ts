@@ -17,7 +17,8 @@ import { nodesOf, planIn } from '../support/database/postgres-plan';
 const SURE = { claim: 'iban', op: 'supports', parameter: '/iban', value: 0.9 };
 const IBAN = 'DE02';
 /** Length of the JSON of a context around its padding. */
-const JSON_AROUND = JSON.stringify({ confidence: 1, padding: '' }).length;
+/** Bytes of the contexts of two claims besides the padding of one. */
+const JSON_AROUND = JSON.stringify({ confidence: 1, padding: '' }).length + JSON.stringify({ confidence: 0.1 }).length;
 
 interface ClaimRead {
   readonly sql: string;
@@ -116,8 +117,8 @@ describe('Conditions on claims', () => {
     ['a value of 1,000 bytes of JSON', 'x'.repeat(998), '', 'true'],
     ['a value of one byte more', 'x'.repeat(999), '', 'unknown'],
     ['a value of as many bytes in fewer characters', 'é'.repeat(499) + 'x', '', 'unknown'],
-    ['a context of 65,536 bytes of JSON', IBAN, 'x'.repeat(65_536 - JSON_AROUND), 'true'],
-    ['a context of one byte more', IBAN, 'x'.repeat(65_537 - JSON_AROUND), 'unknown'],
+    ['contexts of 65,536 bytes of JSON together', IBAN, 'x'.repeat(65_536 - JSON_AROUND), 'true'],
+    ['contexts of one byte more', IBAN, 'x'.repeat(65_537 - JSON_AROUND), 'unknown'],
     ['a long claim that was not asked about', 'y'.repeat(10_000), '', 'unknown'],
   ])('bound what is read: %s', async (_what, value, padding, expected) => {
     await claim('other', 0.1);
@@ -273,6 +274,13 @@ describe('Conditions on claims', () => {
       );
     expect(await rowsAt(few, 'allow')).toEqual([100, 51]);
     expect(await rowsAt(many, 'deny')).toEqual([100, 100, 100]);
+  });
+
+  it('are read in statements of 100 keys, so that others are served in between', async () => {
+    const ids = Array.from({ length: 250 }, (_, index) => `ent_${String(index).padStart(26, '0')}`);
+    const requests = ids.map((id) => ({ resourceId: `accounts/${id}` }));
+    const reads = await claimReads(() => evaluate('pay', { requests, resourceId: undefined }));
+    expect(reads.map(({ parameters }) => JSON.parse(String(parameters[0])).length)).toEqual([100, 100, 50]);
   });
 
   it('are looked up by indexes only', async () => {

@@ -166,15 +166,8 @@ export function isClaimOf({ claim: predicate = '' }, claim, entityId) {
  * @param {readonly Json[]} claims of one predicate, their states
  */
 export function isTooMuchClaimed(claims) {
-  return claims.length > MAX_CLAIMS || claims.some(({ value, context }) => isTooLong(value, context));
-}
-
-/**
- * @param {unknown} value
- * @param {unknown} context
- */
-function isTooLong(value, context) {
-  return bytesOf(value) > MAX_VALUE_BYTES || bytesOf(context) > MAX_CONTEXT_BYTES;
+  if (claims.length > MAX_CLAIMS || claims.some(({ value }) => bytesOf(value) > MAX_VALUE_BYTES)) return true;
+  return claims.reduce((sum, { context }) => sum + bytesOf(context), 0) > MAX_CONTEXT_BYTES;
 }
 
 /** @param {unknown} value */

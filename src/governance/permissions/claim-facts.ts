@@ -6,9 +6,11 @@ import type { ClaimFact } from '../policies/conditions/condition';
 
 /** Most claims of a predicate; with more, the predicate counts as unknown. */
 const MAX_CLAIMS = 100;
-/** Most bytes of the JSON of a claim's value and of its context; a longer claim counts as unknown. */
+/** Most bytes of the JSON of a claim's value, and of all contexts of a predicate: with more, the predicate counts as unknown. */
 const MAX_VALUE_BYTES = 1_000;
 const MAX_CONTEXT_BYTES = 65_536;
+/** Most keys of one statement, which parses all contexts of each. */
+export const MAX_CLAIM_KEYS = 100;
 /** Most past claims read at once. */
 const CHUNK_SIZE = 100;
 
@@ -16,7 +18,7 @@ const CHUNK_SIZE = 100;
 export type ClaimFacts = readonly ClaimFact[] | null;
 
 interface ClaimContent {
-  /** JSON; null if the value or the context is too long. */
+  /** JSON; null if the value or a context is too long. */
   readonly value: string | null;
   /** JSON of the member `confidence` of the context; null if there is none. */
   readonly confidence: string | null;
@@ -30,6 +32,8 @@ export interface ClaimRow extends ClaimContent {
 
 interface PastClaimRow extends ClaimContent {
   readonly sequence: number;
+  /** Bytes of the context; null if the claim was erased. */
+  readonly bytes: number | string | null;
   readonly id: string;
   /** JSON; null if the claim was erased. */
   readonly predicate: string | null;
@@ -51,12 +55,13 @@ export function claimsSql(dialect: Dialect): string {
   const items = `SELECT ${[position, ...columns].join(', ')} FROM ${dialect.jsonElements('$1')}`;
   const meets = (claim: string): string =>
     `${claim}."entityId" = key."entityId" AND ${claim}."predicateKey" = key."predicateKey"`;
-  const few = `SELECT 1 FROM "claims" AS one WHERE ${meets('one')} LIMIT ${MAX_CLAIMS + 1}`;
+  const few = `SELECT octet_length(one."context") AS bytes FROM "claims" AS one WHERE ${meets('one')} LIMIT ${MAX_CLAIMS + 1}`;
   const counted =
     `SELECT key.*, (SELECT count(*) FROM "entities" WHERE "id" = key."entityId") AS "present", ` +
-    `(SELECT count(*) FROM (${few}) AS few) AS "count" FROM (${items}) AS key`;
+    `(SELECT count(*) FROM (${few}) AS few) AS "count", (SELECT sum(few.bytes) FROM (${few}) AS few) AS "bytes" ` +
+    `FROM (${items}) AS key`;
   return (
-    `SELECT key."place", key."present", key."count", claim."id", ${contentSql(dialect, 'claim')} FROM (${counted}) AS key ` +
+    `SELECT key."place", key."present", key."count", claim."id", ${contentSql(dialect, 'claim', 'key."bytes"')} FROM (${counted}) AS key ` +
     `LEFT JOIN "claims" AS claim ON ${meets('claim')} AND key."count" <= ${MAX_CLAIMS} ` +
     `ORDER BY key."place", claim."createdSequence"`
   );
@@ -72,12 +77,16 @@ export function pastClaimsSql(dialect: Dialect): string {
     `AND "sequence" <= $2 AND "sequence" > $3 AND "action" = 'claim.added' AND NOT EXISTS (SELECT 1 FROM "ledger_entries" AS removed ` +
     `WHERE removed."subjectId" = added."subjectId" AND removed."action" = 'claim.removed' AND removed."sequence" <= $2) ` +
     `ORDER BY "sequence" LIMIT ${CHUNK_SIZE}`;
-  return `SELECT "sequence", "id", "predicate", ${contentSql(dialect, 'past')} FROM (${past}) AS past ORDER BY "sequence"`;
+  const bytes = 'octet_length(past."context")';
+  return (
+    `SELECT "sequence", "id", "predicate", ${bytes} AS "bytes", ${contentSql(dialect, 'past', bytes)} ` +
+    `FROM (${past}) AS past ORDER BY "sequence"`
+  );
 }
 
-/** Columns of the content of a claim, as far as it is not too long. */
-function contentSql(dialect: Dialect, claim: string): string {
-  const isShort = `octet_length(${claim}."value") <= ${MAX_VALUE_BYTES} AND octet_length(${claim}."context") <= ${MAX_CONTEXT_BYTES}`;
+/** Columns of the content of a claim, as far as it is not too long. @param bytes SQL of the bytes of contexts */
+function contentSql(dialect: Dialect, claim: string, bytes: string): string {
+  const isShort = `octet_length(${claim}."value") <= ${MAX_VALUE_BYTES} AND ${bytes} <= ${MAX_CONTEXT_BYTES}`;
   const confidence = dialect.jsonMember(`${claim}."context"`, 'confidence');
   return (
     `CASE WHEN ${isShort} THEN ${claim}."value" END AS "value", ` +
@@ -110,18 +119,21 @@ export async function pastClaims(
   { entityId, predicates, upTo }: PastClaimKeys,
 ): Promise<ReadonlyMap<string, ClaimFacts>> {
   const claims = new Map(predicates.map((predicate) => [predicate, [] as ClaimFact[]]));
+  const contextBytes = new Map<string, number>();
   let rows: PastClaimRow[];
   let last = 0;
   do {
     rows = await points.all<PastClaimRow>(sql, [entityId, upTo, last]);
-    for (const { sequence, id, predicate: json, ...content } of rows) {
+    for (const { sequence, id, predicate: json, bytes, ...content } of rows) {
       last = sequence;
       // The claim was erased, so nobody knows what it was about.
       if (json === null) return new Map();
       const predicate = predicateKeyOf(JSON.parse(json) as string);
       const claim = claimFact(id, content);
       const own = claims.get(predicate);
-      if (claim === null || own?.length === MAX_CLAIMS) claims.delete(predicate);
+      const sum = (contextBytes.get(predicate) ?? 0) + Number(bytes);
+      contextBytes.set(predicate, sum);
+      if (claim === null || own?.length === MAX_CLAIMS || sum > MAX_CONTEXT_BYTES) claims.delete(predicate);
       else own?.push(claim);
     }
   } while (rows.length === CHUNK_SIZE && claims.size > 0);

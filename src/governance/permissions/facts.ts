@@ -13,7 +13,15 @@ import { ENTITY } from '../entities/governed-entity.entity';
 import { type DecisionBasis, EXECUTION, USING_ACTIONS, WAS_AUTHORISED } from '../executions/execution.entity';
 import { type ClaimKey, claimName, type EarlierKey, earlierName } from '../policies/conditions/condition';
 import type { FactQuery, Facts } from '../policies/evaluation/evaluation';
-import { type ClaimFacts, claimFactsOf, type ClaimRow, claimsSql, pastClaims, pastClaimsSql } from './claim-facts';
+import {
+  type ClaimFacts,
+  claimFactsOf,
+  type ClaimRow,
+  claimsSql,
+  MAX_CLAIM_KEYS,
+  pastClaims,
+  pastClaimsSql,
+} from './claim-facts';
 import { recentSql, TOO_MANY_ACTIONS, tooManyActions } from './recent-executions';
 import type { FactQueries } from '../policies/evaluation/policy-evaluator';
 
@@ -91,8 +99,18 @@ export class FactReader {
   private readBy(read: RunRowQueries, excludedId?: string): Pick<FactSource, 'earlier' | 'claims'> {
     return {
       earlier: async (keys) => firstIds(await read(keys.map((key) => this.earlierQuery(key, excludedId)))),
-      claims: async (keys) => (await read<ClaimRow>(keys.map((key) => this.claimsQuery(key)))).map(claimFactsOf),
+      claims: (keys) => this.claims(keys, read),
     };
+  }
+
+  /** Returns claims, of so many keys in a statement that other reads are served in between. */
+  private async claims(keys: readonly ClaimKey[], read: RunRowQueries): Promise<ClaimFacts[]> {
+    const claims: ClaimFacts[] = [];
+    for (let start = 0; start < keys.length; start += MAX_CLAIM_KEYS) {
+      const queries = keys.slice(start, start + MAX_CLAIM_KEYS).map((key) => this.claimsQuery(key));
+      claims.push(...(await read<ClaimRow>(queries)).map(claimFactsOf));
+    }
+    return claims;
   }
 
   private earlierQuery({ run, since, agentId, action, resource }: EarlierKey, excludedId = ''): RowQuery {
