@@ -36,6 +36,22 @@ describeOnSqlite('Calls through gov mcp that need an approval', () => {
     await Promise.all([close(), other.close()]);
   });
 
+  it('says to equal calls at once, of which one ran, that only the hash of its result is kept', async () => {
+    const customer = await shop.customer('equal at once');
+    const { environment, runs } = customer;
+    const { client, close } = await connectThroughProxy({ way: 'stdio', era: 'legacy', runs, environment });
+    const call = { name: 'refund', arguments: { order: 'equal' } };
+    const calls = Array.from({ length: 3 }, () => client.callTool(call));
+    const { decisionId } = await customer.askedAndIs('refund', 'pending_approval');
+    await approve(shop.app, decisionId, shop.people.ann);
+    const texts = (await Promise.all(calls)).map(textOf);
+    const hash =
+      /^The service, or an equal request, has carried it out\. Only the hash of its result is kept: \{.*"sha256"/;
+    expect(texts.filter((text) => text === '{"order":"equal"}')).toHaveLength(1);
+    expect(texts.filter((text) => hash.test(text))).toHaveLength(2);
+    await close();
+  });
+
   it('withdraws nothing of which another call was told that it goes through once it is approved', async () => {
     const customer = await shop.customer('promised');
     const { environment, runs } = customer;

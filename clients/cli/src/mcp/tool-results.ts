@@ -13,11 +13,22 @@ export interface Answers<Result> {
   readonly withNote: (result: Result, message: string) => Result;
 }
 
+/** The JSON of what is recorded in place of a result. */
+const HASH_ONLY = /^\{(?=.*"sha256":"[0-9a-f]{64}")(?=.*"bytes":\d+)[^,{]*,[^,{]*\}$/;
+
 export const toolAnswers: Answers<CallToolResult> = {
   refused: (text) => ({ isError: true, content: [{ type: 'text', text }] }),
-  fromRecorded: (value) => ({ content: [{ type: 'text', text: JSON.stringify(value ?? null) }] }),
+  fromRecorded: (value) => ({ content: [{ type: 'text', text: recordedText(value) }] }),
   withNote: (result, message) => ({ ...result, content: [...result.content, { type: 'text', text: message }] }),
 };
+
+/** Returns a recorded result as JSON; a hash alone, which `gov mcp` records unless told otherwise, is named as what it is. */
+function recordedText(value: unknown): string {
+  const json = JSON.stringify(value ?? null);
+  return HASH_ONLY.test(json)
+    ? `The service, or an equal request, has carried it out. Only the hash of its result is kept: ${json}`
+    : json;
+}
 
 /** Answers of requests whose results have no place for texts: the reading of a resource, a prompt. */
 export function otherAnswers<Result>(): Answers<Result> {
