@@ -26,7 +26,8 @@ interface ClaimContent {
 
 export interface ClaimRow extends ClaimContent {
   readonly present: number | string;
-  readonly count: number | string;
+  /** Bytes of the contexts of all claims; null if there are too many claims. */
+  readonly bytes: number | string | null;
   readonly id: string | null;
 }
 
@@ -56,13 +57,13 @@ export function claimsSql(dialect: Dialect): string {
   const meets = (claim: string): string =>
     `${claim}."entityId" = key."entityId" AND ${claim}."predicateKey" = key."predicateKey"`;
   const few = `SELECT octet_length(one."context") AS bytes FROM "claims" AS one WHERE ${meets('one')} LIMIT ${MAX_CLAIMS + 1}`;
+  const bytes = `SELECT CASE WHEN count(*) <= ${MAX_CLAIMS} THEN coalesce(sum(few.bytes), 0) END FROM (${few}) AS few`;
   const counted =
     `SELECT key.*, (SELECT count(*) FROM "entities" WHERE "id" = key."entityId") AS "present", ` +
-    `(SELECT count(*) FROM (${few}) AS few) AS "count", (SELECT sum(few.bytes) FROM (${few}) AS few) AS "bytes" ` +
-    `FROM (${items}) AS key`;
+    `(${bytes}) AS "bytes" FROM (${items}) AS key`;
   return (
-    `SELECT key."place", key."present", key."count", claim."id", ${contentSql(dialect, 'claim', 'key."bytes"')} FROM (${counted}) AS key ` +
-    `LEFT JOIN "claims" AS claim ON ${meets('claim')} AND key."count" <= ${MAX_CLAIMS} ` +
+    `SELECT key."place", key."present", key."bytes", claim."id", ${contentSql(dialect, 'claim', hasShortValue('claim'))} FROM (${counted}) AS key ` +
+    `LEFT JOIN "claims" AS claim ON ${meets('claim')} AND key."bytes" <= ${MAX_CONTEXT_BYTES} ` +
     `ORDER BY key."place", claim."createdSequence"`
   );
 }
@@ -78,15 +79,19 @@ export function pastClaimsSql(dialect: Dialect): string {
     `WHERE removed."subjectId" = added."subjectId" AND removed."action" = 'claim.removed' AND removed."sequence" <= $2) ` +
     `ORDER BY "sequence" LIMIT ${CHUNK_SIZE}`;
   const bytes = 'octet_length(past."context")';
+  const isShort = `${hasShortValue('past')} AND ${bytes} <= ${MAX_CONTEXT_BYTES}`;
   return (
-    `SELECT "sequence", "id", "predicate", ${bytes} AS "bytes", ${contentSql(dialect, 'past', bytes)} ` +
+    `SELECT "sequence", "id", "predicate", ${bytes} AS "bytes", ${contentSql(dialect, 'past', isShort)} ` +
     `FROM (${past}) AS past ORDER BY "sequence"`
   );
 }
 
-/** Columns of the content of a claim, as far as it is not too long. @param bytes SQL of the bytes of contexts */
-function contentSql(dialect: Dialect, claim: string, bytes: string): string {
-  const isShort = `octet_length(${claim}."value") <= ${MAX_VALUE_BYTES} AND ${bytes} <= ${MAX_CONTEXT_BYTES}`;
+function hasShortValue(claim: string): string {
+  return `octet_length(${claim}."value") <= ${MAX_VALUE_BYTES}`;
+}
+
+/** Columns of the content of a claim, as far as it is not too long. @param isShort SQL that is true of such a claim */
+function contentSql(dialect: Dialect, claim: string, isShort: string): string {
   const confidence = dialect.jsonMember(`${claim}."context"`, 'confidence');
   return (
     `CASE WHEN ${isShort} THEN ${claim}."value" END AS "value", ` +
@@ -97,7 +102,8 @@ function contentSql(dialect: Dialect, claim: string, bytes: string): string {
 /** Returns the claims of the rows of one key. */
 export function claimFactsOf(rows: readonly ClaimRow[]): ClaimFacts {
   const [first] = rows;
-  if (first === undefined || Number(first.present) === 0 || Number(first.count) > MAX_CLAIMS) return null;
+  if (first === undefined || Number(first.present) === 0 || first.bytes === null) return null;
+  if (Number(first.bytes) > MAX_CONTEXT_BYTES) return null;
   const claims: ClaimFact[] = [];
   for (const { id, ...content } of rows) {
     if (id === null) continue;
