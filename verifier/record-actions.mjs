@@ -130,9 +130,26 @@ export function changeableMembers(entry) {
  * @returns {string[]}
  */
 export function constantMembers(kind, state) {
-  const actions = Object.entries(RECORD_ACTIONS).flatMap(([name, action]) =>
-    name.startsWith(`${kind}.`) ? [action] : [],
-  );
-  const changing = new Set(actions.flatMap(({ changes = [], fields = {} }) => [...changes, ...Object.keys(fields)]));
+  const changing = membersChangedBy(actionNames(kind));
   return Object.keys(state).filter((name) => !changing.has(name));
+}
+
+/**
+ * Returns the members that actions on records of a kind change, except by an erasure.
+ * @param {string} kind
+ * @returns {ReadonlySet<string>}
+ */
+export function variableMembers(kind) {
+  return membersChangedBy(actionNames(kind).filter((name) => name !== `${kind}.erased`));
+}
+
+/** @param {string} kind */
+function actionNames(kind) {
+  return Object.keys(RECORD_ACTIONS).filter((name) => name.startsWith(`${kind}.`));
+}
+
+/** @param {readonly string[]} names of actions */
+function membersChangedBy(names) {
+  const actions = names.flatMap((name) => RECORD_ACTIONS[name] ?? []);
+  return new Set(actions.flatMap(({ changes = [], fields = {} }) => [...changes, ...Object.keys(fields)]));
 }

@@ -1,4 +1,5 @@
 import { hashOf } from '../canonical-json.mjs';
+import { variableMembers } from '../record-actions.mjs';
 
 /**
  * Finds records whose entries disagree about members that never change: otherwise an entry could say that another thing was approved
@@ -7,15 +8,8 @@ import { hashOf } from '../canonical-json.mjs';
  * @typedef {import('./read-file.mjs').Json} Json
  */
 
-/** The members that change, by kind. @type {Readonly<Record<string, readonly string[]>>} */
-const VARIABLE = {
-  execution: [
-    ...['outcome', 'policies', 'observed', 'via', 'approvedUntil', 'completedAt', 'instead', 'result'],
-    ...['failureReason', 'reason'],
-  ],
-  decision: ['status', 'reviews', 'updatedAt', 'resolvedAt', 'approvers', 'change'],
-  grant: ['status'],
-};
+/** The members that change, by kind. @type {Readonly<Record<string, ReadonlySet<string>>>} */
+const VARIABLE = Object.fromEntries(['execution', 'decision', 'grant'].map((kind) => [kind, variableMembers(kind)]));
 /** Enough digits of a hash that no other content has them. */
 const HASH_DIGITS = 32;
 
@@ -31,7 +25,7 @@ export class ConstantMembers {
   faults({ subjectType, subjectId }, state) {
     const variable = VARIABLE[subjectType];
     if (variable === undefined || !state || state['erased'] !== undefined) return [];
-    const members = Object.fromEntries(Object.entries(state).filter(([name]) => !variable.includes(name)));
+    const members = Object.fromEntries(Object.entries(state).filter(([name]) => !variable.has(name)));
     const hash = hashOf(members).slice(0, HASH_DIGITS);
     const first = this.#hashes.get(subjectId);
     if (first === undefined) this.#hashes.set(subjectId, hash);
