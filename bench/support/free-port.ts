@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { createServer } from 'node:net';
 
 /**
@@ -8,20 +7,27 @@ import { createServer } from 'node:net';
 const FIRST = 20_000;
 const PORTS = 12_000;
 
-/** A TCP port of loopback that nobody listens on, and that the system does not assign by itself. */
-export async function freePort(): Promise<number> {
+/**
+ * A TCP port of loopback that nobody listens on, and that the system does not assign by itself.
+ *
+ * @param proposePort A random port of the range; a test gives its own.
+ * @throws What `listen` reports of a port, unless somebody has it.
+ */
+export async function freePort(
+  proposePort: () => number = () => FIRST + Math.floor(Math.random() * PORTS),
+): Promise<number> {
   for (;;) {
-    const port = FIRST + Math.floor(Math.random() * PORTS);
+    const port = proposePort();
     if (await isFree(port)) return port;
   }
 }
 
-async function isFree(port: number): Promise<boolean> {
-  const server = createServer().listen(port, '127.0.0.1');
-  const isListening = await Promise.race([
-    once(server, 'listening').then(() => true),
-    once(server, 'error').then(() => false),
-  ]);
-  if (isListening) await once(server.close(), 'close');
-  return isListening;
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', (error: NodeJS.ErrnoException) =>
+      error.code === 'EADDRINUSE' ? resolve(false) : reject(error),
+    );
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
+  });
 }

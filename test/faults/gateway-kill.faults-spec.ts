@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freePort } from '../support/processes/free-port';
+import { freePort } from '../../bench/support/free-port';
 import { buildCommandLine } from '../clients/command-line';
 import { route, type StartedGateway, startGateway } from '../clients/gateway/stage';
 import { sendJson, type StandIn, startStandIn } from '../clients/gateway/stand-in';

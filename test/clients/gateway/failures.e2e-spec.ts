@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from '../../faults/support/watch';
 import { sendRaw } from '../../support/application/send';
-import { freePort } from '../../support/processes/free-port';
+import { freePort } from '../../../bench/support/free-port';
 import { type GatewayStage, openStage, route, type StartedGateway, startGateway, VENDOR_CREDENTIAL } from './stage';
 import { type Answering, sendJson, type StandIn, startStandIn } from './stand-in';
 

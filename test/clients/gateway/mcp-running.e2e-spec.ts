@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { until } from '../../faults/support/watch';
 import { createAgent, issueKey } from '../../support/application/factories';
 import { type McpStandIn, startMcpStandIn } from './mcp-stage';
-import { freePort } from '../../support/processes/free-port';
+import { freePort } from '../../../bench/support/free-port';
 import { bearer, type GatewayStage, openStage, type StartedGateway, startGateway, VENDOR_CREDENTIAL } from './stage';
 
 const REQUESTS_OF_ONE_AGENT = 100;

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { freePort } from '../../../bench/support/free-port';
 import { ROOT } from '../../support/documents/markdown';
 
 const PACKAGES = join(ROOT, 'clients', 'frameworks', 'node_modules', '@modelcontextprotocol');
@@ -16,7 +17,7 @@ export function filesystem(folder: string): { command: string; args: string[] } 
 /** The same server over HTTP. */
 export async function startEverything(): Promise<{ url: string; close: () => Promise<void> }> {
   // Without a free port it would choose 3001.
-  const port = 20_000 + (process.pid % 10_000);
+  const port = await freePort();
   const words = [EVERYTHING, 'streamableHttp'];
   const server = spawn(process.execPath, words, { env: { ...process.env, PORT: String(port) } });
   await saying(server, /listening on port/i);

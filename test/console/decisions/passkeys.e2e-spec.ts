@@ -2,7 +2,7 @@ import { API_KEY } from '../../support/application/api-key';
 import type { CDPSession } from '../../../console/node_modules/playwright-core';
 import { createPolicy } from '../../support/application/factories';
 import { send } from '../../support/application/send';
-import { freePort } from '../../support/processes/free-port';
+import { freePort } from '../../../bench/support/free-port';
 import { describeInBrowser, type Page, signIn } from '../browser';
 import { companyStage, PAYMENT, startApplicationAt } from '../company';
 import { overflow, violations, withAxe } from '../look';

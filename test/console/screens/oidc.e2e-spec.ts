@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { createAgent } from '../../support/application/factories';
 import { send } from '../../support/application/send';
 import { ROOT } from '../../support/documents/markdown';
-import { freePort } from '../../support/processes/free-port';
+import { freePort } from '../../../bench/support/free-port';
 import { describeInBrowser, type Page, TestBrowser } from '../browser';
 import { type CompanyService, startApplicationAt } from '../company';
 
