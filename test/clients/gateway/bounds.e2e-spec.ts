@@ -107,6 +107,7 @@ describe('The bounds of the gateway', () => {
     const [answer] = (await once(socket, 'data')) as [Buffer];
     expect(answer.toString()).toContain('HTTP/1.1 413 ');
     expect(answer.toString()).toContain(`at most ${LARGEST_PARSED_BODY}`);
+    expect(answer.toString()).toContain('"reason":"body_too_large"');
     socket.destroy();
     expect((await post('/vendor/more/3', LARGEST_PARSED_BODY)).status).toBe(200);
     expect(upstream.below('/named')).toHaveLength(1);

@@ -94,5 +94,5 @@ export async function readBody(exchange: ClientExchange, maxBytes: number): Prom
 }
 
 function tooLarge(maxBytes: number): Refusal {
-  return new Refusal(413, null, `The body is too large: at most ${maxBytes} bytes.`);
+  return new Refusal(413, 'body_too_large', `The body is too large: at most ${maxBytes} bytes.`);
 }

@@ -108,11 +108,15 @@ function readName(part: Buffer): { readonly name: string } | string {
   const name = quoted ?? token;
   if (others.length > 0 || names.length !== 1 || name === '')
     return 'must have one Content-Disposition in each part: form-data; name="…", and filename="…" for a file';
-  // An escape that is no UTF-8 must not keep another from being decoded.
-  const decoded = head.replaceAll(ESCAPE, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16)));
+  const decoded = unescape(head);
   const marks = marksFault(decoded);
   if (marks !== undefined) return marks;
   if (METHOD_NAME.test(foldName(decoded)))
     return 'must not have a field _method, which some programs take for the method';
-  return fieldNameFault(name) ?? { name };
+  return fieldNameFault(name) ?? fieldNameFault(unescape(name)) ?? { name };
+}
+
+/** The text without percent-encoding, byte by byte: an escape that is no UTF-8 must not keep another from being decoded. */
+function unescape(text: string): string {
+  return text.replaceAll(ESCAPE, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16)));
 }
