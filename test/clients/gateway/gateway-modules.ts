@@ -33,11 +33,17 @@ import type * as UpstreamClient from '../../../clients/cli/src/gateway/upstream/
 import type * as RunningCalls from '../../../clients/cli/src/mcp/running-calls.js' with {
   'resolution-mode': 'import',
 };
+import type * as LargeAnswers from '../../../clients/cli/src/mcp/servers/large-answers.js' with {
+  'resolution-mode': 'import',
+};
 import { buildCommandLine, MAIN } from '../command-line';
 
 /** Modules of the gateway by their paths. */
 interface GatewayModules {
   readonly '../mcp/running-calls': typeof RunningCalls;
+  /** The types of the module need those of a browser. */
+  readonly '../mcp/servers/answering-transport': { readonly reopenDelay: (delay: number) => number };
+  readonly '../mcp/servers/large-answers': typeof LargeAnswers;
   readonly 'calls/service-calls': typeof ServiceCalls;
   readonly 'mcp/client-message': typeof ClientMessage;
   readonly 'mcp/sessionless': typeof SessionlessModule;

@@ -2,7 +2,7 @@ import { type McpClient, textOf } from '../mcp/mcp-clients';
 import { connectClient, type GovernedMessage, type McpStandIn, startMcpStandIn } from './mcp-stage';
 import { bearer, type GatewayStage, openStage, type StartedGateway, startGateway, VENDOR_CREDENTIAL } from './stage';
 
-const MAX_BYTES = 16 * 2 ** 20;
+const MAX_BYTES = 4 * 2 ** 20;
 /** Members, list items, and the names of the members. */
 const MAX_VALUES = 50_000;
 /** Characters of the body of a refusal that are read, and room for the text around them. */

@@ -96,11 +96,16 @@ describe('Sessions of MCP at the gateway', () => {
     const session = await begin();
     const message = { jsonrpc: '2.0', id: 7, method: 'tools/call', params: { name: 'refund', arguments: { id: 7 } } };
     const first = await post(message, session);
-    const second = await post(message, session);
-    expect([second.status, await second.json()]).toEqual([
-      400,
-      expect.objectContaining({ error: expect.objectContaining({ code: -32_600 }) }),
-    ]);
+    const expectRefused = async (body: object): Promise<void> => {
+      const second = await post(body, session);
+      const error = expect.objectContaining({ code: -32_600 });
+      expect([second.status, await second.json()]).toEqual([400, expect.objectContaining({ error })]);
+    };
+    await expectRefused(message);
+    // The SDK ignores it, so the call goes on.
+    const cancellation = { requestId: 7, reason: 7 };
+    await post({ jsonrpc: '2.0', method: 'notifications/cancelled', params: cancellation }, session);
+    await expectRefused(message);
     const pending = async () => (await stage.executions('&action=refund&outcome=pending_approval'))[0];
     await until('the call waits', async () => (await pending()) !== undefined);
     await stage.approve(String((await pending())?.decisionId));
@@ -117,14 +122,14 @@ describe('Sessions of MCP at the gateway', () => {
     for (const [id, answer] of (await Promise.all(answers)).entries()) expect(answer).toContain(`"id":${id}}`);
   });
 
-  it('free the id of a request that a batch cancels', async () => {
+  it('keep the id of a request that a batch cancels: it may still be answered', async () => {
     const session = await begin();
     const params = { name: 'refund', arguments: { cancelled: 'in a batch' } };
     const first = await post({ jsonrpc: '2.0', id: 8, method: 'tools/call', params }, session);
     const cancelled = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 8 } };
     expect((await post([cancelled], session)).status).toBe(202);
     const second = await post({ jsonrpc: '2.0', id: 8, method: 'ping' }, session);
-    expect([second.status, await second.text()]).toEqual([200, expect.stringContaining('"result":{}')]);
+    expect([second.status, await second.text()]).toEqual([400, expect.stringContaining('in use by another')]);
     await first.body?.cancel();
   });
 

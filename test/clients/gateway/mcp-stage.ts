@@ -90,12 +90,14 @@ interface McpStandInOptions {
   readonly session?: () => string | null;
   readonly lists?: Readonly<Record<string, object>>;
   readonly listen?: (response: ServerResponse) => void;
+  readonly take?: (response: ServerResponse) => void;
 }
 
 /**
  * @param answer answers a request
  * @param session the id of the only session that the server knows; null without sessions
  * @param lists results by method, in place of its own
+ * @param take takes the response to an answer to a request of the server
  * @param listen takes the response of a client that listens; by default the server has no such stream
  */
 export async function startMcpStandIn(
@@ -104,6 +106,7 @@ export async function startMcpStandIn(
     session = () => null,
     lists = {},
     listen = (response) => void response.writeHead(405).end(),
+    take = (response) => void response.writeHead(202).end(),
   }: McpStandInOptions = {},
 ): Promise<McpStandIn> {
   const standIn = await startStandIn((request, response) => {
@@ -119,7 +122,8 @@ export async function startMcpStandIn(
       response.end(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${text}}`);
     };
     const result = lists[method] ?? LISTS[method];
-    if (method === 'initialize') {
+    if (method === undefined) take(response);
+    else if (method === 'initialize') {
       const headers = sessionId === null ? {} : { 'Mcp-Session-Id': sessionId };
       reply({ protocolVersion: params.protocolVersion, ...CAPABLE }, headers);
     } else if (sessionId !== null && request.headers['mcp-session-id'] !== sessionId)

@@ -140,11 +140,14 @@ describe('Of what servers send to a client of gov mcp that does not read', () =>
   }
 });
 
-describe('What a client of gov mcp over HTTP leaves unread', () => {
-  let withBoundedBody: typeof Unread.withBoundedBody;
+describe('What a client of the gateway leaves unread', () => {
+  let room: Unread.UnreadRoom;
+  let bounded: (response: Response, maxBytes: number, agentId?: string) => Response;
 
   beforeAll(async () => {
-    ({ withBoundedBody } = await loadModule<typeof Unread>('unread.js'));
+    const { UnreadRoom, withBoundedBody } = await loadModule<typeof Unread>('unread.js');
+    room = new UnreadRoom(2 * UNREAD * SIZE, 3 * UNREAD * SIZE);
+    bounded = (response, maxBytes, agentId = 'bot') => withBoundedBody(response, { agentId, room, maxBytes });
   });
 
   /** An answer that has another chunk whenever one is read, and counts those. */
@@ -168,16 +171,16 @@ describe('What a client of gov mcp over HTTP leaves unread', () => {
 
   it('is bounded: the answer ends, and the server learns that its client is gone', async () => {
     const { response, sent, isCancelled } = endless();
-    const bounded = withBoundedBody(response, UNREAD * SIZE);
-    expect([bounded.status, bounded.headers.get('Content-Type')]).toEqual([202, 'text/event-stream']);
+    const answer = bounded(response, UNREAD * SIZE);
+    expect([answer.status, answer.headers.get('Content-Type')]).toEqual([202, 'text/event-stream']);
     while (!isCancelled()) await setImmediate();
     expect(sent()).toBeLessThanOrEqual(UNREAD + 3);
-    await expect(bounded.arrayBuffer()).rejects.toThrow('unread');
+    await expect(answer.arrayBuffer()).rejects.toThrow('unread');
   });
 
   it('does not count what was read', async () => {
     const { response, isCancelled } = endless();
-    const body = withBoundedBody(response, UNREAD * SIZE).body as ReadableStream<Uint8Array>;
+    const body = bounded(response, UNREAD * SIZE).body as ReadableStream<Uint8Array>;
     const reader = body.getReader();
     for (let chunk = 0; chunk < 10 * UNREAD; chunk += 1) expect((await reader.read()).value).toHaveLength(SIZE);
     expect(isCancelled()).toBe(false);
@@ -185,8 +188,24 @@ describe('What a client of gov mcp over HTTP leaves unread', () => {
     expect(isCancelled()).toBe(true);
   });
 
-  it('may be one message of any size', async () => {
-    const large = new Response(new Uint8Array(100 * SIZE));
-    expect(await withBoundedBody(large, SIZE).arrayBuffer()).toHaveProperty('byteLength', 100 * SIZE);
+  it('may be one chunk above the bound of the answer', async () => {
+    const large = new Response(new Uint8Array(UNREAD * SIZE));
+    expect(await bounded(large, SIZE).arrayBuffer()).toHaveProperty('byteLength', UNREAD * SIZE);
+  });
+
+  it('is bounded for the answers of an agent together, and of all', async () => {
+    const answers = ['bot', 'bot', 'other', 'other'].map((agentId) => {
+      const { response, isCancelled } = endless();
+      return { answer: bounded(response, 10 * UNREAD * SIZE, agentId), isCancelled };
+    });
+    // All are endless, so all but those that are read end in time.
+    while (!answers.every(({ isCancelled }) => isCancelled())) await setImmediate();
+    for (const { answer } of answers) await expect(answer.arrayBuffer()).rejects.toThrow('unread');
+    expect(room.add('bot', 2 * UNREAD * SIZE)).toBe(true);
+    expect(room.add('bot', 1)).toBe(false);
+    expect(room.add('other', UNREAD * SIZE)).toBe(true);
+    expect(room.add('other', 1)).toBe(false);
+    room.remove('bot', 2 * UNREAD * SIZE);
+    room.remove('other', UNREAD * SIZE);
   });
 });

@@ -22,6 +22,7 @@ import type { Caller } from './known-callers.js';
 import { Refusal } from './refusal.js';
 import type { Reports } from './reports.js';
 import type { RunningCalls } from '../../mcp/running-calls.js';
+import type { UnreadRoom } from '../../mcp/unread.js';
 import type { CallerService } from './service-calls.js';
 
 /** What all requests share. */
@@ -30,6 +31,8 @@ export interface CallParts {
   readonly calls: RunningCalls;
   readonly waits: ApprovalWaits;
   readonly room: BodyRoom;
+  /** What clients of MCP have not read. */
+  readonly unread: UnreadRoom;
   /** Bytes above which the service gets the hash of a text. */
   readonly digestAbove: number;
 }

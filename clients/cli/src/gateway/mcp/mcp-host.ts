@@ -5,11 +5,13 @@ import { withoutSession } from '../../mcp/client-link.js';
 import { type Mapping, readMapping, withSecrets } from '../../mcp/mapping.js';
 import { type MakeServer, proxyOf } from '../../mcp/proxy.js';
 import { GovernedServer } from '../../mcp/servers/governed-server.js';
-import { MAX_MESSAGE_BYTES } from '../../mcp/servers/messages.js';
+import type { AnswerPlace } from '../../mcp/servers/large-answers.js';
 import { Pins } from '../../mcp/servers/pins.js';
 import { Servers } from '../../mcp/servers/servers.js';
+import { withBoundedBody } from '../../mcp/unread.js';
 import { type Sessionless, SessionlessConnections } from './sessionless.js';
 import { Sessions, type SessionServer } from './sessions.js';
+import { BodyRoom } from '../body-room.js';
 import { type AskHeaders, readAskHeaders } from '../calls/ask-headers.js';
 import type { CallParts } from '../calls/governed-request.js';
 import { Refusal } from '../calls/refusal.js';
@@ -27,7 +29,11 @@ import { MCP_PATH } from './mcp-path.js';
 import { UpstreamFetch } from './upstream-fetch.js';
 
 /** Bounds of what is parsed in one step, while nobody else is served. Values take far longer than the bytes of a text. */
-const ANSWER_BOUNDS = { maxBytes: MAX_MESSAGE_BYTES, maxValues: 50_000 };
+const ANSWER_BOUNDS = { maxBytes: 4 * 2 ** 20, maxValues: 50_000 };
+/** Bytes that large answers of the server may have together: sixteen of the largest, six of them of one agent. */
+const MAX_ANSWERS_BYTES = 16 * ANSWER_BOUNDS.maxBytes;
+/** Bytes of an event stream that its client may leave unread. */
+const MAX_UNREAD_STREAM_BYTES = 2 ** 20;
 const SESSION_BOUNDS = { ofOneOwner: 10, ofOneAgent: 100, all: 200 };
 const SESSIONLESS_BOUNDS = { ofOneAgent: 100, all: 200 };
 const METHODS: ReadonlySet<string> = new Set(['POST', 'GET', 'DELETE']);
@@ -67,6 +73,7 @@ export class McpHost {
   private readonly sessions = new Sessions(SESSION_BOUNDS);
   private readonly callers = new Map<string, McpCaller>();
   private readonly sessionless = new SessionlessConnections(SESSIONLESS_BOUNDS);
+  private readonly answers = new BodyRoom(MAX_ANSWERS_BYTES);
   private readonly carrying = new Set<Promise<unknown>>();
   private readonly upstream: UpstreamFetch;
   private readonly mapping: Mapping;
@@ -114,7 +121,10 @@ export class McpHost {
 
   /** @param stopped ends the response */
   private async pass(call: McpRequest, answer: Answer, stopped?: AbortSignal): Promise<void> {
-    const response = await answer();
+    const { unread } = this.options.parts;
+    const { agentId } = call.caller.caller;
+    const maxBytes = stopped === undefined ? ANSWER_BOUNDS.maxBytes : MAX_UNREAD_STREAM_BYTES;
+    const response = withBoundedBody(await answer(), { agentId, room: unread, maxBytes });
     const body = response.body === null ? Readable.from([]) : Readable.fromWeb(response.body as never);
     const own = [...response.headers].filter(([name]) => name !== 'connection');
     const end = (): void => void body.destroy(new Error('The stream was stopped.'));
@@ -168,7 +178,7 @@ export class McpHost {
 
   private async openSession(owner: string, identified: IdentifiedCaller, ask: AskHeaders): Promise<SessionServer> {
     const caller = this.use(owner, identified);
-    const servers = this.connect();
+    const servers = this.connect(identified);
     const end = (): void => {
       this.leave(owner, caller);
       void servers.close();
@@ -184,7 +194,7 @@ export class McpHost {
 
   private async openSessionless(owner: string, identified: IdentifiedCaller, ask: AskHeaders): Promise<Sessionless> {
     const caller = this.use(owner, identified);
-    const servers = this.connect();
+    const servers = this.connect(identified);
     const end = async (): Promise<void> => {
       this.leave(owner, caller);
       await servers.close();
@@ -206,9 +216,10 @@ export class McpHost {
     }
   }
 
-  private connect(): Servers {
+  private connect({ caller: { agentId } }: IdentifiedCaller): Servers {
     const { name, url } = this.options.config;
-    const target = { url, headers: {}, fetch: this.upstream.fetch, bounds: ANSWER_BOUNDS, sendsOnce: true };
+    const placeFor = (): Promise<AnswerPlace | null> => this.answers.reserve(ANSWER_BOUNDS.maxBytes, agentId);
+    const target = { url, headers: {}, fetch: this.upstream.fetch, bounds: ANSWER_BOUNDS, placeFor, sendsOnce: true };
     return new Servers([new GovernedServer(this.mapping.server ?? name, target)]);
   }
 

@@ -8,6 +8,7 @@ import { Journal } from '../calls/journal.js';
 import { KnownCallers } from '../calls/known-callers.js';
 import { Reports } from '../calls/reports.js';
 import { RunningCalls } from '../../mcp/running-calls.js';
+import { UnreadRoom } from '../../mcp/unread.js';
 import { StopEvents } from '../calls/stop-events.js';
 import type { GatewayConfig } from '../file/gateway-config.js';
 import { createListener } from '../listener/http-listener.js';
@@ -56,6 +57,8 @@ export async function startGateway(
   const log = new GatewayLog();
   const config = readConfig();
   const journal = await Journal.open(config.journal);
+  if (journal.unreadableLines > 0)
+    log.warn(`Lines of the journal that were dropped as unreadable: ${journal.unreadableLines}`);
   const url = config.service.href;
   const reports = new Reports({ url, key, journal, log });
   const slots = new RequestSlots();
@@ -65,6 +68,7 @@ export async function startGateway(
     callers: new KnownCallers(),
     waits: new ApprovalWaits(MAX_PROMISES),
     room: new BodyRoom(),
+    unread: new UnreadRoom(),
     metrics: new GatewayMetrics({ running: () => slots.count, unreported: () => reports.count }),
   };
   let state = await GatewayState.open(config, log, parts);

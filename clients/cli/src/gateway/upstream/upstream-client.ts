@@ -9,6 +9,8 @@ const WRITE_IDLE_MS = 4_000;
 /** Connections for GET and HEAD may be idle for longer, unless the upstream names a shorter time. */
 const READ_IDLE_MS = 30_000;
 const CONNECT_MS = 10_000;
+/** As many as requests run at a time: what is beyond waits, instead of taking the files of all. */
+const MAX_CONNECTIONS = 1_000;
 /** An answer of HTTP that sends nothing for so long is cut. */
 const MAX_SILENCE_MS = 300_000;
 const MAX_HEAD_BYTES = 65_536;
@@ -102,6 +104,7 @@ export function basePathOf(url: URL): string {
 function poolOptions(ca: string | undefined, maxIdleMs: number, maxSilenceMs: number): Pool.Options {
   return {
     pipelining: 1,
+    connections: MAX_CONNECTIONS,
     keepAliveTimeout: maxIdleMs,
     keepAliveMaxTimeout: maxIdleMs,
     maxHeaderSize: MAX_HEAD_BYTES,

@@ -6,6 +6,7 @@ import {
   StreamableHTTPClientTransport,
 } from '@modelcontextprotocol/client';
 import { type AnswerBounds, DEFAULT_BOUNDS } from './answer-meter.js';
+import type { PlaceForAnswer } from './large-answers.js';
 import { lostAnswer } from './messages.js';
 import { readableResponse } from './readable-response.js';
 
@@ -19,6 +20,8 @@ export interface HttpTarget {
   readonly fetch?: Fetch;
   /** Bounds of the server's messages. Default: 16 MiB. */
   readonly bounds?: AnswerBounds;
+  /** By default all large messages of the server are read at once. */
+  readonly placeFor?: PlaceForAnswer;
   /** True if no governed request is sent again, not even to a server that has forgotten its session. */
   readonly sendsOnce?: boolean;
 }
@@ -28,6 +31,10 @@ type SendOptions = Parameters<StreamableHTTPClientTransport['send']>[1];
 const MAX_REDIRECTS = 5;
 /** Time in milliseconds that a server has to end a stream after its answer: it might keep it open for ever. */
 const MAX_END_MS = 1_000;
+/** Requests of a server that are answered at a time: each answer is a request to it, which it might never answer. */
+const MAX_ANSWERS = 10;
+/** Times in milliseconds after which an ended stream is opened again, whatever the server says. */
+const [MIN_REOPEN_MS, MAX_REOPEN_MS] = [1_000, 60_000];
 /** Statuses of redirects after which the same request is sent again. */
 const KEEPING_METHOD: ReadonlySet<number> = new Set([307, 308]);
 
@@ -52,12 +59,22 @@ const exchanges = new AsyncLocalStorage<CurrentExchange>();
 export class AnsweringTransport extends StreamableHTTPClientTransport {
   /** Ends the exchanges of the requests that are not answered, by their ids. */
   private readonly running = new Map<unknown, AbortController>();
+  /** Number of answers to the server that are under way. */
+  private answers = 0;
 
-  constructor({ url, headers, fetch: send = fetch, bounds = DEFAULT_BOUNDS }: HttpTarget) {
-    super(url, { requestInit: { headers }, fetch: (target, init) => watchedFetch(send, bounds, target, init) });
+  constructor(target: HttpTarget) {
+    super(target.url, {
+      requestInit: { headers: target.headers },
+      fetch: (url, init) => watchedFetch(target, url, init),
+      reconnectionScheduler: (reopen, delay) => {
+        const timer = setTimeout(reopen, reopenDelay(delay)).unref();
+        return () => clearTimeout(timer);
+      },
+    });
   }
 
   override async send(message: JSONRPCMessage | JSONRPCMessage[], options?: SendOptions): Promise<void> {
+    if (!Array.isArray(message) && isAnswer(message)) return this.sendAnswer(message, options);
     if (!Array.isArray(message)) this.endCancelled(message);
     // A request with its own way to see the end of the stream needs no error.
     if (Array.isArray(message) || !isJSONRPCRequest(message) || options?.onRequestStreamEnd !== undefined) {
@@ -82,6 +99,17 @@ export class AnsweringTransport extends StreamableHTTPClientTransport {
     if (!exchange.isStreamed) onRequestStreamEnd();
   }
 
+  /** Answers a request of the server, unless it has left too many answers waiting. */
+  private async sendAnswer(message: JSONRPCMessage, options: SendOptions): Promise<void> {
+    if (this.answers >= MAX_ANSWERS) return;
+    this.answers += 1;
+    try {
+      await super.send(message, options);
+    } finally {
+      this.answers -= 1;
+    }
+  }
+
   /** Ends the exchange of a request that is cancelled: the server need not answer it any more, and might keep it open for ever. */
   private endCancelled(message: JSONRPCMessage): void {
     if (!isJSONRPCNotification(message) || message.method !== 'notifications/cancelled') return;
@@ -89,9 +117,17 @@ export class AnsweringTransport extends StreamableHTTPClientTransport {
   }
 }
 
+/** Milliseconds after which a stream is opened again. @param delay what the server says, if it says anything */
+export function reopenDelay(delay: number): number {
+  return Math.min(Math.max(delay, MIN_REOPEN_MS), MAX_REOPEN_MS);
+}
+
+function isAnswer(message: JSONRPCMessage): boolean {
+  return !('method' in message);
+}
+
 async function watchedFetch(
-  send: Fetch,
-  bounds: AnswerBounds,
+  { fetch: send = fetch, bounds = DEFAULT_BOUNDS, placeFor }: HttpTarget,
   url: string | URL,
   init?: RequestInit,
 ): Promise<Response> {
@@ -101,6 +137,7 @@ async function watchedFetch(
   return readableResponse(response, {
     isStream: isStream(response),
     bounds,
+    ...(placeFor !== undefined && { placeFor }),
     onFault: (message) => {
       if (exchange !== undefined) exchange.fault = message;
     },

@@ -1,6 +1,8 @@
+import { ReadableStream as IterableStream } from 'node:stream/web';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isTooDeep } from '../../nesting.js';
 import { type AnswerBounds, AnswerMeter } from './answer-meter.js';
+import { inPlaces, type PlaceForAnswer } from './large-answers.js';
 import { messagesIn, parseMessage } from './messages.js';
 
 /** JSON that the SDK passes over. */
@@ -9,11 +11,15 @@ const NO_MESSAGE = '{}';
 const MAX_FAULT_BYTES = 65_536;
 /** Characters of a message after which others are served before the SDK reads it. */
 const LARGE = 65_536;
+/** Events that are passed on before others are served. */
+const MAX_EVENTS = 20;
 const ACCEPTED = 202;
 
 export interface ReadingOptions {
   readonly isStream: boolean;
   readonly bounds: AnswerBounds;
+  /** By default all large messages are read at once. */
+  readonly placeFor?: PlaceForAnswer;
   /** Called with the message of a fault before the body fails. */
   readonly onFault: (message: string) => void;
   /** Called with the id of each answer in a stream. */
@@ -25,10 +31,10 @@ export function readableResponse(response: Response, options: ReadingOptions): R
   const { body, status, statusText, headers } = response;
   const isJson = /^application\/json\s*(;|$)/i.test(headers.get('Content-Type') ?? '');
   if (body === null) return response;
-  const { isStream } = options;
+  const { isStream, placeFor, onFault } = options;
   const hasMessages = response.ok && status !== ACCEPTED && (isStream || isJson);
   const readable = hasMessages
-    ? body
+    ? (placeFor === undefined ? body : streamOf(inPlaces(body, placeFor, onFault)))
         .pipeThrough(new TextDecoderStream())
         .pipeThrough(
           isStream
@@ -37,6 +43,10 @@ export function readableResponse(response: Response, options: ReadingOptions): R
         )
     : body.pipeThrough(firstBytes(MAX_FAULT_BYTES));
   return new Response(readable, { status, statusText, headers });
+}
+
+function streamOf(chunks: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array<ArrayBuffer>> {
+  return IterableStream.from(chunks) as unknown as ReadableStream<Uint8Array<ArrayBuffer>>;
 }
 
 /** Passes on the beginning of a body, and reads no more. */
@@ -79,6 +89,7 @@ function pieces(
       const last = texts.pop() ?? '';
       // A queue of many small pieces takes time that grows with the square of their number.
       let changed = '';
+      let events = 0;
       for (const text of texts) {
         add(text);
         const piece = parts.join('');
@@ -89,9 +100,11 @@ function pieces(
         wasEnd = isEnd;
         if (isEnd) meter.restart();
         else meter.endLine();
-        if (changed.length <= LARGE) continue;
+        if (isEnd) events += 1;
+        if (changed.length <= LARGE && events < MAX_EVENTS) continue;
         controller.enqueue(encoder.encode(changed));
         changed = '';
+        events = 0;
         await nextTurn();
       }
       if (changed !== '') controller.enqueue(encoder.encode(changed));
