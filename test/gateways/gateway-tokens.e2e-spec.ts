@@ -77,6 +77,8 @@ describe('A token that was issued for a gateway', () => {
     const question = { agent: 'bot', ...ORDER };
     expect((await ask(forShop, SHOP, 'POST', 'policies/evaluate', question)).body.effect).toBe('allow');
     expect((await ask(forShop, SHOP, 'GET', 'me')).body.scopes).toEqual(['execute']);
+    // A gateway reads it where the rate limit of the caller is used up; 401 would say that the caller has ended.
+    expect((await ask(forShop, SHOP, 'GET', 'stops?status=active')).status).toBe(200);
   });
 
   it.each([
@@ -97,6 +99,7 @@ describe('A token that was issued for a gateway', () => {
     ['GET', 'agents'],
     ['GET', 'audit'],
     ['GET', 'events'],
+    ['POST', 'stops'],
     ['POST', 'executions/exe_1/result'],
     ['POST', 'executions/cancel'],
   ])('is 401 at %s %s', async (method, path) => {

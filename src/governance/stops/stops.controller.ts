@@ -76,7 +76,7 @@ export class StopsController {
   @Get()
   @RateLimitBucket(LISTED)
   @AnyScope()
-  @SetRouteMetadata({ isTagged: true })
+  @SetRouteMetadata({ isTagged: true, takesGatewayTokens: true })
   @ApiRoute(
     'List stops',
     'Newest first. A caller that is bound to an agent and has neither `read` nor `review` sees those that may concern it.',

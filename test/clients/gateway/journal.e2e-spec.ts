@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { appendFileSync, readFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { until } from '../../faults/support/watch';
 import { run } from '../../support/processes/shell';
@@ -67,6 +67,27 @@ describe('The journal of the gateway', () => {
     expect((await second.call('/vendor/kept/2', { json: {} })).status).toBe(200);
     expect(await stage.ended(await idOf('kept/2'))).toMatchObject({ outcome: 'executed' });
     expect(await second.stop()).toBe(0);
+  });
+
+  it('drops what no gateway writes, and says how many lines', async () => {
+    const first = await start('foreign');
+    await first.stop();
+    mkdirSync(join(first.journal, 'holder-00000000.sock'));
+    const lines = [
+      '5',
+      '"taken"',
+      'null',
+      '[]',
+      '{"upstream":"vendor"}',
+      '{"executionId":"../me","upstream":"vendor"}',
+      '{',
+    ];
+    appendFileSync(join(first.journal, 'journal.jsonl'), lines.join('\n'));
+    const second = await start('foreign');
+    expect((await second.call('/vendor/kept/4', { json: {} })).status).toBe(200);
+    expect(await second.stop()).toBe(0);
+    expect(second.printed()).toContain(`dropped as unreadable: ${lines.length}`);
+    expect(second.printed()).not.toContain('Reports wait');
   });
 
   it('is free of a report once that was taken, though the answer was lost', async () => {

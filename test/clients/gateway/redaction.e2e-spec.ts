@@ -7,7 +7,7 @@ import type { Redactor } from '../../../clients/cli/src/gateway/response/redacto
 };
 import { loadGatewayModule } from './gateway-modules';
 
-const KEY = 'sk_live_51H/"x\\+ é😀=%41';
+const KEY = 'sk_live_51H/"x\\+ é😀=%41&<\'>';
 const USER = 'acct_7';
 const REPLACED = 'before [credential] after';
 const RUNS = Number(process.env['REDACTION_CASES'] ?? 2_000);
@@ -31,7 +31,13 @@ const escape: Encode = (character) =>
 const upperDigits: (encode: Encode) => Encode = (encode) => (character) =>
   encode(character).replace(/[0-9a-f]{2,4}$/, (digits) => digits.toUpperCase());
 const slashes: Encode = (character) => (['"', '\\', '/'].includes(character) ? `\\${character}` : character);
-const SPELLINGS: readonly Encode[] = [String, percent, escape, upperDigits(percent), upperDigits(escape), slashes];
+const NAMES: Readonly<Record<string, string>> = { '"': 'quot', "'": 'apos', '&': 'amp', '<': 'lt', '>': 'gt' };
+const html: Encode = (character) => (character in NAMES ? `&${NAMES[character]};` : character);
+const htmlNumber: Encode = (character) => (character in NAMES ? `&#${character.charCodeAt(0)};` : character);
+const SPELLINGS: readonly Encode[] = [
+  ...[String, percent, escape, upperDigits(percent), upperDigits(escape), slashes],
+  ...[html, htmlNumber],
+];
 
 const spell = (value: string, encode: Encode): string => Array.from(value, encode).join('');
 const base64 = (value: string): string => Buffer.from(value).toString('base64');
@@ -49,6 +55,8 @@ const FORMS: readonly (readonly [name: string, written: string])[] = [
   ['in JSON with escaped slashes', spell(KEY, slashes)],
   ['in JSON as ASCII', spell(KEY, escape)],
   ['in JSON as ASCII, in upper case', spell(KEY, upperDigits(escape))],
+  ['in HTML', spell(KEY, html)],
+  ['in HTML by numbers', spell(KEY, htmlNumber)],
   ['in base64', base64(KEY)],
   ['in base64 without padding', base64(KEY).replace(/=+$/, '')],
   ['in base64 for URLs', url(KEY)],

@@ -6,7 +6,12 @@ import { keepSecret } from '../../support/application/secret-watch';
 import { bearer, type GatewayStage, openStage, route, type StartedGateway, startGateway } from './stage';
 import { type StandIn, startStandIn } from './stand-in';
 
-const SECRETS = ['first', 'second', 'third'].map((name) => `${name}-secret-of-the-vendor`) as [string, string, string];
+const SECRETS = ['first', 'second', 'third', 'fourth'].map((name) => `${name}-secret-of-the-vendor`) as [
+  string,
+  string,
+  string,
+  string,
+];
 
 /** What a client has received of an event stream so far. */
 interface OpenStream {
@@ -80,25 +85,28 @@ describe('A secret that changes while an event stream is open', () => {
     for (const secret of SECRETS) expect(stream.text()).not.toContain(secret);
   }
 
-  it('is not shown by the stream, nor is the secret that it had', async () => {
+  it('is not shown by the stream, nor are the secrets that it had', async () => {
     const stream = await openStream('1');
     await expectHidden(stream, await sendWith(SECRETS[0], 'first'));
     writeFileSync(path, SECRETS[1]);
     await expectHidden(stream, await sendWith(SECRETS[1], 'second'));
-    tell(`again ${SECRETS[0]} and ${SECRETS[1]} end`);
-    await until('the stream tells of both', () => stream.text().includes('again [credential] and [credential] end'));
+    writeFileSync(path, SECRETS[2]);
+    await expectHidden(stream, await sendWith(SECRETS[2], 'third'));
+    tell(`again ${SECRETS.slice(0, 3).join()} end`);
+    const hidden = 'again [credential],[credential],[credential] end';
+    await until('the stream tells of all', () => stream.text().includes(hidden));
   });
 
   it('is not shown by it where SIGHUP reads the secret from another file, nor the last secret by later streams', async () => {
     const before = await openStream('2');
     const next = join(stage.folder, 'next-secret');
-    writeFileSync(next, SECRETS[2]);
+    writeFileSync(next, SECRETS[3]);
     const file = JSON.parse(readFileSync(gateway.file, 'utf8')) as Record<string, unknown>;
     writeFileSync(gateway.file, JSON.stringify({ ...file, upstreams: upstreams(next) }));
     gateway.process.kill('SIGHUP');
-    await expectHidden(before, await sendWith(SECRETS[2], 'third'));
+    await expectHidden(before, await sendWith(SECRETS[3], 'fourth'));
     const after = await openStream('3');
-    tell(`${SECRETS[1]} and ${SECRETS[2]} end`);
+    tell(`${SECRETS[1]} and ${SECRETS[3]} end`);
     for (const stream of [before, after])
       await until('the stream tells of both', () => stream.text().includes('[credential] and [credential] end'));
   });

@@ -22,7 +22,10 @@ export async function holdFolder(folder: string): Promise<Server> {
   const server = createServer((socket) => socket.on('error', () => socket.destroy()).end());
   await listen(server, socketPath(folder, own));
   server.unref();
-  for (const name of readdirSync(folder).filter((file) => SOCKET.test(file) && file !== own)) {
+  const sockets = readdirSync(folder, { withFileTypes: true }).filter(
+    (file) => file.isSocket() && SOCKET.test(file.name),
+  );
+  for (const { name } of sockets.filter((socket) => socket.name !== own)) {
     if (await answers(socketPath(folder, name))) {
       server.close();
       throw new FolderHeldError(`Another gateway holds the journal ${folder}. Each gateway needs a folder of its own.`);

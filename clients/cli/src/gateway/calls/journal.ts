@@ -40,6 +40,7 @@ export interface OpenEntry extends SentEntry {
 type Line = SentEntry | { readonly executionId: string; readonly report: Report } | { readonly taken: string };
 
 const FILE = 'journal.jsonl';
+const ID = /^\w{1,100}$/;
 /** A file with fewer bytes is not written anew to drop what has ended. */
 const MIN_REWRITTEN_BYTES = 4 * 2 ** 20;
 
@@ -67,13 +68,16 @@ export class Journal {
     private readonly path: string,
     private readonly folder: Server,
     private readonly entries: Map<string, OpenEntry>,
+    /** Number of lines of the file that were dropped when it was opened. */
+    readonly unreadableLines: number,
   ) {}
 
   /** @throws FolderHeldError; SettingsError if the file cannot be read or written */
   static async open(folder: string): Promise<Journal> {
     const held = await holdFolder(folder);
     const path = join(folder, FILE);
-    const journal = new Journal(path, held, entriesIn(textOf(path)));
+    const lines = textOf(path).split('\n');
+    const journal = new Journal(path, held, entriesIn(lines), lines.filter(isUnreadable).length);
     try {
       await journal.rewrite();
     } catch (error) {
@@ -187,9 +191,9 @@ function textOf(path: string): string {
 }
 
 /** The last line may be half written: what it says was not synced, so nothing was sent for it. */
-function entriesIn(text: string): Map<string, OpenEntry> {
+function entriesIn(lines: readonly string[]): Map<string, OpenEntry> {
   const entries = new Map<string, OpenEntry>();
-  for (const line of text.split('\n').map(lineIn)) {
+  for (const line of lines.map(lineIn)) {
     if (line === null) continue;
     if ('taken' in line) entries.delete(line.taken);
     else if ('upstream' in line) entries.set(line.executionId, { ...line, report: null });
@@ -203,12 +207,23 @@ function withReport(entries: Map<string, OpenEntry>, line: { executionId: string
   if (entry !== undefined) entries.set(line.executionId, { ...entry, report: line.report });
 }
 
+function isUnreadable(text: string): boolean {
+  return text !== '' && lineIn(text) === null;
+}
+
+/** Null for what no journal writes: other programs write files of this name, too. */
 function lineIn(text: string): Line | null {
   try {
-    return JSON.parse(text) as Line;
+    const line: unknown = JSON.parse(text);
+    const { executionId, taken } = Object(line) as { readonly executionId?: unknown; readonly taken?: unknown };
+    return isId(taken) || isId(executionId) ? (line as Line) : null;
   } catch {
     return null;
   }
+}
+
+function isId(value: unknown): boolean {
+  return typeof value === 'string' && ID.test(value);
 }
 
 /** A new name is on disk once its folder is. */

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { GovernanceError } from '../../../../typescript/src/index.js';
 import { pathSegment } from '../../../../typescript/src/path-segment.js';
@@ -45,6 +46,8 @@ export class Reports {
 
   constructor(private readonly options: ReportsOptions) {
     const { url, key } = options;
+    // Each report listens while it is sent: Node.js warns of more than ten.
+    setMaxListeners(0, this.ending.signal);
     this.transport = new Transport({ url, key, patience: 0, timeout: 15_000, fetch: serviceFetch });
   }
 

@@ -7,17 +7,27 @@ export interface Spelling {
 /** Characters that JSON can write with a backslash before them. */
 const WITH_BACKSLASH: ReadonlySet<string> = new Set(['"', '\\', '/']);
 
+/** Characters that HTML and XML write as references. */
+const REFERENCES: Readonly<Record<string, readonly string[]>> = {
+  '"': ['&quot;', '&#34;', '&#x22;'],
+  "'": ['&apos;', '&#39;', '&#x27;'],
+  '&': ['&amp;', '&#38;', '&#x26;'],
+  '<': ['&lt;', '&#60;', '&#x3c;'],
+  '>': ['&gt;', '&#62;', '&#x3e;'],
+};
+
 const cache = new Map<string, readonly Spelling[]>();
 
 /**
- * All ways in which an answer may write a character: as it is, percent-encoded as a whole or in part, and escaped in
- * JSON.
+ * All ways in which an answer may write a character: as it is, percent-encoded as a whole or in part, escaped in JSON,
+ * and as a reference of HTML.
  */
 export function characterSpellings(character: string): readonly Spelling[] {
   const cached = cache.get(character);
   if (cached !== undefined) return cached;
   const texts = [...percentSpellings(character), jsonEscape(character)];
   if (WITH_BACKSLASH.has(character)) texts.push(plainSpelling(Buffer.from(`\\${character}`)));
+  texts.push(...(REFERENCES[character] ?? []).map(hexSpelling));
   if (character === ' ') texts.push(plainSpelling(Buffer.from('+')));
   cache.set(character, texts);
   return texts;

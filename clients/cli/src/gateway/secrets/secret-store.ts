@@ -2,6 +2,7 @@ import { readSecret, SecretFault, type SecretSource, sourceLabel } from './secre
 
 /** Files are read again after so many milliseconds: a change takes effect within ten seconds. */
 const REREAD_MS = 5_000;
+const MAX_EARLIER_VALUES = 10;
 
 export interface SecretStoreOptions {
   readonly environment: NodeJS.ProcessEnv;
@@ -15,8 +16,8 @@ export interface SecretStoreOptions {
 interface StoredSecret {
   readonly source: SecretSource;
   value: string;
-  /** The value before the last change: an answer may still contain it. */
-  previous: string | null;
+  /** The last values before it, newest first: an answer may still contain them. */
+  earlierValues: readonly string[];
   /** Message of the fault of the last reading; null if there was none. */
   fault: string | null;
 }
@@ -58,7 +59,8 @@ export class SecretStore {
       const result = results[index];
       if (result?.status === 'fulfilled') {
         const { value } = result;
-        secrets.push({ source, value, previous: options.replaced?.valueBefore(source, value) ?? null, fault: null });
+        const earlierValues = options.replaced?.valuesBefore(source, value) ?? [];
+        secrets.push({ source, value, earlierValues, fault: null });
       } else if (result?.reason instanceof SecretFault) faults.push(result.reason);
       else throw result?.reason;
     }
@@ -82,10 +84,9 @@ export class SecretStore {
     return this.requireSecret(source).value;
   }
 
-  /** The value and the one before the last change. */
+  /** The value, and the last ten before it. */
   recentValues(source: SecretSource): string[] {
-    const { value, previous } = this.requireSecret(source);
-    return previous === null ? [value] : [value, previous];
+    return valuesOf(this.requireSecret(source));
   }
 
   /** What requests of the file before and of all later files send: an answer may contain it. */
@@ -95,13 +96,13 @@ export class SecretStore {
   }
 
   private values(): string[] {
-    return [...this.secrets.values()].map(({ value }) => value);
+    return [...this.secrets.values()].flatMap(valuesOf);
   }
 
-  /** The last value of a source that is another than `value`; null if there is none. */
-  private valueBefore(source: SecretSource, value: string): string | null {
+  /** The last values of a source that are others than `value`, newest first. */
+  private valuesBefore(source: SecretSource, value: string): readonly string[] {
     const secret = this.secrets.get(sourceLabel(source));
-    return [secret?.value, secret?.previous].find((earlier) => earlier !== value) ?? null;
+    return secret === undefined ? [] : withoutValue(valuesOf(secret), value);
   }
 
   close(): void {
@@ -129,7 +130,7 @@ export class SecretStore {
       const value = await readSecret(secret.source, this.options.environment);
       secret.fault = null;
       if (value === secret.value) return;
-      secret.previous = secret.value;
+      secret.earlierValues = withoutValue(valuesOf(secret), value);
       secret.value = value;
       this.changes += 1;
     } catch (error) {
@@ -139,4 +140,12 @@ export class SecretStore {
       this.options.onFault(fault);
     }
   }
+}
+
+function valuesOf({ value, earlierValues }: StoredSecret): string[] {
+  return [value, ...earlierValues];
+}
+
+function withoutValue(values: readonly string[], value: string): readonly string[] {
+  return values.filter((earlierValue) => earlierValue !== value).slice(0, MAX_EARLIER_VALUES);
 }
