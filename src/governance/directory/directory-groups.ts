@@ -7,9 +7,8 @@ import { arraysOfOne } from '../../ledger/records/statements';
 
 const NAMES = '"id", "displayName", "externalId", "createdAt", "updatedAt"';
 const SELECT = `SELECT ${NAMES} FROM "directory_groups"`;
-const SAVE =
-  `INSERT INTO "directory_groups" (${NAMES}) VALUES ($1, $2, $3, $4, $5) ON CONFLICT ("id") DO UPDATE SET ` +
-  '"displayName" = excluded."displayName", "externalId" = excluded."externalId", "updatedAt" = excluded."updatedAt"';
+const INSERT = `INSERT INTO "directory_groups" (${NAMES}) VALUES ($1, $2, $3, $4, $5)`;
+const UPDATE = 'UPDATE "directory_groups" SET "displayName" = $2, "externalId" = $3, "updatedAt" = $4 WHERE "id" = $1';
 
 /** Most groups that are stored. */
 export const MAX_GROUPS = 10_000;
@@ -92,8 +91,12 @@ export class DirectoryGroups {
 /** Ids by which DIRECTORY_ROLES may name a group. */
 export type GroupKey = Pick<DirectoryGroup, 'id' | 'externalId'>;
 
-export function saveGroup({ id, displayName, externalId, createdAt, updatedAt }: DirectoryGroup): SqlStatement {
-  return { sql: SAVE, parameters: [id, displayName, externalId, createdAt, updatedAt] };
+export function insertGroup({ id, displayName, externalId, createdAt, updatedAt }: DirectoryGroup): SqlStatement {
+  return { sql: INSERT, parameters: [id, displayName, externalId, createdAt, updatedAt] };
+}
+
+export function updateGroup({ id, displayName, externalId, updatedAt }: DirectoryGroup): SqlStatement {
+  return { sql: UPDATE, parameters: [id, displayName, externalId, updatedAt] };
 }
 
 export function removeGroup(id: string): SqlStatement[] {

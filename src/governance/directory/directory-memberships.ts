@@ -1,19 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import { ulid } from 'ulid';
-import { requireFound, scimFault } from '../../core/errors/domain-error';
+import { requireFound, scimFault, unavailable } from '../../core/errors/domain-error';
 import type { Caller } from '../../ledger/kinds/caller';
 import { LedgerService } from '../../ledger/ledger.service';
 import { AGENT } from '../agents/agent.entity';
 import { DirectoryUsers } from '../agents/directory-users';
-import { DirectoryGroups, MAX_GROUPS, removeGroup, saveGroup } from './directory-groups';
+import { DirectoryGroups, insertGroup, MAX_GROUPS, removeGroup, updateGroup } from './directory-groups';
 import type { DirectoryGroup } from './directory-group.entity';
-import { DirectoryRoles } from './directory-roles';
+import { CHUNK, DirectoryRoles } from './directory-roles';
 import { groupFault } from './person-rules';
 import type { MemberChange } from './scim-input';
 import type { ScimGroup } from './scim-schema';
-
-/** Most members that join or leave in one commit. */
-const CHUNK = 500;
 
 /**
  * Groups as the directory defines them, and the roles of their members. A change of many members takes several commits.
@@ -44,7 +41,7 @@ export class DirectoryMemberships {
       const { total } = await this.groups.page([], { offset: 0, limit: 1 });
       if (total >= MAX_GROUPS) throw scimFault('uniqueness', `There are at most ${MAX_GROUPS} groups.`);
       const row = { id, displayName, externalId, createdAt: now, updatedAt: now };
-      transaction.writeWithoutEntry(saveGroup(row));
+      transaction.writeWithoutEntry(insertGroup(row));
       return row;
     });
     await this.join(caller, group, [...members]);
@@ -61,8 +58,10 @@ export class DirectoryMemberships {
       (member) => members.has(member) && !change.added.has(member),
     );
     await this.requireMembers(new Set(newcomers));
+    const { externalId = null } = input;
+    // The roles precede the name: a request that is repeated after a fault finds the same difference, and goes on.
+    if (externalId !== before.externalId) await this.roles.refollow([...members], { id, externalId });
     const group = await this.rename(caller, before, input);
-    if (group.externalId !== before.externalId && members.size > 0) await this.roles.refollow([...members]);
     await this.leave(caller, group, leavers);
     await this.join(caller, group, newcomers);
     return group;
@@ -71,20 +70,29 @@ export class DirectoryMemberships {
   /** @throws NOT_FOUND */
   async remove(caller: Caller, id: string): Promise<void> {
     const group = await this.get(id);
-    await this.leave(caller, group, await this.groups.membersOf(id));
+    // Another replica may let people join meanwhile.
+    for (let members = await this.groups.membersOf(id); members.length > 0; members = await this.groups.membersOf(id))
+      await this.leave(caller, group, members);
     await this.ledger.write(caller, async (transaction) => {
+      await this.get(id);
+      if ((await this.groups.membersOf(id)).length > 0)
+        throw unavailable('Somebody joined the group while it was removed. Repeat the request.');
       for (const statement of removeGroup(id)) transaction.writeWithoutEntry(statement);
-      await Promise.resolve();
     });
   }
 
-  private async rename(caller: Caller, group: DirectoryGroup, input: ScimGroup): Promise<DirectoryGroup> {
+  /** Changes what differs from `before`: another replica may have changed the other name since. */
+  private async rename(caller: Caller, before: DirectoryGroup, input: ScimGroup): Promise<DirectoryGroup> {
     const { displayName, externalId = null } = input;
-    if (displayName === group.displayName && externalId === group.externalId) return group;
+    const changes = {
+      ...(displayName !== before.displayName && { displayName }),
+      ...(externalId !== before.externalId && { externalId }),
+    };
+    if (Object.keys(changes).length === 0) return before;
     return this.ledger.write(caller, async (transaction) => {
-      await this.requireFree(input, group.id);
-      const row = { ...group, displayName, externalId, updatedAt: transaction.now };
-      transaction.writeWithoutEntry(saveGroup(row));
+      const row = { ...(await this.get(before.id)), ...changes, updatedAt: transaction.now };
+      await this.requireFree({ ...input, ...namesOf(row) }, before.id);
+      transaction.writeWithoutEntry(updateGroup(row));
       return row;
     });
   }
@@ -100,18 +108,20 @@ export class DirectoryMemberships {
   /** @param isJoining false if the members leave */
   private moveMembers(
     caller: Caller,
-    group: DirectoryGroup,
+    { id: groupId }: DirectoryGroup,
     members: readonly string[],
     isJoining: boolean,
   ): Promise<void> {
-    const hasRoles = this.roles.rolesOf(group).size > 0;
     return this.ledger.write(caller, async (transaction) => {
       const { groups } = this;
+      // Another replica may have removed the group, or a person, since the request began.
+      const group = await this.get(groupId);
+      if (isJoining) await this.requireMembers(new Set(members));
       transaction.writeWithoutEntry(
         isJoining ? groups.addMembers(group.id, members) : groups.removeMembers(group.id, members),
       );
-      transaction.writeWithoutEntry(saveGroup({ ...group, updatedAt: transaction.now }));
-      if (!hasRoles) return;
+      transaction.writeWithoutEntry(updateGroup({ ...group, updatedAt: transaction.now }));
+      if (this.roles.rolesOf(group).size === 0) return;
       const groupsBefore = await groups.groupsAmong(members);
       for (const id of members) {
         const others = (groupsBefore.get(id) ?? []).filter((other) => other.id !== group.id);
@@ -139,6 +149,10 @@ export class DirectoryMemberships {
     if (unknown !== undefined)
       throw scimFault('invalidValue', `Members must be users: there is none with the id ${JSON.stringify(unknown)}.`);
   }
+}
+
+function namesOf({ displayName, externalId }: DirectoryGroup): Pick<ScimGroup, 'displayName' | 'externalId'> {
+  return { displayName, externalId: externalId ?? undefined };
 }
 
 function requireValid(input: ScimGroup): void {

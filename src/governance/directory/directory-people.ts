@@ -74,22 +74,33 @@ export class DirectoryPeople {
       transaction.writeWithoutEntry(saveUser(user));
       const email = input.email ?? (await this.emails.emailOf(agent));
       if (input.email !== undefined) this.setEmail(transaction, agent.id, input.email);
-      // The person is in no group yet, so has no roles that follow groups.
+      // A person who comes back is in no group, so has no roles that follow groups.
+      transaction.writeWithoutEntry(leaveGroups(agent.id));
       withStatus(transaction, this.roles.follow(transaction, agent, []), user);
       return { user, email };
     });
   }
 
-  /** Changes a person; writes nothing if nothing changes. @throws NOT_FOUND; VALIDATION_ERROR; CONFLICT */
-  change(caller: Caller, id: string, input: ScimUser): Promise<DirectoryPerson> {
-    requireValid(input);
+  /**
+   * Changes a person; writes nothing if nothing changes.
+   * @param inputFor gives the person's new members. It sees the person in the command: another replica may have changed it since.
+   * @throws NOT_FOUND; VALIDATION_ERROR; CONFLICT
+   */
+  change(
+    caller: Caller,
+    id: string,
+    inputFor: (person: DirectoryPerson) => ScimUser | Promise<ScimUser>,
+  ): Promise<DirectoryPerson> {
     return this.ledger.write(caller, async (transaction) => {
-      const before = await this.requireUser(id);
+      const person = await this.get(id);
+      const { user: before, email: emailBefore } = person;
+      const input = await inputFor(person);
+      requireValid(input);
       if (input.externalId !== before.externalId)
         throw scimFault('mutability', 'The externalId of a user does not change.');
       await this.requireFreeUserName(input.userName, id);
       const user = { ...before, ...textsOf(input), isActive: activity(input, before.isActive) };
-      const [emailBefore, email] = [await this.emails.emailOf({ id }), input.email ?? null];
+      const email = input.email ?? null;
       const fields = [
         ...(['userName', 'displayName'] as const).filter((name) => user[name] !== before[name]),
         ...(email === emailBefore ? [] : ['email']),

@@ -9,8 +9,8 @@ import { DirectoryUsers } from '../agents/directory-users';
 import { followingRoles, managedRoles } from '../agents/managed-roles';
 import { DirectoryGroups, type GroupKey } from './directory-groups';
 
-/** Most people whose roles are compared, and changed in one commit. */
-const CHUNK = 500;
+/** Most people whose roles are compared, and changed in one commit, for which everybody else's writes wait. */
+export const CHUNK = 100;
 
 /** Lets the roles in DIRECTORY_ROLES follow the groups of the directory, at the start as well. */
 @Injectable()
@@ -79,15 +79,19 @@ export class DirectoryRoles implements OnApplicationBootstrap {
     return outdated.length;
   }
 
-  /** Lets the roles of these people follow their groups as they are now. */
-  async refollow(ids: readonly string[]): Promise<void> {
+  /**
+   * Lets the roles of these people follow their groups as they are now.
+   * @param renamed a group with the ids that it is about to have
+   */
+  async refollow(ids: readonly string[], renamed?: GroupKey): Promise<void> {
     for (let start = 0; start < ids.length; start += CHUNK) {
       const some = ids.slice(start, start + CHUNK);
       await this.ledger.write(SYSTEM_CALLER, async (transaction) => {
         const groups = await this.groups.groupsAmong(some);
         for (const id of some) {
           const agent = await transaction.find(AGENT, id);
-          if (agent !== undefined) this.follow(transaction, agent, groups.get(id) ?? []);
+          const own = (groups.get(id) ?? []).map((group) => (group.id === renamed?.id ? renamed : group));
+          if (agent !== undefined) this.follow(transaction, agent, own);
         }
       });
     }

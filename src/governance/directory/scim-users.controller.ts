@@ -5,14 +5,14 @@ import type { JsonObject } from '../../core/json/json-value';
 import { Caller } from '../../http/input/caller.decorator';
 import { ClientSignal } from '../../http/responses/response-end';
 import { type UserFilter, userNameKey } from '../agents/directory-users';
-import { DirectoryPeople } from './directory-people';
+import { DirectoryPeople, type DirectoryPerson } from './directory-people';
 import { DirectoryTurns } from './directory-turns';
 import { parseFilter } from './scim-filter';
 import { plainOperations, userOperations } from './scim-input';
 import { listResponse, shownUser, withChosen } from './scim-responses';
 import { readQuery } from './scim.query';
 import { ScimRoutes } from './scim-routes';
-import { patchUser, readOperations, readUser, USER_ATTRIBUTES } from './scim-schema';
+import { patchUser, readOperations, readUser, type ScimUser, USER_ATTRIBUTES } from './scim-schema';
 
 const FILTERED = ['userName', 'externalId', 'displayName', 'active'] as const;
 
@@ -64,8 +64,8 @@ export class ScimUsersController {
     @Body() body: JsonObject,
   ): Promise<JsonObject> {
     return this.turns.run(signal, async () => {
-      const { user } = await this.people.get(id);
-      return shownUser(await this.people.change(caller, id, readUser(body, user.externalId)), this.turns.base);
+      const replaced = ({ user }: DirectoryPerson): ScimUser => readUser(body, user.externalId);
+      return shownUser(await this.people.change(caller, id, replaced), this.turns.base);
     });
   }
 
@@ -78,10 +78,11 @@ export class ScimUsersController {
   ): Promise<JsonObject> {
     return this.turns.run(signal, async () => {
       const operations = plainOperations(readOperations(body), USER_ATTRIBUTES);
-      const person = await this.people.get(id);
-      const { meta: _meta, ...user } = shownUser(person, this.turns.base);
-      const input = await patchUser(user, userOperations(operations, person.email !== null));
-      return shownUser(await this.people.change(caller, id, input), this.turns.base);
+      const patched = (person: DirectoryPerson): Promise<ScimUser> => {
+        const { meta: _meta, ...user } = shownUser(person, this.turns.base);
+        return patchUser(user, userOperations(operations, person.email !== null));
+      };
+      return shownUser(await this.people.change(caller, id, patched), this.turns.base);
     });
   }
 

@@ -75,6 +75,8 @@ const RETRY = 30_000;
 const MAX_FETCH_MS = 5_000;
 const MAX_USE_MS = 24 * 3_600_000;
 const MAX_BYTES = 1024 * 1024;
+/** Keys of a set: each takes a fraction of a millisecond to read. */
+const MAX_KEYS = 100;
 
 /** The keys of one issuer, fetched periodically; while it cannot be reached, the last ones stay valid for a day. */
 export class KeySet {
@@ -126,6 +128,7 @@ export class KeySet {
     const text = /^https?:\/\//i.test(this.source) ? await fetchText(this.source) : await readFile(this.source, 'utf8');
     const set = parsedJson(text) as { readonly keys?: unknown } | null | undefined;
     if (!Array.isArray(set?.keys)) throw new Error(`The content of ${this.source} is not a key set.`);
+    if (set.keys.length > MAX_KEYS) throw new Error(`The key set ${this.source} has more than ${MAX_KEYS} keys.`);
     this.keys = set.keys.flatMap((jwk: unknown) => tokenKey(jwk) ?? []);
     this.fetchedAt = performance.now();
   }
