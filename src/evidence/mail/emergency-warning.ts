@@ -1,7 +1,7 @@
 import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
 import { Configuration } from '../../core/config/configuration';
 import { RecordReader } from '../../ledger/reading/record-reader';
-import { WEBHOOK } from '../webhooks/webhook.entity';
+import { WEBHOOK, type Webhook } from '../webhooks/webhook.entity';
 
 /** Exceeds the maximum number of webhooks. */
 const MAX_WEBHOOKS = 1_000;
@@ -28,8 +28,14 @@ export class EmergencyWarning implements OnApplicationBootstrap {
   private async hasTellingWebhook(): Promise<boolean> {
     const conditions = [{ column: 'status', comparison: 'equals', value: 'active' }] as const;
     const range = { conditions, order: 'asc', position: null, atOnce: MAX_WEBHOOKS } as const;
-    for await (const webhooks of this.records.columns(WEBHOOK, ['actions'], range))
-      if (webhooks.some(({ actions }) => actions.some((action) => TELLING.has(action)))) return true;
+    for await (const webhooks of this.records.columns(WEBHOOK, ['actions', 'agentId', 'approvers'], range))
+      if (webhooks.some(isTelling)) return true;
     return false;
   }
+}
+
+/** True if the webhook is told of emergencies, which no agent proposes and people of any group review. */
+function isTelling({ actions, agentId, approvers }: Pick<Webhook, 'actions' | 'agentId' | 'approvers'>): boolean {
+  const isForAll = agentId === null && (approvers.length === 0 || approvers.includes('kind:human'));
+  return isForAll && actions.some((action) => TELLING.has(action));
 }

@@ -7,7 +7,7 @@ import { type Agent, AGENT } from '../../governance/agents/agent.entity';
 import { AgentEmails, type MailRecipient } from '../../governance/agents/agent-emails';
 import { Approvers, type Judge, type JudgedDecision, JUDGED } from '../../governance/decisions/approvers';
 import { PastApprovers } from '../../governance/changes/past-approvers';
-import { isChangeReview } from '../../governance/decisions/changes/change';
+import { CHANGE_REVIEW_TYPE, isChangeReview } from '../../governance/decisions/changes/change';
 import { type Decision, DECISION } from '../../governance/decisions/decision.entity';
 import type { ApproverGroup } from '../../governance/policies/approval/approval-requirement';
 import { SYSTEM_CALLER } from '../../ledger/kinds/caller';
@@ -35,6 +35,7 @@ const MAX_MAILS = 50;
 const AT_ONCE = 5;
 const CHUNK = 500;
 const PROPOSED = { column: 'status', comparison: 'equals', value: 'proposed' } as const;
+const EMERGENCY = { column: 'type', comparison: 'equals', value: CHANGE_REVIEW_TYPE } as const;
 
 /** A person with an address. */
 interface Reader {
@@ -203,21 +204,22 @@ export class MailDispatcher implements OnApplicationBootstrap, OnModuleDestroy {
       ...readers.flatMap(({ agent }) => (due.has(agent.id) ? [sequences.get(agent.id) ?? 0] : [])),
     );
     if (!Number.isFinite(position)) return { waiting, last: 0 };
-    const range = { conditions: [PROPOSED], order: 'asc', position, atOnce: CHUNK } as const;
     const hears = async (agent: Agent, decision: JudgedDecision, couldApprove: Judge): Promise<boolean> =>
       isChangeReview(decision) ? this.pastApprovers.couldHaveApproved(agent, decision) : couldApprove(agent, decision);
     const judgeOf = this.approvers.judging(readers.map(({ agent }) => agent));
     let last = 0;
-    for await (const decisions of this.records.columns(DECISION, [...JUDGED, 'createdAt'], range, SYSTEM_CALLER)) {
+    for await (const decisions of this.announcedAfter(position)) {
       const couldApprove = await judgeOf(decisions);
       for await (const decision of yieldBetween(decisions)) {
-        last = decision.createdSequence;
+        const { createdSequence } = decision;
+        last = Math.max(last, createdSequence);
         let approverCount = 0;
         for (const { agent } of readers) {
           if (approverCount === MAX_MAILS) break;
           if (!(await hears(agent, decision, couldApprove))) continue;
           approverCount += 1;
-          if (due.has(agent.id) && last > (sequences.get(agent.id) ?? 0)) addWaiting(waiting, agent, decision);
+          if (due.has(agent.id) && createdSequence > (sequences.get(agent.id) ?? 0))
+            addWaiting(waiting, agent, decision);
         }
       }
     }
@@ -234,6 +236,15 @@ export class MailDispatcher implements OnApplicationBootstrap, OnModuleDestroy {
       }
     }
     return { waiting, last };
+  }
+
+  /** Yields the waiting decisions after a sequence, then the emergencies that were reviewed before anybody was told. */
+  private async *announcedAfter(position: number): AsyncGenerator<readonly (JudgedDecision & Pick<Decision, 'id'>)[]> {
+    const columns = [...JUDGED, 'createdAt'] as const;
+    const range = { order: 'asc', position, atOnce: CHUNK } as const;
+    yield* this.records.columns(DECISION, columns, { ...range, conditions: [PROPOSED] }, SYSTEM_CALLER);
+    const emergencies = this.records.columns(DECISION, columns, { ...range, conditions: [EMERGENCY] }, SYSTEM_CALLER);
+    for await (const decisions of emergencies) yield decisions.filter(({ status }) => status !== 'proposed');
   }
 
   /** Yields the waiting decisions that have escalated after a sequence, each with the sequence of that entry. */

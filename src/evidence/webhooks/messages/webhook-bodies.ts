@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Configuration } from '../../../core/config/configuration';
 import type { JsonObject } from '../../../core/json/json-value';
 import { AGENT } from '../../../governance/agents/agent.entity';
+import { isChangeReview } from '../../../governance/decisions/changes/change';
 import { type Decision, DECISION } from '../../../governance/decisions/decision.entity';
 import { EXECUTION } from '../../../governance/executions/execution.entity';
 import { SYSTEM_CALLER } from '../../../ledger/kinds/caller';
@@ -61,10 +62,13 @@ export class WebhookBodies {
     return bytesOf(render(buildMessage(entry, facts, { detail, publicUrl, timeZone, escape, maxLines }), prompt));
   }
 
-  /** Returns the messages of a mail about a waiting decision; none once it is settled. */
+  /** Returns the messages of a mail about a waiting decision; none once it is settled, unless it is about an emergency. */
   async messagesForWaiting(decisionId: string, escape: Escape): Promise<Message[]> {
     const decision = await this.records.find(DECISION, decisionId, SYSTEM_CALLER);
-    return decision?.status === 'proposed' ? [await this.messageAbout(decision, null, escape)] : [];
+    if (decision === undefined) return [];
+    return decision.status === 'proposed' || isChangeReview(decision)
+      ? [await this.messageAbout(decision, null, escape)]
+      : [];
   }
 
   /** Builds the message with which Slack replaces a clicked one. */
