@@ -944,6 +944,7 @@ interface SecondPersonRule {
     isHeld?(input: HeldInput, caller: Caller, result: unknown): boolean;
     visibleBody?(body: JsonObject, result: unknown): JsonObject;
     readonly changesPolicies?: true;
+    readonly canWait?: true;
     readonly writesAside?: true;
 }
 

@@ -72,6 +72,7 @@ export class WebhooksController {
   @NeedsSecondPerson({
     summary: ({ params, body }) => `Change ${Object.keys(body).sort().join(', ')} of the webhook ${params['id']}`,
     visibleBody: withStoredUrl,
+    canWait: true,
   })
   @ApiRoute(
     'Change a webhook',
@@ -139,7 +140,7 @@ export class WebhooksController {
   }
 
   @Delete(':id')
-  @NeedsSecondPerson({ summary: ({ params }) => `Delete the webhook ${params['id']}` })
+  @NeedsSecondPerson({ summary: ({ params }) => `Delete the webhook ${params['id']}`, canWait: true })
   @ApiRoute('Delete a webhook', 'Nothing more is delivered; its history stays.')
   @ApiRecordId(WEBHOOK, { sample: 2 })
   @AnswersNothing('Deleted; its history stays.')

@@ -113,7 +113,7 @@ export class AgentsController {
 
   @Put(':id/email')
   @AnyScope()
-  @NeedsSecondPerson({ summary: ({ params }) => `Set the mail address of ${params['id']}` })
+  @NeedsSecondPerson({ summary: ({ params }) => `Set the mail address of ${params['id']}`, canWait: true })
   @ApiRoute(
     'Set the address of a person',
     'For the person, or a caller with the scope `admin`. Mails about decisions that wait for the person go there. ' +
@@ -127,7 +127,7 @@ export class AgentsController {
 
   @Delete(':id/email')
   @AnyScope()
-  @NeedsSecondPerson({ summary: ({ params }) => `Forget the mail address of ${params['id']}` })
+  @NeedsSecondPerson({ summary: ({ params }) => `Forget the mail address of ${params['id']}`, canWait: true })
   @ApiRoute('Forget the address of a person', 'For the person, or a caller with the scope `admin`.')
   @ApiIdOrName('change-reviewer')
   @AnswersNothing('The address is removed.')

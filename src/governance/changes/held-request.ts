@@ -1,6 +1,7 @@
 import { invalidField } from '../../core/errors/domain-error';
 import type { JsonObject } from '../../core/json/json-value';
 import type { Caller } from '../../ledger/kinds/caller';
+import { UNSEEN } from '../../core/values/printable-text';
 import { canonicalJson } from '../../ledger/chain/canonical-json';
 import { sha256 } from '../../ledger/chain/hash-chain';
 import { BREAK_GLASS_HEADER, CHANGE_HEADER, type HeldInput, type SecondPersonRule } from '../../http/request/routes';
@@ -37,6 +38,11 @@ export function heldRequest(request: ServiceRequest, rule: SecondPersonRule): He
     throw invalidField(`header.${CHANGE_HEADER}`, 'must be the id of one decision, such as dec_…');
   if (changeId !== null && emergency !== null)
     throw invalidField(`header.${BREAK_GLASS_HEADER}`, `must be left out next to ${CHANGE_HEADER}`);
+  if (emergency !== null && rule.canWait === true)
+    throw invalidField(
+      `header.${BREAK_GLASS_HEADER}`,
+      'must be left out: whoever is told of an emergency is changed in none',
+    );
   return {
     rule,
     input: { params: params as HeldInput['params'], body },
@@ -62,11 +68,11 @@ function headerOf(header: string | string[] | undefined): string | null {
 
 function reasonIn(header: string): string {
   const reason = decoded(header)?.trim() ?? '';
-  const length = Array.from(reason).length;
-  if (length >= MIN_REASON && length <= MAX_REASON && !CONTROL_CHARACTERS.test(reason)) return reason;
+  const seen = Array.from(reason.replace(UNSEEN, '')).length;
+  if (seen >= MIN_REASON && Array.from(reason).length <= MAX_REASON && !CONTROL_CHARACTERS.test(reason)) return reason;
   throw invalidField(
     `header.${BREAK_GLASS_HEADER}`,
-    `must be a reason of ${MIN_REASON} to ${MAX_REASON} characters, percent-encoded as UTF-8, without control characters`,
+    `must be a reason of ${MIN_REASON} to ${MAX_REASON} characters that can be seen, percent-encoded as UTF-8, without control characters`,
   );
 }
 

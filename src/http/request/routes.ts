@@ -67,6 +67,8 @@ export interface SecondPersonRule {
   visibleBody?(body: JsonObject, result: unknown): JsonObject;
   /** True if it changes the policies in force. */
   readonly changesPolicies?: true;
+  /** True if it waits for a second person even in an emergency, because it decides who is told of one. */
+  readonly canWait?: true;
   /** True if it may have an effect without an entry. */
   readonly writesAside?: true;
 }
