@@ -4,6 +4,7 @@ import { stageOf } from '../support/application/stage';
 import { approve, approvedChange, changeHeader, type ChangeStage, newPolicy, startChanges } from './support';
 
 const POLICIES = '/api/v1/policies';
+const RESUMED = { headers: { 'Break-Glass': 'Suspended by mistake' } };
 
 describe('An approved change', () => {
   const stage: ChangeStage = stageOf(() => startChanges({ CHANGE_WITHIN: 'PT1H' }));
@@ -81,6 +82,19 @@ describe('An approved change', () => {
     }
   });
 
+  it('is proposed anew if somebody who approved it is suspended by then', async () => {
+    const { app, ada, cyd } = stage;
+    const body = newPolicy();
+    const id = await approvedChange(app, ['POST', POLICIES, { key: cyd.key, body }], [ada]);
+    await send(app, 'POST', '/api/v1/agents/ada/suspend');
+    const refused = await send(app, 'POST', POLICIES, { key: cyd.key, body, ...changeHeader(id) });
+    expect(refused).toMatchObject({ status: 409, body: { error: { message: expect.stringContaining('suspended') } } });
+    const again = await send(app, 'POST', POLICIES, { key: cyd.key, body });
+    expect([again.status, again.body.id === id]).toEqual([202, false]);
+    expect((await send(app, 'POST', '/api/v1/agents/ada/resume', RESUMED)).status).toBe(200);
+    expect((await send(app, 'POST', POLICIES, { key: cyd.key, body, ...changeHeader(id) })).status).toBe(201);
+  });
+
   it('is refused once its decision was rejected or cancelled', async () => {
     const { app, ada, cyd } = stage;
     for (const verb of ['reject', 'cancel']) {
@@ -102,6 +116,9 @@ describe('An approved change', () => {
     expect(unknown.status).toBe(409);
     const short = await send(app, 'POST', POLICIES, { ...sent, headers: { 'Break-Glass': 'short' } });
     expect([short.status, Object.keys(faults(short))]).toEqual([400, ['header.Break-Glass']]);
+    const unseen = { 'Break-Glass': encodeURIComponent(`short${'\u200b'.repeat(20)}`) };
+    const hidden = await send(app, 'POST', POLICIES, { ...sent, headers: unseen });
+    expect([hidden.status, Object.keys(faults(hidden))]).toEqual([400, ['header.Break-Glass']]);
   });
 });
 

@@ -1,4 +1,4 @@
-import { approve, FOUR_EYES, newPolicy, type Person, register } from '../changes/support';
+import { approve, approvedChange, changeHeader, FOUR_EYES, newPolicy, type Person, register } from '../changes/support';
 import { ORIGIN } from '../support/application/authenticator';
 import { createTestApp } from '../support/application/create-test-app';
 import { type Parsed, send } from '../support/application/send';
@@ -22,7 +22,9 @@ describe('The decision file of an emergency', () => {
     await send(app, 'POST', '/api/v1/agents', { body: { name: 'hasty' }, headers: EMERGENCY });
     const { data } = (await send(app, 'GET', '/api/v1/decisions?type=change_review&order=asc')).body;
     const [first, second] = data as [Parsed, Parsed];
+    await approve(app, first.id, { ...dan, ...dan.agent });
     await approve(app, first.id, ada);
+    await approve(app, second.id, ada);
     const { madeAt: _madeAt, ...change } = second.change;
     const { id: decisionId, context, description, riskLevel, title } = second;
     const signed = {
@@ -50,7 +52,7 @@ describe('The decision file of an emergency', () => {
         'The holder of the operator’s key (env) made a change in an emergency, for the reason "The only reviewer is ill": ',
       );
       // The first was open, so that whoever was registered after it could not review the second.
-      expect(output).toContain(`A person who was registered before ${first.createdAt} had to review it.`);
+      expect(output).toContain(`Two people who were registered before ${first.createdAt} had to review it.`);
     }
     expect((await verifyChange(app, first.id)).output).toContain(`ada (${ada.id}, revision 1`);
   });
@@ -136,6 +138,96 @@ describe('The decision file of an emergency', () => {
     );
     // Its own review came later: by then it was open.
     expect(outputs[2]).toMatch(difference);
+  });
+});
+
+describe('The decision file of a change next to an emergency', () => {
+  const stage = stageOf(async () => {
+    const app = await createTestApp({ environment: FOUR_EYES });
+    const [ada, ben] = [await register(app, 'ada'), await register(app, 'ben')];
+    const key = { name: 'sock', scopes: ['review'], agentId: ben.id };
+    const made = await send(app, 'POST', '/api/v1/api-keys', { body: key, headers: EMERGENCY });
+    const [emergency] = (await send(app, 'GET', '/api/v1/decisions?type=change_review')).body.data as [Parsed];
+    const body = newPolicy();
+    const id = await approvedChange(app, ['POST', POLICIES, { body }], [ada]);
+    const refused = await approve(app, id, { ...ben, key: made.body.secret });
+    expect(refused.status).toBe(403);
+    expect((await approve(app, id, ben)).body.status).toBe('approved');
+    await send(app, 'POST', '/api/v1/agents/ada/suspend');
+    await send(app, 'POST', '/api/v1/agents/ada/resume', { headers: EMERGENCY });
+    expect((await send(app, 'POST', POLICIES, { body, ...changeHeader(id) })).status).toBe(201);
+    for (const person of [ada, ben]) expect((await approve(app, emergency.id, person)).status).toBe(200);
+    return { app, people: [ada, ben], sock: { type: 'api_key', id: String(made.body.id) }, id, emergency };
+  });
+
+  it('recomputes, with a review that was refused because of its key', async () => {
+    const { app, id, emergency } = stage;
+    expect((await verifyChange(app, id)).output).toMatch(/\nRECOMPUTED: made as recorded\n$/);
+    expect((await verifyChange(app, emergency.id)).output).toMatch(/\nRECOMPUTED: approved as recorded\n$/);
+  });
+
+  it('recomputes if it changed somebody who had approved it', async () => {
+    const { app, people } = stage;
+    const path = '/api/v1/agents/ada';
+    const sent = { body: { roles: ['board'] } };
+    const id = await approvedChange(app, ['PATCH', path, sent], people);
+    expect((await send(app, 'PATCH', path, { ...sent, ...changeHeader(id) })).status).toBe(200);
+    expect((await verifyChange(app, id)).output).toMatch(/\nRECOMPUTED: made as recorded\n$/);
+  });
+
+  it('does not if it was approved with a key that the emergency had made, unless that took one person', async () => {
+    const { app, id, sock, emergency } = stage;
+    const text = await decisionFileOf(app, { id });
+    const { log } = await keyAndLog(app);
+    const outputs = [];
+    for (const approvals of [2, 1]) {
+      const forged = forgeLog({ text, log }, (entries) => {
+        entryOf({ entries }, 'decision.approved').audit.actor = sock;
+        if (approvals === 2) return entries;
+        for (const { subjectId, state, audit } of entries) {
+          if (subjectId !== emergency.id) continue;
+          state.requiredApprovals = audit.details.requiredApprovals = 1;
+          state.approvers = [{ ...state.approvers[0], approvals }];
+        }
+        return entries;
+      });
+      outputs.push((await verifyFile(forged.text, forged.publicKey, forged.log)).output);
+    }
+    expect(outputs[0]).toContain(`the key ${sock.id} was made in an emergency that nobody had reviewed`);
+    expect(outputs[1]).toMatch(/\nRECOMPUTED: made as recorded\n$/);
+  });
+
+  it.each<[string, 'id' | 'emergency', (entries: Parsed[]) => void, string]>([
+    [
+      'made while somebody who had approved it was suspended',
+      'id',
+      (entries) => (entryOf({ entries }, 'agent.resumed').state.status = 'suspended'),
+      'the change was made while somebody who had approved it was suspended',
+    ],
+    [
+      'reviewed with a key that it had made',
+      'emergency',
+      (entries) => {
+        const { subjectId: id } = entryOf({ entries }, 'api_key.created');
+        entryOf({ entries }, 'decision.approved').audit.actor = { type: 'api_key', id };
+      },
+      'the key of the review was made in the emergency',
+    ],
+    [
+      'settled by one person',
+      'emergency',
+      (entries) => {
+        const { state } = entryOf({ entries }, 'decision.reviewed');
+        Object.assign(state, { status: 'rejected', resolvedAt: state.updatedAt });
+      },
+      'the status',
+    ],
+  ])('%s does not recompute', async (_label, which, change, expected) => {
+    const id = which === 'id' ? stage.id : stage.emergency.id;
+    const forged = forge(await decisionFileOf(stage.app, { id }), ({ entries }: Parsed) => change(entries));
+    const { output } = await verifyFile(forged.text, forged.publicKey);
+    expect(output).toMatch(/\nDIFFERS: /);
+    expect(output).toContain(expected);
   });
 });
 

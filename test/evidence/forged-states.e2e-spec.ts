@@ -65,7 +65,7 @@ describe('The verifier, on records that changed more than was approved', () => {
     await make('person', 'POST', '/agents', { body: { name: 'zed', kind: 'human' } });
     const zed = (await send(app, 'GET', `${API}/agents/zed`)).body;
     await make('key', 'POST', '/api-keys', { body: { name: 'zed', agentId: zed.id, scopes: ['review'] } });
-    expect((await approve(app, review.id, ben)).status).toBe(200);
+    for (const person of [ada, ben]) expect((await approve(app, review.id, person)).status).toBe(200);
     return { ...started, ...prepared, zed, review, made, ...(await keyAndLog(app)) };
   });
   const idOf = (name: string): string => (name === 'review' ? stage['review'].id : stage['made'].get(name));
@@ -154,7 +154,7 @@ describe('The verifier, on records that changed more than was approved', () => {
         const createdAt = new Date(Date.parse(review.state.context.before) - 1000).toISOString();
         Object.assign(updated.state, { revision: 2, roles: ['auditor'], createdAt });
         const key = entries.find(({ action, state }) => action === 'api_key.created' && state.agentId === zed.id);
-        review.state.reviews[0].approverId = review.audit.agentId = zed.id;
+        review.state.reviews[1].approverId = review.audit.agentId = zed.id;
         review.audit.actor = { type: 'api_key', id: key.subjectId };
         review.audit.details.approverRevision = 2;
         ids.add(first);

@@ -136,7 +136,7 @@ const FORMS = {
   'decision.cancelled': { agentId: proposerId, times: ['updatedAt'], details: countDetails, reason: true },
   'decision.approval_denied': refusalForm('approve'),
   'decision.rejection_denied': refusalForm('reject'),
-  'decision.change_made': { agentId: proposerId, times: ['updatedAt'] },
+  'decision.change_made': { agentId: proposerId, times: ['updatedAt'], basis: ['approvers'] },
   'policy.created': { ...POLICY, times: ['createdAt'] },
   'policy.superseded': { ...POLICY, basis: ['policySet', 'supersededBy'] },
   'policy.activated': { ...POLICY },

@@ -1,8 +1,12 @@
 import { canonicalJson } from '../canonical-json.mjs';
 import { isErased } from '../entry-check.mjs';
-import { isEmergency } from './changes.mjs';
+import { isEmergency, needsTwoReviews } from './changes.mjs';
 import { OF_TEAMS } from './made-requests.mjs';
 import { OPERATOR } from './narration.mjs';
+import { placeOf } from './reviewer.mjs';
+
+/** Actions of entries that add a review. */
+const REVIEWED = ['decision.reviewed', 'decision.approved', 'decision.rejected'];
 
 /**
  * What only a whole log shows about a change: that it was made once, by the holder of a key of its proposer, and approved with keys of the
@@ -14,6 +18,8 @@ import { OPERATOR } from './narration.mjs';
 export class ChangeLog {
   /** The times of the emergencies without a review so far, by decision. @type {Map<string, string>} */
   #unreviewed = new Map();
+  /** Those of emergencies whose keys and people decide on no change meanwhile. @type {Map<string, string>} */
+  #barring = new Map();
   /** Decisions that were erased so far, which may have been about emergencies. */
   #erased = 0;
   /** Decisions that were erased before the emergency that the file is about. */
@@ -32,6 +38,9 @@ export class ChangeLog {
     const { action, subjectType, subjectId, timestamp } = entry;
     // Only settled decisions are erased, so an erasure settles none.
     if (subjectType !== 'decision' || action === 'decision.erased') return;
+    if (state && needsTwoReviews(state) && state['status'] === 'proposed')
+      this.#barring.set(subjectId, state['createdAt']);
+    else this.#barring.delete(subjectId);
     if (isErased(entry) && !state) {
       if (this.#unreviewed.delete(subjectId) || action === 'decision.proposed') this.#erased += 1;
     } else if (state && isEmergency(state) && state['status'] === 'proposed') {
@@ -53,7 +62,8 @@ export class ChangeLog {
 
   /**
    * @param {Json} entry of the file, before it took place
-   * @param {{ keys: import('./key-registry.mjs').KeyRegistry, inForce: ReadonlySet<string> }} log so far: the keys and the policies in force
+   * @param {{ keys: import('./key-registry.mjs').KeyRegistry, inForce: ReadonlySet<string>, agents: ReadonlyMap<string, Json> }} log so far: the
+   *   keys and the policies in force, and the agents that the file names
    * @returns {string[]} faults
    */
   faultsBefore(entry, log) {
@@ -63,6 +73,7 @@ export class ChangeLog {
       ...this.#senderFaults(entry, log.keys),
       ...this.#ruleFaults(entry, log.inForce),
       ...this.#timeFaults(entry),
+      ...this.#emergencyFaults(entry, log),
       ...this.#teamFaults(entry, log.keys),
     ];
   }
@@ -87,10 +98,10 @@ export class ChangeLog {
    * @param {import('./key-registry.mjs').KeyRegistry} keys
    */
   #senderFaults({ subjectId, timestamp, audit, state }, keys) {
-    const { action, actor, details } = audit;
+    const { action, actor } = audit;
     if (subjectId !== this.history.changeId || actor.type !== 'api_key' || actor.id === OPERATOR) return [];
     const isProposers = ['decision.proposed', 'decision.change_made'].includes(action);
-    const approverId = details.verdict === undefined ? undefined : state.reviews.at(-1)?.approverId;
+    const approverId = REVIEWED.includes(action) ? state.reviews.at(-1)?.approverId : undefined;
     // Who rejects may name nobody.
     if (!isProposers && (approverId === undefined || approverId === null)) return [];
     const expected = isProposers ? state.proposedBy : approverId;
@@ -116,6 +127,28 @@ export class ChangeLog {
     return canonicalJson([...ids].sort()) === canonicalJson([...inForce].sort())
       ? []
       : [`other policies were in force than the change names: the log has ${inForce.size}, the file ${ids.length}`];
+  }
+
+  /**
+   * Finds a key and people that come from an emergency without a review: what it made has its time.
+   * @param {Json} entry
+   * @param {{ keys: import('./key-registry.mjs').KeyRegistry, agents: ReadonlyMap<string, Json> }} log
+   */
+  #emergencyFaults({ subjectId, timestamp, audit, state }, { keys, agents }) {
+    if (subjectId !== this.history.changeId || !REVIEWED.includes(audit.action)) return [];
+    const review = state.reviews.at(-1);
+    const key = audit.actor.type === 'api_key' ? keys.get(audit.actor.id, timestamp) : undefined;
+    const ids = [...new Set([review?.approverId, placeOf(review, this.history)])];
+    const times = [...this.#barring.values()];
+    const isBarred = (/** @type {unknown} */ createdAt) => times.some((time) => time === createdAt);
+    return [
+      ...(isBarred(key?.createdAt)
+        ? [`the key ${audit.actor.id} was made in an emergency that nobody had reviewed`]
+        : []),
+      ...ids
+        .filter((id) => isBarred(agents.get(id)?.['createdAt']))
+        .map((id) => `${id} was registered in an emergency that nobody had reviewed`),
+    ];
   }
 
   /** @param {Json} entry */

@@ -18,8 +18,6 @@ const CHANGE_REVIEW = 'change_review';
 const DECIDE_WITHIN_MS = 7 * 86_400_000;
 const MEMBERS = ['bodyHash', 'madeAt', 'method', 'path', 'rules', 'summary'];
 const HASH = /^[0-9a-f]{64}$/;
-/** Who reviews an emergency, except those whom its rules leave out. */
-const REVIEWERS = [{ subjects: ['kind:human'], approvals: 1 }];
 const CALLERS = ['api_key', 'token'];
 
 /** Actions whose entries have the reason that a request gave, if it gave one. */
@@ -31,6 +29,15 @@ const WITH_REASON = ['agent.resumed', 'stop.lifted'];
  */
 export function isEmergency({ type, change }) {
   return type === CHANGE_REVIEW && change !== undefined;
+}
+
+/**
+ * True for a decision on an emergency that two people review, and whose keys and people decide on no change meanwhile. Before there was this
+ * rule, one person was enough, and one is if a person broke the glass.
+ * @param {Json} decision
+ */
+export function needsTwoReviews(decision) {
+  return isEmergency(decision) && approvalsOf(decision['approvers'] ?? []) > 1;
 }
 
 /**
@@ -82,7 +89,11 @@ export function recomputeProposal(entry, history, report) {
     expiresAt: isReview ? null : new Date(Date.parse(timestamp) + DECIDE_WITHIN_MS).toISOString(),
     requiredApprovals: approvalsOf(state.approvers ?? []),
     ...(isReview
-      ? { approvers: REVIEWERS, executeWithin: undefined, context: { before: state.context.before } }
+      ? {
+          approvers: reviewersOf(state, proposer?.['kind'] === 'human'),
+          executeWithin: undefined,
+          context: { before: state.context.before },
+        }
       : { description: '', context: {} }),
   };
   for (const [name, value] of Object.entries(expected)) report.expect(`the decision’s ${name}`, state[name], value);
@@ -98,12 +109,22 @@ export function recomputeProposal(entry, history, report) {
     report.expect('the reason', audit.reason, state.description);
     if (!(String(state.context.before) <= timestamp))
       report.differ('its reviewer has to be registered before the emergency');
-    report.say(`A person who was registered before ${state.context.before} had to review it.`);
+    const reviewers = needsTwoReviews(state) ? 'Two people who were' : 'A person who was';
+    report.say(`${reviewers} registered before ${state.context.before} had to review it.`);
     expectMadeEntries(entry, history, report);
     return;
   }
   report.say(`${who} proposed a change: ${request}`);
   expectApprovers(state, proposer?.['kind'] === 'human', report);
+}
+
+/**
+ * Returns who reviews an emergency, except those whom its rules leave out.
+ * @param {Json} decision
+ * @param {boolean} isByPerson
+ */
+function reviewersOf(decision, isByPerson) {
+  return [{ subjects: ['kind:human'], approvals: !isByPerson && needsTwoReviews(decision) ? 2 : 1 }];
 }
 
 /**
@@ -146,9 +167,10 @@ function expectApprovers({ approvers = [], executeWithin, expiresAt }, isByPerso
  * @param {Json} entry of the review
  * @param {Json} review
  * @param {readonly Json[]} reviewers the reviewer and, by a delegation, the person in whose place it was; none for the holder of a key
+ * @param {History} history
  * @param {Report} report
  */
-export function expectMayDecide({ state, audit }, { verdict }, reviewers, report) {
+export function expectMayDecide({ state, audit }, { verdict }, reviewers, history, report) {
   if (state.change === undefined) return;
   const isReview = isEmergency(state);
   const isProposer = reviewers.some(({ id }) => id === state.proposedBy);
@@ -160,6 +182,8 @@ export function expectMayDecide({ state, audit }, { verdict }, reviewers, report
   else if (isProposer && verdict === 'approve') report.differ('the change was approved by its proposer');
   if (reviewers.some(({ kind }) => kind !== 'human') && !(isWithdrawn && isProposer))
     report.differ('only people decide on changes');
+  if (needsTwoReviews(state) && history.madeEntries.some(({ subjectId }) => subjectId === audit['actor'].id))
+    report.differ('the key of the review was made in the emergency');
   const late = reviewers.find(({ createdAt }) => isReview && !(createdAt < state.context.before));
   if (late !== undefined)
     report.differ(

@@ -10,6 +10,7 @@ import { OPERATOR } from './narration.mjs';
  * @property {readonly string[] | null} principals patterns of those on whose behalf its holder may act; null for anybody
  * @property {string | null} team
  * @property {string | null} expiresAt
+ * @property {string | null} createdAt null for the key of the operator
  */
 
 /** Actions after which a key is good for nothing. */
@@ -18,7 +19,14 @@ const ENDING = ['api_key.revoked', 'api_key.expired'];
 const IMPLIED = ['read', 'audit', 'entities', 'agents', 'execute', 'propose', 'review', 'policies', 'admin'];
 
 /** The key that the service was started with. @type {Key} */
-const OPERATORS_KEY = { agentId: null, scopes: new Set(IMPLIED), principals: null, team: null, expiresAt: null };
+const OPERATORS_KEY = {
+  agentId: null,
+  scopes: new Set(IMPLIED),
+  principals: null,
+  team: null,
+  expiresAt: null,
+  createdAt: null,
+};
 
 export class KeyRegistry {
   /** Maps ids to keys that nobody has revoked and no entry has settled as expired. @type {Map<string, Key>} */
@@ -51,7 +59,7 @@ export class KeyRegistry {
  * @param {Json} state
  * @returns {Key}
  */
-function keyOf({ agentId, scopes, principals = [], team = null, expiresAt }) {
+function keyOf({ agentId, scopes, principals = [], team = null, expiresAt, createdAt }) {
   const isForAnybody = agentId === null && team === null;
   const effectiveScopes = scopes.includes('admin') ? IMPLIED : scopes;
   return {
@@ -60,5 +68,6 @@ function keyOf({ agentId, scopes, principals = [], team = null, expiresAt }) {
     principals: isForAnybody ? null : principals,
     team,
     expiresAt,
+    createdAt,
   };
 }

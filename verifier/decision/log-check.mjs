@@ -115,7 +115,7 @@ export class LogCheck {
     this.names = new Set([
       ...this.requestedAgents.map(({ id }) => id),
       ...states('decision').map(({ proposedBy }) => proposedBy),
-      ...states('delegation').map(({ to }) => to),
+      ...states('delegation').flatMap(({ agentId, to }) => [agentId, to]),
       ...file.entries.filter((entry) => !isErased(entry)).map(personOf),
     ]);
   }
@@ -247,7 +247,7 @@ export class LogCheck {
   /** @param {Json} entry of the file, before it took place */
   #expectNewest(entry) {
     const { sequence, timestamp, audit, state } = entry;
-    const log = { keys: this.#keys, inForce: this.#inForce };
+    const log = { keys: this.#keys, inForce: this.#inForce, agents: this.#agents };
     for (const fault of [...this.#changes.faultsBefore(entry, log), ...this.#unknownOutcomes.faultsBefore(entry)])
       this.#differ(sequence, fault);
     for (const { id, revision } of this.requestedAgents.filter(({ before }) => before === sequence)) {

@@ -15,6 +15,7 @@ import { DELEGATING, recomputeDelegation } from './delegations.mjs';
 import { GRANTING, recomputeGrant } from './grants.mjs';
 import { recomputeReview } from './review.mjs';
 import { recomputeSettling, SETTLING } from './settlement.mjs';
+import { recomputeStanding } from './standing-approvals.mjs';
 
 /**
  * Recomputes the decisions that a file records, entry by entry. Its seals must have been checked.
@@ -28,7 +29,7 @@ const BY_ACTION = new Map([
   ...['execution.authorized', 'execution.denied', 'execution.approval_requested'].map(with_(recomputeRequest)),
   ...['decision.reviewed', 'decision.approved', 'decision.rejected'].map(with_(recomputeReview)),
   ...['execution.resumed', 'execution.resume_denied'].map(with_(recomputeResume)),
-  ...['decision.change_made'].map(with_(recomputeMaking)),
+  ...['decision.change_made'].map(with_(recomputeMadeChange)),
   ...SETTLING.map(with_(recomputeSettling)),
   ...GRANTING.map(with_(recomputeGrant)),
   ...DELEGATING.map(with_(recomputeDelegation)),
@@ -65,6 +66,12 @@ export function recompute(file, validSignatures) {
     report.differ(`${action} of ${subjectId} is nothing that this decision rests on`, sequence);
   const last = history.ofSubject.at(-1)?.['state'] ?? {};
   return { outcome: String(history.changeId === null ? last.outcome : outcomeOfChange(last)), report, history };
+}
+
+/** @type {Recompute} */
+function recomputeMadeChange(entry, history, report) {
+  recomputeStanding(entry, history, report);
+  recomputeMaking(entry, history, report);
 }
 
 /**

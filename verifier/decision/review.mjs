@@ -34,7 +34,7 @@ export function recomputeReview(entry, history, report) {
   const late = escalatingGroups(before, timestamp);
   if (late.length > 0) report.differ(`the groups ${late.join(', ')} had to escalate before this review`);
   recomputeReviewer(entry, review, history, report);
-  recomputeSettled(entry, review, report);
+  recomputeSettled(entry, report);
 }
 
 /**
@@ -57,7 +57,7 @@ function recomputeReviewer(entry, review, history, report) {
     report.expect('the groups of a review without a reviewer', review['groups'] ?? [], []);
     report.expect('the delegation of a review without a reviewer', review['delegationId'], undefined);
     report.expect('details.delegator', audit.details.delegator, undefined);
-    expectMayDecide(entry, review, [], report);
+    expectMayDecide(entry, review, [], history, report);
     if (audit.actor.type === 'slack') report.differ('a review in Slack names no reviewer');
     return report.say(`The holder of ${senderText(audit.actor)} rejected it${words}.`);
   }
@@ -79,7 +79,7 @@ function recomputeReviewer(entry, review, history, report) {
   if (earlier.some((one) => placeOf(one, history) === place['id']))
     report.differ(`it was reviewed twice in the place of ${place['id']}`);
   report.expect('the status of the reviewer', reviewer['status'], 'active');
-  expectMayDecide(entry, review, place === reviewer ? [place] : [place, reviewer], report);
+  expectMayDecide(entry, review, place === reviewer ? [place] : [place, reviewer], history, report);
   if (state.approvers !== undefined) {
     report.expect('the groups of the review', review['groups'], groups);
     // The requester may withdraw the request.
@@ -165,24 +165,28 @@ export function reviewedResource({ riskLevel, type }) {
 
 /**
  * @param {Json} entry
- * @param {Json} review
  * @param {Report} report
  */
-function recomputeSettled({ state, audit, timestamp }, review, report) {
-  const approvals = approvalsIn(state);
+function recomputeSettled({ state, audit, timestamp }, report) {
+  const isReview = isEmergency(state);
+  // Nobody settles an emergency alone, not even by a rejection.
+  const approvals = isReview ? state.reviews : approvalsIn(state);
   const isFull =
     state.approvers === undefined
       ? approvals.length >= state.requiredApprovals
       : areFilled(
           state.approvers,
-          approvals.map(({ groups }) => groups ?? []),
+          approvals.map((/** @type {Json} */ { groups }) => groups ?? []),
         );
-  const status = review['verdict'] === 'reject' ? 'rejected' : isFull ? 'approved' : 'proposed';
+  const isRejected = approvalsIn(state).length < state.reviews.length && (isFull || !isReview);
+  const status = isRejected ? 'rejected' : isFull ? 'approved' : 'proposed';
   report.expect('the status', state.status, status);
   report.expect('the action', audit.action, `decision.${status === 'proposed' ? 'reviewed' : status}`);
   report.expect('resolvedAt', state.resolvedAt, status === 'proposed' ? null : timestamp);
   if (status === 'proposed')
-    report.say(`Not every group was filled by then: ${approvals.length} of ${state.requiredApprovals} approvals.`);
+    report.say(
+      `Not every group was filled by then: ${approvals.length} of ${state.requiredApprovals} ${isReview ? 'reviews' : 'approvals'}.`,
+    );
   else
     report.say(
       status === 'approved'

@@ -72,10 +72,18 @@ export function evidenceNamedIn(
   const agents = new Map<string, NamedAgent>();
   const stops = new Set<string>();
   const records = new Map<string, NamedRecord>();
+  const noteAgents = (counted: readonly Counted[], sequence: number): void => {
+    for (const agent of counted) {
+      const key = `${agent.agentId} ${agent.revision}`;
+      if (!agents.has(key)) agents.set(key, { ...agent, sequence });
+    }
+  };
   for (const entry of entries) {
     const { v, sequence, action, subjectId, agentId, details, erased } = entry;
     if (erased !== null || details === null) throw contentErased(what, erased ?? sequence);
     if (isErasing(entry)) throw contentErased(action === 'grant.erased' ? 'the grant that served it' : what, sequence);
+    // A change may change those who approved it, so what counted is how they were before its first entry.
+    if (action === 'decision.change_made') noteAgents(approversIn(details), Number(details['firstSequence']));
     if (!DECIDING.has(action)) continue;
     const { rules: hash, stopId } = details;
     if (v === 1 || typeof hash !== 'string') throw conflict(tooOld(sequence));
@@ -83,16 +91,13 @@ export function evidenceNamedIn(
     if (typeof stopId === 'string') stops.add(stopId);
     for (const record of recordsIn(details))
       if (!records.has(record.id)) records.set(record.id, { ...record, sequence });
-    const sequences = [
+    const counted = [
       ...countedAgent(agentId, details),
       ...personIn(details, people.get(subjectId)),
       ...delegatorIn(details),
       ...approversIn(details),
     ];
-    for (const agent of sequences) {
-      const key = `${agent.agentId} ${agent.revision}`;
-      if (!agents.has(key)) agents.set(key, { ...agent, sequence });
-    }
+    noteAgents(counted, sequence);
   }
   return {
     rules: [...rules.values()],

@@ -24,7 +24,10 @@ export function changeApprovers({
   ]);
 }
 
-/** Returns the groups for a change. A caller who is no person, such as a program, needs one more approval. */
+/**
+ * Returns the groups for a change, or for the review of an emergency. A caller who is no person, such as a program,
+ * needs one more approval: whoever sent the request may be one of those who approve.
+ */
 export function approversFor(groups: readonly ApproverGroup[], isByPerson: boolean): ApproverGroup[] {
   return groups.map((group, index) =>
     index === 0 && !isByPerson ? { ...group, approvals: group.approvals + 1 } : group,

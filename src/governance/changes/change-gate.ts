@@ -12,13 +12,16 @@ import {
 import { Database } from '../../ledger/database/database';
 import { AGENT } from '../agents/agent.entity';
 import { CHANGE_REVIEW_TYPE, CHANGE_TYPE, isProposerOf, reviewContext } from '../decisions/changes/change';
+import { unreviewedEmergencies } from '../decisions/changes/emergencies';
 import { decisionOfRequest, keepRequest, removeRequest } from '../decisions/changes/change-requests';
 import type { Change } from '../decisions/change-content';
 import { DECISION, type Decision, proposedDecision, proposedNote } from '../decisions/decision.entity';
-import { isExpired } from '../decisions/decision-rules';
+import { areEnough, isApproval, isExpired } from '../decisions/decision-rules';
+import { countedAgents, countedReviews, doesCountNow } from '../decisions/reviewers';
 import { DecisionResponse } from '../decisions/dto/decision.response';
+import type { CountedAgent } from '../executions/execution.entity';
 import { ActivePolicies } from '../policies/active-policies';
-import { sumOfApprovals } from '../policies/approval/approval-requirement';
+import { type ApproverGroup, sumOfApprovals } from '../policies/approval/approval-requirement';
 import { approversFor } from './change-approvers';
 import { FourEyes } from './four-eyes';
 import { type HeldRequest, requestHashOf } from './held-request';
@@ -92,8 +95,7 @@ export class ChangeGates {
     transaction: ServiceTransaction,
   ): Promise<Decision> {
     const { rule, input } = held;
-    const proposer = caller.agentId === null ? undefined : await transaction.find(AGENT, caller.agentId);
-    const approvers = approversFor(this.fourEyes.groups, proposer?.kind === 'human');
+    const approvers = await approversOf(transaction, this.fourEyes.groups, caller);
     const change = this.changeOf(held, result);
     const decision = proposedDecision(transaction.newId(DECISION), transaction.now, {
       type: CHANGE_TYPE,
@@ -128,8 +130,9 @@ export class ChangeGates {
     const decision = id === undefined ? undefined : await transaction.find(DECISION, id);
     if (decision === undefined || isExpired(decision, transaction.now)) return undefined;
     if (this.areOtherRules(decision)) return undefined;
-    const isOpen = decision.status === 'proposed' || isUsable(decision, transaction.now);
-    return isOpen ? decision : undefined;
+    if (decision.status === 'proposed') return decision;
+    const isStanding = isUsable(decision, transaction.now) && (await this.approvalsOf(decision, transaction)).areEnough;
+    return isStanding ? decision : undefined;
   }
 
   /** Returns the decision that a request names, if it is open, or allows this very request. @throws CONFLICT */
@@ -161,6 +164,17 @@ export class ChangeGates {
     return decision;
   }
 
+  /** Returns the approvals of a change, and whether those that count now are enough, as when an execution is resumed. */
+  private async approvalsOf(
+    decision: Decision,
+    transaction: ServiceTransaction,
+  ): Promise<{ readonly approvers: readonly CountedAgent[]; readonly areEnough: boolean }> {
+    const approvals = await countedReviews(transaction, decision.reviews.filter(isApproval));
+    const counting = approvals.filter((approval) => doesCountNow(this.policies, decision, approval));
+    const fillable = counting.map(({ groups }) => groups);
+    return { approvers: countedAgents(approvals), areEnough: areEnough(decision, fillable) };
+  }
+
   private areOtherRules({ change }: Decision): boolean {
     return change?.rules !== undefined && change.rules !== this.policies.rules;
   }
@@ -171,6 +185,11 @@ export class ChangeGates {
     transaction: ServiceTransaction,
     command: ServiceCommand<unknown>,
   ): Promise<unknown> {
+    const approvals = await this.approvalsOf(decision, transaction);
+    if (!approvals.areEnough)
+      throw conflict(
+        'Somebody who approved this change is suspended now, or may not approve it any more. Send it without the header to propose it again.',
+      );
     const first = transaction.headSequence + 1;
     transaction.entryAddition = { details: { changeId: decision.id } };
     const result = await command(transaction);
@@ -186,7 +205,7 @@ export class ChangeGates {
       {
         action: 'decision.change_made',
         agentId: decision.proposedBy,
-        details: { firstSequence: first, lastSequence: last },
+        details: { firstSequence: first, lastSequence: last, approvers: approvals.approvers },
       },
     );
     transaction.writeWithoutEntry(removeRequest(decision.id));
@@ -201,7 +220,7 @@ export class ChangeGates {
     command: ServiceCommand<unknown>,
   ): Promise<unknown> {
     if (!caller.effectiveScopes.has('admin')) throw scopeMissing(['admin']);
-    const unreviewed = await transaction.findAll(DECISION, { type: CHANGE_REVIEW_TYPE, status: 'proposed' });
+    const unreviewed = await unreviewedEmergencies(transaction);
     if (unreviewed.length >= MAX_UNREVIEWED)
       throw conflict(`${MAX_UNREVIEWED} emergencies wait for their review already. Have one of them reviewed first.`);
     const first = transaction.headSequence + 1;
@@ -209,6 +228,7 @@ export class ChangeGates {
     const result = await command(transaction);
     if (!mustWait({ held, caller }, { result, first }, transaction)) return result;
     const change = this.changeOf(held, result);
+    const approvers = await approversOf(transaction, REVIEWERS, caller);
     const before = unreviewed.map(({ createdAt }) => createdAt).sort()[0] ?? transaction.now;
     const decision = proposedDecision(transaction.newId(DECISION), transaction.now, {
       type: CHANGE_REVIEW_TYPE,
@@ -219,8 +239,8 @@ export class ChangeGates {
       actor: caller.actor,
       change: { ...change, madeAt: transaction.now },
       riskLevel: 'high',
-      approvers: REVIEWERS,
-      requiredApprovals: 1,
+      approvers,
+      requiredApprovals: sumOfApprovals(approvers),
       traceId: caller.traceId,
     });
     const { action, agentId = null, details } = proposedNote(decision);
@@ -228,6 +248,16 @@ export class ChangeGates {
     transaction.insert(DECISION, decision, { action, agentId, details: { ...details, ...sequences } });
     return result;
   }
+}
+
+/** Returns the groups that decide on the request of a caller. */
+async function approversOf(
+  transaction: ServiceTransaction,
+  groups: readonly ApproverGroup[],
+  { agentId }: Caller,
+): Promise<ApproverGroup[]> {
+  const proposer = agentId === null ? undefined : await transaction.find(AGENT, agentId);
+  return approversFor(groups, proposer?.kind === 'human');
 }
 
 interface GatedRequest {

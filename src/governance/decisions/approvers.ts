@@ -31,6 +31,7 @@ import {
 } from './decision-rules';
 import { AbleReviewers } from './able-reviewers';
 import { mayDecide } from './changes/change';
+import { emergencyTimes } from './changes/emergencies';
 import { type Decision, DECISION } from './decision.entity';
 import type { ApproverListResponse, ApproverResponse, Inability } from './dto/decision.response';
 import { delegatorsOf, denyingReview } from './reviewers';
@@ -141,7 +142,7 @@ export class Approvers {
       if (isShown) responses.push(approverRow(candidate, why, canBeDecided));
       if (why === null && examined <= MAX_APPROVERS) able.add(candidate);
     }
-    const isEnough = canBeDecided && areEnough(decision, [...fillableGroups(decision.reviews), ...able.groups]);
+    const isEnough = canBeDecided && areEnough(decision, [...fillableGroups(decision), ...able.groups]);
     const isKnown = isEnough || examined <= MAX_APPROVERS || !canBeDecided;
     return { data: responses, total, feasible: isKnown ? isEnough : null };
   }
@@ -155,7 +156,7 @@ export class Approvers {
     if (!isDecisionOpen(decision) || isExpired(decision, this.ledger.now)) return false;
     await this.catchUp();
     const delegators = await delegatorsOf(this.reader, decision.reviews);
-    const reviewed = fillableGroups(decision.reviews);
+    const reviewed = fillableGroups(decision);
     const able = new AbleReviewers();
     /**
      * Agents that fill the same groups are interchangeable: at most as many of them are compared as there are
@@ -218,6 +219,7 @@ export class Approvers {
   /** Returns a function that makes the search for a chunk of decisions; it reads who has a passkey once a decision needs that. */
   private placeSearches(agents: readonly ListedAgent[]): (decisions: readonly OpenDecision[]) => Promise<PlaceSearch> {
     let signing: ReadonlySet<string> | null = null;
+    let emergencies: ReadonlySet<string> = new Set();
     let reviewers: ReadonlyMap<string, readonly Reviewer[]> = new Map();
     let delegators: Delegators = new Map();
     /** Results by agent, and by the members of a decision that policies see, which many decisions share. */
@@ -225,7 +227,7 @@ export class Approvers {
     const couldReview = (reviewer: Reviewer, decision: OpenDecision): boolean => {
       const { approvers } = decision;
       if (isExpired(decision, this.ledger.now)) return false;
-      if (![reviewer.agent, reviewer.place].every((agent) => mayDecide(decision, agent))) return false;
+      if (![reviewer.agent, reviewer.place].every((agent) => mayDecide(decision, agent, emergencies))) return false;
       const groups = approvers === null ? [] : new ApproverGroups(approvers).groupsFor(reviewer.place);
       if (approvers !== null && groups.length === 0) return false;
       const fillable = fillableBy(signing?.has(reviewer.agent.id) === true, groups, approvers ?? []);
@@ -245,6 +247,7 @@ export class Approvers {
     return async (decisions) => {
       await this.catchUp();
       reviewers = await this.substitutes(agents);
+      emergencies = await emergencyTimes(this.records, decisions);
       delegators = await delegatorsOf(
         this.reader,
         decisions.flatMap((decision) => decision.reviews),
@@ -290,6 +293,8 @@ export class Approvers {
     const groups = approvers === null ? null : new ApproverGroups(approvers);
     const inGroups = groups?.areOfPeople === true ? [PERSON] : [];
     const conditions = groups === null ? [ACTIVE] : inGroups;
+    const emergencies = await emergencyTimes(this.records, [decision]);
+    const isDecider = (agent: ListedAgent): boolean => mayDecide(decision, agent, emergencies);
     const range = { conditions, order: 'asc', position: null, atOnce: MAX_AGENTS } as const;
     for await (const agents of this.records.columns(
       AGENT,
@@ -297,10 +302,9 @@ export class Approvers {
       range,
     )) {
       signal.throwIfAborted();
-      const able = agents.filter((agent) => mayDecide(decision, agent));
-      const all = able.map((place) => ({ place, groups: groups?.groupsFor(place) ?? [] }));
+      const all = agents.filter(isDecider).map((place) => ({ place, groups: groups?.groupsFor(place) ?? [] }));
       const places = groups === null ? all : all.filter((one) => one.groups.length > 0);
-      const matching = (await this.withSubstitutes(places)).filter(({ agent }) => mayDecide(decision, agent));
+      const matching = (await this.withSubstitutes(places)).filter(({ agent }) => isDecider(agent));
       const ids = hasSignedGroup(decision) ? matching.map(({ agent }) => agent.id) : [];
       const signing = await this.holders.among(ids);
       yield matching.map((one) => ({

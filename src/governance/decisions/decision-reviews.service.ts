@@ -28,16 +28,20 @@ import { EXECUTION } from '../executions/execution.entity';
 import { SecretRedaction } from '../secrets/secret-redaction';
 import { DECISION, type Decision, type Review, type Verdict } from './decision.entity';
 import { isAboutChange } from './changes/change';
+import { unreviewedEmergencies } from './changes/emergencies';
+import { API_KEY } from '../api-keys/api-key.entity';
 import type { JsonObject } from '../../core/json/json-value';
 import { type Instead, mintGiven, requiredExecution, requireOther, settleWithInstead } from './grants/grant-changes';
 import { requireGrantable } from './grants/grant-rules';
 import {
   approvalsOf,
   approverFault,
+  deciderFault,
   isExpired,
   proposerSuspension,
   reviewConflict,
   type ReviewedPlace,
+  type ReviewSource,
   withReview,
   selfApproval,
   substituteFault,
@@ -80,6 +84,7 @@ interface Parties {
   /** The groups that the approver, or the delegator, belongs to; null if the decision names none. */
   readonly groups: readonly number[] | null;
   readonly isSigned: boolean;
+  readonly source: ReviewSource;
   /** True if the same request approves other decisions, which one signature could not cover. */
   readonly isTogether: boolean;
 }
@@ -196,7 +201,8 @@ export class DecisionReviewsService {
     const proposer = proposedBy === null ? undefined : await transaction.find(AGENT, proposedBy);
     const groups = decision.approvers === null ? null : groupsOf(place, decision.approvers);
     const isSigned = request.signature !== undefined;
-    const parties = { approver, delegator, proposer, groups, isSigned, isTogether };
+    const source = await sourceOf(transaction, decision);
+    const parties = { approver, delegator, proposer, groups, isSigned, isTogether, source };
     const denial = this.denialOf(decision, verdict, parties);
     if (denial !== null) return recordDenial(transaction, decision, { verdict, approverId }, denial);
     const signature = await this.signatureOf(transaction, request, decision, approverId);
@@ -273,7 +279,7 @@ export class DecisionReviewsService {
   }
 
   private denialOf(decision: Decision, verdict: Verdict, parties: Parties): Denial | null {
-    const { approver, delegator, proposer, groups } = parties;
+    const { approver, delegator, proposer, groups, source } = parties;
     if (approver === null) return null;
     const place = delegator ?? approver;
     const error =
@@ -282,8 +288,9 @@ export class DecisionReviewsService {
       suspension(approver) ??
       suspension(place) ??
       proposerSuspension(verdict, proposer) ??
-      approverFault(decision, verdict, place, groups) ??
-      (delegator === null ? null : approverFault(decision, verdict, approver, null));
+      deciderFault(decision, verdict, place, source) ??
+      deciderFault(decision, verdict, approver, source) ??
+      approverFault(decision, verdict, place, groups);
     if (error !== null) return { error, policies: [] };
     const policyDenial =
       this.policyDenial(decision, verdict, place) ??
@@ -303,6 +310,14 @@ export class DecisionReviewsService {
     const message = `The policy "${name}" (version ${version}) forbids the agent "${agent.name}" to ${verdict} this decision.`;
     return { error: policyDenied({ id, name, version }, message), policies };
   }
+}
+
+/** Returns what decides whether the caller's key, and the reviewers, come from an emergency without a review. */
+async function sourceOf(transaction: ServiceTransaction, decision: Decision): Promise<ReviewSource> {
+  const { type, id } = transaction.caller.actor;
+  const emergencies = isAboutChange(decision) ? await unreviewedEmergencies(transaction) : [];
+  const key = emergencies.length > 0 && type === 'api_key' ? await transaction.find(API_KEY, id) : undefined;
+  return { emergencies: new Set(emergencies.map(({ createdAt }) => createdAt)), keyCreatedAt: key?.createdAt ?? null };
 }
 
 /**

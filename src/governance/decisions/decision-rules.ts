@@ -85,6 +85,36 @@ export function selfApproval(
   );
 }
 
+/** What was known of a review when it was sent. */
+export interface ReviewSource {
+  /** Times of the emergencies without a review. */
+  readonly emergencies: ReadonlySet<string>;
+  /** Time at which the key was made that sent it; null if a token did, or the operator's key. */
+  readonly keyCreatedAt: string | null;
+}
+
+/** Refuses whoever may not decide on a change, and keys and people that come from an emergency without a review. */
+export function deciderFault(
+  decision: Decision,
+  verdict: Verdict,
+  decider: Agent,
+  { emergencies, keyCreatedAt }: ReviewSource,
+): DomainError | null {
+  if (!isAboutChange(decision)) return null;
+  // Agents may withdraw their own proposal, but must not close the review of their own emergency.
+  if (verdict === 'reject' && decider.id === decision.proposedBy && !isChangeReview(decision)) return null;
+  if (!mayDecide(decision, decider, emergencies))
+    return permissionDenied(
+      'not_an_approver',
+      'Only a person decides on a change, and what was done in an emergency is reviewed by somebody else who was registered before.',
+    );
+  if (keyCreatedAt === null || !emergencies.has(keyCreatedAt)) return null;
+  return permissionDenied(
+    'not_an_approver',
+    'This key was made in an emergency that nobody has reviewed yet. Until then, it decides on no change.',
+  );
+}
+
 /**
  * Returns the refusal of a reviewer who belongs to no group of approvers; null for a member of a group, and if the
  * decision names no approvers. The proposer may always reject.
@@ -96,14 +126,6 @@ export function approverFault(
   approver: Agent,
   groups: readonly number[] | null,
 ): DomainError | null {
-  if (!mayDecide(decision, approver)) {
-    // Agents may withdraw their own proposal, but must not close the review of their own emergency.
-    if (verdict === 'reject' && approver.id === decision.proposedBy && !isChangeReview(decision)) return null;
-    return permissionDenied(
-      'not_an_approver',
-      'Only a person decides on a change, and what was done in an emergency is reviewed by somebody else who was registered before.',
-    );
-  }
   if (decision.approvers === null || groups === null || groups.length > 0) return null;
   if (verdict === 'reject' && approver.id === decision.proposedBy) return null;
   return permissionDenied(
@@ -129,7 +151,10 @@ export function decisionTypeFault(type: string): string | undefined {
   return normalFormC(type).includes(';') ? 'must not contain ";"' : labelFault(type);
 }
 
-/** Returns the decision after a review: a single rejection rejects, the last required approval approves. */
+/**
+ * Returns the decision after a review: a single rejection rejects, the last required approval approves. The review of an
+ * emergency takes as many people either way.
+ */
 export function withReview(decision: Decision, review: Review): Decision {
   const reviews = [...decision.reviews, review];
   const status = statusAfter(decision, reviews);
@@ -146,9 +171,9 @@ export function withStatus(decision: Decision, status: 'expired' | 'cancelled', 
  * no group can be filled any more.
  */
 export function escalatingGroups(decision: Decision, now: string): number[] {
-  const { approvers, reviews, createdAt, escalatesAt } = decision;
+  const { approvers, createdAt, escalatesAt } = decision;
   if (approvers === null || escalatesAt === null || escalatesAt > now) return [];
-  return shortGroups(approvers, fillableGroups(reviews)).filter((index) => {
+  return shortGroups(approvers, fillableGroups(decision)).filter((index) => {
     const escalate = approvers[index]?.escalate;
     return escalate !== undefined && escalate.at === undefined && addDuration(escalate.after, createdAt) <= now;
   });
@@ -197,9 +222,9 @@ export function finalityConflict({ status }: Decision): DomainError | null {
 }
 
 /** Returns the number of approvals that are assigned to each group of approvers. */
-export function givenApprovals({ approvers, reviews }: Pick<Decision, 'approvers' | 'reviews'>): number[] {
-  const approvals = fillableGroups(reviews);
-  return (approvers ?? []).map((_, index) => approvals.filter((groups) => groups.includes(index)).length);
+export function givenApprovals(decision: ReviewedDecision & Pick<Decision, 'approvers'>): number[] {
+  const approvals = fillableGroups(decision);
+  return (decision.approvers ?? []).map((_, index) => approvals.filter((groups) => groups.includes(index)).length);
 }
 
 export function isApproval({ verdict }: Review): boolean {
@@ -211,8 +236,10 @@ export function approvalsOf(reviews: readonly Review[]): number {
 }
 
 function statusAfter(decision: Decision, reviews: readonly Review[]): DecisionStatus {
-  if (reviews.some(({ verdict }) => verdict === 'reject')) return 'rejected';
-  return areEnough(decision, fillableGroups(reviews)) ? 'approved' : 'proposed';
+  const isRejected = reviews.some(({ verdict }) => verdict === 'reject');
+  if (isRejected && !isChangeReview(decision)) return 'rejected';
+  if (!areEnough(decision, fillableGroups({ ...decision, reviews }))) return 'proposed';
+  return isRejected ? 'rejected' : 'approved';
 }
 
 /** True if these approvals are enough. @param approvals groups that each approval may count for */
@@ -223,9 +250,14 @@ export function areEnough(
   return approvers === null ? approvals.length >= requiredApprovals : areFilled(approvers, approvals);
 }
 
-/** Returns, for each approval, the groups that it may count for. */
-export function fillableGroups(reviews: readonly Review[]): FillableGroups[] {
-  return reviews.filter(isApproval).map(({ groups = [] }) => groups);
+type ReviewedDecision = Pick<Decision, 'type' | 'change' | 'reviews'>;
+
+/**
+ * Returns, for each approval, the groups that it may count for. For an emergency, every review counts: nobody settles it
+ * alone, not even by a rejection, because whoever broke the glass may be the one who rejects.
+ */
+export function fillableGroups({ reviews, ...decision }: ReviewedDecision): FillableGroups[] {
+  return reviews.filter((review) => isApproval(review) || isChangeReview(decision)).map(({ groups = [] }) => groups);
 }
 
 /**

@@ -113,6 +113,16 @@ export async function countedReviews(
   return counted;
 }
 
+/** False for a suspended agent, and for a delegated approval if a policy now denies that person to approve. */
+export function doesCountNow(
+  policies: ActivePolicies,
+  decision: Decision,
+  { agent, isDelegated }: CountedReview,
+): boolean {
+  if (agent.status !== 'active') return false;
+  return !isDelegated || denyingReview(policies, decision, 'approve', agent).length === 0;
+}
+
 /** Maps delegations of reviews to the people in whose place they were made. */
 export async function delegatorsOf(
   records: Pick<LedgerTransaction, 'find'>,

@@ -2,9 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { requireActingAgent, agentLookup } from '../agents/find-agent';
 import { cancelRun, cancelUnlessOver, type RunCancellation } from './run-cancellation';
 import { AGENT, type Agent } from '../agents/agent.entity';
-import { DECISION, type Decision } from '../decisions/decision.entity';
+import { DECISION } from '../decisions/decision.entity';
 import { isApproval, rejectionWords } from '../decisions/decision-rules';
-import { countedAgents, type CountedReview, countedReviews, denyingReview } from '../decisions/reviewers';
+import { countedAgents, type CountedReview, countedReviews, doesCountNow } from '../decisions/reviewers';
 import {
   conflict,
   invalidField,
@@ -189,15 +189,9 @@ export class ApprovalsService {
     if (requirement === null) return { permission, refusal: permission.refusal, approvers: [] };
     const decision = await decisionOf(transaction, execution);
     const approvals = await countedReviews(transaction, decision.reviews.filter(isApproval));
-    const counting = approvals.filter((approval) => this.counts(decision, approval));
+    const counting = approvals.filter((approval) => doesCountNow(this.policies, decision, approval));
     const refusal = approvalFault(requirement.approvers, decision.approvers ?? [], counting);
     return { permission, refusal, approvers: countedAgents(approvals) };
-  }
-
-  /** False for a suspended agent, and for a delegated approval if a policy now denies that person to approve. */
-  private counts(decision: Decision, { agent, isDelegated }: CountedReview): boolean {
-    if (agent.status !== 'active') return false;
-    return !isDelegated || denyingReview(this.policies, decision, 'approve', agent).length === 0;
   }
 }
 

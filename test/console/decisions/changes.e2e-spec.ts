@@ -204,6 +204,6 @@ describeInBrowser('Changes that need a second person, in the console', () => {
     await change.getByText('POST /api/v1/agents').waitFor();
     await change.getByText('It was made in an emergency, without a second person.').waitFor();
     await approve(page);
-    await page.getByText('The decision is approved.').waitFor();
+    await page.getByText('1 of 2').first().waitFor();
   });
 });

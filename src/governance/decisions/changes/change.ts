@@ -24,13 +24,15 @@ export function isChangeReview({ type, change }: ChangeDecision): boolean {
 /**
  * True if the agent may decide on a change. Only people may; an emergency is reviewed by another person, registered
  * before it. True for every agent if the decision is about no change.
+ * @param emergencies times of the emergencies without a review: whom they registered decides on no change
  */
 export function mayDecide(
   decision: ChangeDecision & Pick<Decision, 'proposedBy' | 'context'>,
   { id, kind, createdAt }: Pick<Agent, 'id' | 'kind' | 'createdAt'>,
+  emergencies: ReadonlySet<string>,
 ): boolean {
   if (!isAboutChange(decision)) return true;
-  if (kind !== 'human') return false;
+  if (kind !== 'human' || emergencies.has(createdAt)) return false;
   return !isChangeReview(decision) || (id !== decision.proposedBy && createdAt < registeredBefore(decision.context));
 }
 

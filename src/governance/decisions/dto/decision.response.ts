@@ -108,7 +108,7 @@ export class DecisionResponse extends OmitType<Decision, 'createdSequence' | Ret
     this: void,
     { erased, onBehalfOf, run, grant, change, actor, inPlaceOf, ...row }: ListedDecision,
   ): DecisionResponse {
-    const counts = givenApprovals(row);
+    const counts = givenApprovals({ ...row, change });
     return shownDecision({
       ...row,
       reviews: row.reviews.map(ReviewResponse.from),

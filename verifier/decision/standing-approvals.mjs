@@ -1,0 +1,37 @@
+import { areFilled } from '../evaluation/matching.mjs';
+import { approvalsIn } from './review.mjs';
+import { placeOf } from './reviewer.mjs';
+
+/**
+ * @typedef {import('./read-file.mjs').Json} Json
+ * @typedef {import('./history.mjs').History} History
+ * @typedef {import('./report.mjs').Report} Report
+ */
+
+/**
+ * Checks that enough of those who had approved a change were active when it was made. Entries of before name no approvers.
+ * @param {Json} entry `decision.change_made`
+ * @param {History} history
+ * @param {Report} report
+ */
+export function recomputeStanding({ audit, subjectId, sequence }, history, report) {
+  const { approvers, firstSequence } = audit.details;
+  const before = history.stateBefore(history.entriesAbout('decision', subjectId), sequence);
+  if (approvers === undefined || before === undefined) return;
+  const approvals = approvalsIn(before);
+  const places = approvals.map((review) => placeOf(review, history));
+  report.expect(
+    'details.approvers',
+    approvers.map((/** @type {Json} */ { agentId }) => agentId),
+    places,
+  );
+  const standing = approvals.map(({ groups = [] }, index) => {
+    const { agentId, revision } = approvers[index] ?? {};
+    // The change itself may have changed an approver.
+    const approver = history.agent(agentId, revision, firstSequence);
+    if (approver === undefined) report.lack(`the file has no entry of the approver ${agentId} at revision ${revision}`);
+    return approver?.['status'] === 'active' ? groups : [];
+  });
+  if (!areFilled(before['approvers'] ?? [], standing))
+    report.differ('the change was made while somebody who had approved it was suspended');
+}
