@@ -1,5 +1,6 @@
 import { hashOf } from './canonical-json.mjs';
 import { ACTOR, AUDIT, DETAILS, KINDS, SEALED, SHARED, UNSEALED, VERSIONS } from './hashed-forms.mjs';
+import { subjectFaults } from './record-actions.mjs';
 
 /** 16 bytes in base64url. */
 const SALT = /^[A-Za-z0-9_-]{21}[AQgw]$/;
@@ -7,7 +8,7 @@ const SALT = /^[A-Za-z0-9_-]{21}[AQgw]$/;
 /** @typedef {Readonly<Record<string, unknown>>} JsonObject */
 
 /**
- * Finds the faults of a single entry: its members and its hashes. Other files check its position in the chain, and the
+ * Finds the faults of a single entry: its members, its hashes, and what its action is about. Other files check its position in the chain, and the
  * entry that erased it.
  * @param {unknown} entry as `GET /provenance/:sequence` returns it
  * @returns {string[]}
@@ -25,6 +26,7 @@ export function entryFaults(entry) {
     ...(isSalted ? saltFaults(salts, entry) : added.filter((name) => entry[name] !== null).map(isNotOfVersion1)),
     ...auditFaults(audit, entry),
     ...stateFaults(state, entry),
+    ...subjectFaults(entry),
     ...(hash === hashOf(only(entry, SEALED)) ? [] : ['hash does not match the entry']),
   ];
 }

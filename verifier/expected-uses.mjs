@@ -64,7 +64,6 @@ export class ExpectedUses {
    * @returns {string[]} faults
    */
   faults(entry, { used, limited }) {
-    if (entry['subjectType'] !== 'execution') return [];
     if (entry['action'] === 'execution.erased') return this.#erasureFaults(entry, used);
     const { policies } = detailsOf(entry);
     const isTaken = AUTHORISING.includes(String(entry['action']));

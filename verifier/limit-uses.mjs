@@ -27,7 +27,8 @@ export class TakenUses {
   add(entry) {
     const { subjectType, action, audit, state } = entry;
     const policyFaults = subjectType === 'policy' && isObject(state) ? this.#note(state) : [];
-    if (!isObject(audit)) return policyFaults;
+    // What a record of a module calls the same is no use of a limit.
+    if (subjectType !== 'execution' || !isObject(audit)) return policyFaults;
     const { details } = audit;
     if (!isObject(details)) {
       if (AUTHORISING.includes(String(action))) {

@@ -4,7 +4,9 @@
  *
  * @typedef {import('./entry-check.mjs').JsonObject} JsonObject
  * @typedef {object} RecordAction
+ * @property {readonly string[]} [subjects] the subject types of its entries, if they are not the kind after which it is named
  * @property {boolean} [begins] true if it makes the record
+ * @property {boolean} [isStateless] true if its entries have no state: it removes the record, or its subject need not be one
  * @property {readonly string[]} [changes] the members that it may change
  * @property {Readonly<Record<string, string>>} [fields] further ones, each by the name with which `details.fields` says so
  * @property {Readonly<Record<string, readonly unknown[]>>} [state] the values that members can have after it; null: they are absent
@@ -26,10 +28,19 @@ const decisionEnd = (status) => ({ changes: ['updatedAt', 'status', 'resolvedAt'
 /** @param {string} outcome */
 const executionEnd = (outcome) => ({ changes: ['outcome', 'completedAt'], state: { outcome: [outcome] } });
 
+/** The refusal of a caller, which says nothing about what it is filed under. */
+export const ACCESS_DENIED = 'access.denied';
 const AUTHORISED = ['authorized', 'running'];
 
 /** @type {Readonly<Record<string, RecordAction>>} */
 export const RECORD_ACTIONS = {
+  [ACCESS_DENIED]: { subjects: ['api_key', 'token'], isStateless: true },
+  'entity.created': { begins: true },
+  'entity.updated': { changes: ['updatedAt', 'revision'], fields: sameNames('name', 'properties') },
+  'entity.deleted': { isStateless: true },
+  'entity.erased': { isStateless: true },
+  'claim.added': { begins: true },
+  'claim.removed': { isStateless: true },
   'agent.created': {
     begins: true,
     state: { status: ['active'], revision: [1], observeUntil: [null], slackId: [null] },
@@ -55,9 +66,11 @@ export const RECORD_ACTIONS = {
     fields: { ...sameNames('url', 'actions', 'agentId', 'description', 'status'), secretHash: 'secret' },
   },
   'webhook.failing': { changes: ['status', 'updatedAt'], state: { status: ['failing'] } },
+  'webhook.deleted': { isStateless: true },
   'stop.created': { begins: true, state: { status: ['active'], liftedAt: [null] } },
   'stop.lifted': { changes: ['status', 'liftedAt'], state: { status: ['lifted'] } },
   'passkey.registered': { begins: true },
+  'passkey.removed': { isStateless: true },
   'delegation.created': { begins: true, state: { status: ['waiting', 'active'], endedAt: [null] } },
   'delegation.started': statusChange('active'),
   'delegation.ended': { changes: ['status', 'endedAt'], state: { status: ['ended'] } },
@@ -75,6 +88,7 @@ export const RECORD_ACTIONS = {
   'decision.cancelled': decisionEnd('cancelled'),
   'decision.escalated': { changes: ['updatedAt', 'approvers'], state: { status: ['proposed'] } },
   'decision.change_made': { changes: ['updatedAt', 'change'], state: { status: ['approved'] } },
+  'decision.proposal_denied': { subjects: ['agent'] },
   'decision.approval_denied': {},
   'decision.rejection_denied': {},
   'decision.erased': { changes: ['title', 'description', 'context', 'reviews', 'change', 'actionHash', 'erased'] },
@@ -95,9 +109,43 @@ export const RECORD_ACTIONS = {
     changes: ['outcome', 'completedAt', 'failureReason'],
     state: { outcome: ['interrupted'] },
   },
+  'execution.erased': {},
   'erasure.begun': { begins: true },
   'erasure.completed': {},
+  'ledger.restored': { subjects: ['restoration'], begins: true },
 };
+
+/** The kinds of the service's records, whose entries have a state. */
+const STATED = new Set(
+  Object.entries(RECORD_ACTIONS).flatMap(([name, { subjects, isStateless }]) =>
+    isStateless === true ? [] : subjectsOf(name, subjects),
+  ),
+);
+
+/**
+ * Finds an action of the service about something that it is never about, and a state that is missing, or there, otherwise than the service
+ * writes it. An entry without a state would hide what the ones before it say of their record.
+ * @param {JsonObject} entry
+ * @returns {string[]}
+ */
+export function subjectFaults({ action, subjectType, stateHash }) {
+  const [name, type] = [String(action), String(subjectType)];
+  const known = Object.hasOwn(RECORD_ACTIONS, name) ? RECORD_ACTIONS[name] : undefined;
+  const subjects = known === undefined ? [type] : subjectsOf(name, known.subjects);
+  // A module may file a refusal under a record of its own.
+  if (!subjects.includes(type) && (name !== ACCESS_DENIED || STATED.has(type)))
+    return [`${name} is about a ${type}, and the service writes it of ${subjects.join(' or ')}`];
+  if (known?.isStateless === true) return stateHash === null ? [] : [`${name} leaves the ${type} with a state`];
+  return stateHash === null && STATED.has(type) ? [`${name} leaves the ${type} without a state`] : [];
+}
+
+/**
+ * @param {string} action
+ * @param {readonly string[]} [subjects]
+ */
+function subjectsOf(action, subjects = action.split('.').slice(0, 1)) {
+  return subjects;
+}
 
 /**
  * Returns what an entry does to its record: nothing, if its action is of another kind, and only names the record.
@@ -106,8 +154,8 @@ export const RECORD_ACTIONS = {
  */
 export function recordAction({ action, subjectType }) {
   const name = String(action);
-  const isOfKind = name.startsWith(`${String(subjectType)}.`) && Object.hasOwn(RECORD_ACTIONS, name);
-  return isOfKind ? (RECORD_ACTIONS[name] ?? {}) : {};
+  const known = Object.hasOwn(RECORD_ACTIONS, name) ? RECORD_ACTIONS[name] : undefined;
+  return known !== undefined && subjectsOf(name, known.subjects).includes(String(subjectType)) ? known : {};
 }
 
 /**

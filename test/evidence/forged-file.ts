@@ -66,29 +66,33 @@ export function sealRules(file: Parsed, entries: readonly Parsed[]): void {
 
 /** Gives an entry the hashes that its contents have now. */
 export function seal(entry: Parsed): void {
-  const { audit, state, salts } = entry;
+  const { audit, timestamp, action } = entry;
+  audit.timestamp = timestamp;
+  const contents = entry.v === 1 ? contentsOfFirstVersion(entry) : contentsOf(entry);
+  // What was erased had the hashes that it had.
+  if (entry.erased !== undefined) Object.assign(contents, { stateHash: entry.stateHash });
+  Object.assign(entry, contents);
+  const { v, sequence, id, subjectType, subjectId, auditId, previousHash } = entry;
+  const { auditHash, stateHash } = contents;
+  const shared = { v, sequence, id, timestamp, action, subjectType, subjectId, auditId };
+  entry.hash = canonicalHash({ ...shared, auditHash, stateHash, previousHash });
+}
+
+type ContentHashes = Readonly<Record<'detailsHash' | 'auditHash' | 'stateHash', string | null>>;
+
+function contentsOf({ audit, state, salts, action }: Parsed): ContentHashes {
   const { details, ip, reason, requestId, ...auditMembers } = audit;
-  Object.assign(auditMembers, { timestamp: entry.timestamp, action: entry.action });
-  audit.timestamp = entry.timestamp;
-  entry.detailsHash = canonicalHash({ details, ip, reason, requestId, salt: salts.details });
-  entry.auditHash = canonicalHash({ ...auditMembers, detailsHash: entry.detailsHash });
-  entry.stateHash = state === null ? null : canonicalHash({ salt: salts.state, state });
-  const { v, sequence, id, timestamp, action, subjectType, subjectId, auditId, auditHash, stateHash, previousHash } =
-    entry;
-  const sealed = {
-    v,
-    sequence,
-    id,
-    timestamp,
-    action,
-    subjectType,
-    subjectId,
-    auditId,
-    auditHash,
-    stateHash,
-    previousHash,
+  const detailsHash = canonicalHash({ details, ip, reason, requestId, salt: salts.details });
+  const stateHash = state === null ? null : canonicalHash({ salt: salts.state, state });
+  return { detailsHash, auditHash: canonicalHash({ ...auditMembers, action, detailsHash }), stateHash };
+}
+
+function contentsOfFirstVersion({ audit, state }: Parsed): ContentHashes {
+  return {
+    detailsHash: null,
+    auditHash: canonicalHash(audit),
+    stateHash: state === null ? null : canonicalHash(state),
   };
-  entry.hash = canonicalHash(sealed);
 }
 
 /** RFC 6962, section 2.1.1, implemented literally. */

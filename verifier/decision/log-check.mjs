@@ -162,8 +162,8 @@ export class LogCheck {
       this.erasedClaims += 1;
       this.#erasedOf.add(entry['audit'].entityId);
     }
-    if (subjectType === 'claim' && this.targets.has(state?.entityId)) this.#claims.set(subjectId, state);
-    else if (subjectType === 'claim') this.#claims.delete(subjectId);
+    if (action === 'claim.added' && this.targets.has(state?.entityId)) this.#claims.set(subjectId, state);
+    if (action === 'claim.removed') this.#claims.delete(subjectId);
     if (action === 'entity.created' && this.targets.has(subjectId)) this.#entityIds.add(subjectId);
     if (action === 'entity.deleted') this.#forgetEntity(subjectId);
     if (subjectType === 'passkey') this.#passkeys.add(action, subjectId, state);
