@@ -2,7 +2,7 @@ import { canonicalJson, hashOf } from './canonical-json.mjs';
 import { short } from './decision/report.mjs';
 import { isErased, isObject } from './entry-check.mjs';
 import { KINDS } from './hashed-forms.mjs';
-import { changeableMembers, recordAction } from './record-actions.mjs';
+import { ACCESS_DENIED, changeableMembers, recordAction } from './record-actions.mjs';
 
 /** @typedef {import('./entry-check.mjs').JsonObject} JsonObject */
 /** @typedef {Map<string, string>} MemberTexts the members of a state, each by its text or the hash of a long one */
@@ -33,6 +33,8 @@ export class RecordStates {
     const { subjectType, subjectId, action, state } = entry;
     const kind = String(subjectType);
     const key = `${kind} ${String(subjectId)}`;
+    // A refused caller has no state there, and keeps the one that it has.
+    if (action === ACCESS_DENIED) return [];
     if (isErased(entry) || !isObject(state)) {
       this.#states.delete(key);
       return [];

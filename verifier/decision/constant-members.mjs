@@ -22,12 +22,13 @@ export class ConstantMembers {
    * @param {Json | null | undefined} state nothing if it was erased
    * @returns {string[]} faults
    */
-  faults({ subjectType, subjectId }, state) {
+  faults({ subjectType, subjectId, action }, state) {
     const variable = VARIABLE[subjectType];
     if (variable === undefined || !state || state['erased'] !== undefined) return [];
     const members = Object.fromEntries(Object.entries(state).filter(([name]) => !variable.has(name)));
     const hash = hashOf(members).slice(0, HASH_DIGITS);
-    const first = this.#hashes.get(subjectId);
+    // An erasure takes some of them.
+    const first = action === `${subjectType}.erased` ? undefined : this.#hashes.get(subjectId);
     if (first === undefined) this.#hashes.set(subjectId, hash);
     return first === undefined || first === hash
       ? []

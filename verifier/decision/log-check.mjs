@@ -2,6 +2,7 @@ import { canonicalJson } from '../canonical-json.mjs';
 import { isErased } from '../entry-check.mjs';
 import { entityIn } from '../evaluation/resources.mjs';
 import { isStopping } from '../evaluation/stops.mjs';
+import { ACCESS_DENIED } from '../record-actions.mjs';
 import { BindingRejections } from './binding-rejections.mjs';
 import { ChangeLog } from './change-log.mjs';
 import { AUTHORISING } from './history.mjs';
@@ -132,6 +133,8 @@ export class LogCheck {
   #add(entry) {
     const { sequence, subjectType, subjectId, hash, action } = entry;
     const own = this.entries.get(sequence);
+    // A refused caller is no record of the file.
+    if (action === ACCESS_DENIED && own === undefined) return;
     // Contents that were erased since are still in the file.
     const state = isErased(entry) ? own?.['state'] : entry['state'];
     if (own !== undefined && own['hash'] !== hash) this.#differ(sequence, 'the log has another entry here');
