@@ -30,6 +30,7 @@ export class Chain {
   sequence = 0;
   hash = '0'.repeat(64);
   #timestamp = '';
+  #version = 0;
   /** Roots at the requested sizes, in hex. @type {Map<number, string>} */
   roots = new Map();
 
@@ -47,7 +48,7 @@ export class Chain {
 
   /** @param {unknown} entry */
   add(entry) {
-    const { sequence, previousHash, hash, timestamp } = isObject(entry) ? entry : {};
+    const { sequence, previousHash, hash, timestamp, v } = isObject(entry) ? entry : {};
     const place = `entry ${String(sequence)}`;
     for (const fault of entryFaults(entry)) this.findings.add('chain', place, fault);
     if (isObject(entry))
@@ -58,7 +59,10 @@ export class Chain {
       this.findings.add('chain', place, 'previousHash is not the hash of the entry before');
     if (String(timestamp) < this.#timestamp)
       this.findings.add('chain', place, 'timestamp is before that of the entry before');
+    if (Number(v) < this.#version)
+      this.findings.add('chain', place, `v is ${String(v)}, and the entry before has ${this.#version}`);
     this.sequence = Number(sequence);
+    this.#version = Number(v);
     this.hash = String(hash);
     this.#timestamp = String(timestamp);
     this.#grow();

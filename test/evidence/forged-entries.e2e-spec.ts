@@ -48,6 +48,7 @@ describe('The verifier, on entries that no action of the service writes', () => 
       post(`/decisions/${decision}/${verdict}`, body, { key: ann.key });
     const first = await execute('send', 'x');
     const paid = await execute('pay', entityId, { iban: 'A' });
+    await createPolicy(app, { name: 'later', actions: ['nothing'] });
     const spent = [await execute('spend', 's1'), await execute('spend', 's2'), await execute('spend', 's3')];
     const rejected = await execute('buy', 'b2');
     await review(rejected.decisionId, 'reject', { comment: 'No' });
@@ -307,6 +308,16 @@ describe('The verifier, on entries that no action of the service writes', () => 
         return entries;
       },
     ],
+    'a misspelled resource in an entry of version 1': [
+      'sent',
+      /v is 1, and the entry before has 2/,
+      (entries) => {
+        const own = find(entries, 'execution.authorized', idOf('first'));
+        own.state.resourceId = own.audit.details.resourceId = 'a/../b';
+        Object.assign(own, { v: 1, salts: null, detailsHash: null });
+        return entries;
+      },
+    ],
   };
 
   it.each(Object.keys(FORGERIES))('finds %s', async (label) => {
@@ -314,5 +325,29 @@ describe('The verifier, on entries that no action of the service writes', () => 
     const output = await forged(name, forgery);
     expect(output).toMatch(fault);
     expect(output).toMatch(REFUSED);
+  });
+
+  describe('that name rules of the evaluation 2', () => {
+    /** Says of all rules of a file that they are of this evaluation, and of those of other entries nothing. */
+    async function evaluatedBefore(name: string, isAlone: boolean): Promise<string> {
+      const file = JSON.parse(await decisionFileOf(stage.app, { id: idOf(name) }));
+      for (const rules of file.rules) rules.evaluation = 2;
+      const text = JSON.stringify(file);
+      const { log, publicKey, ...changed } = forgeLog({ text, log: stage['log'] }, (entries) => entries);
+      return (await verifyFile(changed.text, publicKey, isAlone ? undefined : log)).output;
+    }
+
+    it.each([true, false])('notes that only the operator says that it was current, %s', async (isAlone) => {
+      const output = await evaluatedBefore('first', isAlone);
+      expect(output).toContain('NOTE Rules of the evaluation 2 decided, which is not the current one, 3');
+      expect(output).toMatch(RECOMPUTED);
+    });
+
+    it('finds that others were of the evaluation 3 before', async () => {
+      expect(await evaluatedBefore('sent', true)).toMatch(RECOMPUTED);
+      const output = await evaluatedBefore('sent', false);
+      expect(output).toMatch(/its rules are of the evaluation 2, and others of 3 decided before/);
+      expect(output).toMatch(REFUSED);
+    });
   });
 });

@@ -18,6 +18,7 @@ import { PasskeyRegistry } from './passkey-registry.mjs';
 import { asAgent } from './reviewer.mjs';
 import { personOf } from './acts.mjs';
 import { KeyRegistry } from './key-registry.mjs';
+import { NewestEvaluation } from './newest-evaluation.mjs';
 import { senderFaults } from './senders.mjs';
 import { UnknownOutcomes } from './unknown-outcomes.mjs';
 
@@ -81,7 +82,7 @@ export class LogCheck {
   #unknownOutcomes;
   #keys = new KeyRegistry();
   /** Checks of every record of the log, whether or not it is in the file. */
-  #allRecords = [new ConstantMembers(), new ExecutionLog(), new OpenRequests()];
+  #allRecords;
 
   /**
    * @param {DecisionFile} file
@@ -92,6 +93,8 @@ export class LogCheck {
     this.size = size;
     this.history = history;
     this.#changes = new ChangeLog(history);
+    const evaluation = new NewestEvaluation(file.rules);
+    this.#allRecords = [new ConstantMembers(), new ExecutionLog(), new OpenRequests(), evaluation];
     const states = (/** @type {string} */ kind) =>
       file.entries.flatMap(({ subjectType, state }) => (subjectType === kind && state !== null ? [state] : []));
     const executions = states('execution');

@@ -9,6 +9,7 @@ import { outcomeOfChange, recomputeMade, recomputeMaking } from './changes.mjs';
 import { History } from './history.mjs';
 import { withAnyForm } from './malformed.mjs';
 import { OpenRequests } from './open-requests.mjs';
+import { EVALUATIONS } from './read-file.mjs';
 import { Report } from './report.mjs';
 import { recomputeResume } from './resume.mjs';
 import { DELEGATING, recomputeDelegation } from './delegations.mjs';
@@ -46,7 +47,7 @@ export function recompute(file, validSignatures) {
     report.differ(`the file has no entry of ${file.executionId ?? file.decisionId}, which it is about`);
   if (history.changeId !== null && history.ofSubject.some(({ state }) => state.change === undefined))
     report.differ(`the decision ${history.changeId} is about no change`);
-  expectForwardTime(file.entries, report);
+  expectForward(file, report);
   expectOneVersion(file, report);
   const openRequests = new OpenRequests();
   for (const entry of file.entries) {
@@ -181,12 +182,37 @@ function expectOneVersion({ rules, policies }, report) {
 }
 
 /**
- * @param {readonly Json[]} entries
+ * Checks that neither the time nor the version of the sealed form nor that of the rules of evaluation goes back.
+ * @param {import('./read-file.mjs').DecisionFile} file
  * @param {Report} report
  */
-function expectForwardTime(entries, report) {
-  for (const [index, { sequence, timestamp }] of entries.entries()) {
-    if (timestamp < String(entries[index - 1]?.['timestamp'] ?? ''))
-      report.differ(`the time of entry ${sequence} is before that of the entry before it`);
+function expectForward({ entries, rules }, report) {
+  const evaluations = new Map(rules.map(({ hash, evaluation }) => [hash, evaluation]));
+  let [time, version, newest] = ['', 0, 0];
+  for (const entry of entries) {
+    const { sequence, timestamp, v } = entry;
+    const evaluation = evaluations.get(rulesOf(entry)) ?? newest;
+    if (timestamp < time) report.differ(`the time of entry ${sequence} is before that of the entry before it`);
+    if (v < version) report.differ(`the entry ${sequence} is of version ${v}, and one before it of ${version}`);
+    if (evaluation < newest)
+      report.differ(
+        `the rules of entry ${sequence} are of the evaluation ${evaluation}, and those before of ${newest}`,
+      );
+    [time, version, newest] = [timestamp, v, evaluation];
   }
+  const current = Math.max(...EVALUATIONS);
+  const older = [...new Set(evaluations.values())].filter((evaluation) => evaluation < current).sort();
+  if (older.length > 0)
+    report.note(
+      `Rules of the evaluation ${older.join(' and ')} decided, which is not the current one, ${current}: that the service was of an older version rests on the operator’s word.`,
+    );
+}
+
+/**
+ * Returns the hash of the rules in force that an entry names.
+ * @param {Json} entry
+ * @returns {string}
+ */
+function rulesOf({ audit }) {
+  return String(audit.details?.rules);
 }
