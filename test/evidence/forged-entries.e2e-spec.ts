@@ -143,6 +143,16 @@ describe('The verifier, on entries that no action of the service writes', () => 
     expect(await forged(name, (entries) => entries)).toMatch(RECOMPUTED);
   });
 
+  it('recomputes beside a record of a module whose kind has the name of a member of every object', async () => {
+    const added = { action: 'constructor.made', subject: ['constructor', 'con_1'] as const, state: { id: 'con_1' } };
+    expect(
+      await forged(
+        'sent',
+        before('sent', () => [added]),
+      ),
+    ).toMatch(RECOMPUTED);
+  });
+
   const STATELESS = /\w+\.\w+ leaves the \w+ without a state/;
   const MISPLACED = /\w+\.\w+ is about a \w+, and the service writes it of \w+/;
   const FORGERIES: Record<string, [name: string, fault: RegExp, forgery: Forgery]> = {

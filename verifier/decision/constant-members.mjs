@@ -8,8 +8,8 @@ import { variableMembers } from '../record-actions.mjs';
  * @typedef {import('./read-file.mjs').Json} Json
  */
 
-/** The members that change, by kind. @type {Readonly<Record<string, ReadonlySet<string>>>} */
-const VARIABLE = Object.fromEntries(['execution', 'decision', 'grant'].map((kind) => [kind, variableMembers(kind)]));
+/** The members that change, by kind. @type {ReadonlyMap<string, ReadonlySet<string>>} */
+const VARIABLE = new Map(['execution', 'decision', 'grant'].map((kind) => [kind, variableMembers(kind)]));
 /** Enough digits of a hash that no other content has them. */
 const HASH_DIGITS = 32;
 
@@ -23,7 +23,7 @@ export class ConstantMembers {
    * @returns {string[]} faults
    */
   faults({ subjectType, subjectId, action }, state) {
-    const variable = VARIABLE[subjectType];
+    const variable = VARIABLE.get(subjectType);
     if (variable === undefined || !state || state['erased'] !== undefined) return [];
     const members = Object.fromEntries(Object.entries(state).filter(([name]) => !variable.has(name)));
     const hash = hashOf(members).slice(0, HASH_DIGITS);
