@@ -130,12 +130,12 @@ const STATED = new Set(
  */
 export function subjectFaults({ action, subjectType, stateHash }) {
   const [name, type] = [String(action), String(subjectType)];
-  const known = Object.hasOwn(RECORD_ACTIONS, name) ? RECORD_ACTIONS[name] : undefined;
-  const subjects = known === undefined ? [type] : subjectsOf(name, known.subjects);
+  const definition = Object.hasOwn(RECORD_ACTIONS, name) ? RECORD_ACTIONS[name] : undefined;
+  const subjects = definition === undefined ? [type] : subjectsOf(name, definition.subjects);
   // A module may file a refusal under a record of its own.
   if (!subjects.includes(type) && (name !== ACCESS_DENIED || STATED.has(type)))
     return [`${name} is about a ${type}, and the service writes it of ${subjects.join(' or ')}`];
-  if (known?.isStateless === true) return stateHash === null ? [] : [`${name} leaves the ${type} with a state`];
+  if (definition?.isStateless === true) return stateHash === null ? [] : [`${name} leaves the ${type} with a state`];
   return stateHash === null && STATED.has(type) ? [`${name} leaves the ${type} without a state`] : [];
 }
 
@@ -154,8 +154,10 @@ function subjectsOf(action, subjects = action.split('.').slice(0, 1)) {
  */
 export function recordAction({ action, subjectType }) {
   const name = String(action);
-  const known = Object.hasOwn(RECORD_ACTIONS, name) ? RECORD_ACTIONS[name] : undefined;
-  return known !== undefined && subjectsOf(name, known.subjects).includes(String(subjectType)) ? known : {};
+  const definition = Object.hasOwn(RECORD_ACTIONS, name) ? RECORD_ACTIONS[name] : undefined;
+  return definition !== undefined && subjectsOf(name, definition.subjects).includes(String(subjectType))
+    ? definition
+    : {};
 }
 
 /**

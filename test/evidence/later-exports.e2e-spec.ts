@@ -37,16 +37,16 @@ describe('A decision file, against an export of what happened since', () => {
 
   it('recomputes if a grant was erased, also if the export has parts from before and after', async () => {
     const { app, post, execute } = stage;
-    const asked = await execute('buy', 'a');
+    const approved = await execute('buy', 'a');
     const grant = { for: 'PT10M', uses: 3, resources: ['*'], parameters: 'any' };
-    await post(`/decisions/${asked.decisionId}/approve`, { approverId: 'ann', grant });
-    await post(`/executions/${asked.id}/resume`);
+    await post(`/decisions/${approved.decisionId}/approve`, { approverId: 'ann', grant });
+    await post(`/executions/${approved.id}/resume`);
     const [granted, sent] = [await execute('buy', 'b'), await execute('send', 'b')];
     expect(granted.grantId).toEqual(expect.any(String));
     const files = [];
-    for (const { id } of [asked, granted, sent]) files.push(await decisionFileOf(app, { id }));
+    for (const { id } of [approved, granted, sent]) files.push(await decisionFileOf(app, { id }));
     const { publicKey, log: part } = await keyAndLog(app);
-    await post('/erasures', { subjects: [{ type: 'execution', id: asked.id }], reason: 'Asked for.' });
+    await post('/erasures', { subjects: [{ type: 'execution', id: approved.id }], reason: 'Asked for.' });
     const { log } = await keyAndLog(app);
     const after = part.trimEnd().split('\n').length - 1;
     const rest = (await send(app, 'GET', `/api/v1/provenance/export?after=${after}`)).text;

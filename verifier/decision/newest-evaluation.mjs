@@ -54,8 +54,8 @@ export class NewestEvaluation {
    * @returns {number | null}
    */
   #evaluationOf(hash) {
-    const known = this.#evaluations.get(hash);
-    if (known !== undefined) return known;
+    const earlier = this.#evaluations.get(hash);
+    if (earlier !== undefined) return earlier;
     const policies = [...this.#inForce].sort(([one], [other]) => (one < other ? -1 : 1));
     const evaluation = this.#newer.find((evaluation) =>
       ['allow', 'deny'].some((defaultEffect) => hashOf({ defaultEffect, evaluation, policies }) === hash),
