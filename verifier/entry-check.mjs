@@ -1,6 +1,7 @@
 import { hashOf } from './canonical-json.mjs';
 import { ACTOR, AUDIT, DETAILS, KINDS, SEALED, SHARED, UNSEALED, VERSIONS } from './hashed-forms.mjs';
 import { subjectFaults } from './record-actions.mjs';
+import { timeFaults } from './times.mjs';
 
 /** 16 bytes in base64url. */
 const SALT = /^[A-Za-z0-9_-]{21}[AQgw]$/;
@@ -27,6 +28,7 @@ export function entryFaults(entry) {
     ...auditFaults(audit, entry),
     ...stateFaults(state, entry),
     ...subjectFaults(entry),
+    ...timeFaults(entry, isObject(state) ? state : null),
     ...(hash === hashOf(only(entry, SEALED)) ? [] : ['hash does not match the entry']),
   ];
 }

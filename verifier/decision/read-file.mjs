@@ -4,6 +4,7 @@ import { isErased, isObject, memberFaults } from '../entry-check.mjs';
 import { KINDS, SEALED } from '../hashed-forms.mjs';
 import { milliseconds } from '../evaluation/requirement.mjs';
 import { parseStrictly } from '../strict-json.mjs';
+import { isTime } from '../times.mjs';
 
 /**
  * Reads a decision file: one JSON object in its RFC 8785 form.
@@ -242,11 +243,6 @@ function mayBeRemoved(entry) {
 /** @param {Json} entry */
 function isBuiltIn({ subjectType }) {
   return Object.hasOwn(KINDS, String(subjectType));
-}
-
-/** @param {unknown} text */
-function isTime(text) {
-  return typeof text === 'string' && !Number.isNaN(Date.parse(text)) && new Date(text).toISOString() === text;
 }
 
 /** @param {Json} rules */
