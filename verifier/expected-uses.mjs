@@ -4,7 +4,7 @@ import { short } from './decision/report.mjs';
 import { hashOfRequest } from './decision/request-hash.mjs';
 import { isObject } from './entry-check.mjs';
 import { MAX_NAMED } from './evaluation/evaluate.mjs';
-import { isAmount, isWithin, OF_REQUEST, usesOf } from './evaluation/limits.mjs';
+import { isAmount, isDigest, isWithin, OF_REQUEST, usesOf } from './evaluation/limits.mjs';
 import { ZONES } from './evaluation/zone-data.mjs';
 
 /**
@@ -16,8 +16,6 @@ import { ZONES } from './evaluation/zone-data.mjs';
 
 /** The outcomes of executions that were authorised. */
 const AUTHORISED = ['authorized', 'running', 'executed', 'failed', 'interrupted'];
-/** HMAC-SHA256 in base64url. */
-const DIGEST = /^[\w-]{43}$/u;
 const DAY = 86_400_000;
 /** Maximum length of a window in milliseconds, by any version of the IANA database. */
 const MAX_WINDOW_MS = { hour: DAY / 24, day: 3 * DAY, week: 9 * DAY, month: 33 * DAY };
@@ -178,7 +176,7 @@ export class ExpectedUses {
    * @param {unknown} state of the execution; null if it was erased
    */
   #digestFaults(list, key, state) {
-    if (!DIGEST.test(String(key))) return [`details.${list} has a key that is no digest of a request`];
+    if (!isDigest(key)) return [`details.${list} has a key that is no digest of a request`];
     if (!isObject(state)) return [];
     const hash = hashOfRequest(state);
     const firstHash = this.#requests.get(String(key)) ?? hash;

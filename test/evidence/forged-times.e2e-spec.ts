@@ -35,10 +35,7 @@ describe('The verifier, on times in another form than the service writes', () =>
   type Forgery = (entries: Parsed[]) => Parsed[] | undefined;
   async function forged(change: Forgery, isAlone = false): Promise<string> {
     const text = await decisionFileOf(stage.app, stage.executions[1] as { id: string });
-    const { log, publicKey, ...file } = forgeLog(
-      { text, log: stage.log },
-      (entries) => change(entries) ?? entries,
-    );
+    const { log, publicKey, ...file } = forgeLog({ text, log: stage.log }, (entries) => change(entries) ?? entries);
     return (await verifyFile(file.text, publicKey, isAlone ? undefined : log)).output;
   }
   const statesOf = (entries: Parsed[], id: string): Parsed[] =>

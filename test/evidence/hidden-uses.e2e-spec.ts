@@ -13,7 +13,7 @@ const NOBODY = 'agt_01M8GXKYS9AAYGA38BW7HT1BT3';
 describe('The verifier, on uses that other policies, agents or principals hide', () => {
   const stage = stageOf(async () => {
     const app = await createTestApp();
-    await createAgent(app, { name: 'bot', capabilities: ['pay', 'ship', 'book', 'edge'] });
+    const bot = await createAgent(app, { name: 'bot', capabilities: ['*'] });
     await createAgent(app, { name: 'ann', kind: 'human', roles: ['finance'] });
     const limits = [{ max: 100, of: '/amount', per: 'day', by: 'policy' }];
     await createPolicy(app, { name: 'spend', actions: ['pay'], limits });
@@ -33,6 +33,8 @@ describe('The verifier, on uses that other policies, agents or principals hide',
     await createPolicy(app, { name: 'ship', actions: ['ship'], conditions, limits });
     const clock = [{ clock: 'Europe/Berlin', op: 'between', value: ['00:00', '24:00'] }];
     await createPolicy(app, { name: 'book', actions: ['book'], conditions: clock, limits });
+    await createPolicy(app, { name: 'lend', actions: ['lend'], limits: [{ max: 5, per: 'day', by: 'agent' }] });
+    await createPolicy(app, { name: 'call', actions: ['call'], limits: [{ max: 5, per: 'day', by: 'request' }] });
     const minutes = (from: number): string => new Date(Date.now() + from * 60_000).toISOString().slice(11, 16);
     const now = [{ clock: 'UTC', op: 'between', value: [minutes(-30), minutes(30)] }];
     await createPolicy(app, { name: 'edge', actions: ['edge'], conditions: now, limits });
@@ -47,10 +49,10 @@ describe('The verifier, on uses that other policies, agents or principals hide',
       return (await send(app, 'POST', '/api/v1/agents/bot/execute', { body })).body;
     };
     const executions: Record<string, Parsed[]> = {};
-    for (const action of ['pay', 'ship', 'book', 'edge'])
+    for (const action of ['pay', 'ship', 'book', 'edge', 'lend', 'call'])
       executions[action] = [await execute(action, 30), await execute(action, 30)];
     for (const { outcome } of Object.values(executions).flat()) expect(outcome).toBe('authorized');
-    return { app, executions, free, others, forbid, ask, low, ...(await keyAndLog(app)) };
+    return { app, bot, executions, free, others, forbid, ask, low, ...(await keyAndLog(app)) };
   });
 
   /** Forges the first of two executions, which said that it used 80, and the second, which uses 30 more of 100. */
@@ -61,13 +63,14 @@ describe('The verifier, on uses that other policies, agents or principals hide',
         (entry) => entry.action === 'execution.authorized' && entry.state.action === action,
       );
       change(earlier, later);
-      const { agentId, resourceType, resourceId, parameters, onBehalfOf } = earlier.state;
-      const principal = onBehalfOf === undefined ? {} : { onBehalfOf };
-      const request = { agentId, action, resourceType, resourceId, parameters, ...principal };
-      earlier.state.actionHash = canonicalHash(request);
+      earlier.state.actionHash = hashOfRequest(earlier.state);
       return entries;
     });
     return (await verifyFile(file.text, publicKey, log)).output;
+  }
+  function hashOfRequest({ agentId, action, resourceType, resourceId, parameters, onBehalfOf }: Parsed): string {
+    const principal = onBehalfOf === undefined ? {} : { onBehalfOf };
+    return canonicalHash({ agentId, action, resourceType, resourceId, parameters, ...principal });
   }
   function name({ state, audit }: Parsed, policies: readonly Parsed[]): void {
     audit.details.policies = policies.map(({ id, name: policyName, version }) => ({ id, name: policyName, version }));
@@ -147,6 +150,35 @@ describe('The verifier, on uses that other policies, agents or principals hide',
       });
       expect(output).toMatch(fault);
       expect(output).toMatch(NOT_RECOMPUTED);
+    },
+  );
+
+  it('finds one behind the digest of equal requests that begins as the id of an agent does', async () => {
+    const output = await forged('call', (earlier, later) => {
+      delete earlier.audit.details.used;
+      name(earlier, [stage.low]);
+      Object.assign(later.audit.details.used[0], { key: `agt_${'x'.repeat(39)}`, before: '0' });
+    });
+    expect(output).toMatch(/authorised without call, which has limits and allowed it/);
+    expect(output).toMatch(NOT_RECOMPUTED);
+  });
+
+  it.each(['bot_01M8HZ30F1BQ9HNKPZN22HYCC1', `agt_${'x'.repeat(39)}`])(
+    'finds one of an agent with the id %s, which looks like a digest',
+    async (agentId) => {
+      const text = await decisionFileOf(stage.app, stage.executions['lend']?.[1] as { id: string });
+      const { log, publicKey, ...file } = forgeLog({ text, log: stage.log }, (entries) => {
+        const [earlier, later] = entries.filter(({ state }) => state?.action === 'lend');
+        delete earlier.audit.details.used;
+        name(earlier, [stage.low]);
+        later.audit.details.used[0].before = '0';
+        const renamed: Parsed[] = JSON.parse(JSON.stringify(entries).replaceAll(stage.bot.id, agentId));
+        for (const { state } of renamed) if (state?.actionHash !== undefined) state.actionHash = hashOfRequest(state);
+        return renamed;
+      });
+      const { output } = await verifyFile(file.text, publicKey, log);
+      expect(output).toMatch(/FAULT .*agent\.created of the id .*, which no agent has/);
+      expect(output).toMatch(/\nINVALID: .*\n$/);
     },
   );
 

@@ -26,7 +26,7 @@ interface Sample {
 
 const TIME = '2026-11-20T06:18:03.123Z';
 const ENTITY = {
-  id: 'ent_1',
+  id: 'ent_01M8GXKYS9AAYGA38BW7HT1BT3',
   type: 'person',
   name: 'Ada',
   properties: {},
@@ -34,19 +34,50 @@ const ENTITY = {
   updatedAt: TIME,
   revision: 1,
 };
-const CLAIM = { id: 'clm_1', entityId: 'ent_1', predicate: 'iban', value: 'DE1', context: {}, createdAt: TIME };
-const ERASURE = { id: 'ers_1', subjects: [{ type: 'entity', id: 'ent_1' }], reason: 'asked', createdAt: TIME };
+const CLAIM = {
+  id: 'clm_01M8GXKYS9AAYGA38BW7HT1BT3',
+  entityId: 'ent_01M8GXKYS9AAYGA38BW7HT1BT3',
+  predicate: 'iban',
+  value: 'DE1',
+  context: {},
+  createdAt: TIME,
+};
+const ERASURE = {
+  id: 'ers_01M8GXKYS9AAYGA38BW7HT1BT3',
+  subjects: [{ type: 'entity', id: 'ent_01M8GXKYS9AAYGA38BW7HT1BT3' }],
+  reason: 'asked',
+  createdAt: TIME,
+};
 
 /** An entity with a claim, made by version 1, changed by version 2, and erased. */
 const HISTORY: readonly Sample[] = [
-  { v: 1, action: 'entity.created', subject: ['entity', 'ent_1'], state: ENTITY, erased: 6 },
-  { v: 1, action: 'claim.added', subject: ['claim', 'clm_1'], entityId: 'ent_1', state: CLAIM, erased: 6 },
-  { v: 2, action: 'entity.updated', subject: ['entity', 'ent_1'], state: { ...ENTITY, revision: 2 }, erased: 6 },
-  { v: 2, action: 'erasure.begun', subject: ['erasure', 'ers_1'], state: ERASURE },
-  { v: 2, action: 'entity.deleted', subject: ['entity', 'ent_1'], state: null, erased: 6 },
-  { v: 2, action: 'entity.erased', subject: ['entity', 'ent_1'], state: null, details: { erasureId: 'ers_1' } },
+  { v: 1, action: 'entity.created', subject: ['entity', 'ent_01M8GXKYS9AAYGA38BW7HT1BT3'], state: ENTITY, erased: 6 },
   {
-    ...{ v: 2, action: 'erasure.completed', subject: ['erasure', 'ers_1'], state: ERASURE },
+    v: 1,
+    action: 'claim.added',
+    subject: ['claim', 'clm_01M8GXKYS9AAYGA38BW7HT1BT3'],
+    entityId: 'ent_01M8GXKYS9AAYGA38BW7HT1BT3',
+    state: CLAIM,
+    erased: 6,
+  },
+  {
+    v: 2,
+    action: 'entity.updated',
+    subject: ['entity', 'ent_01M8GXKYS9AAYGA38BW7HT1BT3'],
+    state: { ...ENTITY, revision: 2 },
+    erased: 6,
+  },
+  { v: 2, action: 'erasure.begun', subject: ['erasure', 'ers_01M8GXKYS9AAYGA38BW7HT1BT3'], state: ERASURE },
+  { v: 2, action: 'entity.deleted', subject: ['entity', 'ent_01M8GXKYS9AAYGA38BW7HT1BT3'], state: null, erased: 6 },
+  {
+    v: 2,
+    action: 'entity.erased',
+    subject: ['entity', 'ent_01M8GXKYS9AAYGA38BW7HT1BT3'],
+    state: null,
+    details: { erasureId: 'ers_01M8GXKYS9AAYGA38BW7HT1BT3' },
+  },
+  {
+    ...{ v: 2, action: 'erasure.completed', subject: ['erasure', 'ers_01M8GXKYS9AAYGA38BW7HT1BT3'], state: ERASURE },
     details: { entries: 4, records: 1, unsalted: 2 },
   },
 ];

@@ -1,4 +1,5 @@
 import { isObject } from '../entry-check.mjs';
+import { isDigest } from '../evaluation/limits.mjs';
 
 /**
  * What a decision file says of limits, compared with the log.
@@ -25,7 +26,7 @@ export function limitUsesIn(entries) {
  * @param {Json} entry
  */
 export function mayCount({ sequence: before, window, key }, { sequence, timestamp, audit }) {
-  const isOfAgent = !String(key).startsWith('agt_') || key === audit.agentId;
+  const isOfAgent = key === null || isDigest(key) || key === audit.agentId;
   return sequence < before && timestamp >= window && isOfAgent;
 }
 
@@ -47,12 +48,4 @@ export function equalRequestGaps({ sequence, timestamp, subjectId, audit, state 
       sequence: later,
       difference: `the equal request ${subjectId} has another digest, so whether its use counts is not known`,
     }));
-}
-
-/**
- * True for the key of a use by equal requests.
- * @param {unknown} key
- */
-export function isDigest(key) {
-  return typeof key === 'string' && !key.startsWith('agt_');
 }

@@ -1,8 +1,8 @@
 import { isObject } from '../entry-check.mjs';
 import { MAX_NAMED } from '../evaluation/evaluate.mjs';
-import { isAmount, isWithin } from '../evaluation/limits.mjs';
+import { isAmount, isDigest, isWithin } from '../evaluation/limits.mjs';
 import { MatchingRequest, rankOf } from './certain-matches.mjs';
-import { isDigest, mayCount } from './limit-window.mjs';
+import { mayCount } from './limit-window.mjs';
 import { hashOfRequest } from './request-hash.mjs';
 import { asAgent } from './reviewer.mjs';
 

@@ -16,12 +16,22 @@ import { beginningOf, readingIn } from './clock.mjs';
 
 /** Stands for the digest of a request. */
 export const OF_REQUEST = 'request';
+/** HMAC-SHA256 in base64url. No id has this form. */
+const DIGEST = /^[\w-]{43}$/u;
 const PLAIN = /^\d+(?:\.\d+)?$/u;
 const MAX_DIGITS = 15;
 /** More characters than any sum of amounts has: what was used of a limit is never more than a limit. */
 const MAX_CHARACTERS = 40;
 const HOUR = 3_600_000;
 const DAYS_FROM_MONDAY = [6, 0, 1, 2, 3, 4, 5];
+
+/**
+ * True for the key of a use by equal requests.
+ * @param {unknown} key
+ */
+export function isDigest(key) {
+  return typeof key === 'string' && DIGEST.test(key);
+}
 
 /**
  * Returns an amount as text; null if it does not count.
