@@ -11,6 +11,7 @@ import { isObject } from './entry-check.mjs';
  * @property {unknown} kind
  * @property {unknown} status
  * @property {unknown} observeUntil
+ * @property {unknown} slackId
  */
 
 /** The actions that alone change the status of an agent, by the status that they give. @type {Readonly<Record<string, string>>} */
@@ -20,14 +21,17 @@ const UPDATED = 'agent.updated';
 const MAX_OBSERVATION_MS = 30 * 86_400_000 + 60_000;
 
 /**
- * Checks the entries of agents against those before: names are unique, follow the rule of names and never change, nor does the kind; each change raises the revision
- * by one, because decisions refer to revisions; and the status and the observation change only as the service changes them.
+ * Checks the entries of agents against those before: names are unique, follow the rule of names and never change, nor does the kind; no two
+ * people have one id in Slack; each change raises the revision by one, because decisions refer to revisions; and the status and the
+ * observation change only as the service changes them.
  */
 export class AgentRevisions {
   /** Maps ids to the state of the last entry. @type {Map<string, LastState>} */
   #last = new Map();
   /** Maps names to the ids of their agents. @type {Map<string, string>} */
   #idByName = new Map();
+  /** Maps ids in Slack to the ids of the people who have them. @type {Map<unknown, string>} */
+  #idBySlackId = new Map();
 
   /**
    * @param {JsonObject} entry the next one of the chain
@@ -38,8 +42,8 @@ export class AgentRevisions {
     if (subjectType !== 'agent' || !isObject(state)) return [];
     const id = String(subjectId);
     const last = this.#last.get(id);
-    const { revision, name, kind = 'machine', status, observeUntil = null } = state;
-    const next = { stateHash: hashOf(state), revision, name, kind, status, observeUntil };
+    const { revision, name, kind = 'machine', status, observeUntil = null, slackId = null } = state;
+    const next = { stateHash: hashOf(state), revision, name, kind, status, observeUntil, slackId };
     this.#last.set(id, next);
     const holder = this.#idByName.get(String(name));
     if (holder === undefined) this.#idByName.set(String(name), id);
@@ -51,6 +55,24 @@ export class AgentRevisions {
         : [`the name ${JSON.stringify(name)} is that of the agent ${holder}`]),
       ...changeFaults(entry, next, last),
       ...observationFaults(entry, next, last),
+      ...this.#slackFaults(id, next, last),
+    ];
+  }
+
+  /**
+   * @param {string} id of the agent
+   * @param {LastState} next
+   * @param {LastState | undefined} last
+   * @returns {string[]}
+   */
+  #slackFaults(id, { kind, slackId }, last) {
+    if (last !== undefined && this.#idBySlackId.get(last.slackId) === id) this.#idBySlackId.delete(last.slackId);
+    if (slackId === null) return [];
+    const holder = this.#idBySlackId.get(slackId);
+    if (holder === undefined) this.#idBySlackId.set(slackId, id);
+    return [
+      ...(kind === 'human' ? [] : [`the agent has the Slack id ${JSON.stringify(slackId)}, and is no person`]),
+      ...(holder === undefined ? [] : [`the Slack id ${JSON.stringify(slackId)} is that of the agent ${holder}`]),
     ];
   }
 }

@@ -98,6 +98,25 @@ describe('The verifier, on a log that gives names and ids twice', () => {
       },
       'the name "ann" is that of the agent agt_',
     ],
+    'two people with one id in Slack': [
+      'question',
+      (entries) =>
+        [stage.ann, stage.mallory].reduce((earlier, { agent }) => {
+          const created = entryAbout(earlier, 'agent.created', agent);
+          const named = changed(created, 'S', 'agent.updated', { slackId: 'T1/U1' }, { fields: ['slackId'] });
+          return [...earlier, { ...named, timestamp: earlier.at(-1)?.timestamp }];
+        }, entries),
+      'the Slack id "T1/U1" is that of the agent agt_',
+    ],
+    'a machine that has an id in Slack': [
+      'question',
+      (entries) => {
+        const created = entryAbout(entries, 'agent.created', stage.scout);
+        created.state.slackId = 'T1/U1';
+        return entries;
+      },
+      'the agent has the Slack id "T1/U1", and is no person',
+    ],
     'an agent that got another name': [
       'question',
       (entries, ids) => {
