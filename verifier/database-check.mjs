@@ -65,7 +65,8 @@ async function checkTables(file, findings) {
     const type = await file.typeOf(table);
     if (type === undefined || type === 'table') continue;
     areFalse.add(table);
-    findings.add(LEDGER_TABLES[table] ?? 'records', `the table ${table}`, `is not an ordinary table (${type})`);
+    const layer = Object.hasOwn(LEDGER_TABLES, table) ? LEDGER_TABLES[table] : undefined;
+    findings.add(layer ?? 'records', `the table ${table}`, `is not an ordinary table (${type})`);
   }
   return areFalse;
 }

@@ -1,5 +1,5 @@
 import { hashOf } from './canonical-json.mjs';
-import { ACTOR, AUDIT, DETAILS, KINDS, SEALED, SHARED, UNSEALED, VERSIONS } from './hashed-forms.mjs';
+import { ACTOR, AUDIT, DETAILS, formOf, SEALED, SHARED, UNSEALED, VERSIONS } from './hashed-forms.mjs';
 import { subjectFaults } from './record-actions.mjs';
 import { timeFaults } from './times.mjs';
 
@@ -129,11 +129,8 @@ function stateFaults(state, entry) {
   if (isErased(entry)) return state === null ? [] : ['state is there, but was erased'];
   if (state === null) return entry['stateHash'] === null ? [] : ['state is null where stateHash is not'];
   if (!isObject(state)) return ['state is not an object'];
-  const kind = String(entry['subjectType']);
-  // A kind may have the name of a member of every object.
-  const kindForm = Object.hasOwn(KINDS, kind) ? KINDS[kind] : undefined;
   // Members that were added to a kind later are also hashed if they are set.
-  const missing = kindForm?.members.filter((name) => !Object.hasOwn(state, name)) ?? [];
+  const missing = formOf(entry['subjectType'])?.members.filter((name) => !Object.hasOwn(state, name)) ?? [];
   const salt = isObject(entry['salts']) ? entry['salts']['state'] : null;
   return [
     ...missing.map((name) => `state has no ${name}`),

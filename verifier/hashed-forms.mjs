@@ -242,6 +242,16 @@ export const KINDS = {
   },
 };
 
+/**
+ * Returns the form of a kind; undefined if the kind is not known. A kind may have the name of a member of every object.
+ * @param {unknown} kind
+ * @returns {HashedForm | undefined}
+ */
+export function formOf(kind) {
+  const name = String(kind);
+  return Object.hasOwn(KINDS, name) ? KINDS[name] : undefined;
+}
+
 const FORM_MEMBERS = ['members', 'later', 'table', 'json', 'owner'];
 const OWNER_MEMBERS = ['kind', 'column'];
 const NAME = /^[A-Za-z][A-Za-z0-9_-]*$/;
@@ -285,7 +295,7 @@ function ownerIn(description, label) {
  * @param {string} subjectType
  */
 function requireOwner(subjectType) {
-  const { members = [], owner } = KINDS[subjectType] ?? {};
+  const { members = [], owner } = formOf(subjectType) ?? {};
   if (owner === undefined) return;
   if (!Object.hasOwn(KINDS, owner.kind))
     throw new Error(`the kind ${subjectType} belongs to ${owner.kind}, which is not a known kind`);

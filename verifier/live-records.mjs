@@ -1,7 +1,7 @@
 import { isObject, stateHashOf } from './entry-check.mjs';
 import { normalFormC } from './evaluation/normal-form.mjs';
 import { withoutSlash } from './evaluation/resources.mjs';
-import { KINDS } from './hashed-forms.mjs';
+import { formOf, KINDS } from './hashed-forms.mjs';
 import { parseCanonical } from './strict-json.mjs';
 
 /** Matches all entries except those about refused callers, which have no state although their subject may have one. */
@@ -264,7 +264,7 @@ async function noteUnknownKinds(file, findings) {
 
 /** @param {string} subjectType */
 function kindOf(subjectType) {
-  const kind = KINDS[subjectType];
+  const kind = formOf(subjectType);
   if (kind === undefined) throw new Error(`unknown kind ${subjectType}`);
   return kind;
 }

@@ -1,7 +1,7 @@
 import { canonicalJson, hashOf } from './canonical-json.mjs';
 import { short } from './decision/report.mjs';
 import { isErased, isObject } from './entry-check.mjs';
-import { KINDS } from './hashed-forms.mjs';
+import { formOf } from './hashed-forms.mjs';
 import { ACCESS_DENIED, changeableMembers, recordAction } from './record-actions.mjs';
 
 /** @typedef {import('./entry-check.mjs').JsonObject} JsonObject */
@@ -65,7 +65,7 @@ export function valueFaults(entry, state) {
   const { action, subjectType } = entry;
   const { state: values = {} } = recordAction(entry);
   return Object.entries(values).flatMap(([name, allowed]) => {
-    const value = state[name] ?? KINDS[String(subjectType)]?.later?.[name] ?? null;
+    const value = state[name] ?? formOf(subjectType)?.later?.[name] ?? null;
     return allowed.includes(value)
       ? []
       : [`${String(action)} leaves the ${String(subjectType)} with the ${name} ${short(value)}`];

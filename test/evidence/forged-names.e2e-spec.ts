@@ -217,6 +217,19 @@ describe('The verifier, on a log that gives names and ids twice', () => {
     expect(output).toMatch(/\nINVALID: .*\n$/);
   });
 
+  it.each(['constructor', '__proto__', 'toString'])(
+    'takes a record of the kind %s as one of a module',
+    async (kind) => {
+      const output = await forged('question', (entries) => {
+        const entity = copyOf(entryAbout(entries, 'entity.created', stage.entity), 'M', `${kind}.made`);
+        Object.assign(entity, { subjectType: kind, timestamp: entries.at(-1)?.timestamp });
+        Object.assign(entity.audit, { subjectType: kind });
+        return [...entries, entity];
+      });
+      expect(output).toMatch(/\nRECOMPUTED: authorized as recorded\n$/);
+    },
+  );
+
   it('finds an observed person also without an export', async () => {
     const text = await decisionFileOf(stage.app, stage.dance as { id: string });
     const { publicKey, ...file } = forgeLog({ text, log: stage.log }, (entries) => {

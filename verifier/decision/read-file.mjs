@@ -1,7 +1,7 @@
 import { amountText } from '../evaluation/limits.mjs';
 import { canonicalJson } from '../canonical-json.mjs';
 import { isErased, isObject, memberFaults } from '../entry-check.mjs';
-import { KINDS, SEALED } from '../hashed-forms.mjs';
+import { formOf, SEALED } from '../hashed-forms.mjs';
 import { milliseconds } from '../evaluation/requirement.mjs';
 import { parseStrictly } from '../strict-json.mjs';
 import { isTime } from '../times.mjs';
@@ -33,7 +33,7 @@ const MAX_LEVELS = 100;
 const ENTRY = [...SEALED, 'hash', 'detailsHash', 'audit', 'state', 'salts', 'proof'];
 const RULES = ['defaultEffect', 'evaluation', 'hash', 'policies'];
 const NOT_CONTENT = ['status', 'warnings', 'createdAt'];
-const CONTENT = (KINDS['policy']?.members ?? []).filter((name) => !NOT_CONTENT.includes(name));
+const CONTENT = (formOf('policy')?.members ?? []).filter((name) => !NOT_CONTENT.includes(name));
 const APPROVAL = ['approvers', 'decideWithin', 'executeWithin', 'riskLevel'];
 const CONDITION = [
   ...['parameter', 'principal', 'clock', 'days', 'except', 'earlier', 'within', 'resource', 'claim', 'op', 'value'],
@@ -242,7 +242,7 @@ function mayBeRemoved(entry) {
 
 /** @param {Json} entry */
 function isBuiltIn({ subjectType }) {
-  return Object.hasOwn(KINDS, String(subjectType));
+  return formOf(subjectType) !== undefined;
 }
 
 /** @param {Json} rules */

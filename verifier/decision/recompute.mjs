@@ -1,6 +1,6 @@
 import { agentNameFault } from '../agent-name.mjs';
 import { isErased } from '../entry-check.mjs';
-import { KINDS } from '../hashed-forms.mjs';
+import { formOf } from '../hashed-forms.mjs';
 import { changeableMembers, constantMembers, recordAction } from '../record-actions.mjs';
 import { recomputeRequest } from './requests.mjs';
 import { attestedIn } from './attested.mjs';
@@ -109,8 +109,9 @@ function with_(recomputeOne) {
  */
 function expectKnown(entry, history, report) {
   const { sequence, subjectType, state } = entry;
-  if (state === null || (history.isMade(entry) && KINDS[subjectType] === undefined)) return;
-  const { members = [], later = {} } = KINDS[subjectType] ?? {};
+  const form = formOf(subjectType);
+  if (state === null || (history.isMade(entry) && form === undefined)) return;
+  const { members = [], later = {} } = form ?? {};
   const unknown = Object.keys(state).find((name) => !members.includes(name) && !Object.hasOwn(later, name));
   if (unknown !== undefined)
     report.differ(`the ${subjectType} has a member ${unknown} that this verifier does not know`, sequence);
