@@ -40,11 +40,13 @@ describe('The verifier, on files and logs that would make it work for ever', () 
       bodies: 32,
       matched: 1,
       read: 1,
+      searched: [true, true],
       copies: [true, true],
       filled: false,
       amounts: [false, false, false, true, true],
       amount: '120.5',
-      deep: [true, false],
+      deep: [true, true],
+      stairs: [true, false],
       marks: 200_001,
     });
   });
@@ -94,6 +96,6 @@ describe('The verifier, on files and logs that would make it work for ever', () 
       holder[name] = value;
     });
     for (const output of outputs) expect(output).toMatch(REFUSED);
-    for (const output of outputs) expect(output).toMatch(/\n(?:DIFFERENCE|FAULT) .*entry \d+/);
+    for (const output of outputs) expect(output).toMatch(/^(?:DIFFERENCE|FAULT) .*entry \d+/m);
   });
 });

@@ -42,6 +42,32 @@ function timesMatched() {
   return count;
 }
 
+/** How often a long nested text is searched when so many conditions read it. @param {number} conditions */
+function timesSearched(conditions) {
+  const rules = { subjects: ['*'], actions: ['*'], resources: ['*'], resourceTypes: [], priority: 0, effect: 'allow' };
+  const within = Array.from({ length: conditions }, (_, index) => ({
+    parameter: '/a/*',
+    op: 'within',
+    value: `/x${index}`,
+  }));
+  const policy = { id: 'p', name: 'p', version: '1', ...rules, conditions: within };
+  const agent = { id: 'agt_1', name: 'bot', roles: [], kind: 'machine', capabilities: ['*'] };
+  const parameters = { a: [`p/%${'25'.repeat(2_000)}20b`] };
+  const request = { action: 'look', resourceType: 'o', resourceId: 'r', parameters, time: new Date(0), evaluation: 3 };
+  const { matchAll } = String.prototype;
+  let count = 0;
+  String.prototype.matchAll = function counted(pattern) {
+    if (this.length > 1_000) count += 1;
+    return matchAll.call(this, pattern);
+  };
+  try {
+    evaluate(agent, request, [policy], 'deny');
+  } finally {
+    String.prototype.matchAll = matchAll;
+  }
+  return count;
+}
+
 /** How often the patterns of a policy are read when it is compared with many requests. */
 function timesRead() {
   let count = 0;
@@ -97,17 +123,24 @@ function itemsCopied(executions) {
   return count / executions;
 }
 
+/** A text in which each space is encoded once more than the one before. @param {number} steps */
+function stairs(steps) {
+  return Array.from({ length: steps }, (_, step) => `a%${'25'.repeat(step)}20b`).join('');
+}
+
 const zeros = '0'.repeat(1_000_000);
 process.stdout.write(
   JSON.stringify({
     bodies: bodiesTried(),
     matched: timesMatched(),
     read: timesRead(),
+    searched: [timesSearched(1) < 20, timesSearched(20) === timesSearched(1)],
     copies: [itemsCopied(100), itemsCopied(1_000)].map((count) => count < 50),
     filled: areFilled([{ approvals: 3e12 }], [[0], [0]]),
     amounts: [`1${zeros}1`, `1.${zeros}1`, '1e3', '12.5', '100'].map(isAmount),
     amount: textOf(unitsOf('120.5')),
     deep: [4_094, 1_000_000].map((length) => isUnmistakable(`a%${'25'.repeat(length / 2 - 2)}20b`)),
+    stairs: [60, 1_000].map((steps) => isUnmistakable(stairs(steps))),
     marks: plainForm(`a${'\u0345'.repeat(100_000)}${'\u0334'.repeat(100_000)}`).length,
   }),
 );

@@ -1,5 +1,5 @@
 import { isBetween } from './clock.mjs';
-import { isInDomain } from './hosts.mjs';
+import { isInDomain, nameIn } from './hosts.mjs';
 import { principalParts } from './principals.mjs';
 import { withoutSlash } from './resources.mjs';
 import { normalFormC } from './normal-form.mjs';
@@ -11,6 +11,9 @@ import { isUnmistakable, plainForm } from './spelling.mjs';
  * @typedef {Readonly<Record<string, unknown>>} JsonObject
  * @typedef {{ parameters: JsonObject, time: Date, resourceId: string, principal?: import('./principals.mjs').Principal | null, evaluation?: number }} ConditionInput
  * @typedef {true | false | undefined} Truth
+ * @typedef {{ spelled: string, plain: string }} Path a text in normal form C, and decoded
+ * @typedef {{ paths: Map<string, Path | null>, hosts: Map<string, string | null>, tops: Map<string, Path> }} Readings null for texts that
+ * could be read otherwise; `tops` has those of the conditions
  * @typedef {Readonly<{ parameter?: string, principal?: string, clock?: string, days?: readonly string[], except?: readonly string[], earlier?: string, within?: string | null, resource?: string | null, claim?: string, op: string, value: unknown }>} Condition
  */
 
@@ -18,6 +21,8 @@ import { isUnmistakable, plainForm } from './spelling.mjs';
 const MAX_COMPARED_CHARACTERS = 4_096;
 /** Most characters of all texts of a list that are read as paths or hosts. */
 const MAX_READ_CHARACTERS = 65_536;
+/** Maps the parameters of requests to what is read of their texts: many conditions read the same ones. @type {WeakMap<JsonObject, Readings>} */
+const READINGS = new WeakMap();
 /** Stands for an absent value. */
 const NOTHING = Symbol('nothing');
 /** Stands for what lies below a replaced secret or hash: it may have been there or not. */
@@ -53,7 +58,9 @@ export function isTrue(condition, input) {
   if (versionOf(input) >= 3 && operand.isList && readsTooMuch(op, operand.values)) return undefined;
   const isBounded = versionOf(input) >= 3 && (isOfRequest || op === 'within');
   const truths = operand.values.map((operandValue) =>
-    isBounded && (isLong(operandValue) || isLong(expected)) ? undefined : compare(op, operandValue, expected),
+    isBounded && (isLong(operandValue) || isLong(expected))
+      ? undefined
+      : compare(op, operandValue, expected, readingsOf(input)),
   );
   return operand.isList ? ofEach(truths) : truths[0];
 }
@@ -221,9 +228,10 @@ function single({ isList, values }) {
  * @param {string} op
  * @param {unknown} operand
  * @param {unknown} value
+ * @param {Readings} readings of the request
  * @returns {Truth}
  */
-function compare(op, operand, value) {
+function compare(op, operand, value, readings) {
   if (!isScalar(operand)) return undefined;
   switch (op) {
     case 'eq':
@@ -237,9 +245,11 @@ function compare(op, operand, value) {
     case 'prefix':
       return typeof operand === 'string' ? operand.startsWith(String(value)) : undefined;
     case 'domain':
-      return typeof operand === 'string' ? isInDomain(operand, /** @type {string[]} */ (value)) : undefined;
+      return typeof operand === 'string'
+        ? isInDomain(hostIn(operand, readings), /** @type {string[]} */ (value))
+        : undefined;
     case 'within':
-      return typeof operand === 'string' ? isWithin(operand, String(value)) : undefined;
+      return typeof operand === 'string' ? isWithin(operand, String(value), readings) : undefined;
     default:
       return typeof operand === 'number' && typeof value === 'number' ? isOrdered(op, operand, value) : undefined;
   }
@@ -297,13 +307,58 @@ function isOrdered(op, operand, value) {
 /**
  * @param {string} operand
  * @param {string} value a path or URL; of a host alone without a path
+ * @param {Readings} readings of the request
  * @returns {Truth} unknown also where it lies there only once both are decoded
  */
-function isWithin(operand, value) {
-  const text = normalFormC(operand);
-  if (!isUnmistakable(text)) return undefined;
-  if (isAtOrBelow(text, normalFormC(value))) return true;
-  return isAtOrBelow(plainForm(text), plainForm(value)) ? undefined : false;
+function isWithin(operand, value, { paths, tops }) {
+  const path = remembered(paths, operand, () => (isUnmistakable(normalFormC(operand)) ? pathOf(operand) : null));
+  if (path === null) return undefined;
+  const top = remembered(tops, value, () => pathOf(value));
+  if (isAtOrBelow(path.spelled, top.spelled)) return true;
+  return isAtOrBelow(path.plain, top.plain) ? undefined : false;
+}
+
+/**
+ * @param {string} text
+ * @param {Readings} readings of the request
+ */
+function hostIn(text, { hosts }) {
+  return remembered(hosts, text, () => nameIn(text));
+}
+
+/**
+ * @param {ConditionInput} input
+ * @returns {Readings}
+ */
+function readingsOf({ parameters }) {
+  const readings = READINGS.get(parameters) ?? { paths: new Map(), hosts: new Map(), tops: new Map() };
+  READINGS.set(parameters, readings);
+  return readings;
+}
+
+/**
+ * Returns what a text is read as; it is read once.
+ * @template Reading
+ * @param {Map<string, Reading>} readings
+ * @param {string} text
+ * @param {() => Reading} read
+ * @returns {Reading}
+ */
+function remembered(readings, text, read) {
+  const earlier = readings.get(text);
+  if (earlier !== undefined) return earlier;
+  const reading = read();
+  readings.set(text, reading);
+  return reading;
+}
+
+/**
+ * @param {string} text
+ * @returns {Path}
+ */
+function pathOf(text) {
+  const spelled = normalFormC(text);
+  return { spelled, plain: plainForm(spelled) };
 }
 
 /**

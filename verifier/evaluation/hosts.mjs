@@ -13,23 +13,30 @@ const UNSEEN = /[\p{Cc}\p{Cf}]/u;
 const NOT_IN_LOCAL_PART = /[\s"',<>]/u;
 
 /**
- * Whether a text names a host that is one of the domains, or below one.
- * @param {string} text
+ * Whether a host is one of the domains, or below one.
+ * @param {string | null} name as `nameIn` returns it; null if there is none
  * @param {readonly string[]} domains
- * @returns {boolean | undefined} undefined where it names none, or could be read as naming another one
+ * @returns {boolean | undefined} undefined if there is none
  */
-export function isInDomain(text, domains) {
-  const name = nameIn(text);
-  return name === undefined ? undefined : domains.some((domain) => `.${name}`.endsWith(`.${domain}`));
+export function isInDomain(name, domains) {
+  return name === null ? undefined : domains.some((domain) => `.${name}`.endsWith(`.${domain}`));
 }
 
 /**
+ * Returns the host that a text names; null if it names none, or could be read as naming another one.
  * @param {string} text
+ * @returns {string | null}
+ */
+export function nameIn(text) {
+  if (text.length > MOST || UNSEEN.test(text) || hasManyMarks(text)) return null;
+  return (text.includes('://') ? nameInUrl(text) : nameInAddress(text)) ?? null;
+}
+
+/**
+ * @param {string} text a name, or an address of mail
  * @returns {string | undefined}
  */
-function nameIn(text) {
-  if (text.length > MOST || UNSEEN.test(text) || hasManyMarks(text)) return undefined;
-  if (text.includes('://')) return nameInUrl(text);
+function nameInAddress(text) {
   const parts = text.split('@');
   if (parts.length === 1) return asciiName(text);
   const [local = '', host = ''] = parts;

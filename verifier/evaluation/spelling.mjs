@@ -9,6 +9,9 @@ const URL_START = /^[A-Za-z][A-Za-z0-9+.-]*:\/\//u;
 /** Readers of URLs take these for the beginning of one, also without slashes. */
 const SCHEME_ALONE = /^(?:[hH][tT]{2}[pP][sS]?|[wW][sS]{1,2}|[fF][tT][pP]|[fF][iI][lL][eE]):/u;
 const ENCODED = /(?:%[0-9A-Fa-f]{2})+/gu;
+/** Matches an encoded byte whose `%` may itself be encoded, any number of times. */
+const NESTED = /%((?:25)*)[0-9A-Fa-f]{2}/gu;
+const ENCODED_PERCENT = '25';
 const OLD_ENCODED = /%u[0-9A-Fa-f]{4}/iu;
 const UNSEEN = /[\p{Cc}\p{Cf}]/u;
 /** Characters that have one spelling only, which is the bare one. The Kelvin sign counts as a K. */
@@ -44,9 +47,28 @@ function mostTimes({ length }) {
   return Math.floor(MAX_DECODED / Math.max(length, 1));
 }
 
-/** @param {string} text */
+/**
+ * Decodes a text once. Where every encoded byte is encoded several times, decoding only takes a `25` from each, and is done as often as all
+ * of them have one: otherwise a nested text would take time that grows with the square of its length.
+ * @param {string} text
+ */
 function decodedOnce(text) {
+  const levels = fewestLevels(text);
+  if (levels > 0) return text.replaceAll(`%${ENCODED_PERCENT.repeat(levels)}`, '%');
   return text.replace(ENCODED, (run) => decodedRun(run) ?? run);
+}
+
+/**
+ * Returns how often the `%` of every encoded byte is itself encoded, at least; 0 if there is none.
+ * @param {string} text
+ */
+function fewestLevels(text) {
+  let fewest = Infinity;
+  for (const [, levels = ''] of text.matchAll(NESTED)) {
+    fewest = Math.min(fewest, levels.length / ENCODED_PERCENT.length);
+    if (fewest === 0) return 0;
+  }
+  return fewest === Infinity ? 0 : fewest;
 }
 
 /**
