@@ -7,6 +7,7 @@ import { forgeLog } from './forged-log';
 import { runProgram } from './run-program';
 import { decisionFileOf, keyAndLog, verifyFile } from './verified-file';
 
+const NO_LOOK = { earlier: 'look', within: 'P1D', op: 'exists', value: false };
 const REFUSED = /\n(?:DIFFERS|INVALID): .*\n$/;
 
 describe('The verifier, on files and logs that would make it work for ever', () => {
@@ -18,6 +19,8 @@ describe('The verifier, on files and logs that would make it work for ever', () 
     const eve = await reviewer(app, 'eve', ['finance']);
     const approval = { approvers: [{ subjects: ['role:finance'] }], grant: { for: 'PT1H', uses: 5 } };
     await createPolicy(app, { name: 'plain', effect: 'require_approval', actions: ['ask'], approval });
+    await createPolicy(app, { name: 'look', actions: ['look'] });
+    await post('/agents/bot/execute', { action: 'look', resourceType: 'o', resourceId: 'r' });
     const waiting = await post('/agents/bot/execute', { action: 'ask', resourceType: 'o', resourceId: 'r' });
     await post(`/decisions/${waiting.decisionId}/approve`, {}, { key: eve.key });
     await post(`/executions/${waiting.id}/resume`);
@@ -59,17 +62,55 @@ describe('The verifier, on files and logs that would make it work for ever', () 
     for (const output of outputs) expect(output).toMatch(REFUSED);
   });
 
+  it('looks in the log for no more facts than an entry can have', async () => {
+    const outputs = await forged(
+      ({ action, state, subjectType, audit }) => {
+        if (subjectType === 'policy' && state.effect !== 'allow') state.conditions = [NO_LOOK];
+        if (action !== 'execution.approval_requested') return;
+        const [{ id: policyId }] = state.policies;
+        audit.details.earlier = Array.from({ length: 3 }, () => ({ policyId, condition: 0, executionId: null }));
+      },
+      ({ policies }) => {
+        for (const policy of policies) if (policy.effect !== 'allow') policy.conditions = [NO_LOOK];
+      },
+    );
+    for (const output of outputs) expect(output).toMatch(/details\.earlier is recorded as/);
+    for (const output of outputs) expect(output).not.toContain('had been authorized before');
+  });
+
+  it('refuses a decision with more groups than any has', async () => {
+    const outputs = await forged(({ state, subjectType }) => {
+      if (subjectType === 'decision') state.approvers = Array<Parsed>(51).fill(state.approvers[0]);
+    });
+    for (const output of outputs)
+      expect(output).toMatch(/has more groups than a decision can have[^]*\nINVALID: .*\n$/);
+  });
+
+  it('refuses a policy with more conditions than any has', async () => {
+    const outputs = await forged(
+      ({ state, subjectType }) => {
+        if (subjectType === 'policy') state.conditions = Array<Parsed>(21).fill(NO_LOOK);
+      },
+      (file) => (file.policies[0].conditions = Array<Parsed>(21).fill(NO_LOOK)),
+    );
+    for (const output of outputs)
+      expect(output).toMatch(/has a condition that this verifier does not know[^]*\nINVALID/);
+  });
+
   it.each<[member: string, change: (approval: Parsed) => void]>([
     ['approvals', ({ approvers: [group] }) => (group.approvals = 300_000_000)],
     ['approvals', ({ approvers: [group] }) => (group.approvals = 0)],
+    ['approvers', (approval) => (approval.approvers = Array<Parsed>(51).fill(approval.approvers[0]))],
     ['decideWithin', (approval) => (approval.decideWithin = 'P99999999999999D')],
     ['executeWithin', (approval) => (approval.executeWithin = 'P366D')],
   ])('refuses a policy with %s that no policy can have', async (_member, change) => {
     const outputs = await forged(
       ({ state, subjectType }) => {
-        if (subjectType === 'policy') change(state.approval);
+        if (subjectType === 'policy' && state.approval !== undefined) change(state.approval);
       },
-      (file) => change(file.policies[0].approval),
+      ({ policies }) => {
+        for (const { approval } of policies) if (approval !== undefined) change(approval);
+      },
     );
     for (const output of outputs) expect(output).toMatch(/has not the approval of its effect[^]*\nINVALID: .*\n$/);
   });

@@ -56,7 +56,12 @@ export async function checkDecisionFile(text, keys, feedLog) {
   const { outcome, report, history } = recompute(file, await findValidSignatures(file.entries));
   const notes = [...NOT_SHOWN];
   if (feedLog !== undefined) {
-    const log = new LogCheck(file, history, checkpoint.size);
+    const log = new LogCheck(
+      file,
+      history,
+      checkpoint.size,
+      new Set(report.differences.map(({ sequence }) => sequence)),
+    );
     await feedLog(log, checkpoint.size, findings);
     report.differences.push(...log.differences);
     report.gaps.push(...log.gaps);

@@ -1,4 +1,4 @@
-import { filledCount } from '../evaluation/matching.mjs';
+import { openGroups } from '../evaluation/matching.mjs';
 import { milliseconds } from '../evaluation/requirement.mjs';
 
 /**
@@ -18,11 +18,11 @@ export function escalatingGroups({ approvers = [], reviews, createdAt }, time) {
   const filled = reviews.flatMap((/** @type {Json} */ { verdict, groups = [] }) =>
     verdict === 'approve' ? [groups] : [],
   );
-  const count = filledCount(approvers, filled);
+  const open = openGroups(approvers, filled);
   return /** @type {Group[]} */ (approvers).flatMap(({ escalate }, index) => {
     if (escalate === undefined || escalate.at !== undefined) return [];
     const isDue = Date.parse(createdAt) + milliseconds(escalate.after) <= Date.parse(time);
-    return isDue && filledCount(approvers, [...filled, [index]]) > count ? [index] : [];
+    return isDue && open.has(index) ? [index] : [];
   });
 }
 

@@ -44,26 +44,17 @@ const LIMIT = ['max', 'of', 'per', 'by', 'zone'];
 const SCOPES = ['agent', 'policy', 'request'];
 const PERIODS = ['hour', 'day', 'week', 'month'];
 const OPERATORS = [
-  'eq',
-  'ne',
-  'in',
-  'not_in',
-  'lt',
-  'lte',
-  'gt',
-  'gte',
-  'prefix',
-  'within',
-  'domain',
-  'exists',
-  'between',
-  'supports',
+  ...['eq', 'ne', 'in', 'not_in', 'lt', 'lte', 'gt', 'gte'],
+  ...['prefix', 'within', 'domain', 'exists', 'between', 'supports'],
 ];
 const EFFECTS = ['allow', 'deny', 'require_approval'];
 const REMOVING = ['entity.deleted', 'entity.erased', 'passkey.removed', 'webhook.deleted'];
 /** Kinds of records whose contents are erased. */
 const ERASED = ['claim', 'entity', 'execution', 'grant'];
 const MAX_APPROVALS = 100;
+/** The most conditions of a policy, and groups of a decision or a policy. */
+const MAX_CONDITIONS = 20;
+const MAX_GROUPS = 50;
 const HASH = /^[0-9a-f]{64}$/;
 
 /** A file of which nothing can be said but why. */
@@ -210,8 +201,8 @@ function listFaults(name, list, faultsOf) {
  * @param {boolean} isOfChange true in the file of a change, which may have made entries that were erased since
  */
 function entryShapeFaults(entry, isOfChange) {
-  const { audit, state } = entry;
-  const mayBeErased = isOfChange && (ERASED.includes(entry['subjectType']) || !isBuiltIn(entry));
+  const { audit, state, subjectType } = entry;
+  const mayBeErased = isOfChange && (ERASED.includes(subjectType) || !isBuiltIn(entry));
   if (isErased(entry) && !mayBeErased) return ['was erased, so nothing can be recomputed from it'];
   if (isErased(entry)) return [...memberFaults('', entry, [...ENTRY, 'erased']), ...placeFaults(entry)];
   return [
@@ -219,6 +210,9 @@ function entryShapeFaults(entry, isOfChange) {
     ...placeFaults(entry),
     ...(isObject(audit) && isObject(audit['details']) ? [] : ['has no details']),
     ...(isObject(state) || (state === null && mayBeRemoved(entry)) ? [] : ['has no state']),
+    ...(subjectType === 'decision' && state?.approvers?.length > MAX_GROUPS
+      ? ['has more groups than a decision can have']
+      : []),
   ];
 }
 
@@ -270,7 +264,7 @@ function policyShapeFaults(policy) {
     ...memberFaults('', policy, [...CONTENT, ...added]),
     ...(['id', 'name', 'version'].every((name) => isText(policy[name])) ? [] : ['has no id, name and version']),
     ...(isFull && EFFECTS.includes(effect) && Number.isInteger(priority) ? [] : ['is no policy']),
-    ...(isListOf(conditions, isCondition) ? [] : ['has a condition that this verifier does not know']),
+    ...(isListOf(conditions, isCondition, MAX_CONDITIONS) ? [] : ['has a condition that this verifier does not know']),
     ...(isListOf(limits, isLimit) && (limits.length === 0 || effect === 'allow')
       ? []
       : ['has a limit that this verifier does not know']),
@@ -331,7 +325,7 @@ function isApproval(approval) {
       .join() === APPROVAL.join() &&
     Object.values(others).every(isText) &&
     [others['decideWithin'], others['executeWithin']].every(isDuration) &&
-    isListOf(approvers, (group) => isObject(group) && isGroup(group))
+    isListOf(approvers, (group) => isObject(group) && isGroup(group), MAX_GROUPS)
   );
 }
 
@@ -390,7 +384,8 @@ function isText(value) {
 /**
  * @param {unknown} list
  * @param {(item: unknown) => boolean} is
+ * @param {number} [most] items
  */
-function isListOf(list, is) {
-  return Array.isArray(list) && list.every(is);
+function isListOf(list, is, most = Infinity) {
+  return Array.isArray(list) && list.length <= most && list.every(is);
 }
