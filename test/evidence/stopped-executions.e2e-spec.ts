@@ -91,7 +91,7 @@ describe('The decision file of what a stop refused', () => {
       (file) => (entryOf(file, 'stop.created').state.actions = ['write']),
       /does not decide this/,
     ],
-    ['says more than is known', (file) => (entryOf(file, 'stop.created').state.until = 'x'), /a member until/],
+    ['says more than is known', (file) => (entryOf(file, 'stop.created').state.scope = 'x'), /a member scope/],
     ['is not named', (file) => delete entryOf(file, 'execution.denied').audit.details.stopId, /the deciding policies/],
   ])('differs where the stop %s', async (_what, change, difference) => {
     const forged = forge((await denied()).text, change);

@@ -88,7 +88,7 @@ export class LogCheck {
    * @param {DecisionFile} file
    * @param {History} history of it, recomputed
    * @param {number} size of its checkpoint
-   * @param {ReadonlySet<number>} differing sequences of its entries that differ already
+   * @param {ReadonlySet<number>} differing sequences of its entries whose facts differ already
    */
   constructor(file, history, size, differing) {
     this.size = size;
@@ -283,7 +283,7 @@ export class LogCheck {
     };
     for (const fault of [...senderFaults(entry, before), ...delegateFaults(entry, this.#agents)])
       this.#differ(sequence, fault);
-    // Of an entry that differs, the facts may be any number.
+    // Of such an entry, the facts may be any number.
     if (!this.differing.has(sequence)) this.#expectAllFacts({ sequence, timestamp, audit, state });
     const proposer = this.#agents.get(state?.proposedBy);
     const isApproved = audit.details.verdict === 'approve' && audit.action !== 'decision.approval_denied';
