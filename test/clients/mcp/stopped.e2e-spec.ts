@@ -1,9 +1,13 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { approve } from '../../approvals/support';
 import { lift, stop } from '../../stops/support';
 import { valueOf } from '../../support/application/metric';
 import { issueKey } from '../../support/application/factories';
 import { send } from '../../support/application/send';
+import { signedTokens } from '../../support/application/signed-tokens';
 import { describeOnSqlite } from '../../support/database/database-kind';
 import { openDoor } from '../gateway/service-door';
 import { connectThroughProxy, textOf } from './mcp-clients';
@@ -85,6 +89,27 @@ describeOnSqlite('A stop, while gov mcp carries calls', () => {
     await send(shop.app, 'POST', `/api/v1/agents/${agentId}/resume`);
     expect(textOf(await client.callTool({ name: 'echo', arguments: { n: 1 } }))).toBe('{"n":1}');
     await close();
+  });
+
+  it('cancels what the agent of a token runs', async () => {
+    const trusted = mkdtempSync(join(tmpdir(), 'stopped-tokens-'));
+    const issuer = 'https://login.example.org';
+    const { keys, tokens } = await signedTokens({ iss: issuer, sub: 'by token', aud: 'governance' });
+    const entry = { issuer, audience: 'governance', jwks: 'keys.json', agents: ['by token'], scopes: ['execute'] };
+    writeFileSync(join(trusted, 'keys.json'), JSON.stringify({ keys }));
+    writeFileSync(join(trusted, 'issuers.json'), JSON.stringify([entry]));
+    const tokenShop = await openShop({ TOKEN_ISSUERS: join(trusted, 'issuers.json') });
+    const customer = await tokenShop.customer('by token');
+    const environment = { ...customer.environment, GOVERNANCE_API_KEY: tokens[0]?.['EdDSA'] };
+    const { runs } = customer;
+    const { client, close } = await connectThroughProxy({ way: 'stdio', era: 'legacy', runs, environment });
+    const running = client.callTool({ name: 'slow' });
+    const { agentId } = await customer.askedAndIs('slow', 'authorized');
+    await stop(tokenShop.app, { agentId, actions: ['sl*'] });
+    expect(textOf(await running)).toContain('Somebody stopped the agent while it ran');
+    await close();
+    await tokenShop.close();
+    rmSync(trusted, { recursive: true });
   });
 
   it('cancels what an agent runs that is at its rate limit', async () => {

@@ -92,6 +92,8 @@ export class StopWatch {
   private list(query: string, headers: Readonly<Record<string, string>> = {}): Promise<Response> {
     const { url, key, fetch } = this.source;
     const target = new URL(`/api/v1/stops?status=active&${query}`, url);
-    return fetch(target, { headers: { 'X-API-Key': key, ...headers }, signal: this.closing.signal });
+    // The service takes tokens only there.
+    const authorization = { Authorization: `Bearer ${key}` };
+    return fetch(target, { headers: { ...authorization, ...headers }, signal: this.closing.signal });
   }
 }
