@@ -58,6 +58,10 @@ describe('The check of running calls', () => {
     expect(await stopped(['a', 'b', 'c', 'd'], () => reasons.map((reason) => ({ reason })))).toEqual(['a', 'c']);
     expect(await stopped(['a', 'b'], () => refusal(401))).toEqual(['a', 'b']);
     expect(await stopped(['a'], () => refusal(403, 'agent_suspended'))).toEqual(['a']);
+    // The agent of a token has lost the role that its issuer needs to speak for it.
+    let questions = 0;
+    expect(await stopped(['a'], () => ((questions += 1), refusal(403, 'agent_unknown')))).toEqual(['a']);
+    expect(questions).toBe(1);
   });
 
   it('reads the list of stops where an evaluate is not answered, as at the rate limit', async () => {

@@ -180,7 +180,7 @@ async function stoppedAmong(calls: readonly RunningCall[]): Promise<boolean[]> {
     const { results } = answer as { readonly results: readonly { readonly reason: string | null }[] };
     return results.map(({ reason }) => reason === 'stopped' || reason === 'agent_suspended');
   } catch (error) {
-    // The service tells a key that has ended, or whose agent is suspended, of no stop.
+    // The service tells a key that has ended, or whose agent is suspended or no longer its own, of no stop.
     if (isOfEndedKey(error)) return calls.map(() => true);
     // The service refuses the whole list for one call that it would refuse anyway: that must not hide the stop of the others.
     if (statusOf(error) === 400 && calls.length === 1) return [false];
@@ -191,7 +191,7 @@ async function stoppedAmong(calls: readonly RunningCall[]): Promise<boolean[]> {
 
 function isOfEndedKey(error: unknown): boolean {
   const { reason } = Object(error) as { reason?: unknown };
-  return statusOf(error) === 401 || reason === 'agent_suspended';
+  return statusOf(error) === 401 || reason === 'agent_suspended' || reason === 'agent_unknown';
 }
 
 function statusOf(error: unknown): unknown {
