@@ -33,10 +33,12 @@ const upperDigits: (encode: Encode) => Encode = (encode) => (character) =>
 const slashes: Encode = (character) => (['"', '\\', '/'].includes(character) ? `\\${character}` : character);
 const NAMES: Readonly<Record<string, string>> = { '"': 'quot', "'": 'apos', '&': 'amp', '<': 'lt', '>': 'gt' };
 const html: Encode = (character) => (character in NAMES ? `&${NAMES[character]};` : character);
-const htmlNumber: Encode = (character) => (character in NAMES ? `&#${character.charCodeAt(0)};` : character);
+/** Writes all but letters and digits by their number, as templates do with some of them. */
+const htmlNumber: (prefix: string, radix: number) => Encode = (prefix, radix) => (character) =>
+  /[A-Za-z0-9]/.test(character) ? character : `&#${prefix}${character.codePointAt(0)?.toString(radix)};`;
 const SPELLINGS: readonly Encode[] = [
   ...[String, percent, escape, upperDigits(percent), upperDigits(escape), slashes],
-  ...[html, htmlNumber],
+  ...[html, htmlNumber('', 10), htmlNumber('0', 10), htmlNumber('x', 16), upperDigits(htmlNumber('x', 16))],
 ];
 
 const spell = (value: string, encode: Encode): string => Array.from(value, encode).join('');
@@ -56,7 +58,10 @@ const FORMS: readonly (readonly [name: string, written: string])[] = [
   ['in JSON as ASCII', spell(KEY, escape)],
   ['in JSON as ASCII, in upper case', spell(KEY, upperDigits(escape))],
   ['in HTML', spell(KEY, html)],
-  ['in HTML by numbers', spell(KEY, htmlNumber)],
+  ['in HTML by numbers', spell(KEY, htmlNumber('', 10))],
+  ['in HTML by numbers of three digits', spell(KEY, htmlNumber('0', 10))],
+  ['in HTML by hexadecimal numbers', spell(KEY, htmlNumber('x', 16))],
+  ['in base64 within HTML', spell(base64(KEY), htmlNumber('x', 16))],
   ['in base64', base64(KEY)],
   ['in base64 without padding', base64(KEY).replace(/=+$/, '')],
   ['in base64 for URLs', url(KEY)],

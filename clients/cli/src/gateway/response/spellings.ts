@@ -7,14 +7,10 @@ export interface Spelling {
 /** Characters that JSON can write with a backslash before them. */
 const WITH_BACKSLASH: ReadonlySet<string> = new Set(['"', '\\', '/']);
 
-/** Characters that HTML and XML write as references. */
-const REFERENCES: Readonly<Record<string, readonly string[]>> = {
-  '"': ['&quot;', '&#34;', '&#x22;'],
-  "'": ['&apos;', '&#39;', '&#x27;'],
-  '&': ['&amp;', '&#38;', '&#x26;'],
-  '<': ['&lt;', '&#60;', '&#x3c;'],
-  '>': ['&gt;', '&#62;', '&#x3e;'],
-};
+/** Names of characters in HTML and XML. */
+const NAMES: Readonly<Record<string, string>> = { '"': 'quot', "'": 'apos', '&': 'amp', '<': 'lt', '>': 'gt' };
+/** Characters that no program writes as references. */
+const UNESCAPED = /^[A-Za-z0-9]$/;
 
 const cache = new Map<string, readonly Spelling[]>();
 
@@ -27,7 +23,7 @@ export function characterSpellings(character: string): readonly Spelling[] {
   if (cached !== undefined) return cached;
   const texts = [...percentSpellings(character), jsonEscape(character)];
   if (WITH_BACKSLASH.has(character)) texts.push(plainSpelling(Buffer.from(`\\${character}`)));
-  texts.push(...(REFERENCES[character] ?? []).map(hexSpelling));
+  texts.push(...references(character));
   if (character === ' ') texts.push(plainSpelling(Buffer.from('+')));
   cache.set(character, texts);
   return texts;
@@ -51,6 +47,15 @@ function jsonEscape(character: string): Spelling {
     spelling = join(join(spelling, plainSpelling(Buffer.from('\\u'))), hexSpelling(digits));
   }
   return spelling;
+}
+
+/** The references of HTML and XML, by name and by number; PHP writes three digits. */
+function references(character: string): Spelling[] {
+  if (UNESCAPED.test(character)) return [];
+  const code = character.codePointAt(0) ?? 0;
+  const { [character]: name } = NAMES;
+  const numbers = [`#${code}`, `#0${code}`, `#x${code.toString(16)}`];
+  return [...(name === undefined ? [] : [name]), ...numbers].map((reference) => hexSpelling(`&${reference};`));
 }
 
 function join(start: Spelling, end: Spelling): Spelling {
