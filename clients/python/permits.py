@@ -87,8 +87,7 @@ def verify_permit(
     _must(permitted.get("actions") == [action], "it is for another action")
     _must(permitted.get("resource_type") == resource_type, "it is for another type of resource")
     _must(permitted.get("identifier") == resource_id, "it is for another resource")
-    text = _canonical(parameters).encode()
-    _must(permitted.get("parameters_hash") == hashlib.sha256(text).hexdigest(), "it is for other parameters")
+    _must(permitted.get("parameters_hash") == _hash(parameters), "it is for other parameters")
     if seen is not None:
         is_first = seen(claims["jti"], claims["exp"])
         # A coroutine counts as true, whatever it will answer.
@@ -127,6 +126,14 @@ def _key_of(issuer: str, kid: Any) -> Any:
 def _must(holds: bool, message: str) -> None:
     if not holds:
         raise PermitError(message)
+
+
+def _hash(parameters: Mapping[str, Any]) -> str:
+    try:
+        return hashlib.sha256(_canonical(parameters).encode()).hexdigest()
+    except UnicodeEncodeError as error:
+        # Half of a surrogate pair is in nothing that the service permits.
+        raise PermitError("it is for other parameters") from error
 
 
 def _canonical(value: Any) -> str:

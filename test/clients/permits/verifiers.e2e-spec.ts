@@ -142,6 +142,8 @@ describeOnSqlite('A target that verifies permits', () => {
         amount: { parameters: { ...PARAMETERS, amount: 1200.51 } },
         'one parameter more': { parameters: { ...PARAMETERS, memo: '' } },
         'no parameters': { parameters: {} },
+        'half of a surrogate pair': { parameters: { ...PARAMETERS, memo: '\ud800' } },
+        'half of one in a name': { parameters: { ...PARAMETERS, '\udc00': '' } },
       });
     });
 
