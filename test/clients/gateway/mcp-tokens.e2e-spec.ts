@@ -1,0 +1,151 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { request as sendRequest, type ServerResponse } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { until } from '../../faults/support/watch';
+import { lift, stop } from '../../stops/support';
+import { signedTokens } from '../../support/application/signed-tokens';
+import { type McpStandIn, startMcpStandIn } from './mcp-stage';
+import { openDoor, type ServiceDoor } from './service-door';
+import { bearer, type GatewayStage, openStage, type StartedGateway, startGateway, VENDOR_CREDENTIAL } from './stage';
+
+const ISSUER = 'https://login.example.org';
+const PUBLIC_URL = 'https://gateway.example.com';
+const SHOP_HOST = 'shop.internal';
+const VERSION = '2025-03-26';
+const INITIALIZE = {
+  ...{ jsonrpc: '2.0', id: 0, method: 'initialize' },
+  params: { protocolVersion: VERSION, capabilities: {}, clientInfo: { name: 'test', version: '1' } },
+};
+const CALL = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'write', arguments: {} } };
+const DONE = { content: [{ type: 'text', text: 'done' }] };
+
+interface McpAnswer {
+  readonly status: number;
+  readonly challenge: string | undefined;
+  readonly session: string;
+  readonly body: string;
+}
+
+describe('A token at an MCP upstream of the gateway', () => {
+  let folder: string;
+  let stage: GatewayStage;
+  let upstream: McpStandIn;
+  let door: ServiceDoor;
+  let gateway: StartedGateway;
+  let forShop: string;
+  let forService: string;
+  let forHost: string;
+  /** What ends the calls that run. */
+  const running = new Map<ServerResponse, () => void>();
+  let answersAtOnce = true;
+  const stops: Awaited<ReturnType<typeof stop>>[] = [];
+  /** Requests of the gateway for the list of stops. */
+  let listed = 0;
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'gov-mcp-tokens-'));
+    const claims = { iss: ISSUER, sub: 'bot' };
+    const audience = `${PUBLIC_URL}/shop/mcp`;
+    const { keys, tokens } = await signedTokens(
+      { ...claims, aud: audience },
+      { ...claims, aud: 'governance' },
+      { ...claims, aud: `https://${SHOP_HOST}/mcp` },
+    );
+    [forShop = '', forService = '', forHost = ''] = tokens.map(({ EdDSA = '' }) => EdDSA);
+    const issuer = {
+      ...{ issuer: ISSUER, audience: 'governance', gatewayAudiences: [audience], jwks: 'keys.json' },
+      ...{ agents: ['bot'], scopes: ['execute'] },
+    };
+    writeFileSync(join(folder, 'keys.json'), JSON.stringify({ keys }));
+    writeFileSync(join(folder, 'issuers.json'), JSON.stringify([issuer]));
+    stage = await openStage({ TOKEN_ISSUERS: join(folder, 'issuers.json') });
+    upstream = await startMcpStandIn(({ response, reply }) => {
+      if (answersAtOnce) reply(DONE);
+      else running.set(response, () => reply(DONE));
+      response.on('close', () => running.delete(response));
+    });
+    door = await openDoor(stage.app.url);
+    const shop = { mcp: `${upstream.url}/mcp`, hosts: [SHOP_HOST], credentials: [VENDOR_CREDENTIAL], timeout: 'PT10M' };
+    gateway = await startGateway(stage, { shop }, { file: { publicUrl: PUBLIC_URL, service: door.url } });
+  });
+  afterAll(async () => {
+    expect(await gateway.stop()).toBe(0);
+    await upstream.close();
+    await door.close();
+    await stage.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  function post(message: object, headers: Readonly<Record<string, string>>, path: string): Promise<McpAnswer> {
+    const { port, hostname } = new URL(gateway.url);
+    const accepted = { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' };
+    return new Promise((resolve, reject) => {
+      const options = { host: hostname, port, path, method: 'POST', headers: { ...accepted, ...headers } };
+      sendRequest(options, (response) => {
+        const challenge = response.headers['www-authenticate'];
+        const session = String(response.headers['mcp-session-id']);
+        const status = response.statusCode ?? 0;
+        void text(response).then((body) => resolve({ status, challenge, session, body }), reject);
+      })
+        .on('error', reject)
+        .end(JSON.stringify(message));
+    });
+  }
+
+  /** Calls a tool in a new session; returns the answer to what begins the session if that is refused. */
+  async function call(token: string, path: string, host: string): Promise<McpAnswer> {
+    const headers = { ...bearer(token), Host: host };
+    const first = await post(INITIALIZE, headers, path);
+    if (first.status !== 200) return first;
+    return post(CALL, { ...headers, 'Mcp-Session-Id': first.session, 'MCP-Protocol-Version': VERSION }, path);
+  }
+  const callByName = (token: string): Promise<McpAnswer> => call(token, '/shop/mcp', new URL(PUBLIC_URL).host);
+  const callByHost = (token: string): Promise<McpAnswer> => call(token, '/mcp', SHOP_HOST);
+
+  it("is the service's own, or is made for the public URL with the name of the upstream", async () => {
+    for (const token of [forShop, forService]) {
+      const { status, body } = await callByName(token);
+      expect([status, body]).toEqual([200, expect.stringContaining('done')]);
+    }
+  });
+
+  it("is the service's own at the upstream's host", async () => {
+    const { status, body } = await callByHost(forService);
+    expect([status, body]).toEqual([200, expect.stringContaining('done')]);
+    for (const token of [forShop, forHost]) {
+      const refused = await callByHost(token);
+      expect([refused.status, refused.challenge]).toEqual([
+        401,
+        `Bearer resource_metadata="https://${SHOP_HOST}/.well-known/oauth-protected-resource/mcp", scope="execute"`,
+      ]);
+    }
+  });
+
+  /** Makes a stop, and waits until the gateway has read the list of stops for it. */
+  async function stopActions(actions: readonly string[]): Promise<void> {
+    const before = listed;
+    stops.push(await stop(stage.app, { agentId: stage.agentId, actions }));
+    await until('the gateway reads the list of stops', () => listed > before);
+  }
+
+  it('keeps its running calls at its rate limit, except those that a stop covers', async () => {
+    answersAtOnce = false;
+    const answer = callByName(forShop);
+    await until('the call runs', () => running.size === 1);
+    const [execution] = await stage.executions('&outcome=authorized');
+    door.faultFor = (path) => {
+      if (path.startsWith('/api/v1/stops')) listed += 1;
+      return path.startsWith('/api/v1/policies/evaluate') ? 429 : null;
+    };
+    await stopActions(['read']);
+    await stopActions(['refund']);
+    expect((await stage.execution(String(execution?.id))).outcome).toBe('authorized');
+    expect(running.size).toBe(1);
+    await stopActions(['wr*']);
+    expect((await answer).body).toContain('Somebody stopped the agent');
+    expect((await stage.ended(String(execution?.id))).failureReason).toContain('Somebody stopped the agent');
+    for (const active of stops) await lift(stage.app, active);
+  });
+});
