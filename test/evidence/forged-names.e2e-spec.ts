@@ -103,8 +103,8 @@ describe('The verifier, on a log that gives names and ids twice', () => {
       (entries) =>
         [stage.ann, stage.mallory].reduce((earlier, { agent }) => {
           const created = entryAbout(earlier, 'agent.created', agent);
-          const named = changed(created, 'S', 'agent.updated', { slackId: 'T1/U1' }, { fields: ['slackId'] });
-          return [...earlier, { ...named, timestamp: earlier.at(-1)?.timestamp }];
+          const update = changed(created, 'S', 'agent.updated', { slackId: 'T1/U1' }, { fields: ['slackId'] });
+          return [...earlier, { ...update, timestamp: earlier.at(-1)?.timestamp }];
         }, entries),
       'the Slack id "T1/U1" is that of the agent agt_',
     ],
