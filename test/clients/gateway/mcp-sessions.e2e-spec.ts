@@ -122,15 +122,30 @@ describe('Sessions of MCP at the gateway', () => {
     for (const [id, answer] of (await Promise.all(answers)).entries()) expect(answer).toContain(`"id":${id}}`);
   });
 
-  it('keep the id of a request that a batch cancels: it may still be answered', async () => {
+  const cancellation = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 8 } };
+
+  it('end the exchange of a cancelled request, whose id is free from then on', async () => {
     const session = await begin();
     const params = { name: 'refund', arguments: { cancelled: 'in a batch' } };
-    const first = await post({ jsonrpc: '2.0', id: 8, method: 'tools/call', params }, session);
-    const cancelled = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 8 } };
-    expect((await post([cancelled], session)).status).toBe(202);
+    const call = { jsonrpc: '2.0', id: 8, method: 'tools/call', params };
+    const first = await post([call, { jsonrpc: '2.0', id: 9, method: 'ping' }], session);
+    expect((await post([cancellation], session)).status).toBe(202);
+    expect(await first.text()).toContain('The request was cancelled.');
     const second = await post({ jsonrpc: '2.0', id: 8, method: 'ping' }, session);
-    expect([second.status, await second.text()]).toEqual([400, expect.stringContaining('in use by another')]);
-    await first.body?.cancel();
+    expect([second.status, await second.text()]).toEqual([200, expect.stringContaining('"result":{}')]);
+  });
+
+  it('refuse a batch that cancels a request of its own', async () => {
+    const session = await begin();
+    const request = { jsonrpc: '2.0', id: 8, method: 'ping' };
+    for (const batch of [
+      [cancellation, request],
+      [request, cancellation],
+    ]) {
+      const refused = await post(batch, session);
+      expect([refused.status, await refused.text()]).toEqual([400, expect.stringContaining('of its own')]);
+    }
+    expect((await post(request, session)).status).toBe(200);
   });
 
   it('end when the file is read again, and clients begin new ones', async () => {

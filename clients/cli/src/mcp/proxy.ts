@@ -1,4 +1,4 @@
-import { McpServer, ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server';
+import { McpServer, ProtocolError, ProtocolErrorCode, type ServerContext } from '@modelcontextprotocol/server';
 import type { GovernanceClient, GuardRequest, KeptResults } from '../../../typescript/src/index.js';
 import { ApprovalWaits } from '../approval-waits.js';
 import { plain, printError } from '../output.js';
@@ -145,14 +145,30 @@ function offerRest({ server, servers }: SessionParts): void {
   };
 }
 
-type Handler = (request: unknown, context: unknown) => unknown;
+/** Code of the error that answers a cancelled request. */
+const CANCELLED = -32_800;
+
+type Handler = (request: unknown, context: ServerContext) => unknown;
 
 /** Has the handlers that are set from now on run within `during`. */
 function handleDuring(server: McpServer['server'], during: DuringHandler): void {
   const setHandler = server.setRequestHandler.bind(server) as (method: string, handler: Handler) => void;
   const setWithin = (method: string, handler: Handler): void =>
-    setHandler(method, (request, context) => during(async () => handler(request, context)));
+    setHandler(method, (request, context) =>
+      during(async () => handler(request, context)).finally(() => answerCancelled(server, context)),
+    );
   server.setRequestHandler = setWithin as typeof server.setRequestHandler;
+}
+
+/**
+ * Answers a request that was cancelled, once its handler has ended: the SDK sends nothing, and would keep its id, its HTTP exchange and
+ * the other answers of its batch for as long as the session. Clients ignore the answer.
+ */
+function answerCancelled({ transport }: McpServer['server'], { mcpReq: { id, signal } }: ServerContext): void {
+  if (!signal.aborted || transport === undefined) return;
+  const error = { code: CANCELLED, message: 'The request was cancelled.' };
+  // A session that has ended has no exchanges.
+  transport.send({ jsonrpc: '2.0', id, error }).catch(() => undefined);
 }
 
 /** Returns a function that finds the agent at first use, so that a proxy can start while the service is unreachable. */

@@ -38,15 +38,12 @@ interface Session {
   readonly server: McpServer;
   /** Ids of the requests that are not answered yet. */
   readonly ids: Set<unknown>;
-  /** Ids of requests that a client wanted to cancel: those may still be answered. */
-  readonly cancelledIds: Set<unknown>;
 }
 
 /** Codes of JSON-RPC errors. */
 const SERVER_ERROR = -32_000;
 const INVALID_REQUEST = -32_600;
 const SESSION_NOT_FOUND = -32_001;
-const MAX_CANCELLED_IDS = 1_000;
 
 /** The clients of the protocol with a handshake: each has a session, which cancellations, questions and progress go through. */
 export class Sessions {
@@ -88,11 +85,12 @@ export class Sessions {
     if (request.method !== 'POST') return session.transport.handleRequest(request);
     const ids = requestIdsIn(message);
     // The SDK would send the answer to one request as that to the other.
-    const isUsed = (requestId: unknown): boolean => session.ids.has(requestId) || session.cancelledIds.has(requestId);
-    if (ids.some(isUsed) || new Set(ids).size < ids.length)
+    if (ids.some((requestId) => session.ids.has(requestId)) || new Set(ids).size < ids.length)
       return jsonRpcRefusal(400, INVALID_REQUEST, 'The id of a request is in use by another.');
+    // Such a request might end without an answer, and its id would never be free again.
+    if (cancelledIdsIn(message).some((requestId) => ids.includes(requestId)))
+      return jsonRpcRefusal(400, INVALID_REQUEST, 'A batch cannot cancel a request of its own.');
     for (const requestId of ids) session.ids.add(requestId);
-    for (const requestId of cancelledIdsIn(message)) cancel(session, requestId);
     const response = await session.transport.handleRequest(request, { parsedBody: message });
     // A request that is refused ends here.
     if (!response.ok) for (const requestId of ids) session.ids.delete(requestId);
@@ -105,7 +103,7 @@ export class Sessions {
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
       onsessioninitialized: (id) => {
-        this.sessions.set(id, { agentId, owner, transport, server, ids, cancelledIds: new Set() });
+        this.sessions.set(id, { agentId, owner, transport, server, ids });
         const own = this.sessionsOf({ owner });
         if (own.length > this.bounds.ofOneOwner) this.endLongestIdle(own);
       },
@@ -150,14 +148,6 @@ export class Sessions {
       ({ agentId, owner }) => (one.agentId ?? agentId) === agentId && (one.owner ?? owner) === owner,
     );
   }
-}
-
-/** A cancelled request need not be answered: it no longer keeps the session busy. */
-function cancel({ ids, cancelledIds }: Session, requestId: unknown): void {
-  if (!ids.delete(requestId)) return;
-  cancelledIds.add(requestId);
-  const [oldest] = cancelledIds;
-  if (cancelledIds.size > MAX_CANCELLED_IDS) cancelledIds.delete(oldest);
 }
 
 function jsonRpcRefusal(status: number, code: number, message: string): Response {
