@@ -188,6 +188,22 @@ describe('What a client of the gateway leaves unread', () => {
     expect(isCancelled()).toBe(true);
   });
 
+  it('counts a chunk until its last part is passed on', async () => {
+    const [bytes, max] = [2 ** 18, 2 ** 20];
+    const { UnreadRoom, withBoundedBody } = await loadModule<typeof Unread>('unread.js');
+    const large = new UnreadRoom(max, max);
+    const source = new ReadableStream<Uint8Array>({ start: (controller) => controller.enqueue(new Uint8Array(bytes)) });
+    const { body } = withBoundedBody(new Response(source), { agentId: 'bot', room: large });
+    const reader = (body as ReadableStream<Uint8Array>).getReader();
+    const readPart = async (): Promise<number> => (await reader.read()).value?.length ?? 0;
+    let read = await readPart();
+    expect(read).toBeLessThan(bytes);
+    expect(large.add('bot', max - bytes + 1)).toBe(false);
+    while (read < bytes) read += await readPart();
+    expect(large.add('bot', max)).toBe(true);
+    await reader.cancel();
+  });
+
   it('may be one chunk above the bound of the answer', async () => {
     const large = new Response(new Uint8Array(UNREAD * SIZE));
     expect(await bounded(large, SIZE).arrayBuffer()).toHaveProperty('byteLength', UNREAD * SIZE);

@@ -2,6 +2,8 @@ import { MAX_MESSAGE_BYTES } from './servers/messages.js';
 
 const MAX_BYTES_OF_ONE_AGENT = 32 * 2 ** 20;
 const MAX_BYTES = 128 * 2 ** 20;
+/** Bytes that are passed on at a time: what has been passed on is no longer counted, read or not. */
+const STEP_BYTES = 65_536;
 
 /** Counts what clients have not read of their answers: of each agent, and of all together. */
 export class UnreadRoom {
@@ -61,6 +63,8 @@ export function withBoundedBody(response: Response, bounds: UnreadBounds): Respo
 /** The chunks of one answer that its client has not read. */
 class UnreadChunks {
   private readonly chunks: Uint8Array[] = [];
+  /** Bytes of the first chunk that were passed on. */
+  private passedBytes = 0;
   private bytes = 0;
   private isEnded = false;
   private fault: unknown = null;
@@ -91,14 +95,12 @@ class UnreadChunks {
     this.wake();
   }
 
-  /** Passes the next chunk on, or the end. */
+  /** Passes the next part of a chunk on, or the end. */
   async passOn(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
     while (this.chunks.length === 0 && !this.isEnded) await new Promise<void>((resolve) => (this.wake = resolve));
-    const chunk = this.chunks.shift();
-    if (chunk !== undefined) {
-      this.forget(chunk.length);
-      controller.enqueue(chunk);
-    } else if (this.fault === null) controller.close();
+    const [chunk] = this.chunks;
+    if (chunk !== undefined) controller.enqueue(this.take(chunk));
+    else if (this.fault === null) controller.close();
     else controller.error(this.fault);
   }
 
@@ -118,8 +120,21 @@ class UnreadChunks {
     this.bytes += chunk.length;
   }
 
+  /** The next part of the first chunk, which counts until its last part. */
+  private take(chunk: Uint8Array): Uint8Array {
+    const part = chunk.subarray(this.passedBytes, this.passedBytes + STEP_BYTES);
+    this.passedBytes += part.length;
+    if (this.passedBytes === chunk.length) {
+      this.chunks.shift();
+      this.passedBytes = 0;
+      this.forget(chunk.length);
+    }
+    return part;
+  }
+
   private drop(): void {
     this.chunks.length = 0;
+    this.passedBytes = 0;
     this.forget(this.bytes);
   }
 
