@@ -36,14 +36,20 @@ import type * as RunningCalls from '../../../clients/cli/src/mcp/running-calls.j
 import type * as LargeAnswers from '../../../clients/cli/src/mcp/servers/large-answers.js' with {
   'resolution-mode': 'import',
 };
+import type * as ReadableResponse from '../../../clients/cli/src/mcp/servers/readable-response.js' with {
+  'resolution-mode': 'import',
+};
+import type * as Reopening from '../../../clients/cli/src/mcp/servers/reopening.js' with {
+  'resolution-mode': 'import',
+};
 import { buildCommandLine, MAIN } from '../command-line';
 
 /** Modules of the gateway by their paths. */
 interface GatewayModules {
   readonly '../mcp/running-calls': typeof RunningCalls;
-  /** The types of the module need those of a browser. */
-  readonly '../mcp/servers/answering-transport': { readonly reopenDelay: (delay: number) => number };
   readonly '../mcp/servers/large-answers': typeof LargeAnswers;
+  readonly '../mcp/servers/readable-response': typeof ReadableResponse;
+  readonly '../mcp/servers/reopening': typeof Reopening;
   readonly 'calls/service-calls': typeof ServiceCalls;
   readonly 'mcp/client-message': typeof ClientMessage;
   readonly 'mcp/sessionless': typeof SessionlessModule;

@@ -11,6 +11,8 @@ import { bearer, type GatewayStage, openStage, type StartedGateway, startGateway
 /** Answers of the gateway to one server that may be under way. */
 const MAX_ANSWERS = 10;
 const LARGE = 256 * 1024 + 1;
+/** Bytes that an endless answer has at most, so that a fault takes no memory: far more than the buffers of a connection. */
+const MAX_FLOOD = 64 * 2 ** 20;
 
 describe('An MCP server that sends more requests than it takes answers of', () => {
   let stage: GatewayStage;
@@ -57,15 +59,89 @@ describe('An MCP server that sends more requests than it takes answers of', () =
   });
 });
 
+describe('An MCP server that answers an answer without end', () => {
+  let stage: GatewayStage;
+  let upstream: McpStandIn;
+  let gateway: StartedGateway;
+  /** Bytes that it has sent, until the gateway ended the connection. */
+  let sent = 0;
+  let isEnded = false;
+
+  beforeAll(async () => {
+    stage = await openStage();
+    const ping = { jsonrpc: '2.0', id: 'ping', method: 'ping' };
+    const answer = ({ response, request }: GovernedMessage): void => {
+      const result = { jsonrpc: '2.0', id: JSON.parse(request.body).id, result: { content: [] } };
+      response.writeHead(200, { 'Content-Type': 'text/event-stream' });
+      response.end([ping, result].map((message) => `data: ${JSON.stringify(message)}\n\n`).join(''));
+    };
+    const flood = (response: ServerResponse): void => {
+      while (!response.destroyed && sent < MAX_FLOOD) {
+        const event = `data: ${JSON.stringify({ jsonrpc: '2.0', method: 'x'.repeat(10_000) })}\n\n`;
+        sent += event.length;
+        if (!response.write(event)) return;
+      }
+    };
+    const take = (response: ServerResponse): void => {
+      response.writeHead(200, { 'Content-Type': 'text/event-stream' });
+      response.on('drain', () => flood(response)).once('close', () => (isEnded = true));
+      flood(response);
+    };
+    upstream = await startMcpStandIn(answer, { take });
+    gateway = await startGateway(stage, { shop: { mcp: `${upstream.url}/mcp`, credentials: [VENDOR_CREDENTIAL] } });
+  });
+  afterAll(async () => {
+    expect(await gateway.stop()).toBe(0);
+    await upstream.close();
+    await stage.close();
+  });
+
+  it('is read no further than the message of a fault', async () => {
+    const { client } = await connectClient(`${gateway.url}/shop/mcp`, bearer(stage.key));
+    await client.callTool({ name: 'write', arguments: {} });
+    await until('it has no reader left, or has sent all', () => isEnded || sent >= MAX_FLOOD);
+    expect(sent).toBeLessThan(MAX_FLOOD);
+    await client.close();
+  });
+});
+
 describe('A stream that an MCP server ends', () => {
-  it.each([
-    [0, 1_000],
-    [-1, 1_000],
-    [5_000, 5_000],
-    [2 ** 40, 60_000],
-  ])('is opened again, if the server says after %i ms, after %i', async (serverDelay, expected) => {
-    const { reopenDelay } = await loadGatewayModule('../mcp/servers/answering-transport');
-    expect(reopenDelay(serverDelay)).toBe(expected);
+  it('is opened again after a second to a minute, later while it ends at once', async () => {
+    const { Reopening } = await loadGatewayModule('../mcp/servers/reopening');
+    const reopening = new Reopening();
+    let now = 0;
+    /** The delay for a stream that has been open for some milliseconds. */
+    const delayAfter = (opened: number, serverDelay: number): number => {
+      const delay = reopening.delay(serverDelay, (now += opened));
+      now += delay;
+      return delay;
+    };
+    expect([0, 0, -1, 0].map((serverDelay) => delayAfter(1, serverDelay))).toEqual([1_000, 2_000, 4_000, 8_000]);
+    expect(Array.from({ length: 2_000 }, () => delayAfter(1, 0)).at(-1)).toBe(60_000);
+    expect(delayAfter(1_000, 0)).toBe(1_000);
+    expect(delayAfter(1_000, 5_000)).toBe(5_000);
+    expect(delayAfter(1_000, Infinity)).toBe(60_000);
+  });
+
+  it('is opened again no later because others end with it', async () => {
+    const { Reopening } = await loadGatewayModule('../mcp/servers/reopening');
+    const reopening = new Reopening();
+    expect(Array.from({ length: 10 }, (_, now) => reopening.delay(0, now))).toEqual(Array(10).fill(1_000));
+  });
+});
+
+describe('The response of an MCP server', () => {
+  const options = {
+    bounds: { maxBytes: 2 ** 20, maxValues: Infinity },
+    onFault: () => undefined,
+    onAnswer: () => undefined,
+  };
+
+  it('has twenty messages of a list at most', async () => {
+    const { readableResponse } = await loadGatewayModule('../mcp/servers/readable-response');
+    const pings = Array.from({ length: 50 }, (_, id) => ({ jsonrpc: '2.0', id, method: 'ping' }));
+    const response = readableResponse(Response.json(pings), { ...options, isAnswer: true, isStream: false });
+    expect(await response.json()).toEqual(pings.slice(0, 20));
   });
 });
 
@@ -78,7 +154,7 @@ describe('The large messages of an MCP server', () => {
   });
 
   /** The places that are taken when each chunk has been passed on, and at the end. */
-  async function placesDuring(chunks: readonly string[], all = 1): Promise<number[]> {
+  async function placesDuring(chunks: readonly string[], { all = 1, isStream = true } = {}): Promise<number[]> {
     let held = 0;
     const placeFor: LargeAnswers.PlaceForAnswer = async () => {
       if (held === all) return null;
@@ -89,14 +165,15 @@ describe('The large messages of an MCP server', () => {
     async function* body(): AsyncGenerator<Uint8Array> {
       for (const chunk of chunks) yield Buffer.from(chunk);
     }
-    const passed = inPlaces(body(), placeFor, (message) => void faults.push(message));
+    const onFault = (message: string): void => void faults.push(message);
+    const passed = inPlaces(body(), { isStream, placeFor, onFault });
     for await (const _ of passed) places.push(held);
     return [...places, held];
   }
 
   const large = 'x'.repeat(LARGE);
   it.each([
-    ['JSON', [large, large], [1, 1, 0]],
+    ['an event that breaks off', [large, large], [1, 1, 0]],
     ['an event and a small one', [large, `${large}\n\ndata: 1\n\n`, 'data: 2'], [1, 1, 0, 0]],
     ['an event with carriage returns', [large, '\r\n\r\n', 'data: 2'], [1, 1, 0, 0]],
     ['two events', [large, `\n\n${large}`, large, '\n\n'], [1, 1, 1, 1, 0]],
@@ -105,8 +182,13 @@ describe('The large messages of an MCP server', () => {
     expect(await placesDuring(chunks)).toEqual(places);
   });
 
+  it('have one place, though there are empty lines in them, without events', async () => {
+    const part = `${'x'.repeat(LARGE / 2)}\n\n`;
+    expect(await placesDuring([part, part, part], { isStream: false })).toEqual([0, 1, 1, 0]);
+  });
+
   it('are lost without one, and say so', async () => {
-    await expect(placesDuring([large], 0)).rejects.toThrow('no room');
+    await expect(placesDuring([large], { all: 0 })).rejects.toThrow('no room');
     expect(faults).toEqual(['there was no room for its answer']);
   });
 });

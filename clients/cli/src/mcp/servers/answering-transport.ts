@@ -9,6 +9,7 @@ import { type AnswerBounds, DEFAULT_BOUNDS } from './answer-meter.js';
 import type { PlaceForAnswer } from './large-answers.js';
 import { lostAnswer } from './messages.js';
 import { readableResponse } from './readable-response.js';
+import { Reopening } from './reopening.js';
 
 type Fetch = typeof globalThis.fetch;
 
@@ -33,8 +34,6 @@ const MAX_REDIRECTS = 5;
 const MAX_END_MS = 1_000;
 /** Requests of a server that are answered at a time: each answer is a request to it, which it might never answer. */
 const MAX_ANSWERS = 10;
-/** Times in milliseconds after which an ended stream is opened again, whatever the server says. */
-const [MIN_REOPEN_MS, MAX_REOPEN_MS] = [1_000, 60_000];
 /** Statuses of redirects after which the same request is sent again. */
 const KEEPING_METHOD: ReadonlySet<number> = new Set([307, 308]);
 
@@ -49,8 +48,8 @@ interface CurrentExchange {
   fault: string;
 }
 
-/** The exchange of the current request. */
-const exchanges = new AsyncLocalStorage<CurrentExchange>();
+/** The exchange of the current request; null for a message that has no answer. */
+const exchanges = new AsyncLocalStorage<CurrentExchange | null>();
 
 /**
  * A connection over HTTP in which each request is answered. The SDK would wait for ever where the HTTP response holds no
@@ -63,23 +62,24 @@ export class AnsweringTransport extends StreamableHTTPClientTransport {
   private answers = 0;
 
   constructor(target: HttpTarget) {
+    const reopening = new Reopening();
     super(target.url, {
       requestInit: { headers: target.headers },
       fetch: (url, init) => watchedFetch(target, url, init),
       reconnectionScheduler: (reopen, delay) => {
-        const timer = setTimeout(reopen, reopenDelay(delay)).unref();
+        const timer = setTimeout(reopen, reopening.delay(delay, performance.now())).unref();
         return () => clearTimeout(timer);
       },
     });
   }
 
   override async send(message: JSONRPCMessage | JSONRPCMessage[], options?: SendOptions): Promise<void> {
-    if (!Array.isArray(message) && isAnswer(message)) return this.sendAnswer(message, options);
-    if (!Array.isArray(message)) this.endCancelled(message);
     // A request with its own way to see the end of the stream needs no error.
-    if (Array.isArray(message) || !isJSONRPCRequest(message) || options?.onRequestStreamEnd !== undefined) {
-      return super.send(message, options);
-    }
+    if (Array.isArray(message) || options?.onRequestStreamEnd !== undefined)
+      return exchanges.exit(() => super.send(message, options));
+    if (isAnswer(message)) return this.sendAnswer(message, options);
+    this.endCancelled(message);
+    if (!isJSONRPCRequest(message)) return exchanges.run(null, () => super.send(message, options));
     const { id } = message;
     const ending = new AbortController();
     this.running.set(id, ending);
@@ -104,7 +104,7 @@ export class AnsweringTransport extends StreamableHTTPClientTransport {
     if (this.answers >= MAX_ANSWERS) return;
     this.answers += 1;
     try {
-      await super.send(message, options);
+      await exchanges.run(null, () => super.send(message, options));
     } finally {
       this.answers -= 1;
     }
@@ -117,11 +117,6 @@ export class AnsweringTransport extends StreamableHTTPClientTransport {
   }
 }
 
-/** Milliseconds after which a stream is opened again. @param delay what the server says, if it says anything */
-export function reopenDelay(delay: number): number {
-  return Math.min(Math.max(delay, MIN_REOPEN_MS), MAX_REOPEN_MS);
-}
-
 function isAnswer(message: JSONRPCMessage): boolean {
   return !('method' in message);
 }
@@ -132,9 +127,12 @@ async function watchedFetch(
   init?: RequestInit,
 ): Promise<Response> {
   const response = await fetchWithin(send, url, init, MAX_REDIRECTS);
-  const exchange = exchanges.getStore();
+  const current = exchanges.getStore();
+  const exchange = current ?? undefined;
   if (exchange !== undefined) exchange.isStreamed = isStream(response);
   return readableResponse(response, {
+    // The stream of a connection is opened with its first message, which has no answer.
+    isAnswer: current !== null || init?.method === 'GET',
     isStream: isStream(response),
     bounds,
     ...(placeFor !== undefined && { placeFor }),

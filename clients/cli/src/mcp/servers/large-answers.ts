@@ -10,21 +10,27 @@ export interface AnswerPlace {
 /** Resolves once there is room for a large message; with null if there is none in time. */
 export type PlaceForAnswer = () => Promise<AnswerPlace | null>;
 
+interface PlaceOptions {
+  /** True if a message ends with an empty line; otherwise the body is one message. */
+  readonly isStream: boolean;
+  readonly placeFor: PlaceForAnswer;
+  readonly onFault: (message: string) => void;
+}
+
 /**
  * The body of a server's answer, of which each large message waits for a place: many at once would take the memory, and the time, of all
- * others. A message ends with an empty line; JSON that is no event stream has none.
+ * others.
  * @throws Error without a place in time
  */
 export async function* inPlaces(
   body: AsyncIterable<Uint8Array>,
-  placeFor: PlaceForAnswer,
-  onFault: (message: string) => void,
+  { isStream, placeFor, onFault }: PlaceOptions,
 ): AsyncGenerator<Uint8Array> {
   let place: AnswerPlace | null = null;
   let bytes = 0;
   try {
     for await (const chunk of body) {
-      const end = endOfEvent(chunk);
+      const end = isStream ? endOfEvent(chunk) : -1;
       bytes = end < 0 ? bytes + chunk.length : chunk.length - end;
       if (bytes > LARGE_BYTES && place === null) {
         place = await placeFor();

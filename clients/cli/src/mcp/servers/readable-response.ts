@@ -11,11 +11,13 @@ const NO_MESSAGE = '{}';
 const MAX_FAULT_BYTES = 65_536;
 /** Characters of a message after which others are served before the SDK reads it. */
 const LARGE = 65_536;
-/** Events that are passed on before others are served. */
+/** Events that are passed on before others are served, and messages that are read of one list. */
 const MAX_EVENTS = 20;
 const ACCEPTED = 202;
 
 export interface ReadingOptions {
+  /** False if the response is that to a message without an answer: then its body has no meaning. */
+  readonly isAnswer: boolean;
   readonly isStream: boolean;
   readonly bounds: AnswerBounds;
   /** By default all large messages are read at once. */
@@ -31,10 +33,10 @@ export function readableResponse(response: Response, options: ReadingOptions): R
   const { body, status, statusText, headers } = response;
   const isJson = /^application\/json\s*(;|$)/i.test(headers.get('Content-Type') ?? '');
   if (body === null) return response;
-  const { isStream, placeFor, onFault } = options;
-  const hasMessages = response.ok && status !== ACCEPTED && (isStream || isJson);
+  const { isAnswer, isStream, placeFor, onFault } = options;
+  const hasMessages = isAnswer && response.ok && status !== ACCEPTED && (isStream || isJson);
   const readable = hasMessages
-    ? (placeFor === undefined ? body : streamOf(inPlaces(body, placeFor, onFault)))
+    ? (placeFor === undefined ? body : streamOf(inPlaces(body, { isStream, placeFor, onFault })))
         .pipeThrough(new TextDecoderStream())
         .pipeThrough(
           isStream
@@ -122,7 +124,8 @@ function readableJson(text: string): string {
   const value = parseMessage(text);
   const messages = messagesIn(value);
   if (messages.length === 0) return isTooDeep(value) ? NO_MESSAGE : text;
-  return JSON.stringify(Array.isArray(value) ? messages : messages[0]);
+  // The SDK handles all of a list at once, however many there are.
+  return JSON.stringify(Array.isArray(value) ? messages.slice(0, MAX_EVENTS) : messages[0]);
 }
 
 /** A line of an event. One that is a part of a message, or several messages, is left to the SDK. */
