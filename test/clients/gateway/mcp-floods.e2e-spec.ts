@@ -48,6 +48,7 @@ describe('An MCP server that sends more requests than it takes answers of', () =
   it('gets ten at a time, and its calls go on', async () => {
     for (let count = 0; count < 3; count += 1) {
       expect(textOf(await client.callTool({ name: 'write', arguments: { count } }))).toBe('done');
+      await until('ten answers are under way', () => answers.length >= MAX_ANSWERS);
       expect(answers).toHaveLength(MAX_ANSWERS);
     }
     for (const response of answers.splice(0)) response.writeHead(202).end();
