@@ -27,7 +27,9 @@ describe('Connections without a session', () => {
   beforeAll(async () => {
     stage = await openStage();
     upstream = await startMcpStandIn((message) => running.push(message));
-    gateway = await startGateway(stage, { shop: { mcp: `${upstream.url}/mcp`, credentials: [VENDOR_CREDENTIAL] } });
+    gateway = await startGateway(stage, {
+      shop: { mcp: `${upstream.url}/mcp`, credentials: [VENDOR_CREDENTIAL], timeout: 'PT10M' },
+    });
   });
   afterAll(async () => {
     expect(await gateway.stop()).toBe(0);

@@ -102,7 +102,7 @@ function pieces(
         wasEnd = isEnd;
         if (isEnd) meter.restart();
         else meter.endLine();
-        if (isEnd) events += 1;
+        if (piece.startsWith('data')) events += 1;
         if (changed.length <= LARGE && events < MAX_EVENTS) continue;
         controller.enqueue(encoder.encode(changed));
         changed = '';
