@@ -116,15 +116,27 @@ describe('DIRECTORY_ROLES', () => {
     let commands = 0;
     const writing = jest.spyOn(ledger, 'write').mockImplementation((caller, command) => {
       commands += 1;
-      if (commands === 2) throw unavailable('The disk is busy.');
+      if (commands === 3) throw unavailable('The disk is busy.');
       return write(caller, command);
     });
     const rename = { op: 'remove', path: 'externalId' };
-    expect((await client().patch(`Groups/${group}`, rename)).status).toBe(503);
+    const { status, body } = await client().patch(`Groups/${group}`, rename);
+    expect([status, body.detail]).toEqual([503, expect.stringContaining('may have been written')]);
     writing.mockRestore();
     expect(await payers()).toBeLessThan(people.length);
     expect((await client().patch(`Groups/${group}`, rename)).status).toBe(204);
     expect(await payers()).toBe(0);
+    await restart({});
+  });
+
+  it('gives no roles by an externalId that another group has', async () => {
+    await restart({ 'id of Auditors': ['auditor'] });
+    const person = await client().addUser('nosy');
+    const group = await client().addGroup('Nosy', [person]);
+    await client().addGroup('Auditors');
+    const bind = { op: 'replace', path: 'externalId', value: 'id of Auditors' };
+    expect((await client().patch(`Groups/${group}`, bind)).status).toBe(409);
+    expect(await rolesOf(person)).toEqual([]);
     await restart({});
   });
 });

@@ -147,11 +147,34 @@ export function preconditionFailed(message = HAS_CHANGED): DomainError {
   return new DomainError('PRECONDITION_FAILED', message);
 }
 
+const NOTHING_WRITTEN = 'Nothing was written; repeating the request is safe.';
+const PARTLY_WRITTEN = 'A part of the request may have been written; repeating it is safe.';
+
 /** Work cannot be done now, for example because the database is down. Nothing was written; a retry is safe. */
 export function unavailable(why: string, retryAfterSeconds = 1): DomainError {
-  return new DomainError('UNAVAILABLE', `${why} Nothing was written; repeating the request is safe.`, {
-    headers: { 'Retry-After': String(retryAfterSeconds) },
-  });
+  return unavailableWith(`${why} ${NOTHING_WRITTEN}`, retryAfterSeconds);
+}
+
+/** A read failed, perhaps after the request has written something. */
+export function unreadable(): DomainError {
+  return unavailableWith(
+    'The database cannot be read now. What the request has written before, if anything, stays.',
+    1,
+  );
+}
+
+function unavailableWith(message: string, retryAfterSeconds: number): DomainError {
+  return new DomainError('UNAVAILABLE', message, { headers: { 'Retry-After': String(retryAfterSeconds) } });
+}
+
+/** Runs work of several commits. @throws as `work`; its UNAVAILABLE says that some of them may have taken place */
+export async function inSeveralCommits<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof DomainError) || error.code !== 'UNAVAILABLE') throw error;
+    throw new DomainError('UNAVAILABLE', error.message.replace(NOTHING_WRITTEN, PARTLY_WRITTEN), error.extras);
+  }
 }
 
 /** A refusal that depends only on who the caller is. It is recorded as `access.denied`. */

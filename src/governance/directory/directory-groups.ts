@@ -12,6 +12,8 @@ const UPDATE = 'UPDATE "directory_groups" SET "displayName" = $2, "externalId" =
 
 /** Most groups that are stored. */
 export const MAX_GROUPS = 10_000;
+/** More members than a group can have. */
+const MAX_MEMBERS = 2 ** 31 - 1;
 
 /** Equality conditions on columns by which a directory finds groups. */
 export type GroupFilter = readonly (readonly ['externalId' | 'displayName', string])[];
@@ -44,10 +46,10 @@ export class DirectoryGroups {
     return { rows, total: countRow?.total ?? 0 };
   }
 
-  /** Returns the ids of the members of a group, in order. */
-  async membersOf(groupId: string): Promise<readonly string[]> {
-    const sql = 'SELECT "agentId" FROM "directory_members" WHERE "groupId" = $1 ORDER BY "agentId"';
-    return (await this.database.points.all<{ agentId: string }>(sql, [groupId])).map(({ agentId }) => agentId);
+  /** Returns the ids of the members of a group, in order, at most `limit`. */
+  async membersOf(groupId: string, limit = MAX_MEMBERS): Promise<readonly string[]> {
+    const sql = 'SELECT "agentId" FROM "directory_members" WHERE "groupId" = $1 ORDER BY "agentId" LIMIT $2';
+    return (await this.database.points.all<{ agentId: string }>(sql, [groupId, limit])).map(({ agentId }) => agentId);
   }
 
   /** Returns the number of members of each group; groups without members are missing. */

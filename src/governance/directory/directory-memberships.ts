@@ -1,16 +1,25 @@
 import { Injectable } from '@nestjs/common';
 import { ulid } from 'ulid';
-import { requireFound, scimFault, unavailable } from '../../core/errors/domain-error';
+import { inSeveralCommits, requireFound, scimFault } from '../../core/errors/domain-error';
+import type { ServiceTransaction } from '../../ledger/commands/ledger-transaction';
 import type { Caller } from '../../ledger/kinds/caller';
 import { LedgerService } from '../../ledger/ledger.service';
-import { AGENT } from '../agents/agent.entity';
 import { DirectoryUsers } from '../agents/directory-users';
 import { DirectoryGroups, insertGroup, MAX_GROUPS, removeGroup, updateGroup } from './directory-groups';
 import type { DirectoryGroup } from './directory-group.entity';
-import { CHUNK, DirectoryRoles } from './directory-roles';
+import { CHUNK_SIZE, DirectoryRoles } from './directory-roles';
 import { groupFault } from './person-rules';
 import type { MemberChange } from './scim-input';
 import type { ScimGroup } from './scim-schema';
+
+/** A PATCH or PUT of a group. */
+export interface GroupChange {
+  /** Gives the new members of the group, as it is in the command: another replica may have changed it since the request. */
+  readonly inputFor: (group: DirectoryGroup) => ScimGroup | Promise<ScimGroup>;
+  readonly members: MemberChange;
+  /** True if the request gives or removes the id in the directory, on which the roles of all members depend. */
+  readonly namesExternalId: boolean;
+}
 
 /**
  * Groups as the directory defines them, and the roles of their members. A change of many members takes several commits.
@@ -35,63 +44,75 @@ export class DirectoryMemberships {
     await this.requireMembers(members);
     const id = `grp_${ulid()}`;
     const { displayName, externalId = null } = input;
-    const group = await this.ledger.write(caller, async (transaction) => {
-      const { now } = transaction;
-      await this.requireFree(input, id);
-      const { total } = await this.groups.page([], { offset: 0, limit: 1 });
-      if (total >= MAX_GROUPS) throw scimFault('uniqueness', `There are at most ${MAX_GROUPS} groups.`);
-      const row = { id, displayName, externalId, createdAt: now, updatedAt: now };
-      transaction.writeWithoutEntry(insertGroup(row));
-      return row;
+    return inSeveralCommits(async () => {
+      const group = await this.ledger.write(caller, async (transaction) => {
+        const { now } = transaction;
+        await this.requireFree(input, id);
+        const { total } = await this.groups.page([], { offset: 0, limit: 1 });
+        if (total >= MAX_GROUPS) throw scimFault('uniqueness', `There are at most ${MAX_GROUPS} groups.`);
+        const row = { id, displayName, externalId, createdAt: now, updatedAt: now };
+        transaction.writeWithoutEntry(insertGroup(row));
+        return row;
+      });
+      await this.join(caller, group, [...members]);
+      return group;
     });
-    await this.join(caller, group, [...members]);
-    return group;
   }
 
   /** Changes a group; writes nothing if nothing changes. @throws NOT_FOUND; VALIDATION_ERROR; CONFLICT */
-  async change(caller: Caller, id: string, input: ScimGroup, change: MemberChange): Promise<DirectoryGroup> {
-    requireValid(input);
-    const before = await this.get(id);
-    const members = new Set(await this.groups.membersOf(id));
-    const newcomers = [...change.added].filter((member) => !members.has(member));
-    const leavers = [...(change.replacesAll ? members : change.removed)].filter(
-      (member) => members.has(member) && !change.added.has(member),
+  async change(
+    caller: Caller,
+    id: string,
+    { inputFor, members, namesExternalId }: GroupChange,
+  ): Promise<DirectoryGroup> {
+    await this.get(id);
+    const membersBefore = new Set(await this.groups.membersOf(id));
+    const newcomers = [...members.added].filter((member) => !membersBefore.has(member));
+    const leavers = [...(members.replacesAll ? membersBefore : members.removed)].filter(
+      (member) => membersBefore.has(member) && !members.added.has(member),
     );
     await this.requireMembers(new Set(newcomers));
-    const { externalId = null } = input;
-    // The roles precede the name: a request that is repeated after a fault finds the same difference, and goes on.
-    if (externalId !== before.externalId) await this.roles.refollow([...members], { id, externalId });
-    const group = await this.rename(caller, before, input);
-    await this.leave(caller, group, leavers);
-    await this.join(caller, group, newcomers);
-    return group;
+    return inSeveralCommits(async () => {
+      const group = await this.rename(caller, id, inputFor);
+      await this.leave(caller, group, leavers);
+      await this.join(caller, group, newcomers);
+      // Compared even if the id stays: perhaps an earlier attempt has changed it, and failed before all roles followed.
+      if (namesExternalId) await this.roles.followAmong(await this.groups.membersOf(id));
+      return group;
+    });
   }
 
   /** @throws NOT_FOUND */
   async remove(caller: Caller, id: string): Promise<void> {
-    const group = await this.get(id);
-    // Another replica may let people join meanwhile.
-    for (let members = await this.groups.membersOf(id); members.length > 0; members = await this.groups.membersOf(id))
-      await this.leave(caller, group, members);
-    await this.ledger.write(caller, async (transaction) => {
-      await this.get(id);
-      if ((await this.groups.membersOf(id)).length > 0)
-        throw unavailable('Somebody joined the group while it was removed. Repeat the request.');
-      for (const statement of removeGroup(id)) transaction.writeWithoutEntry(statement);
+    await this.get(id);
+    await inSeveralCommits(async () => {
+      for (let isGone = false; !isGone;) isGone = await this.removeSome(caller, id);
     });
   }
 
-  /** Changes what differs from `before`: another replica may have changed the other name since. */
-  private async rename(caller: Caller, before: DirectoryGroup, input: ScimGroup): Promise<DirectoryGroup> {
-    const { displayName, externalId = null } = input;
-    const changes = {
-      ...(displayName !== before.displayName && { displayName }),
-      ...(externalId !== before.externalId && { externalId }),
-    };
-    if (Object.keys(changes).length === 0) return before;
+  /** Lets the first members leave; removes the group, and returns true, if there are no others. */
+  private removeSome(caller: Caller, id: string): Promise<boolean> {
     return this.ledger.write(caller, async (transaction) => {
-      const row = { ...(await this.get(before.id)), ...changes, updatedAt: transaction.now };
-      await this.requireFree({ ...input, ...namesOf(row) }, before.id);
+      const group = await this.get(id);
+      const members = await this.groups.membersOf(id, CHUNK_SIZE + 1);
+      const leavers = members.slice(0, CHUNK_SIZE);
+      await this.followGroup(transaction, group, leavers, false);
+      const isLast = members.length <= CHUNK_SIZE;
+      const statements = isLast ? removeGroup(id) : [this.groups.removeMembers(id, leavers)];
+      for (const statement of statements) transaction.writeWithoutEntry(statement);
+      return isLast;
+    });
+  }
+
+  private rename(caller: Caller, id: string, inputFor: GroupChange['inputFor']): Promise<DirectoryGroup> {
+    return this.ledger.write(caller, async (transaction) => {
+      const before = await this.get(id);
+      const input = await inputFor(before);
+      requireValid(input);
+      const { displayName, externalId = null } = input;
+      if (displayName === before.displayName && externalId === before.externalId) return before;
+      await this.requireFree(input, id);
+      const row = { ...before, displayName, externalId, updatedAt: transaction.now };
       transaction.writeWithoutEntry(updateGroup(row));
       return row;
     });
@@ -108,26 +129,33 @@ export class DirectoryMemberships {
   /** @param isJoining false if the members leave */
   private moveMembers(
     caller: Caller,
-    { id: groupId }: DirectoryGroup,
+    { id }: DirectoryGroup,
     members: readonly string[],
     isJoining: boolean,
   ): Promise<void> {
     return this.ledger.write(caller, async (transaction) => {
       const { groups } = this;
       // Another replica may have removed the group, or a person, since the request began.
-      const group = await this.get(groupId);
+      const group = await this.get(id);
       if (isJoining) await this.requireMembers(new Set(members));
-      transaction.writeWithoutEntry(
-        isJoining ? groups.addMembers(group.id, members) : groups.removeMembers(group.id, members),
-      );
+      transaction.writeWithoutEntry(isJoining ? groups.addMembers(id, members) : groups.removeMembers(id, members));
       transaction.writeWithoutEntry(updateGroup({ ...group, updatedAt: transaction.now }));
-      if (this.roles.rolesOf(group).size === 0) return;
-      const groupsBefore = await groups.groupsAmong(members);
-      for (const id of members) {
-        const others = (groupsBefore.get(id) ?? []).filter((other) => other.id !== group.id);
-        const agent = await transaction.find(AGENT, id);
-        if (agent !== undefined) this.roles.follow(transaction, agent, isJoining ? [...others, group] : others);
-      }
+      await this.followGroup(transaction, group, members, isJoining);
+    });
+  }
+
+  /** Lets the roles of people follow who join a group, or leave it, in the same command. */
+  private async followGroup(
+    transaction: ServiceTransaction,
+    group: DirectoryGroup,
+    members: readonly string[],
+    isJoining: boolean,
+  ): Promise<void> {
+    if (members.length === 0 || this.roles.rolesOf(group).size === 0) return;
+    const groupsBefore = await this.groups.groupsAmong(members);
+    await this.roles.followAll(transaction, members, (id) => {
+      const others = (groupsBefore.get(id) ?? []).filter((other) => other.id !== group.id);
+      return isJoining ? [...others, group] : others;
     });
   }
 
@@ -151,17 +179,13 @@ export class DirectoryMemberships {
   }
 }
 
-function namesOf({ displayName, externalId }: DirectoryGroup): Pick<ScimGroup, 'displayName' | 'externalId'> {
-  return { displayName, externalId: externalId ?? undefined };
-}
-
 function requireValid(input: ScimGroup): void {
   const fault = groupFault(input);
   if (fault !== undefined) throw scimFault('invalidValue', fault);
 }
 
 function chunksOf(ids: readonly string[]): (readonly string[])[] {
-  return Array.from({ length: Math.ceil(ids.length / CHUNK) }, (_, index) =>
-    ids.slice(index * CHUNK, (index + 1) * CHUNK),
+  return Array.from({ length: Math.ceil(ids.length / CHUNK_SIZE) }, (_, index) =>
+    ids.slice(index * CHUNK_SIZE, (index + 1) * CHUNK_SIZE),
   );
 }

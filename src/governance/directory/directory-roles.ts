@@ -10,7 +10,7 @@ import { followingRoles, managedRoles } from '../agents/managed-roles';
 import { DirectoryGroups, type GroupKey } from './directory-groups';
 
 /** Most people whose roles are compared, and changed in one commit, for which everybody else's writes wait. */
-export const CHUNK = 100;
+export const CHUNK_SIZE = 100;
 
 /** Lets the roles in DIRECTORY_ROLES follow the groups of the directory, at the start as well. */
 @Injectable()
@@ -35,7 +35,7 @@ export class DirectoryRoles implements OnApplicationBootstrap {
     if (this.managed.size === 0) return;
     let changed = 0;
     for (let last: string | undefined = ''; last !== undefined;) {
-      const ids = await this.users.idsAfter(last, CHUNK);
+      const ids = await this.users.idsAfter(last, CHUNK_SIZE);
       changed += await this.followAmong(ids);
       last = ids.at(-1);
     }
@@ -65,35 +65,40 @@ export class DirectoryRoles implements OnApplicationBootstrap {
     return followingRoles(roles, ofGroups, this.managed);
   }
 
-  /** Returns the number of changed people. Only people whose roles differ are read again in a command. */
-  private async followAmong(ids: readonly string[]): Promise<number> {
-    if (ids.length === 0) return 0;
-    const agents = await this.records.allAmong(
-      AGENT,
-      ['id'],
-      ids.map((id) => [id]),
-    );
-    const groups = await this.groups.groupsAmong(ids);
-    const outdated = agents.filter((agent) => this.rolesIn(agent, groups.get(agent.id) ?? []) !== agent.roles);
-    if (outdated.length > 0) await this.refollow(outdated.map(({ id }) => id));
-    return outdated.length;
+  /**
+   * Lets the roles of these people follow their groups as they are now. Only people whose roles differ are read again in
+   * a command. @returns the number of people who have other roles
+   */
+  async followAmong(ids: readonly string[]): Promise<number> {
+    if (this.managed.size === 0) return 0;
+    let changed = 0;
+    for (let start = 0; start < ids.length; start += CHUNK_SIZE)
+      changed += await this.followSome(ids.slice(start, start + CHUNK_SIZE));
+    return changed;
   }
 
-  /**
-   * Lets the roles of these people follow their groups as they are now.
-   * @param renamed a group with the ids that it is about to have
-   */
-  async refollow(ids: readonly string[], renamed?: GroupKey): Promise<void> {
-    for (let start = 0; start < ids.length; start += CHUNK) {
-      const some = ids.slice(start, start + CHUNK);
-      await this.ledger.write(SYSTEM_CALLER, async (transaction) => {
-        const groups = await this.groups.groupsAmong(some);
-        for (const id of some) {
-          const agent = await transaction.find(AGENT, id);
-          const own = (groups.get(id) ?? []).map((group) => (group.id === renamed?.id ? renamed : group));
-          if (agent !== undefined) this.follow(transaction, agent, own);
-        }
-      });
-    }
+  /** As `follow`, for several people. */
+  async followAll(
+    transaction: ServiceTransaction,
+    ids: readonly string[],
+    groupsOf: (id: string) => readonly GroupKey[],
+  ): Promise<void> {
+    const keys = ids.map((id) => [id]);
+    for (const agent of await transaction.findAmong(AGENT, ['id'], keys))
+      this.follow(transaction, agent, groupsOf(agent.id));
+  }
+
+  private async followSome(ids: readonly string[]): Promise<number> {
+    const keys = ids.map((id) => [id]);
+    const agents = await this.records.allAmong(AGENT, ['id'], keys);
+    const groups = await this.groups.groupsAmong(ids);
+    const outdated = agents.filter((agent) => this.rolesIn(agent, groups.get(agent.id) ?? []) !== agent.roles);
+    if (outdated.length === 0) return 0;
+    const outdatedIds = outdated.map(({ id }) => id);
+    await this.ledger.write(SYSTEM_CALLER, async (transaction) => {
+      const current = await this.groups.groupsAmong(outdatedIds);
+      await this.followAll(transaction, outdatedIds, (id) => current.get(id) ?? []);
+    });
+    return outdated.length;
   }
 }

@@ -12,7 +12,7 @@ import { groupOperations, memberIds, plainBody, plainOperations } from './scim-i
 import { type AttributeChoice, isChosen, listResponse, shownGroup, withChosen } from './scim-responses';
 import { readQuery } from './scim.query';
 import { ScimRoutes } from './scim-routes';
-import { GROUP_ATTRIBUTES, patchGroup, readGroup, readOperations } from './scim-schema';
+import { GROUP_ATTRIBUTES, patchGroup, readGroup, readOperations, type ScimGroup } from './scim-schema';
 
 const FILTERED = ['displayName', 'externalId'] as const;
 /** Most members in a page, which ends early at this number unless it has only one group. */
@@ -66,9 +66,11 @@ export class ScimGroupsController {
     @Body() body: JsonObject,
   ): Promise<JsonObject> {
     return this.turns.run(signal, async () => {
-      const { externalId } = await this.memberships.get(id);
-      const change = { replacesAll: true, added: membersIn(body), removed: new Set<string>() };
-      return this.show(await this.memberships.change(caller, id, readGroup(body, externalId ?? undefined), change), {});
+      const replaced = ({ externalId }: DirectoryGroup): ScimGroup => readGroup(body, externalId ?? undefined);
+      const members = { replacesAll: true, added: membersIn(body), removed: new Set<string>() };
+      const namesExternalId = 'externalid' in plainBody(body);
+      const change = { inputFor: replaced, members, namesExternalId };
+      return this.show(await this.memberships.change(caller, id, change), {});
     });
   }
 
@@ -82,8 +84,12 @@ export class ScimGroupsController {
   ): Promise<void> {
     return this.turns.run(signal, async () => {
       const { simple, members } = groupOperations(plainOperations(readOperations(body), GROUP_ATTRIBUTES));
-      const { meta: _meta, ...group } = shownGroup(await this.memberships.get(id), undefined, this.turns.base);
-      await this.memberships.change(caller, id, await patchGroup(group, simple), members);
+      const patched = (before: DirectoryGroup): Promise<ScimGroup> => {
+        const { meta: _meta, ...group } = shownGroup(before, undefined, this.turns.base);
+        return patchGroup(group, simple);
+      };
+      const namesExternalId = simple.some(({ path }) => path === 'externalid');
+      await this.memberships.change(caller, id, { inputFor: patched, members, namesExternalId });
     });
   }
 

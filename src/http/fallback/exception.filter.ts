@@ -1,5 +1,5 @@
 import { HttpException, HttpStatus, type ArgumentsHost, Catch, type ExceptionFilter, Logger } from '@nestjs/common';
-import { CallerRefusal, DomainError, unavailable } from '../../core/errors/domain-error';
+import { CallerRefusal, DomainError, unreadable } from '../../core/errors/domain-error';
 import { requestedPath } from '../request/arrival';
 import type { Exchange } from '../request/service-request';
 import { DatabaseFault } from '../../ledger/database/database-fault';
@@ -23,7 +23,7 @@ function domainErrorOf(thrown: unknown): DomainError | undefined {
   // The ledger reports its own failures; this is a read that could not reach the database.
   if (thrown instanceof DatabaseFault) {
     const isBusy = thrown.kind === 'unavailable' || thrown.kind === 'busy';
-    return isBusy ? unavailable('The database cannot be read now.') : undefined;
+    return isBusy ? unreadable() : undefined;
   }
   if (thrown instanceof HttpException) return ofStatus(thrown.getStatus(), thrown.message);
   // Express and its middleware throw errors with the status of a client's mistake; their messages may quote internals.
