@@ -26,6 +26,20 @@ describe('The keys of an issuer', () => {
     }
     expect(keys.current.map(({ kid }) => kid)).toEqual(['new']);
   });
+
+  it('stay as they are when the issuer lists more than a hundred', async () => {
+    const faults: unknown[] = [];
+    const keys = new KeySet(path, (error) => faults.push(error));
+    const many = Array.from({ length: 101 }, (_, index) => publicKey(`key ${index}`));
+    writeFileSync(path, JSON.stringify({ keys: many.slice(1) }));
+    await keys.refresh();
+    expect([faults, keys.current.length]).toEqual([[], 100]);
+    writeFileSync(path, JSON.stringify({ keys: many }));
+    jest.advanceTimersByTime(10 * MINUTE);
+    await keys.refresh();
+    expect(faults).toEqual([expect.objectContaining({ message: expect.stringContaining('more than 100 keys') })]);
+    expect(keys.current).toHaveLength(100);
+  });
 });
 
 function publicKey(kid: string): object {
