@@ -30,6 +30,8 @@ describe('A directory whose requests reach two replicas at once', () => {
 
   const agentOf = async (id: string): Promise<{ status: string; roles: string[] }> =>
     (await send(replicas[0], 'GET', `/api/v1/agents/${id}`)).body;
+  const groupOf = async (name: string): Promise<string> =>
+    (await one.find('Groups', `displayName eq "${name}"`))[0]?.id ?? '';
   const replace = (path: string, value: unknown): object => ({ op: 'replace', path, value });
   const join = (id: string): object => ({ op: 'add', path: 'members', value: [{ value: id }] });
   const membersOf = async (group: string): Promise<string[]> =>
@@ -69,7 +71,7 @@ describe('A directory whose requests reach two replicas at once', () => {
 
   it('takes the groups and roles of a person who joins first', async () => {
     const id = await one.addUser('payer');
-    const [{ id: group = '' } = {}] = await one.find('Groups', 'displayName eq "Payers"');
+    const group = await groupOf('Payers');
     const [removed, joined] = await overtake(
       replicas[1],
       () => other.send('DELETE', `Users/${id}`),
@@ -130,7 +132,7 @@ describe('A directory whose requests reach two replicas at once', () => {
   });
 
   it('takes the roles of who joins a group whose id is removed meanwhile', async () => {
-    const [{ id: group = '' } = {}] = await one.find('Groups', 'displayName eq "Moved"');
+    const group = await groupOf('Moved');
     const id = await one.addUser('unlucky');
     const [unbound, joined] = await overtake(
       replicas[1],
