@@ -213,8 +213,8 @@ describeOnSqlite('gov, on changes that need a second person', () => {
     await gov(['reject', id, '--yes'], ada.key);
   });
 
-  it('breaks the glass in an emergency: it is made at once, and waits for its review', async () => {
-    const { ada } = stage;
+  it('breaks the glass in an emergency: it is made at once, and waits for two reviewers', async () => {
+    const { ada, ben } = stage;
     const short = await gov(['agents', 'create', 'glass-bot', '--break-glass', 'Quick']);
     expect([short.exitCode, short.errors]).toEqual([1, expect.stringContaining('10')]);
     const reason = 'The only reviewer is ill — Grüße';
@@ -228,7 +228,8 @@ describeOnSqlite('gov, on changes that need a second person', () => {
     expect(output).toMatch(/request +POST \/api\/v1\/agents\n/);
     expect(output).toContain(reason);
     expect((await gov(['inbox'], ada.key)).output).toContain(id);
-    expect((await gov(['approve', id, '--yes'], ada.key)).output).toBe(`${id} is approved.\n`);
+    expect((await gov(['approve', id, '--yes'], ada.key)).output).toContain(`${id} is proposed.`);
+    expect((await gov(['approve', id, '--yes'], ben.key)).output).toBe(`${id} is approved.\n`);
   });
 });
 
