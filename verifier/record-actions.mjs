@@ -130,13 +130,21 @@ const STATED = new Set(
  */
 export function subjectFaults({ action, subjectType, stateHash }) {
   const [name, type] = [String(action), String(subjectType)];
-  const definition = Object.hasOwn(RECORD_ACTIONS, name) ? RECORD_ACTIONS[name] : undefined;
+  const definition = definitionOf(name);
   const subjects = definition === undefined ? [type] : subjectsOf(name, definition.subjects);
   // A module may file a refusal under a record of its own.
   if (!subjects.includes(type) && (name !== ACCESS_DENIED || STATED.has(type)))
     return [`${name} is about a ${type}, and the service writes it of ${subjects.join(' or ')}`];
   if (definition?.isStateless === true) return stateHash === null ? [] : [`${name} leaves the ${type} with a state`];
   return stateHash === null && STATED.has(type) ? [`${name} leaves the ${type} without a state`] : [];
+}
+
+/**
+ * @param {string} action
+ * @returns {RecordAction | undefined} undefined for an action of a module
+ */
+function definitionOf(action) {
+  return Object.hasOwn(RECORD_ACTIONS, action) ? RECORD_ACTIONS[action] : undefined;
 }
 
 /**
@@ -154,7 +162,7 @@ function subjectsOf(action, subjects = action.split('.').slice(0, 1)) {
  */
 export function recordAction({ action, subjectType }) {
   const name = String(action);
-  const definition = Object.hasOwn(RECORD_ACTIONS, name) ? RECORD_ACTIONS[name] : undefined;
+  const definition = definitionOf(name);
   return definition !== undefined && subjectsOf(name, definition.subjects).includes(String(subjectType))
     ? definition
     : {};

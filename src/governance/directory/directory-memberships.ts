@@ -7,7 +7,7 @@ import { LedgerService } from '../../ledger/ledger.service';
 import { DirectoryUsers } from '../agents/directory-users';
 import { DirectoryGroups, insertGroup, MAX_GROUPS, removeGroup, updateGroup } from './directory-groups';
 import type { DirectoryGroup } from './directory-group.entity';
-import { CHUNK_SIZE, DirectoryRoles } from './directory-roles';
+import { CHUNK_SIZE, DirectoryRoles, peopleChunks } from './directory-roles';
 import { groupFault } from './person-rules';
 import type { MemberChange } from './scim-input';
 import type { ScimGroup } from './scim-schema';
@@ -119,11 +119,11 @@ export class DirectoryMemberships {
   }
 
   private async join(caller: Caller, group: DirectoryGroup, members: readonly string[]): Promise<void> {
-    for (const some of chunksOf(members)) await this.moveMembers(caller, group, some, true);
+    for (const some of peopleChunks(members)) await this.moveMembers(caller, group, some, true);
   }
 
   private async leave(caller: Caller, group: DirectoryGroup, members: readonly string[]): Promise<void> {
-    for (const some of chunksOf(members)) await this.moveMembers(caller, group, some, false);
+    for (const some of peopleChunks(members)) await this.moveMembers(caller, group, some, false);
   }
 
   /** @param isJoining false if the members leave */
@@ -182,10 +182,4 @@ export class DirectoryMemberships {
 function requireValid(input: ScimGroup): void {
   const fault = groupFault(input);
   if (fault !== undefined) throw scimFault('invalidValue', fault);
-}
-
-function chunksOf(ids: readonly string[]): (readonly string[])[] {
-  return Array.from({ length: Math.ceil(ids.length / CHUNK_SIZE) }, (_, index) =>
-    ids.slice(index * CHUNK_SIZE, (index + 1) * CHUNK_SIZE),
-  );
 }

@@ -72,8 +72,7 @@ export class DirectoryRoles implements OnApplicationBootstrap {
   async followAmong(ids: readonly string[]): Promise<number> {
     if (this.managed.size === 0) return 0;
     let changed = 0;
-    for (let start = 0; start < ids.length; start += CHUNK_SIZE)
-      changed += await this.followSome(ids.slice(start, start + CHUNK_SIZE));
+    for (const some of peopleChunks(ids)) changed += await this.followSome(some);
     return changed;
   }
 
@@ -101,4 +100,11 @@ export class DirectoryRoles implements OnApplicationBootstrap {
     });
     return outdated.length;
   }
+}
+
+/** Divides people by the commits that change them. */
+export function peopleChunks(ids: readonly string[]): (readonly string[])[] {
+  return Array.from({ length: Math.ceil(ids.length / CHUNK_SIZE) }, (_, index) =>
+    ids.slice(index * CHUNK_SIZE, (index + 1) * CHUNK_SIZE),
+  );
 }

@@ -193,7 +193,7 @@ describe('What a client of the gateway leaves unread', () => {
     const { UnreadRoom, withBoundedBody } = await loadModule<typeof Unread>('unread.js');
     const large = new UnreadRoom(max, max);
     const source = new ReadableStream<Uint8Array>({ start: (controller) => controller.enqueue(new Uint8Array(bytes)) });
-    const { body } = withBoundedBody(new Response(source), { agentId: 'bot', room: large });
+    const { body } = withBoundedBody(new Response(source), { maxBytes: 2 ** 24, agentId: 'bot', room: large });
     const reader = (body as ReadableStream<Uint8Array>).getReader();
     const readPart = async (): Promise<number> => (await reader.read()).value?.length ?? 0;
     let read = await readPart();

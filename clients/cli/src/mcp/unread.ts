@@ -1,5 +1,3 @@
-import { MAX_MESSAGE_BYTES } from './servers/messages.js';
-
 const MAX_BYTES_OF_ONE_AGENT = 32 * 2 ** 20;
 const MAX_BYTES = 128 * 2 ** 20;
 /** Bytes that are passed on at a time: what has been passed on is no longer counted, read or not. */
@@ -37,7 +35,7 @@ export interface UnreadBounds {
   readonly agentId: string;
   readonly room: UnreadRoom;
   /** Bytes of this answer that may be unread. One chunk always has room. */
-  readonly maxBytes?: number;
+  readonly maxBytes: number;
 }
 
 /**
@@ -112,7 +110,7 @@ class UnreadChunks {
 
   /** @throws Error if the client leaves too much unread */
   private add(chunk: Uint8Array): void {
-    const { agentId, room, maxBytes = MAX_MESSAGE_BYTES } = this.bounds;
+    const { agentId, room, maxBytes } = this.bounds;
     const isFull = this.bytes > 0 && this.bytes + chunk.length > maxBytes;
     if (isFull || !room.add(agentId, chunk.length))
       throw new Error('The client leaves too much of its answers unread.');

@@ -76,8 +76,11 @@ export class Journal {
   static async open(folder: string): Promise<Journal> {
     const held = await holdFolder(folder);
     const path = join(folder, FILE);
-    const lines = textOf(path).split('\n');
-    const journal = new Journal(path, held, entriesIn(lines), lines.filter(isUnreadable).length);
+    const lines = textOf(path)
+      .split('\n')
+      .filter((text) => text !== '')
+      .map(lineIn);
+    const journal = new Journal(path, held, entriesIn(lines), lines.filter((line) => line === null).length);
     try {
       await journal.rewrite();
     } catch (error) {
@@ -191,9 +194,9 @@ function textOf(path: string): string {
 }
 
 /** The last line may be half written: what it says was not synced, so nothing was sent for it. */
-function entriesIn(lines: readonly string[]): Map<string, OpenEntry> {
+function entriesIn(lines: readonly (Line | null)[]): Map<string, OpenEntry> {
   const entries = new Map<string, OpenEntry>();
-  for (const line of lines.map(lineIn)) {
+  for (const line of lines) {
     if (line === null) continue;
     if ('taken' in line) entries.delete(line.taken);
     else if ('upstream' in line) entries.set(line.executionId, { ...line, report: null });
@@ -205,10 +208,6 @@ function entriesIn(lines: readonly string[]): Map<string, OpenEntry> {
 function withReport(entries: Map<string, OpenEntry>, line: { executionId: string; report: Report }): void {
   const entry = entries.get(line.executionId);
   if (entry !== undefined) entries.set(line.executionId, { ...entry, report: line.report });
-}
-
-function isUnreadable(text: string): boolean {
-  return text !== '' && lineIn(text) === null;
 }
 
 /** Null for what no journal writes: other programs write files of this name, too. */

@@ -1,5 +1,6 @@
 /** Bytes of a message beyond which it takes a place of its own. */
 const LARGE_BYTES = 256 * 1024;
+const NO_ROOM = 'there was no room for its answer';
 const [LINE_FEED, CARRIAGE_RETURN] = [10, 13];
 
 /** The place of one large message. */
@@ -35,8 +36,8 @@ export async function* inPlaces(
       if (bytes > LARGE_BYTES && place === null) {
         place = await placeFor();
         if (place === null) {
-          onFault('there was no room for its answer');
-          throw new Error('there was no room for its answer');
+          onFault(NO_ROOM);
+          throw new Error(NO_ROOM);
         }
       }
       yield chunk;
