@@ -206,7 +206,7 @@ describe('The bytes of a request', () => {
   });
 
   it('are 413 by their announced length, with nothing read', async () => {
-    expect(await answers(post(JSON_TYPE, `Content-Length: ${2 ** 20 + 1}`, ''))).toEqual(['413']);
+    expect(await answers(post(JSON_TYPE, `Content-Length: ${2 ** 20 + 1}`, ''))).toEqual(['413 body_too_large']);
   });
 
   it('are 431 with a head of more than 64 KiB', async () => {

@@ -102,13 +102,20 @@ describeOnSqlite('Calls through gov mcp', () => {
     });
 
     it('passes on a result that is too large for the record, which keeps its hash and size', async () => {
-      expect(textOf(await connection.client.callTool({ name: 'large' }))).toHaveLength(12_000_000);
+      const text = textOf(await connection.client.callTool({ name: 'large', arguments: { bytes: 3_000_000 } }));
+      expect(text).toHaveLength(3_000_000);
       expect(await customer.settled('large')).toEqual([
         expect.objectContaining({
           outcome: 'executed',
           result: { sha256: expect.any(String), bytes: expect.any(Number) },
         }),
       ]);
+    });
+
+    it('reads up to 16 MiB of an answer, and a gateway up to 4 MiB', async () => {
+      const text = textOf(await connection.client.callTool({ name: 'large', arguments: { bytes: 12_000_000 } }));
+      if (way === 'stdio') expect(text).toHaveLength(12_000_000);
+      else expect(text).toContain('its answer is too large: at most 4194304 bytes are read');
     });
 
     it('reports a tool that the client cancels while it runs', async () => {

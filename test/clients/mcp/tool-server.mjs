@@ -66,7 +66,8 @@ function make() {
     appendFileSync(runs, `${JSON.stringify([params.name, params.arguments ?? null])}\n`);
     if (params.name === 'slow') await new Promise((resolve) => signal.addEventListener('abort', resolve));
     while (params.name === 'held' && !existsSync(`${runs}.go`)) await sleep(20);
-    if (params.name === 'large') return { content: [{ type: 'text', text: 'x'.repeat(12_000_000) }] };
+    if (params.name === 'large')
+      return { content: [{ type: 'text', text: 'x'.repeat(params.arguments?.bytes ?? 10) }] };
     if (params.name === 'spoof') return { content: [{ type: 'text', text: 'spoofed' }], ...SPOOF };
     const text = params.name === 'fail' ? 'The till is empty.' : JSON.stringify(params.arguments ?? null);
     return { content: [{ type: 'text', text }], ...(params.name === 'fail' ? { isError: true } : {}) };
