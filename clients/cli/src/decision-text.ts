@@ -195,7 +195,7 @@ function printChange(
 
 /** Prints a few lines about a decision in a list. */
 export function printBrief(decision: Decision, execution: Execution | undefined, names: AgentNames): void {
-  const { id, riskLevel, title, grant, reviews } = decision;
+  const { id, riskLevel, title, grant, reviews, inPlaceOf } = decision;
   const colour = riskLevel === 'high' || riskLevel === 'critical' ? 'red' : 'yellow';
   printLine(`${styled('bold', plain(id))}  ${styled(colour, riskLevel)}  ${times(decision)}`);
   printLine(
@@ -205,6 +205,10 @@ export function printBrief(decision: Decision, execution: Execution | undefined,
   if (decision.onBehalfOf) printLine(`  on behalf of ${printableWords(principalText(decision.onBehalfOf, names))}`);
   if (decision.run) printLine(`  in the run ${printableWords(decision.run)}`);
   printLine(plain(`  needs ${needs(decision)}`));
+  if (inPlaceOf) {
+    const people = inPlaceOf.map((agentId) => reviewerText(agentId, names)).join(' or ');
+    printLine(printableWords(`  you can approve it in the place of ${people}: gov approve ${id} --delegation <id>`));
+  }
   if (!grant) return;
   printLine(plain(`  may be given ${allowanceText(grant)}`));
   for (const review of reviews)

@@ -44,6 +44,9 @@ describeOnSqlite('gov, on delegations', () => {
     expect((await gov(['delegations', '--received'], 'eve')).output).toContain(id);
     const { decisionId } = await pending(app, people.bot);
     const approval = ['approve', String(decisionId), '--yes'];
+    expect((await gov(['inbox'], 'eve')).output).toContain('you can approve it in the place of ann: gov approve');
+    const together = await gov(['inbox', '--approve', '--yes'], 'eve');
+    expect(together).toMatchObject({ output: '', errors: expect.stringContaining('by itself: gov approve') });
     expect((await gov(approval, 'eve')).exitCode).toBe(1);
     expect((await gov([...approval, '--delegation', id], 'eve')).output).toContain('is approved.');
     expect((await gov(['show', String(decisionId)], 'ann')).output).toContain(`by the delegation ${id}`);

@@ -121,13 +121,8 @@ async function approveTogether(
 ): Promise<void> {
   if (approverId === null) throw new SettingsError(NO_REVIEWER);
   if (as !== undefined) await requireReviewer(governance, as);
-  const together = all.filter((decision) => !isSigned(decision) && !decision.change);
-  for (const { id } of all.filter(isSigned)) printError(`${id} takes a signature: ${consoleLink(id)}`);
-  for (const decision of all)
-    if (decision.change && !isSigned(decision))
-      printError(
-        `${decision.id} is about a change of the rules, which is approved by itself: gov approve ${decision.id}`,
-      );
+  const together = all.filter((decision) => reasonAlone(decision) === null);
+  for (const decision of all) if (!together.includes(decision)) printError(`${decision.id} ${reasonAlone(decision)}`);
   if (together.length === 0) {
     if (json === true) printJson([]);
     return;
@@ -145,12 +140,23 @@ async function approveTogether(
   else for (const decision of data) printDecided(decision);
 }
 
-/** Loads the names of the reviewers, and of the proposers of decisions about no execution, if the key may read them. */
+/** Returns why the agent cannot approve the decision together with others; null if it can. */
+function reasonAlone(decision: Decision): string | null {
+  const { id, change, inPlaceOf } = decision;
+  if (isSigned(decision)) return `takes a signature: ${consoleLink(id)}`;
+  const command = `gov approve ${id}`;
+  if (change) return `is about a change of the rules, which is approved by itself: ${command}`;
+  if (inPlaceOf === undefined) return null;
+  return `is approved in the place of another person, by itself: ${command} --delegation <id>; gov delegations --received lists the ids`;
+}
+
+/** Loads the names of the reviewers, of the people in whose place the agent can approve, and of the proposers of decisions about no execution, if the key may read them. */
 async function namesOf(governance: GovernanceClient, decisions: readonly Decision[]): Promise<AgentNames> {
   const ids = decisions.flatMap((decision) => [
     ...(decision.executionId === null && decision.proposedBy !== null ? [decision.proposedBy] : []),
     ...decision.reviews.map(({ approverId }) => approverId),
     ...principalIds(decision),
+    ...(decision.inPlaceOf ?? []),
   ]);
   if (ids.length === 0 || !(await seenBy(governance))('read')) return new Map();
   return agentNames(governance, ids);

@@ -226,16 +226,20 @@ function groupsOf(set: PolicyFiles, warning: string): readonly ApproverGroup[] {
   return policy?.approval?.approvers ?? [];
 }
 
-/** True if the agents of the files fill the group that no registered agent matches. */
-function isFilled(warning: string, set: PolicyFiles, changes: readonly AgentChange[]): boolean {
+/** The warning of a group that no registered agent matches, as it is with the agents of the files; null if they fill it. */
+function warningWithFiles(warning: string, set: PolicyFiles, changes: readonly AgentChange[]): string | null {
   const [, index] = NO_APPROVER.exec(warning) ?? [];
   const group = index === undefined ? undefined : groupsOf(set, warning)[Number(index)];
-  if (group === undefined) return false;
+  if (group === undefined) return warning;
   const agents = changes.filter(isActive).map(({ agent }) => agent);
   const { subjects } = group;
   const approvals = group.approvals ?? 1;
   // Who has a passkey is said by a warning of its own.
-  return possibleApprovals([{ subjects, approvals }], agents) >= approvals;
+  const possible = possibleApprovals([{ subjects, approvals }], agents);
+  if (possible >= approvals) return null;
+  if (possible === 0) return warning;
+  const few = `approval.approvers[${index}] needs ${approvals} approvals, each of another reviewer, and the agents of the files can give ${possible} of them: no request can be approved.`;
+  return warning.replace(NO_APPROVER, few);
 }
 
 /** A warning of a plan that too few agents could approve. */
@@ -275,8 +279,9 @@ export function remainingWarnings(
   changes: readonly AgentChange[],
 ): string[] {
   const agents = changes.map(({ agent }) => agent);
-  return warnings.filter((warning) => {
-    if (isFilled(warning, set, changes) || isEnded(warning, set, changes)) return false;
+  const withFiles = warnings.flatMap((warning) => warningWithFiles(warning, set, changes) ?? []);
+  return withFiles.filter((warning) => {
+    if (isEnded(warning, set, changes)) return false;
     const [, text = '', subject] = NOBODY.exec(warning) ?? [];
     if (subject === 'role') return !agents.some(({ roles }) => roles.some((role) => `role:${role}` === text));
     if (subject === 'name') return !agents.some(({ name }) => name === text.replace(/^agent:/, '').normalize('NFC'));
