@@ -1,3 +1,4 @@
+import { canonicalJson } from '../canonical-json.mjs';
 import { isErased } from '../entry-check.mjs';
 import { entityIn } from '../evaluation/resources.mjs';
 import { isEmergencyProposal, isMaking } from './changes.mjs';
@@ -15,6 +16,7 @@ import { valueFaults } from '../record-states.mjs';
  * @typedef {object} Form
  * @property {readonly string[]} [outcomes]
  * @property {readonly string[]} [actors]
+ * @property {(entry: Json) => boolean} [isServices] whether the service may have written the entry itself, if it is one of `actors`
  * @property {(state: Json) => unknown} [agentId]
  * @property {boolean} [reason] whether it has one: that of a caller, or one that is recomputed elsewhere
  * @property {(state: Json) => Readonly<Record<string, unknown>>} [details] what they have to be
@@ -86,7 +88,13 @@ const POLICY = { agentId: () => null, details: policyDetails, basis: ['policySet
 /** By action; unless it says otherwise, a caller was successful. @type {Readonly<Record<string, Form>>} */
 const FORMS = {
   'agent.created': { agentId: own, times: ['createdAt', 'updatedAt'] },
-  'agent.updated': { agentId: own, times: ['updatedAt'], basis: ['fields'] },
+  'agent.updated': {
+    actors: [...CALLERS, ...SERVICE],
+    isServices: isOfDirectory,
+    agentId: own,
+    times: ['updatedAt'],
+    basis: ['fields'],
+  },
   'agent.suspended': { agentId: own, times: ['updatedAt'], reason: true },
   'agent.resumed': { agentId: own, times: ['updatedAt'], reason: true },
   'agent.access_reviewed': {
@@ -189,13 +197,13 @@ export function expectAuditForm(entry, history, report) {
   if (form.reason === undefined && !isEmergency) report.expect('the reason of the entry', audit.reason, null, sequence);
   const basis = [...(form.basis ?? []), ...(isHeld ? OF_CHANGES : []), ...(isMaking(entry) ? RANGE : [])];
   expectDetails(audit.details, { ...form, basis }, state, sequence, report);
-  const { outcomes = ['success'], actors = CALLERS, agentId } = form;
+  const { outcomes = ['success'], actors = CALLERS, agentId, isServices } = form;
   const { actor, outcome } = audit;
   if (!outcomes.includes(outcome)) differ('outcome', outcome);
   const isActor =
     actors.includes(actor.type) &&
     isText(actor.id) &&
-    (actor.type !== 'system' || actor.id === SERVICE_ID) &&
+    (actor.type !== 'system' || (actor.id === SERVICE_ID && isServices?.(entry) !== false)) &&
     mayBePerson(entry);
   if (!isActor) differ('actor', actor);
   if (agentId === undefined ? !isTextOrNull(audit.agentId) : audit.agentId !== agentId(state))
@@ -241,6 +249,14 @@ function entitiesOf(subjectType, subjectId, { entries }) {
   if (subjectType !== 'execution' || first === undefined) return [null];
   const { entityId } = first['audit'];
   return [entityId === null ? null : entityIn(String(first['state'].resourceId))];
+}
+
+/**
+ * True if an agent was changed as the service changes people of a directory itself: their roles follow their groups.
+ * @param {Json} entry `agent.updated`
+ */
+function isOfDirectory({ state, audit }) {
+  return (state.directory ?? null) !== null && canonicalJson(audit.details.fields) === canonicalJson(['roles']);
 }
 
 /** @param {Json} state of a policy */
