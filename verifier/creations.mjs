@@ -1,46 +1,81 @@
+import { AUTHORISING } from './decision/history.mjs';
+import { isObject } from './entry-check.mjs';
+import { ACCESS_DENIED } from './record-actions.mjs';
+
 /** @typedef {import('./entry-check.mjs').JsonObject} JsonObject */
 
 /**
- * The actions that create records on which decisions rest, by kind, each with the beginning of the ids that it gives.
- * @type {Readonly<Record<string, { action: string, prefix: string }>>}
+ * The actions that create records on which decisions rest, by kind, each with the beginning of the ids that they give.
+ * @type {Readonly<Record<string, { actions: readonly string[], prefix: string }>>}
  */
 const CREATING = {
-  agent: { action: 'agent.created', prefix: 'agt_' },
-  api_key: { action: 'api_key.created', prefix: 'key_' },
-  claim: { action: 'claim.added', prefix: 'clm_' },
-  delegation: { action: 'delegation.created', prefix: 'dlg_' },
-  entity: { action: 'entity.created', prefix: 'ent_' },
-  grant: { action: 'grant.created', prefix: 'grt_' },
-  passkey: { action: 'passkey.registered', prefix: 'psk_' },
-  policy: { action: 'policy.created', prefix: 'pol_' },
-  stop: { action: 'stop.created', prefix: 'stp_' },
+  agent: { actions: ['agent.created'], prefix: 'agt_' },
+  api_key: { actions: ['api_key.created'], prefix: 'key_' },
+  claim: { actions: ['claim.added'], prefix: 'clm_' },
+  decision: { actions: ['decision.proposed'], prefix: 'dec_' },
+  delegation: { actions: ['delegation.created'], prefix: 'dlg_' },
+  entity: { actions: ['entity.created'], prefix: 'ent_' },
+  execution: {
+    actions: ['execution.authorized', 'execution.denied', 'execution.approval_requested'],
+    prefix: 'exe_',
+  },
+  grant: { actions: ['grant.created'], prefix: 'grt_' },
+  passkey: { actions: ['passkey.registered'], prefix: 'psk_' },
+  policy: { actions: ['policy.created'], prefix: 'pol_' },
+  stop: { actions: ['stop.created'], prefix: 'stp_' },
 };
 const ULID = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/u;
 
+/** Kinds whose entries count by their actions: what another action had made would not count. */
+const COUNTED = ['decision', 'execution', 'grant'];
+/** The outcomes of an execution that was authorised. */
+const AUTHORISED = ['authorized', 'running', 'executed', 'failed', 'interrupted'];
+
 /**
  * Checks that no record is created twice, and that its id is one of its kind: the service gives each id once, also after the record was
- * removed.
+ * removed. Checks also that decisions, executions and grants are created before anything else is said of them, and that an execution which
+ * says that it was authorised has an entry that authorised it: by these entries, uses and rejections are counted.
  */
 export class Creations {
   /** @type {Set<unknown>} */
   #ids = new Set();
+  /** The ids of executions that were authorised. @type {Set<unknown>} */
+  #authorised = new Set();
 
   /**
    * @param {JsonObject} entry the next one of the chain
    * @returns {string[]} its faults
    */
-  add({ action, subjectType, subjectId }) {
-    const kind = String(subjectType);
-    const { action: creating, prefix = '' } = (Object.hasOwn(CREATING, kind) ? CREATING[kind] : undefined) ?? {};
-    if (creating !== action) return [];
+  add(entry) {
+    const { action, subjectType, subjectId } = entry;
+    const [kind, name] = [String(subjectType), String(action)];
+    const { actions = [], prefix = '' } = (Object.hasOwn(CREATING, kind) ? CREATING[kind] : undefined) ?? {};
+    if (kind === 'execution' && AUTHORISING.includes(name)) this.#authorised.add(String(subjectId));
+    if (!actions.includes(name)) return this.#faultsOfOther(entry, kind);
     const id = String(subjectId);
     const isBefore = this.#ids.has(id);
     this.#ids.add(id);
     return [
-      ...(isBefore ? [`${String(action)} of the id ${id}, which was created before`] : []),
+      ...(isBefore ? [`${name} of the id ${id}, which was created before`] : []),
       ...(id.startsWith(prefix) && ULID.test(id.slice(prefix.length))
         ? []
-        : [`${String(action)} of the id ${id}, which no ${kind} has`]),
+        : [`${name} of the id ${id}, which no ${kind} has`]),
+    ];
+  }
+
+  /**
+   * @param {JsonObject} entry that creates nothing
+   * @param {string} kind
+   * @returns {string[]}
+   */
+  #faultsOfOther({ action, subjectId, state }, kind) {
+    if (!COUNTED.includes(kind) || action === ACCESS_DENIED) return [];
+    const id = String(subjectId);
+    const outcome = kind === 'execution' && isObject(state) ? String(state['outcome']) : '';
+    const isUnauthorised = AUTHORISED.includes(outcome) && !this.#authorised.has(id);
+    return [
+      ...(this.#ids.has(id) ? [] : [`${String(action)} is the first entry of its ${kind}, which nothing has made`]),
+      ...(isUnauthorised ? [`${String(action)} leaves the execution ${outcome}, which nothing has authorised`] : []),
     ];
   }
 }
