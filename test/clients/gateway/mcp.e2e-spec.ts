@@ -67,4 +67,24 @@ describe('An MCP server behind the gateway', () => {
     expect(await stage.ended(String(execution?.id))).toMatchObject({ outcome: 'executed', via: 'shop' });
     expect(upstream.ran().filter((ran) => ran.startsWith('refund'))).toEqual(['refund {"amount":7}']);
   });
+
+  it.each(['legacy', 'modern'] as const)(
+    'holds a call of the %s protocol, also while the file is read again',
+    async (era) => {
+      const readings = (): number => gateway.printed().split('were read again').length;
+      const { client } = await connectClient(url, bearer(stage.key), era);
+      const input = { held: era };
+      const call = client.callTool({ name: 'refund', arguments: input });
+      const pending = async () => (await stage.executions('&action=refund&outcome=pending_approval'))[0];
+      await until('the call waits', async () => (await pending()) !== undefined);
+      const execution = await pending();
+      const before = readings();
+      gateway.process.kill('SIGHUP');
+      await until('the file was read again', () => readings() > before);
+      await stage.approve(String(execution?.decisionId));
+      expect(textOf(await call)).toBe(JSON.stringify(input));
+      await client.close();
+      expect((await stage.ended(String(execution?.id))).outcome).toBe('executed');
+    },
+  );
 });

@@ -74,7 +74,8 @@ export class McpHost {
   private readonly callers = new Map<string, McpCaller>();
   private readonly sessionless = new SessionlessConnections(SESSIONLESS_BOUNDS);
   private readonly answers = new BodyRoom(MAX_ANSWERS_BYTES);
-  private readonly carrying = new Set<Promise<unknown>>();
+  /** Requests whose calls wait or run. */
+  private readonly handling = new Set<Promise<void>>();
   private readonly upstream: UpstreamFetch;
   private readonly mapping: Mapping;
   private readonly pins: Pins | null;
@@ -112,9 +113,12 @@ export class McpHost {
   /** Passes requests on. Each has a slot until it has been handled, also when the client has left. */
   private async handle(call: McpRequest, answered: AnsweredRequest): Promise<void> {
     const leaveSlots = call.enterMore(Math.max(0, answered.request.requests - 1));
+    const handled = this.during(answered, (answer) => untilHandled(() => this.pass(call, answer)));
+    this.handling.add(handled);
     try {
-      await this.during(answered, (answer) => untilHandled(() => this.pass(call, answer)));
+      await handled;
     } finally {
+      this.handling.delete(handled);
       leaveSlots();
     }
   }
@@ -142,9 +146,9 @@ export class McpHost {
     );
   }
 
-  /** Resolves once no call runs. */
+  /** Resolves once no call waits or runs. */
   async settle(): Promise<void> {
-    while (this.carrying.size > 0) await Promise.allSettled(this.carrying);
+    while (this.handling.size > 0) await Promise.allSettled(this.handling);
   }
 
   async close(): Promise<void> {
@@ -242,7 +246,7 @@ export class McpHost {
         pins: this.pins,
         results: 'hash',
         hold: config.holdMs / 1_000,
-        carrying: this.carrying,
+        carrying: new Set(),
         stops: {
           during: ({ action, resourceType, resourceId }, run) =>
             calls.during({ ...caller.current, action, resourceType, resourceId }, run),
