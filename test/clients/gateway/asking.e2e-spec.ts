@@ -1,4 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from '../../faults/support/watch';
 import { openDoor, type ServiceDoor, type ServiceFault } from './service-door';
 import { type GatewayStage, openStage, route, type StartedGateway, startGateway, VENDOR_CREDENTIAL } from './stage';
@@ -199,6 +200,22 @@ describe('What the gateway asks its service', () => {
     await reload(moved, 'Another service needs a restart');
     expect((await gateway.call('/vendor/seen/1')).status).toBe(200);
     await reload(text, 'were read again');
+    expect((await gateway.call('/vendor/looked/1')).status).toBe(200);
+  });
+
+  it('follows the file that was read last, also where the one before takes longer to open', async () => {
+    const text = readFileSync(gateway.file, 'utf8');
+    const readings = (): number => gateway.printed().split('were read again').length;
+    const before = readings();
+    // MCP is loaded for the first file that needs it.
+    const slow = JSON.parse(text.replaceAll('/looked/', '/seen/')) as { upstreams: object };
+    const upstreams = { ...slow.upstreams, shop: { mcp: `${upstream.url}/mcp` } };
+    writeFileSync(gateway.file, JSON.stringify({ ...slow, upstreams }));
+    gateway.process.kill('SIGHUP');
+    await sleep(50);
+    writeFileSync(gateway.file, text);
+    gateway.process.kill('SIGHUP');
+    await until('both files were read', () => readings() === before + 2);
     expect((await gateway.call('/vendor/looked/1')).status).toBe(200);
   });
 });

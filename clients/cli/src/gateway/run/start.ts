@@ -82,21 +82,28 @@ export async function startGateway(
   void stops.follow();
   const origin = `${config.tls === undefined ? 'http' : 'https'}://${address}`;
   log.info(`Listening on ${origin}`);
+  const readAgain = async (): Promise<void> => {
+    const next = readConfig();
+    // Reports and stops go on at the service that the gateway began with.
+    if (next.service.href !== config.service.href)
+      throw new SettingsError(
+        'Another service needs a restart, so that every call is reported where it was authorised.',
+      );
+    if ((next.tls === undefined) !== (config.tls === undefined))
+      throw new SettingsError('To listen with tls, or without it, needs a restart.');
+    const tls = readTls(next);
+    state = await GatewayState.open(next, log, parts, state);
+    renewTls(server, tls);
+    await gateway.replaceState(state);
+  };
+  let reloading: Promise<void> = Promise.resolve();
   return {
     url: origin,
-    reload: async () => {
-      const next = readConfig();
-      // Reports and stops go on at the service that the gateway began with.
-      if (next.service.href !== config.service.href)
-        throw new SettingsError(
-          'Another service needs a restart, so that every call is reported where it was authorised.',
-        );
-      if ((next.tls === undefined) !== (config.tls === undefined))
-        throw new SettingsError('To listen with tls, or without it, needs a restart.');
-      const tls = readTls(next);
-      state = await GatewayState.open(next, log, parts, state);
-      renewTls(server, tls);
-      await gateway.replaceState(state);
+    reload: () => {
+      // One at a time: the file that was read last stays in use.
+      const reload = reloading.then(readAgain);
+      reloading = reload.catch(() => undefined);
+      return reload;
     },
     close: async () => {
       log.info('Ending');
