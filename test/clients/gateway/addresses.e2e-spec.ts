@@ -139,6 +139,8 @@ describe('The addresses of the gateway', () => {
         [first, key],
         ['no certificate', key],
         [second, 'no key'],
+        ['', key],
+        [second, ''],
       ];
       for (const [index, [cert, otherKey]] of faulty.entries()) {
         writeFileSync(path, cert);

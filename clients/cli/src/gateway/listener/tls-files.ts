@@ -16,6 +16,8 @@ export function readTls({ tls }: Pick<GatewayConfig, 'tls'>): TlsFiles | null {
   if (tls === undefined) return null;
   try {
     const files = { cert: readRegularFile(tls.cert), key: readRegularFile(tls.key) };
+    // Node.js takes an empty text for none, and would then accept no connection.
+    if (files.cert === '' || files.key === '') throw new SettingsError('a file is empty');
     createSecureContext(files);
     return files;
   } catch (error) {
