@@ -152,5 +152,22 @@ describe('The addresses of the gateway', () => {
       }
       expect(await gateway.stop()).toBe(0);
     });
+
+    it('take no half-written file of certificate authorities in place of the last one', async () => {
+      const { path, cert } = makeCertificate(stage.folder, 'authorities');
+      const vendor = { url: upstream.url, ca: path, routes: [route('POST,GET /:kind/:id', 'write')] };
+      const gateway = await startGateway(stage, { vendor }, { name: 'authorities' });
+      const printedTimes = (part: string): number => gateway.printed().split(part).length - 1;
+      for (const [index, text] of ['', 'no certificate', cert.slice(0, 400), cert + cert.slice(0, 400)].entries()) {
+        writeFileSync(path, text);
+        gateway.process.kill('SIGHUP');
+        await until('the file is refused', () => printedTimes('certificate authorities') === index + 1);
+      }
+      writeFileSync(path, `# Two of them.\n${cert}\n${cert}`);
+      gateway.process.kill('SIGHUP');
+      await until('the file was read again', () => printedTimes('were read again') === 1);
+      expect((await gateway.call('/vendor/a/1')).status).toBe(201);
+      expect(await gateway.stop()).toBe(0);
+    });
   });
 });

@@ -1,6 +1,8 @@
+import { X509Certificate } from 'node:crypto';
 import { rootCertificates } from 'node:tls';
 import { Pool } from 'undici';
 import { readRegularFile } from '../../regular-file.js';
+import { SettingsError, shownMessage } from '../../settings.js';
 import { Exchange, type SendResult } from './exchange.js';
 import type { HeaderPair } from './request-headers.js';
 
@@ -114,9 +116,22 @@ function poolOptions(ca: string | undefined, maxIdleMs: number, maxSilenceMs: nu
     connect: {
       timeout: CONNECT_MS,
       rejectUnauthorized: true,
-      ...(ca !== undefined && { ca: [...rootCertificates, readRegularFile(ca)] }),
+      ...(ca !== undefined && { ca: [...rootCertificates, readAuthorities(ca)] }),
     },
   };
+}
+
+/** @throws SettingsError for a file that Node.js would take for one without authorities, such as one that is half written */
+function readAuthorities(path: string): string {
+  const text = readRegularFile(path);
+  const certificates = text.match(/-----BEGIN [^]*?(?:-----END [^\n]*|$)/g) ?? [];
+  try {
+    if (certificates.length === 0) throw new Error('it has no certificate');
+    for (const certificate of certificates) new X509Certificate(certificate);
+  } catch (error) {
+    throw new SettingsError(`The file of certificate authorities ${path} cannot be used: ${shownMessage(error)}`);
+  }
+  return text;
 }
 
 /** The target stays as it came; the credentials follow. */
