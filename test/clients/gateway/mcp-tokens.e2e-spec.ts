@@ -37,6 +37,8 @@ describe('A token at an MCP upstream of the gateway', () => {
   let forShop: string;
   let forService: string;
   let forHost: string;
+  /** The renewal of `forShop`. */
+  let renewed: string;
   /** What ends the calls that run. */
   const running = new Map<ServerResponse, () => void>();
   let answersAtOnce = true;
@@ -52,8 +54,9 @@ describe('A token at an MCP upstream of the gateway', () => {
       { ...claims, aud: audience },
       { ...claims, aud: 'governance' },
       { ...claims, aud: `https://${SHOP_HOST}/mcp` },
+      { ...claims, aud: audience, jti: 'renewed' },
     );
-    [forShop = '', forService = '', forHost = ''] = tokens.map(({ EdDSA = '' }) => EdDSA);
+    [forShop = '', forService = '', forHost = '', renewed = ''] = tokens.map(({ EdDSA = '' }) => EdDSA);
     const issuer = {
       ...{ issuer: ISSUER, audience: 'governance', gatewayAudiences: [audience], jwks: 'keys.json' },
       ...{ agents: ['bot'], scopes: ['execute'] },
@@ -147,5 +150,27 @@ describe('A token at an MCP upstream of the gateway', () => {
     expect((await answer).body).toContain('Somebody stopped the agent');
     expect((await stage.ended(String(execution?.id))).failureReason).toContain('Somebody stopped the agent');
     for (const active of stops) await lift(stage.app, active);
+  });
+
+  it('is what the service is asked with about a running call once it has renewed that of the call', async () => {
+    answersAtOnce = false;
+    const host = { Host: new URL(PUBLIC_URL).host };
+    const first = await post(INITIALIZE, { ...bearer(forShop), ...host }, '/shop/mcp');
+    const session = { ...host, 'Mcp-Session-Id': first.session, 'MCP-Protocol-Version': VERSION };
+    const answer = post(CALL, { ...bearer(forShop), ...session }, '/shop/mcp');
+    await until('the call runs', () => running.size === 1);
+    const ping = { jsonrpc: '2.0', id: 2, method: 'ping' };
+    expect((await post(ping, { ...bearer(renewed), ...session }, '/shop/mcp')).status).toBe(200);
+    const askedWith: unknown[] = [];
+    door.faultFor = (path, { authorization }) => {
+      if (path.startsWith('/api/v1/policies/evaluate')) askedWith.push(authorization);
+      return null;
+    };
+    const active = await stop(stage.app, { agentId: stage.agentId, actions: ['read'] });
+    await until('the service is asked', () => askedWith.length > 0);
+    expect(askedWith).toEqual([`Bearer ${renewed}`]);
+    for (const end of running.values()) end();
+    expect((await answer).body).toContain('done');
+    await lift(stage.app, active);
   });
 });

@@ -1,4 +1,4 @@
-import { createServer, type Server, request as forward } from 'node:http';
+import { createServer, type IncomingHttpHeaders, type Server, request as forward } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 /** How the service fails: it answers with a status, breaks the connection, or does so after it has done what was asked. */
@@ -8,7 +8,7 @@ export type ServiceFault = number | 'reset' | 'answer lost';
 export interface ServiceDoor {
   readonly url: string;
   /** Says how a request fails; null lets it through. */
-  faultFor: (path: string) => ServiceFault | null;
+  faultFor: (path: string, headers: IncomingHttpHeaders) => ServiceFault | null;
   /** Requests that failed. */
   refused: number;
   close(): Promise<void>;
@@ -17,7 +17,7 @@ export interface ServiceDoor {
 export async function openDoor(service: string): Promise<ServiceDoor> {
   const server: Server = createServer((request, response) => {
     const { method, headers, url = '' } = request;
-    const fault = door.faultFor(url);
+    const fault = door.faultFor(url, headers);
     if (fault !== null) door.refused += 1;
     if (fault !== null && fault !== 'answer lost') {
       if (fault === 'reset') request.socket.resetAndDestroy();

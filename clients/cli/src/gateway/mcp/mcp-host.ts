@@ -249,7 +249,19 @@ export class McpHost {
         carrying: new Set(),
         stops: {
           during: ({ action, resourceType, resourceId }, run) =>
-            calls.during({ ...caller.current, action, resourceType, resourceId }, run),
+            calls.during(
+              {
+                ...{ action, resourceType, resourceId },
+                // A renewed token serves running calls, too: the service says nothing to one that has ended.
+                get caller() {
+                  return caller.current.caller;
+                },
+                get service() {
+                  return caller.current.service;
+                },
+              },
+              run,
+            ),
         },
         during: duringHandler,
         carryOut: journaledCalls({ governance, upstream: config.name, reports }),
