@@ -35,6 +35,12 @@ describe('The journal of the gateway', () => {
   const idOf = async (resource: string): Promise<string> =>
     String((await stage.executions(`&resourceId=${resource}`))[0]?.id);
 
+  /** Limits the size of the files that a gateway writes. */
+  function limitFiles(gateway: StartedGateway, bytes: string): void {
+    const { status } = spawnSync('prlimit', ['--pid', String(gateway.process.pid), `--fsize=${bytes}`]);
+    expect(status).toBe(0);
+  }
+
   it('lets the next start report that an outcome is not known', async () => {
     const killed = await start('killed');
     const call = killed.call('/vendor/never/killed', { json: {} });
@@ -144,10 +150,7 @@ describe('The journal of the gateway', () => {
 
   it('is written before anything is sent: 503 where it cannot be', async () => {
     const gateway = await start('full');
-    const limit = (bytes: string): void => {
-      const { status } = spawnSync('prlimit', ['--pid', String(gateway.process.pid), `--fsize=${bytes}`]);
-      expect(status).toBe(0);
-    };
+    const limit = (bytes: string): void => limitFiles(gateway, bytes);
     limit('0:unlimited');
     const refused = await gateway.call('/vendor/full/1', { json: {} });
     expect([refused.status, refused.headers.get('Retry-After')]).toEqual([503, '1']);
@@ -157,6 +160,20 @@ describe('The journal of the gateway', () => {
     limit('unlimited:unlimited');
     expect((await gateway.call('/vendor/full/2', { json: {} })).status).toBe(200);
     expect(await stage.ended(await idOf('full/2'))).toMatchObject({ outcome: 'executed' });
+    expect(await gateway.stop()).toBe(0);
+  });
+
+  it('drops what has ended where it cannot be written, as that may have filled the disk', async () => {
+    const gateway = await start('small');
+    const written = (): string => readFileSync(join(gateway.journal, 'journal.jsonl'), 'utf8');
+    expect((await gateway.call('/vendor/small/1', { json: {} })).status).toBe(200);
+    const id = await idOf('small/1');
+    await until('the report was taken', () => written().includes(`"taken":"${id}"`));
+    limitFiles(gateway, '0:unlimited');
+    expect((await gateway.call('/vendor/small/2', { json: {} })).status).toBe(503);
+    await until('the file is empty', () => written() === '');
+    limitFiles(gateway, 'unlimited:unlimited');
+    expect((await gateway.call('/vendor/small/3', { json: {} })).status).toBe(200);
     expect(await gateway.stop()).toBe(0);
   });
 

@@ -101,7 +101,8 @@ export class Journal {
     try {
       await this.write(entry, true);
     } catch (error) {
-      this.entries.delete(entry.executionId);
+      // Written anew without it, the file has room again where what has ended had filled the disk.
+      this.end(entry.executionId).catch(() => undefined);
       throw error;
     }
   }
