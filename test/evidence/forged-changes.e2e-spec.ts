@@ -64,6 +64,11 @@ describe('A change', () => {
       'the caller who made it',
     ],
     ['by an entry of another caller', (file) => (made(file).audit.actor.id = 'env'), 'the caller is recorded as'],
+    [
+      'by an entry that does not say who had approved it',
+      (file) => delete entryOf(file, 'decision.change_made').audit.details.approvers,
+      'does not name those who had approved it',
+    ],
     ['by an entry that does not say so', (file) => delete made(file).audit.details.changeId, 'details.changeId'],
     [
       'too late',

@@ -18,7 +18,7 @@ import { noteSeen, type Row, rowsOf } from './forgers-table';
 import { SeenValues } from './other-values';
 import { runProgram } from './run-program';
 
-/** `FORGERS_TABLE=all` tries every value in every file, and otherwise one of each member of each action. */
+/** `FORGERS_TABLE=all` tries every value in every file, and otherwise one of each member of each action, and its removal. */
 const IN_FULL = process.env['FORGERS_TABLE'] === 'all';
 const KINDS = [AGENT, CLAIM, DECISION, DELEGATION, EXECUTION, GRANT, PASSKEY, POLICY, STOP];
 const FORMS = Object.fromEntries(
@@ -77,7 +77,7 @@ describe('A forger with the signing key', () => {
       for (const [name, text] of Object.entries(files)) {
         const rows = rowsOf(JSON.parse(text), seen, FORMS, details).filter((row) => {
           if (isPremise(row)) return IN_FULL || !noticed.has(memberOf(row.path));
-          const key = `${row.action} ${row.type} ${row.path} ${row.place.slice(0, 3)}`;
+          const key = `${row.action} ${row.type} ${row.path} ${row.place.slice(0, 3)} ${row.place.endsWith('-> undefined')}`;
           const isNew = !once.has(key);
           once.add(key);
           return IN_FULL || isNew;

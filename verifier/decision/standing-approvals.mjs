@@ -9,7 +9,7 @@ import { placeOf } from './reviewer.mjs';
  */
 
 /**
- * Checks that enough of those who had approved a change were active when it was made. Entries of before name no approvers.
+ * Checks that enough of those who had approved a change were active when it was made.
  * @param {Json} entry `decision.change_made`
  * @param {History} history
  * @param {Report} report
@@ -17,7 +17,11 @@ import { placeOf } from './reviewer.mjs';
 export function recomputeStanding({ audit, subjectId, sequence }, history, report) {
   const { approvers, firstSequence } = audit.details;
   const before = history.stateBefore(history.entriesAbout('decision', subjectId), sequence);
-  if (approvers === undefined || before === undefined) return;
+  if (before === undefined) return;
+  if (!Array.isArray(approvers)) {
+    report.differ('the entry that made the change does not name those who had approved it');
+    return;
+  }
   const approvals = approvalsIn(before);
   const places = approvals.map((review) => placeOf(review, history));
   report.expect(

@@ -33,8 +33,8 @@ export interface ProxyOptions {
   readonly results: KeptResults;
   /** Seconds for which a call waits for its approval. */
   readonly hold: number;
-  /** Holds the calls that were passed to a server, until they are reported. */
-  readonly carrying: Set<Promise<unknown>>;
+  /** Holds the calls that were passed to a server, until they are reported, for whoever waits for them. */
+  readonly activeCalls?: Set<Promise<unknown>>;
   readonly left: RateLimitLeft;
   readonly stops: Pick<StopWatch, 'during'>;
   /** Runs an authorised call, and reports it. Default: with the key that requested it. */
@@ -67,7 +67,7 @@ const CAPABILITIES = {
 
 /** Creates the proxy in front of servers: one for each connection, or for each request of the protocol without handshake. */
 export async function proxyOf(first: Servers, options: ProxyOptions): Promise<MakeServer> {
-  const { governance, hold, carrying, stops, results, mapping, pins } = options;
+  const { governance, hold, activeCalls = new Set(), stops, results, mapping, pins } = options;
   const agent = agentOf(governance, options.agent);
   const visible = new Visible(governance, options.left, options.forWhom);
   const toolWarnings = new ToolWarnings(mapping);
@@ -75,7 +75,7 @@ export async function proxyOf(first: Servers, options: ProxyOptions): Promise<Ma
     governance,
     agent,
     hold,
-    activeCalls: carrying,
+    activeCalls,
     stops,
     results,
     carryOut:

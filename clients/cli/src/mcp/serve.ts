@@ -55,7 +55,7 @@ export async function serveProxy(command: string[], options: McpOptions): Promis
     pins,
     results,
     hold,
-    carrying: activeCalls,
+    activeCalls,
     digestAbove: options.digestAbove,
     left: rateLimit,
     stops,

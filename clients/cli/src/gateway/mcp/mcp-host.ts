@@ -246,7 +246,6 @@ export class McpHost {
         pins: this.pins,
         results: 'hash',
         hold: config.holdMs / 1_000,
-        carrying: new Set(),
         stops: {
           during: ({ action, resourceType, resourceId }, run) =>
             calls.during(
