@@ -1,8 +1,17 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from '../../faults/support/watch';
+import { issueKey } from '../../support/application/factories';
 import { openDoor, type ServiceDoor, type ServiceFault } from './service-door';
-import { type GatewayStage, openStage, route, type StartedGateway, startGateway, VENDOR_CREDENTIAL } from './stage';
+import {
+  bearer,
+  type GatewayStage,
+  openStage,
+  route,
+  type StartedGateway,
+  startGateway,
+  VENDOR_CREDENTIAL,
+} from './stage';
 import { sendJson, type StandIn, startStandIn } from './stand-in';
 
 describe('What the gateway asks its service', () => {
@@ -170,6 +179,24 @@ describe('What the gateway asks its service', () => {
       expect(upstream.below(path.replace('/vendor', ''))).toHaveLength(0);
     }
   });
+
+  it.each(['{}', 'null', '[]', '{"id":1,"outcome":[],"effect":"allow","agentId":7}'])(
+    'is 503 where the service answers %s, with nothing sent',
+    async (json) => {
+      for (const [method, path, fails] of [
+        ['POST', '/vendor/odd/execute', '/execute'],
+        ['GET', '/vendor/looked/odd', '/evaluate'],
+        ['POST', '/vendor/odd/me', '/me'],
+      ] as const) {
+        // The gateway remembers whose a key is.
+        const key = await issueKey(stage.app, { name: 'odd', scopes: ['execute'], agentId: stage.agentId });
+        door.faultFor = (asked) => (asked.includes(fails) ? { json } : null);
+        const { status, error } = await gateway.call(path, { method, headers: bearer(key.secret) });
+        expect([fails, status, error?.code]).toEqual([fails, 503, 'UNAVAILABLE']);
+        expect(upstream.below(path.replace('/vendor', ''))).toHaveLength(0);
+      }
+    },
+  );
 
   it('is not healthy where the service does not answer', async () => {
     expect((await gateway.call('/-/health')).status).toBe(200);

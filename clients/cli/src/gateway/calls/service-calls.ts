@@ -1,8 +1,8 @@
 import { decided, executionIn } from '../../../../typescript/src/wait-for-execution.js';
 import type { Execution, Schemas } from '../../../../typescript/src/index.js';
-import { GovernanceError } from '../../../../typescript/src/index.js';
+import { GovernanceError, unexpectedAnswer } from '../../../../typescript/src/governance-error.js';
 import { pathSegment } from '../../../../typescript/src/path-segment.js';
-import { type Answer, Transport } from '../../../../typescript/src/transport.js';
+import { type Answer, type SentRequest, Transport } from '../../../../typescript/src/transport.js';
 import type { ListedStop } from '../../mcp/running-calls.js';
 import { serviceFetch } from '../../service-fetch.js';
 import type { JsonObject } from '../file/gateway-config.js';
@@ -67,24 +67,30 @@ export class CallerService {
   ) {}
 
   async me(): Promise<Schemas['MeResponse']> {
-    return (await this.call('get', '/api/v1/me')).body as Schemas['MeResponse'];
+    return this.call({ method: 'get', path: '/api/v1/me' }, ({ body }) => {
+      const { agentId, actor } = membersOf(body);
+      if ((typeof agentId === 'string' || agentId === null) && typeof membersOf(actor)['id'] === 'string')
+        return body as Schemas['MeResponse'];
+      throw unexpectedAnswer('it does not say whose the key is.', null);
+    });
   }
 
   async execute(agentId: string, body: ExecuteBody, headers: ExecuteHeaders): Promise<ServiceExecution> {
     const { idempotencyKey, repeat } = headers;
     const path = `/api/v1/agents/${pathSegment('agent', agentId)}/execute`;
-    const answer = await this.call('post', path, body, {
+    const headersWithKey = {
       'Idempotency-Key': idempotencyKey,
       ...(repeat !== null && { 'Governance-Repeat': repeat }),
-    });
-    return executionOf(answer);
+    };
+    return this.call({ method: 'post', path, body, headers: headersWithKey }, executionOf);
   }
 
   /** @throws ResumeConflict if the execution is not approved any more */
   async resume(id: string, via: string, idempotencyKey: string): Promise<ServiceExecution> {
     const path = `/api/v1/executions/${pathSegment('id', id)}/resume`;
     try {
-      return executionOf(await this.call('post', path, { via }, { 'Idempotency-Key': idempotencyKey }));
+      const headers = { 'Idempotency-Key': idempotencyKey };
+      return await this.call({ method: 'post', path, body: { via }, headers }, executionOf);
     } catch (error) {
       if (error instanceof Refusal && error.status === 409)
         throw new ResumeConflict(error.status, error.reason, error.message, error.facts);
@@ -93,7 +99,8 @@ export class CallerService {
   }
 
   async read(id: string): Promise<Execution> {
-    return executionIn((await this.call('get', `/api/v1/executions/${pathSegment('id', id)}`)).body);
+    const path = `/api/v1/executions/${pathSegment('id', id)}`;
+    return this.call({ method: 'get', path }, ({ body }) => executionIn(body));
   }
 
   /** Waits until the execution is decided, for at most `wait` seconds. @throws the reason of `signal` once it is aborted */
@@ -104,31 +111,35 @@ export class CallerService {
   /** The request is withdrawn. If it has been decided meanwhile, nothing runs either. */
   async cancel(id: string): Promise<void> {
     const body = { reason: 'The client left before the request was sent.' };
-    await this.call('post', `/api/v1/executions/${pathSegment('id', id)}/cancel`, body).catch((error: unknown) => {
+    const path = `/api/v1/executions/${pathSegment('id', id)}/cancel`;
+    try {
+      await this.call({ method: 'post', path, body }, executionOf);
+    } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-    });
+    }
   }
 
   /** Asks what execute would answer, and records nothing. */
   async evaluate(body: object): Promise<Schemas['EvaluationResponse']> {
-    return (await this.call('post', '/api/v1/policies/evaluate', body)).body as Schemas['EvaluationResponse'];
+    return this.call({ method: 'post', path: '/api/v1/policies/evaluate', body }, ({ body: answer }) => {
+      const { effect, results, policies } = membersOf(answer);
+      if (Array.isArray(results) || (typeof effect === 'string' && Array.isArray(policies)))
+        return answer as Schemas['EvaluationResponse'];
+      throw unexpectedAnswer('it is not an evaluation.', null);
+    });
   }
 
   /** The active stops that the caller sees: those that may concern its agent, unless it may see more. */
   async activeStops(): Promise<readonly ListedStop[]> {
-    const { body } = await this.call('get', `/api/v1/stops?status=active&limit=${MAX_STOPS}`);
-    return (body as Schemas['StopPage']).data;
+    return this.call({ method: 'get', path: `/api/v1/stops?status=active&limit=${MAX_STOPS}` }, ({ body }) => {
+      if (Array.isArray(membersOf(body)['data'])) return (body as Schemas['StopPage']).data;
+      throw unexpectedAnswer('it is not a list of stops.', null);
+    });
   }
 
-  private call(
-    method: 'get' | 'post',
-    path: string,
-    body?: object,
-    headers: Readonly<Record<string, string>> = {},
-  ): Promise<Answer> {
-    return this.withTransport((transport) =>
-      transport.answer({ method, path, ...(body !== undefined && { body }), headers }),
-    );
+  /** @param read throws a GovernanceError for an answer that is not the service's */
+  private call<Result>(request: SentRequest, read: (answer: Answer) => Result): Promise<Result> {
+    return this.withTransport(async (transport) => read(await transport.answer(request)));
   }
 
   /** Runs requests that need the headers of an error's response. @throws Refusal for an error of the service */
@@ -152,6 +163,10 @@ export class CallerService {
       throw serviceRefusal(error, { isReplayed: isReplayed(headers), retryAfter: headers.get('Retry-After') });
     }
   }
+}
+
+function membersOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null ? { ...value } : {};
 }
 
 /** Sends a request to the service as a caller: with its key, and with what the service is told of its client. */
