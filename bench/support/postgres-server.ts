@@ -13,8 +13,14 @@ export async function postgresVersion(server: string): Promise<string | undefine
 
 let count = 0;
 
-/** The environment that makes a program use an empty database of the server, which is removed with the workplace. */
-export async function postgresDatabase(workplace: Workplace, server: string): Promise<{ DATABASE_URL: string }> {
+/**
+ * The environment that makes a program use an empty database of the server, which is removed with the workplace. Its log has a name
+ * of its own: programs of one workplace keep their checkpoints, which are named by it, in one folder.
+ */
+export async function postgresDatabase(
+  workplace: Workplace,
+  server: string,
+): Promise<{ DATABASE_URL: string; CHECKPOINT_ORIGIN: string }> {
   count += 1;
   const name = `governance_bench_${process.pid}_${count}`;
   await onServer(server, `CREATE DATABASE ${name}`);
@@ -25,7 +31,7 @@ export async function postgresDatabase(workplace: Workplace, server: string): Pr
   });
   const url = new URL(server);
   url.pathname = `/${name}`;
-  return { DATABASE_URL: url.href };
+  return { DATABASE_URL: url.href, CHECKPOINT_ORIGIN: name };
 }
 
 async function onServer(server: string, sql: string): Promise<Record<string, unknown>[]> {
