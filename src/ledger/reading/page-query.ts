@@ -182,6 +182,9 @@ export const SIZE_COLUMN = 'listedBytes';
 /** Name under which each row carries the ledger's last sequence at that moment. */
 export const HEAD_COLUMN = 'listedUpTo';
 
+/** Most rows of a selective column that are counted at once, however large the ledger is. */
+const MAX_SELECTED = 100;
+
 const HEAD = `(SELECT "sequence" FROM "ledger_head" WHERE "id" = 1)`;
 
 /** The parts of a statement that reads a page. */
@@ -208,7 +211,8 @@ export function pageParts(
 ): PageParts {
   const parameters = new Parameters();
   const rows = new WhereClause(source, request.conditions, dialect, parameters);
-  const total = storedTotalSql(source, request, parameters) ?? countSql(rows, countedAtOnce);
+  const total =
+    storedTotalSql(source, request, parameters) ?? countSql(rows, countedAtOnce, isSelective(source, request));
   const [direction, beyond] = request.order === 'asc' ? (['ASC', '>'] as const) : (['DESC', '<'] as const);
   const { position } = request;
   const from = position === null ? rows.sql() : rows.sql(`${rows.order} ${beyond} ${parameters.add(position)}`);
@@ -255,9 +259,20 @@ function storedTotalSql(source: PageSource, request: PageRequest, parameters: Pa
   return `COALESCE((SELECT "value" FROM "ledger_counters" WHERE "name" = ${parameters.add(name)}), 0)`;
 }
 
-/** Returns SQL that counts rows; its result is null if the ledger has more than `countedAtOnce` entries. */
-function countSql(rows: WhereClause, countedAtOnce: number): string {
-  return `CASE WHEN COALESCE(${HEAD}, 0) <= ${countedAtOnce} THEN (SELECT count(*) ${rows.sql()}) END`;
+/**
+ * Returns SQL that counts rows; its result is null if the ledger has more than `countedAtOnce` entries, unless
+ * an index finds few of them.
+ */
+function countSql(rows: WhereClause, countedAtOnce: number, areFew: boolean): string {
+  const few = `SELECT CASE WHEN count(*) <= ${MAX_SELECTED} THEN count(*) END FROM (SELECT 1 ${rows.sql()} LIMIT ${MAX_SELECTED + 1}) AS few`;
+  const otherwise = areFew ? ` ELSE (${few})` : '';
+  return `CASE WHEN COALESCE(${HEAD}, 0) <= ${countedAtOnce} THEN (SELECT count(*) ${rows.sql()})${otherwise} END`;
+}
+
+/** True if an index finds the rows, of which there are few. */
+function isSelective({ selectiveColumns }: PageSource, { conditions }: PageRequest): boolean {
+  const [only, ...others] = conditions;
+  return others.length === 0 && only?.comparison === 'equals' && selectiveColumns.includes(only.column);
 }
 
 /** Returns the counter with the total of these conditions; null if there is none. */

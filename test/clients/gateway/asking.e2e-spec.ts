@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from '../../faults/support/watch';
 import { issueKey } from '../../support/application/factories';
-import { openDoor, type ServiceDoor, type ServiceFault } from './service-door';
+import { openDoor, type ServiceDoor } from './service-door';
 import {
   bearer,
   type GatewayStage,
@@ -162,7 +162,7 @@ describe('What the gateway asks its service', () => {
     expect(upstream.below(`/keyed/${which}`)).toHaveLength(1);
   });
 
-  it.each<[ServiceFault, string]>([
+  it.each<[number | 'reset', string]>([
     [500, '7'],
     [503, '7'],
     [429, '7'],
@@ -190,7 +190,7 @@ describe('What the gateway asks its service', () => {
       ] as const) {
         // The gateway remembers whose a key is.
         const key = await issueKey(stage.app, { name: 'odd', scopes: ['execute'], agentId: stage.agentId });
-        door.faultFor = (asked) => (asked.includes(fails) ? { json } : null);
+        door.faultFor = (target) => (target.includes(fails) ? { json } : null);
         const { status, error } = await gateway.call(path, { method, headers: bearer(key.secret) });
         expect([fails, status, error?.code]).toEqual([fails, 503, 'UNAVAILABLE']);
         expect(upstream.below(path.replace('/vendor', ''))).toHaveLength(0);
