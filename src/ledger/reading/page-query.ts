@@ -264,9 +264,10 @@ function storedTotalSql(source: PageSource, request: PageRequest, parameters: Pa
  * an index finds few of them.
  */
 function countSql(rows: WhereClause, countedAtOnce: number, areFew: boolean): string {
-  const few = `SELECT CASE WHEN count(*) <= ${MAX_SELECTED} THEN count(*) END FROM (SELECT 1 ${rows.sql()} LIMIT ${MAX_SELECTED + 1}) AS few`;
-  const otherwise = areFew ? ` ELSE (${few})` : '';
-  return `CASE WHEN COALESCE(${HEAD}, 0) <= ${countedAtOnce} THEN (SELECT count(*) ${rows.sql()})${otherwise} END`;
+  const all = `(SELECT count(*) ${rows.sql()})`;
+  const first = `SELECT 1 ${rows.sql()} LIMIT ${MAX_SELECTED + 1}`;
+  const few = `(SELECT CASE WHEN count(*) <= ${MAX_SELECTED} THEN count(*) END FROM (${first}) AS first)`;
+  return `CASE WHEN COALESCE(${HEAD}, 0) <= ${countedAtOnce} THEN ${all}${areFew ? ` ELSE ${few}` : ''} END`;
 }
 
 /** True if an index finds the rows, of which there are few. */
