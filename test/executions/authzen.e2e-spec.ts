@@ -226,6 +226,17 @@ describe('AuthZEN', () => {
     ]);
   });
 
+  it('names the first faults of the defaults in the place of each item, and the number of the others', async () => {
+    const properties = { a: Array(900).fill({ $secret: 1 }) };
+    const action = { name: 'read', properties };
+    const { body } = await evaluations({ ...ALLOWED, action, evaluations: Array(50).fill({}) });
+    for (const { context } of body.evaluations)
+      expect(context.error.message).toMatch(
+        /^Invalid input: action\.properties\.a\[0\]\.\$secret .{1,300}; and 897 more\.$/,
+      );
+    expect(body.evaluations).toHaveLength(50);
+  });
+
   it('ends a list with the deciding item if the request says so', async () => {
     const evaluate = (semantic: string | null, ...items: object[]): Promise<unknown[]> =>
       list({ ...ALLOWED, evaluations: items, options: { evaluations_semantic: semantic } });

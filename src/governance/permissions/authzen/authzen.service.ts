@@ -104,6 +104,7 @@ function refused(reason: AccessReason, { policySet }: PermissionChecker): Access
 }
 
 function faulty(faults: readonly FieldFault[]): AccessDecision {
-  const message = faults.map(({ field, message: fault }) => `${field} ${fault}`).join('; ');
-  return { decision: false, context: { error: { status: 400, message: `Invalid input: ${message}.` } } };
+  // All items of a list may have the faults of its defaults, so each names only the first of them.
+  const { message } = invalid(faults);
+  return { decision: false, context: { error: { status: 400, message } } };
 }
