@@ -94,10 +94,10 @@ export function requestOf(
   principal: Principal | null,
   at: string,
 ): EvaluationRequest {
-  const hash = (): string => {
-    const [agentId, onBehalfOf] = ['agentId' in subject ? subject.agentId : '', principal?.onBehalfOf ?? null];
-    return actionHash({ agentId, action, resourceType, resourceId, parameters, onBehalfOf });
-  };
+  const [agentId, onBehalfOf] = ['agentId' in subject ? subject.agentId : '', principal?.onBehalfOf ?? null];
+  let computedHash: string | undefined;
+  const hash = (): string =>
+    (computedHash ??= actionHash({ agentId, action, resourceType, resourceId, parameters, onBehalfOf }));
   return {
     action,
     resourceType,
