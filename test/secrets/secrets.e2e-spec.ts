@@ -368,6 +368,30 @@ describe('Questions about secrets', () => {
     });
   });
 
+  it('with very long pointers together are too many', async () => {
+    const below = (name: string, count: number): object => ({ [name]: Array(count).fill({ token: 'x' }) });
+    const long = below('n'.repeat(300_000), 4);
+    expect(
+      (await evaluate({ ...QUESTION, agent: null, subject: {}, parameters: below('n'.repeat(300_000), 3) })).status,
+    ).toBe(200);
+    const message = expect.stringContaining('fewer secrets, or shorter names');
+    for (const [path, body, field] of [
+      ['/api/v1/policies/evaluate', { ...QUESTION, parameters: long }, 'parameters'],
+      ['/api/v1/agents/bot/execute', { ...QUESTION, agent: undefined, parameters: long }, 'parameters'],
+      [
+        '/access/v1/evaluation',
+        {
+          subject: { type: 'agent', id: 'bot' },
+          action: { name: 'refund', properties: long },
+          resource: { type: 'payment', id: 'orders/1' },
+        },
+        'action.properties',
+      ],
+      ['/api/v1/policies/plan', { policies: [], tests: [{ ...QUESTION, parameters: long, expect: 'deny' }] }, 'tests'],
+    ] as const)
+      expect([path, faults(await send(stage.app, 'POST', path, { body }))]).toEqual([path, { [field]: message }]);
+  });
+
   it('with much to replace, each for its agent, are too many', async () => {
     const requests = Array.from({ length: 40 }, (_, index) => ({ agent: null, subject: { name: `s${index}` } }));
     const parameters = { token: 'x'.repeat(900_000) };

@@ -7,7 +7,7 @@ import { SecretPointers } from '../../core/values/secret-pointers';
 import type { Caller } from '../../ledger/kinds/caller';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { agentFor, findAgent, findAgents, requireActsAs } from '../agents/find-agent';
-import { hasSecrets, replaceSecrets, reservedFaults, type SecretSearch } from './replacement';
+import { hasSecrets, replaceSecrets, reservedFaults, type SealValue, type SecretSearch } from './replacement';
 import { SecretKey } from './secret-key';
 
 /** Parameters as a client sent them. */
@@ -42,6 +42,8 @@ interface RecordedParameters {
  * agent.
  */
 const MAX_CHARACTERS = 16 * 1024 * 1024;
+/** Most characters of the pointers to all secrets of a value: each secret is sealed with its whole pointer. */
+const MAX_POINTER_CHARACTERS = 1024 * 1024;
 
 /**
  * Replaces secrets in requests before any other code sees them: records, hashes, comparisons and responses only have
@@ -70,7 +72,7 @@ export class SecretRedaction {
     if (!hasSecrets(parameters, search)) return { parameters };
     const registered = await findAgent(this.records, agent);
     const { id } = agentFor(caller, registered, (agentId) => requireActsAs(caller, agentId));
-    const redacted = this.redact(parameters, search, id);
+    const redacted = this.redact(parameters, search, id, 'parameters');
     caller.idempotency?.redactMember('parameters', redacted);
     return { parameters: redacted, sentParameters: parameters };
   }
@@ -103,7 +105,7 @@ export class SecretRedaction {
           field,
           `must be fewer: their secrets, each for its agent, take more than ${MAX_CHARACTERS} characters`,
         );
-      const parametersFor = this.redact(parameters, this.searchFor(question), id);
+      const parametersFor = this.redact(parameters, this.searchFor(question), id, field);
       redacted.set(key, parametersFor);
       return parametersFor;
     };
@@ -129,7 +131,7 @@ export class SecretRedaction {
   async redactReport(caller: Caller, result: JsonValue, agentOf: () => Promise<string | null>): Promise<JsonValue> {
     const search: SecretSearch = { pointers: this.usual, below: 'result' };
     if (!hasSecrets(result, search)) return result;
-    const redacted = this.redact(result, search, await agentOf());
+    const redacted = this.redact(result, search, await agentOf(), 'result');
     caller.idempotency?.redactMember('result', redacted);
     return redacted;
   }
@@ -145,7 +147,7 @@ export class SecretRedaction {
       throw invalid(faults.map(({ at, message }) => ({ field: `instead.parameters${at}`, message })));
     const search = { pointers: this.usual, recorded };
     if (!hasSecrets(parameters, search)) return parameters;
-    const redacted = this.redact(parameters, search, agentId);
+    const redacted = this.redact(parameters, search, agentId, 'instead.parameters');
     caller.idempotency?.redactMember('instead', { parameters: redacted });
     return redacted;
   }
@@ -159,9 +161,29 @@ export class SecretRedaction {
     return { pointers: this.usual.with(secret ?? []) };
   }
 
-  private redact<Value extends JsonValue>(value: Value, search: SecretSearch, agentId: string | null): Value {
+  /**
+   * @param field member of the request that is at fault if the pointers are too long; undefined if no client sent the
+   * value
+   */
+  private redact<Value extends JsonValue>(
+    value: Value,
+    search: SecretSearch,
+    agentId: string | null,
+    field?: string,
+  ): Value {
+    const seal = this.key.sealFor(agentId);
+    let characters = 0;
+    const countAndSeal: SealValue = (pointer, secret) => {
+      characters += pointer.length;
+      if (field !== undefined && characters > MAX_POINTER_CHARACTERS)
+        throw invalidField(
+          field,
+          `must have fewer secrets, or shorter names: the pointers to the secrets have more than ${MAX_POINTER_CHARACTERS} characters`,
+        );
+      return seal(pointer, secret);
+    };
     // Parameters stay an object: only their members are replaced.
-    return replaceSecrets(value, search, this.key.sealFor(agentId)) as Value;
+    return replaceSecrets(value, search, countAndSeal) as Value;
   }
 
   /** Returns the checks with secrets, each with a number that checks with the same parameters and pointers share. */

@@ -51,7 +51,7 @@ export class AuthzenService {
     read: readonly ReadEvaluation[],
     { stopAfter = null, parametersField }: { readonly stopAfter?: boolean | null; readonly parametersField?: string },
   ): Promise<readonly AccessDecision[]> {
-    const items = await this.redacted(read);
+    const items = await this.redacted(read, parametersField);
     const { answers } = await this.evaluations.check({
       caller,
       questions: items.flatMap((item) => {
@@ -65,9 +65,9 @@ export class AuthzenService {
     return answers;
   }
 
-  private async redacted(items: readonly ReadEvaluation[]): Promise<readonly ReadEvaluation[]> {
+  private async redacted(items: readonly ReadEvaluation[], field = 'evaluations'): Promise<readonly ReadEvaluation[]> {
     const questions = items.flatMap((item) => ('question' in item ? item.question : []));
-    const redacted = (await this.secrets.redactQuestions(questions, 'evaluations')).values();
+    const redacted = (await this.secrets.redactQuestions(questions, field)).values();
     return items.map((item) => {
       if (!('question' in item)) return item;
       return { question: requirePresent(redacted.next().value, 'redacted question') };

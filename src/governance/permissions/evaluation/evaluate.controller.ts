@@ -50,7 +50,7 @@ export class EvaluateController {
     @Body() { requests, explain: explains = false, open: isOpen = false, asOf, ...defaults }: EvaluateRequest,
   ): Promise<EvaluationResponse | EvaluationsResponse> {
     const checks = ofCallersTeam(caller, permissionChecks(defaults, requests));
-    const questions = await this.secrets.redactQuestions(checks, 'requests');
+    const questions = await this.secrets.redactQuestions(checks, requests === undefined ? 'parameters' : 'requests');
     const list = {
       caller,
       questions,
