@@ -312,6 +312,27 @@ describe('A team', () => {
       ]);
     });
 
+    it('are not told of people, although people may be principals', async () => {
+      const { secret: key } = await issueKey(app, { team: 'sales', scopes: ['read'], principals: ['agent:*'] });
+      const question = { action: 'wire', resourceType: 'document', resourceId: 'a' };
+      const forAnn = { onBehalfOf: { subject: 'agent:ann' } };
+      const evaluate = (body: Body): Promise<Answer> =>
+        send(app, 'POST', `${API}/policies/evaluate`, { key, body: { ...question, ...body } });
+      expect((await evaluate({ agent: 'sales-bot', ...forAnn })).status).toBe(200);
+      for (const [body, field] of [
+        [{ agent: 'ann' }, 'agent'],
+        [{ agent: 'ann', ...forAnn }, 'agent'],
+        [{ requests: [{ agent: 'sales-bot', ...forAnn }, { agent: 'ann' }] }, 'requests[1].agent'],
+      ] as const)
+        expect((await evaluate(body)).body.error?.details).toEqual([
+          { field, message: 'must be the id or the name of an existing agent' },
+        ]);
+      const evaluation = { subject: { type: 'agent', id: 'ann' }, context: { agent: 'ann' }, action: { name: 'wire' } };
+      const body = { ...evaluation, resource: { type: 'document', id: 'a' } };
+      const { context } = (await send(app, 'POST', '/access/v1/evaluation', { key, body })).body;
+      expect(context.reason).toBe('agent_unknown');
+    });
+
     it('count for a subject of the team', async () => {
       const question = { action: 'wire', resourceType: 'document', resourceId: 'a' };
       const effect = async (team: string | null, subject: Body): Promise<unknown> =>

@@ -33,6 +33,7 @@ import {
   type PermissionCheck,
   type CheckParties,
   type Inquirer,
+  isKnownAgent,
   mayNamePrincipal,
   principalOfCheck,
   requireMayCheck,
@@ -339,8 +340,7 @@ async function* requestsFor(
 ): AsyncGenerator<EvaluationRequest> {
   for await (const question of yieldBetween(questions)) {
     if (!('action' in question)) continue;
-    const isUnknown = 'agent' in question.who && !agents.has(question.who.agent);
-    if (isUnknown || !mayNamePrincipal(caller, question, agents)) continue;
+    if (!isKnownAgent(caller, question, agents) || !mayNamePrincipal(caller, question, agents)) continue;
     const { subject } = resolved(question, agents);
     const principal = principalOfCheck(caller, question, agents) ?? null;
     yield requestOf(question, subject, principal, at);

@@ -190,11 +190,21 @@ export function mayNamePrincipal(caller: Inquirer, parties: CheckParties, agents
   return isVouched(vouchesFor(caller, parties, agents), parties.onBehalfOf, agents);
 }
 
+/**
+ * True if a check names no agent, or one that the caller may ask about. People are loaded as principals also for a caller
+ * of a team, which may not ask about them.
+ */
+export function isKnownAgent({ team }: Inquirer, { who }: CheckParties, agents: NamedAgents): boolean {
+  if (!('agent' in who)) return true;
+  const agent = agents.get(who.agent);
+  return agent !== undefined && (team === undefined || agent.kind !== 'human');
+}
+
 /** Returns faults of a check about an agent, or on behalf of a person, who does not exist. */
 export function unknownFaults(caller: Inquirer, parties: CheckParties, agents: NamedAgents): FieldFault[] {
   const { who, onBehalfOf } = parties;
   const faults: FieldFault[] = [];
-  if ('agent' in who && !agents.has(who.agent))
+  if ('agent' in who && !isKnownAgent(caller, parties, agents))
     faults.push({ field: who.field, message: 'must be the id or the name of an existing agent' });
   if (onBehalfOf !== undefined && principalOfCheck(caller, parties, agents) === undefined)
     faults.push(unknownPersonFault(onBehalfOf.field));
