@@ -4,7 +4,7 @@ import { type ActionContext, ActionHandler } from '../../src/governance/executio
 import { canonicalJson } from '../../src/ledger/chain/canonical-json';
 import type { JsonValue } from '../../src/core/json/json-value';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
-import { createPolicy } from '../support/application/factories';
+import { createPolicy, issueKey } from '../support/application/factories';
 import { type Answer, faults, isReplayed, type Parsed, send } from '../support/application/send';
 import { stageOf } from '../support/application/stage';
 import {
@@ -390,6 +390,19 @@ describe('Questions about secrets', () => {
       ['/api/v1/policies/plan', { policies: [], tests: [{ ...QUESTION, parameters: long, expect: 'deny' }] }, 'tests'],
     ] as const)
       expect([path, faults(await send(stage.app, 'POST', path, { body }))]).toEqual([path, { [field]: message }]);
+  });
+
+  it('do not tell by their number whether an agent exists', async () => {
+    const { secret: key } = await issueKey(stage.app, { scopes: ['execute'], agentId: stage.people.bot.id });
+    await send(stage.app, 'POST', '/api/v1/agents', { body: { name: 'hidden' } });
+    const own = Array.from({ length: 17 }, (_, index) => ({ secret: [`/other${index}`] }));
+    const parameters = { token: 'x', filler: 'x'.repeat(900_000) };
+    const statusFor = async (agent: string): Promise<number> => {
+      const requests = [...own, { agent: 'nobody-of-this-name' }, { agent }];
+      const body = { ...QUESTION, parameters, requests };
+      return (await send(stage.app, 'POST', '/api/v1/policies/evaluate', { key, body })).status;
+    };
+    expect(await statusFor('hidden')).toBe(await statusFor('another-name'));
   });
 
   it('with much to replace, each for its agent, are too many', async () => {

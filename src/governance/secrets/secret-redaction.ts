@@ -96,7 +96,8 @@ export class SecretRedaction {
       // A check for an unknown agent is refused later.
       const id = 'agent' in who ? (agents.get(who.agent)?.id ?? null) : null;
       const shared = secretive.get(question);
-      const key = JSON.stringify([shared, id]);
+      // By name: what counts must not show which agents exist.
+      const key = JSON.stringify([shared, 'agent' in who ? who.agent : null]);
       const cached = redacted.get(key);
       if (cached !== undefined) return cached;
       characters += JSON.stringify(parameters).length;
