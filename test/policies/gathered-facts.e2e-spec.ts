@@ -6,6 +6,7 @@ import { SqliteConnection } from '../../src/ledger/database/sqlite/sqlite-connec
 import type { SqlConnection, SqlValue } from '../../src/ledger/database/sql-connection';
 import { createTestApp } from '../support/application/create-test-app';
 import { addClaim, chainIsValid, createAgent, createEntity, createPolicy } from '../support/application/factories';
+import { send } from '../support/application/send';
 import { stageOf } from '../support/application/stage';
 import { onPostgres } from '../support/database/database-kind';
 
@@ -80,6 +81,29 @@ describe('The queries of a batch for the facts of its commands', () => {
       expect(new Set(answers)).toEqual(new Set(['authorized']));
     });
     expect(statements.toSorted()).toEqual(['actionHash', 'claims', 'ledger_sums', 'run']);
+  });
+
+  it('is read for ten conditions on a time at once outside commands, so that others are served in between', async () => {
+    const conditions = Array.from({ length: 5 }, (_, index) => index);
+    for (const policy of [0, 1, 2, 3, 4])
+      await createPolicy(stage.app, {
+        ...{ name: `recent-${policy}`, effect: 'deny', actions: ['wire'] },
+        conditions: conditions.map((index) => ({
+          ...{ earlier: 'look-*', op: 'exists', value: true },
+          within: `PT${60 + 5 * policy + index}S`,
+        })),
+      });
+    const body = { agent: 'bot', action: 'wire', resourceType: 'order', resourceId: 'o/1' };
+    const lengths: number[] = [];
+    const Connection = onPostgres ? PostgresConnection : SqliteConnection;
+    const all: SqlConnection['all'] = Reflect.get(Connection.prototype, 'all');
+    const watching = function (this: SqlConnection, sql: string, parameters?: readonly SqlValue[]): Promise<unknown[]> {
+      if (sql.includes('WITH RECURSIVE names')) lengths.push((JSON.parse(String(parameters?.[0])) as object[]).length);
+      return all.call(this, sql, parameters);
+    };
+    jest.spyOn(Connection.prototype, 'all').mockImplementation(watching);
+    expect((await send(stage.app, 'POST', '/api/v1/policies/evaluate', { body })).status).toBe(200);
+    expect(lengths).toEqual([10, 10, 5]);
   });
 
   it('is read again where an earlier command has changed it', async () => {

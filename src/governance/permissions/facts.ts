@@ -22,7 +22,7 @@ import {
   pastClaims,
   pastClaimsSql,
 } from './claim-facts';
-import { recentSql, TOO_MANY_ACTIONS, tooManyActions } from './recent-executions';
+import { MAX_EARLIER_KEYS, recentSql, TOO_MANY_ACTIONS, tooManyActions } from './recent-executions';
 import type { FactQueries } from '../policies/evaluation/policy-evaluator';
 
 /** Upper bound of a prefix search: sorts after every action, which has at most this many characters. */
@@ -69,7 +69,7 @@ export class FactReader {
     const read: RunRowQueries = (queries) => runRowQueries(this.database.points, queries);
     if (upTo === undefined) return { sums: (keys) => this.counters.sums(keys), ...this.readBy(read) };
     return {
-      earlier: async (keys) => firstIds(await read(keys.map((key) => this.earlierThenQuery(key, upTo)))),
+      earlier: (keys) => earlierIds(keys, read, (key) => this.earlierThenQuery(key, upTo)),
       claims: (keys) => this.pastClaims(keys, upTo),
     };
   }
@@ -98,7 +98,7 @@ export class FactReader {
 
   private readBy(read: RunRowQueries, excludedId?: string): Pick<FactSource, 'earlier' | 'claims'> {
     return {
-      earlier: async (keys) => firstIds(await read(keys.map((key) => this.earlierQuery(key, excludedId)))),
+      earlier: (keys) => earlierIds(keys, read, (key) => this.earlierQuery(key, excludedId)),
       claims: (keys) => this.claims(keys, read),
     };
   }
@@ -146,6 +146,20 @@ export class FactReader {
     }
     return keys.map(({ entityId, predicate }) => claims.get(entityId)?.get(predicate) ?? null);
   }
+}
+
+/** Returns ids of executions, of so few keys in a statement that other reads are served in between. */
+async function earlierIds(
+  keys: readonly EarlierKey[],
+  read: RunRowQueries,
+  queryOf: (key: EarlierKey) => RowQuery,
+): Promise<(string | null)[]> {
+  const ids: (string | null)[] = [];
+  for (let start = 0; start < keys.length; start += MAX_EARLIER_KEYS) {
+    const queries = keys.slice(start, start + MAX_EARLIER_KEYS).map(queryOf);
+    ids.push(...firstIds(await read<{ readonly id: string | null }>(queries)));
+  }
+  return ids;
 }
 
 function firstIds(rowLists: readonly (readonly { readonly id: string | null }[])[]): (string | null)[] {
