@@ -132,6 +132,13 @@ describe('Members of the service', () => {
     expect(reservedFaults(parameters).map(({ at }) => at)).toEqual(['.a[0].$secret', '.password["b c"].$hmac']);
   });
 
+  it('are looked for only until there are enough faults', () => {
+    const read = jest.fn(() => 1);
+    const item = Object.defineProperty({}, '$secret', { enumerable: true, get: read }) as { $secret: number };
+    expect(reservedFaults({ a: Array<typeof item>(5_000).fill(item) })).toHaveLength(1_000);
+    expect(read.mock.calls.length).toBeLessThan(2_000);
+  });
+
   it('may be repeated where they are on record', () => {
     const recorded = { a: secretAt('/a', 'x'), b: [{ $hmac: 'f0', bytes: 3 }], c: 1 };
     expect(reservedFaults(recorded, recorded)).toEqual([]);

@@ -40,7 +40,8 @@ export function reservedFaults(value: JsonValue, recorded?: JsonObject): FaultIn
   const faults: FaultInside[] = [];
   const path: (string | number)[] = [];
   const visit = (item: JsonValue, recordedItem: Maybe): void => {
-    if (typeof item !== 'object' || item === null || isRepeated(item, recordedItem)) return;
+    if (typeof item !== 'object' || item === null || faults.length >= MAX_FAULTS) return;
+    if (isRepeated(item, recordedItem)) return;
     const visitMember = (name: string | number, member: JsonValue, knownMember: Maybe): void => {
       if (typeof member !== 'object' || member === null) return;
       path.push(name);
