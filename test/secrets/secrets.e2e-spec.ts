@@ -115,6 +115,17 @@ describe('Secrets of requests', () => {
     });
   });
 
+  it("do not tell a team's key whether another agent exists", async () => {
+    const { app } = stage;
+    const { secret: key } = await issueKey(app, { team: 'others', scopes: ['execute'] });
+    const permit = { audience: 'bank' };
+    const body = { action: 'send', resourceType: 'mail', resourceId: 'a', parameters: { token: 'x' }, permit };
+    for (const agent of ['bot', 'nobody-of-this-name']) {
+      const answer = await send(app, 'POST', `/api/v1/agents/${agent}/execute`, { key, body });
+      expect([agent, answer.status]).toEqual([agent, 404]);
+    }
+  });
+
   it('of two agents differ', async () => {
     const { app, people } = stage;
     const other = await send(app, 'POST', '/api/v1/agents', { body: { name: 'other', capabilities: ['refund'] } });

@@ -6,7 +6,7 @@ import type { JsonObject, JsonValue } from '../../core/json/json-value';
 import { SecretPointers } from '../../core/values/secret-pointers';
 import type { Caller } from '../../ledger/kinds/caller';
 import { RecordReader } from '../../ledger/reading/record-reader';
-import { agentFor, findAgent, findAgents, requireActsAs } from '../agents/find-agent';
+import { agentFor, findAgents, findNamedAgent, requireActsAs } from '../agents/find-agent';
 import { hasSecrets, replaceSecrets, reservedFaults, type SealValue, type SecretSearch } from './replacement';
 import { SecretKey } from './secret-key';
 
@@ -70,7 +70,7 @@ export class SecretRedaction {
     const { parameters } = sent;
     const search = this.searchFor(sent);
     if (!hasSecrets(parameters, search)) return { parameters };
-    const registered = await findAgent(this.records, agent);
+    const registered = await findNamedAgent(caller, this.records, agent);
     const { id } = agentFor(caller, registered, (agentId) => requireActsAs(caller, agentId));
     const redacted = this.redact(parameters, search, id, 'parameters');
     caller.idempotency?.redactMember('parameters', redacted);
