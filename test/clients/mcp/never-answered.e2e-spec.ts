@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { send } from '../../support/application/send';
 import { describeOnSqlite } from '../../support/database/database-kind';
 import type { RawConnection } from './raw-connection';
@@ -109,6 +110,17 @@ describeOnSqlite('The only server, if it does not answer', () => {
     expect(error.message).toMatch(/timed out|timeout/i);
     expect(await strangers.call(connection, 'greet')).toBe('done');
     await connection.close();
+    await strangers.close();
+  });
+
+  it('is not connected to again when the client leaves while it lists, and gov mcp ends', async () => {
+    const strangers = await Strangers.open();
+    const connection = await strangers.connect('http', { 'tools/list': NEVER });
+    const count = (name: string): number => strangers.requests().filter(([method]) => method === name).length;
+    while (count('tools/list') === 0) await sleep(20);
+    const before = count('initialize');
+    await connection.close();
+    expect(count('initialize')).toBe(before);
     await strangers.close();
   });
 

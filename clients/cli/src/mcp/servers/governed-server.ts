@@ -30,7 +30,7 @@ import { ANY_PAGE, checkItem, isCursor, type ListedItems, LISTS, warnedName } fr
 import { isLostAnswer } from './messages.js';
 import { beforeAbort, forgottenSession, isSessionForgotten } from './session-faults.js';
 import { type LogLevel, SessionSettings, setLogLevel } from './session-settings.js';
-import { mayHaveRun, refuseUnsent, UnknownOutcomeError } from './unknown-outcome.js';
+import { mayHaveRun, NotSentError, refuseUnsent, UnknownOutcomeError } from './unknown-outcome.js';
 
 /** The command or the address of a governed server. */
 export type Target = CommandTarget | HttpTarget;
@@ -277,6 +277,8 @@ export class GovernedServer {
   }
 
   private client(): Promise<Client> {
+    // Nobody would close another connection.
+    if (this.isClosing) return Promise.reject(new NotSentError('The session of the client has ended.'));
     this.connection ??= this.connect().catch((error: unknown) => {
       this.connection = null;
       throw error;
