@@ -132,13 +132,21 @@ describeOnSqlite('gov mcp, between a client and a server that do not keep to the
     expect(ran(one)).toEqual(['["echo",{"n":1}]']);
   });
 
-  it('keeps calls apart that have the same id', async () => {
+  it('refuses a request with an id that is in flight, so that each call can be cancelled', async () => {
     const one = await shopper('same id');
-    const connection = await connected(one, { words: ['--hold', '0'] });
-    const names = ['echo', 'wipe', 'refund', 'echo', 'added'];
-    for (const name of names) connection.call(7, name);
-    const answers = await connection.several(names.length, ({ id }) => id === 7);
-    expect(answers.filter(({ result }) => result.isError !== true)).toHaveLength(2);
+    const connection = await connected(one);
+    const outcomes = async (): Promise<string> => String((await one.executions()).map(({ outcome }) => outcome));
+    connection.call(7, 'refund', { order: 1 });
+    await until('the first waits', async () => (await outcomes()) === 'pending_approval');
+    connection.call(7, 'refund', { order: 2 });
+    const refused = await connection.until(({ id }) => id === 7);
+    expect(refused.error).toEqual({ code: -32_600, message: expect.stringContaining('in use by another') });
+    connection.send({ method: 'notifications/cancelled', params: { requestId: 7 } });
+    await until('the first is cancelled', async () => (await outcomes()) === 'cancelled');
+    for (let count = 1; count <= 2; count += 1) {
+      connection.call(7, 'echo');
+      await connection.several(count, ({ id, result }) => id === 7 && result !== undefined);
+    }
     await expectOnRecord(one, ['echo', 'echo']);
   });
 

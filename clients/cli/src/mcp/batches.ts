@@ -1,5 +1,10 @@
 import { Transform, type TransformCallback, type Readable, type Writable } from 'node:stream';
-import { isJSONRPCNotification, isJSONRPCRequest, isJSONRPCResponse } from '@modelcontextprotocol/server';
+import {
+  isJSONRPCNotification,
+  isJSONRPCRequest,
+  isJSONRPCResponse,
+  type JSONRPCMessage,
+} from '@modelcontextprotocol/server';
 import { doubtfulNumberIn } from '../unsafe-number.js';
 import { MAX_MESSAGE_BYTES, messagesIn, parseMessage } from './servers/messages.js';
 
@@ -9,14 +14,16 @@ const SPACES: ReadonlySet<number> = new Set([0x09, 0x0d, 0x20]);
 const MAX_BYTES = 10_000_000;
 const INVALID_REQUEST = -32_600;
 const NO_MESSAGE = 'Expected a message of JSON-RPC 2.0 on a line of its own.';
+const IN_USE = 'The id of a request is in use by another.';
 const TEXT = 'Batches are not part of this protocol: nothing of it was done. Send each message on a line of its own.';
 
 /**
  * Removes batches from the lines of a client, which the SDK would ignore in silence: each request in a batch is answered with an
- * error, so that no client waits for it. A message that is too large is an error of the lines: its end, and so its id, is not known.
+ * error, so that no client waits for it. So is a request whose id is in use by another: the SDK could cancel only the later one. A message that is too large is an error of the lines: its end, and so its id, is not known.
+ * @param openIds ids of the requests that are neither answered nor cancelled; whoever sends an answer removes its id
  */
-export function withoutBatches(input: Readable, output: Writable): Readable {
-  return input.pipe(new WithoutBatches((id, text) => void output.write(`${refusal(id, text)}\n`)));
+export function withoutBatches(input: Readable, output: Writable, openIds: Set<unknown>): Readable {
+  return input.pipe(new WithoutBatches((id, text) => void output.write(`${refusal(id, text)}\n`), openIds));
 }
 
 class WithoutBatches extends Transform {
@@ -27,7 +34,10 @@ class WithoutBatches extends Transform {
   /** Bytes of the line so far. */
   private size = 0;
 
-  constructor(private readonly refuse: (id: unknown, text: string) => void) {
+  constructor(
+    private readonly refuse: (id: unknown, text: string) => void,
+    private readonly openIds: Set<unknown>,
+  ) {
     super();
   }
 
@@ -71,9 +81,20 @@ class WithoutBatches extends Transform {
     // A number that a double cannot hold has to reach the check of the arguments as it was written.
     const isFixed = !text.includes('null') || doubtfulNumberIn(value, 'message') !== undefined;
     const [message] = messagesIn(value);
-    if (isMessage && isFixed) this.push(line);
+    if (message !== undefined && this.isInUse(message)) this.refuse(idIn(value), IN_USE);
+    else if (isMessage && isFixed) this.push(line);
     else if (message === undefined || isFixed) this.refuse(idIn(value), NO_MESSAGE);
     else this.push(`${JSON.stringify(message)}\n`);
+  }
+
+  /** Notes the id of a request, and frees that of a cancelled one. Returns true if another request has the id. */
+  private isInUse(message: JSONRPCMessage): boolean {
+    if (isJSONRPCNotification(message) && message.method === 'notifications/cancelled')
+      this.openIds.delete(message.params?.['requestId']);
+    if (!isJSONRPCRequest(message)) return false;
+    if (this.openIds.has(message.id)) return true;
+    this.openIds.add(message.id);
+    return false;
   }
 }
 

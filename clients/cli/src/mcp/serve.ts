@@ -1,3 +1,4 @@
+import { isJSONRPCResponse } from '@modelcontextprotocol/server';
 import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/stdio';
 import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -120,11 +121,16 @@ function overStdio(make: MakeServer, servers: Servers): () => Promise<void> {
   // A client that disconnects must not end this before its calls are reported.
   process.stdout.removeAllListeners('error');
   const { stdin, stdout } = process;
-  const lines = withoutBatches(stdin, stdout);
+  const openIds = new Set<unknown>();
+  const lines = withoutBatches(stdin, stdout, openIds);
   lines.once('error', (error) => stdin.destroy(error));
-  const handle = serveStdio(() => make(session, servers), {
-    transport: new StdioServerTransport(lines, stdout, { maxBufferSize: MAX_MESSAGE_BYTES }),
-  });
+  const transport = new StdioServerTransport(lines, stdout, { maxBufferSize: MAX_MESSAGE_BYTES });
+  const send = transport.send.bind(transport);
+  transport.send = (message) => {
+    if (isJSONRPCResponse(message)) openIds.delete(message.id);
+    return send(message);
+  };
+  const handle = serveStdio(() => make(session, servers), { transport });
   return async () => {
     await handle.close();
     // It would keep the process alive.
