@@ -163,6 +163,18 @@ describeOnSqlite('gov mcp, between a client and a server that do not keep to the
     await expectOnRecord(one, []);
   });
 
+  it('says that an approval is pending if the client cannot question its user after all', async () => {
+    const one = await shopper('unquestioned');
+    const connection = await connected(one, { words: ['--hold', '0'], capabilities: { elicitation: {} } });
+    connection.call('asks', 'refund');
+    const { id } = await connection.until(({ method }) => method === 'elicitation/create');
+    connection.send({ id, error: { code: -32_603, message: 'No terminal.' } });
+    const { result } = await connection.until((message) => message.id === 'asks');
+    expect(result).toMatchObject({ isError: true, content: [{ text: expect.stringMatching(/^Approval pending: /) }] });
+    expect(result.content[0].text).toContain('It still needs 1 of role:finance.');
+    await expectOnRecord(one, []);
+  });
+
   it.each(['9007199254740993', '-9007199254740993', '1e999', '{"deep":[1,{"n":9007199254740993}]}'])(
     'neither asks nor runs where a number is not what the client wrote any more: %s',
     async (value) => {

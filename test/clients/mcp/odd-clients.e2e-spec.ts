@@ -145,7 +145,8 @@ describeOnSqlite('Odd clients of gov mcp', () => {
     const connection = await RawConnection.open(server, own, { words, capabilities });
     connection.call('asks', 'refund', { order: 'silent' });
     await connection.until(({ method }) => method === 'elicitation/create');
-    await connection.until(({ id }) => id === 'asks');
+    const { result } = await connection.until(({ id }) => id === 'asks');
+    expect(result.content[0].text).toMatch(/^Approval pending: /);
     connection.send({ id: 'after', method: 'ping' });
     await connection.until(({ id }) => id === 'after');
     await connection.close();

@@ -2,12 +2,11 @@ import { type McpServer, ProtocolError, ProtocolErrorCode, type ServerContext } 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClientLink, Kind } from './servers/governed-server.js';
 import { elicitationOf } from './elicitation.js';
+import { MAX_QUESTION_MS } from './governed-call.js';
 import { UnreadNotifications } from './unread-notifications.js';
 
 /** Maximum time in milliseconds that a request of a starting server waits for the session to begin. */
 const MAX_START_MS = 30_000;
-/** Maximum time in milliseconds for a client to answer a question to its user. */
-export const MAX_QUESTION_MS = 300_000;
 
 /** Maximum number, and bytes, of notifications that the client has not read; beyond them, the newest are dropped. */
 const MAX_UNREAD_NOTIFICATIONS = 100;

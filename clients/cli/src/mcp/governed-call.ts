@@ -1,4 +1,10 @@
-import { inputRequired, type InputRequiredResult, type ServerContext } from '@modelcontextprotocol/server';
+import {
+  type ElicitRequest,
+  inputRequired,
+  type InputRequiredResult,
+  type ServerContext,
+} from '@modelcontextprotocol/server';
+import { randomUUID } from 'node:crypto';
 import {
   ApprovalPendingError,
   type Execution,
@@ -23,6 +29,8 @@ import { StoppedError } from './running-calls.js';
 import type { StopWatch } from './stop-watch.js';
 import { NotSentError, UnknownOutcomeError } from './servers/unknown-outcome.js';
 
+/** Maximum time in milliseconds for a client to answer a question to its user. */
+export const MAX_QUESTION_MS = 300_000;
 /** The name of the question to a client whose call waits. */
 const QUESTION = 'approval';
 const FORM = { type: 'object' as const, properties: {} };
@@ -112,7 +120,30 @@ export async function governedCall<Result>(
   gate.waits.promise(outcome.id);
   if (elicitation === null || hasAnswered) return call.answers.refused(await pending(gate, call.name, outcome, first));
   const questionResult = await question(gate, call.name, elicitation, outcome, first);
-  return questionResult ?? call.answers.refused(await pending(gate, call.name, outcome, first));
+  if (questionResult !== null && context.mcpReq.envelope !== undefined) return questionResult;
+  const inputResponses = questionResult && (await answersWithin(context, questionResult));
+  if (inputResponses === null) return call.answers.refused(await pending(gate, call.name, outcome, first));
+  return governedCall(gate, call, { ...context, mcpReq: { ...context.mcpReq, inputResponses } }, elicitation);
+}
+
+/**
+ * Questions a client with a handshake, and returns its answer; null if it gives none. The SDK would do so, too, but not for subscriptions,
+ * and without an answer it would not say that the approval is pending.
+ */
+async function answersWithin(
+  { mcpReq: { send, signal } }: ServerContext,
+  { inputRequests }: InputRequiredResult,
+): Promise<Record<string, unknown> | null> {
+  const params = inputRequests?.[QUESTION]?.params as ElicitRequest['params'];
+  // URLs need an id in this version.
+  const ids = params.mode === 'url' && { elicitationId: randomUUID() };
+  const request = { method: 'elicitation/create' as const, params: { ...params, ...ids } as ElicitRequest['params'] };
+  try {
+    return { [QUESTION]: await send(request, { timeout: MAX_QUESTION_MS, signal }) };
+  } catch {
+    signal.throwIfAborted();
+    return null;
+  }
 }
 
 /**

@@ -5,7 +5,7 @@ import { plain, printError } from '../output.js';
 import type { PrincipalOptions } from '../principal-options.js';
 import { SettingsError } from '../settings.js';
 import { approvalPages } from './approval-page.js';
-import { linkOf, MAX_QUESTION_MS } from './client-link.js';
+import { linkOf } from './client-link.js';
 import type { CarryOut, Gate } from './governed-call.js';
 import type { Mapping } from './mapping.js';
 import type { SessionParts } from './client-session.js';
@@ -95,8 +95,7 @@ export async function proxyOf(first: Servers, options: ProxyOptions): Promise<Ma
     (tools) => toolWarnings.report(first, tools),
     () => undefined,
   );
-  const inputRequired = { roundTimeoutMs: MAX_QUESTION_MS };
-  const settings = { capabilities: CAPABILITIES, inputRequired, ...(instructions !== '' && { instructions }) };
+  const settings = { capabilities: CAPABILITIES, ...(instructions !== '' && { instructions }) };
   return (session, servers) => {
     const server = new McpServer(identity, settings);
     if (options.during !== undefined) handleDuring(server.server, options.during);
