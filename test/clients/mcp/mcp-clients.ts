@@ -40,6 +40,7 @@ export interface McpClient {
   readResource(resource: { uri: string }): Promise<object>;
   setRequestHandler(method: string, handler: (request: { params: Elicitation }) => Promise<unknown>): void;
   getProtocolEra(): Era;
+  getServerCapabilities(): { resources?: { subscribe?: boolean } } | undefined;
   close(): Promise<void>;
 }
 

@@ -76,6 +76,18 @@ describeOnSqlite('gov mcp', () => {
     300_000,
   );
 
+  it.each([
+    ['stdio', 'legacy', true],
+    ['stdio', 'modern', undefined],
+    ['http', 'legacy', true],
+    ['http', 'modern', undefined],
+  ] as const)('promises changes of resources only to clients with a handshake (%s, %s)', async (way, era, expected) => {
+    const { environment, runs } = await shop.customer(`promises ${way} ${era}`);
+    const { client, close } = await connectThroughProxy({ way, era, runs, environment });
+    expect(client.getServerCapabilities()?.resources?.subscribe).toBe(expected);
+    await close();
+  });
+
   it('runs nothing while the service is silent', async () => {
     const silent = createServer(() => undefined).listen(0, '127.0.0.1');
     await once(silent, 'listening');

@@ -56,7 +56,7 @@ export type DuringHandler = <Result>(handle: () => Promise<Result>) => Promise<R
  * @param session the run of its requests, unless the options have one. Null without sessions: a call that is repeated
  *   after its approval has to be of the same run.
  */
-export type MakeServer = (session: string | null, servers: Servers) => McpServer;
+export type MakeServer = (session: string | null, servers: Servers, hasHandshake: boolean) => McpServer;
 
 const CAPABILITIES = {
   tools: { listChanged: true },
@@ -64,6 +64,9 @@ const CAPABILITIES = {
   resources: { listChanged: true, subscribe: true },
   logging: {},
 };
+
+/** Without a handshake a client subscribes by `subscriptions/listen`, which the SDK answers, and of which no server learns. */
+const WITHOUT_HANDSHAKE = { ...CAPABILITIES, resources: { listChanged: true } };
 
 /** Creates the proxy in front of servers: one for each connection, or for each request of the protocol without handshake. */
 export async function proxyOf(first: Servers, options: ProxyOptions): Promise<MakeServer> {
@@ -95,9 +98,9 @@ export async function proxyOf(first: Servers, options: ProxyOptions): Promise<Ma
     (tools) => toolWarnings.report(first, tools),
     () => undefined,
   );
-  const settings = { capabilities: CAPABILITIES, ...(instructions !== '' && { instructions }) };
-  return (session, servers) => {
-    const server = new McpServer(identity, settings);
+  return (session, servers, hasHandshake) => {
+    const capabilities = hasHandshake ? CAPABILITIES : WITHOUT_HANDSHAKE;
+    const server = new McpServer(identity, { capabilities, ...(instructions !== '' && { instructions }) });
     if (options.during !== undefined) handleDuring(server.server, options.during);
     const forWhom = { ...(session !== null && { run: session }), ...options.forWhom };
     const subscribedUris = new Set<string>();

@@ -130,7 +130,7 @@ function overStdio(make: MakeServer, servers: Servers): () => Promise<void> {
     if (isJSONRPCResponse(message)) openIds.delete(message.id);
     return send(message);
   };
-  const handle = serveStdio(() => make(session, servers), { transport });
+  const handle = serveStdio(({ era }) => make(session, servers, era === 'legacy'), { transport });
   return async () => {
     await handle.close();
     // It would keep the process alive.

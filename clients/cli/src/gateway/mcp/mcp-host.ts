@@ -189,7 +189,7 @@ export class McpHost {
     };
     try {
       const make = await this.proxy(caller, servers, ask);
-      return { server: make(randomUUID(), servers), onEnd: end };
+      return { server: make(randomUUID(), servers, true), onEnd: end };
     } catch (error) {
       end();
       throw error;
@@ -205,7 +205,7 @@ export class McpHost {
     };
     try {
       const make = await this.proxy(caller, servers, ask);
-      const handler = createMcpHandler(() => make(null, servers), { legacy: 'reject', responseMode: 'sse' });
+      const handler = createMcpHandler(() => make(null, servers, false), { legacy: 'reject', responseMode: 'sse' });
       servers.linkTo(withoutSession((kind) => handler.notify[`${kind}Changed`]()));
       return {
         fetch: (request, parsedBody) => handler.fetch(request, { parsedBody }),
