@@ -75,11 +75,11 @@ export class Strangers {
   }
 
   /** A connection to `odd` alone, over pipes. */
-  async connectToOne(odd: object, environment: NodeJS.ProcessEnv = {}): Promise<RawConnection> {
+  async connectToOne(odd: object, environment: NodeJS.ProcessEnv = {}, capabilities = {}): Promise<RawConnection> {
     this.answers('odd', odd);
     const words = ['--name', 'odd'];
     const server = [STRANGER, 'stdio', this.file('odd')];
-    return RawConnection.open(server, { ...this.environment, ...environment }, { words });
+    return RawConnection.open(server, { ...this.environment, ...environment }, { words, capabilities });
   }
 
   answers(server: 'odd' | 'good', lines: object): void {

@@ -50,7 +50,7 @@ export function linkOf({ server }: McpServer, areSeveral: boolean, subscribedUri
         if (server.getClientCapabilities()?.roots === undefined) throw refusal('The client has no roots.');
         return server.request({ method: 'roots/list' });
       }),
-    elicit: async (name, params, within: ServerContext | undefined) => {
+    elicit: async (name, params, within: ServerContext | undefined, signal) => {
       const mode = params.mode === 'url' ? 'url' : 'form';
       if (within?.mcpReq.envelope !== undefined)
         throw refusal('A client without a handshake cannot be questioned here.');
@@ -58,7 +58,7 @@ export function linkOf({ server }: McpServer, areSeveral: boolean, subscribedUri
         throw refusal(`The client cannot question its user (${mode}).`);
       // The prefix shows that the question does not come from the proxy.
       const prefixedParams = { ...params, message: `${name} asks: ${params.message}` };
-      const options = { timeout: MAX_QUESTION_MS, ...(within && { signal: within.mcpReq.signal }) };
+      const options = { timeout: MAX_QUESTION_MS, signal };
       const request = { method: 'elicitation/create' as const, params: prefixedParams };
       return askClient(() =>
         within === undefined ? server.request(request, options) : within.mcpReq.send(request, options),

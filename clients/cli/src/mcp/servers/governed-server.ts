@@ -42,11 +42,15 @@ export interface ClientLink {
   readonly onListChange: (kind: Kind) => void;
   readonly onNotification: (server: string, notification: Notification) => void;
   readonly roots: () => Promise<ResultTypeMap['roots/list']>;
-  /** @param within the newest call that this server carries out. */
+  /**
+   * @param within the newest call that this server carries out.
+   * @param signal fires when nobody needs the answer any longer.
+   */
   readonly elicit: (
     server: string,
     params: ElicitRequest['params'],
     within: ServerContext | undefined,
+    signal: AbortSignal,
   ) => Promise<ElicitResult>;
 }
 
@@ -309,9 +313,12 @@ export class GovernedServer {
       listChanged: { tools: optionsOf('tools'), prompts: optionsOf('prompts'), resources: optionsOf('resources') },
     });
     client.setRequestHandler('roots/list', () => this.requireLink().roots());
-    client.setRequestHandler('elicitation/create', ({ params }: ElicitRequest, _context: ClientContext) =>
-      this.requireLink().elicit(this.name, params, this.activeContexts.get(client)?.at(-1)),
-    );
+    client.setRequestHandler('elicitation/create', ({ params }: ElicitRequest, { mcpReq }: ClientContext) => {
+      const calls = this.activeContexts.get(client) ?? [];
+      // Of several calls it is not known which one has the question.
+      const signals = [mcpReq.signal, ...(calls.length === 1 ? calls.map((call) => call.mcpReq.signal) : [])];
+      return this.requireLink().elicit(this.name, params, calls.at(-1), AbortSignal.any(signals));
+    });
     client.fallbackRequestHandler = ({ method }) => {
       throw new ProtocolError(ProtocolErrorCode.MethodNotFound, `gov mcp does not pass on ${method}: ask without it.`);
     };
