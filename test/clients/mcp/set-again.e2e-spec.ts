@@ -59,6 +59,22 @@ describeOnSqlite('A client of gov mcp, when a server has forgotten what it had s
     expect(settingsSince(since).slice(-2)).toEqual(expected);
   });
 
+  it('reads no resource from a server that has said that its list has changed, and lists it no more', async () => {
+    const text = answer({ result: { contents: [{ uri: URI, text: 'a' }] } });
+    const initialize = [WITH_EVERYTHING.replace('"subscribe":true', '"listChanged":true')];
+    const odd = { ...ODD, initialize, 'resources/read': [text] };
+    const connection = await connect('stdio', odd);
+    const read = async (): Promise<object> => strangers.ask(connection, 'resources/read', { uri: URI });
+    expect(await read()).toHaveProperty('result');
+    const changed = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/resources/list_changed' });
+    const done = answer({ result: { content: [{ type: 'text', text: 'done' }] } });
+    const none = answer({ result: { resources: [] } });
+    strangers.answers('odd', { ...odd, 'resources/list': [none], 'tools/call': [changed, done] });
+    await strangers.call(connection, 'odd__greet');
+    await connection.until(({ method }) => method === 'notifications/resources/list_changed');
+    expect(await read()).toMatchObject({ error: { message: `No server lists a resource ${URI}.` } });
+  });
+
   it('is told on standard error what a server refuses to set again, and its calls go on', async () => {
     const connection = await connect('http', ODD);
     await strangers.ask(connection, 'resources/subscribe', { uri: URI });

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { plain, printError } from '../../output.js';
-import { type ClientLink, type GovernedServer, MAX_WARNING_LENGTH } from './governed-server.js';
+import { type ClientLink, type GovernedServer, type Kind, MAX_WARNING_LENGTH } from './governed-server.js';
 import type { ListedItems } from './listed-items.js';
 import type { ItemName } from '../mapping.js';
 import { ResourceTemplate } from './resource-template.js';
@@ -24,7 +24,7 @@ interface Resources {
 
 /** The governed servers behind one session. */
 export class Servers {
-  /** The latest resource lists, by server. */
+  /** The latest resource lists, by server, until one of them says that its list has changed. */
   private readonly resources = new Map<string, Resources>();
   /** True once the session has ended. */
   isClosed = false;
@@ -47,7 +47,11 @@ export class Servers {
   }
 
   linkTo(link: ClientLink): void {
-    for (const server of this.all) server.link = link;
+    const onListChange = (kind: Kind): void => {
+      if (kind === 'resources') this.resources.clear();
+      link.onListChange(kind);
+    };
+    for (const server of this.all) server.link = { ...link, onListChange };
   }
 
   shownName(server: GovernedServer, name: string): string {
