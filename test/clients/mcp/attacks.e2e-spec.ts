@@ -16,7 +16,7 @@ import { RawConnection } from './raw-connection';
 import { reportKeyOf } from './shop';
 
 const SERVER = join(__dirname, 'turning-server.mjs');
-const TOOLS = ['echo', 'turn', 'held', 'refund', 'wipe', 'added', 'Echo'];
+const TOOLS = ['echo', 'turn', 'held', 'refund', 'wipe', 'added', 'Echo', 'die'];
 /** As many promises as `gov mcp` remembers, and one more. */
 const QUESTIONS = 101;
 const RAN = ['executed', 'failed'];
@@ -37,7 +37,7 @@ describeOnSqlite('gov mcp, between a client and a server that do not keep to the
     app = await createTestApp({ environment: { RATE_LIMIT: '1000000', MAX_PENDING_APPROVALS: '1000' } });
     folder = mkdtempSync(join(tmpdir(), 'gov-mcp-attacks-'));
     const shop = { resources: ['tool/shop/*'], resourceTypes: ['tool'] };
-    await createPolicy(app, { ...shop, actions: ['echo', 'turn', 'held'] });
+    await createPolicy(app, { ...shop, actions: ['echo', 'turn', 'held', 'die'] });
     const approval = { approvers: [{ subjects: ['role:finance'] }] };
     await createPolicy(app, { ...shop, effect: 'require_approval', actions: ['refund'], approval });
   });
@@ -130,6 +130,21 @@ describeOnSqlite('gov mcp, between a client and a server that do not keep to the
       [3, true],
     ]);
     expect(ran(one)).toEqual(['["echo",{"n":1}]']);
+  });
+
+  it('answers a call that waits for its approval, and withdraws its request, before it ends with its server', async () => {
+    const one = await shopper('ended');
+    const connection = await connected(one);
+    const outcomeOf = async (): Promise<string> =>
+      (await one.executions()).find(({ action }) => action === 'refund')?.outcome;
+    connection.call(1, 'refund');
+    await until('it waits', async () => (await outcomeOf()) === 'pending_approval');
+    connection.call(2, 'die');
+    expect(await connection.exitCode()).toBe(1);
+    const answer = connection.received.find(({ id }) => id === 1);
+    const text = 'refund was not run: the MCP server ended while the call waited for its approval.';
+    expect(answer?.result).toEqual({ isError: true, content: [{ type: 'text', text }] });
+    expect(await outcomeOf()).toBe('cancelled');
   });
 
   it('refuses a request with an id that is in flight, so that each call can be cancelled', async () => {

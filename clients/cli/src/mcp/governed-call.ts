@@ -37,6 +37,9 @@ const FORM = { type: 'object' as const, properties: {} };
 /** Errors after which no request was sent, and nothing ran. */
 const UNASKED = [UnclearCallError, SettingsError, NestedTooDeepError];
 
+/** The only server ended while a call waited for its approval. */
+export class ServerEndedError extends Error {}
+
 /** A request of a client: a call of a tool, the reading of a resource, a prompt. */
 export interface GovernedCall<Result> {
   /** The name in messages. */
@@ -80,9 +83,11 @@ export interface Gate {
   /** Seconds for which a call waits for its approval. */
   readonly hold: number;
   readonly stops: Pick<StopWatch, 'during'>;
+  /** Fires when the only server has ended; undefined if it can be connected to again. */
+  readonly ended?: AbortSignal | undefined;
   /** URL at which a person decides, or null if there is no page for it. */
   readonly pageOf: (decisionId: string) => Promise<string | null>;
-  /** The calls that were passed to the server and are not reported yet. */
+  /** The calls that wait for an approval, or were passed to the server and are not reported yet. */
   readonly activeCalls: Set<Promise<unknown>>;
   readonly waits: ApprovalWaits;
 }
@@ -104,7 +109,7 @@ export async function governedCall<Result>(
   const first = await attempt(gate, call, context, progress);
   if (!(first instanceof ApprovalPendingError)) return first;
   const outcome = await approvalOf(gate, call.name, context, progress, first).catch((error: unknown) => {
-    if (error instanceof GovernanceError || error instanceof StoppedError) return error;
+    if ([GovernanceError, StoppedError, ServerEndedError].some((kind) => error instanceof kind)) return error as Error;
     throw error;
   });
   if (outcome instanceof Error) return answerTo(call, outcome);
@@ -206,9 +211,9 @@ async function run<Result>(call: GovernedCall<Result>, callOptions: CallOptions)
  * meanwhile; the reason of the client's signal
  */
 async function approvalOf(
-  { governance, hold, waits, stops }: Gate,
+  { governance, hold, waits, stops, ended, activeCalls }: Gate,
   name: string,
-  { mcpReq: { signal } }: ServerContext,
+  { mcpReq }: ServerContext,
   progress: CallProgress,
   { execution, isFirst, isFeasible }: ApprovalPendingError,
 ): Promise<Execution> {
@@ -216,12 +221,15 @@ async function approvalOf(
   const waiting = `${name} waits for the decision ${String(execution.decisionId)}.`;
   const waitingMessages = progress.startWaiting(isFeasible ? waiting : `${waiting} ${TOO_FEW_APPROVERS}`);
   const withdrawal = (): Promise<void> => withdraw(governance, execution.id);
+  const signal = AbortSignal.any([mcpReq.signal, ...(ended === undefined ? [] : [ended])]);
   try {
-    return await stops.during({ agent, action, resourceType, resourceId }, (stopSignal) => {
+    const waitingCall = stops.during({ agent, action, resourceType, resourceId }, (stopSignal) => {
       const end = AbortSignal.any([signal, stopSignal]);
       const wait = (): Promise<Execution> => governance.waitForDecision(execution, { wait: hold, signal: end });
       return waits.during({ execution, isFirst, signal, wait, withdraw: withdrawal });
     });
+    activeCalls.add(waitingCall);
+    return await waitingCall.finally(() => activeCalls.delete(waitingCall));
   } finally {
     waitingMessages.stop();
   }
@@ -258,7 +266,7 @@ async function pending(
 
 /** Withdraws the request for approval, as nobody waits for it any longer. */
 async function withdraw(governance: GovernanceClient, id: string): Promise<void> {
-  const body = { reason: 'The client cancelled the call before the tool ran.' };
+  const body = { reason: 'The call ended before the tool ran: the client cancelled it, or the server ended.' };
   try {
     await governance.post('/api/v1/executions/{id}/cancel', { path: { id }, body });
   } catch (error) {
@@ -277,6 +285,8 @@ function answerTo<Result>({ name, answers }: GovernedCall<Result>, error: unknow
   if (error instanceof GovernanceError) return answers.refused(refusalText(name, error));
   if (error instanceof StoppedError)
     return answers.refused(`${name} was not run: somebody stopped the agent while the call waited for its approval.`);
+  if (error instanceof ServerEndedError)
+    return answers.refused(`${name} was not run: the MCP server ended while the call waited for its approval.`);
   return failureResult(name, answers, error);
 }
 

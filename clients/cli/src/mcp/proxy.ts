@@ -37,6 +37,8 @@ export interface ProxyOptions {
   readonly activeCalls?: Set<Promise<unknown>>;
   readonly left: RateLimitLeft;
   readonly stops: Pick<StopWatch, 'during'>;
+  /** Fires when the only server has ended. */
+  readonly ended?: AbortSignal;
   /** Runs an authorised call, and reports it. Default: with the key that requested it. */
   readonly carryOut?: CarryOut;
   /** Members that each request has in addition to those of the call. */
@@ -80,6 +82,7 @@ export async function proxyOf(first: Servers, options: ProxyOptions): Promise<Ma
     hold,
     activeCalls,
     stops,
+    ended: options.ended,
     results,
     carryOut:
       options.carryOut ??

@@ -8,6 +8,7 @@ import { plain, printError } from '../output.js';
 import type { PrincipalOptions } from '../principal-options.js';
 import { keySource, settings, SettingsError } from '../settings.js';
 import { withoutBatches } from './batches.js';
+import { ServerEndedError } from './governed-call.js';
 import { readMapping } from './mapping.js';
 import { MAX_MESSAGE_BYTES } from './servers/messages.js';
 import { Pins } from './servers/pins.js';
@@ -48,6 +49,7 @@ export async function serveProxy(command: string[], options: McpOptions): Promis
   const servers = new Servers(await serversOf(command, options, mapping));
   const { agent = ownAgent, hold, onBehalfOf, run, results } = options;
   const activeCalls = new Set<Promise<unknown>>();
+  const ended = new AbortController();
   const proxyOptions: ProxyOptions = {
     governance,
     serviceUrl: url,
@@ -60,6 +62,7 @@ export async function serveProxy(command: string[], options: McpOptions): Promis
     digestAbove: options.digestAbove,
     left: rateLimit,
     stops,
+    ended: ended.signal,
     ...(options.ask !== undefined && { ask: options.ask === true ? ['*'] : options.ask }),
     forWhom: { ...(onBehalfOf && { onBehalfOf }), ...(run !== undefined && { run }) },
   };
@@ -73,6 +76,7 @@ export async function serveProxy(command: string[], options: McpOptions): Promis
   const endWithServer = async (): Promise<void> => {
     printError('The MCP server ended by itself, so gov mcp ends as well.');
     process.exitCode = 1;
+    ended.abort(new ServerEndedError());
     // Calls are answered first: a client that only loses the connection would repeat them.
     await Promise.allSettled(activeCalls);
     await nextTurn();
