@@ -99,6 +99,6 @@ function isUnbounded({ parent, detail }: Step, steps: readonly Step[], isFiltere
   if (detail.startsWith('USE TEMP B-TREE')) {
     return !steps.some((other) => other.parent === parent && other.detail.startsWith('SCAN page'));
   }
-  if (!detail.startsWith('SCAN') || /^SCAN (counted|page|written|chunk|CONSTANT ROW)/.test(detail)) return false;
+  if (!detail.startsWith('SCAN') || /^SCAN (counted|few|page|written|chunk|CONSTANT ROW)/.test(detail)) return false;
   return isFiltered || !detail.includes('USING');
 }

@@ -266,7 +266,7 @@ function storedTotalSql(source: PageSource, request: PageRequest, parameters: Pa
 function countSql(rows: WhereClause, countedAtOnce: number, areFew: boolean): string {
   const all = `(SELECT count(*) ${rows.sql()})`;
   const first = `SELECT 1 ${rows.sql()} LIMIT ${MAX_SELECTED + 1}`;
-  const few = `(SELECT CASE WHEN count(*) <= ${MAX_SELECTED} THEN count(*) END FROM (${first}) AS first)`;
+  const few = `(SELECT CASE WHEN count(*) <= ${MAX_SELECTED} THEN count(*) END FROM (${first}) AS few)`;
   return `CASE WHEN COALESCE(${HEAD}, 0) <= ${countedAtOnce} THEN ${all}${areFew ? ` ELSE ${few}` : ''} END`;
 }
 
