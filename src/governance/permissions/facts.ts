@@ -22,7 +22,7 @@ import {
   pastClaims,
   pastClaimsSql,
 } from './claim-facts';
-import { MAX_EARLIER_KEYS, recentSql, TOO_MANY_ACTIONS, tooManyActions } from './recent-executions';
+import { MAX_TIMED_KEYS, recentSql, TOO_MANY_ACTIONS, tooManyActions } from './recent-executions';
 import type { FactQueries } from '../policies/evaluation/policy-evaluator';
 
 /** Upper bound of a prefix search: sorts after every action, which has at most this many characters. */
@@ -148,18 +148,28 @@ export class FactReader {
   }
 }
 
-/** Returns ids of executions, of so few keys in a statement that other reads are served in between. */
+/** Returns ids of executions, of so few keys with a time in a statement that other reads are served in between. */
 async function earlierIds(
   keys: readonly EarlierKey[],
   read: RunRowQueries,
   queryOf: (key: EarlierKey) => RowQuery,
 ): Promise<(string | null)[]> {
   const ids: (string | null)[] = [];
-  for (let start = 0; start < keys.length; start += MAX_EARLIER_KEYS) {
-    const queries = keys.slice(start, start + MAX_EARLIER_KEYS).map(queryOf);
-    ids.push(...firstIds(await read<{ readonly id: string | null }>(queries)));
+  for (const statement of statementsOf(keys)) {
+    ids.push(...firstIds(await read<{ readonly id: string | null }>(statement.map(queryOf))));
   }
   return ids;
+}
+
+function statementsOf(keys: readonly EarlierKey[]): EarlierKey[][] {
+  const statements: EarlierKey[][] = [];
+  let timed = 0;
+  for (const key of keys) {
+    if (key.since !== null) timed += 1;
+    const place = Math.floor(Math.max(timed - 1, 0) / MAX_TIMED_KEYS);
+    (statements[place] ??= []).push(key);
+  }
+  return statements;
 }
 
 function firstIds(rowLists: readonly (readonly { readonly id: string | null }[])[]): (string | null)[] {

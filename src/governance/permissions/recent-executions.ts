@@ -4,8 +4,8 @@ import { IS_RECENT } from '../executions/execution.entity';
 
 /** Most actions of an agent that one pattern is compared with. */
 const MAX_ACTIONS = 1_000;
-/** Most keys of one statement, which may look for executions of that many actions for each. */
-export const MAX_EARLIER_KEYS = 10;
+/** Most keys with a time in one statement, which may look for executions of that many actions for each. */
+export const MAX_TIMED_KEYS = 10;
 /** Result in place of an id if the agent has used more actions. */
 export const TOO_MANY_ACTIONS = '';
 

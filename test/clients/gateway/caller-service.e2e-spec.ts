@@ -32,7 +32,7 @@ describe('The requests of one caller to the service', () => {
       const isExecute = request.url?.endsWith('/execute') === true;
       waiting.push(() => {
         response.writeHead(200, { ...JSON_TYPE, ...(isExecute && { 'Idempotent-Replayed': 'true' }) });
-        response.end(isExecute ? '{"id":"exe_1","outcome":"authorized"}' : '{"effect":"allow"}');
+        response.end(isExecute ? '{"id":"exe_1","outcome":"authorized"}' : '{"effect":"allow","policies":[]}');
       });
       if (waiting.length > QUESTIONS) for (const end of waiting.splice(0)) end();
     };
