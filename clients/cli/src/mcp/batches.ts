@@ -19,7 +19,8 @@ const TEXT = 'Batches are not part of this protocol: nothing of it was done. Sen
 
 /**
  * Removes batches from the lines of a client, which the SDK would ignore in silence: each request in a batch is answered with an
- * error, so that no client waits for it. So is a request whose id is in use by another: the SDK could cancel only the later one. A message that is too large is an error of the lines: its end, and so its id, is not known.
+ * error, so that no client waits for it. So is a request whose id is in use by another: the SDK could cancel only the later one.
+ * A message that is too large is an error of the lines: its end, and so its id, is not known.
  * @param openIds ids of the requests that are neither answered nor cancelled; whoever sends an answer removes its id
  */
 export function withoutBatches(input: Readable, output: Writable, openIds: Set<unknown>): Readable {
