@@ -89,7 +89,7 @@ const ON_POSTGRES = {
     ...['idempotent-executions', 'statistics'],
   ],
   reports: ['oversight'],
-  secrets: ['secrets', 'secret-key'],
+  secrets: ['questions', 'secrets', 'secret-key'],
   stops: ['stopped-handlers', 'stops'],
   verification: [
     ...['audit', 'checkpoints', 'decision-files', 'derived-data-chunks', 'kept-checkpoint', 'provenance'],

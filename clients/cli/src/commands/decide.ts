@@ -150,7 +150,10 @@ function reasonAlone(decision: Decision): string | null {
   return `is approved in the place of another person, by itself: ${command} --delegation <id>; gov delegations --received lists the ids`;
 }
 
-/** Loads the names of the reviewers, of the people in whose place the agent can approve, and of the proposers of decisions about no execution, if the key may read them. */
+/**
+ * Loads the names of the reviewers, of the people in whose place the agent can approve, and of the proposers of decisions about no
+ * execution, if the key may read them.
+ */
 async function namesOf(governance: GovernanceClient, decisions: readonly Decision[]): Promise<AgentNames> {
   const ids = decisions.flatMap((decision) => [
     ...(decision.executionId === null && decision.proposedBy !== null ? [decision.proposedBy] : []),
