@@ -206,6 +206,15 @@ describe('The facts in force', () => {
       expect(refused).toMatchObject({ status: 409, body: { error: { message } } });
   });
 
+  it('are at most 50 conditions on a time, since each compares many actions while everybody waits', async () => {
+    const timed = Array.from({ length: 17 }, (_, index) => ({ ...EARLIER, within: `PT${index + 1}M` }));
+    const policies = [1, 2, 3].map((number) => ({ ...everything, name: `timed ${number}`, conditions: timed }));
+    const { base } = (await send(app, 'POST', '/api/v1/policies/plan', { body: { policies: [] } })).body;
+    const refused = await send(app, 'POST', '/api/v1/policies/apply', { body: { base, policies, prune: true } });
+    const message = expect.stringContaining('51 conditions with `within` in force are more than the 50 that may be');
+    expect(refused).toMatchObject({ status: 409, body: { error: { message } } });
+  });
+
   /** Activates a policy that was in force before others took its place. */
   async function activation(more: object): Promise<Answer> {
     const rest = (await send(app, 'GET', '/api/v1/policies?name=rest')).body.data[0];

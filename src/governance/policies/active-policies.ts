@@ -11,7 +11,7 @@ import { sha256 } from '../../ledger/chain/hash-chain';
 import type { LedgerTransaction } from '../../ledger/commands/ledger-transaction';
 import { LedgerService } from '../../ledger/ledger.service';
 import { type FollowingRows, RowProjection } from '../../ledger/head/projections';
-import { factsOfPolicy, MAX_FACTS_IN_FORCE } from './evaluation/fact-bounds';
+import { factsOfPolicy, MAX_FACTS_IN_FORCE, MAX_TIMED_CONDITIONS, timedConditionsOf } from './evaluation/fact-bounds';
 import { type PolicySet, PolicyEvaluator, policySetOf } from './evaluation/policy-evaluator';
 import { type Policy, POLICY, POLICY_ACTIONS, noteOn } from './policy.entity';
 import { type PolicyChange, type PolicyContent, goingOutOfForce, hashedContent, rulesHash } from './policy-content';
@@ -219,11 +219,11 @@ interface StoredPolicy extends PolicyExtent {
   readonly hash: string;
 }
 
-const EXTENTS = ['policies', 'limited', 'bytes', 'patterns', 'conditions', 'facts'] as const;
+const EXTENTS = ['policies', 'limited', 'bytes', 'patterns', 'conditions', 'facts', 'timed'] as const;
 
 /**
- * Size of policies: their number, the number with limits, their patterns, conditions and facts, and the bytes held as
- * text.
+ * Size of policies: their number, the number with limits, their patterns, conditions, facts and conditions on a time, and
+ * the bytes held as text.
  */
 type Extent = Readonly<Record<(typeof EXTENTS)[number], number>>;
 
@@ -256,11 +256,12 @@ function extentOf(policy: Omit<PolicyRules, 'id'>): Extent {
     for (const text of texts) bytes += Buffer.byteLength(text);
   }
   const limited = limits.length > 0 ? 1 : 0;
-  return { policies: 1, bytes, patterns, conditions: conditions.length, limited, facts: factsOfPolicy(policy) };
+  const [facts, timed] = [factsOfPolicy(policy), timedConditionsOf(policy)];
+  return { policies: 1, bytes, patterns, conditions: conditions.length, limited, facts, timed };
 }
 
 function totalOf(extents: Iterable<Extent>): Extent {
-  const total = { policies: 0, limited: 0, bytes: 0, patterns: 0, conditions: 0, facts: 0 };
+  const total = { policies: 0, limited: 0, bytes: 0, patterns: 0, conditions: 0, facts: 0, timed: 0 };
   for (const extent of extents) for (const member of EXTENTS) total[member] += extent[member];
   return total;
 }
@@ -283,6 +284,7 @@ function capacityFault(
     ['patterns', 'patterns', MAX_PATTERNS, 'may be'],
     ['conditions', 'conditions', MAX_CONDITIONS, 'may be'],
     ['facts', 'limits and conditions on earlier actions or claims', MAX_FACTS_IN_FORCE, 'may be'],
+    ['timed', 'conditions with `within`', MAX_TIMED_CONDITIONS, 'may be'],
   ] as const;
   const exceeded = bounds.find(([member, , most]) => after[member] > before[member] && after[member] > shareOf(most));
   if (exceeded === undefined) return undefined;

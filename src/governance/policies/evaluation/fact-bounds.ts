@@ -4,6 +4,8 @@ import type { PolicyRules } from './compiled-policy';
 export const MAX_FACTS_OF_REQUEST = 1_000;
 /** Most facts that the policies in force may need: no single request needs more. */
 export const MAX_FACTS_IN_FORCE = 1_000;
+/** Most conditions on a time in force: each may compare a thousand actions of an agent while everybody's writes wait. */
+export const MAX_TIMED_CONDITIONS = 50;
 
 /**
  * Returns the number of facts that a policy needs in addition to the request: its limits, and its conditions on earlier
@@ -11,6 +13,11 @@ export const MAX_FACTS_IN_FORCE = 1_000;
  */
 export function factsOfPolicy({ limits, conditions }: Pick<PolicyRules, 'limits' | 'conditions'>): number {
   return limits.length + conditions.filter((condition) => 'earlier' in condition || 'claim' in condition).length;
+}
+
+/** Returns the number of conditions on what an agent did within a time. */
+export function timedConditionsOf({ conditions }: Pick<PolicyRules, 'conditions'>): number {
+  return conditions.filter((condition) => 'earlier' in condition && (condition.within ?? null) !== null).length;
 }
 
 /** Returns why a list of checks is refused if its first `questions` need more facts than one request may. */
