@@ -67,6 +67,73 @@ describe('An execution through a gateway', () => {
     expect((await report(gateway, body.id, { outcome: 'executed' })).status).toBe(409);
   });
 
+  describe('reported with others', () => {
+    const reportEach = (key: string, results: readonly object[]): Promise<Answer> =>
+      post(key, 'executions/results', { results });
+    const executed = { outcome: 'executed', result: { status: 200 } };
+    const failed = { outcome: 'failed', reason: 'not_sent', failureReason: 'The upstream cannot be reached.' };
+
+    it('is taken, whatever becomes of the others', async () => {
+      const ids: string[] = [];
+      for (const resourceId of ['first', 'second', 'reported'])
+        ids.push((await execute({ ...REFUND, resourceId })).body.id);
+      const [first = '', second = '', reported = ''] = ids;
+      const { id: withoutVia } = (await execute({ ...REFUND, via: null })).body;
+      await report(gateway, reported, { outcome: 'executed' });
+      const { status, body } = await reportEach(gateway, [
+        { id: first, ...executed },
+        { id: reported, ...executed },
+        { id: withoutVia, ...executed },
+        { id: 'exe_unknown', ...failed },
+        { id: second, ...failed },
+      ]);
+      const notFound = { code: 'NOT_FOUND', message: expect.any(String) };
+      const conflict = { code: 'CONFLICT', message: expect.stringContaining('can be reported once') };
+      expect([status, body]).toEqual([
+        200,
+        {
+          data: [
+            { id: first, error: null },
+            { id: reported, error: conflict },
+            { id: withoutVia, error: notFound },
+            { id: 'exe_unknown', error: notFound },
+            { id: second, error: null },
+          ],
+          total: 5,
+        },
+      ]);
+      expect((await get(gateway, `executions/${first}`)).body).toMatchObject(executed);
+      expect((await get(gateway, `executions/${second}`)).body).toMatchObject(failed);
+      expect((await auditOf(app, second)).at(-1)).toMatchObject({ action: 'execution.completed', reason: 'not_sent' });
+      expect((await get(agent, `executions/${withoutVia}`)).body.outcome).toBe('authorized');
+    });
+
+    it.each<[what: string, results: readonly object[], fields: readonly string[]]>([
+      ['no item', [], ['results']],
+      ['101 items', Array.from({ length: 101 }, (_, number) => ({ id: `exe_${number}`, ...executed })), ['results']],
+      ['an execution twice', [1, 2].map(() => ({ id: 'exe_1', ...executed })), ['results[1]']],
+      ['an item without id', [executed], ['results[0].id']],
+      ['a reason of a success', [{ id: 'exe_1', outcome: 'executed', reason: 'x' }], ['results[0].reason']],
+    ])('is 400 with %s', async (_what, results, fields) => {
+      expect(Object.keys(faults(await reportEach(gateway, results)))).toEqual(fields);
+    });
+
+    it('needs the scope report, which others do not', async () => {
+      const { id } = (await execute({ ...REFUND, resourceId: 'scoped' })).body;
+      const { id: withoutVia } = (await execute({ ...REFUND, resourceId: 'scoped', via: null })).body;
+      for (const key of [agent, undefined]) {
+        const { status, body } = await send(app, 'POST', '/api/v1/executions/results', {
+          ...(key !== undefined && { key }),
+          body: { results: [{ id, ...executed }] },
+        });
+        expect([status, body.error.reason]).toEqual([403, 'not_reporter']);
+      }
+      expect((await get(agent, `executions/${id}`)).body.outcome).toBe('authorized');
+      const { data } = (await reportEach(agent, [{ id: withoutVia, ...executed }])).body;
+      expect(data).toEqual([{ id: withoutVia, error: null }]);
+    });
+  });
+
   it('keeps the reason of a failure, in its record and in its entry', async () => {
     const { body } = await execute({ ...REFUND, resourceId: 'failing' });
     const failure = { outcome: 'failed', reason: 'not_sent', failureReason: 'The upstream cannot be reached.' };

@@ -110,6 +110,7 @@ const TABLE: Readonly<Record<string, readonly Scope[] | 'any' | 'public'>> = {
   'GET /api/v1/reports/oversight': ['audit'],
   'POST /api/v1/executions/cancel': ['execute'],
   'POST /api/v1/executions/:id/result': ['execute', 'report'],
+  'POST /api/v1/executions/results': ['execute', 'report'],
   'POST /api/v1/executions/:id/resume': ['execute'],
   'POST /api/v1/executions/:id/cancel': ['execute'],
   'GET /api/v1/decisions': ['read', 'propose', 'review'],

@@ -802,6 +802,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/executions/results": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Report outcomes of executions
+         * @description Each outcome as if it were reported alone: one that is too late, or of an unknown execution, does not concern the others. An execution with `via` is reported only with a key of the scope `report`, which reports no others.
+         *
+         *     Scope: `execute` or `report`.
+         */
+        post: operations["executions_reportEach"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/decisions": {
         parameters: {
             query?: never;
@@ -4202,6 +4224,76 @@ export interface components {
             failureReason?: string | null;
             /** @description For machines: why it failed. `not_sent`, `outcome_unknown`, `stopped`, or another word of `a–z`, `0–9` and `_`. It becomes the execution's `reason`. With `failed` only. */
             reason?: string | null;
+        };
+        ListedResultRequest: {
+            /**
+             * @description The outcome of the action.
+             * @example executed
+             */
+            outcome: components["schemas"]["ReportedOutcome"];
+            /**
+             * @description The result: any JSON value. With `executed` only. Secrets in it are replaced.
+             * @example {
+             *       "sent": 1
+             *     }
+             */
+            result?: ({
+                [key: string]: unknown;
+            } | null) | (unknown[] | null) | (string | null) | (number | null) | (boolean | null);
+            /** @description A sentence. With `failed` only. */
+            failureReason?: string | null;
+            /** @description For machines: why it failed. `not_sent`, `outcome_unknown`, `stopped`, or another word of `a–z`, `0–9` and `_`. It becomes the execution's `reason`. With `failed` only. */
+            reason?: string | null;
+            /**
+             * @description The id of the execution.
+             * @example exe_00000000000000000000000001
+             */
+            id: string;
+        };
+        ReportResultsRequest: {
+            /**
+             * @description At least one, each execution once.
+             * @example [
+             *       {
+             *         "id": "exe_00000000000000000000000001",
+             *         "outcome": "executed",
+             *         "result": {
+             *           "status": 200
+             *         }
+             *       }
+             *     ]
+             */
+            results: components["schemas"]["ListedResultRequest"][];
+        };
+        ReportRefusalResponse: {
+            /**
+             * @description `NOT_FOUND`, or `CONFLICT` where no result is taken.
+             * @example CONFLICT
+             */
+            code: string;
+            /** @description A sentence. */
+            message: string;
+        } | null;
+        ReportedResultResponse: {
+            /**
+             * @description The id of the execution.
+             * @example exe_00000000000000000000000001
+             */
+            id: string;
+            /**
+             * @description Why the outcome was refused. Null: it was taken.
+             * @example null
+             */
+            error: components["schemas"]["ReportRefusalResponse"];
+        };
+        ReportedResultsResponse: {
+            /** @description In the order of the request. */
+            data: components["schemas"]["ReportedResultResponse"][];
+            /**
+             * @description Number of results.
+             * @example 1
+             */
+            total: number;
         };
         /** @enum {string} */
         DecisionStatus: "proposed" | "approved" | "rejected" | "expired" | "cancelled";
@@ -9303,6 +9395,56 @@ export interface operations {
             404: components["responses"]["NOT_FOUND"];
             408: components["responses"]["REQUEST_TIMEOUT"];
             409: components["responses"]["CONFLICT"];
+            413: components["responses"]["PAYLOAD_TOO_LARGE"];
+            415: components["responses"]["UNSUPPORTED_MEDIA_TYPE"];
+            429: components["responses"]["RATE_LIMITED"];
+            500: components["responses"]["INTERNAL_ERROR"];
+            503: components["responses"]["UNAVAILABLE"];
+        };
+    };
+    executions_reportEach: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "results": [
+                 *         {
+                 *           "id": "exe_00000000000000000000000001",
+                 *           "outcome": "executed",
+                 *           "result": {
+                 *             "status": 200
+                 *           }
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["ReportResultsRequest"];
+            };
+        };
+        responses: {
+            /** @description Which outcomes were taken. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReportedResultsResponse"];
+                };
+            };
+            400: components["responses"]["VALIDATION_ERROR"];
+            401: components["responses"]["UNAUTHORIZED"];
+            403: components["responses"]["PERMISSION_DENIED"];
+            408: components["responses"]["REQUEST_TIMEOUT"];
             413: components["responses"]["PAYLOAD_TOO_LARGE"];
             415: components["responses"]["UNSUPPORTED_MEDIA_TYPE"];
             429: components["responses"]["RATE_LIMITED"];

@@ -9,6 +9,7 @@ import { SecretRedaction } from '../secrets/secret-redaction';
 import { type Execution, EXECUTION, noteOf } from './execution.entity';
 import { ownExecution } from './execution-rules';
 import type { ActionOutcome } from './handlers/action-runner';
+import type { JsonValue } from '../../core/json/json-value';
 import { Database } from '../../ledger/database/database';
 import type { RecordRange } from '../../ledger/kinds/record-page';
 import { RecordReader } from '../../ledger/reading/record-reader';
@@ -19,6 +20,13 @@ const RETRY_INTERVAL_MS = 1_000;
 interface Completion {
   readonly caller: Caller;
   readonly execution: Execution;
+  readonly outcome: ActionOutcome;
+}
+
+/** One of the outcomes that are reported together. */
+export interface ListedReport {
+  /** Id of the execution. */
+  readonly id: string;
   readonly outcome: ActionOutcome;
 }
 
@@ -64,10 +72,35 @@ export class ExecutionCompletions {
    * @throws NOT_FOUND; PERMISSION_DENIED if only the gateway may report it; CONFLICT unless the execution is authorized
    */
   async report(caller: Caller, id: string, sent: ActionOutcome): Promise<Execution> {
+    const result = await this.redactedResult(id, sent, 'result');
+    if (result !== sent.result) caller.idempotency?.redactMember('result', result);
+    return this.recordReport(caller, id, { ...sent, result });
+  }
+
+  /**
+   * Records several outcomes, each as if it were reported alone.
+   * @returns why each was refused, in order; null where it was taken
+   * @throws UNAVAILABLE; PERMISSION_DENIED if only the gateway may report one of them. Others may have been taken then
+   */
+  async reportEach(caller: Caller, reports: readonly ListedReport[]): Promise<(DomainError | null)[]> {
+    const redacted: ListedReport[] = [];
+    for (const [place, { id, outcome }] of reports.entries()) {
+      const result = await this.redactedResult(id, outcome, `results[${place}].result`);
+      redacted.push({ id, outcome: { ...outcome, result } });
+    }
+    return Promise.all(
+      redacted.map(({ id, outcome }) => this.recordReport(caller, id, outcome).then(() => null, refusalOf)),
+    );
+  }
+
+  private redactedResult(id: string, { result }: ActionOutcome, field: string): Promise<JsonValue> {
     // The agent of an execution never changes, so it may be read beforehand.
     const agentOf = async (): Promise<string | null> =>
       (await this.records.find(EXECUTION, id, SYSTEM_CALLER))?.agentId ?? null;
-    const outcome = { ...sent, result: await this.secrets.redactReport(caller, sent.result, agentOf) };
+    return this.secrets.redactReport(result, agentOf, field);
+  }
+
+  private recordReport(caller: Caller, id: string, outcome: ActionOutcome): Promise<Execution> {
     return this.ledger.withLookups(byId(EXECUTION, id)).write(caller, async (transaction) => {
       const execution = await ownExecution(transaction, id);
       // A key with the scope `report` only sees executions with `via`.
@@ -105,6 +138,12 @@ export class ExecutionCompletions {
     this.unwritten = [];
     await Promise.all(completions.map((completion) => this.write(completion)));
   }
+}
+
+/** @throws what is no refusal of the report itself */
+function refusalOf(error: unknown): DomainError {
+  if (error instanceof DomainError && (error.code === 'NOT_FOUND' || error.code === 'CONFLICT')) return error;
+  throw error;
 }
 
 function withOutcome(transaction: LedgerTransaction, execution: Execution, outcome: ActionOutcome): Execution {

@@ -4,16 +4,24 @@ import { withAgentId, withPersonId } from '../agents/find-agent';
 import { Answers, ApiRoute } from '../../http/openapi/response-members';
 import { ApiRecordId } from '../../http/openapi/documentation.decorators';
 import { Caller } from '../../http/input/caller.decorator';
-import { RequiresScope } from '../../http/request/routes';
+import { RequiresScope, SetRouteMetadata } from '../../http/request/routes';
 import { ApiList } from '../../http/lists/api-list.decorator';
 import { conditionsOf, equalityConditions } from '../../http/lists/list.query';
 import { ClientSignal } from '../../http/responses/response-end';
 import { type ListResponse, Lists } from '../../http/lists/lists';
 import { teamConditions } from '../../ledger/records/visibility';
 import { RecordReader } from '../../ledger/reading/record-reader';
-import { ExecutionListQuery, ExecutionResponse, ReportResultRequest } from './dto/execution.dto';
+import type { DomainError } from '../../core/errors/domain-error';
+import {
+  ExecutionListQuery,
+  ExecutionResponse,
+  ReportedResultsResponse,
+  ReportResultRequest,
+  ReportResultsRequest,
+} from './dto/execution.dto';
 import { EXECUTION } from './execution.entity';
 import { ExecutionCompletions } from './execution-completions';
+import type { ActionOutcome } from './handlers/action-runner';
 
 @ApiTags('Executions')
 @Controller('executions')
@@ -55,9 +63,35 @@ export class ExecutionsController {
   async report(
     @Caller() caller: Caller,
     @Param('id') id: string,
-    @Body() { outcome, result = null, failureReason, reason }: ReportResultRequest,
+    @Body() sent: ReportResultRequest,
   ): Promise<ExecutionResponse> {
-    const reported = { outcome, result, failureReason: failureReason ?? null, failureCode: reason ?? null };
-    return ExecutionResponse.from(await this.completions.report(caller, id, reported));
+    return ExecutionResponse.from(await this.completions.report(caller, id, outcomeOf(sent)));
   }
+
+  @Post('results')
+  @RequiresScope('execute', 'report')
+  @SetRouteMetadata({ ignoresIdempotencyKey: true })
+  @ApiRoute(
+    'Report outcomes of executions',
+    'Each outcome as if it were reported alone: one that is too late, or of an unknown execution, does not concern the others. An ' +
+      'execution with `via` is reported only with a key of the scope `report`, which reports no others.',
+  )
+  @Answers({ type: ReportedResultsResponse, description: 'Which outcomes were taken.' })
+  async reportEach(
+    @Caller() caller: Caller,
+    @Body() { results }: ReportResultsRequest,
+  ): Promise<ReportedResultsResponse> {
+    const reports = results.map(({ id, ...sent }) => ({ id, outcome: outcomeOf(sent) }));
+    const refusals = await this.completions.reportEach(caller, reports);
+    const data = reports.map(({ id }, place) => ({ id, error: shownRefusal(refusals[place] ?? null) }));
+    return { data, total: data.length };
+  }
+}
+
+function outcomeOf({ outcome, result = null, failureReason, reason }: ReportResultRequest): ActionOutcome {
+  return { outcome, result, failureReason: failureReason ?? null, failureCode: reason ?? null };
+}
+
+function shownRefusal(refusal: DomainError | null): ReportedResultsResponse['data'][number]['error'] {
+  return refusal && { code: refusal.code, message: refusal.message };
 }

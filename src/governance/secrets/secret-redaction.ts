@@ -128,13 +128,13 @@ export class SecretRedaction {
   /**
    * Redacts the result that a caller reports.
    * @param agentOf finds the agent of the execution; null if there is no such execution
+   * @param field where the result stands in the body
+   * @throws VALIDATION_ERROR at the field if there is too much to replace
    */
-  async redactReport(caller: Caller, result: JsonValue, agentOf: () => Promise<string | null>): Promise<JsonValue> {
+  async redactReport(result: JsonValue, agentOf: () => Promise<string | null>, field: string): Promise<JsonValue> {
     const search: SecretSearch = { pointers: this.usual, below: 'result' };
     if (!hasSecrets(result, search)) return result;
-    const redacted = this.redact(result, search, await agentOf(), 'result');
-    caller.idempotency?.redactMember('result', redacted);
-    return redacted;
+    return this.redact(result, search, await agentOf(), field);
   }
 
   /**

@@ -102,7 +102,7 @@ class RouteMetadata {
   readonly mostListedValues: number | undefined = undefined;
   /** True if a name may be given only once in an object, because the body becomes a rule, or names who decides. */
   readonly refusesRepeatedNames: boolean = false;
-  /** True if the route only reads: an `Idempotency-Key` is validated, and otherwise ignored. */
+  /** True if a repetition does nothing more: an `Idempotency-Key` is validated, and otherwise ignored. */
   readonly ignoresIdempotencyKey: boolean = false;
   /** True if bodies and responses have the media type of SCIM (RFC 7644). */
   readonly isScim: boolean = false;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { until } from '../../faults/support/watch';
 import { run } from '../../support/processes/shell';
 import { MAIN } from '../command-line';
-import { openDoor, type ServiceDoor } from './service-door';
+import { openDoor, type ServiceDoor, type ServiceFault } from './service-door';
 import { type GatewayStage, openStage, route, type StartedGateway, startGateway, VENDOR_CREDENTIAL } from './stage';
 import { sendJson, type StandIn, startStandIn } from './stand-in';
 
@@ -110,6 +110,53 @@ describe('The journal of the gateway', () => {
     expect(await gateway.stop()).toBe(0);
     expect(gateway.printed()).toContain('Reports wait');
     expect(gateway.printed()).not.toContain('refused');
+  });
+
+  describe('with several reports', () => {
+    /** Makes calls while the service takes no report, then lets it answer lists by `faultFor`; returns the paths of reports. */
+    async function reportTogether(name: string, faultFor: ServiceDoor['faultFor']): Promise<readonly string[]> {
+      const gateway = await start(name);
+      const isReport = (path: string): boolean => /\/results?$/.test(path);
+      door.faultFor = (path) => (isReport(path) ? 503 : null);
+      const numbers = [1, 2, 3, 4, 5];
+      await Promise.all(numbers.map((number) => gateway.call(`/vendor/${name}/${number}`, { json: {} })));
+      const paths: string[] = [];
+      door.faultFor = (path, headers) => {
+        if (isReport(path)) paths.push(path.replace(/exe_\w+/, ':id'));
+        return faultFor(path, headers);
+      };
+      for (const number of numbers)
+        expect(await stage.ended(await idOf(`${name}/${number}`))).toMatchObject({ outcome: 'executed' });
+      expect(await gateway.stop()).toBe(0);
+      expect(gateway.printed()).not.toContain('refused a report');
+      door.faultFor = () => null;
+      expect(readFileSync(join(gateway.journal, 'journal.jsonl'), 'utf8').match(/"taken"/g)).toHaveLength(5);
+      return paths;
+    }
+
+    const single = '/api/v1/executions/:id/result';
+    const list = '/api/v1/executions/results';
+
+    it('sends those that wait in one request', async () => {
+      expect(await reportTogether('list', () => null)).toEqual([list]);
+    });
+
+    it('sends all again where the answer was lost, or was none to them', async () => {
+      const faults = ['answer lost', { json: '{"data":[{"id":"exe_other","error":null}],"total":1}' }, null] as const;
+      let requests = 0;
+      const faultFor = (path: string): ServiceFault | null => {
+        if (path !== list) return null;
+        requests += 1;
+        return faults[requests - 1] ?? null;
+      };
+      expect(await reportTogether('repeated', faultFor)).toEqual([list, list, list]);
+    });
+
+    it('sends each by itself to a service without lists of reports', async () => {
+      const json = '{"error":{"code":"NOT_FOUND","message":"The route does not exist.","requestId":"r"}}';
+      const paths = await reportTogether('older', (path) => (path === list ? { status: 404, json } : null));
+      expect(paths).toEqual([list, single, single, single, single, single]);
+    });
   });
 
   it('keeps a report that something in front of the service refuses', async () => {

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
  * How the service fails: it answers with a status or with a JSON text of something else, breaks the connection, or does so after it has
  * done what was asked.
  */
-export type ServiceFault = number | 'reset' | 'answer lost' | { readonly json: string };
+export type ServiceFault = number | 'reset' | 'answer lost' | { readonly json: string; readonly status?: number };
 
 /** Stands between the gateway and its service. */
 export interface ServiceDoor {
@@ -25,7 +25,7 @@ export async function openDoor(service: string): Promise<ServiceDoor> {
     if (fault !== null && fault !== 'answer lost') {
       if (fault === 'reset') request.socket.resetAndDestroy();
       else if (typeof fault === 'object')
-        response.writeHead(200, { 'Content-Type': 'application/json' }).end(fault.json);
+        response.writeHead(fault.status ?? 200, { 'Content-Type': 'application/json' }).end(fault.json);
       else response.writeHead(fault, { 'Retry-After': '7' }).end();
       return;
     }

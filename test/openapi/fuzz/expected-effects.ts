@@ -43,6 +43,7 @@ const ENTRIES: Readonly<Record<string, Entries>> = {
   decisions_reject: [1, 4],
   decisions_cancel: [1, 2],
   executions_report: ONE,
+  executions_reportEach: [0, 100],
   delegations_create: ONE,
   delegations_end: [0, 1],
   grants_revoke: ONE,

@@ -1,6 +1,6 @@
 import { ApiProperty, ApiPropertyOptional, OmitType } from '@nestjs/swagger';
 import { WholeRequest } from '../../../http/validation/dto';
-import { JsonField, OneOf, OptionalText } from '../../../http/validation/fields';
+import { EachNamedOnce, JsonField, ListOf, OneOf, OptionalText, RequiredText } from '../../../http/validation/fields';
 import { OrderedPeriod, QueryOneOf, QueryText, QueryTimestamp } from '../../../http/validation/query-fields';
 import type { JsonValue } from '../../../core/json/json-value';
 import { reservedFaults } from '../../secrets/replacement';
@@ -56,6 +56,52 @@ export class ReportResultRequest {
       "execution's `reason`. With `failed` only.",
   })
   readonly reason?: string;
+}
+
+/** Maximum number of outcomes in one request. */
+const MAX_REPORTS = 100;
+
+class ListedResultRequest extends ReportResultRequest {
+  @RequiredText({ max: 100, description: 'The id of the execution.', example: sampleId('exe') })
+  readonly id!: string;
+}
+
+@EachNamedOnce('results', ({ id }) => id)
+export class ReportResultsRequest {
+  @ListOf(ListedResultRequest, {
+    maxItems: MAX_REPORTS,
+    description: 'At least one, each execution once.',
+    example: [{ id: sampleId('exe'), outcome: 'executed', result: { status: 200 } }],
+  })
+  readonly results!: ListedResultRequest[];
+}
+
+class ReportRefusalResponse {
+  @ApiMember('`NOT_FOUND`, or `CONFLICT` where no result is taken.', { example: 'CONFLICT' })
+  readonly code!: string;
+
+  @ApiMember('A sentence.')
+  readonly message!: string;
+}
+
+class ReportedResultResponse {
+  @ApiMember('The id of the execution.', { example: sampleId('exe') })
+  readonly id!: string;
+
+  @ApiMember('Why the outcome was refused. Null: it was taken.', {
+    type: ReportRefusalResponse,
+    nullable: true,
+    example: null,
+  })
+  readonly error!: ReportRefusalResponse | null;
+}
+
+export class ReportedResultsResponse {
+  @ApiMember('In the order of the request.', { type: [ReportedResultResponse] })
+  readonly data!: readonly ReportedResultResponse[];
+
+  @ApiMember('Number of results.', { example: 1 })
+  readonly total!: number;
 }
 
 function reasonFault(reason: string): string | undefined {

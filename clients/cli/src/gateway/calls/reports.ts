@@ -1,20 +1,20 @@
-import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { GovernanceError } from '../../../../typescript/src/index.js';
+import { GovernanceError, unexpectedAnswer } from '../../../../typescript/src/governance-error.js';
+import type { Schemas } from '../../../../typescript/src/index.js';
 import { pathSegment } from '../../../../typescript/src/path-segment.js';
 import { Transport } from '../../../../typescript/src/transport.js';
 import { serviceFetch } from '../../service-fetch.js';
 import type { GatewayLog } from '../run/log.js';
 import type { Journal, Report } from './journal.js';
 
-/** Maximum number of reports that are sent at the same time. */
-const MAX_PARALLEL = 16;
+/** Maximum number of reports in one request. */
+const MAX_TOGETHER = 100;
 const FIRST_PAUSE_MS = 250;
 const MAX_PAUSE_MS = 10_000;
 /** HTTP statuses of a permanent refusal of a report. */
 const FINAL_STATUSES: ReadonlySet<number> = new Set([400, 404, 409, 410, 413]);
-/** HTTP status of the service's answer for an execution whose outcome it already has. */
-const OUTCOME_EXISTS = 409;
+/** Code of the service's refusal for an execution whose outcome it already has. */
+const OUTCOME_EXISTS = 'CONFLICT';
 
 export interface ReportsOptions {
   readonly url: string;
@@ -27,33 +27,38 @@ export interface ReportsOptions {
 interface WaitingReport {
   readonly executionId: string;
   readonly report: Report;
-  /** True if an earlier process may have sent it. */
+  /** True if it was sent before, by this process or an earlier one, and its answer is not known. */
   readonly mayBeTaken: boolean;
+  /** True if the service refused a list with it: it is sent by itself. */
+  readonly isAlone: boolean;
 }
+
+/** The service's answer for one of several reports. */
+type ReportAnswer = Schemas['ReportedResultResponse'];
 
 export const JOURNAL_FAILED = 'The journal of the gateway cannot be written, so nothing was sent.';
 
 /**
- * Sends the outcomes of executions, and repeats each report until the service accepts it or refuses it permanently. Open
- * entries of the journal are kept when the process ends.
+ * Sends the outcomes of executions, and repeats each report until the service accepts it or refuses it permanently. One
+ * request runs at a time; what waits meanwhile goes together in the next one. Open entries of the journal are kept when
+ * the process ends.
  */
 export class Reports {
-  private readonly waiting: WaitingReport[] = [];
+  private waiting: WaitingReport[] = [];
+  private sending: readonly WaitingReport[] = [];
   private readonly ending = new AbortController();
   private readonly transport: Transport;
-  private running = 0;
+  private isRunning = false;
   private failures = 0;
 
   constructor(private readonly options: ReportsOptions) {
     const { url, key } = options;
-    // Each report listens while it is sent: Node.js warns of more than ten.
-    setMaxListeners(0, this.ending.signal);
     this.transport = new Transport({ url, key, patience: 0, timeout: 15_000, fetch: serviceFetch });
   }
 
   /** Number of reports that the service has neither accepted nor permanently refused. */
   get count(): number {
-    return this.waiting.length + this.running;
+    return this.waiting.length + this.sending.length;
   }
 
   /** Reports the executions that an earlier process left open, as `outcome_unknown` if the journal has no report. */
@@ -92,8 +97,8 @@ export class Reports {
     void journal
       .note(executionId, report)
       .catch((error: unknown) => log.warn('The journal cannot keep a report', error, executionId));
-    this.waiting.push({ executionId, report, mayBeTaken });
-    this.start();
+    this.waiting.push({ executionId, report, mayBeTaken, isAlone: false });
+    if (!this.isRunning) void this.run();
   }
 
   /**
@@ -106,45 +111,59 @@ export class Reports {
     this.ending.abort();
   }
 
-  private start(): void {
-    while (this.running < MAX_PARALLEL) {
-      const next = this.waiting.shift();
-      if (next === undefined) return;
-      this.running += 1;
-      void this.send(next).finally(() => {
-        this.running -= 1;
-        this.start();
-      });
+  private async run(): Promise<void> {
+    this.isRunning = true;
+    // Reports that are added in the same turn of the event loop go together.
+    await Promise.resolve();
+    while (!this.isClosed() && this.waiting.length > 0) {
+      this.sending = this.nextReports();
+      await this.send(this.sending);
+      this.sending = [];
+    }
+    this.isRunning = false;
+  }
+
+  /** Removes what is sent next from the queue. */
+  private nextReports(): readonly WaitingReport[] {
+    const alone = this.waiting.findIndex(({ isAlone }) => isAlone);
+    return this.waiting.splice(0, alone === -1 ? MAX_TOGETHER : Math.min(Math.max(alone, 1), MAX_TOGETHER));
+  }
+
+  private async send(reports: readonly WaitingReport[]): Promise<void> {
+    const { log } = this.options;
+    try {
+      const refusals = await this.post(reports);
+      this.failures = 0;
+      await Promise.all(reports.map((report, place) => this.settle(report, refusals[place] ?? null)));
+    } catch (error) {
+      if (this.isClosed()) return;
+      const [first] = reports;
+      if (isFinal(error) && first !== undefined) {
+        // One of them may be what is refused, or the service may be older than lists of reports.
+        if (reports.length === 1) await this.settle(first, error);
+        else this.putBack(reports.map((report) => ({ ...report, isAlone: true })));
+        return;
+      }
+      const isUnknown = error instanceof GovernanceError && error.isOutcomeUnknown;
+      this.putBack(reports.map((report) => ({ ...report, mayBeTaken: report.mayBeTaken || isUnknown })));
+      if (this.failures === 0) log.warn('Reports wait: the service does not take them now', error, first?.executionId);
+      this.failures += 1;
+      const pause = Math.min(FIRST_PAUSE_MS * 2 ** Math.min(this.failures, 10), MAX_PAUSE_MS);
+      await sleep(pause, undefined, { signal: this.ending.signal, ref: false }).catch(() => undefined);
     }
   }
 
-  private async send(item: WaitingReport): Promise<void> {
+  private putBack(reports: readonly WaitingReport[]): void {
+    this.sending = [];
+    this.waiting = [...reports, ...this.waiting];
+  }
+
+  /** @param refusal why the service refused the report for good; null if it took it */
+  private async settle({ executionId, mayBeTaken }: WaitingReport, refusal: GovernanceError | null): Promise<void> {
     const { journal, log } = this.options;
-    const { executionId, report } = item;
-    const { signal } = this.ending;
-    let { mayBeTaken } = item;
-    while (!this.isClosed()) {
-      try {
-        await this.post(executionId, report);
-        this.failures = 0;
-        break;
-      } catch (error) {
-        if (this.isClosed()) return;
-        const status = serviceStatus(error);
-        // The service took the report, but its answer was lost.
-        if (status === OUTCOME_EXISTS && mayBeTaken) break;
-        mayBeTaken ||= error instanceof GovernanceError && error.isOutcomeUnknown;
-        if (status !== null && FINAL_STATUSES.has(status)) {
-          log.warn('The service refused a report for good', error, executionId);
-          break;
-        }
-        if (this.failures === 0) log.warn('Reports wait: the service does not take them now', error, executionId);
-        this.failures += 1;
-        const pause = Math.min(FIRST_PAUSE_MS * 2 ** Math.min(this.failures, 10), MAX_PAUSE_MS);
-        await sleep(pause, undefined, { signal, ref: false }).catch(() => undefined);
-      }
-    }
-    if (this.isClosed()) return;
+    // The service took the report, but its answer was lost.
+    const isTaken = refusal === null || (mayBeTaken && refusal.code === OUTCOME_EXISTS);
+    if (!isTaken) log.warn('The service refused a report for good', refusal, executionId);
     await journal
       .end(executionId)
       .catch((error: unknown) => log.warn('The journal cannot drop a report that was taken', error, executionId));
@@ -154,18 +173,42 @@ export class Reports {
     return this.ending.signal.aborted;
   }
 
-  private post(executionId: string, report: Report): Promise<unknown> {
-    return this.transport.json({
-      method: 'post',
-      path: `/api/v1/executions/${pathSegment('id', executionId)}/result`,
-      body: report,
-      isWithoutKey: true,
-      signal: this.ending.signal,
-    });
+  /** @returns in the order of the reports, why each was refused for good; null where it was taken */
+  private async post(reports: readonly WaitingReport[]): Promise<readonly (GovernanceError | null)[]> {
+    const [first] = reports;
+    const options = { method: 'post', isWithoutKey: true, signal: this.ending.signal } as const;
+    if (reports.length === 1 && first !== undefined) {
+      const { executionId, report } = first;
+      const path = `/api/v1/executions/${pathSegment('id', executionId)}/result`;
+      await this.transport.json({ ...options, path, body: report });
+      return [null];
+    }
+    const results = reports.map(({ executionId, report }) => ({ id: executionId, ...report }));
+    const answer = await this.transport.json({ ...options, path: '/api/v1/executions/results', body: { results } });
+    const ids = reports.map(({ executionId }) => executionId);
+    return answersIn(answer, ids).map(
+      ({ error }) => error && new GovernanceError(error.message, { ...error, status: null }),
+    );
   }
 }
 
-/** The status of a refusal by the service itself; null for other faults, and for the answer of a proxy in between. */
-function serviceStatus(error: unknown): number | null {
-  return error instanceof GovernanceError && error.code !== 'UNEXPECTED_ANSWER' ? error.status : null;
+/** True for a permanent refusal by the service itself: not for other faults, nor for the answer of a proxy in between. */
+function isFinal(error: unknown): error is GovernanceError {
+  if (!(error instanceof GovernanceError) || error.code === 'UNEXPECTED_ANSWER') return false;
+  return error.status !== null && FINAL_STATUSES.has(error.status);
+}
+
+/** @throws GovernanceError for what is no answer to reports of these executions */
+function answersIn(answer: unknown, ids: readonly string[]): readonly ReportAnswer[] {
+  const { data } = Object(answer) as { readonly data?: unknown };
+  const answers = Array.isArray(data) ? (data as unknown[]) : [];
+  if (answers.length === ids.length && ids.every((id, place) => isAnswerTo(id, answers[place])))
+    return answers as ReportAnswer[];
+  throw unexpectedAnswer('it does not say which reports were taken.', null);
+}
+
+function isAnswerTo(executionId: string, answer: unknown): boolean {
+  const { id, error } = Object(answer) as Partial<ReportAnswer>;
+  const { code, message } = Object(error) as { readonly code?: unknown; readonly message?: unknown };
+  return id === executionId && (error === null || (typeof code === 'string' && typeof message === 'string'));
 }
