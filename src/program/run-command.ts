@@ -1,11 +1,16 @@
-import { createRequire } from 'node:module';
+import * as modules from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type * as start from './start/start-service';
 import { hasHeapLimit, runWithHeapLimit } from './start/heap-limit';
 
-const load = createRequire(__filename);
-const VERIFIER = pathToFileURL(join(__dirname, '..', '..', 'verifier', 'main.mjs')).href;
+const load = modules.createRequire(__filename);
+const PACKAGE = join(__dirname, '..', '..');
+const VERIFIER = pathToFileURL(join(PACKAGE, 'verifier', 'main.mjs')).href;
+/** Keeps compiled code in a folder, if that can be written. Node.js 20 has no such function. */
+const { enableCompileCache } = modules as { readonly enableCompileCache?: (folder: string) => unknown };
+/** Folder of compiled code. It is in the package, since who writes it decides what the next start runs. */
+const COMPILE_CACHE = join(PACKAGE, '.compile-cache');
 
 /** Exit code of a command line that names no command. */
 const MISUSED = 2;
@@ -53,6 +58,7 @@ function startHere(command: string | undefined, main: string): void {
     void runWithHeapLimit(main, [command]);
     return;
   }
+  enableCompileCache?.(COMPILE_CACHE);
   const { startService } = load('./start/start-service') as typeof start;
   void startService();
 }
