@@ -2,7 +2,7 @@ import { createTestApp, type TestApp } from '../support/application/create-test-
 import { createAgent, createPolicy } from '../support/application/factories';
 import { type Parsed, send } from '../support/application/send';
 import { forge } from './forged-file';
-import { decisionFileOf, verifyFile } from './verified-file';
+import { decisionFileOf, keyAndLog, verifyFile } from './verified-file';
 
 describe('The verifier, on executions that a grant authorised', () => {
   let app: TestApp;
@@ -58,6 +58,53 @@ describe('The verifier, on executions that a grant authorised', () => {
     expect(outputs[2]).toMatch(
       /The parameters \{"amount":4\.5\} would be approved instead: the grant grt_.* is for that, once\./,
     );
+  });
+
+  it('asks whether they may still approve at the risk that is required by then', async () => {
+    const other = await createTestApp({});
+    try {
+      await createAgent(other, { name: 'bot', capabilities: ['pay'] });
+      await createAgent(other, { name: 'ann', kind: 'human', roles: ['finance'] });
+      const required = async (version: string, riskLevel: string): Promise<unknown> => {
+        const approval = { approvers: [{ subjects: ['role:finance'] }], riskLevel, grant: { for: 'PT1H' } };
+        return createPolicy(other, { name: 'asks', version, effect: 'require_approval', approval });
+      };
+      const ask = async (): Promise<Parsed> => {
+        const body = { action: 'pay', resourceType: 'bill', resourceId: 'a', parameters: {} };
+        return (await send(other, 'POST', '/api/v1/agents/bot/execute', { body })).body;
+      };
+      await required('1', 'high');
+      const first = await ask();
+      const body = { approverId: 'ann', grant: { for: 'PT1H' } };
+      await send(other, 'POST', `/api/v1/decisions/${first.decisionId}/approve`, { body });
+      await send(other, 'POST', `/api/v1/executions/${first.id}/resume`);
+      await createPolicy(other, {
+        ...{ name: 'never high', effect: 'deny', subjects: ['agent:ann'] },
+        ...{ actions: ['decision:approve'], resources: ['decisions/high/*'] },
+      });
+      await required('2', 'low');
+      const served = await ask();
+      await required('3', 'high');
+      const waiting = await ask();
+      expect([served.outcome, waiting.outcome]).toEqual(['authorized', 'pending_approval']);
+      const { publicKey: key, log } = await keyAndLog(other);
+      for (const execution of [served, waiting]) {
+        const { exitCode, output } = await verifyFile(await decisionFileOf(other, execution), key, log);
+        expect({ exitCode, output }).toMatchObject({ exitCode: 0 });
+      }
+      const changed = forge(await decisionFileOf(other, served), ({ policies, entries }) => {
+        for (const { name, version, approval } of policies)
+          if (name === 'asks') approval.riskLevel = version === '1' ? 'low' : 'high';
+        for (const { subjectType, action, state, audit } of entries) {
+          if (subjectType === 'decision') state.riskLevel = 'low';
+          if (action === 'decision.proposed') audit.details.riskLevel = 'low';
+        }
+      });
+      const forged = await verifyFile(changed.text, changed.publicKey);
+      expect(forged.output).toMatch(/its reviewers could not approve this any more/);
+    } finally {
+      await other.close();
+    }
   });
 
   const CHANGES: Record<string, [of: () => Parsed, action: string, change: (entry: Parsed) => void, fault: RegExp]> = {

@@ -80,7 +80,9 @@ function expectToday({ audit, sequence, timestamp }, { grant, decision, approval
   const isRejection = decision['status'] === 'rejected';
   if (!isRejection && !isAllowedToday(grant, approval.grant, timestamp))
     report.differ('the policies then in force allowed no such grant');
-  const request = { action: 'decision:approve', ...reviewedResource(decision), time: new Date(timestamp) };
+  // Policies may require another risk by then than when the grant was given.
+  const reviewed = reviewedResource({ riskLevel: approval.riskLevel, type: decision['type'] });
+  const request = { action: 'decision:approve', ...reviewed, time: new Date(timestamp) };
   const revisions = new Map(
     (audit.details.approvers ?? []).map((/** @type {Json} */ approver) => [approver['agentId'], approver['revision']]),
   );
