@@ -77,6 +77,25 @@ describe('Signed approvals', () => {
     });
   });
 
+  it('are refused in a spelling of DER that other verifiers do not read', async () => {
+    const { app, sue } = stage;
+    const numbersIn = (der: Buffer): Buffer => der.subarray(2);
+    const spellings: Record<string, (der: Buffer) => Buffer> = {
+      'a byte at the end': (der) => Buffer.concat([der, Buffer.from([0])]),
+      'a long length': (der) => Buffer.concat([Buffer.from([0x30, 0x81, der.length - 2]), numbersIn(der)]),
+      'no length': (der) => Buffer.concat([Buffer.from([0x30, 0x80]), numbersIn(der), Buffer.from([0, 0])]),
+    };
+    const { id, decisionId } = await waiting();
+    for (const [name, respell] of Object.entries(spellings)) {
+      const answer = await signAndApprove(app, decisionId, sue, {
+        signature: sue.device.sign(signedOf(await decisionOf(decisionId), sue.agent.id), { respell }),
+      });
+      expect([name, ...reasonOf(answer)]).toEqual([name, 403, 'signature_invalid']);
+    }
+    expect((await signAndApprove(app, decisionId, sue)).body.status).toBe('approved');
+    expect((await resume(app, id)).status).toBe(200);
+  });
+
   it('are refused with a signature that the device did not make for exactly this', async () => {
     const { app, sue, tom, people } = stage;
     const { decisionId } = await waiting();

@@ -1,4 +1,4 @@
-import { createPublicKey, type JsonWebKey } from 'node:crypto';
+import { createHash, createPublicKey, type JsonWebKey, verify } from 'node:crypto';
 import { createRequire } from 'node:module';
 import type * as Protocol from '@simplewebauthn/server';
 import type * as Helpers from '@simplewebauthn/server/helpers';
@@ -104,8 +104,24 @@ export async function keptSignature(
       // The counter 0 is compared with nothing, because each challenge is valid only once.
       credential: { id: passkey.credentialId, publicKey: coseOf(passkey.publicKey), counter: 0 },
     });
-    return verified ? { passkeyId: passkey.id, authenticatorData, clientDataJSON, signature } : null;
+    const passkeySignature = { passkeyId: passkey.id, authenticatorData, clientDataJSON, signature };
+    return verified && hasOnlySpelling(passkeySignature, passkey) ? passkeySignature : null;
   });
+}
+
+/**
+ * True if the signature is in the only spelling of its algorithm: the library also reads other spellings of DER, with
+ * which other verifiers find no signature.
+ */
+function hasOnlySpelling(
+  { authenticatorData, clientDataJSON, signature }: PasskeySignature,
+  { publicKey }: Pick<Passkey, 'publicKey'>,
+): boolean {
+  const bytes = (text: string): Buffer => Buffer.from(text, 'base64url');
+  const key = createPublicKey({ key: bytes(publicKey), format: 'der', type: 'spki' });
+  const clientHash = createHash('sha256').update(bytes(clientDataJSON)).digest();
+  const signed = Buffer.concat([bytes(authenticatorData), clientHash]);
+  return verify(key.asymmetricKeyType === 'ed25519' ? null : 'sha256', signed, key, bytes(signature));
 }
 
 /** Returns null if the library throws, as it does for all faults of a browser's response. */

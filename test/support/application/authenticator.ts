@@ -13,6 +13,8 @@ export interface Faults {
   readonly rpId?: string;
   readonly type?: string;
   readonly flags?: number;
+  /** Writes the signature in another way. */
+  readonly respell?: (signature: Buffer) => Buffer;
 }
 
 /** User present, user verified. */
@@ -64,7 +66,8 @@ export class SoftwareAuthenticator {
     const client = clientData(hash, { type: 'webauthn.get', ...faults });
     const data = authenticatorData(faults.flags ?? FLAGS, faults);
     const bytes = Buffer.concat([data, createHash('sha256').update(client).digest()]);
-    const signature = sign(this.algorithm === 'EdDSA' ? null : 'sha256', bytes, this.keys.privateKey);
+    const made = sign(this.algorithm === 'EdDSA' ? null : 'sha256', bytes, this.keys.privateKey);
+    const signature = faults.respell?.(made) ?? made;
     const response = {
       authenticatorData: data.toString('base64url'),
       clientDataJSON: client.toString('base64url'),
