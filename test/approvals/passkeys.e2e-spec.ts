@@ -175,6 +175,17 @@ describe('Passkeys', () => {
     });
   });
 
+  it('of two people never have the same key, which would count as the devices of both', async () => {
+    const [ann, ben] = [await person(), await person()];
+    const device = new SoftwareAuthenticator();
+    await registered(ann, device);
+    const twin = new SoftwareAuthenticator('ES256', device);
+    const answer = await register(ben, { credential: await created(ben, twin) });
+    expect([answer.status, answer.body.error?.message]).toEqual([409, 'This passkey is registered already.']);
+    expect((await send(app, 'GET', path(ben))).body.total).toBe(0);
+    await registered(ben, new SoftwareAuthenticator());
+  });
+
   it('are added and removed by the person with one that the person has', async () => {
     const [who, thief] = [await person(), await person()];
     const [first, second, stolen] = [0, 1, 2].map(() => new SoftwareAuthenticator()) as [

@@ -83,9 +83,11 @@ export class PasskeysService {
         );
       const held = await usablePasskeys(transaction, agentId, party);
       if (held.length >= MOST) throw conflict(`A person has at most ${MOST} passkeys for a host. Remove one first.`);
-      const { credentialId } = made;
-      if ((await transaction.findAll(PASSKEY, { credentialId })).length > 0)
-        throw conflict('This passkey is registered already.');
+      const { credentialId, publicKey } = made;
+      // A key of two people would sign as both.
+      for (const values of [{ credentialId }, { publicKey }])
+        if ((await transaction.findAll(PASSKEY, values)).length > 0)
+          throw conflict('This passkey is registered already.');
       if (held.length > 0 || signature !== null)
         await this.requireSigned(held, signature, { agentId, credentialId, verdict: 'register' });
       const id = transaction.newId(PASSKEY);

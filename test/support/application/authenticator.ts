@@ -26,13 +26,19 @@ export class SoftwareAuthenticator {
   readonly credentialId = randomBytes(16);
   private readonly keys: { readonly publicKey: KeyObject; readonly privateKey: KeyObject };
 
-  constructor(private readonly algorithm: Algorithm = 'ES256') {
+  /** @param twin a device with the same key pair */
+  constructor(
+    private readonly algorithm: Algorithm = 'ES256',
+    twin?: SoftwareAuthenticator,
+  ) {
     this.keys =
-      algorithm === 'ES256'
-        ? generateKeyPairSync('ec', { namedCurve: 'P-256' })
-        : algorithm === 'EdDSA'
-          ? generateKeyPairSync('ed25519')
-          : generateKeyPairSync('rsa', { modulusLength: 2048 });
+      twin !== undefined
+        ? twin.keys
+        : algorithm === 'ES256'
+          ? generateKeyPairSync('ec', { namedCurve: 'P-256' })
+          : algorithm === 'EdDSA'
+            ? generateKeyPairSync('ed25519')
+            : generateKeyPairSync('rsa', { modulusLength: 2048 });
   }
 
   get id(): string {
