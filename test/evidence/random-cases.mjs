@@ -28,7 +28,7 @@ const SEGMENTS = [
     'a%2Ab',
     'a*b',
   ],
-  ...['100%25', '100%', 'q', '%25', 'a&b', 'a:b', '7'],
+  ...['100%25', '100%', 'q', '%25', 'a&b', 'a:b', '7', '%41%CC%81', '%E2%84%AA%CC%81'],
 ];
 const URLS = [
   ...['https://h/a', 'https://h/a/b', 'https://h/ab', 'https://h2/a', 'http://h/a', 'https://h:8443/a', 'file:///a/b'],
@@ -96,6 +96,8 @@ const TEXTS = [
     '/srv/public/ a',
     '/srv/public/a\u200bb',
     '/srv/public/%41',
+    '/srv/public/%41%CC%81',
+    '/srv/public/%CD%BE',
     '/srv/public/%FF',
     '/srv/public/%u002e',
     '',

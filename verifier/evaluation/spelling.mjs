@@ -14,8 +14,8 @@ const NESTED = /%((?:25)*)[0-9A-Fa-f]{2}/gu;
 const ENCODED_PERCENT = '25';
 const OLD_ENCODED = /%u[0-9A-Fa-f]{4}/iu;
 const UNSEEN = /[\p{Cc}\p{Cf}]/u;
-/** Characters that have one spelling only, which is the bare one. The Kelvin sign counts as a K. */
-const UNRESERVED = /[A-Za-z0-9\-._~\u212a]/u;
+/** Characters that have one spelling only, which is the bare one, in normal form C: so the Kelvin sign counts as a K. */
+const UNRESERVED = /[A-Za-z0-9\-._~]/u;
 const CUTS_PATH = /[?#;]/u;
 const MAX_SEGMENTS = 64;
 /** The most characters that are decoded for one text: those of 4,096, which can be encoded 2,048 times. */
@@ -33,10 +33,10 @@ export function isUrl(text) {
  * @param {string} text
  */
 export function plainForm(text) {
-  let [plain, before] = [text, ''];
+  let [plain, before] = [normalFormC(text), ''];
   for (let times = 0; plain !== before && times <= mostTimes(text); times += 1)
-    [plain, before] = [decodedOnce(plain), plain];
-  return normalFormC(plain);
+    [plain, before] = [normalFormC(decodedOnce(plain)), plain];
+  return plain;
 }
 
 /**
@@ -125,7 +125,8 @@ function isPath(path, isOfUrl = false) {
   /** @type {string | undefined} */
   let before;
   let times = 0;
-  for (let form = path; form !== before; [before, form] = [form, decodedOnce(form)]) {
+  // What is decoded may compose to other characters: the Greek question mark is a semicolon.
+  for (let form = path; form !== before; [before, form] = [form, normalFormC(decodedOnce(form))]) {
     times += 1;
     if (times > mostTimes(path) || !isSoundForm(form, hasSlash, isOfUrl) || !encodesSoundly(form)) return false;
   }
@@ -157,6 +158,6 @@ function isSegment(segment) {
 function encodesSoundly(form) {
   return [...form.matchAll(ENCODED)].every(([run]) => {
     const decoded = decodedRun(run);
-    return decoded !== undefined && !UNRESERVED.test(decoded) && !/[/\\]/u.test(decoded);
+    return decoded !== undefined && !UNRESERVED.test(normalFormC(decoded)) && !/[/\\]/u.test(decoded);
   });
 }
