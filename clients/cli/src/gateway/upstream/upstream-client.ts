@@ -1,8 +1,9 @@
 import { X509Certificate } from 'node:crypto';
 import { rootCertificates } from 'node:tls';
-import { Pool } from 'undici';
+import { buildConnector, type Client, Pool } from 'undici';
 import { readRegularFile } from '../../regular-file.js';
 import { SettingsError, shownMessage } from '../../settings.js';
+import { Connection, type ExchangeOptions } from './connection.js';
 import { Exchange, type SendResult } from './exchange.js';
 import type { HeaderPair } from './request-headers.js';
 
@@ -51,7 +52,10 @@ export class UpstreamClient {
    */
   constructor({ url, ca }: UpstreamAddress, maxSilenceMs = MAX_SILENCE_MS) {
     this.basePath = basePathOf(url);
-    const open = (maxIdleMs: number): Pool => new Pool(url.origin, poolOptions(ca, maxIdleMs, maxSilenceMs));
+    const connector = connectorFor(ca);
+    const factory = (origin: URL, options: object): Connection => Connection.open(origin, options, connector);
+    const open = (maxIdleMs: number): Pool =>
+      new Pool(url.origin, { ...poolOptions(maxIdleMs, maxSilenceMs), connections: MAX_CONNECTIONS, factory });
     this.reads = open(READ_IDLE_MS);
     this.writes = open(WRITE_IDLE_MS);
   }
@@ -81,10 +85,12 @@ export class UpstreamClient {
       const pool = READ_METHODS.has(method) ? this.reads : this.writes;
       const path = this.basePath + withQuery(request.target, request.credentialQuery);
       const headers = request.headers.flat();
-      pool.dispatch(
-        { method, path, headers, body: body.length === 0 ? null : body, reset: request.endsConnection },
-        exchange,
-      );
+      const options: ExchangeOptions = {
+        ...{ method, path, headers, exchange },
+        body: body.length === 0 ? null : body,
+        reset: request.endsConnection,
+      };
+      pool.dispatch(options, exchange);
     });
   }
 
@@ -99,26 +105,28 @@ export function basePathOf(url: URL): string {
   return url.pathname.replace(/\/+$/, '');
 }
 
-/**
- * Certificates are checked, whatever the environment says.
- * @param ca path of a file with more certificate authorities
- */
-function poolOptions(ca: string | undefined, maxIdleMs: number, maxSilenceMs: number): Pool.Options {
+function poolOptions(maxIdleMs: number, maxSilenceMs: number): Client.Options {
   return {
     pipelining: 1,
-    connections: MAX_CONNECTIONS,
     keepAliveTimeout: maxIdleMs,
     keepAliveMaxTimeout: maxIdleMs,
     maxHeaderSize: MAX_HEAD_BYTES,
     // `send` has its own time, which includes connecting.
     headersTimeout: 0,
     bodyTimeout: maxSilenceMs,
-    connect: {
-      timeout: CONNECT_MS,
-      rejectUnauthorized: true,
-      ...(ca !== undefined && { ca: [...rootCertificates, readAuthorities(ca)] }),
-    },
   };
+}
+
+/**
+ * Certificates are checked, whatever the environment says.
+ * @param ca path of a file with more certificate authorities
+ */
+function connectorFor(ca: string | undefined): buildConnector.connector {
+  return buildConnector({
+    timeout: CONNECT_MS,
+    rejectUnauthorized: true,
+    ...(ca !== undefined && { ca: [...rootCertificates, readAuthorities(ca)] }),
+  });
 }
 
 /** @throws SettingsError for a file that Node.js would take for one without authorities, such as one that is half written */
