@@ -76,17 +76,17 @@ function proposedText({ id, change, status, approvers, reviews }: ChangeDecision
 }
 
 async function settledDecision(governance: GovernanceClient, proposed: ChangeDecision): Promise<ChangeDecision> {
-  const end = Date.now() + (running.wait ?? 0);
+  const end = performance.now() + (running.wait ?? 0);
   let decision = proposed;
-  while (decision.status === 'proposed' && Date.now() < end) {
-    const wait = Math.max(1, Math.min(MAX_HOLD_SECONDS, Math.ceil((end - Date.now()) / 1_000)));
+  while (decision.status === 'proposed' && performance.now() < end) {
+    const wait = Math.max(1, Math.min(MAX_HOLD_SECONDS, Math.ceil((end - performance.now()) / 1_000)));
     try {
       decision = await governance.get('/api/v1/decisions/{id}', { path: { id: decision.id }, query: { wait } });
     } catch (error) {
       // The service may be starting again: the decision stays.
       if (!(error instanceof GovernanceError && isTemporary(error))) throw error;
     }
-    if (decision.status === 'proposed') await sleep(Math.max(0, Math.min(PAUSE, end - Date.now())));
+    if (decision.status === 'proposed') await sleep(Math.max(0, Math.min(PAUSE, end - performance.now())));
   }
   return decision;
 }

@@ -28,7 +28,7 @@ export function findingFetch(url: string): typeof fetch {
     hasSaid = true;
   };
   return async (...request) => {
-    since ??= Date.now();
+    since ??= performance.now();
     const isWatched = !hasAnswered && process.stderr.isTTY;
     const silence = isWatched ? setTimeout(() => say(null), MAX_SILENCE_MS) : undefined;
     try {
@@ -37,8 +37,8 @@ export function findingFetch(url: string): typeof fetch {
       since = null;
       return answer;
     } catch (cause) {
-      since ??= Date.now();
-      const isLate = Date.now() - since >= MAX_SEARCH_MS;
+      since ??= performance.now();
+      const isLate = performance.now() - since >= MAX_SEARCH_MS;
       const fault = connectionFault(cause);
       if (!hasAnswered && (isUnusable(cause) || (wasNeverConnected(cause) && isLate))) {
         const facts = { code: 'UNREACHABLE', status: null, cause };

@@ -158,11 +158,11 @@ async function answered(
   wait: number,
   signal: AbortSignal | undefined,
 ): Promise<Decision> {
-  const end = Date.now() + wait * 1_000;
+  const end = performance.now() + wait * 1_000;
   let decision = proposed;
-  for (let left = wait; decision.status === 'proposed' && left > 0; left = (end - Date.now()) / 1_000) {
+  for (let left = wait; decision.status === 'proposed' && left > 0; left = (end - performance.now()) / 1_000) {
     decision = await read(send, decision.id, Math.min(Math.ceil(left), LONGEST_HOLD), signal);
-    if (decision.status === 'proposed') await sleep(Math.max(0, Math.min(PAUSE_MS, end - Date.now())), signal);
+    if (decision.status === 'proposed') await sleep(Math.max(0, Math.min(PAUSE_MS, end - performance.now())), signal);
   }
   return decision;
 }

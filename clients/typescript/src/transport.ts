@@ -89,7 +89,7 @@ export class Transport {
     const isHarmless = isHarmlessTwice(request.method, headers);
     const body = request.body === undefined ? null : plainJson(request.body);
     const patience = request.patience ?? this.options.patience ?? 30_000;
-    const end = Date.now() + patience;
+    const end = performance.now() + patience;
     let isOutcomeUnknown = false;
     let last: GovernanceError | null = null;
     // An Idempotency-Key is its caller's: by another the request would take effect once more.
@@ -114,7 +114,7 @@ export class Transport {
       const wait = Math.max(pause * (0.75 + Math.random() / 2), attempt.retryAfter);
       // One lost answer must not use up all patience, so the request is sent once more.
       const isFirstSilence = attempt.isSilence && pause === FIRST_PAUSE && patience > 0;
-      const isOver = Date.now() + wait > end && !isFirstSilence;
+      const isOver = performance.now() + wait > end && !isFirstSilence;
       const mayRepeat = isHarmless || !mayHaveHappened(attempt.error);
       if (!isTemporary(attempt.error) || !mayRepeat || isOver) throw attempt.error;
       await sleep(wait, request.signal);

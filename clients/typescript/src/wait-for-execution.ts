@@ -19,13 +19,13 @@ export async function decided(
   wait: number,
   signal: AbortSignal | undefined,
 ): Promise<Execution> {
-  const end = Date.now() + wait * 1_000;
+  const end = performance.now() + wait * 1_000;
   let execution = request;
   let away: GovernanceError | null = null;
   for (
     let remainingSeconds = wait;
     execution.outcome === 'pending_approval' && remainingSeconds > 0;
-    remainingSeconds = (end - Date.now()) / 1_000
+    remainingSeconds = (end - performance.now()) / 1_000
   ) {
     try {
       // The request has no patience of its own, so that a repeat waits for the remaining time only.
@@ -39,7 +39,8 @@ export async function decided(
       if (!(error instanceof GovernanceError && isTemporary(error))) throw error;
       away = error;
     }
-    if (execution.outcome === 'pending_approval') await sleep(Math.max(0, Math.min(PAUSE, end - Date.now())), signal);
+    if (execution.outcome === 'pending_approval')
+      await sleep(Math.max(0, Math.min(PAUSE, end - performance.now())), signal);
   }
   // Whether it is still pending is then not known.
   if (away !== null) throw away;
@@ -71,11 +72,11 @@ export async function waitForReport(
   wait: number,
   signal: AbortSignal | undefined,
 ): Promise<Execution> {
-  const end = Date.now() + wait * 1_000;
+  const end = performance.now() + wait * 1_000;
   for (;;) {
     const current = await lookUp(transport, execution, { wait: 1, signal });
     if (!OPEN.has(current.outcome)) return current;
-    if (Date.now() >= end) throw new OutcomeUnknownError(notReported(current));
+    if (performance.now() >= end) throw new OutcomeUnknownError(notReported(current));
     await sleep(PAUSE, signal);
   }
 }

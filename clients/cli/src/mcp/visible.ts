@@ -74,8 +74,8 @@ export class Visible {
   }
 
   private async ask(agent: string, questions: readonly Question[]): Promise<void> {
-    if (Date.now() - this.startTime > MAX_AGE_MS) this.reasons.clear();
-    if (this.reasons.size === 0) this.startTime = Date.now();
+    if (performance.now() - this.startTime > MAX_AGE_MS) this.reasons.clear();
+    if (this.reasons.size === 0) this.startTime = performance.now();
     let maxRequests = this.rateLimit.half();
     if (maxRequests < 1) return;
     const unknown = (): Question[] => questions.filter((question) => !this.reasons.has(keyOf(question)));
