@@ -170,6 +170,21 @@ describe('The journal of the gateway', () => {
     expect(await gateway.stop()).toBe(0);
   });
 
+  it.each(['', '{}', '{"id":"exe_other","outcome":"executed"}'])(
+    'keeps a report that something in front of the service answers with "%s"',
+    async (json) => {
+      const gateway = await start('front');
+      const path = `front/${json.length}`;
+      door.faultFor = (target) => (target.endsWith('/result') ? { json } : null);
+      const before = door.refused;
+      expect((await gateway.call(`/vendor/${path}`, { json: {} })).status).toBe(200);
+      await until('the report was answered', () => door.refused > before);
+      door.faultFor = () => null;
+      expect(await stage.ended(await idOf(path))).toMatchObject({ outcome: 'executed' });
+      expect(await gateway.stop()).toBe(0);
+    },
+  );
+
   it('is held by one gateway', async () => {
     const first = await start('held');
     const environment = { GOVERNANCE_API_KEY: stage.reportKey, VENDOR_KEY: 'another-credential' };

@@ -3,6 +3,7 @@ import { GovernanceError, unexpectedAnswer } from '../../../../typescript/src/go
 import type { Schemas } from '../../../../typescript/src/index.js';
 import { pathSegment } from '../../../../typescript/src/path-segment.js';
 import { Transport } from '../../../../typescript/src/transport.js';
+import { executionIn } from '../../../../typescript/src/wait-for-execution.js';
 import { serviceFetch } from '../../service-fetch.js';
 import type { GatewayLog } from '../run/log.js';
 import type { Journal, Report } from './journal.js';
@@ -180,8 +181,9 @@ export class Reports {
     if (reports.length === 1 && first !== undefined) {
       const { executionId, report } = first;
       const path = `/api/v1/executions/${pathSegment('id', executionId)}/result`;
-      await this.transport.json({ ...options, path, body: report });
-      return [null];
+      const answer = await this.transport.json({ ...options, path, body: report });
+      if (executionIn(answer).id === executionId) return [null];
+      throw unexpectedAnswer('it is not the execution that was reported.', null);
     }
     const results = reports.map(({ executionId, report }) => ({ id: executionId, ...report }));
     const answer = await this.transport.json({ ...options, path: '/api/v1/executions/results', body: { results } });
