@@ -113,10 +113,11 @@ describe('The journal of the gateway', () => {
   });
 
   describe('with several reports', () => {
+    const isReport = (path: string): boolean => /\/results?$/.test(path);
+
     /** Makes calls while the service takes no report, then lets it answer lists by `faultFor`; returns the paths of reports. */
     async function reportTogether(name: string, faultFor: ServiceDoor['faultFor']): Promise<readonly string[]> {
       const gateway = await start(name);
-      const isReport = (path: string): boolean => /\/results?$/.test(path);
       door.faultFor = (path) => (isReport(path) ? 503 : null);
       const numbers = [1, 2, 3, 4, 5];
       await Promise.all(numbers.map((number) => gateway.call(`/vendor/${name}/${number}`, { json: {} })));
@@ -150,6 +151,19 @@ describe('The journal of the gateway', () => {
         return faults[requests - 1] ?? null;
       };
       expect(await reportTogether('repeated', faultFor)).toEqual([list, list, list]);
+    });
+
+    it('sends others where the service fails at one of them', async () => {
+      const json = '{"error":{"code":"INTERNAL_ERROR","message":"The service has a fault.","requestId":"r"}}';
+      const seen: string[] = [];
+      const faultFor = (path: string): ServiceFault | null => {
+        if (!isReport(path)) return null;
+        seen.push(path);
+        // The first that comes by itself fails until the others are through.
+        return path === list || (path === seen[1] && seen.length < 8) ? { status: 500, json } : null;
+      };
+      const paths = await reportTogether('failing', faultFor);
+      expect(paths.slice(0, 6)).toEqual([list, single, single, single, single, single]);
     });
 
     it('sends each by itself to a service without lists of reports', async () => {

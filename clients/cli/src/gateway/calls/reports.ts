@@ -16,6 +16,8 @@ const MAX_PAUSE_MS = 10_000;
 const FINAL_STATUSES: ReadonlySet<number> = new Set([400, 404, 409, 410, 413]);
 /** Code of the service's refusal for an execution whose outcome it already has. */
 const OUTCOME_EXISTS = 'CONFLICT';
+/** Code of the service's answer to a request at which it fails, though others may pass. */
+const SERVICE_FAULT = 'INTERNAL_ERROR';
 
 export interface ReportsOptions {
   readonly url: string;
@@ -45,7 +47,7 @@ export const JOURNAL_FAILED = 'The journal of the gateway cannot be written, so 
  * the process ends.
  */
 export class Reports {
-  private waiting: WaitingReport[] = [];
+  private readonly waiting: WaitingReport[] = [];
   private sending: readonly WaitingReport[] = [];
   private readonly ending = new AbortController();
   private readonly transport: Transport;
@@ -145,8 +147,17 @@ export class Reports {
         else this.putBack(reports.map((report) => ({ ...report, isAlone: true })));
         return;
       }
-      const isUnknown = error instanceof GovernanceError && error.isOutcomeUnknown;
-      this.putBack(reports.map((report) => ({ ...report, mayBeTaken: report.mayBeTaken || isUnknown })));
+      const isKnown = error instanceof GovernanceError;
+      // Of a list, some may have been taken.
+      const mayBeTaken = reports.length > 1 || (isKnown && error.isOutcomeUnknown);
+      const isAlone = isKnown && error.code === SERVICE_FAULT;
+      this.putBack(
+        reports.map((report) => ({
+          ...report,
+          mayBeTaken: report.mayBeTaken || mayBeTaken,
+          isAlone: report.isAlone || isAlone,
+        })),
+      );
       if (this.failures === 0) log.warn('Reports wait: the service does not take them now', error, first?.executionId);
       this.failures += 1;
       const pause = Math.min(FIRST_PAUSE_MS * 2 ** Math.min(this.failures, 10), MAX_PAUSE_MS);
@@ -154,9 +165,10 @@ export class Reports {
     }
   }
 
+  /** Others go first: one that the service can never answer holds back none. */
   private putBack(reports: readonly WaitingReport[]): void {
     this.sending = [];
-    this.waiting = [...reports, ...this.waiting];
+    this.waiting.push(...reports);
   }
 
   /** @param refusal why the service refused the report for good; null if it took it */

@@ -50,7 +50,9 @@ export class SecretStore {
   }
 
   /** @throws SecretFaults if a secret is missing or cannot be a credential. */
-  static async open(sources: readonly SecretSource[], options: SecretStoreOptions): Promise<SecretStore> {
+  static async open(sources: readonly SecretSource[], allOptions: SecretStoreOptions): Promise<SecretStore> {
+    // The store that is replaced is not kept.
+    const { replaced, ...options } = allOptions;
     const unique = [...new Map(sources.map((source) => [sourceLabel(source), source])).values()];
     const results = await Promise.allSettled(unique.map((source) => readSecret(source, options.environment)));
     const faults: SecretFault[] = [];
@@ -59,14 +61,14 @@ export class SecretStore {
       const result = results[index];
       if (result?.status === 'fulfilled') {
         const { value } = result;
-        const earlierValues = options.replaced?.valuesBefore(source, value) ?? [];
+        const earlierValues = replaced?.valuesBefore(source, value) ?? [];
         secrets.push({ source, value, earlierValues, fault: null });
       } else if (result?.reason instanceof SecretFault) faults.push(result.reason);
       else throw result?.reason;
     }
     if (faults.length > 0) throw new SecretFaults(faults);
     const values = new Set(secrets.map(({ value }) => value));
-    const dropped = (options.replaced?.values() ?? []).filter((value) => !values.has(value));
+    const dropped = (replaced?.values() ?? []).filter((value) => !values.has(value));
     return new SecretStore(secrets, options, dropped);
   }
 
