@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { yieldBetween } from '../../core/concurrency/time-slice';
+import { TimeSlice, yieldBetween } from '../../core/concurrency/time-slice';
 import { Configuration } from '../../core/config/configuration';
 import { invalid, invalidField } from '../../core/errors/domain-error';
 import type { JsonObject, JsonValue } from '../../core/json/json-value';
@@ -194,8 +194,11 @@ export class SecretRedaction {
     const secretive = new Map<Question, number>();
     const searched = new Map<JsonObject, Map<string, number | null>>();
     let count = 0;
-    for await (const question of yieldBetween(questions)) {
+    const slice = new TimeSlice();
+    for (const question of questions) {
+      if (slice.isOver) await slice.next();
       const { parameters, secret } = question;
+      if (Object.keys(parameters).length === 0) continue;
       const searches = searched.get(parameters) ?? new Map<string, number | null>();
       searched.set(parameters, searches);
       const pointers = JSON.stringify(secret ?? []);

@@ -9,7 +9,7 @@ import {
   type ValidatorOptions,
 } from 'class-validator';
 import type { Configuration } from '../../core/config/configuration';
-import { yieldBetween } from '../../core/concurrency/time-slice';
+import { TimeSlice, yieldBetween } from '../../core/concurrency/time-slice';
 import { type FieldFault, MOST_FAULTS } from '../../core/errors/domain-error';
 import { printableKey } from '../body/json-scanner';
 import { type FaultInside, faultsAt, isObject, type ListShape, type MemberRule } from './shapes';
@@ -174,7 +174,9 @@ export class DtoReader {
 
   private async noteItems({ lengthRule, itemRule }: ListShape, items: unknown, path: string): Promise<void> {
     if (!Array.isArray(items) || lengthRule(items) !== undefined) return;
-    for await (const [index, item] of yieldBetween((items as readonly unknown[]).entries())) {
+    const slice = new TimeSlice();
+    for (const [index, item] of (items as readonly unknown[]).entries()) {
+      if (slice.isOver) await slice.next();
       if (this.faults.length >= MOST_FAULTS) break;
       this.noteFaults(faultsAt(`${path}[${index}]`, itemRule, item));
     }

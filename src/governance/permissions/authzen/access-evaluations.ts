@@ -6,7 +6,7 @@ import {
   RESOURCE_TYPE,
 } from '../evaluation/permission-checks';
 import { reservedFaults } from '../../secrets/replacement';
-import { yieldBetween } from '../../../core/concurrency/time-slice';
+import { TimeSlice } from '../../../core/concurrency/time-slice';
 import type { FieldFault } from '../../../core/errors/domain-error';
 import { isObject, textFault } from '../../../http/validation/shapes';
 import type { JsonObject, JsonValue } from '../../../core/json/json-value';
@@ -217,11 +217,14 @@ export function stoppingDecision({ options }: JsonObject): boolean | null {
 export async function listedEvaluations(body: JsonObject): Promise<ReadEvaluation[]> {
   const defaults = readParts(body);
   const evaluations: ReadEvaluation[] = [];
-  for await (const item of yieldBetween((body['evaluations'] ?? []) as readonly JsonValue[]))
+  const slice = new TimeSlice();
+  for (const item of (body['evaluations'] ?? []) as readonly JsonValue[]) {
+    if (slice.isOver) await slice.next();
     evaluations.push(
       isObject(item)
         ? parseEvaluation(readParts(item, defaults))
         : { faults: [{ field: 'the evaluation', message: 'must be an object' }] },
     );
+  }
   return evaluations;
 }
