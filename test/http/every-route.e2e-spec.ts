@@ -91,6 +91,7 @@ describe('Every route', () => {
       'POST /api/v1/executions/1/result',
       'POST /api/v1/executions/1/resume',
       'POST /api/v1/executions/cancel',
+      'POST /api/v1/executions/results',
       'POST /api/v1/policies/evaluate',
       'POST /api/v1/provenance/verify',
       'PUT /api/v1/entities/1',
