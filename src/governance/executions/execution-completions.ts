@@ -88,9 +88,18 @@ export class ExecutionCompletions {
       const result = await this.redactedResult(id, outcome, `results[${place}].result`);
       redacted.push({ id, outcome: { ...outcome, result } });
     }
-    return Promise.all(
-      redacted.map(({ id, outcome }) => this.recordReport(caller, id, outcome).then(() => null, refusalOf)),
+    const largeIds = await this.records.loadLargeIds(
+      EXECUTION,
+      reports.map(({ id }) => id),
     );
+    const refusals = new Map<string, DomainError | null>();
+    const take = async ({ id, outcome }: ListedReport): Promise<void> => {
+      refusals.set(id, await this.recordReport(caller, id, outcome).then(() => null, refusalOf));
+    };
+    await Promise.all(redacted.filter(({ id }) => !largeIds.has(id)).map(take));
+    // Each takes many milliseconds. Together they would hold up the writes of everybody else for seconds.
+    for (const report of redacted) if (largeIds.has(report.id)) await take(report);
+    return reports.map(({ id }) => refusals.get(id) ?? null);
   }
 
   private redactedResult(id: string, { result }: ActionOutcome, field: string): Promise<JsonValue> {

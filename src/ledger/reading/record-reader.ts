@@ -80,6 +80,13 @@ export class RecordReader {
     return rows.length > 0;
   }
 
+  /** @internal Returns those of the ids whose records are large, whoever may see them. Does not read their content. */
+  async loadLargeIds(kind: AnyRecordKind, ids: readonly string[]): Promise<ReadonlySet<string>> {
+    const codec = this.catalog.codec(kind);
+    const rows = await this.database.points.all(codec.selectSmallAmong(['id']), [arraysOfOne(ids)]);
+    return new Set(rows.filter((row) => codec.isLarge(row)).map(({ id }) => String(id)));
+  }
+
   /** Finds a record by the columns of one of the kind's unique keys. */
   findBy<Row extends GovernedRow>(
     kind: RecordKind<Row>,
