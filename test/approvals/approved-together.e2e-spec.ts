@@ -148,6 +148,19 @@ describe('Decisions that are approved together', () => {
     expect(statuses.sort()).toEqual(['approved', 'proposed']);
   });
 
+  it('have actions of at most four MiB together', async () => {
+    const parameters = { text: 'x'.repeat(900_000) };
+    const items: DecisionReference[] = [];
+    for (let made = 0; made < 5; made += 1)
+      items.push(seen(await pending(stage.app, stage.people.bot, { ...order(), parameters })));
+    const before = await head();
+    const { status, body } = await approveTogether(items);
+    expect([status, body.error.message]).toEqual([409, expect.stringContaining('Approve fewer')]);
+    expect(await entriesAfter(before)).toEqual([]);
+    expect((await approveTogether(items.slice(1))).status).toBe(200);
+    expect((await approveTogether(items.slice(0, 1))).status).toBe(200);
+  });
+
   it('takes 1 to 50 different ones, each with its action', async () => {
     const [one, other] = [{ id: 'dec_1', actionHash: null }, { id: 'dec_2' }];
     const many = Array.from({ length: 51 }, (_, index) => ({ id: `dec_${index}`, actionHash: null }));

@@ -49,6 +49,9 @@ import {
 import type { SeenDecisionRequest } from './dto/decision.requests';
 import type { GrantInput } from '../policies/approval/approval-requirement';
 
+/** Most characters of parameters that are approved together: each entry contains those of its execution. */
+const MAX_TOGETHER = 4 * 1024 * 1024;
+
 interface ReviewRequest {
   readonly verdict: Verdict;
   /** Id or name of an agent; null if the holder of the API key rejects. */
@@ -125,7 +128,8 @@ export class DecisionReviewsService {
   /**
    * Makes all reviews in one commit, or none. If `review` would refuse one of them, the first refusal is the response,
    * and only it is recorded.
-   * @throws as `review`; CONFLICT for a decision whose action differs from the one that the reviewer saw
+   * @throws as `review`; CONFLICT for a decision whose action differs from the one that the reviewer saw, and for actions that
+   *   are too large together
    */
   async approveTogether(
     caller: Caller,
@@ -138,6 +142,7 @@ export class DecisionReviewsService {
     );
     return write.write(caller, async (transaction) => {
       const reviews: AdmittedReview[] = [];
+      let characters = 0;
       for (const { id, actionHash } of decisions) {
         const decision = requireFound(await transaction.findVisible(DECISION, id), `decision ${id}`);
         if (isAboutChange(decision)) throw conflict(`The decision ${id} is about a change: approve it alone.`);
@@ -145,6 +150,9 @@ export class DecisionReviewsService {
           throw conflict(`The decision ${id} is about another action than the one you saw.`);
         const admitted = await this.checkReview(transaction, decision, { ...request, verdict: 'approve' }, true);
         if (admitted instanceof Refusal) return admitted;
+        characters += await parametersLength(transaction, decision);
+        if (characters > MAX_TOGETHER && reviews.length > 0)
+          throw conflict('These actions are too large to be approved together. Approve fewer at a time.');
         reviews.push(admitted);
       }
       const settled: Decision[] = [];
@@ -310,6 +318,12 @@ export class DecisionReviewsService {
     const message = `The policy "${name}" (version ${version}) forbids the agent "${agent.name}" to ${verdict} this decision.`;
     return { error: policyDenied({ id, name, version }, message), policies };
   }
+}
+
+/** Returns the number of characters of the parameters of the execution that a decision is about. */
+async function parametersLength(transaction: LedgerTransaction, { executionId }: Decision): Promise<number> {
+  if (executionId === null) return 0;
+  return JSON.stringify((await requiredExecution(transaction, executionId)).parameters).length;
 }
 
 /** Returns what decides whether the caller's key, and the reviewers, come from an emergency without a review. */
