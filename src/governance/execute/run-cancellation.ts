@@ -9,9 +9,9 @@ import type { ServiceTransaction } from '../../ledger/commands/ledger-transactio
 /** Most executions of one request. */
 const MAX_CANCELLED = 1_000;
 /** Most characters of parameters of one request: each entry contains those of its execution. */
-const MAX_CHARACTERS = 16 * 1024 * 1024;
+const MAX_CHARACTERS = 4 * 1024 * 1024;
 /** Executions read per statement; their parameters may be large. */
-const CHUNK = 20;
+const CHUNK = 5;
 
 /** Run, and bounds, of a cancellation. */
 interface CancelledRun {
