@@ -17,6 +17,12 @@ const FATES: Readonly<Record<string, Answer>> = {
   scoped: (response) => response.writeHead(403, { 'WWW-Authenticate': NEEDS_SCOPE }).end('Not with this token.'),
   cut: (response) => stream(response).write(': soon\n\n', () => response.destroy()),
   ended: (response) => stream(response).end(': over\n\n'),
+  flooded: (response) => {
+    // Without a length, the stream ends with its connection, while much of it is not read.
+    response.useChunkedEncodingByDefault = false;
+    response.setHeader('Connection', 'close');
+    stream(response).write(`data: ${NOTIFICATION}\n\n`.repeat(FLOOD), () => setTimeout(() => response.end(), 5));
+  },
   accepted: (response) => response.writeHead(202).end(),
   mistaken: (response) => json(response, { id: 'another', result: RESULT }),
   overdue: (response) => response.writeHead(504).end('The gateway has waited long enough.'),
@@ -27,6 +33,12 @@ const FATES: Readonly<Record<string, Answer>> = {
   malformed: (response, id) => json(response, { id, result: { content: 'done' } }),
 };
 const NEEDS_SCOPE = 'Bearer error="insufficient_scope", scope="till"';
+const NOTIFICATION = JSON.stringify({
+  jsonrpc: '2.0',
+  method: 'notifications/message',
+  params: { level: 'info', data: 'x' },
+});
+const FLOOD = 2_000;
 const RESULT = { content: [{ type: 'text', text: 'done' }] };
 
 /** A server over HTTP whose answers get lost in many ways. Its tools are named by them. */

@@ -12,7 +12,19 @@ import { startAnswerlessServer } from './answerless-server';
 import { type Connection, connectThroughProxy, textOf } from './mcp-clients';
 import { RawConnection } from './raw-connection';
 
-const LOST = ['cut', 'ended', 'accepted', 'mistaken', 'overdue', 'hurried', 'dropped', 'moved', 'reset', 'malformed'];
+const LOST = [
+  'cut',
+  'ended',
+  'flooded',
+  'accepted',
+  'mistaken',
+  'overdue',
+  'hurried',
+  'dropped',
+  'moved',
+  'reset',
+  'malformed',
+];
 const KNOWN = ['answered', 'streamed', 'refused', 'forbidden', 'scoped'];
 const NOT_KNOWN = /^It is not known what \w+ has done: [^]* Do not call it again before somebody has looked\.$/;
 

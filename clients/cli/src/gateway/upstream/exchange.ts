@@ -1,6 +1,5 @@
 import { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
-import type { CarriedExchange } from './connection.js';
 import { type HeaderPair, headerPairs } from './request-headers.js';
 
 /** What is known when no answer came. */
@@ -31,19 +30,13 @@ const FIRST_FINAL_STATUS = 200;
  * One request and its answer, as undici reports them. `onRequestStart` is called right before the first byte is written,
  * so a request without it was not sent.
  */
-export class Exchange implements Dispatcher.DispatchHandler, CarriedExchange {
-  isFull = false;
-  onRoom = (): void => undefined;
+export class Exchange implements Dispatcher.DispatchHandler {
   private controller: Dispatcher.DispatchController | null = null;
   private body: Readable | null = null;
   private isSettled = false;
 
   /** @param settle is called once: with the head of the answer, or with a failure. */
   constructor(private readonly settle: (result: SendResult) => void) {}
-
-  get hasResponse(): boolean {
-    return this.body !== null;
-  }
 
   /** Ends the exchange: before the request is written it is never sent, later its connection is closed. */
   cancel(code: string): void {
@@ -63,7 +56,7 @@ export class Exchange implements Dispatcher.DispatchHandler, CarriedExchange {
     if (status < FIRST_FINAL_STATUS) return;
     this.body = new Readable({
       highWaterMark: READ_AHEAD_BYTES,
-      read: () => this.makeRoom(),
+      read: () => controller.resume(),
       destroy: (error, callback) => {
         controller.abort(error ?? new Error('The answer is not read to its end.'));
         callback(error);
@@ -75,25 +68,18 @@ export class Exchange implements Dispatcher.DispatchHandler, CarriedExchange {
     this.settleOnce({ kind: 'response', status, headers, body: this.body });
   }
 
-  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    this.isFull = this.body?.push(chunk) === false;
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.body?.push(chunk) === false) controller.pause();
   }
 
   /** Trailers are dropped. */
   onResponseEnd(): void {
-    this.isFull = false;
     this.body?.push(null);
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     this.fail(codeOf(error));
     this.body?.destroy(error);
-  }
-
-  private makeRoom(): void {
-    if (!this.isFull) return;
-    this.isFull = false;
-    this.onRoom();
   }
 
   private fail(code: string): void {

@@ -1,9 +1,9 @@
 import { X509Certificate } from 'node:crypto';
 import { rootCertificates } from 'node:tls';
 import { buildConnector, type Client, Pool } from 'undici';
+import { Connection } from '../../connection.js';
 import { readRegularFile } from '../../regular-file.js';
 import { SettingsError, shownMessage } from '../../settings.js';
-import { Connection, type ExchangeOptions } from './connection.js';
 import { Exchange, type SendResult } from './exchange.js';
 import type { HeaderPair } from './request-headers.js';
 
@@ -85,12 +85,8 @@ export class UpstreamClient {
       const pool = READ_METHODS.has(method) ? this.reads : this.writes;
       const path = this.basePath + withQuery(request.target, request.credentialQuery);
       const headers = request.headers.flat();
-      const options: ExchangeOptions = {
-        ...{ method, path, headers, exchange },
-        body: body.length === 0 ? null : body,
-        reset: request.endsConnection,
-      };
-      pool.dispatch(options, exchange);
+      const [content, reset] = [body.length === 0 ? null : body, request.endsConnection];
+      pool.dispatch({ method, path, headers, body: content, reset }, exchange);
     });
   }
 

@@ -10,6 +10,7 @@ import type { PlaceForAnswer } from './large-answers.js';
 import { lostAnswer } from './messages.js';
 import { readableResponse } from './readable-response.js';
 import { Reopening } from './reopening.js';
+import { serverFetch } from './server-fetch.js';
 
 type Fetch = typeof globalThis.fetch;
 
@@ -17,7 +18,7 @@ type Fetch = typeof globalThis.fetch;
 export interface HttpTarget {
   readonly url: URL;
   readonly headers: HeadersInit;
-  /** Sends the requests in place of the global `fetch`. */
+  /** Sends the requests. Default: `serverFetch`. */
   readonly fetch?: Fetch;
   /** Bounds of the server's messages. Default: 16 MiB. */
   readonly bounds?: AnswerBounds;
@@ -122,7 +123,7 @@ function isAnswer(message: JSONRPCMessage): boolean {
 }
 
 async function watchedFetch(
-  { fetch: send = fetch, bounds = DEFAULT_BOUNDS, placeFor }: HttpTarget,
+  { fetch: send = serverFetch, bounds = DEFAULT_BOUNDS, placeFor }: HttpTarget,
   url: string | URL,
   init?: RequestInit,
 ): Promise<Response> {
