@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { chainIsValid, createAgent, propose } from '../support/application/factories';
 import { AUDIENCE, ISSUER, newPair, type Pair, type Parts, publicKey, sendAs, signedToken } from './token-signing';
@@ -16,6 +17,9 @@ const MAX_AGE_MS = 10 * 60_000;
 /** Milliseconds between two looks at the clock. */
 const MAX_GAP_MS = 90_000;
 const MEBIBYTE = 1024 * 1024;
+/** More than the service reads ahead. */
+const UNREAD_BYTES = 200_000;
+const SOON_MS = 1_000;
 
 /** Answers the service when it fetches the keys of the issuer. */
 type Behaviour = (response: ServerResponse, listed: readonly Parts[]) => void;
@@ -24,6 +28,10 @@ const answers: Behaviour = (response, keys) => response.end(JSON.stringify({ key
 
 const FAILURES: readonly [what: string, behaviour: Behaviour][] = [
   ['refuses', (response) => response.writeHead(503).end()],
+  [
+    'answers in an encoding',
+    (response, keys) => response.setHeader('Content-Encoding', 'gzip').end(gzipSync(JSON.stringify({ keys }))),
+  ],
   ['redirects', (response) => response.writeHead(302, { Location: '/elsewhere' }).end()],
   [
     'answers with more than 1 MiB',
@@ -172,6 +180,18 @@ describe('The keys of an issuer', () => {
     expect(await statusOf(await signed(young, 'young'))).toBe(200);
     expect(await statusOf(before)).toBe(401);
     expect(new Set(paths)).toEqual(new Set(['/keys']));
+  });
+
+  // Left unread, it would end the service once its connection ends.
+  it('are not waited for in an answer that refuses: its connection ends at once', async () => {
+    const ended = new Promise((resolve) => {
+      behaviour = (response) => {
+        response.writeHead(503).write('x'.repeat(UNREAD_BYTES));
+        response.once('close', resolve);
+      };
+    });
+    await fetchAgain();
+    expect(await Promise.race([ended.then(() => 'ended'), sleep(SOON_MS)])).toBe('ended');
   });
 
   it('that were never reached are fetched again, and tokens are 503 until then', async () => {

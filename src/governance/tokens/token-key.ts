@@ -134,10 +134,18 @@ export class KeySet {
   }
 }
 
-/** Fetches a document of an issuer. */
+/**
+ * Fetches a document of an issuer. Its body is read at once or given up, and never decoded: the platform's fetch ends the process
+ * where a connection ends while its answer waits to be read.
+ */
 export async function fetchText(url: string): Promise<string> {
-  const answer = await fetch(url, { redirect: 'error', signal: AbortSignal.timeout(MAX_FETCH_MS) });
-  if (!answer.ok) throw new Error(`${url} answered ${answer.status}.`);
+  const headers = { 'Accept-Encoding': 'identity' };
+  const answer = await fetch(url, { redirect: 'error', headers, signal: AbortSignal.timeout(MAX_FETCH_MS) });
+  const encoding = answer.headers.get('Content-Encoding') ?? 'identity';
+  if (!answer.ok || encoding !== 'identity') {
+    await answer.body?.cancel();
+    throw new Error(answer.ok ? `${url} answered in the encoding ${encoding}.` : `${url} answered ${answer.status}.`);
+  }
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of (answer.body ?? []) as AsyncIterable<Uint8Array>) {
