@@ -46,7 +46,7 @@ export interface ClientExchange {
 }
 
 /** The exchanges of one connection that have not ended. */
-const open = new WeakMap<Duplex, Set<OpenExchange>>();
+const open = new Map<Duplex, Set<OpenExchange>>();
 
 interface OpenExchange {
   readonly request: IncomingMessage;
@@ -66,6 +66,7 @@ export function createListener(serve: Serve, tls: TlsFiles | null): Server {
   server.setTimeout(STALLED_TIMEOUT_MS, endStalled);
   const take = (request: IncomingMessage, response: ServerResponse, isWaiting: boolean): void => {
     const before = [...(open.get(request.socket) ?? [])];
+    if (!server.listening) response.shouldKeepAlive = false;
     const exchange = exchangeOf(request, response, isWaiting);
     const last = before.at(-1);
     if (last === undefined) serve(exchange);
@@ -83,6 +84,12 @@ export function createListener(serve: Serve, tls: TlsFiles | null): Server {
   });
   server.on('clientError', answerClientError);
   return server;
+}
+
+/** Takes no connection any more, and ends each one with its next answer: a client that goes on there would not let the server end. */
+export function endListener(server: Server): void {
+  server.close();
+  for (const exchanges of open.values()) for (const { response } of exchanges) response.shouldKeepAlive = false;
 }
 
 export function framingRefusal(message: string): Refusal {
@@ -151,6 +158,7 @@ function openOn(socket: Socket): Set<OpenExchange> {
   const exchanges = new Set<OpenExchange>();
   open.set(socket, exchanges);
   socket.once('close', () => {
+    open.delete(socket);
     for (const { left } of exchanges) left.abort();
   });
   return exchanges;

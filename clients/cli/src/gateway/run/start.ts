@@ -11,7 +11,7 @@ import { RunningCalls } from '../../mcp/running-calls.js';
 import { UnreadRoom } from '../../mcp/unread.js';
 import { StopEvents } from '../calls/stop-events.js';
 import type { GatewayConfig } from '../file/gateway-config.js';
-import { createListener } from '../listener/http-listener.js';
+import { createListener, endListener } from '../listener/http-listener.js';
 import { RequestSlots } from '../request-slots.js';
 import { Gateway } from './gateway.js';
 import { GatewayState } from './gateway-state.js';
@@ -107,9 +107,8 @@ export async function startGateway(
     },
     close: async () => {
       log.info('Ending');
-      server.close();
+      endListener(server);
       metrics?.close();
-      server.closeIdleConnections();
       const end = performance.now() + MAX_END_MS;
       await within(gateway.settle(), MAX_END_MS);
       stops.close();
