@@ -2,23 +2,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { GovernanceClient, GovernanceError } from '../../../clients/typescript/src/index.js' with {
   'resolution-mode': 'import',
 };
-import {
-  approve,
-  company,
-  execution,
-  EXECUTIONS,
-  reject,
-  requireApproval,
-  type Company,
-} from '../../approvals/support';
-import { ActionsModule } from '../../support/application/actions.module';
+import { approve, execution, EXECUTIONS, reject, requireApproval, type Company } from '../../approvals/support';
 import { API_KEY } from '../../support/application/api-key';
-import { createTestApp, type TestApp } from '../../support/application/create-test-app';
+import type { TestApp } from '../../support/application/create-test-app';
 import { describeOnSqlite } from '../../support/database/database-kind';
-import { createPolicy, issueKey } from '../../support/application/factories';
+import { createPolicy } from '../../support/application/factories';
 import { send } from '../../support/application/send';
 import { openTcpGate } from '../../support/application/tcp-gate';
-import { builtClient } from '../typescript-client';
+import type { builtClient } from '../typescript-client';
+import { errorOf, openClientStage } from './client-stage';
 
 const REFUND = { action: 'refund', resourceType: 'payment', parameters: { amount: 80 } };
 const SEND = { action: 'send', resourceType: 'mail', resourceId: 'mails/1' };
@@ -33,30 +25,13 @@ describeOnSqlite('The guard of the TypeScript client', () => {
   let orders = 0;
 
   beforeAll(async () => {
-    module = await builtClient();
-    app = await createTestApp({ modules: [ActionsModule] });
-    people = await company(app);
-    await requireApproval(app);
-    await createPolicy(app, { actions: ['send', 'succeed', 'fail'] });
-    operator = new module.GovernanceClient({ url: app.url, key: API_KEY });
-    const { secret } = await issueKey(app, { name: 'bot', scopes: ['execute'], agentId: people.bot.id });
-    botKey = secret;
-    bot = new module.GovernanceClient({ url: `${app.url}/api/v1/`, key: async () => Promise.resolve(secret) });
+    ({ module, app, people, operator, bot, botKey } = await openClientStage());
   });
   afterAll(() => app.close());
 
   function order(): typeof REFUND & { resourceId: string } {
     orders += 1;
     return { ...REFUND, resourceId: `orders/${orders}` };
-  }
-
-  async function errorOf(promise: Promise<unknown>): Promise<GovernanceError> {
-    const error: unknown = await promise.then(
-      () => null,
-      (reason: unknown) => reason,
-    );
-    expect(error).toBeInstanceOf(module.GovernanceError);
-    return error as GovernanceError;
   }
 
   /** Waits for an execution that is pending approval, and returns it. */

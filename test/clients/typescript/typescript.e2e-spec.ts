@@ -2,51 +2,32 @@ import { readFileSync, rmSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { GovernanceClient, GovernanceError } from '../../../clients/typescript/src/index.js' with {
+import type { GovernanceClient } from '../../../clients/typescript/src/index.js' with {
   'resolution-mode': 'import',
 };
-import { company, EXECUTIONS, requireApproval, type Company } from '../../approvals/support';
-import { ActionsModule } from '../../support/application/actions.module';
+import { EXECUTIONS } from '../../approvals/support';
 import { API_KEY } from '../../support/application/api-key';
-import { createTestApp, type TestApp } from '../../support/application/create-test-app';
+import type { TestApp } from '../../support/application/create-test-app';
 import { describeOnSqlite } from '../../support/database/database-kind';
-import { createPolicy, issueKey } from '../../support/application/factories';
 import { ROOT } from '../../support/documents/markdown';
 import { send } from '../../support/application/send';
 import { openTcpGate } from '../../support/application/tcp-gate';
-import { builtClient, CLIENT, succeed } from '../typescript-client';
+import { type builtClient, CLIENT, succeed } from '../typescript-client';
+import { errorOf, openClientStage } from './client-stage';
 
 const SEND = { action: 'send', resourceType: 'mail', resourceId: 'mails/1' };
 
 describeOnSqlite('The TypeScript client', () => {
   let module: Awaited<ReturnType<typeof builtClient>>;
   let app: TestApp;
-  let people: Company;
   let operator: GovernanceClient;
   let bot: GovernanceClient;
   let botKey: string;
 
   beforeAll(async () => {
-    module = await builtClient();
-    app = await createTestApp({ modules: [ActionsModule] });
-    people = await company(app);
-    await requireApproval(app);
-    await createPolicy(app, { actions: ['send', 'succeed', 'fail'] });
-    operator = new module.GovernanceClient({ url: app.url, key: API_KEY });
-    const { secret } = await issueKey(app, { name: 'bot', scopes: ['execute'], agentId: people.bot.id });
-    botKey = secret;
-    bot = new module.GovernanceClient({ url: `${app.url}/api/v1/`, key: async () => Promise.resolve(secret) });
+    ({ module, app, operator, bot, botKey } = await openClientStage());
   });
   afterAll(() => app.close());
-
-  async function errorOf(promise: Promise<unknown>): Promise<GovernanceError> {
-    const error: unknown = await promise.then(
-      () => null,
-      (reason: unknown) => reason,
-    );
-    expect(error).toBeInstanceOf(module.GovernanceError);
-    return error as GovernanceError;
-  }
 
   it.each<string | null | undefined>(['', '.', '..', undefined, null])(
     'refuses the path parameter %j unsent',
