@@ -180,6 +180,25 @@ describe('The verifier, on logs of an operator who has the signing key and no de
     expect(output).toMatch(finding);
   });
 
+  it('finds a grant for other parameters that was made while its agent was suspended, in the log', async () => {
+    const { instead } = stage;
+    const output = await forged(instead, (entries) => {
+      const decisionId = decisionOf(entries, instead.grantId);
+      const suspended = structuredClone(
+        entries.find(({ action, state }) => action === 'agent.created' && state.name === 'bot'),
+      );
+      suspended.id = `${suspended.id}2`;
+      suspended.action = suspended.audit.action = 'agent.suspended';
+      Object.assign(suspended.state, { status: 'suspended', revision: 2 });
+      const rejection = entries.findIndex(
+        ({ action, subjectId }) => action === 'decision.rejected' && subjectId === decisionId,
+      );
+      return entries.toSpliced(rejection, 0, { ...suspended, timestamp: entries[rejection].timestamp });
+    });
+    expect(output).toContain('the grant was made while the agent that requested it was suspended');
+    expect(output).toMatch(/\nDIFFERS: .*\n$/);
+  });
+
   it.each([
     ['the operator’s key', 'env', /only a key of the person registers one/],
     [

@@ -289,6 +289,9 @@ export class LogCheck {
     const isApproved = audit.details.verdict === 'approve' && audit.action !== 'decision.approval_denied';
     if (isApproved && proposer?.['status'] === 'suspended')
       this.#differ(sequence, 'it was approved while the agent that requested it was suspended');
+    // A rejection gives a grant, too, for other parameters: only if the reviewer could have approved.
+    if (audit.action === 'grant.created' && this.#agents.get(state?.agentId)?.['status'] === 'suspended')
+      this.#differ(sequence, 'the grant was made while the agent that requested it was suspended');
   }
 
   /** @param {Json} state of an execution */
