@@ -120,7 +120,7 @@ export function nearMissWarnings(environment: Environment, names: readonly strin
   return unread.flatMap((name) => {
     const upperName = name.toUpperCase();
     const candidate = names.find(
-      (read) => read.length >= LONG && mayBeNear(upperName, read) && editsBetween(upperName, read) <= 1,
+      (read) => read.length >= LONG && mayBeNear(upperName, read) && editsBetween(upperName, read, 1) <= 1,
     );
     return candidate === undefined ? [] : [`${name} is set, but nothing reads it. Did you mean ${candidate}?`];
   });

@@ -1,17 +1,16 @@
-/** Letters to insert, remove, replace, or exchange with the next one. */
-export function editsBetween(one: string, other: string): number {
-  let earlier: number[] = [];
-  let previous = Array.from({ length: other.length + 1 }, (_, index) => index);
-  for (let row = 1; row <= one.length; row += 1) {
-    const edits = [row];
-    for (let column = 1; column <= other.length; column += 1) {
-      const [left, above, diagonal] = [edits[column - 1], previous[column], previous[column - 1]].map(Number);
-      const isSame = one[row - 1] === other[column - 1];
-      const isExchanged = one[row - 2] === other[column - 1] && one[row - 1] === other[column - 2];
-      const exchanged = row > 1 && isExchanged ? Number(earlier[column - 2]) + 1 : Infinity;
-      edits.push(Math.min(Number(left) + 1, Number(above) + 1, Number(diagonal) + (isSame ? 0 : 1), exchanged));
-    }
-    [earlier, previous] = [previous, edits];
-  }
-  return Number(previous[other.length]);
+/**
+ * Letters to insert, remove, replace, or exchange with the next one; Infinity if more than `most` are needed. Takes as long as reading the
+ * texts if `most` is 1 or 2: names may be long, and many are compared.
+ */
+export function editsBetween(one: string, other: string, most: number): number {
+  if (Math.abs(one.length - other.length) > most) return Infinity;
+  let same = 0;
+  while (same < one.length && one[same] === other[same]) same += 1;
+  const [left, right] = [one.slice(same), other.slice(same)];
+  if (left === '' || right === '') return left.length + right.length;
+  if (most === 0) return Infinity;
+  const after = (removed: number, inserted: number): number =>
+    1 + editsBetween(left.slice(removed), right.slice(inserted), most - 1);
+  const isExchanged = left.slice(0, 2) === right.charAt(1) + right.charAt(0);
+  return Math.min(after(1, 1), after(1, 0), after(0, 1), isExchanged ? after(2, 2) : Infinity);
 }

@@ -1,7 +1,7 @@
+import { TimeSlice, yieldBetween } from '../../core/concurrency/time-slice';
 import { patternsAround } from '../../core/values/action-pattern';
 import { labelFault } from '../../core/values/label-fault';
 import { editsBetween } from '../../core/values/edits';
-import { groupBy } from '../../core/values/grouped';
 import { type AgentSubject, parseSubject, subjectText, subjectWarning, textsOf } from './patterns/subjects';
 import { everySubjectOf, PRINCIPAL } from './approval/approval-requirement';
 import type { PolicyContent } from './policy-content';
@@ -13,7 +13,7 @@ export const MAX_CAPABILITIES = 100_000;
 
 /** One more than a plan shows, so that the plan can say that there are more. */
 const MAX_REPORTED = 1_001;
-/** Most names that are compared to find a similar one: about a second of work. */
+/** Most names that are compared to find a similar one: about a second of work, divided into turns. */
 const MAX_COMPARISONS = 1_000_000;
 /** Most policies that a warning names. */
 const MAX_SUGGESTIONS = 3;
@@ -43,28 +43,30 @@ interface NameWarning {
 
 /**
  * Warns of names in policies that come into force: roles and names that no agent has, and actions that no agent's
- * capabilities cover and no other policy names.
+ * capabilities cover and no other policy names. All agents and policies are looked at, so the work is divided into turns.
  */
-export function unknownNames(
+export async function unknownNames(
   policies: readonly NamingPolicy[],
   { agents, capabilities }: RegisteredNames,
-): NameWarning[] {
+): Promise<NameWarning[]> {
   const target = policies.filter(({ isAfter }) => isAfter);
   const coming = target.filter(({ isBefore }) => !isBefore);
-  const had = new Set(agents.flatMap(textsOf));
-  const subjects = groupBy(coming, (policy) => policy.subjects.filter((subject) => isUnknown(subject, had)));
-  const approvers = groupBy(coming, (policy) => approversOf(policy).filter((subject) => isUnknown(subject, had)));
+  const had = new Set<string>();
+  for await (const agent of yieldBetween(agents)) for (const text of textsOf(agent)) had.add(text);
+  const subjects = await groupBetween(coming, (policy) => policy.subjects.filter((one) => isUnknown(one, had)));
+  const approvers = await groupBetween(coming, (policy) => approversOf(policy).filter((one) => isUnknown(one, had)));
   const subjectWarnings = [
-    ...warnings(subjects, had, whatIs),
+    ...(await warnings(subjects, had, whatIs)),
     // Groups that nobody matches have a separate warning.
-    ...warnings(approvers, had, (text) => `an approver, ${whatIs(text)}`, true),
+    ...(await warnings(approvers, had, (text) => `an approver, ${whatIs(text)}`, true)),
   ];
   // Without registered agents, there would be a warning about every action.
   if (capabilities === null || agents.length === 0) return subjectWarnings;
-  const actions = unknownActions(coming, target, capabilities);
-  const namedActions = target.flatMap((policy) => policy.actions.filter((action) => !actions.has(action)));
-  const able = new Set([...capabilities, ...namedActions]);
-  const actionWarnings = warnings(
+  const actions = await unknownActions(coming, target, capabilities);
+  const able = new Set(capabilities);
+  for await (const policy of yieldBetween(target))
+    for (const action of policy.actions) if (!actions.has(action)) able.add(action);
+  const actionWarnings = await warnings(
     actions,
     able,
     () => 'an action that no agent is capable of and no other policy names',
@@ -91,7 +93,7 @@ function isUnknown(subject: string, had: ReadonlySet<string>): boolean {
 function withRightPrefix(subject: string): string | null {
   const pattern = parseSubject(subject);
   if (pattern.kind !== 'other') return null;
-  const correction = PREFIXES.find((prefix) => editsBetween(pattern.type.toLowerCase(), prefix) <= 1);
+  const correction = PREFIXES.find((prefix) => editsBetween(pattern.type.toLowerCase(), prefix, 1) <= 1);
   return correction === undefined ? null : `${correction}:${pattern.id}`;
 }
 
@@ -101,20 +103,23 @@ function whatIs(subject: string): string {
   return `${pattern.kind === 'role' ? 'a role' : 'a name'} that no agent has`;
 }
 
-function unknownActions(
+async function unknownActions(
   coming: readonly NamingPolicy[],
   target: readonly NamingPolicy[],
   capabilities: ReadonlySet<string>,
-): ReadonlyMap<string, readonly NamingPolicy[]> {
+): Promise<ReadonlyMap<string, readonly NamingPolicy[]>> {
   // Subjects that are not agents need no capability.
   const forAgents = coming.filter(({ subjects }) => subjects.some((one) => parseSubject(one).kind !== 'other'));
   const patterns = new Set(forAgents.flatMap(({ actions }) => actions));
-  const able = overlapsIn(patterns, [{ name: null, actions: [...capabilities] }]);
-  const naming = overlapsIn(
+  const able = await overlapsIn(
+    patterns,
+    [...capabilities].map((capability) => ({ name: null, actions: [capability] })),
+  );
+  const naming = await overlapsIn(
     patterns,
     target.map(({ name, actions }) => ({ name, actions: actions.filter((action) => action !== '*') })),
   );
-  return groupBy(forAgents, ({ name, actions }) =>
+  return groupBetween(forAgents, ({ name, actions }) =>
     actions.filter(
       (action) =>
         // No agent needs a capability to review.
@@ -133,12 +138,12 @@ interface ActionList {
 }
 
 /** Returns a test whether any list except one has an action, or a pattern, that overlaps with one of `patterns`. */
-function overlapsIn(
+async function overlapsIn(
   patterns: ReadonlySet<string>,
   lists: readonly ActionList[],
-): (action: string, except?: string) => boolean {
-  const naming = groupBy(lists, ({ actions }) => actions);
-  const inside = groupBy(lists, ({ actions }) =>
+): Promise<(action: string, except?: string) => boolean> {
+  const naming = await groupBetween(lists, ({ actions }) => actions);
+  const inside = await groupBetween(lists, ({ actions }) =>
     actions.flatMap((listed) => [...patternsAround(listed)].filter((key) => patterns.has(key))),
   );
   return (action, except) => {
@@ -149,19 +154,37 @@ function overlapsIn(
   };
 }
 
-function warnings(
+async function warnings(
   unknown: ReadonlyMap<string, readonly NamingPolicy[]>,
   candidates: ReadonlySet<string>,
   reasonOf: (text: string) => string,
   onlyMeant = false,
-): NameWarning[] {
+): Promise<NameWarning[]> {
   const compared = MAX_COMPARISONS / candidates.size;
-  return [...unknown].slice(0, MAX_REPORTED).flatMap(([text, policies], index) => {
-    const near = withRightPrefix(text) ?? (index < compared ? nearestOf(text, candidates) : null);
-    if (onlyMeant && near === null) return [];
+  const nameWarnings: NameWarning[] = [];
+  for (const [index, [text, policies]] of [...unknown].slice(0, MAX_REPORTED).entries()) {
+    const near = withRightPrefix(text) ?? (index < compared ? await nearestOf(text, candidates) : null);
+    if (onlyMeant && near === null) continue;
     const hint = near === null ? '.' : `: did you mean "${near}"?`;
-    return { policies, sentence: `"${text}" is ${reasonOf(text)}${hint}` };
-  });
+    nameWarnings.push({ policies, sentence: `"${text}" is ${reasonOf(text)}${hint}` });
+  }
+  return nameWarnings;
+}
+
+/** As `groupBy`, divided into turns. */
+async function groupBetween<Item>(
+  items: Iterable<Item>,
+  keysOf: (item: Item) => Iterable<string>,
+): Promise<ReadonlyMap<string, readonly Item[]>> {
+  const groups = new Map<string, Item[]>();
+  for await (const item of yieldBetween(items)) {
+    for (const key of new Set(keysOf(item))) {
+      const group = groups.get(key);
+      if (group === undefined) groups.set(key, [item]);
+      else group.push(item);
+    }
+  }
+  return groups;
 }
 
 /** True if a stored warning is about a name. */
@@ -185,7 +208,7 @@ function mostEdits(length: number): number {
  * Returns the known name that was probably meant: it differs in case or separators, in a letter or two, or in the
  * prefix of a subject (a role named as an agent). Null if there is none.
  */
-function nearestOf(text: string, candidates: Iterable<string>): string | null {
+async function nearestOf(text: string, candidates: Iterable<string>): Promise<string | null> {
   const own = withoutPrefix(text);
   const letters = lettersOf(own);
   const isRole = text.startsWith('role:');
@@ -193,12 +216,13 @@ function nearestOf(text: string, candidates: Iterable<string>): string | null {
   const distanceTo = (name: string): number => {
     const other = withoutPrefix(name);
     if (lettersOf(other) === letters) return 0;
-    if (name.startsWith('role:') !== isRole || Math.abs(own.length - other.length) > most) return Infinity;
-    return editsBetween(own, other);
+    return name.startsWith('role:') === isRole ? editsBetween(own, other, most) : Infinity;
   };
   let nearest: string | null = null;
   let least = most + 1;
+  const turn = new TimeSlice();
   for (const name of candidates) {
+    if (turn.isOver) await turn.next();
     const distance = distanceTo(name);
     if (distance < least) [nearest, least] = [name, distance];
   }

@@ -132,7 +132,7 @@ async function send(parts: AsyncIterable<ComparisonPart>, child: ChildProcess, s
 async function compareHere(parts: AsyncIterable<ComparisonPart>): Promise<ComparedPolicies> {
   const comparison = new PolicyComparison();
   for await (const part of parts) {
-    const answer = comparison.take(part);
+    const answer = await comparison.take(part);
     if (answer !== null) return answer;
   }
   throw new Error('The comparison ended without a result.');

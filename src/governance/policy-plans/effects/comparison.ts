@@ -38,7 +38,7 @@ export class PolicyComparison {
   private readonly capabilities = new Set<string>();
 
   /** Takes a part of the input, and returns the result after the last one; null before. */
-  take(part: ComparisonPart): ComparedPolicies | null {
+  async take(part: ComparisonPart): Promise<ComparedPolicies | null> {
     if ('timeout' in part) return part.hasEffectsOnly === true ? this.effects(part) : this.answer(part);
     if ('policies' in part) this.policies.push(...part.policies);
     else for (const agent of part.agents) this.add(agent);
@@ -55,7 +55,7 @@ export class PolicyComparison {
     return { ...policyEffects(this.policies, this.agents, timeout, team), shadowed: [], warnings: [] };
   }
 
-  private answer({ timeout, team }: LastPart): ComparedPolicies {
+  private async answer({ timeout, team }: LastPart): Promise<ComparedPolicies> {
     const start = performance.now();
     const { effects, reason } = policyEffects(this.policies, this.agents, timeout, team);
     // At least half a second: shadowed policies are found quickly, but finding changes may have used up all the time.
@@ -69,7 +69,7 @@ export class PolicyComparison {
       budget.leaveOut('Which policies are shadowed could not be found in time.');
     }
     const capabilities = this.capabilities.size > MAX_CAPABILITIES ? null : this.capabilities;
-    const warnings = unknownNames(this.policies, { agents: this.agents, capabilities }).map(planWarning);
-    return { effects, reason: reason ?? budget.reason, shadowed, warnings };
+    const warnings = await unknownNames(this.policies, { agents: this.agents, capabilities });
+    return { effects, reason: reason ?? budget.reason, shadowed, warnings: warnings.map(planWarning) };
   }
 }

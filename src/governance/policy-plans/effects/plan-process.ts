@@ -7,6 +7,5 @@ import { PolicyComparison, type ComparisonPart } from './comparison';
 const comparison = new PolicyComparison();
 
 process.on('message', (part: ComparisonPart) => {
-  const answer = comparison.take(part);
-  if (answer !== null) process.send?.(answer);
+  void comparison.take(part).then((answer) => answer !== null && process.send?.(answer));
 });
