@@ -1,6 +1,6 @@
 /**
- * Letters to insert, remove, replace, or exchange with the next one; Infinity if more than `most` are needed. Takes as long as reading the
- * texts if `most` is 1 or 2: names may be long, and many are compared.
+ * Letters to insert, remove, replace, or exchange with the next one; Infinity if more than `most` are needed. With a
+ * `most` of 1 or 2 it takes as long as reading the texts: names may be long, and many are compared.
  */
 export function editsBetween(one: string, other: string, most: number): number {
   if (Math.abs(one.length - other.length) > most) return Infinity;

@@ -95,8 +95,8 @@ export class CreationWarnings {
     );
     const registered = { agents, capabilities: capabilities.size > MAX_CAPABILITIES ? null : capabilities };
     const all = [...others, { ...namesIn(policy), isBefore: false, isAfter: true }];
-    const warnings = await unknownNames(all, registered);
-    return warnings.slice(0, MAX_NAME_WARNINGS).map(({ sentence }) => sentence);
+    const warnings = await unknownNames(all, registered, MAX_NAME_WARNINGS);
+    return warnings.map(({ sentence }) => sentence);
   }
 }
 

@@ -13,10 +13,8 @@ describe('unknownNames', () => {
     const subjects = Array.from({ length: SUBJECTS }, (_, index) => nameOf('b', index));
     const policy = { name: 'p', version: '1', subjects, actions: ['pay'], approval: null };
     const begun = TimeSlice.begun;
-    const warnings = await unknownNames([{ ...policy, isBefore: false, isAfter: true }], {
-      agents,
-      capabilities: new Set(['pay']),
-    });
+    const registered = { agents, capabilities: new Set(['pay']) };
+    const warnings = await unknownNames([{ ...policy, isBefore: false, isAfter: true }], registered, SUBJECTS);
     expect(warnings).toHaveLength(SUBJECTS);
     expect(TimeSlice.begun - begun).toBeGreaterThan(10);
   });

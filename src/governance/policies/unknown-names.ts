@@ -11,13 +11,12 @@ export const REVIEWS: readonly string[] = ['decision:approve', 'decision:reject'
 /** Most capabilities; with more, there are no warnings about actions. */
 export const MAX_CAPABILITIES = 100_000;
 
-/** One more than a plan shows, so that the plan can say that there are more. */
-const MAX_REPORTED = 1_001;
-/** Most names that are compared to find a similar one: about a second of work, divided into turns. */
+/** Most names that are compared to find a similar one: some seconds of work, divided into turns. */
 const MAX_COMPARISONS = 1_000_000;
 /** Most policies that a warning names. */
 const MAX_SUGGESTIONS = 3;
 const PREFIXES = ['agent', 'role', 'kind'];
+const UNKNOWN_ACTION = 'an action that no agent is capable of and no other policy names';
 /** A name with fewer characters than the first may differ in one letter, with fewer than the second in none. */
 const SHORT = 5;
 const SHORTEST = 3;
@@ -44,10 +43,12 @@ interface NameWarning {
 /**
  * Warns of names in policies that come into force: roles and names that no agent has, and actions that no agent's
  * capabilities cover and no other policy names. All agents and policies are looked at, so the work is divided into turns.
+ * @param most most warnings: no more names are compared than are shown
  */
 export async function unknownNames(
   policies: readonly NamingPolicy[],
   { agents, capabilities }: RegisteredNames,
+  most: number,
 ): Promise<NameWarning[]> {
   const target = policies.filter(({ isAfter }) => isAfter);
   const coming = target.filter(({ isBefore }) => !isBefore);
@@ -56,9 +57,9 @@ export async function unknownNames(
   const subjects = await groupBetween(coming, (policy) => policy.subjects.filter((one) => isUnknown(one, had)));
   const approvers = await groupBetween(coming, (policy) => approversOf(policy).filter((one) => isUnknown(one, had)));
   const subjectWarnings = [
-    ...(await warnings(subjects, had, whatIs)),
+    ...(await warnings(subjects, had, { reasonOf: whatIs, most })),
     // Groups that nobody matches have a separate warning.
-    ...(await warnings(approvers, had, (text) => `an approver, ${whatIs(text)}`, true)),
+    ...(await warnings(approvers, had, { reasonOf: (text) => `an approver, ${whatIs(text)}`, most, onlyMeant: true })),
   ];
   // Without registered agents, there would be a warning about every action.
   if (capabilities === null || agents.length === 0) return subjectWarnings;
@@ -66,12 +67,8 @@ export async function unknownNames(
   const able = new Set(capabilities);
   for await (const policy of yieldBetween(target))
     for (const action of policy.actions) if (!actions.has(action)) able.add(action);
-  const actionWarnings = await warnings(
-    actions,
-    able,
-    () => 'an action that no agent is capable of and no other policy names',
-  );
-  return [...subjectWarnings, ...actionWarnings].slice(0, MAX_REPORTED);
+  const actionWarnings = await warnings(actions, able, { reasonOf: () => UNKNOWN_ACTION, most });
+  return [...subjectWarnings, ...actionWarnings].slice(0, most);
 }
 
 function approversOf({ subjects, approval }: NamingPolicy): string[] {
@@ -154,15 +151,21 @@ async function overlapsIn(
   };
 }
 
+interface WarningForm {
+  readonly reasonOf: (text: string) => string;
+  readonly most: number;
+  /** True if only names that resemble a known one are warned of. */
+  readonly onlyMeant?: boolean;
+}
+
 async function warnings(
   unknown: ReadonlyMap<string, readonly NamingPolicy[]>,
   candidates: ReadonlySet<string>,
-  reasonOf: (text: string) => string,
-  onlyMeant = false,
+  { reasonOf, most, onlyMeant = false }: WarningForm,
 ): Promise<NameWarning[]> {
   const compared = MAX_COMPARISONS / candidates.size;
   const nameWarnings: NameWarning[] = [];
-  for (const [index, [text, policies]] of [...unknown].slice(0, MAX_REPORTED).entries()) {
+  for (const [index, [text, policies]] of [...unknown].slice(0, most).entries()) {
     const near = withRightPrefix(text) ?? (index < compared ? await nearestOf(text, candidates) : null);
     if (onlyMeant && near === null) continue;
     const hint = near === null ? '.' : `: did you mean "${near}"?`;

@@ -7,6 +7,9 @@ import type { ShadowedPolicyResponse } from '../dto/policy-plan.response';
 import { SubjectClasses } from './subject-classes';
 import { MAX_CAPABILITIES, planWarning, unknownNames } from '../../policies/unknown-names';
 
+/** One more than a plan shows, so that the plan can say that there are more. */
+const MAX_NAME_WARNINGS = 1_001;
+
 type CapableAgent = AgentSubject & { readonly capabilities: readonly string[] };
 
 /** A part of a comparison's input. It is sent in parts, so that no part takes long. */
@@ -69,7 +72,7 @@ export class PolicyComparison {
       budget.leaveOut('Which policies are shadowed could not be found in time.');
     }
     const capabilities = this.capabilities.size > MAX_CAPABILITIES ? null : this.capabilities;
-    const warnings = await unknownNames(this.policies, { agents: this.agents, capabilities });
+    const warnings = await unknownNames(this.policies, { agents: this.agents, capabilities }, MAX_NAME_WARNINGS);
     return { effects, reason: reason ?? budget.reason, shadowed, warnings: warnings.map(planWarning) };
   }
 }
