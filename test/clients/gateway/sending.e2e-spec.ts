@@ -4,7 +4,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createServer as createTlsServer } from 'node:tls';
+import tls, { createServer as createTlsServer } from 'node:tls';
 import type {
   UpstreamClient,
   UpstreamRequest,
@@ -275,6 +275,17 @@ describe('A request to an upstream', () => {
       secure.answers = [OK];
       expect(await textOf({}, clientOf(url, certificate.path))).toBe('ok');
       expect(secure.requests[0]).toMatch(/^POST \/v1\/refunds HTTP\/1\.1\r\n/);
+    });
+
+    whereOpenssl('reads the authorities once for all connections, as that takes long', async () => {
+      const url = await openSecure('localhost');
+      secure.answers = [respond('HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok')];
+      const [first, second] = [clientOf(url, certificate.path), clientOf(url, certificate.path)];
+      const contexts = jest.spyOn(tls, 'createSecureContext');
+      const texts = await Promise.all([first, first, first, second, second].map((by) => textOf({}, by)));
+      const made = contexts.mock.calls.length;
+      contexts.mockRestore();
+      expect([texts, made, secure.connections.size]).toEqual([Array(5).fill('ok'), 0, 5]);
     });
 
     whereOpenssl.each(['TIMEOUT', 'CANCELLED'])(

@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto';
-import { rootCertificates } from 'node:tls';
+import { createSecureContext, rootCertificates, type SecureContext } from 'node:tls';
 import { buildConnector, type Client, Pool } from 'undici';
 import { Connection } from '../../connection.js';
 import { readRegularFile } from '../../regular-file.js';
@@ -121,8 +121,18 @@ function connectorFor(ca: string | undefined): buildConnector.connector {
   return buildConnector({
     timeout: CONNECT_MS,
     rejectUnauthorized: true,
-    ...(ca !== undefined && { ca: [...rootCertificates, readAuthorities(ca)] }),
+    ...(ca !== undefined && { secureContext: contextWith(readAuthorities(ca)) }),
   });
+}
+
+/** The last context: upstreams often share one file, and SIGHUP reads it again. */
+let lastContext: { readonly authorities: string; readonly context: SecureContext } | null = null;
+
+/** Made once for all connections: to read all authorities takes so long that each connection would hold up other requests. */
+function contextWith(authorities: string): SecureContext {
+  if (lastContext?.authorities !== authorities)
+    lastContext = { authorities, context: createSecureContext({ ca: [...rootCertificates, authorities] }) };
+  return lastContext.context;
 }
 
 /** @throws SettingsError for a file that Node.js would take for one without authorities, such as one that is half written */
