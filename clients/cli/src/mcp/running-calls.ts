@@ -87,13 +87,21 @@ export class RunningCalls {
    * of which it has said nothing for ten seconds end as if they were stopped.
    */
   async checkAll(options: CheckOptions): Promise<void> {
-    const callers = new Set([...this.calls.values()].map(({ caller }) => caller.id));
-    await Promise.all([...callers].map((id) => this.checkUntilKnown(id, options)));
+    await Promise.all(this.callerIds().map((id) => this.checkUntilKnown(id, options)));
+  }
+
+  /** Checks all calls once. Those of which the service says nothing go on. */
+  async checkOnce(): Promise<void> {
+    await Promise.allSettled(this.callerIds().map((id) => this.checkCaller(id)));
   }
 
   /** Checks the calls of one caller once. @throws errors of the service */
   async checkCaller(id: string): Promise<void> {
     await check(this.callsOf(id));
+  }
+
+  private callerIds(): string[] {
+    return [...new Set([...this.calls.values()].map(({ caller }) => caller.id))];
   }
 
   private async checkUntilKnown(id: string, { signal, onFault }: CheckOptions): Promise<void> {

@@ -8,12 +8,14 @@ import { findCaller } from './caller.js';
 import type { KnownCallers } from './known-callers.js';
 import { Refusal, unavailable } from './refusal.js';
 import { callerFetch, CallerService, type ServiceCaller } from './service-calls.js';
+import type { StopEvents } from './stop-events.js';
 
 /** What bounds the requests of an agent, whatever they are for. */
 export interface CallerBounds {
   readonly callers: KnownCallers;
   readonly slots: RequestSlots;
   readonly room: BodyRoom;
+  readonly stops: Pick<StopEvents, 'isKeyRefused'>;
 }
 
 /** A request to the gateway itself. */
@@ -24,6 +26,9 @@ export interface OwnRequest {
   readonly service: URL;
   readonly bounds: CallerBounds;
 }
+
+export const KEY_REFUSED =
+  "The governance service refuses the gateway's own key, so nothing was sent. Tell whoever runs the gateway.";
 
 const EXECUTION = /^\/-\/executions\/([A-Za-z0-9_]{1,64})(?:\?wait=(\d{1,2}))?$/;
 const CANCEL = /^\/-\/executions\/([A-Za-z0-9_]{1,64})\/cancel$/;
@@ -55,13 +60,14 @@ export async function answerOwnPath(own: OwnRequest): Promise<void> {
   );
 }
 
-async function answerHealth({ exchange, service }: OwnRequest): Promise<void> {
+async function answerHealth({ exchange, service, bounds }: OwnRequest): Promise<void> {
   const isHealthy = await serviceFetch(new URL('/api/v1/health', service), {
     signal: AbortSignal.timeout(HEALTH_TIMEOUT_MS),
   })
     .then(({ ok }) => ok)
     .catch(() => false);
   if (!isHealthy) throw unavailable('The governance service does not answer.');
+  if (bounds.stops.isKeyRefused) throw unavailable(KEY_REFUSED);
   sendJson(exchange, 200, JSON.stringify({ status: 'ok' }));
 }
 

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { GovernanceError } from '../../../../typescript/src/governance-error.js';
 import { eventsFrom } from '../../../../typescript/src/events.js';
 import type { AuditEntry } from '../../../../typescript/src/index.js';
 import { Transport } from '../../../../typescript/src/transport.js';
@@ -9,6 +10,10 @@ import type { RunningCalls } from '../../mcp/running-calls.js';
 const ACTIONS = ['stop.*', 'agent.suspended', 'api_key.revoked', 'api_key.expired'];
 /** Milliseconds before events that could not be followed are followed again. */
 const PAUSE_MS = 500;
+/** Milliseconds between two checks of the running calls while the service refuses to tell of stops. */
+const CHECK_MS = 5_000;
+/** Statuses with which the service refuses the key itself. */
+const KEY_REFUSALS: ReadonlySet<number | null> = new Set([401, 403]);
 
 export interface StopEventsOptions {
   readonly url: string;
@@ -22,8 +27,15 @@ export interface StopEventsOptions {
 /** Follows the events of the service that end running calls. After a connection that was lost, all running calls are checked. */
 export class StopEvents {
   private readonly ending = new AbortController();
+  private isRefused = false;
+  private lastCheck = -Infinity;
 
   constructor(private readonly options: StopEventsOptions) {}
+
+  /** True while the service refuses the gateway's own key: then it would neither take reports nor tell of stops. */
+  get isKeyRefused(): boolean {
+    return this.isRefused;
+  }
 
   /** Runs until it is closed. */
   async follow(): Promise<void> {
@@ -35,6 +47,7 @@ export class StopEvents {
         const transport = new Transport({ url, key, patience: 0 });
         const events = eventsFrom(transport, { actions: ACTIONS, signal }, () => {
           wasLost = false;
+          this.isRefused = false;
           void this.check();
         });
         for await (const event of events) this.apply(event);
@@ -42,6 +55,7 @@ export class StopEvents {
         if (this.isClosed()) return;
         if (!wasLost) log.warn('Stops cannot be followed now', error);
         wasLost = true;
+        this.noteRefusal(error);
         await sleep(PAUSE_MS, undefined, { signal, ref: false }).catch(() => undefined);
       }
     }
@@ -62,6 +76,15 @@ export class StopEvents {
     callers.clear();
     if (action === 'agent.suspended') calls.stopAgent(subjectId);
     if (action.startsWith('api_key.')) calls.stopKey(subjectId);
+  }
+
+  /** The callers' own keys still tell of stops where the service answers, but not to the gateway's key. */
+  private noteRefusal(error: unknown): void {
+    if (!(error instanceof GovernanceError) || error.status === null || error.code === 'UNEXPECTED_ANSWER') return;
+    this.isRefused ||= KEY_REFUSALS.has(error.status);
+    if (performance.now() - this.lastCheck < CHECK_MS) return;
+    this.lastCheck = performance.now();
+    void this.options.calls.checkOnce();
   }
 
   private async check(): Promise<void> {

@@ -72,8 +72,8 @@ export async function startGateway(
     metrics: new GatewayMetrics({ running: () => slots.count, unreported: () => reports.count }),
   };
   let state = await GatewayState.open(config, log, parts);
-  const gateway = new Gateway(state, parts);
   const stops = new StopEvents({ url, key, calls: parts.calls, callers: parts.callers, log });
+  const gateway = new Gateway(state, { ...parts, stops });
   const server = createListener((exchange) => gateway.serve(exchange), readTls(config));
   const metrics = config.metrics === undefined ? null : parts.metrics.createServer();
   const address = await listen(server, config.listen);
