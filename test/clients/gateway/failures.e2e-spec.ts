@@ -2,7 +2,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from '../../faults/support/watch';
 import { sendRaw } from '../../support/application/send';
 import { freePort } from '../../../bench/support/free-port';
-import { type GatewayStage, openStage, route, type StartedGateway, startGateway, VENDOR_CREDENTIAL } from './stage';
+import {
+  bearer,
+  type GatewayStage,
+  openStage,
+  route,
+  type StartedGateway,
+  startGateway,
+  VENDOR_CREDENTIAL,
+} from './stage';
 import { type Answering, sendJson, type StandIn, startStandIn } from './stand-in';
 
 /** By the first segment of the path. */
@@ -12,6 +20,14 @@ const ANSWERS: Readonly<Record<string, Answering>> = {
   cut: (_, response) => {
     response.writeHead(200, { 'Content-Type': 'text/plain' });
     response.write('the first part', () => response.socket?.resetAndDestroy());
+  },
+  short: (_, response) => {
+    response.writeHead(200, { 'Content-Type': 'text/plain', 'Content-Length': '30' });
+    response.write('the first part', () => response.socket?.destroy());
+  },
+  headless: (_, response) => {
+    response.writeHead(200, { 'Content-Type': 'text/plain', 'Content-Length': '30' }).flushHeaders();
+    setTimeout(() => response.socket?.destroy(), 50);
   },
   slow: (_, response) => void setTimeout(() => sendJson(response, { done: true }), 500),
   unchanged: (_, response) => void response.writeHead(304, { 'Content-Length': '30', ETag: '"a"' }).end(),
@@ -119,6 +135,21 @@ describe('What happens when something fails', () => {
       outcome: 'executed',
       result: { status: 200, sha256: expect.any(String), bytes: 14, cut: true },
     });
+  });
+
+  it.each([
+    ['some of its body', 'short', 14],
+    ['nothing of its body', 'headless', 0],
+    ['a part of a stream', 'cut', 14],
+  ])('returns the head of an answer that breaks off after %s: SDKs repeat what has none', async (_, kind, bytes) => {
+    const headers = { ...bearer(stage.key), 'Content-Type': 'application/json' };
+    const response = await fetch(`${gateway.url}/vendor/${kind}/head`, { method: 'POST', headers, body: '{}' });
+    expect(response.status).toBe(200);
+    await expect(response.text()).rejects.toThrow();
+    const [execution] = await stage.executions(`&resourceId=${kind}/head`);
+    const { outcome, result } = await stage.ended(String(execution?.id));
+    const returned = { status: 200, sha256: expect.any(String), bytes, cut: true };
+    expect({ outcome, result }).toEqual({ outcome: 'executed', result: returned });
   });
 
   it('withdraws the request of a client that leaves while it waits', async () => {

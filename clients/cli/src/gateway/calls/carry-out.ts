@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Execution } from '../../../../typescript/src/index.js';
 import type { ClientExchange } from '../listener/http-listener.js';
-import { deliver, type Delivery, resetConnection } from '../response/deliver.js';
-import type { ResponseRefusal } from '../response/header-rules.js';
-import { filterResponse, type FilteredResponse, type ResponseContext } from '../response/response-filter.js';
+import { deliver, type Delivery } from '../response/deliver.js';
+import { filterResponse, type ResponseContext } from '../response/response-filter.js';
 import type { SendFailure, UpstreamResponse } from '../upstream/exchange.js';
 import type { UpstreamClient, UpstreamRequest } from '../upstream/upstream-client.js';
 import { failedReport } from './failed-report.js';
@@ -53,22 +52,16 @@ async function passOn(call: AuthorisedRequest, answer: UpstreamResponse): Promis
     report(call, reportOf(answer.status, NOTHING_RETURNED));
     return;
   }
-  let filtered: FilteredResponse | ResponseRefusal | null = null;
-  try {
-    filtered = await filterResponse(answer, context);
-  } catch {
-    // It broke off while it was read whole.
-    if (stopped.aborted) throw stoppedRefusal(call);
-    resetConnection(response.socket);
-  }
-  if (filtered?.kind === 'response') {
+  const filtered = await filterResponse(answer, context);
+  // It was stopped while it was read whole, before anything was returned.
+  if (stopped.aborted && answer.body.errored !== null) throw stoppedRefusal(call);
+  if (filtered.kind === 'response') {
     const delivery = await deliver(filtered, response);
     report(call, stopped.aborted && delivery.cut !== null ? stoppedReport() : reportOf(answer.status, delivery));
     return;
   }
   report(call, reportOf(answer.status, NOTHING_RETURNED));
-  if (filtered !== null)
-    throw withExecution(new Refusal(filtered.status, filtered.reason, filtered.message), execution);
+  throw withExecution(new Refusal(filtered.status, filtered.reason, filtered.message), execution);
 }
 
 /** @throws Refusal 503 if the entry is not on disk: nothing is sent then */

@@ -7,6 +7,8 @@ import type { FilteredResponse } from './response-filter.js';
 
 /** A client that reads nothing for so many milliseconds is reset. */
 const MAX_UNREAD_MS = 30_000;
+/** Milliseconds in which a client gets what was written before its answer broke off. */
+const MAX_FLUSH_MS = 1_000;
 
 /** What the client was sent. */
 export interface Delivery {
@@ -17,7 +19,7 @@ export interface Delivery {
   readonly cut: 'upstream' | 'client' | null;
 }
 
-/** Passes an answer on as it comes. Does not throw: an answer that breaks off is reset. */
+/** Passes an answer on as it comes. Does not throw: the connection of an answer that breaks off ends without its end. */
 export async function deliver(
   response: FilteredResponse,
   target: ServerResponse,
@@ -48,13 +50,30 @@ export async function deliver(
   if (cut === null) target.end();
   else {
     response.discard();
-    resetConnection(target.socket);
+    if (cut === 'client') resetConnection(target.socket);
+    else breakOff(target);
   }
   return { sha256: hash.digest('hex'), bytes, cut };
 }
 
+/**
+ * Ends a connection after what was written. SDKs repeat a request to which they got no head, and this one was carried out. Clients of HTTP/1.0
+ * would take the end for that of the answer.
+ */
+function breakOff(target: ServerResponse): void {
+  const { socket } = target;
+  if (socket === null || target.req.httpVersion !== '1.1') {
+    resetConnection(socket);
+    return;
+  }
+  target.flushHeaders();
+  const timer = setTimeout(() => resetConnection(socket), MAX_FLUSH_MS);
+  socket.once('close', () => clearTimeout(timer));
+  socket.destroySoon();
+}
+
 /** Ends a connection so that the client sees that the answer is not whole. */
-export function resetConnection(socket: Socket | null): void {
+function resetConnection(socket: Socket | null): void {
   if (socket === null || socket.destroyed) return;
   // Only TCP can be reset; TLS ends without its closing message.
   if (socket instanceof TLSSocket) socket.destroy();

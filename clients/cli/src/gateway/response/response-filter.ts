@@ -38,13 +38,8 @@ export interface ResponseContext {
 const MAX_WHOLE_BODY_BYTES = 65_536;
 const NO_CONTENT = 204;
 const STATUSES_WITHOUT_BODY: ReadonlySet<number> = new Set([NO_CONTENT, 304]);
-const NO_BYTES = Buffer.alloc(0);
 
-/**
- * Applies the rules for headers and replaces credentials.
- *
- * @throws Error if the answer breaks off while it is read whole.
- */
+/** Applies the rules for headers and replaces credentials. What breaks off while it is read whole goes on as far as it came. */
 export async function filterResponse(
   response: UpstreamResponse,
   context: ResponseContext,
@@ -64,7 +59,7 @@ export async function filterResponse(
   if (method === 'HEAD' || STATUSES_WITHOUT_BODY.has(status)) {
     // Where its head has a length, undici takes it for an answer that broke off.
     body.resume();
-    return passOn(onePart(NO_BYTES), isRedacted ? withoutBodyHeaders(headers) : withTrueLength(headers, status));
+    return passOn(allParts([], null), isRedacted ? withoutBodyHeaders(headers) : withTrueLength(headers, status));
   }
   const length = announcedLength(response.headers);
   if (redactor().isEmpty) {
@@ -74,10 +69,11 @@ export async function filterResponse(
   if ((length ?? Infinity) > MAX_WHOLE_BODY_BYTES) {
     return passOn(redactStream(body, redactor), withoutBodyHeaders(headers));
   }
-  const bytes = await readWhole(body, context.left);
-  const whole = redactor().redactAll(bytes);
+  const { bytes, fault } = await readWhole(body, context.left);
+  // The end of what broke off may be the beginning of a credential.
+  const whole = redactor().redact(bytes, fault === null);
   const isChanged = isRedacted || whole.isRedacted;
-  return passOn(onePart(whole.bytes), isChanged ? withoutBodyHeaders(headers) : headers);
+  return passOn(allParts(whole.output, fault), isChanged ? withoutBodyHeaders(headers) : headers);
 }
 
 /** A 204 has no length: RFC 9110, 8.6. Those of other answers without a body are those of the body that they stand for. */
@@ -103,13 +99,26 @@ function redactHeaders(
   return { headers: redacted, isRedacted };
 }
 
-async function readWhole(body: Readable, left: AbortSignal): Promise<Buffer> {
-  addAbortSignal(left, body);
-  const chunks: Buffer[] = [];
-  for await (const chunk of body as AsyncIterable<Buffer>) chunks.push(chunk);
-  return Buffer.concat(chunks);
+/** A body that was read as far as it came. */
+interface ReadBody {
+  readonly bytes: Buffer;
+  /** Why it broke off; null if it is whole. */
+  readonly fault: Error | null;
 }
 
-async function* onePart(bytes: Buffer): AsyncGenerator<Buffer> {
-  if (bytes.length > 0) yield bytes;
+async function readWhole(body: Readable, left: AbortSignal): Promise<ReadBody> {
+  addAbortSignal(left, body);
+  const chunks: Buffer[] = [];
+  try {
+    for await (const chunk of body as AsyncIterable<Buffer>) chunks.push(chunk);
+    return { bytes: Buffer.concat(chunks), fault: null };
+  } catch (error) {
+    return { bytes: Buffer.concat(chunks), fault: error as Error };
+  }
+}
+
+/** @param fault thrown after the parts, unless it is null */
+async function* allParts(parts: readonly Buffer[], fault: Error | null): AsyncGenerator<Buffer> {
+  yield* parts;
+  if (fault !== null) throw fault;
 }
