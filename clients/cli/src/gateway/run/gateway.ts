@@ -36,7 +36,8 @@ const CLIENT_LEFT = 499;
 
 /** Serves requests: finds out who asks for what, asks the service, sends what is authorised, and returns the answer. */
 export class Gateway {
-  private readonly running = new Set<Promise<void>>();
+  /** Requests that run, and the state that serves each. */
+  private readonly running = new Map<Promise<void>, GatewayState>();
 
   constructor(
     private state: GatewayState,
@@ -56,7 +57,7 @@ export class Gateway {
   serve(exchange: ClientExchange): void {
     const { state } = this;
     const request = state.during(() => this.answer(exchange, state));
-    this.running.add(request);
+    this.running.set(request, state);
     void request.finally(() => this.running.delete(request));
   }
 
@@ -67,11 +68,14 @@ export class Gateway {
   }
 
   private async idle(): Promise<void> {
-    while (this.running.size > 0) await Promise.all(this.running);
+    while (this.running.size > 0) await Promise.all(this.running.keys());
   }
 
+  /** Ends what was sent and is not answered, and resolves once no request runs. */
   async close(): Promise<void> {
-    await this.state.close();
+    const states = new Set([this.state, ...this.running.values()]);
+    await Promise.all([...states].map((state) => state.close()));
+    await this.idle();
   }
 
   private async answer(exchange: ClientExchange, state: GatewayState): Promise<void> {

@@ -23,6 +23,8 @@ import { readTls, renewTls } from '../listener/tls-files.js';
 const MAX_PROMISES = 10_000;
 /** Milliseconds for which what runs may go on after SIGTERM. */
 const MAX_END_MS = 10_000;
+/** Milliseconds of these in which what still runs is ended, answered and reported. */
+const MAX_LAST_MS = 1_000;
 
 interface Address {
   readonly host: string;
@@ -110,12 +112,13 @@ export async function startGateway(
       endListener(server);
       metrics?.close();
       const end = performance.now() + MAX_END_MS;
-      await within(gateway.settle(), MAX_END_MS);
+      await within(gateway.settle(), MAX_END_MS - MAX_LAST_MS);
+      // Its clients get an answer: SDKs repeat a request that has none, at another gateway.
+      await within(gateway.close(), MAX_LAST_MS / 2);
       stops.close();
       await reports.close(Math.max(0, end - performance.now()));
       server.closeAllConnections();
       metrics?.closeAllConnections();
-      await gateway.close();
       await journal.close();
     },
   };
