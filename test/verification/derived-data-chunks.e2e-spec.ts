@@ -156,7 +156,7 @@ describe('Counters, list items and the head, verified in chunks,', () => {
     await foreign.run('ANALYZE');
     const session = await app.application.get(Database).openReader();
     const all = await statements();
-    expect(all.length).toBeGreaterThan(10 * ROUNDS);
+    expect(all.length).toBeGreaterThan(5 * ROUNDS);
     for (const [sql, parameters] of all) {
       const [row] = await session.all<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(
         `EXPLAIN (ANALYZE, FORMAT JSON) ${sql}`,
