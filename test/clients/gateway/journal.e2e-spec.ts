@@ -263,4 +263,15 @@ describe('The journal of the gateway', () => {
     const { outcome, reason } = await stage.execution(await idOf('never/ending'));
     expect([outcome, reason]).toEqual(['failed', 'outcome_unknown']);
   });
+
+  it('ends so where the signal comes twice', async () => {
+    const gateway = await start('twice');
+    const call = gateway.call('/vendor/never/twice', { json: {} });
+    await until('it was sent', () => upstream.below('/never/twice').length === 1);
+    gateway.process.kill('SIGTERM');
+    await until('it ends', () => gateway.printed().includes('Ending'));
+    expect(await gateway.stop('SIGTERM')).toBe(0);
+    const { status, error } = await call;
+    expect([status, error?.reason]).toEqual([422, 'outcome_unknown']);
+  });
 });

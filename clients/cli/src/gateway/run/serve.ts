@@ -12,13 +12,20 @@ import { type RunningGateway, startGateway } from './start.js';
 const HELD = 75;
 const CONFIGURATION = 78;
 
-/** Serves by a file until SIGTERM or SIGINT. SIGHUP reads the file and all secrets again. */
+const END_SIGNALS: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGINT'];
+
+/**
+ * Serves by a file until SIGTERM or SIGINT. Further ones change nothing: `timeout` sends each twice, and so does a Ctrl-C under `npm`.
+ * SIGHUP reads the file and all secrets again.
+ */
 export async function serveGateway(path: string, { digestAbove }: DigestOptions): Promise<void> {
   const key = profileName() === undefined ? (process.env['GOVERNANCE_API_KEY'] ?? '') : settings().key;
   if (key === '') throw new SettingsError('GOVERNANCE_API_KEY is required: a key with the scope report.');
   const readConfig = (): GatewayConfig => readGatewayFile(path, serviceUrl()).config;
   // From before it listens: whoever sees that may end it at once.
-  const ending = new Promise<void>((resolve) => process.once('SIGTERM', resolve).once('SIGINT', resolve));
+  const ending = new Promise<void>((resolve) => {
+    for (const signal of END_SIGNALS) process.on(signal, () => resolve());
+  });
   let gateway: RunningGateway;
   try {
     gateway = await startGateway(readConfig, { key, digestAbove });
