@@ -50,4 +50,27 @@ describe("The gateway's own key that has ended", () => {
     expect(await stage.ended(error?.executionId ?? '')).toMatchObject({ outcome: 'failed', reason: 'stopped' });
     expect(await restarted.stop()).toBe(0);
   });
+
+  it('lets nothing be sent that was approved since', async () => {
+    const { id, secret } = await issueKey(stage.app, { name: 'shorter', scopes: ['report'] });
+    const routes = [route('POST /refund/:id', 'refund')];
+    const vendor = { url: upstream.url, credentials: [VENDOR_CREDENTIAL], routes, hold: 'PT60S' };
+    gateway = await startGateway({ ...stage, reportKey: secret }, { vendor }, { name: 'approved' });
+    const held = gateway.call('/vendor/refund/held', { json: {} });
+    const waiting = async (): Promise<string | null | undefined> =>
+      (await stage.executions('&outcome=pending_approval'))[0]?.decisionId;
+    await until('it waits', async () => typeof (await waiting()) === 'string');
+    const decisionId = String(await waiting());
+    expect((await send(stage.app, 'POST', `/api/v1/api-keys/${id}/revoke`)).status).toBe(200);
+    await until('it is not healthy', async () => (await gateway.call('/-/health')).status === 503);
+    await stage.approve(decisionId);
+    const { status, error } = await held;
+    expect([status, error?.message]).toEqual([503, expect.stringContaining("the gateway's own key")]);
+    expect(upstream.below('/refund')).toEqual([]);
+    expect(await gateway.stop()).toBe(0);
+    const restarted = await startGatewayFile(stage, gateway.file, gateway.journal);
+    const [execution] = await stage.executions('&resourceId=refund/held');
+    expect(await stage.ended(String(execution?.id))).toMatchObject({ outcome: 'failed', reason: 'not_sent' });
+    expect(await restarted.stop()).toBe(0);
+  });
 });

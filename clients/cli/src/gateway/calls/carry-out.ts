@@ -8,7 +8,7 @@ import type { UpstreamClient, UpstreamRequest } from '../upstream/upstream-clien
 import { failedReport } from './failed-report.js';
 import type { Report } from './journal.js';
 import { Refusal, unavailable } from './refusal.js';
-import { JOURNAL_FAILED, type Reports } from './reports.js';
+import type { Reports } from './reports.js';
 
 /** What may be sent: once, and only now. */
 export interface AuthorisedRequest {
@@ -64,10 +64,11 @@ async function passOn(call: AuthorisedRequest, answer: UpstreamResponse): Promis
   throw withExecution(new Refusal(filtered.status, filtered.reason, filtered.message), execution);
 }
 
-/** @throws Refusal 503 if the entry is not on disk: nothing is sent then */
-async function noteInJournal(call: AuthorisedRequest): Promise<void> {
-  const { execution, reports, upstream } = call;
-  if (execution !== null && !(await reports.begin(execution.id, upstream))) throw unavailable(JOURNAL_FAILED);
+/** @throws Refusal 503 if the entry is not on disk, or could not be reported: nothing is sent then */
+async function noteInJournal({ execution, reports, upstream }: AuthorisedRequest): Promise<void> {
+  if (execution === null) return;
+  const refusal = await reports.begin(execution.id, upstream);
+  if (refusal !== null) throw unavailable(refusal);
 }
 
 function failureRefusal(call: AuthorisedRequest, { reason, code }: SendFailure): Refusal {

@@ -6,16 +6,16 @@ import { serviceFetch } from '../../service-fetch.js';
 import { readTraceparent } from './ask-headers.js';
 import { findCaller } from './caller.js';
 import type { KnownCallers } from './known-callers.js';
+import { KEY_REFUSED, type OwnKey } from './own-key.js';
 import { Refusal, unavailable } from './refusal.js';
 import { callerFetch, CallerService, type ServiceCaller } from './service-calls.js';
-import type { StopEvents } from './stop-events.js';
 
 /** What bounds the requests of an agent, whatever they are for. */
 export interface CallerBounds {
   readonly callers: KnownCallers;
   readonly slots: RequestSlots;
   readonly room: BodyRoom;
-  readonly stops: Pick<StopEvents, 'isKeyRefused'>;
+  readonly ownKey: Readonly<OwnKey>;
 }
 
 /** A request to the gateway itself. */
@@ -26,9 +26,6 @@ export interface OwnRequest {
   readonly service: URL;
   readonly bounds: CallerBounds;
 }
-
-export const KEY_REFUSED =
-  "The governance service refuses the gateway's own key, so nothing was sent. Tell whoever runs the gateway.";
 
 const EXECUTION = /^\/-\/executions\/([A-Za-z0-9_]{1,64})(?:\?wait=(\d{1,2}))?$/;
 const CANCEL = /^\/-\/executions\/([A-Za-z0-9_]{1,64})\/cancel$/;
@@ -67,7 +64,7 @@ async function answerHealth({ exchange, service, bounds }: OwnRequest): Promise<
     .then(({ ok }) => ok)
     .catch(() => false);
   if (!isHealthy) throw unavailable('The governance service does not answer.');
-  if (bounds.stops.isKeyRefused) throw unavailable(KEY_REFUSED);
+  if (bounds.ownKey.isRefused) throw unavailable(KEY_REFUSED);
   sendJson(exchange, 200, JSON.stringify({ status: 'ok' }));
 }
 

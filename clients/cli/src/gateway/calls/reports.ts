@@ -7,6 +7,7 @@ import { executionIn } from '../../../../typescript/src/wait-for-execution.js';
 import { serviceFetch } from '../../service-fetch.js';
 import type { GatewayLog } from '../run/log.js';
 import type { Journal, Report } from './journal.js';
+import { KEY_REFUSED, type OwnKey } from './own-key.js';
 
 /** Maximum number of reports in one request. */
 const MAX_TOGETHER = 100;
@@ -23,6 +24,7 @@ export interface ReportsOptions {
   readonly url: string;
   /** The gateway's own key, with the scope `report`. */
   readonly key: string;
+  readonly ownKey: Readonly<OwnKey>;
   readonly journal: Journal;
   readonly log: GatewayLog;
 }
@@ -39,7 +41,7 @@ interface WaitingReport {
 /** The service's answer for one of several reports. */
 type ReportAnswer = Schemas['ReportedResultResponse'];
 
-export const JOURNAL_FAILED = 'The journal of the gateway cannot be written, so nothing was sent.';
+const JOURNAL_FAILED = 'The journal of the gateway cannot be written, so nothing was sent.';
 
 /**
  * Sends the outcomes of executions, and repeats each report until the service accepts it or refuses it permanently. One
@@ -77,21 +79,25 @@ export class Reports {
   }
 
   /**
-   * Writes an execution to the journal before its request is sent. Returns false, and adds a report, if the journal
-   * cannot be written; then the request must not be sent.
+   * Writes an execution to the journal before its request is sent. Returns why the request must not be sent, which is
+   * then reported, or null if it may be.
    */
-  async begin(executionId: string, upstream: string): Promise<boolean> {
+  async begin(executionId: string, upstream: string): Promise<string | null> {
+    const { journal, ownKey } = this.options;
     try {
-      await this.options.journal.begin({ executionId, upstream, at: new Date().toISOString() });
-      return true;
+      await journal.begin({ executionId, upstream, at: new Date().toISOString() });
     } catch {
-      this.add(executionId, {
-        outcome: 'failed',
-        reason: 'not_sent',
-        failureReason: 'The journal of the gateway could not be written.',
-      });
-      return false;
+      this.addNotSent(executionId, 'The journal of the gateway could not be written.');
+      return JOURNAL_FAILED;
     }
+    if (!ownKey.isRefused) return null;
+    // It may have waited for its approval since the key was refused.
+    this.addNotSent(executionId, "The service refused the gateway's own key.");
+    return KEY_REFUSED;
+  }
+
+  private addNotSent(executionId: string, failureReason: string): void {
+    this.add(executionId, { outcome: 'failed', reason: 'not_sent', failureReason });
   }
 
   /** @param mayBeTaken true if an earlier process may have reported the execution */

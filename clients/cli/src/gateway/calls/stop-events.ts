@@ -5,6 +5,7 @@ import type { AuditEntry } from '../../../../typescript/src/index.js';
 import { Transport } from '../../../../typescript/src/transport.js';
 import type { GatewayLog } from '../run/log.js';
 import type { KnownCallers } from './known-callers.js';
+import type { OwnKey } from './own-key.js';
 import type { RunningCalls } from '../../mcp/running-calls.js';
 
 const ACTIONS = ['stop.*', 'agent.suspended', 'api_key.revoked', 'api_key.expired'];
@@ -19,6 +20,7 @@ export interface StopEventsOptions {
   readonly url: string;
   /** The gateway's own key, with the scope `report`. */
   readonly key: string;
+  readonly ownKey: OwnKey;
   readonly calls: RunningCalls;
   readonly callers: KnownCallers;
   readonly log: GatewayLog;
@@ -27,27 +29,21 @@ export interface StopEventsOptions {
 /** Follows the events of the service that end running calls. After a connection that was lost, all running calls are checked. */
 export class StopEvents {
   private readonly ending = new AbortController();
-  private isRefused = false;
   private lastCheck = -Infinity;
 
   constructor(private readonly options: StopEventsOptions) {}
 
-  /** True while the service refuses the gateway's own key: then it would neither take reports nor tell of stops. */
-  get isKeyRefused(): boolean {
-    return this.isRefused;
-  }
-
   /** Runs until it is closed. */
   async follow(): Promise<void> {
     const { signal } = this.ending;
-    const { url, key, log } = this.options;
+    const { url, key, ownKey, log } = this.options;
     let wasLost = false;
     while (!this.isClosed()) {
       try {
         const transport = new Transport({ url, key, patience: 0 });
         const events = eventsFrom(transport, { actions: ACTIONS, signal }, () => {
           wasLost = false;
-          this.isRefused = false;
+          ownKey.isRefused = false;
           void this.check();
         });
         for await (const event of events) this.apply(event);
@@ -81,10 +77,11 @@ export class StopEvents {
   /** The callers' own keys still tell of stops where the service answers, but not to the gateway's key. */
   private noteRefusal(error: unknown): void {
     if (!(error instanceof GovernanceError) || error.status === null || error.code === 'UNEXPECTED_ANSWER') return;
-    this.isRefused ||= KEY_REFUSALS.has(error.status);
+    const { calls, ownKey } = this.options;
+    ownKey.isRefused ||= KEY_REFUSALS.has(error.status);
     if (performance.now() - this.lastCheck < CHECK_MS) return;
     this.lastCheck = performance.now();
-    void this.options.calls.checkOnce();
+    void calls.checkOnce();
   }
 
   private async check(): Promise<void> {

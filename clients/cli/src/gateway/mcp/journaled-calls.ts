@@ -5,7 +5,7 @@ import type { CarryOut } from '../../mcp/governed-call.js';
 import { NotSentError, UnknownOutcomeError } from '../../mcp/servers/unknown-outcome.js';
 import { failedReport } from '../calls/failed-report.js';
 import type { Report } from '../calls/journal.js';
-import { JOURNAL_FAILED, type Reports } from '../calls/reports.js';
+import type { Reports } from '../calls/reports.js';
 
 export interface JournaledCallParts {
   readonly governance: GovernanceClient;
@@ -20,7 +20,8 @@ export function journaledCalls({ governance, upstream, reports }: JournaledCallP
     // Only reads what a handler of the service, or an equal call, has carried out.
     if (execution.outcome !== 'authorized') return governance.carryOut(execution, run, { signal });
     const report = (outcome: Report): void => reports.add(execution.id, outcome);
-    if (!(await reports.begin(execution.id, upstream))) throw new Error(JOURNAL_FAILED);
+    const refusal = await reports.begin(execution.id, upstream);
+    if (refusal !== null) throw new Error(refusal);
     if (signal.aborted || stopped.aborted) {
       report(failedReport('It was given up before it was sent.', 'not_sent'));
       throw (stopped.aborted ? stopped.reason : signal.reason) as Error;

@@ -3,10 +3,10 @@ import { headerValues, readTraceparent } from '../calls/ask-headers.js';
 import { findCaller } from '../calls/caller.js';
 import { type CallParts, governRequest, type RequestNote } from '../calls/governed-request.js';
 import type { KnownCallers } from '../calls/known-callers.js';
-import { answerOwnPath, KEY_REFUSED, sendJson } from '../calls/own-paths.js';
+import { KEY_REFUSED, type OwnKey } from '../calls/own-key.js';
+import { answerOwnPath, sendJson } from '../calls/own-paths.js';
 import { Refusal, unavailable } from '../calls/refusal.js';
 import { CallerService } from '../calls/service-calls.js';
-import type { StopEvents } from '../calls/stop-events.js';
 import type { Destination } from '../calls/upstream-choice.js';
 import type { GatewayConfig } from '../file/gateway-config.js';
 import { headFault } from '../listener/head-fault.js';
@@ -26,7 +26,7 @@ import type { GatewayMetrics } from './metrics.js';
 export interface GatewayParts extends CallParts {
   readonly slots: RequestSlots;
   readonly callers: KnownCallers;
-  readonly stops: Pick<StopEvents, 'isKeyRefused'>;
+  readonly ownKey: Readonly<OwnKey>;
   readonly log: GatewayLog;
   readonly metrics: GatewayMetrics;
 }
@@ -152,7 +152,7 @@ export class Gateway {
     const client = { key: search.key, address: socket.remoteAddress ?? '', traceparent, audience };
     const service = new CallerService(state.config.service.href, client);
     const caller = await this.parts.callers.require(client, service);
-    if (this.parts.stops.isKeyRefused) throw unavailable(KEY_REFUSED);
+    if (this.parts.ownKey.isRefused) throw unavailable(KEY_REFUSED);
     const leaveSlot = this.parts.slots.enterAs(caller.agentId);
     try {
       const upstream = state.upstream(name);

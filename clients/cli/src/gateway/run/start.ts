@@ -6,6 +6,7 @@ import { requireUsable, SettingsError } from '../../settings.js';
 import { BodyRoom } from '../body-room.js';
 import { Journal } from '../calls/journal.js';
 import { KnownCallers } from '../calls/known-callers.js';
+import type { OwnKey } from '../calls/own-key.js';
 import { Reports } from '../calls/reports.js';
 import { RunningCalls } from '../../mcp/running-calls.js';
 import { UnreadRoom } from '../../mcp/unread.js';
@@ -62,7 +63,8 @@ export async function startGateway(
   if (journal.unreadableLines > 0)
     log.warn(`Lines of the journal that were dropped as unreadable: ${journal.unreadableLines}`);
   const url = config.service.href;
-  const reports = new Reports({ url, key, journal, log });
+  const ownKey: OwnKey = { isRefused: false };
+  const reports = new Reports({ url, key, ownKey, journal, log });
   const slots = new RequestSlots();
   const parts = {
     ...{ reports, slots, log, digestAbove },
@@ -74,8 +76,8 @@ export async function startGateway(
     metrics: new GatewayMetrics({ running: () => slots.count, unreported: () => reports.count }),
   };
   let state = await GatewayState.open(config, log, parts);
-  const stops = new StopEvents({ url, key, calls: parts.calls, callers: parts.callers, log });
-  const gateway = new Gateway(state, { ...parts, stops });
+  const stops = new StopEvents({ url, key, ownKey, calls: parts.calls, callers: parts.callers, log });
+  const gateway = new Gateway(state, { ...parts, ownKey });
   const server = createListener((exchange) => gateway.serve(exchange), readTls(config));
   const metrics = config.metrics === undefined ? null : parts.metrics.createServer();
   const address = await listen(server, config.listen);

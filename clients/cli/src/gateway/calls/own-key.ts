@@ -1,0 +1,8 @@
+/** What the service says of the gateway's own key. */
+export interface OwnKey {
+  /** True while the service refuses it: it would neither take reports nor tell of stops. */
+  isRefused: boolean;
+}
+
+export const KEY_REFUSED =
+  "The governance service refuses the gateway's own key, so nothing was sent. Tell whoever runs the gateway.";
