@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -286,6 +286,17 @@ describe('A request to an upstream', () => {
       const made = contexts.mock.calls.length;
       contexts.mockRestore();
       expect([texts, made, secure.connections.size]).toEqual([Array(5).fill('ok'), 0, 5]);
+    });
+
+    whereOpenssl('reads each of several files of authorities once, as SIGHUP reads them all again', async () => {
+      const url = await openSecure('localhost');
+      const other = join(folder, 'other.pem');
+      writeFileSync(other, `${readFileSync(certificate.path, 'utf8')}\n`);
+      const contexts = jest.spyOn(tls, 'createSecureContext');
+      for (const path of [certificate.path, other, certificate.path, other]) clientOf(url, path);
+      const made = contexts.mock.calls.length;
+      contexts.mockRestore();
+      expect(made).toBe(2);
     });
 
     whereOpenssl.each(['TIMEOUT', 'CANCELLED'])(

@@ -125,14 +125,17 @@ function connectorFor(ca: string | undefined): buildConnector.connector {
   });
 }
 
-/** The last context: upstreams often share one file, and SIGHUP reads it again. */
-let lastContext: { readonly authorities: string; readonly context: SecureContext } | null = null;
+/** By their authorities, while an upstream uses them: SIGHUP reads the same files again. */
+const contexts = new Map<string, WeakRef<SecureContext>>();
 
 /** Made once for all connections: to read all authorities takes so long that each connection would hold up other requests. */
 function contextWith(authorities: string): SecureContext {
-  if (lastContext?.authorities !== authorities)
-    lastContext = { authorities, context: createSecureContext({ ca: [...rootCertificates, authorities] }) };
-  return lastContext.context;
+  const known = contexts.get(authorities)?.deref();
+  if (known !== undefined) return known;
+  for (const [text, unused] of contexts) if (unused.deref() === undefined) contexts.delete(text);
+  const context = createSecureContext({ ca: [...rootCertificates, authorities] });
+  contexts.set(authorities, new WeakRef(context));
+  return context;
 }
 
 /** @throws SettingsError for a file that Node.js would take for one without authorities, such as one that is half written */
