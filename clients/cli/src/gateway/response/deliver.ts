@@ -69,7 +69,8 @@ function breakOff(target: ServerResponse): void {
   target.flushHeaders();
   const timer = setTimeout(() => resetConnection(socket), MAX_FLUSH_MS);
   socket.once('close', () => clearTimeout(timer));
-  socket.destroySoon();
+  // Node.js 24 gives the socket what was written in one turn of the event loop at the end of that turn.
+  setImmediate(() => socket.destroySoon());
 }
 
 /** Ends a connection so that the client sees that the answer is not whole. */
