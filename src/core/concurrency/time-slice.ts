@@ -58,3 +58,13 @@ export async function* yieldBetween<Item>(items: Iterable<Item>): AsyncGenerator
     yield item;
   }
 }
+
+/** Finishes work that yields between its steps; when a turn is over, the event loop first serves others. */
+export async function finishInTurns<Result>(steps: Generator<unknown, Result>): Promise<Result> {
+  const turn = new TimeSlice();
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+    if (turn.isOver) await turn.next();
+  }
+}

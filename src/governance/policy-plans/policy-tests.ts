@@ -10,7 +10,7 @@ import {
 } from '../permissions/evaluation/permission-checks';
 import { SecretRedaction } from '../secrets/secret-redaction';
 import type { NamedAgents } from '../agents/find-agent';
-import { PermissionChecker, type CheckContext } from '../permissions/evaluation/evaluations.service';
+import { PermissionChecker, type CheckContext } from '../permissions/evaluation/permission-checker';
 import type { AnswerResponse } from '../permissions/evaluation/dto/evaluation.response';
 import { Configuration } from '../../core/config/configuration';
 import { MAX_COMPARISONS_OF_EXPLANATION } from '../policies/evaluation/comparison-bounds';
@@ -18,7 +18,7 @@ import { ComparisonCounter } from '../policies/evaluation/comparison-counter';
 import { PolicyEvaluator } from '../policies/evaluation/policy-evaluator';
 import type { Caller } from '../../ledger/kinds/caller';
 import { RecordHistory } from '../../ledger/record-history';
-import { yieldBetween } from '../../core/concurrency/time-slice';
+import { finishInTurns, yieldBetween } from '../../core/concurrency/time-slice';
 import { type DecidingPolicy, MAX_DECIDING_POLICIES } from '../policies/evaluation/evaluation';
 import type { PolicyTestRequest } from './dto/policy-plan.requests';
 import type { FailedPolicyTestResponse, PolicyTestsResponse, TestedPolicyResponse } from './dto/policy-plan.response';
@@ -104,7 +104,8 @@ export class PolicyTests {
         isMoreExpected &&
         failed.length < MAX_EXPLAINED &&
         policies.comparisons(request, true) <= MAX_COMPARISONS_OF_EXPLANATION;
-      const near = isExplained ? (checker.answer(question, true).explanation?.nearest ?? []) : [];
+      const explained = isExplained ? await finishInTurns(checker.explainedAnswer(question)) : answer;
+      const near = explained.explanation?.nearest ?? [];
       const nearest = near.map(({ policy, missing }) => ({ policy: tested(policy), missing }));
       const { effect, reason } = answer;
       const decided = { effect, reason, policies: answer.policies.map(tested) };

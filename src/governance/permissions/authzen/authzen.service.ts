@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type FieldFault, invalid, requirePresent } from '../../../core/errors/domain-error';
-import { type PermissionChecker, Evaluations } from '../evaluation/evaluations.service';
+import { Evaluations } from '../evaluation/evaluations.service';
+import type { PermissionChecker } from '../evaluation/permission-checker';
 import { SecretRedaction } from '../../secrets/secret-redaction';
 import type { JsonObject } from '../../../core/json/json-value';
 import type { Caller } from '../../../ledger/kinds/caller';

@@ -9,7 +9,8 @@ import { ofCallersTeam, permissionChecks } from './permission-checks';
 import { EvaluateRequest } from './dto/evaluate.request';
 import { EvaluationResponse, EvaluationsResponse } from './dto/evaluation.response';
 import { SecretRedaction } from '../../secrets/secret-redaction';
-import { answersTo, type PermissionChecker, Evaluations } from './evaluations.service';
+import { Evaluations } from './evaluations.service';
+import { answersTo, type PermissionChecker } from './permission-checker';
 
 /** The most values in a list of questions. */
 const MAX_VALUES = 100_000;

@@ -11,7 +11,9 @@ import { PolicyEvaluator, policySetOf } from '../../policies/evaluation/policy-e
 import type { PastPolicies } from '../../policies/past-policies';
 import type { ActiveStops } from '../../stops/active-stops';
 import type { Stop } from '../../stops/stop.entity';
+import { TimeSlice } from '../../../core/concurrency/time-slice';
 import { Evaluations } from './evaluations.service';
+import { answersTo } from './permission-checker';
 
 const LISTS = { subjects: ['*'], actions: ['*'], resources: ['*'], resourceTypes: [] };
 const RULES = {
@@ -77,7 +79,9 @@ describe('Answers to a list', () => {
       answers: function* (checker) {
         for (let question = 0; question < 10; question += 1) {
           made += 1;
-          yield checker.answer(QUESTION, question % 2 === 0).effect;
+          yield question % 2 === 0
+            ? (yield* checker.explainedAnswer(QUESTION)).effect
+            : checker.answer(QUESTION).effect;
           if (left-- > 0) setImmediate(toggle);
         }
       },
@@ -113,6 +117,25 @@ describe('Answers to a list', () => {
     isOver = true;
     await new Promise(setImmediate);
     expect(seen.size).toBe(10);
+  });
+
+  it('give way within an explanation, whose steps do not grow with the number of policies', async () => {
+    const many = Array.from({ length: 5_000 }, (_, index) => ({ ...ALLOW, id: `pol_1${index}`, name: `${index}` }));
+    evaluator.put(many.map(compilePolicy), []);
+    const [begun, question] = [TimeSlice.begun, { ...QUESTION, action: 'write' }];
+    const { answers } = await evaluations.check({
+      caller: SYSTEM_CALLER,
+      questions: [],
+      field: 'requests',
+      answers: (checker) => answersTo([question], checker, { explains: true }),
+    });
+    evaluator.put(
+      [],
+      many.map(({ id }) => id),
+    );
+    expect(answers).toHaveLength(1);
+    expect(answers[0]?.explanation?.inForce).toBe(5_001);
+    expect(TimeSlice.begun - begun).toBeGreaterThan(30);
   });
 
   it.each(['answer', 'openAnswer'] as const)('may not repeat approvers beyond the memory (%s)', async (kind) => {

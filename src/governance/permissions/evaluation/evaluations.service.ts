@@ -1,62 +1,38 @@
 import { Injectable } from '@nestjs/common';
-import { isObserved, type NamedAgents } from '../../agents/find-agent';
+import type { NamedAgents } from '../../agents/find-agent';
 import { requireSameTeamThen } from '../../agents/team';
 import { ActionGuards } from '../action-guards';
-import {
-  checkPermission,
-  type PermissionReason,
-  type PermissionResult,
-  requestOf,
-  type Somebody,
-} from '../permissions';
+import { requestOf } from '../permissions';
 import { Gates, callerKey } from '../../../http/gates';
 import { Configuration } from '../../../core/config/configuration';
-import type { PolicyDefaultEffect } from '../../../core/config/variables/governance-variables';
-import { DomainError, type FieldFault, invalid, invalidField, requirePresent } from '../../../core/errors/domain-error';
+import { DomainError, invalidField } from '../../../core/errors/domain-error';
 import type { Caller } from '../../../ledger/kinds/caller';
 import { type Moment, RecordHistory } from '../../../ledger/record-history';
 import { ActivePolicies } from '../../policies/active-policies';
-import { everySubjectOf } from '../../policies/approval/approval-requirement';
-import type { Evaluation, EvaluationRequest, Facts, PolicyEffect } from '../../policies/evaluation/evaluation';
+import type { EvaluationRequest, Facts } from '../../policies/evaluation/evaluation';
 import { ComparisonCounter } from '../../policies/evaluation/comparison-counter';
 import { factsFault, MAX_FACTS_OF_REQUEST } from '../../policies/evaluation/fact-bounds';
 import type { FactQueries, PolicySet } from '../../policies/evaluation/policy-evaluator';
 import { PastPolicies } from '../../policies/past-policies';
 import { FactReader, type FactSource, gatherFacts } from '../facts';
-import { subjectOf } from '../../policies/patterns/subjects';
 import { ActiveStops } from '../../stops/active-stops';
-import type { Stop } from '../../stops/stop.entity';
 import { yieldBetween, TimeSlice } from '../../../core/concurrency/time-slice';
-import { AnswerResponse, ExplainedLimitResponse, type ExplanationResponse } from './dto/evaluation.response';
+import type { AnswerResponse } from './dto/evaluation.response';
+import { type CheckContext, PermissionChecker, somebodyOf } from './permission-checker';
 import {
   agentsOf,
   type PermissionCheck,
   type CheckParties,
-  type Inquirer,
   isKnownAgent,
   mayNamePrincipal,
   principalOfCheck,
   requireMayCheck,
   requireOwnAgent,
-  unknownFaults,
 } from './permission-checks';
 import { GrantFinder, type RequirementToCover } from '../../decisions/grants/grant-finder';
 
 /** Most attempts to answer a list while policies change; the last attempt uses a copy of them. */
 const MAX_STARTS = 5;
-/** Most characters of approvers in the answers to one request: short checks could repeat them until memory is full. */
-const MAX_CHARACTERS = 8 * 1024 * 1024;
-const TOO_MANY_APPROVERS = `must be fewer: the approvers in their answers would take more than ${MAX_CHARACTERS} characters`;
-/** Characters that JSON adds to each subject: quotation marks and a comma. */
-const AROUND_SUBJECT = 3;
-
-/** A check as policies evaluate it, and its result. */
-interface AnsweredQuestion {
-  readonly answer: PermissionResult;
-  readonly request: EvaluationRequest;
-  /** Effect if no policy matches. */
-  readonly effectByDefault: PolicyEffect;
-}
 
 /** The checks of one request. */
 interface CheckBatch<Answer> {
@@ -71,8 +47,8 @@ interface CheckBatch<Answer> {
   readonly isExplained?: boolean;
   /** True if the answers depend on the requests alone, so that nothing else is read. */
   readonly isOpen?: boolean;
-  /** Yields the answers one by one. */
-  readonly answers: (checker: PermissionChecker) => Iterable<Answer>;
+  /** Yields the answers one by one, and null between the steps of a long one. */
+  readonly answers: (checker: PermissionChecker) => Iterable<Answer | null>;
 }
 
 interface CheckBatchResult<Answer> {
@@ -80,25 +56,6 @@ interface CheckBatchResult<Answer> {
   readonly policySet: string;
   /** Agents that the checks name. */
   readonly agents: NamedAgents;
-}
-
-/** Everything that the results of checks depend on. */
-export interface CheckContext {
-  readonly policies: PolicySet;
-  readonly agents: NamedAgents;
-  /** Caller, who determines which principals may be named. */
-  readonly caller: Inquirer;
-  readonly defaultEffect: PolicyDefaultEffect;
-  /** Active stops, the oldest first; absent if only policies decide. */
-  readonly stops?: readonly Stop[];
-  /** The guards of extensions; absent if only policies decide. */
-  readonly guards?: ActionGuards;
-  /** Used sums of limits; without them no limit counts as reached. */
-  readonly facts?: Facts | undefined;
-  /** Time for which the policies are evaluated, in ISO 8601. */
-  readonly at: string;
-  /** Member of the request that is at fault if the answers are too long; absent if their length has no limit. */
-  readonly field?: string;
 }
 
 /** State that is read before the checks are answered, and source of the facts that policies need. */
@@ -217,118 +174,13 @@ export class Evaluations {
       if (turn.isOver) await turn.next();
       const all: Answer[] = [];
       for (const answer of answers(checker)) {
-        all.push(answer);
+        if (answer !== null) all.push(answer);
         if (turn.isOver) await turn.next();
         if (set.version !== version) break;
       }
       if (set.version === version) return { answers: all, policySet: checker.policySet, agents: basis.agents };
     }
   }
-}
-
-/** Answers checks by one set of policies. */
-export class PermissionChecker {
-  private characters = 0;
-
-  constructor(private readonly basis: CheckContext) {}
-
-  get policySet(): string {
-    return this.basis.policies.policySet;
-  }
-
-  /** True if the caller may name the principal of a check, which is refused otherwise. */
-  mayName(parties: CheckParties): boolean {
-    return mayNamePrincipal(this.basis.caller, parties, this.basis.agents);
-  }
-
-  /** Returns faults of a check about an agent, or for a person, who does not exist: it cannot be answered. */
-  unknownFaults(parties: CheckParties): readonly FieldFault[] {
-    return unknownFaults(this.basis.caller, parties, this.basis.agents);
-  }
-
-  /** @throws VALIDATION_ERROR if the answers are too long: each repeats all approvers that the policies name */
-  answer(question: PermissionCheck, explains = false): AnswerResponse {
-    const evaluated = this.evaluateCheck(question, this.basis);
-    const answer = this.countCharacters(evaluated.answer);
-    return explains ? { ...answer, explanation: this.explained(evaluated) } : answer;
-  }
-
-  /**
-   * Returns the best effect that any parameters could have, at least that of the check's own.
-   * @throws as {@link answer}
-   */
-  openAnswer(question: PermissionCheck): AnswerResponse {
-    const { answer, request, effectByDefault } = this.evaluateCheck(question, {});
-    const effect = isUnable(answer) ? answer.effect : this.basis.policies.bestEffect(request, effectByDefault);
-    if (effect === answer.effect) return this.countCharacters(answer);
-    // The deciding policies depend on the parameters that the check leaves open.
-    return { effect, reason: effect === 'allow' ? null : 'approval_required', policies: [], approval: null };
-  }
-
-  private countCharacters(result: PermissionResult): AnswerResponse {
-    const answer = AnswerResponse.from(result);
-    const subjects = answer.approval?.approvers.flatMap(everySubjectOf) ?? [];
-    for (const subject of subjects) this.characters += subject.length + AROUND_SUBJECT;
-    const { field } = this.basis;
-    if (field !== undefined && this.characters > MAX_CHARACTERS) throw invalidField(field, TOO_MANY_APPROVERS);
-    return answer;
-  }
-
-  /** Returns the request that policies evaluate. */
-  requestFor(question: PermissionCheck): EvaluationRequest {
-    const { agents, at, caller } = this.basis;
-    const principal = principalOfCheck(caller, question, agents) ?? null;
-    return requestOf(question, resolved(question, agents).subject, principal, at);
-  }
-
-  private evaluateCheck(
-    question: PermissionCheck,
-    { facts, guards }: Pick<CheckContext, 'facts' | 'guards'>,
-  ): AnsweredQuestion {
-    const { policies, agents, stops = [], at, defaultEffect } = this.basis;
-    const who = resolved(question, agents);
-    const { agent, subject } = who;
-    const principal = principalOfCheck(this.basis.caller, question, agents) ?? null;
-    const request = requestOf(question, subject, principal, at);
-    const evaluate = (): Evaluation => policies.evaluate(request, facts);
-    const rules = { evaluate, defaultEffect, at, stops, guards };
-    const answer = checkPermission(who, question, principal, rules);
-    return { answer, request, effectByDefault: agent !== null && isObserved(agent, at) ? 'allow' : defaultEffect };
-  }
-
-  /**
-   * Explains an answer. An agent that is suspended, is stopped or lacks the capability is evaluated as if it could act,
-   * without near misses.
-   */
-  private explained({ answer, request, effectByDefault }: AnsweredQuestion): ExplanationResponse {
-    const { policies, facts } = this.basis;
-    const { inForce, matched, limits: explainedLimits, nearMisses } = policies.explain(request, facts);
-    const explanation = { inForce, matched, limits: explainedLimits.map(ExplainedLimitResponse.from) };
-    return isUnable(answer) || answer.reason === 'extension_refused'
-      ? { ...explanation, nearest: [], bestEffect: 'deny' }
-      : {
-          ...explanation,
-          nearest: nearMisses(answer.effect),
-          bestEffect: policies.bestEffect(request, effectByDefault),
-        };
-  }
-}
-
-/**
- * Answers checks in order.
- * @throws VALIDATION_ERROR for agents that do not exist; PERMISSION_DENIED for principals that the caller does not
- * vouch for
- */
-export function* answersTo(
-  questions: readonly PermissionCheck[],
-  checker: PermissionChecker,
-  { explains = false, isOpen = false } = {},
-): Generator<AnswerResponse> {
-  const faults = new Map(
-    questions.flatMap((question) => checker.unknownFaults(question)).map((fault) => [fault.field, fault]),
-  );
-  if (faults.size > 0) throw invalid([...faults.values()]);
-  for (const question of questions) yield isOpen ? checker.openAnswer(question) : checker.answer(question, explains);
 }
 
 type RequestBasis = Pick<CheckContext, 'policies' | 'agents' | 'caller' | 'at'>;
@@ -341,7 +193,7 @@ async function* requestsFor(
   for await (const question of yieldBetween(questions)) {
     if (!('action' in question)) continue;
     if (!isKnownAgent(caller, question, agents) || !mayNamePrincipal(caller, question, agents)) continue;
-    const { subject } = resolved(question, agents);
+    const { subject } = somebodyOf(question, agents);
     const principal = principalOfCheck(caller, question, agents) ?? null;
     yield requestOf(question, subject, principal, at);
   }
@@ -378,22 +230,4 @@ async function factsOf(
     if (count > MAX_FACTS_OF_REQUEST && questions.length > 1) throw invalidField(field, factsFault(queries.length));
   }
   return gatherFacts(queries, source);
-}
-
-function resolved({ who }: PermissionCheck, agents: NamedAgents): Somebody {
-  if (!('agent' in who)) return { agent: null, subject: who };
-  const agent = requirePresent(agents.get(who.agent), `agent ${who.agent}, which was not refused as unknown,`);
-  return { agent, subject: subjectOf(agent) };
-}
-
-const UNABLE: ReadonlySet<PermissionReason> = new Set([
-  'agent_suspended',
-  'principal_suspended',
-  'stopped',
-  'capability_missing',
-]);
-
-/** True if the reason holds regardless of policies. */
-function isUnable({ reason }: PermissionResult): boolean {
-  return reason !== null && UNABLE.has(reason);
 }

@@ -21,6 +21,8 @@ import { type PolicyIndex, combineEffects } from './policy-index';
 
 export const MAX_MATCHED = 100;
 export const MAX_NEAREST = 20;
+/** Policies that are examined in one step. */
+const STEP_SIZE = 128;
 
 /** The parts of a policy that a request has to match. */
 export const POLICY_PARTS = ['subject', 'action', 'resource', 'resourceType', 'conditions', 'onBehalfOf'] as const;
@@ -54,17 +56,20 @@ export interface Explanation {
 /** How much of the resource of a request matches a policy; missing policies do not match. */
 type ResourceMeets = ReadonlyMap<CompiledPolicy, 'whole' | 'but for the type'>;
 
-/** Examines every policy individually: this answers single questions, not thousands. */
-export function explanationOf(
+/** Examines every policy individually, in steps: of ten thousand policies, each may have many conditions to evaluate. */
+export function* explanationSteps(
   policies: ReadonlyMap<string, CompiledPolicy>,
   index: PolicyIndex,
   context: EvaluationContext,
-): Omit<Explanation, 'limits'> {
+): Generator<null, Omit<Explanation, 'limits'>> {
   const meets = resourceMeets(index, context);
   const matching: CompiledPolicy[] = [];
   const near = new Map<CompiledPolicy, readonly PolicyPart[]>();
   let inForce = 0;
+  let examined = 0;
   for (const policy of policies.values()) {
+    examined += 1;
+    if (examined % STEP_SIZE === 0) yield null;
     if (!isForTeam(policy, context)) continue;
     inForce += 1;
     // A policy that only a limit keeps from matching lacks no part.

@@ -23,7 +23,7 @@ import type { FactQuery, Evaluation, EvaluationRequest, Facts, PolicyEffect } fr
 import {
   allowingOtherwise,
   bestEffectFor,
-  explanationOf,
+  explanationSteps,
   type Explanation,
   type NearAllows,
   policiesToExplain,
@@ -192,10 +192,13 @@ export class PolicyEvaluator {
     };
   }
 
-  explain(request: EvaluationRequest, facts?: Facts): Explanation {
+  /** Yields between the steps; the policies must not change until it is done. */
+  *explain(request: EvaluationRequest, facts?: Facts): Generator<null, Explanation> {
     const context = this.contextFor(request, facts);
     const limits = facts === undefined ? [] : this.usesNow(this.factQueries(request), context, facts);
-    const explanation = explanationOf(this.policies, this.index, { ...context, limitedPolicyIds: reachedBy(limits) });
+    yield null;
+    const limitedPolicyIds = reachedBy(limits);
+    const explanation = yield* explanationSteps(this.policies, this.index, { ...context, limitedPolicyIds });
     return { ...explanation, limits };
   }
 
