@@ -7,8 +7,8 @@ const LONGEST = 5;
 /** The last queued turn. Each turn begins in its own iteration of the event loop, in the order of the calls. */
 let last: Promise<void> = Promise.resolve();
 
-/** The time at which divided work first ran in this iteration of the event loop; null if none has. */
-let iterationBegan: number | null = null;
+/** When divided work first ran in this iteration of the event loop; null if none has. */
+let iteration: { readonly began: number } | null = null;
 
 /**
  * Divides long work so that the event loop serves others in between: all such work shares one turn per iteration. Work
@@ -34,17 +34,22 @@ export class TimeSlice {
     await (this.isUrgent ? setImmediate() : (last = last.then(() => setImmediate())));
     TimeSlice.begun += 1;
     this.began = performance.now();
+    // Whoever had the turn before may not have been forgotten yet.
+    if (!this.isUrgent) beginIteration();
   }
 }
 
 function startOfIteration(): number {
-  if (iterationBegan === null) {
-    iterationBegan = performance.now();
-    setImmediateCallback(() => {
-      iterationBegan = null;
-    });
-  }
-  return iterationBegan;
+  return (iteration ?? beginIteration()).began;
+}
+
+function beginIteration(): { readonly began: number } {
+  const own = { began: performance.now() };
+  iteration = own;
+  setImmediateCallback(() => {
+    if (iteration === own) iteration = null;
+  });
+  return own;
 }
 
 /**

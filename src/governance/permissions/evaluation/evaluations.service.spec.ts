@@ -58,7 +58,11 @@ describe('Answers to a list', () => {
     evaluator.put([], [DENY.id]);
     evaluator.put([compilePolicy(ALLOW)], []);
   });
-  afterEach(() => clock.mockRestore());
+  afterEach(async () => {
+    // The turn that began last is forgotten: the next clock begins anew.
+    await new Promise(setImmediate);
+    clock.mockRestore();
+  });
 
   function toggle(): void {
     if (isDenied()) evaluator.put([], [DENY.id]);
