@@ -1,5 +1,8 @@
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
+import type * as JournalModule from '../../../clients/cli/src/gateway/calls/journal.js' with {
+  'resolution-mode': 'import',
+};
 import type * as ServiceCalls from '../../../clients/cli/src/gateway/calls/service-calls.js' with {
   'resolution-mode': 'import',
 };
@@ -50,6 +53,7 @@ interface GatewayModules {
   readonly '../mcp/servers/large-answers': typeof LargeAnswers;
   readonly '../mcp/servers/readable-response': typeof ReadableResponse;
   readonly '../mcp/servers/reopening': typeof Reopening;
+  readonly 'calls/journal': typeof JournalModule;
   readonly 'calls/service-calls': typeof ServiceCalls;
   readonly 'mcp/client-message': typeof ClientMessage;
   readonly 'mcp/sessionless': typeof SessionlessModule;

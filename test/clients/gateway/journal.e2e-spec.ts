@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { until } from '../../faults/support/watch';
 import { run } from '../../support/processes/shell';
 import { MAIN } from '../command-line';
+import { loadGatewayModule } from './gateway-modules';
 import { openDoor, type ServiceDoor, type ServiceFault } from './service-door';
 import { type GatewayStage, openStage, route, type StartedGateway, startGateway, VENDOR_CREDENTIAL } from './stage';
 import { sendJson, type StandIn, startStandIn } from './stand-in';
@@ -273,5 +274,47 @@ describe('The journal of the gateway', () => {
     expect(await gateway.stop('SIGTERM')).toBe(0);
     const { status, error } = await call;
     expect([status, error?.reason]).toEqual([422, 'outcome_unknown']);
+  });
+
+  it('is kept for what the service authorises after the end, which is not sent', async () => {
+    const gateway = await start('late');
+    let isAsked = false;
+    let answer = (): void => undefined;
+    const serviceAnswer = new Promise<void>((resolve) => (answer = resolve));
+    door.turnOf = (path) => {
+      isAsked ||= path.endsWith('/execute');
+      return path.endsWith('/execute') ? serviceAnswer : Promise.resolve();
+    };
+    const call = gateway.call('/vendor/late/1', { json: {} });
+    call.catch(() => undefined);
+    await until('the service is asked', () => isAsked);
+    const ended = gateway.stop();
+    await expect(call).rejects.toThrow();
+    answer();
+    expect(await ended).toBe(0);
+    door.turnOf = () => Promise.resolve();
+    const next = await start('late');
+    expect(await stage.ended(await idOf('late/1'))).toMatchObject({ outcome: 'failed', reason: 'not_sent' });
+    expect(upstream.below('/late/')).toEqual([]);
+    expect(await next.stop()).toBe(0);
+  });
+
+  it('is no longer written once it is closed: another gateway may hold it', async () => {
+    const { Journal } = await loadGatewayModule('calls/journal');
+    const folder = join(stage.folder, 'closed-journal');
+    const entry = (executionId: string): { executionId: string; upstream: string; at: string } => ({
+      executionId,
+      upstream: 'vendor',
+      at: '2026-01-01T00:00:00.000Z',
+    });
+    const closed = await Journal.open(folder);
+    await closed.close();
+    const next = await Journal.open(folder);
+    await next.begin(entry('exe_next'));
+    for (const id of ['exe_late1', 'exe_late2']) await expect(closed.begin(entry(id))).rejects.toThrow('closed');
+    await next.begin(entry('exe_last'));
+    const text = readFileSync(join(folder, 'journal.jsonl'), 'utf8');
+    expect([...text.matchAll(/exe_\w+/g)].map(([id]) => id)).toEqual(['exe_next', 'exe_last']);
+    await next.close();
   });
 });

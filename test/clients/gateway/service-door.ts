@@ -1,4 +1,11 @@
-import { createServer, type IncomingHttpHeaders, type Server, request as forward } from 'node:http';
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+  request as forward,
+} from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 /**
@@ -12,13 +19,15 @@ export interface ServiceDoor {
   readonly url: string;
   /** Says how a request fails; null lets it through. */
   faultFor: (path: string, headers: IncomingHttpHeaders) => ServiceFault | null;
+  /** Resolves when a request may reach the service. */
+  turnOf: (path: string) => Promise<void>;
   /** Requests that failed. */
   refused: number;
   close(): Promise<void>;
 }
 
 export async function openDoor(service: string): Promise<ServiceDoor> {
-  const server: Server = createServer((request, response) => {
+  const pass = (request: IncomingMessage, response: ServerResponse): void => {
     const { method, headers, url = '' } = request;
     const fault = door.faultFor(url, headers);
     if (fault !== null) door.refused += 1;
@@ -39,12 +48,16 @@ export async function openDoor(service: string): Promise<ServiceDoor> {
     });
     passed.on('error', () => response.destroy());
     request.pipe(passed);
+  };
+  const server: Server = createServer((request, response) => {
+    void door.turnOf(request.url ?? '').then(() => pass(request, response));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   const door: ServiceDoor = {
     url: `http://127.0.0.1:${port}`,
     faultFor: () => null,
+    turnOf: () => Promise.resolve(),
     refused: 0,
     close: async () => {
       server.closeAllConnections();

@@ -59,6 +59,7 @@ export class Journal {
   private readonly lines: PendingLine[] = [];
   private writing: Promise<void> | null = null;
   private isDamaged = false;
+  private isClosed = false;
   private file: FileHandle | null = null;
   private bytes = 0;
   /** Bytes after which the file is written anew. */
@@ -121,13 +122,16 @@ export class Journal {
     await this.write({ taken: executionId }, false);
   }
 
+  /** What is written later is refused: another gateway may hold the folder by then. */
   async close(): Promise<void> {
+    this.isClosed = true;
     await this.writing;
     await this.file?.close();
     this.folder.close();
   }
 
   private write(line: Line, isSynced: boolean): Promise<void> {
+    if (this.isClosed) return Promise.reject(new Error('The journal is closed.'));
     return new Promise((resolve, reject) => {
       this.lines.push({ text: `${JSON.stringify(line)}\n`, isSynced, resolve, reject });
       this.writing ??= this.writeLines();

@@ -67,7 +67,8 @@ export class Gateway {
     await this.idle();
   }
 
-  private async idle(): Promise<void> {
+  /** Resolves once no request runs. */
+  async idle(): Promise<void> {
     while (this.running.size > 0) await Promise.all(this.running.keys());
   }
 

@@ -26,6 +26,8 @@ const MAX_PROMISES = 10_000;
 const MAX_END_MS = 10_000;
 /** Milliseconds of these in which what still runs is ended, answered and reported. */
 const MAX_LAST_MS = 1_000;
+/** Milliseconds for which the journal is kept for requests that the service has not answered by then. */
+const MAX_UNANSWERED_MS = 60_000;
 
 interface Address {
   readonly host: string;
@@ -121,6 +123,8 @@ export async function startGateway(
       await reports.close(Math.max(0, end - performance.now()));
       server.closeAllConnections();
       metrics?.closeAllConnections();
+      // What the service authorises now is not sent, which the next start reports.
+      await within(gateway.idle(), MAX_UNANSWERED_MS);
       await journal.close();
     },
   };
