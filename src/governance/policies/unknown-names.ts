@@ -2,6 +2,7 @@ import { TimeSlice, yieldBetween } from '../../core/concurrency/time-slice';
 import { patternsAround } from '../../core/values/action-pattern';
 import { labelFault } from '../../core/values/label-fault';
 import { editsBetween } from '../../core/values/edits';
+import { addToGroups } from '../../core/values/grouped';
 import { type AgentSubject, parseSubject, subjectText, subjectWarning, textsOf } from './patterns/subjects';
 import { everySubjectOf, PRINCIPAL } from './approval/approval-requirement';
 import type { PolicyContent } from './policy-content';
@@ -54,8 +55,8 @@ export async function unknownNames(
   const coming = target.filter(({ isBefore }) => !isBefore);
   const had = new Set<string>();
   for await (const agent of yieldBetween(agents)) for (const text of textsOf(agent)) had.add(text);
-  const subjects = await groupBetween(coming, (policy) => policy.subjects.filter((one) => isUnknown(one, had)));
-  const approvers = await groupBetween(coming, (policy) => approversOf(policy).filter((one) => isUnknown(one, had)));
+  const subjects = await groupInTurns(coming, (policy) => policy.subjects.filter((one) => isUnknown(one, had)));
+  const approvers = await groupInTurns(coming, (policy) => approversOf(policy).filter((one) => isUnknown(one, had)));
   const subjectWarnings = [
     ...(await warnings(subjects, had, { reasonOf: whatIs, most })),
     // Groups that nobody matches have a separate warning.
@@ -116,7 +117,7 @@ async function unknownActions(
     patterns,
     target.map(({ name, actions }) => ({ name, actions: actions.filter((action) => action !== '*') })),
   );
-  return groupBetween(forAgents, ({ name, actions }) =>
+  return groupInTurns(forAgents, ({ name, actions }) =>
     actions.filter(
       (action) =>
         // No agent needs a capability to review.
@@ -139,8 +140,8 @@ async function overlapsIn(
   patterns: ReadonlySet<string>,
   lists: readonly ActionList[],
 ): Promise<(action: string, except?: string) => boolean> {
-  const naming = await groupBetween(lists, ({ actions }) => actions);
-  const inside = await groupBetween(lists, ({ actions }) =>
+  const naming = await groupInTurns(lists, ({ actions }) => actions);
+  const inside = await groupInTurns(lists, ({ actions }) =>
     actions.flatMap((listed) => [...patternsAround(listed)].filter((key) => patterns.has(key))),
   );
   return (action, except) => {
@@ -175,18 +176,12 @@ async function warnings(
 }
 
 /** As `groupBy`, divided into turns. */
-async function groupBetween<Item>(
+async function groupInTurns<Item>(
   items: Iterable<Item>,
   keysOf: (item: Item) => Iterable<string>,
 ): Promise<ReadonlyMap<string, readonly Item[]>> {
   const groups = new Map<string, Item[]>();
-  for await (const item of yieldBetween(items)) {
-    for (const key of new Set(keysOf(item))) {
-      const group = groups.get(key);
-      if (group === undefined) groups.set(key, [item]);
-      else group.push(item);
-    }
-  }
+  for await (const item of yieldBetween(items)) addToGroups(groups, item, keysOf(item));
   return groups;
 }
 
