@@ -1,6 +1,5 @@
-import { everySubjectOf } from './approval/approval-requirement';
 import { setImmediate } from 'node:timers/promises';
-import { type CompiledPolicy, compilePolicy, type PolicyRules } from './evaluation/compiled-policy';
+import { type CompiledPolicy, compilePolicy } from './evaluation/compiled-policy';
 import { type OnModuleInit, Injectable, Logger } from '@nestjs/common';
 import { Configuration } from '../../core/config/configuration';
 import { yieldBetween } from '../../core/concurrency/time-slice';
@@ -11,9 +10,16 @@ import { sha256 } from '../../ledger/chain/hash-chain';
 import type { LedgerTransaction } from '../../ledger/commands/ledger-transaction';
 import { LedgerService } from '../../ledger/ledger.service';
 import { type FollowingRows, RowProjection } from '../../ledger/head/projections';
-import { factsOfPolicy, MAX_FACTS_IN_FORCE, MAX_TIMED_CONDITIONS, timedConditionsOf } from './evaluation/fact-bounds';
 import { type PolicySet, PolicyEvaluator, policySetOf } from './evaluation/policy-evaluator';
 import { type Policy, POLICY, POLICY_ACTIONS, noteOn } from './policy.entity';
+import {
+  capacityFault,
+  policyExtent,
+  type ExtentTotals,
+  type PolicyExtent,
+  teamFault,
+  totalsWith,
+} from './policy-capacity';
 import { type PolicyChange, type PolicyContent, goingOutOfForce, hashedContent, rulesHash } from './policy-content';
 import { isBelowTeamPriority } from './team-policies';
 import { unreportedWarnings } from './unreported-warnings';
@@ -43,6 +49,7 @@ export class ActivePolicies implements OnModuleInit {
   private readonly requestKeys: SecretDigests;
   private readonly evaluator = new PolicyEvaluator((actionHash) => this.requestKeys.digest(actionHash));
   private readonly policiesById = new Map<string, StoredPolicy>();
+  private totals: ExtentTotals = new Map();
   private knownRules: string | null = null;
   private readonly rows = new RowProjection<Policy>({
     kind: POLICY,
@@ -60,7 +67,7 @@ export class ActivePolicies implements OnModuleInit {
 
   async onModuleInit(): Promise<void> {
     await this.ledger.follow(this.rows);
-    const excess = capacityFault(totalOf([]), totalOf(this.policiesById.values()), this.configuration);
+    const excess = capacityFault(new Map(), this.totals, this.configuration);
     const { teamPriority } = this.configuration;
     const strong = this.stored.filter((policy) => !isBelowTeamPriority(policy, teamPriority)).length;
     if (strong > 0)
@@ -114,32 +121,20 @@ export class ActivePolicies implements OnModuleInit {
    * @throws CONFLICT if the changes would exceed a limit of the policies in force
    */
   async requireRoom({ team }: Pick<Caller, 'team'>, changes: readonly PolicyChange[]): Promise<void> {
-    const left = new Map<string, PolicyExtent>(this.policiesById);
-    for (const { id } of goingOutOfForce(changes)) left.delete(id);
     const coming: PolicyExtent[] = [];
     for await (const { change, policy } of yieldBetween(changes))
-      if (change === 'create' || change === 'activate') coming.push({ ...extentOf(policy), team: policy.team });
-    const [before, after] = [[...this.policiesById.values()], [...left.values(), ...coming]];
-    const share = team === undefined ? WHOLE : ALL_TEAMS;
+      if (change === 'create' || change === 'activate') coming.push(policyExtent(policy));
+    const after = totalsWith(this.totals, this.extentsOf(goingOutOfForce(changes)), coming);
     const fault =
-      capacityFault(totalOf(before), totalOf(after), this.configuration, share) ??
-      this.teamFault(before, after, new Set(coming.map((policy) => policy.team)));
+      capacityFault(this.totals, after, this.configuration, team !== undefined) ??
+      teamFault(this.totals, after, this.configuration);
     if (fault !== undefined) throw conflict(`${fault} ${REMEDY}`);
   }
 
-  /** Returns the fault of the first limit that one of the teams would exceed. */
-  private teamFault(
-    before: readonly PolicyExtent[],
-    after: readonly PolicyExtent[],
-    teams: ReadonlySet<string | null>,
-  ): string | undefined {
-    for (const team of teams) {
-      if (team === null) continue;
-      const [had, has] = [before, after].map((extents) => totalOf(extents.filter((one) => one.team === team)));
-      const fault = had && has && capacityFault(had, has, this.configuration, { ...ONE_TEAM, team });
-      if (fault !== undefined) return fault;
-    }
-    return undefined;
+  /** Returns the extents of those of the policies that are in force, each once. */
+  private extentsOf(policies: readonly Pick<Policy, 'id'>[]): PolicyExtent[] {
+    const ids = new Set(policies.map(({ id }) => id));
+    return [...ids].flatMap((id) => this.policiesById.get(id) ?? []);
   }
 
   /**
@@ -190,13 +185,14 @@ export class ActivePolicies implements OnModuleInit {
     const entries: StoredPolicy[] = [];
     const compiled: CompiledPolicy[] = [];
     for await (const policy of yieldBetween(added)) {
-      entries.push({ ...extentOf(policy), team: policy.team, policy, hash: sha256(hashedContent(policy)) });
+      entries.push({ ...policyExtent(policy), policy, hash: sha256(hashedContent(policy)) });
       compiled.push(compilePolicy(policy));
     }
     if (added.some(({ limits }) => limits.some(({ by }) => by === 'request'))) await this.requestKeys.prepare();
     // Putting thousands in force is one step, which gets its own turn.
     await setImmediate();
     this.evaluator.put(compiled, removed);
+    this.totals = totalsWith(this.totals, this.extentsOf(policies), entries);
     for (const id of removed) this.policiesById.delete(id);
     for (const entry of entries) this.policiesById.set(entry.policy.id, entry);
     this.knownRules = null;
@@ -204,12 +200,6 @@ export class ActivePolicies implements OnModuleInit {
   }
 }
 
-/** Most patterns of all policies in force. */
-const MAX_PATTERNS = 100_000;
-/** Most conditions of all policies in force: one check, which is answered without a pause, may evaluate them all. */
-const MAX_CONDITIONS = 50_000;
-/** Most policies in force with limits: the used sums of all are read for each request. */
-const MAX_LIMITED_POLICIES = 100;
 const REMEDY = 'Take a policy out of force first, or use fewer or shorter patterns, limits or conditions.';
 
 /** A policy in force, in memory. */
@@ -219,77 +209,8 @@ interface StoredPolicy extends PolicyExtent {
   readonly hash: string;
 }
 
-const EXTENTS = ['policies', 'limited', 'bytes', 'patterns', 'conditions', 'facts', 'timed'] as const;
-
-/**
- * Size of policies: their number, the number with limits, their patterns, conditions, facts and conditions on a time, and
- * the bytes held as text.
- */
-type Extent = Readonly<Record<(typeof EXTENTS)[number], number>>;
-
-/** Size of a policy; `team` is null if it has none. */
-type PolicyExtent = Extent & { readonly team: string | null };
-
 /** Ids of policies that a set gains and loses. */
 interface SetChanges {
   readonly added?: readonly string[];
   readonly removed?: readonly string[];
-}
-
-/** Tenths of each limit that a team may use; null for all teams together. */
-interface Share {
-  readonly tenths: number;
-  readonly team: string | null;
-}
-
-const WHOLE: Share = { tenths: 10, team: null };
-const ALL_TEAMS: Share = { tenths: 9, team: null };
-const ONE_TEAM = { tenths: 1 };
-
-function extentOf(policy: Omit<PolicyRules, 'id'>): Extent {
-  const { subjects, actions, resources, resourceTypes, conditions, limits, onBehalfOf, approval } = policy;
-  const approvers = (approval?.approvers ?? []).map(everySubjectOf);
-  let bytes = conditions.length === 0 ? 0 : Buffer.byteLength(JSON.stringify(conditions));
-  let patterns = 0;
-  for (const texts of [subjects, actions, resources, resourceTypes, onBehalfOf, ...approvers]) {
-    patterns += texts.length;
-    for (const text of texts) bytes += Buffer.byteLength(text);
-  }
-  const limited = limits.length > 0 ? 1 : 0;
-  const [facts, timed] = [factsOfPolicy(policy), timedConditionsOf(policy)];
-  return { policies: 1, bytes, patterns, conditions: conditions.length, limited, facts, timed };
-}
-
-function totalOf(extents: Iterable<Extent>): Extent {
-  const total = { policies: 0, limited: 0, bytes: 0, patterns: 0, conditions: 0, facts: 0, timed: 0 };
-  for (const extent of extents) for (const member of EXTENTS) total[member] += extent[member];
-  return total;
-}
-
-/**
- * Returns the fault of the first limit that the policies in force exceed; undefined if there is none. A total that has
- * not grown is never a fault.
- */
-function capacityFault(
-  before: Extent,
-  after: Extent,
-  limits: Configuration,
-  { tenths, team }: Share = WHOLE,
-): string | undefined {
-  const shareOf = (most: number): number => Math.floor((most * tenths) / 10);
-  const bounds = [
-    ['policies', 'policies', limits.maxPolicies, 'MAX_POLICIES allows'],
-    ['limited', 'policies with limits', MAX_LIMITED_POLICIES, 'may be'],
-    ['bytes', 'bytes of patterns', limits.maxPolicyText, 'MAX_POLICY_TEXT allows'],
-    ['patterns', 'patterns', MAX_PATTERNS, 'may be'],
-    ['conditions', 'conditions', MAX_CONDITIONS, 'may be'],
-    ['facts', 'limits and conditions on earlier actions or claims', MAX_FACTS_IN_FORCE, 'may be'],
-    ['timed', 'conditions with `within`', MAX_TIMED_CONDITIONS, 'may be'],
-  ] as const;
-  const exceeded = bounds.find(([member, , most]) => after[member] > before[member] && after[member] > shareOf(most));
-  if (exceeded === undefined) return undefined;
-  const [member, what, most, allows] = exceeded;
-  const who = team === null ? '' : ` of the team "${team}"`;
-  const share = tenths === 10 ? '' : `${shareOf(most)}, ${tenths === 1 ? 'a tenth' : 'nine tenths'} of the `;
-  return `${after[member]} ${what}${who} in force are more than the ${share}${most} that ${allows}.`;
 }
