@@ -16,6 +16,7 @@ import {
 import { sendJson, type StandIn, startStandIn } from './stand-in';
 
 const REQUESTS_OF_ONE_AGENT = 100;
+const CONNECTIONS = 5_000;
 const LARGEST_BODY = 64 * 2 ** 20;
 /** Of a body in which templates find their values. */
 const LARGEST_PARSED_BODY = 8 * 2 ** 20;
@@ -91,6 +92,23 @@ describe('The bounds of the gateway', () => {
     departure.abort();
     await Promise.all(waits);
     await until('the slots are free', async () => (await gateway.call(path)).status === 200);
+  });
+
+  it('are 5,000 connections, of which one that sends nothing ends for another', async () => {
+    const silent: Socket[] = [];
+    while (silent.length < CONNECTIONS) {
+      const sockets = Array.from({ length: 100 }, open);
+      await Promise.all(sockets.map(async (socket) => once(socket, 'connect')));
+      silent.push(...sockets);
+    }
+    const socket = open();
+    let answer = '';
+    socket.on('data', (part: Buffer) => (answer += part.toString()));
+    const fields = [`Host: ${new URL(gateway.url).host}`, `X-API-Key: ${otherKey}`, 'Connection: close'];
+    socket.write(['POST /vendor/others/4 HTTP/1.1', ...fields, '', ''].join('\r\n'));
+    await once(socket, 'close');
+    expect(answer).toContain('HTTP/1.1 200 ');
+    for (const other of silent) other.destroy();
   });
 
   it('are 8 MiB of a body in which a template finds its value, and maxBody for others', async () => {

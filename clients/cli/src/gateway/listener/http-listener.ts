@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse, S
 import { createServer as createSecureServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { ConnectionBound } from './connection-bound.js';
 import type { TlsFiles } from './tls-files.js';
 import { Refusal, refusalResponse } from '../calls/refusal.js';
 
@@ -20,7 +21,6 @@ const OPTIONS = {
   requireHostHeader: false,
   noDelay: true,
 } as const;
-const MAX_CONNECTIONS = 5_000;
 /** Milliseconds without progress in writing an answer because the client reads nothing. */
 const STALLED_TIMEOUT_MS = 30_000;
 /** Milliseconds for which the rest of a refused body is received, so that its client sees the answer. */
@@ -62,8 +62,8 @@ export function createListener(serve: Serve, tls: TlsFiles | null): Server {
       ? createServer(OPTIONS)
       : createSecureServer({ ...OPTIONS, ...tls, handshakeTimeout: OPTIONS.headersTimeout });
   server.maxHeadersCount = 0;
-  server.maxConnections = MAX_CONNECTIONS;
   server.setTimeout(STALLED_TIMEOUT_MS, endStalled);
+  new ConnectionBound(server, isServing);
   const take = (request: IncomingMessage, response: ServerResponse, isWaiting: boolean): void => {
     const before = [...(open.get(request.socket) ?? [])];
     if (!server.listening) response.shouldKeepAlive = false;
@@ -164,10 +164,14 @@ function openOn(socket: Socket): Set<OpenExchange> {
   return exchanges;
 }
 
+/** True if a connection has a request that has not ended. */
+function isServing(socket: Socket): boolean {
+  return (open.get(socket)?.size ?? 0) > 0;
+}
+
 /** Node.js waits on while the client reads nothing. A response that is still being made may take any time. */
 function endStalled(socket: Socket): void {
-  const isIdle = (open.get(socket)?.size ?? 0) === 0;
-  if (isIdle) socket.destroy();
+  if (!isServing(socket)) socket.destroy();
   else if (socket.writableLength > 0) socket.resetAndDestroy();
 }
 

@@ -1,0 +1,76 @@
+import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
+
+const MAX_CONNECTIONS = 5_000;
+
+/** A connection of a client. */
+interface ClientConnection {
+  /** Its own, or the one of TLS above it, on which its requests come. */
+  socket: Socket;
+}
+
+/** The connections of one address by their names, the oldest first. */
+type Connections = Map<string, ClientConnection>;
+
+/**
+ * Bounds the connections of a server. Beyond the bound, a connection without a request ends for a new one: the oldest of the address that
+ * has most, so that clients which send nothing keep nobody out. If there is none, the new one ends.
+ */
+export class ConnectionBound {
+  private readonly holders = new Map<string, Connections>();
+  private count = 0;
+
+  /** @param isServing whether a connection has a request that has not ended */
+  constructor(
+    server: Server,
+    private readonly isServing: (socket: Socket) => boolean,
+  ) {
+    server.on('connection', (socket: Socket) => this.admit(socket));
+    server.on('secureConnection', (socket: Socket) => {
+      const connection = this.holders.get(addressOf(socket))?.get(nameOf(socket));
+      if (connection !== undefined) connection.socket = socket;
+    });
+  }
+
+  private admit(socket: Socket): void {
+    if (this.count >= MAX_CONNECTIONS && !this.endIdle()) {
+      socket.destroy();
+      return;
+    }
+    const [address, name, connection] = [addressOf(socket), nameOf(socket), { socket }];
+    this.holders.set(address, (this.holders.get(address) ?? new Map()).set(name, connection));
+    this.count += 1;
+    socket.once('close', () => this.remove(address, name, connection));
+  }
+
+  private remove(address: string, name: string, connection: ClientConnection): void {
+    const connections = this.holders.get(address);
+    if (connections?.get(name) !== connection) return;
+    connections.delete(name);
+    this.count -= 1;
+    if (connections.size === 0) this.holders.delete(address);
+  }
+
+  /** Returns false if each connection has a request. */
+  private endIdle(): boolean {
+    const holders = [...this.holders].sort(([, one], [, other]) => other.size - one.size);
+    for (const [address, connections] of holders) {
+      for (const [name, connection] of connections) {
+        if (this.isServing(connection.socket)) continue;
+        this.remove(address, name, connection);
+        connection.socket.destroy();
+        return true;
+      }
+    }
+    return false;
+  }
+}
+
+function addressOf({ remoteAddress = '' }: Socket): string {
+  return remoteAddress;
+}
+
+/** Tells the connections of one address apart. */
+function nameOf({ remotePort, localAddress }: Socket): string {
+  return `${String(remotePort)} ${String(localAddress)}`;
+}
