@@ -6,8 +6,7 @@ import { digestLargeTexts } from '../../large-values.js';
 import { hashBody } from './body-hash.js';
 import { type BodyParameter, MAX_VALUES, readBodyParameter } from './body-parameter.js';
 import { contentTypeText } from './content-type.js';
-import { type Fields, parseFields, topName } from './fields.js';
-import { foldName } from './fold-name.js';
+import { dottedName, type Fields, parseFields, topName } from './fields.js';
 import type { RouteMatch } from './match-request.js';
 import { bodyAmbiguous, isRefusal, queryAmbiguous, type RequestRefusal, resourceMissing } from './request-refusal.js';
 import { inTurns, type WorkOwner } from './turns.js';
@@ -31,6 +30,8 @@ type FilledAction = Omit<ActionRequest, 'endsConnection'>;
 /** Those of the question, the listed headers and the other members of `request`. */
 const OTHER_VALUES = 100;
 const MAX_ID_LENGTH = 500;
+/** Names that are compared without a pause. */
+const NAMES_IN_STEP = 1_000;
 
 /**
  * The second of two steps.
@@ -59,12 +60,10 @@ export async function buildAction(
     ...{ maxValues, needsContent, owner },
   });
   if (typeof content === 'string') return bodyAmbiguous(`The body ${content}.`);
-  const queryNames = namesFrom('query', route);
-  const bodyNames = new Set(queryNames.length === 0 ? [] : content.names.map(topName));
-  const twice = queryNames.find((name) => bodyNames.has(topName(foldName(name))));
+  const twice = await inTurns(findSharedName(fields.names, content.names), owner);
   if (twice !== undefined)
     return bodyAmbiguous(
-      `The body must not have ${JSON.stringify(twice)}, which some programs prefer to that of the query.`,
+      `The body must not have the name ${JSON.stringify(twice)}, which the query has, too: some programs take the one, and some the other.`,
     );
   const hashedBytes = hashedBytesOf(route, fields, content);
   const hash = hashedBytes === undefined ? undefined : await inTurns(hashRequest(match, hashedBytes), owner);
@@ -76,6 +75,27 @@ export async function buildAction(
     if (error instanceof MissingValueError) return resourceMissing(error.message);
     throw error;
   }
+}
+
+/** A name of the body that a program could take for one of the query; undefined if there is none. Yields where others may be served. */
+function* findSharedName(
+  ofQuery: readonly string[],
+  ofBody: readonly string[],
+): Generator<undefined, string | undefined, undefined> {
+  const names = new Set(ofQuery.flatMap(sharedForms));
+  for (let start = 0; names.size > 0 && start < ofBody.length; start += NAMES_IN_STEP) {
+    const shared = ofBody
+      .slice(start, start + NAMES_IN_STEP)
+      .find((name) => sharedForms(name).some((form) => names.has(form)));
+    if (shared !== undefined) return shared;
+    yield;
+  }
+  return undefined;
+}
+
+/** What programs could take a name of the query or body for: the first part of it, or the whole one without brackets. */
+function sharedForms(name: string): readonly string[] {
+  return [topName(name), dottedName(name).replaceAll(/[ .]/g, '_')];
 }
 
 /** A body with the hash of its request, if the action has one. */

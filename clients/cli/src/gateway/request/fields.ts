@@ -88,6 +88,8 @@ function* foldNames(
 ): Generator<undefined, readonly string[] | string, undefined> {
   /** The spelling of each folded name. */
   const spellings = new Map<string, string>();
+  /** The folded name of each name with dots in the place of brackets. */
+  const dotted = new Map<string, string>();
   for (const { name, decoded } of fields) {
     yield;
     const fault = plainNameFault(decoded);
@@ -106,6 +108,10 @@ function* foldNames(
     if (spelling !== undefined && spelling !== name)
       return `must not have two spellings of the name ${JSON.stringify(decoded)}`;
     spellings.set(folded, name);
+    const inDots = dottedName(foldName(decoded));
+    const twin = dotted.get(inDots) ?? folded;
+    if (twin !== folded) return `must not have both ${JSON.stringify(twin)} and ${JSON.stringify(folded)}`;
+    dotted.set(inDots, folded);
   }
   return nestingFault(new Set(spellings.keys())) ?? [...spellings.keys()];
 }
@@ -140,6 +146,11 @@ function joinedName(folded: string): string {
   const end = folded.indexOf('[');
   const top = end < 0 ? folded : folded.slice(0, end);
   return top.replaceAll(/[ .]/g, '_') + folded.slice(top.length);
+}
+
+/** ASP.NET Core reads `a[b]` and `a[b][]` as `a.b`. */
+export function dottedName(folded: string): string {
+  return folded.replaceAll('[]', '').replaceAll(/\[([^[\]]*)\]/g, '.$1');
 }
 
 /** Names of which one contains another, or that would be a list and an object at once. */
