@@ -48,7 +48,8 @@ function isDoubtful(value: unknown): boolean {
   return !Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value));
 }
 
-function placeIn(value: unknown, path: string, isSought: (value: unknown) => boolean): string | undefined {
+/** Where the first value of such a kind is; undefined if there is none. */
+export function placeIn(value: unknown, path: string, isSought: (value: unknown) => boolean): string | undefined {
   const visited = new Set<unknown>();
   const queue: Place[] = [{ value, path }];
   for (let place = queue.pop(); place !== undefined; place = queue.pop()) {

@@ -190,6 +190,29 @@ describeOnSqlite('gov mcp, between a client and a server that do not keep to the
     await expectOnRecord(one, []);
   });
 
+  it.each([
+    ['another case', '"a":1,"A":2'],
+    ['another case, deeper', '"order":[{"amount":1,"AMOUNT":2}]'],
+    ['a compatible character', '"k":1,"\u212a":2'],
+    ['combining characters', `"a${'\u0301'.repeat(31)}":1`],
+    ['names that take long to compare', `"${'\ufdfa'.repeat(16_385)}":1`],
+  ])(
+    'neither asks nor runs where a server could take another argument than the policies: %s',
+    async (name, members) => {
+      const one = await shopper(name);
+      const connection = await connected(one);
+      connection.sendLine(
+        `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{${members}}}}`,
+      );
+      const { result } = await connection.until(({ id }) => id === 1);
+      expect(result).toMatchObject({
+        isError: true,
+        content: [{ text: expect.stringContaining('names that some programs take for one') }],
+      });
+      await expectOnRecord(one, []);
+    },
+  );
+
   it.each(['9007199254740993', '-9007199254740993', '1e999', '{"deep":[1,{"n":9007199254740993}]}'])(
     'neither asks nor runs where a number is not what the client wrote any more: %s',
     async (value) => {

@@ -1,6 +1,7 @@
 import { changedNumberText, doubtfulNumberIn } from '../unsafe-number.js';
 import { readRegularJsonFile } from '../json-file.js';
 import { hasDigest } from '../large-values.js';
+import { ambiguousNamesIn, ambiguousNamesText } from './ambiguous-names.js';
 import { secretPointerFault } from '../service-rules/secret-pointers.js';
 import { SettingsError } from '../settings.js';
 
@@ -166,7 +167,7 @@ function text(value: unknown, place: string): string {
 
 /**
  * @throws UnclearCallError where the mapping takes the resource from an argument that the call does not have, where it leaves
- * action or resource to a name that cannot be one, or where a number may have changed on its way.
+ * action or resource to a name that cannot be one, where a number may have changed on its way, or where programs read names differently.
  */
 export function requestOf(mapping: Mapping, tool: ItemName, input: Arguments | undefined): ToolRequest {
   const { server, name, visibleName } = tool;
@@ -226,6 +227,8 @@ function unnameable(name: string, advice: string): UnclearCallError {
 function parametersOf(input: Arguments | undefined): { parameters?: Arguments } {
   const doubtful = doubtfulNumberIn(input, 'arguments');
   if (doubtful !== undefined) throw new UnclearCallError(changedNumberText(doubtful));
+  const ambiguous = ambiguousNamesIn(input, 'arguments');
+  if (ambiguous !== undefined) throw new UnclearCallError(ambiguousNamesText(ambiguous));
   if (hasDigest(input))
     throw new UnclearCallError('arguments have a member "$sha256", which stands for a text that is not sent.');
   return input === undefined ? {} : { parameters: input };
