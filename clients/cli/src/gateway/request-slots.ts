@@ -23,16 +23,9 @@ export class RequestSlots {
     return this.running;
   }
 
-  /** Takes a slot, before the caller is known; null if all are taken. */
-  enter(): LeaveSlot | null {
-    if (this.running >= this.bounds.all) return null;
-    this.running += 1;
-    return once(() => (this.running -= 1));
-  }
-
-  /** Counts a request for its agent, too. @throws Refusal 503 if the agent has as many as possible */
+  /** Takes a slot for a request of an agent. @throws Refusal 503 if there is none */
   enterAs(agentId: string): LeaveSlot {
-    return this.countFor(agentId, 1);
+    return this.enterMore(agentId, 1);
   }
 
   /**

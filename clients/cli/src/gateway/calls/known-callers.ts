@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { Refusal } from './refusal.js';
+import { BodyRoom } from '../body-room.js';
+import { Refusal, unavailable } from './refusal.js';
 import type { CallerService, ServiceCaller } from './service-calls.js';
 import { remainingMs, rightsOf } from './token-claims.js';
 
@@ -18,6 +19,12 @@ export interface Caller {
 const MAX_AGE_MS = 30_000;
 const MAX_CALLERS = 10_000;
 
+/** Keys never seen before that the service is asked about at a time: anybody can make up any number of them. */
+const MAX_LOOKUPS = 128;
+/** Requests with such keys, also those that wait: far fewer than there are connections. */
+const MAX_STRANGERS = 1_000;
+const TOO_MANY = 'The gateway has as many unknown keys to ask about as it takes at a time.';
+
 interface CachedCaller {
   readonly caller: Caller;
   readonly until: number;
@@ -26,15 +33,62 @@ interface CachedCaller {
 /** Finds out whose a key is, and remembers it for a short time. */
 export class KnownCallers {
   private readonly callers = new Map<string, CachedCaller>();
+  /** Lookups that run, by the ids of their callers. */
+  private readonly lookups = new Map<string, Promise<Caller>>();
+  /** Of which one address has a part. */
+  private readonly room = new BodyRoom(MAX_LOOKUPS);
+  private strangers = 0;
 
-  /** @throws Refusal 401 for an unknown key, 403 for one that is bound to no agent, 503 if the service is away */
-  async require({ key, audience = null }: ServiceCaller, service: CallerService): Promise<Caller> {
+  /**
+   * @param left fires when the client has gone
+   * @throws Refusal 401 for an unknown key, 403 for one that is bound to no agent, 503 if the service is away
+   */
+  async require(client: ServiceCaller, service: CallerService, left: AbortSignal): Promise<Caller> {
+    const { key, address, audience = null } = client;
     const id = createHash('sha256')
       .update(JSON.stringify([key, audience]))
       .digest('base64url');
+    const cached = this.findFresh(id);
+    if (cached !== undefined) return cached;
+    if (this.callers.has(id)) return this.lookUp(id, client, service);
+    if (this.strangers >= MAX_STRANGERS) throw unavailable(TOO_MANY);
+    this.strangers += 1;
+    try {
+      const place = await this.room.reserve(1, address, left);
+      if (place === null) throw unavailable(TOO_MANY);
+      const lookup = this.findFresh(id) ?? this.lookUp(id, client, service);
+      return await Promise.resolve(lookup).finally(() => place.release());
+    } finally {
+      this.strangers -= 1;
+    }
+  }
+
+  /** Keys may have ended, or agents are suspended. */
+  clear(): void {
+    for (const [id, { caller }] of this.callers) this.callers.set(id, { caller, until: 0 });
+    this.lookups.clear();
+  }
+
+  private findFresh(id: string): Caller | undefined {
     const cached = this.callers.get(id);
-    if (cached !== undefined && cached.until > performance.now()) return cached.caller;
-    const { agentId, actor } = await service.me();
+    return cached !== undefined && cached.until > performance.now() ? cached.caller : undefined;
+  }
+
+  /** Requests of one caller share a lookup. */
+  private lookUp(id: string, { key }: ServiceCaller, service: CallerService): Promise<Caller> {
+    const running = this.lookups.get(id);
+    if (running !== undefined) return running;
+    const lookup = this.ask(id, key, service).finally(() => this.lookups.delete(id));
+    this.lookups.set(id, lookup);
+    return lookup;
+  }
+
+  private async ask(id: string, key: string, service: CallerService): Promise<Caller> {
+    const { agentId, actor } = await service.me().catch((error: unknown) => {
+      // It is not known any more.
+      if (error instanceof Refusal && error.status === 401) this.callers.delete(id);
+      throw error;
+    });
     if (agentId === null)
       throw new Refusal(
         403,
@@ -48,10 +102,5 @@ export class KnownCallers {
     const [oldest] = this.callers.keys();
     if (this.callers.size > MAX_CALLERS && oldest !== undefined) this.callers.delete(oldest);
     return caller;
-  }
-
-  /** Keys may have ended, or agents are suspended. */
-  clear(): void {
-    this.callers.clear();
   }
 }

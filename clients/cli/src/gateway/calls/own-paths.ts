@@ -57,13 +57,21 @@ export async function answerOwnPath(own: OwnRequest): Promise<void> {
   );
 }
 
+/** The check that runs. */
+let healthCheck: Promise<boolean> | null = null;
+
+async function isHealthy(service: URL): Promise<boolean> {
+  const signal = AbortSignal.timeout(HEALTH_TIMEOUT_MS);
+  return serviceFetch(new URL('/api/v1/health', service), { signal }).then(
+    ({ ok }) => ok,
+    () => false,
+  );
+}
+
 async function answerHealth({ exchange, service, bounds }: OwnRequest): Promise<void> {
-  const isHealthy = await serviceFetch(new URL('/api/v1/health', service), {
-    signal: AbortSignal.timeout(HEALTH_TIMEOUT_MS),
-  })
-    .then(({ ok }) => ok)
-    .catch(() => false);
-  if (!isHealthy) throw unavailable('The governance service does not answer.');
+  // Anybody may ask: one request to the service answers all that come meanwhile.
+  healthCheck ??= isHealthy(service).finally(() => (healthCheck = null));
+  if (!(await healthCheck)) throw unavailable('The governance service does not answer.');
   if (bounds.ownKey.isRefused) throw unavailable(KEY_REFUSED);
   sendJson(exchange, 200, JSON.stringify({ status: 'ok' }));
 }
@@ -81,7 +89,7 @@ async function passOn(own: OwnRequest, serviceRequest: ServiceRequest): Promise<
   const { rawHeaders, socket } = exchange.request;
   const { key } = findCaller({ target, rawHeaders }, null);
   const caller = { key, address: socket.remoteAddress ?? '', traceparent: readTraceparent(rawHeaders) };
-  const { agentId } = await bounds.callers.require(caller, new CallerService(service.href, caller));
+  const { agentId } = await bounds.callers.require(caller, new CallerService(service.href, caller), exchange.left);
   const leaveSlot = bounds.slots.enterAs(agentId);
   try {
     const { bytes, release } = await holdBody(exchange, MAX_BODY_BYTES, { room: bounds.room, agentId });

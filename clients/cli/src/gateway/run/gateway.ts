@@ -80,17 +80,13 @@ export class Gateway {
   }
 
   private async answer(exchange: ClientExchange, state: GatewayState): Promise<void> {
-    const { log, metrics, slots } = this.parts;
+    const { log, metrics } = this.parts;
     const startedAt = performance.now();
     const note: RequestNote = { upstream: null, route: null, executionId: null, reason: null };
-    const leaveSlot = slots.enter();
     try {
-      if (leaveSlot === null) throw unavailable('The gateway has as many requests as it takes at a time.');
       await this.handle(exchange, state, note);
     } catch (error) {
       this.refuse(exchange, error, note);
-    } finally {
-      leaveSlot?.();
     }
     const milliseconds = performance.now() - startedAt;
     const { response, left } = exchange;
@@ -152,7 +148,7 @@ export class Gateway {
     const audience = audienceFor(call, search.key, state.config);
     const client = { key: search.key, address: socket.remoteAddress ?? '', traceparent, audience };
     const service = new CallerService(state.config.service.href, client);
-    const caller = await this.parts.callers.require(client, service);
+    const caller = await this.parts.callers.require(client, service, exchange.left);
     if (this.parts.ownKey.isRefused) throw unavailable(KEY_REFUSED);
     const leaveSlot = this.parts.slots.enterAs(caller.agentId);
     try {
