@@ -12,6 +12,7 @@ import { entryOf } from './forged-file';
 import { decisionFileOf, keyAndLog, verifyChange, verifyFile } from './verified-file';
 
 const POLICIES = '/api/v1/policies';
+const ERASURES = '/api/v1/erasures';
 const EMERGENCY = { 'Break-Glass': encodeURIComponent('The only reviewer is ill') };
 
 describe('The decision file of a change', () => {
@@ -109,6 +110,37 @@ describe('The decision file of a change', () => {
     if (operation === undefined) throw new Error('The document has no such operation.');
     for (const answer of [file, erased]) expect(check.faults(operation, answer)).toEqual([]);
   });
+
+  it('of an erasure needs no rules of the decisions that were erased, in an emergency neither', async () => {
+    const { app, ada, ben } = stage;
+    const first = await erasureOfChange();
+    const id = await approvedChange(app, ['POST', ERASURES, first], [ada, ben]);
+    expect((await send(app, 'POST', ERASURES, { ...first, ...changeHeader(id) })).status).toBe(201);
+    expect(await verdictOn(id)).toBe('RECOMPUTED: made as recorded');
+    const second = await erasureOfChange();
+    expect((await send(app, 'POST', ERASURES, { ...second, headers: EMERGENCY })).status).toBe(201);
+    const { data } = (await send(app, 'GET', '/api/v1/decisions?type=change_review&order=desc&limit=1')).body;
+    expect(await verdictOn(data[0].id)).toBe('RECOMPUTED: proposed as recorded');
+  });
+
+  /** A request to erase the decision on a change of policies, whose rules are in force no more. */
+  async function erasureOfChange(): Promise<{ body: object }> {
+    const { app, ada, cyd } = stage;
+    const { body: decision } = await send(app, 'POST', POLICIES, { key: cyd.key, body: newPolicy() });
+    await send(app, 'POST', `/api/v1/decisions/${decision.id}/cancel`, { key: cyd.key });
+    const other = { key: cyd.key, body: newPolicy() };
+    const id = await approvedChange(app, ['POST', POLICIES, other], [ada]);
+    expect((await send(app, 'POST', POLICIES, { ...other, ...changeHeader(id) })).status).toBe(201);
+    return { body: { subjects: [{ type: 'decision', id: decision.id }], reason: 'A test' } };
+  }
+
+  /** The last line about the file of a change that has erased the decision on another. */
+  async function verdictOn(id: string): Promise<string | undefined> {
+    const { app } = stage;
+    const file: Parsed = JSON.parse(await decisionFileOf(app, { id }));
+    expect(entryOf(file, 'decision.erased').state.change.rules).toMatch(/^[0-9a-f]{64}$/);
+    return (await verifyChange(app, id)).output.split('\n').at(-2);
+  }
 
   it('says that nobody approved it in time', async () => {
     const { app, ada, cyd } = stage;

@@ -101,11 +101,12 @@ function checkRules({ executionId, entries, rules, policies }, findings) {
 
 /**
  * Returns the hashes of the rules that an entry names: those that decided, and those for which a change was proposed. By those that a
- * person looked at nothing was decided.
+ * person looked at nothing was decided, and nothing by those of a decision that an erasure has taken.
  * @param {import('./read-file.mjs').Json} entry
  * @returns {unknown[]}
  */
 function rulesIn({ audit, state }) {
   const deciding = audit.action === 'agent.access_reviewed' ? undefined : audit.details?.rules;
-  return [deciding, state?.change?.rules].filter((hash) => hash !== undefined);
+  const proposed = state?.erased === true ? undefined : state?.change?.rules;
+  return [deciding, proposed].filter((hash) => hash !== undefined);
 }
