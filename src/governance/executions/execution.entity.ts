@@ -41,7 +41,7 @@ const AWAITS_RESUME = `"outcome" = 'approved'`;
 
 /** Condition for executions that were authorised, with any later outcome. */
 export const WAS_AUTHORISED = `"outcome" IN ('authorized', 'running', 'executed', 'failed', 'interrupted')`;
-/** Condition of the index that finds the executions of a run. */
+/** Condition of the indexes that find the executions of a run. */
 const IS_EARLIER = `"run" IS NOT NULL AND ${WAS_AUTHORISED}`;
 /** Condition of the indexes that find the executions of a time. */
 export const IS_RECENT = `"erased" = 'false' AND ${WAS_AUTHORISED}`;
@@ -85,6 +85,7 @@ const OUTCOMES =
 @Index(['outcome', 'createdSequence'], { where: `"outcome" = 'authorized' AND "via" IS NOT NULL` })
 @Index(['actionHash', 'completedAt'], { where: IS_UNKNOWN })
 @Index(['run', 'agentId', 'action', 'resourceKey'], { where: IS_EARLIER })
+@Index('IDX_executions_earlier_resource', ['run', 'agentId', 'resourceKey', 'action'], { where: IS_EARLIER })
 @Index(['agentId', 'action', 'createdSequence'], { where: IS_RECENT })
 @Index(['agentId', 'resourceKey', 'action', 'createdSequence'], { where: IS_RECENT })
 @Index(['approvedUntil', 'id'], { where: AWAITS_RESUME })

@@ -3,6 +3,7 @@ import { DiscoveryModule } from '@nestjs/core';
 import { settledWhenDue } from '../../ledger/due-settlement';
 import { LedgerModule } from '../../ledger/ledger.module';
 import { DUE_APPROVALS } from './execution-rules';
+import { EarlierResources1766700000000 } from './earlier-resources.migration';
 import { ExecutionCompletions, InterruptedExecutions } from './execution-completions';
 import { ExecutionRunner } from './execution-runner';
 import { EXECUTION } from './execution.entity';
@@ -26,6 +27,7 @@ import { StopsModule } from '../stops/stops.module';
         GatewayExecutions1766100000000,
         GatewayExecutionsList1766150000000,
         UnreportedExecutions1766250000000,
+        EarlierResources1766700000000,
       ],
     }),
     DiscoveryModule,
