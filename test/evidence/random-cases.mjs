@@ -192,6 +192,8 @@ const HOSTS = [
     'ann@bücher.example',
     'ann@xn--bcher-kva.example',
     'ann@BÜCHER.example',
+    'ann@straße.example',
+    'straße@acme.example',
     'ann@acme。example',
     'ann@ａcme.example',
     'ann@acme.example\n',

@@ -65,6 +65,8 @@ function asciiName(host) {
   if (host.length > LONGEST_NAME) return undefined;
   // Whatever ends a host, or is left out of one, cannot be in a name; beyond ASCII, IDNA decides.
   if (/[^a-z0-9.\-\u0080-\u{10ffff}]/iu.test(host) || /[\p{C}\s]/u.test(host)) return undefined;
+  // Of these letters, IDNA of 2003 and of today make different names.
+  if (/[\u00df\u1e9e\u03c2]/u.test(host)) return undefined;
   const name = hostnameOf(host);
   const labels = name.split('.');
   const isName = labels.every((label) => label.length <= LONGEST_LABEL && LABEL.test(label));
