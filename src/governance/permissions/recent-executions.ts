@@ -44,9 +44,11 @@ export function recentSql(dialect: Dialect, upTo?: string, authorised = ''): str
     `${upTo === undefined ? '' : `AND entry."sequence" <= ${upTo}`} AND resumed."erased" = 'false' ` +
     `AND resumed."action" >= ${from} AND resumed."action" <= ${to} AND resumed."id" <> ${excludedId} ` +
     `AND (${resourceKey} IS NULL OR resumed."resourceKey" = ${resourceKey}) LIMIT 1)`;
+  // Otherwise the next action would be looked for among those of all resources.
+  const same = dialect.unlikely(`"resourceKey" = ${resourceKey}`);
   return (
     `SELECT ${dialect.jsonAt(0, { name: 'place', type: 'integer' })} AS "place", COALESCE(${resumed}, ` +
-    `CASE WHEN ${resourceKey} IS NULL THEN ${created('')} ELSE ${created(`AND "resourceKey" = ${resourceKey}`)} END) AS "id" ` +
+    `CASE WHEN ${resourceKey} IS NULL THEN ${created('')} ELSE ${created(`AND ${same}`)} END) AS "id" ` +
     `FROM ${dialect.jsonElements('$1')}`
   );
 }

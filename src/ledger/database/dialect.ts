@@ -43,6 +43,8 @@ export interface Dialect {
    * better.
    */
   unindexed(column: string): string;
+  /** A condition that few rows meet, so that an index with its column is better, where the planner cannot tell. */
+  unlikely(condition: string): string;
   /** Aggregates rows into the text of a JSON list, each row a list of the columns' values. */
   jsonRows(columns: readonly string[]): string;
   /**

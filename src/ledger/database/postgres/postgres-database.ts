@@ -211,6 +211,7 @@ export const POSTGRES_DIALECT: Dialect = {
   jsonAt: (index, { type }) => (type === 'integer' ? `(item.value ->> ${index})::bigint` : `item.value ->> ${index}`),
   // The server's planner has statistics, so it needs no hint.
   unindexed: (column) => column,
+  unlikely: (condition) => condition,
   jsonRows: (columns) => `json_agg(json_build_array(${columns.map(quoteName).join(', ')}))::text`,
   // The cast to JSON rejects texts that are not JSON, and changes nothing.
   jsonText: ({ name, type }) =>

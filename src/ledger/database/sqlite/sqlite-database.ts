@@ -195,6 +195,7 @@ export const SQLITE_DIALECT: Dialect = {
   jsonAt: (index) => `item.value ->> ${index}`,
   jsonMember: (column, name) => `(${column} -> '$.${name}')`,
   unindexed: (column) => `+${column}`,
+  unlikely: (condition) => `unlikely(${condition})`,
   jsonRows: (columns) => `json_group_array(json_array(${columns.map(quoteName).join(', ')}))`,
   jsonText: ({ name, type }) =>
     type === 'json' ? `COALESCE(${quoteName(name)}, 'null')` : `json_quote(${quoteName(name)})`,
