@@ -22,7 +22,8 @@ import {
   pastClaims,
   pastClaimsSql,
 } from './claim-facts';
-import { MAX_TIMED_KEYS, recentSql, TOO_MANY_ACTIONS, tooManyActions } from './recent-executions';
+import { MAX_ACTIONS_POSITION, MAX_TIMED_KEYS, recentSql, TOO_MANY_ACTIONS, tooManyActions } from './recent-executions';
+import { MAX_ACTIONS_OF_CONDITION } from '../policies/evaluation/fact-bounds';
 import type { FactQueries } from '../policies/evaluation/policy-evaluator';
 
 /** Upper bound of a prefix search: sorts after every action, which has at most this many characters. */
@@ -113,10 +114,11 @@ export class FactReader {
     return claims;
   }
 
-  private earlierQuery({ run, since, agentId, action, resource }: EarlierKey, excludedId = ''): RowQuery {
+  private earlierQuery(earlier: EarlierKey, excludedId = ''): RowQuery {
+    const { run, since, agentId, action, resource, maxActions = MAX_ACTIONS_OF_CONDITION } = earlier;
     const from = action.endsWith('*') ? action.slice(0, -1) : action;
     const to = from === action ? action : from + BEHIND;
-    const key = [since ?? run, agentId, from, to, resource, excludedId];
+    const key = [since ?? run, agentId, from, to, resource, excludedId, maxActions];
     return since === null
       ? { name: 'earlier', sql: this.earlierNow, key, dependsOn: [{ kind: EXECUTION, values: { run } }] }
       : { name: 'recent', sql: this.recentNow, key, dependsOn: [{ kind: EXECUTION, values: { agentId } }] };
@@ -194,7 +196,7 @@ function earlierSql(dialect: Dialect, then: string): string {
 }
 
 function upToIn(dialect: Dialect): string {
-  return dialect.jsonAt(EARLIER_COLUMNS.length + 1, { name: 'upTo', type: 'integer' });
+  return dialect.jsonAt(MAX_ACTIONS_POSITION + 1, { name: 'upTo', type: 'integer' });
 }
 
 /** SQL for executions that were authorised up to the entry at the end of a key. */

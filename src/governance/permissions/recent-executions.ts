@@ -1,15 +1,16 @@
 import { conflict, type DomainError } from '../../core/errors/domain-error';
 import type { Dialect } from '../../ledger/database/dialect';
 import { IS_RECENT } from '../executions/execution.entity';
+import { MAX_ACTIONS_OF_CONDITION, MAX_ACTIONS_OF_QUESTION } from '../policies/evaluation/fact-bounds';
 
-/** Most actions of an agent that one pattern is compared with. */
-const MAX_ACTIONS = 1_000;
 /** Most keys with a time in one statement, which may look for executions of that many actions for each. */
 export const MAX_TIMED_KEYS = 10;
 /** Result in place of an id if the agent has used more actions. */
 export const TOO_MANY_ACTIONS = '';
 
 const KEY_COLUMNS = ['since', 'agentId', 'from', 'to', 'resourceKey', 'besides'];
+/** Position in a key of the most actions with which its pattern is compared. */
+export const MAX_ACTIONS_POSITION = KEY_COLUMNS.length + 1;
 
 /**
  * Finds the authorised actions of an agent since a time. Most executions are authorised when they are created, so the
@@ -21,21 +22,24 @@ export function recentSql(dialect: Dialect, upTo?: string, authorised = ''): str
   const [since, agentId, from, to, resourceKey, excludedId] = KEY_COLUMNS.map((name, index) =>
     dialect.jsonAt(index + 1, { name, type: 'text' }),
   );
+  const maxActions = dialect.jsonAt(MAX_ACTIONS_POSITION, { name: 'maxActions', type: 'integer' });
   const first = `(SELECT "sequence" FROM "ledger_entries" WHERE "timestamp" >= ${since} ORDER BY "timestamp", "sequence" LIMIT 1)`;
+  // Each step finds the next action, and looks for an execution of the one before; the first that is found ends them.
   const created = (resource: string): string => {
     const own = `FROM "executions" WHERE "agentId" = ${agentId} ${resource} AND ${IS_RECENT}`;
     const next = (after: string): string =>
       `(SELECT "action" ${own} AND ${after} AND "action" <= ${to} ORDER BY "action" LIMIT 1)`;
     const newest =
-      `(SELECT "id" ${own} AND "action" = names."name" AND "createdSequence" >= ${first} AND "id" <> ${excludedId} ${authorised} ` +
+      `(SELECT "id" ${own} AND "action" = names."name" AND "createdSequence" >= names."first" AND "id" <> ${excludedId} ${authorised} ` +
       `ORDER BY "createdSequence" DESC LIMIT 1)`;
+    // A null with the type and the collation of an id.
+    const none = '(SELECT "id" FROM "executions" LIMIT 0)';
     return (
-      `(WITH RECURSIVE names("name", "rank") AS (SELECT ${next(`"action" >= ${from}`)}, 1 UNION ALL ` +
-      `SELECT ${next('"action" > names."name"')}, names."rank" + 1 FROM names ` +
-      `WHERE names."name" IS NOT NULL AND names."rank" <= ${MAX_ACTIONS}) ` +
-      `SELECT newest."id" FROM (SELECT names."rank", CASE WHEN names."rank" > ${MAX_ACTIONS} THEN '${TOO_MANY_ACTIONS}' ` +
-      `ELSE ${newest} END AS "id" FROM names WHERE names."name" IS NOT NULL) AS newest ` +
-      `WHERE newest."id" IS NOT NULL ORDER BY newest."rank" LIMIT 1)`
+      `(WITH RECURSIVE names("name", "rank", "first", "id") AS (` +
+      `SELECT ${next(`"action" >= ${from}`)}, 1, ${first}, ${none} UNION ALL ` +
+      `SELECT ${next('"action" > names."name"')}, names."rank" + 1, names."first", ${newest} FROM names ` +
+      `WHERE names."name" IS NOT NULL AND names."id" IS NULL AND names."rank" <= ${maxActions}) ` +
+      `SELECT max(CASE WHEN "id" IS NULL AND "name" IS NOT NULL AND "rank" > ${maxActions} THEN '${TOO_MANY_ACTIONS}' ELSE "id" END) FROM names)`
     );
   };
   const resumed =
@@ -55,7 +59,7 @@ export function recentSql(dialect: Dialect, upTo?: string, authorised = ''): str
 
 export function tooManyActions(): DomainError {
   return conflict(
-    `A condition on what the agent did within a time compares its pattern with at most ${MAX_ACTIONS} actions. ` +
-      'The agent has used more that begin alike: expected a longer pattern, or an exact action.',
+    `A condition on what the agent did within a time compares its pattern with at most ${MAX_ACTIONS_OF_CONDITION} actions, and all of ` +
+      `them together with ${MAX_ACTIONS_OF_QUESTION}. The agent has used more that begin alike: expected a longer pattern, or an exact action.`,
   );
 }

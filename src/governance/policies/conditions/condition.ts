@@ -71,6 +71,8 @@ export interface EarlierKey {
   readonly action: string;
   /** By `resourceKey`; null: any. */
   readonly resource: string | null;
+  /** Most actions of the agent with which the pattern is compared; absent until it is known how many conditions ask. */
+  readonly maxActions?: number;
 }
 
 /** Of which entity, and about what, a condition asks what is known. */

@@ -1,11 +1,16 @@
 import type { PolicyRules } from './compiled-policy';
+import type { FactQuery } from './evaluation';
 
 /** Most facts that the checks of one request may need: each is looked up or summed, and held until the answer. */
 export const MAX_FACTS_OF_REQUEST = 1_000;
 /** Most facts that the policies in force may need: no single request needs more. */
 export const MAX_FACTS_IN_FORCE = 1_000;
-/** Most conditions on a time in force: each may compare a thousand actions of an agent while everybody's writes wait. */
+/** Most conditions on a time in force. */
 export const MAX_TIMED_CONDITIONS = 50;
+/** Most actions of an agent with which the pattern of a condition on a time is compared. */
+export const MAX_ACTIONS_OF_CONDITION = 1_000;
+/** Most such actions of all conditions that one question needs, as everybody's writes wait meanwhile. */
+export const MAX_ACTIONS_OF_QUESTION = 2_000;
 
 /**
  * Returns the number of facts that a policy needs in addition to the request: its limits, and its conditions on earlier
@@ -26,4 +31,12 @@ export function factsFault(questions: number): string {
     `must be fewer: for the first ${questions} of them, the policies look up more than ${MAX_FACTS_OF_REQUEST} limits, ` +
     'earlier actions and claims'
   );
+}
+
+/** Shares the actions that one question may compare among its conditions on a time. */
+export function withSharedActions(facts: readonly FactQuery[]): readonly FactQuery[] {
+  const count = facts.filter((fact) => 'earlier' in fact && fact.earlier.since !== null).length;
+  if (count === 0) return facts;
+  const maxActions = Math.min(MAX_ACTIONS_OF_CONDITION, Math.floor(MAX_ACTIONS_OF_QUESTION / count));
+  return facts.map((fact) => ('earlier' in fact ? { ...fact, earlier: { ...fact.earlier, maxActions } } : fact));
 }

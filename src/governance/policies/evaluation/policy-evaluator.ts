@@ -1,3 +1,4 @@
+import { withSharedActions } from './fact-bounds';
 import { createHash } from 'node:crypto';
 import { yieldBetween } from '../../../core/concurrency/time-slice';
 import { ZERO } from '../../../core/values/decimal';
@@ -164,7 +165,7 @@ export class PolicyEvaluator {
     };
     return {
       uses: policies.flatMap(({ reference, limits }) => askedUses(reference, limits, counted, windows)),
-      facts: policies.flatMap((policy) => factsOf(policy, request)),
+      facts: withSharedActions(policies.flatMap((policy) => factsOf(policy, request))),
     };
   }
 
