@@ -10,6 +10,8 @@ const ENDS_IN_NUMBER = /(?:^|\.)(?:\d+|0x[0-9a-f]*)$/;
 const MAX_HOST_LENGTH = 253;
 /** Characters that no host name has. A parser of URLs could end the host there, or skip the character. */
 const FORBIDDEN_IN_HOST = /[^-.A-Za-z0-9\u0080-\u{10ffff}]|[\p{C}\s]/u;
+/** Letters of which versions of IDNA make different names: `straße.example` is `strasse.example` to some programs. */
+const AMBIGUOUS_IN_HOST = /[ßẞς]/u;
 const CONTROL_OR_FORMAT_CHARACTER = /[\p{Cc}\p{Cf}]/u;
 const ADDRESS = /^(?<local>[^\s"',<>@]+)@(?<host>[^@]+)$/;
 const PORT = /:\d+$/;
@@ -74,7 +76,7 @@ function hostOfAddress(text: string): string | null {
 /** Converts a host name to ASCII by IDNA. Null if the text is no plain host name. */
 function asciiHost(text: string): string | null {
   // To convert a name takes time that grows with the square of its length.
-  if (text.length > MAX_HOST_LENGTH || FORBIDDEN_IN_HOST.test(text)) return null;
+  if (text.length > MAX_HOST_LENGTH || FORBIDDEN_IN_HOST.test(text) || AMBIGUOUS_IN_HOST.test(text)) return null;
   const host = domainToASCII(text);
   return host.length <= MAX_HOST_LENGTH && PLAIN_HOST.test(host) && !ENDS_IN_NUMBER.test(host) ? host : null;
 }

@@ -33,10 +33,14 @@ export function factsFault(questions: number): string {
   );
 }
 
-/** Shares the actions that one question may compare among its conditions on a time. */
+/** Shares the actions that one question may compare among its patterns with a time; an exact action compares none. */
 export function withSharedActions(facts: readonly FactQuery[]): readonly FactQuery[] {
-  const count = facts.filter((fact) => 'earlier' in fact && fact.earlier.since !== null).length;
+  const count = facts.filter(comparesActions).length;
   if (count === 0) return facts;
   const maxActions = Math.min(MAX_ACTIONS_OF_CONDITION, Math.floor(MAX_ACTIONS_OF_QUESTION / count));
-  return facts.map((fact) => ('earlier' in fact ? { ...fact, earlier: { ...fact.earlier, maxActions } } : fact));
+  return facts.map((fact) => (comparesActions(fact) ? { ...fact, earlier: { ...fact.earlier, maxActions } } : fact));
+}
+
+function comparesActions(fact: FactQuery): fact is Extract<FactQuery, { earlier: unknown }> {
+  return 'earlier' in fact && fact.earlier.since !== null && fact.earlier.action.endsWith('*');
 }
