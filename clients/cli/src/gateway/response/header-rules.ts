@@ -10,12 +10,19 @@ export interface ResponseRefusal {
   readonly message: string;
 }
 
-/** Headers of one connection, and those that speak for the upstream's own origin. */
+/**
+ * Headers of one connection, those that speak for the upstream's own origin to a browser, and those that caches and proxies in
+ * front of the gateway follow.
+ */
 const DROPPED: ReadonlySet<string> = new Set([
   ...['connection', 'keep-alive', 'proxy-authenticate', 'proxy-authorization', 'proxy-connection', 'te', 'trailer'],
-  ...['transfer-encoding', 'upgrade', 'set-cookie', 'set-cookie2', 'www-authenticate', 'alt-svc', 'cache-control'],
+  ...['transfer-encoding', 'upgrade', 'set-cookie', 'set-cookie2', 'www-authenticate', 'alt-svc'],
+  ...['strict-transport-security', 'public-key-pins', 'expect-ct', 'clear-site-data', 'service-worker-allowed'],
+  ...['origin-agent-cluster', 'nel', 'report-to', 'reporting-endpoints', 'refresh', 'sourcemap', 'x-sourcemap'],
+  ...['cache-control', 'cdn-cache-control', 'surrogate-control', 'pragma', 'expires', 'age'],
+  ...['x-sendfile', 'x-lighttpd-send-file', 'x-reproxy-url'],
 ]);
-const DROPPED_PREFIX = 'access-control-';
+const DROPPED_PREFIXES = ['access-control-', 'x-accel-'];
 
 /** Headers that are true only of the body as the upstream sent it. */
 const BODY_HEADERS: ReadonlySet<string> = new Set([
@@ -60,7 +67,8 @@ export function filterHeaders(headers: readonly HeaderPair[], urls: ResponseUrls
   const location = rewriteLocation(valuesOf(headers, 'location'), urls);
   const filtered = headers.flatMap(([name, value]): HeaderPair[] => {
     const lowerName = name.toLowerCase();
-    if (DROPPED.has(lowerName) || lowerName.startsWith(DROPPED_PREFIX) || named.has(lowerName)) return [];
+    if (DROPPED.has(lowerName) || named.has(lowerName)) return [];
+    if (DROPPED_PREFIXES.some((prefix) => lowerName.startsWith(prefix))) return [];
     if (!VALID_VALUE.test(value)) return [];
     const rewritten = rewriteHeader([lowerName, value], { urls, location });
     return rewritten === null ? [] : [[name, rewritten]];
