@@ -116,7 +116,7 @@ describe('A report on a period', () => {
         expect(served.status).toBe(200);
     });
     await hoursAgo(30, async () => {
-      const { id } = await createAgent(app, { name: 'newcomer', capabilities: ['*'] });
+      const { id } = await createAgent(app, { name: 'newcomer', capabilities: ['*'], team: 'mail-room' });
       const observeUntil = new Date(Date.now() + 24 * HOUR).toISOString();
       await send(app, 'PATCH', `/api/v1/agents/${id}`, { body: { observeUntil } });
       await execute('newcomer', 'anything', 'letters/1');

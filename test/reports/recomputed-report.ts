@@ -14,6 +14,7 @@ export function recomputedReport(exported: string, size: number, { from, to, buc
   const all = (type: string): State[] => [...states].flatMap(([id, state]) => (types.get(id) === type ? state : []));
   const created = (type: string): State[] => all(type).filter(({ createdAt }) => createdAt >= from && createdAt < to);
   const names = new Map(all('agent').map(({ id, name }) => [id, name]));
+  const teams = new Map(all('agent').map(({ id, team }) => [id, team]));
   const executions = created('execution');
   const denied = executions.filter(({ outcome }) => outcome === 'denied');
   const answerOf = ({ outcome, decisionId }: State): string =>
@@ -63,7 +64,7 @@ export function recomputedReport(exported: string, size: number, { from, to, buc
       const own = executions.filter((each) => each.agentId === agentId);
       const [allowed, refused] = [having(own, 'allowed'), having(own, 'denied')];
       return {
-        ...{ agentId, name: names.get(agentId), team: null, allowed, denied: refused },
+        ...{ agentId, name: names.get(agentId), team: teams.get(agentId) ?? null, allowed, denied: refused },
         approvals: having(own, 'approval_requested'),
       };
     }),
@@ -160,6 +161,7 @@ interface State {
   readonly type?: string;
   readonly change?: { readonly madeAt?: string };
   readonly observed?: boolean;
+  readonly team?: string | null;
   readonly grantId?: string | null;
   readonly policies: readonly { readonly id: string; readonly name: string; readonly version: string }[];
   readonly reviews: readonly {
