@@ -17,6 +17,8 @@ import { sendJson, type StandIn, startStandIn } from './stand-in';
 
 const REQUESTS_OF_ONE_AGENT = 100;
 const CONNECTIONS = 5_000;
+/** As many as the system keeps for a server that takes none. */
+const RESET_TOGETHER = 300;
 const LARGEST_BODY = 64 * 2 ** 20;
 /** Of a body in which templates find their values. */
 const LARGEST_PARSED_BODY = 8 * 2 ** 20;
@@ -109,6 +111,22 @@ describe('The bounds of the gateway', () => {
     await once(socket, 'close');
     expect(answer).toContain('HTTP/1.1 200 ');
     for (const other of silent) other.destroy();
+  });
+
+  it('count no connection that was reset before the gateway took it', async () => {
+    for (let count = 0; count < CONNECTIONS + RESET_TOGETHER; count += RESET_TOGETHER) {
+      gateway.process.kill('SIGSTOP');
+      const sockets = Array.from({ length: RESET_TOGETHER }, open);
+      await Promise.all(sockets.map(async (socket) => once(socket, 'connect')));
+      for (const socket of sockets) socket.resetAndDestroy();
+      gateway.process.kill('SIGCONT');
+      // The gateway takes connections in their order.
+      const last = open();
+      last.resume().write('GET / HTTP/1.0\r\n\r\n');
+      await once(last, 'close');
+    }
+    const calls = Array.from({ length: 10 }, (_, index) => gateway.call(`/vendor/more/${10 + index}`, { json: {} }));
+    expect((await Promise.all(calls)).map(({ status }) => status)).toEqual(calls.map(() => 200));
   });
 
   it('are 8 MiB of a body in which a template finds its value, and maxBody for others', async () => {

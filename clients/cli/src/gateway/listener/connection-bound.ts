@@ -38,15 +38,18 @@ export class ConnectionBound {
       return;
     }
     const [address, name, connection] = [addressOf(socket), nameOf(socket), { socket }];
+    // One of this name has gone before its end is known here: a reset one has no address, or its port is in use again.
+    this.remove(address, name);
     this.holders.set(address, (this.holders.get(address) ?? new Map()).set(name, connection));
     this.count += 1;
-    socket.once('close', () => this.remove(address, name, connection));
+    socket.once('close', () => {
+      if (this.holders.get(address)?.get(name) === connection) this.remove(address, name);
+    });
   }
 
-  private remove(address: string, name: string, connection: ClientConnection): void {
+  private remove(address: string, name: string): void {
     const connections = this.holders.get(address);
-    if (connections?.get(name) !== connection) return;
-    connections.delete(name);
+    if (connections?.delete(name) !== true) return;
     this.count -= 1;
     if (connections.size === 0) this.holders.delete(address);
   }
@@ -57,7 +60,7 @@ export class ConnectionBound {
     for (const [address, connections] of holders) {
       for (const [name, connection] of connections) {
         if (this.isServing(connection.socket)) continue;
-        this.remove(address, name, connection);
+        this.remove(address, name);
         connection.socket.destroy();
         return true;
       }
