@@ -6,6 +6,9 @@ import type * as JournalModule from '../../../clients/cli/src/gateway/calls/jour
 import type * as ServiceCalls from '../../../clients/cli/src/gateway/calls/service-calls.js' with {
   'resolution-mode': 'import',
 };
+import type * as HttpListener from '../../../clients/cli/src/gateway/listener/http-listener.js' with {
+  'resolution-mode': 'import',
+};
 import type * as ClientMessage from '../../../clients/cli/src/gateway/mcp/client-message.js' with {
   'resolution-mode': 'import',
 };
@@ -55,6 +58,7 @@ interface GatewayModules {
   readonly '../mcp/servers/reopening': typeof Reopening;
   readonly 'calls/journal': typeof JournalModule;
   readonly 'calls/service-calls': typeof ServiceCalls;
+  readonly 'listener/http-listener': typeof HttpListener;
   readonly 'mcp/client-message': typeof ClientMessage;
   readonly 'mcp/sessionless': typeof SessionlessModule;
   readonly 'request/body-parameter': typeof BodyParameter;

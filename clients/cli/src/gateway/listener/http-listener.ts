@@ -4,6 +4,7 @@ import { createServer as createSecureServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { ConnectionBound } from './connection-bound.js';
+import { resetConnection } from './reset-connection.js';
 import type { TlsFiles } from './tls-files.js';
 import { Refusal, refusalResponse } from '../calls/refusal.js';
 
@@ -172,7 +173,7 @@ function isServing(socket: Socket): boolean {
 /** Node.js waits on while the client reads nothing. A response that is still being made may take any time. */
 function endStalled(socket: Socket): void {
   if (!isServing(socket)) socket.destroy();
-  else if (socket.writableLength > 0) socket.resetAndDestroy();
+  else if (socket.writableLength > 0) resetConnection(socket);
 }
 
 function answerClientError(fault: NodeJS.ErrnoException, socket: Duplex): void {

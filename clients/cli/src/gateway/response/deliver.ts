@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
-import { TLSSocket } from 'node:tls';
+import { resetConnection } from '../listener/reset-connection.js';
 import type { FilteredResponse } from './response-filter.js';
 
 /** A client that reads nothing for so many milliseconds is reset. */
@@ -71,14 +70,6 @@ function breakOff(target: ServerResponse): void {
   socket.once('close', () => clearTimeout(timer));
   // Node.js 24 gives the socket what was written in one turn of the event loop at the end of that turn.
   setImmediate(() => socket.destroySoon());
-}
-
-/** Ends a connection so that the client sees that the answer is not whole. */
-function resetConnection(socket: Socket | null): void {
-  if (socket === null || socket.destroyed) return;
-  // Only TCP can be reset; TLS ends without its closing message.
-  if (socket instanceof TLSSocket) socket.destroy();
-  else socket.resetAndDestroy();
 }
 
 function isGone(target: ServerResponse): boolean {
