@@ -7,7 +7,7 @@ import { sendJson, type StandIn, startStandIn } from './stand-in';
 
 const ME = '/api/v1/me';
 const HEALTH = '/api/v1/health';
-/** More than the requests that are served at a time. */
+/** More than the requests that are served at a time, and than those of strangers of one address. */
 const STRANGERS = 1_100;
 /** Lookups of keys that were never seen: those of one address are three eighths of 128. */
 const LOOKUPS_OF_ONE_ADDRESS = 48;
@@ -46,9 +46,9 @@ describe('Callers whom the gateway does not know', () => {
     return held;
   }
 
-  async function request(path: string, key: string): Promise<Socket> {
+  async function request(path: string, key: string, localAddress = '127.0.0.1'): Promise<Socket> {
     const { hostname, port, host } = new URL(gateway.url);
-    const socket = connect(Number(port), hostname).on('error', () => undefined);
+    const socket = connect({ port: Number(port), host: hostname, localAddress }).on('error', () => undefined);
     sockets.push(socket);
     await once(socket, 'connect');
     socket.write(`GET ${path} HTTP/1.1\r\nHost: ${host}\r\nX-API-Key: ${key}\r\n\r\n`);
@@ -65,6 +65,8 @@ describe('Callers whom the gateway does not know', () => {
     expect((await gateway.call('/nothing')).status).toBe(404);
     expect((await gateway.call('/vendor/write/3', { json: {} })).status).toBe(200);
     expect(held.count).toBe(LOOKUPS_OF_ONE_ADDRESS);
+    await request('/vendor/write/4', 'other', '127.0.0.2');
+    await until('a stranger of another address has its turn', () => held.count === LOOKUPS_OF_ONE_ADDRESS + 1);
     held.release();
     const [answer] = (await once(first, 'data')) as [Buffer];
     expect(answer.toString()).toContain('HTTP/1.1 401 ');

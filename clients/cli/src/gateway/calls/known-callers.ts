@@ -21,8 +21,9 @@ const MAX_CALLERS = 10_000;
 
 /** Keys never seen before that the service is asked about at a time: anybody can make up any number of them. */
 const MAX_LOOKUPS = 128;
-/** Requests with such keys, also those that wait: far fewer than there are connections. */
-const MAX_STRANGERS = 1_000;
+/** Requests with such keys, also those that wait: far fewer than there are connections. One address leaves room for others. */
+const MAX_STRANGERS = 2_000;
+const MAX_STRANGERS_OF_ONE_ADDRESS = 1_000;
 const TOO_MANY = 'The gateway has as many unknown keys to ask about as it takes at a time.';
 
 interface CachedCaller {
@@ -38,6 +39,7 @@ export class KnownCallers {
   /** Of which one address has a part. */
   private readonly room = new BodyRoom(MAX_LOOKUPS);
   private strangers = 0;
+  private readonly strangersByAddress = new Map<string, number>();
 
   /**
    * @param left fires when the client has gone
@@ -51,15 +53,16 @@ export class KnownCallers {
     const cached = this.findFresh(id);
     if (cached !== undefined) return cached;
     if (this.callers.has(id)) return this.lookUp(id, client, service);
-    if (this.strangers >= MAX_STRANGERS) throw unavailable(TOO_MANY);
-    this.strangers += 1;
+    const ofAddress = this.strangersByAddress.get(address) ?? 0;
+    if (this.strangers >= MAX_STRANGERS || ofAddress >= MAX_STRANGERS_OF_ONE_ADDRESS) throw unavailable(TOO_MANY);
+    this.countStrangers(address, 1);
     try {
       const place = await this.room.reserve(1, address, left);
       if (place === null) throw unavailable(TOO_MANY);
       const lookup = this.findFresh(id) ?? this.lookUp(id, client, service);
       return await Promise.resolve(lookup).finally(() => place.release());
     } finally {
-      this.strangers -= 1;
+      this.countStrangers(address, -1);
     }
   }
 
@@ -67,6 +70,13 @@ export class KnownCallers {
   clear(): void {
     for (const [id, { caller }] of this.callers) this.callers.set(id, { caller, until: 0 });
     this.lookups.clear();
+  }
+
+  private countStrangers(address: string, change: 1 | -1): void {
+    this.strangers += change;
+    const ofAddress = (this.strangersByAddress.get(address) ?? 0) + change;
+    if (ofAddress === 0) this.strangersByAddress.delete(address);
+    else this.strangersByAddress.set(address, ofAddress);
   }
 
   private findFresh(id: string): Caller | undefined {
