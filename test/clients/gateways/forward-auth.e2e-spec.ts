@@ -148,6 +148,12 @@ describe.each(GATEWAYS)('$name, as docs/forward-auth.md has it', (program) => {
     });
   });
 
+  it('refuses a key in Authorization, which the upstream would see', async () => {
+    const { port } = gateway;
+    const response = await fetch(`http://127.0.0.1:${port}/v1/a`, { headers: { Authorization: `Bearer ${key}` } });
+    expect([response.status, served]).toEqual([401, []]);
+  });
+
   it('passes on nothing else, and says why', async () => {
     const denied = await through('GET /v1/secret/1 HTTP/1.1');
     expect([denied.status, denied.headers.get('x-reason')]).toEqual([403, 'policy_denied']);
