@@ -22,6 +22,8 @@ type Child = ChildProcessByStdio<Writable, Readable, null>;
 
 /** Bytes that a server may leave unread before its connection ends. */
 const MAX_UNREAD = 4 * MAX_MESSAGE_BYTES;
+/** Answers to its requests that a server may leave unread: each holds far more memory than its bytes. */
+const MAX_UNREAD_ANSWERS = 1_000;
 /** Time in milliseconds that a server has to end, first by itself and then after SIGTERM. */
 const MAX_END_MS = 2_000;
 /** Time in milliseconds for the last output of a server that has exited: its own children may hold the pipe for ever. */
@@ -40,6 +42,7 @@ export class ChildProcessTransport implements Transport {
   private readonly lines = new MessageLines();
   private child: Child | null = null;
   private closing: Promise<void> | null = null;
+  private unreadAnswers = 0;
 
   constructor(
     private readonly command: readonly string[],
@@ -78,9 +81,14 @@ export class ChildProcessTransport implements Transport {
       this.fail(error);
       return Promise.reject(error);
     }
-    return new Promise((resolve, reject) => {
-      child.stdin.write(serializeMessage(message), (error) => (error ? reject(error) : resolve()));
-    });
+    return 'method' in message ? write(child, message) : this.sendAnswer(child, message);
+  }
+
+  /** Answers a request of the server, unless it has left too many answers unread. */
+  private async sendAnswer(child: Child, message: JSONRPCMessage): Promise<void> {
+    if (this.unreadAnswers >= MAX_UNREAD_ANSWERS) return;
+    this.unreadAnswers += 1;
+    await write(child, message).finally(() => (this.unreadAnswers -= 1));
   }
 
   close(): Promise<void> {
@@ -89,6 +97,7 @@ export class ChildProcessTransport implements Transport {
   }
 
   private receive(chunk: Buffer): void {
+    this.letOthersRun();
     try {
       for (const message of this.lines.read(chunk)) this.onmessage?.(message);
     } catch (error) {
@@ -98,10 +107,23 @@ export class ChildProcessTransport implements Transport {
     }
   }
 
+  /** Reads on in the next turn of the event loop: a server that never pauses would keep all others waiting. */
+  private letOthersRun(): void {
+    const output = this.child?.stdout;
+    output?.pause();
+    setImmediate(() => output?.resume());
+  }
+
   private fail(error: Error): void {
     this.onerror?.(error);
     void this.close();
   }
+}
+
+function write({ stdin }: Child, message: JSONRPCMessage): Promise<void> {
+  return new Promise((resolve, reject) => {
+    stdin.write(serializeMessage(message), (error) => (error ? reject(error) : resolve()));
+  });
 }
 
 /** Ends a process: by the end of its input, then by SIGTERM, then by SIGKILL. */

@@ -1,0 +1,69 @@
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
+import { buildCommandLine, MAIN } from '../command-line';
+
+/** The connection to a server over pipes, as this test uses it; the types of its own module need those of a browser. */
+interface Transport {
+  onmessage?: (message: object) => void;
+  start(): Promise<void>;
+  send(message: object): Promise<void>;
+  close(): Promise<void>;
+}
+
+interface TransportModule {
+  readonly ChildProcessTransport: new (command: readonly string[], environment: NodeJS.ProcessEnv) => Transport;
+}
+
+/** Most that one read takes from a pipe. */
+const CHUNK_BYTES = 65_536;
+
+describe('A server over pipes', () => {
+  let transport: Transport;
+
+  /** Starts a server with this program. */
+  async function start(program: string): Promise<void> {
+    await buildCommandLine();
+    const path = join(dirname(MAIN), 'mcp', 'servers', 'child-process-transport.js');
+    const { ChildProcessTransport } = createRequire(__filename)(path) as TransportModule;
+    transport = new ChildProcessTransport([process.execPath, '--eval', program], process.env);
+    await transport.start();
+  }
+  afterEach(() => transport.close());
+
+  it('gets no answer to its requests while it has left a thousand unread', async () => {
+    await start('setInterval(() => {}, 1_000); process.stdin.pause();');
+    let unread = 0;
+    for (let id = 0; id < 3_000; id += 1) {
+      unread += 1;
+      const written = transport.send({ jsonrpc: '2.0', id, result: { text: 'x'.repeat(10_000) } });
+      void written.then(
+        () => (unread -= 1),
+        () => undefined,
+      );
+    }
+    await sleep(500);
+    expect(unread).toBeGreaterThan(500);
+    expect(unread).toBeLessThanOrEqual(1_000);
+  });
+
+  it('that never pauses has one chunk read in a turn of the event loop', async () => {
+    const line = `${JSON.stringify({ jsonrpc: '2.0', method: 'notifications/message', params: { level: 'info' } })}\n`;
+    await start(`const lines = ${JSON.stringify(line.repeat(1_000))};
+      const write = () => process.stdout.write(lines, write);
+      write();`);
+    let [inTurn, most, all] = [0, 0, 0];
+    transport.onmessage = () => {
+      inTurn += 1;
+      all += 1;
+      most = Math.max(most, inTurn);
+    };
+    while (all < 20_000) {
+      // The pipe is full by the time that it is read.
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
+      await setImmediate();
+      inTurn = 0;
+    }
+    expect(most * line.length).toBeLessThanOrEqual(CHUNK_BYTES + line.length);
+  });
+});
