@@ -113,6 +113,14 @@ describe('The bounds of an MCP upstream', () => {
     expect((await initialize(actingFor(third, 0))).status).toBe(503);
   });
 
+  it('are 1,000 levels of a message', async () => {
+    const deep = JSON.parse('['.repeat(3_000) + ']'.repeat(3_000)) as unknown;
+    const capabilities = { experimental: { deep: { deep } } };
+    const json = { ...INITIALIZE, params: { ...INITIALIZE.params, capabilities } };
+    const { status, error } = await gateway.call('/shop/mcp', { json });
+    expect([status, error?.message]).toEqual([400, 'The body is nested more than 1000 levels deep.']);
+  });
+
   it('are 10,000 values of a message', async () => {
     const { status, error } = await gateway.call('/shop/mcp', { json: { ...INITIALIZE, more: Array(10_000).fill(1) } });
     expect([status, error?.message]).toEqual([400, expect.stringContaining('at most 10000 values')]);

@@ -1,17 +1,20 @@
 import { parseMessage, withoutNulls } from '../../mcp/servers/messages.js';
+import { MAX_LEVELS } from '../../nesting.js';
 import { readExtent } from '../../service-rules/json-extent.js';
 import { Refusal } from '../calls/refusal.js';
 
 /**
  * Parses the messages of a client, once, as the SDK reads them: without null members. Each message has steps of its own,
  * so that messages that are there together do not keep others waiting. Returns null for what is not JSON.
- * @throws Refusal 400 if it has more values than the service takes
+ * @throws Refusal 400 if it has more values, or levels, than the service takes
  */
 export function* readMessage(bytes: Buffer): Generator<undefined, unknown, undefined> {
   yield;
   // Before anything is built from them.
-  const { excess } = yield* readExtent(bytes, {});
+  const { levels, excess } = yield* readExtent(bytes, {});
   if (excess !== undefined) throw new Refusal(400, null, `The body ${excess}.`);
+  // The SDK calls itself for each level, and would use up the stack.
+  if (levels > MAX_LEVELS) throw new Refusal(400, null, `The body is nested more than ${MAX_LEVELS} levels deep.`);
   yield;
   const message = parseMessage(bytes.toString('utf8'));
   if (!bytes.includes('null')) return message;
