@@ -1,4 +1,7 @@
-import type { Readable } from 'node:stream';
+import { once } from 'node:events';
+import { createServer, type ServerResponse } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import { PassThrough, type Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { UpstreamClient } from '../../../clients/cli/src/gateway/upstream/upstream-client.js' with {
   'resolution-mode': 'import',
@@ -67,5 +70,22 @@ describe('An answer without a length', () => {
       (socket) => socket.write(`${HEAD}the first part`, () => setTimeout(() => socket.resetAndDestroy(), UNREAD_MS)),
     ];
     await expect(lengthOf(await answer())).rejects.toThrow();
+  });
+});
+
+describe('An answer that has no end', () => {
+  it('is given up if its client has gone before it begins', async () => {
+    const { deliver } = await loadGatewayModule('response/deliver');
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
+    client.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n');
+    const [, target] = (await once(server, 'request')) as [unknown, ServerResponse];
+    client.destroy();
+    await once(target, 'close');
+    const body = new PassThrough();
+    const answer = { kind: 'response', status: 200, headers: [], body, discard: () => void body.destroy() } as const;
+    expect(await deliver(answer, target)).toMatchObject({ bytes: 0, cut: 'client' });
+    server.close();
   });
 });

@@ -24,6 +24,9 @@ import type * as ContentType from '../../../clients/cli/src/gateway/request/cont
 import type * as Turns from '../../../clients/cli/src/gateway/request/turns.js' with {
   'resolution-mode': 'import',
 };
+import type * as Delivering from '../../../clients/cli/src/gateway/response/deliver.js' with {
+  'resolution-mode': 'import',
+};
 import type * as RedactionStream from '../../../clients/cli/src/gateway/response/redaction-stream.js' with {
   'resolution-mode': 'import',
 };
@@ -64,6 +67,7 @@ interface GatewayModules {
   readonly 'request/body-parameter': typeof BodyParameter;
   readonly 'request/content-type': typeof ContentType;
   readonly 'request/turns': typeof Turns;
+  readonly 'response/deliver': typeof Delivering;
   readonly 'response/redaction-stream': typeof RedactionStream;
   readonly 'response/redactor': typeof Redactor;
   readonly 'upstream/credentials': typeof Credentials;

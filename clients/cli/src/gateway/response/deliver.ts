@@ -30,6 +30,7 @@ export async function deliver(
   // A client that leaves ends the connection to the upstream, also while nothing comes from there.
   const onClose = (): void => response.discard();
   target.once('close', onClose);
+  if (isGone(target)) onClose();
   target.writeHead(response.status, response.headers.flat());
   // A body that is there already shares the packet of the head.
   setImmediate(() => target.flushHeaders());
