@@ -34,7 +34,7 @@ const AUTHORISED = ['authorized', 'running', 'executed', 'failed', 'interrupted'
 /**
  * Checks that no record is created twice, and that its id is one of its kind: the service gives each id once, also after the record was
  * removed. Checks also that decisions, executions and grants are created before anything else is said of them, and that an execution which
- * says that it was authorised has an entry that authorised it: by these entries, uses and rejections are counted.
+ * says that it was authorised has one entry that authorised it: by these entries, uses and rejections are counted.
  */
 export class Creations {
   /** @type {Set<unknown>} */
@@ -50,9 +50,11 @@ export class Creations {
     const { action, subjectType, subjectId } = entry;
     const [kind, name] = [String(subjectType), String(action)];
     const { actions = [], prefix = '' } = (Object.hasOwn(CREATING, kind) ? CREATING[kind] : undefined) ?? {};
-    if (kind === 'execution' && AUTHORISING.includes(name)) this.#authorised.add(String(subjectId));
-    if (!actions.includes(name)) return this.#faultsOfOther(entry, kind);
     const id = String(subjectId);
+    const isAgain = name === 'execution.resumed' && this.#authorised.has(id);
+    if (kind === 'execution' && AUTHORISING.includes(name)) this.#authorised.add(id);
+    if (isAgain) return [`${name} of ${id}, which was authorised before`];
+    if (!actions.includes(name)) return this.#faultsOfOther(entry, kind);
     const isBefore = this.#ids.has(id);
     this.#ids.add(id);
     return [

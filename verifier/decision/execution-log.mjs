@@ -2,18 +2,30 @@ import { hashOfRequest } from './request-hash.mjs';
 import { resourceFault } from './request-form.mjs';
 
 /**
- * Checks what every execution of a log says of its request and of what authorised it, whether or not a file recomputes it.
+ * Checks what every execution of a log says of its request and of what authorised it, and which decision gave each grant, whether or not a
+ * file recomputes it.
  *
  * @typedef {import('./read-file.mjs').Json} Json
  */
 
 const BEGINNINGS = ['execution.authorized', 'execution.denied', 'execution.approval_requested'];
+/** Actions after which the approval of an execution is good for nothing. */
+const GIVING_UP = ['execution.cancelled', 'execution.expired'];
+/** Actions of decisions that may give a grant in the same commit. */
+const GIVING = ['decision.approved', 'decision.rejected'];
 
 export class ExecutionLog {
   /** Maps the ids of policies to their effect and name. @type {Map<string, { effect: string, name: string }>} */
   #policies = new Map();
   /** Maps grants to what they are for; null if it was erased. @type {Map<string, string | null>} */
   #grants = new Map();
+  /** Maps approved executions that nobody has resumed to the decision on each. @type {Map<string, string>} */
+  #approvals = new Map();
+  /** Approved decisions whose contents were erased, so that nobody knows on which execution each was. @type {Set<string>} */
+  #erasedApprovals = new Set();
+  /** The decisions that were settled at the time of the last one, each with whether it has given a grant. @type {Map<string, boolean>} */
+  #settled = new Map();
+  #settledAt = '';
 
   /**
    * @param {Json} entry the next one of the log
@@ -22,13 +34,55 @@ export class ExecutionLog {
    */
   faults(entry, state) {
     const { subjectType, subjectId, action } = entry;
+    if (GIVING.includes(action)) this.#noteSettled(entry, state);
+    if (GIVING_UP.includes(action)) this.#approvals.delete(subjectId);
+    if (action === 'execution.resumed' && state) return this.#approvalFaults(subjectId, state);
+    const grantFaults = action === 'grant.created' && state ? this.#grantFaults(entry, state) : [];
     if (action === 'grant.created') this.#grants.set(subjectId, state ? purposeOf(state) : null);
     if (subjectType === 'policy' && state) {
       const { effect, name } = state;
       this.#policies.set(subjectId, { effect, name });
     }
-    if (!state || !BEGINNINGS.includes(action)) return [];
+    if (!state || !BEGINNINGS.includes(action)) return grantFaults;
     return [...this.#requestFaults(entry, state), ...this.#authorityFaults(entry, state)];
+  }
+
+  /**
+   * @param {Json} entry that approved or rejected a decision
+   * @param {Json | null | undefined} state nothing if it was erased
+   */
+  #noteSettled({ subjectId, action, timestamp }, state) {
+    if (timestamp !== this.#settledAt) this.#settled.clear();
+    this.#settledAt = timestamp;
+    this.#settled.set(subjectId, false);
+    if (action !== 'decision.approved') return;
+    if (!state) this.#erasedApprovals.add(subjectId);
+    else if (state['executionId'] !== undefined) this.#approvals.set(state['executionId'], subjectId);
+  }
+
+  /**
+   * Finds an execution that was resumed though no decision on it was approved.
+   * @param {string} id
+   * @param {Json} execution
+   * @returns {string[]}
+   */
+  #approvalFaults(id, { decisionId }) {
+    const isApproved = this.#approvals.get(id) === decisionId || this.#erasedApprovals.has(decisionId);
+    this.#approvals.delete(id);
+    return isApproved ? [] : [`${id} was resumed, and no approved decision is on it`];
+  }
+
+  /**
+   * Finds a grant that its decision has not given: a decision gives one at most, as it is settled.
+   * @param {Json} entry
+   * @param {Json} grant
+   * @returns {string[]}
+   */
+  #grantFaults({ subjectId, timestamp }, { decisionId }) {
+    const hasGiven = this.#settledAt === timestamp ? this.#settled.get(decisionId) : undefined;
+    if (hasGiven === undefined) return [`${subjectId} was made, and no decision gave it then`];
+    this.#settled.set(decisionId, true);
+    return hasGiven ? [`the decision ${decisionId} had given a grant before`] : [];
   }
 
   /**

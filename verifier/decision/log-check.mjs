@@ -68,8 +68,6 @@ export class LogCheck {
   #agents = new Map();
   /** The grants on which the decision rests, each with what was used of it so far. @type {Map<string, { uses: number | null, used: number }>} */
   #grants = new Map();
-  /** The decisions that have given a grant so far. @type {Set<string>} */
-  #grantDecisionIds = new Set();
   /** The ids of agents that are suspended. @type {Set<string>} */
   #suspendedIds = new Set();
   /** @type {BindingRejections} */
@@ -221,16 +219,13 @@ export class LogCheck {
   }
 
   /**
-   * Checks that a decision gave one grant only, and that a grant recorded as used up has been used.
+   * Notes a grant of the file, and checks that one that is recorded as used up has been used.
    * @param {Json} entry
    * @param {Json} state
    */
-  #noteGrant({ sequence, action, subjectId }, { decisionId, uses }) {
+  #noteGrant({ sequence, action, subjectId }, { uses }) {
     const grant = this.#grants.get(subjectId);
     if (action === 'grant.created') {
-      if (this.history.entriesAbout('decision', decisionId).length > 0 && this.#grantDecisionIds.has(decisionId))
-        this.#differ(sequence, `the decision ${decisionId} had given a grant before`);
-      this.#grantDecisionIds.add(decisionId);
       if (this.history.entriesAbout('grant', subjectId).length > 0) this.#grants.set(subjectId, { uses, used: 0 });
     } else if (action === 'grant.used_up' && grant !== undefined && grant.used !== uses && this.erasedUses === 0)
       this.#differ(sequence, `the grant ${subjectId} was used ${grant.used} times, of ${uses}`);

@@ -1,0 +1,110 @@
+import { createTestApp } from '../support/application/create-test-app';
+import { createAgent, createPolicy } from '../support/application/factories';
+import { type Parsed, send } from '../support/application/send';
+import { stageOf } from '../support/application/stage';
+import { forgeLog } from './forged-log';
+import { decisionFileOf, keyAndLog, verifyFile } from './verified-file';
+
+describe('The verifier, on an execution in the log that needed an approval, and is not in the file', () => {
+  const stage = stageOf(async () => {
+    const app = await createTestApp();
+    await createAgent(app, { name: 'bot', capabilities: ['*'] });
+    await createAgent(app, { name: 'ann', kind: 'human', roles: ['finance'] });
+    await createPolicy(app, { name: 'looks', actions: ['look'] });
+    const approval = { approvers: [{ subjects: ['role:finance'] }], grant: { for: 'PT1H' } };
+    await createPolicy(app, { name: 'pays', effect: 'require_approval', actions: ['pay'], approval });
+    const execute = async (action: string, resourceId: string): Promise<Parsed> => {
+      const body = { action, resourceType: 'bill', resourceId, parameters: { amount: 30 } };
+      return (await send(app, 'POST', '/api/v1/agents/bot/execute', { body })).body;
+    };
+    const pay = async (resourceId: string, grant?: object): Promise<Parsed> => {
+      const execution = await execute('pay', resourceId);
+      const path = `/api/v1/decisions/${execution.decisionId}/approve`;
+      expect((await send(app, 'POST', path, { body: { approverId: 'ann', grant } })).status).toBe(200);
+      expect((await send(app, 'POST', `/api/v1/executions/${execution.id}/resume`)).status).toBe(200);
+      return execution;
+    };
+    const [approved, other] = [await pay('a'), await pay('b')];
+    await pay('d', { for: 'PT1H' });
+    const lookup = await execute('look', 'c');
+    return { app, approved, other, lookup, ...(await keyAndLog(app)) };
+  });
+
+  /** What the verifier says of the file of another execution, with a changed log. */
+  async function forged(change: (entries: Parsed[], approved: Parsed, other: Parsed) => Parsed[]): Promise<string> {
+    const { app, approved, other, lookup, log: honest } = stage;
+    const text = await decisionFileOf(app, lookup as { id: string });
+    const { log, publicKey, ...file } = forgeLog({ text, log: honest }, (entries) => change(entries, approved, other));
+    return (await verifyFile(file.text, publicKey, log)).output;
+  }
+
+  it('recomputes the log as it was', async () => {
+    expect(await forged((entries) => entries)).toMatch(/\nRECOMPUTED: authorized as recorded\n$/);
+  });
+
+  it.each<[how: string, change: Parameters<typeof forged>[0]]>([
+    [
+      'by a decision that was rejected',
+      (entries, { decisionId }) => {
+        for (const { subjectId, action, state, audit, ...entry } of entries) {
+          if (subjectId !== decisionId || action !== 'decision.approved') continue;
+          Object.assign(audit, { action: 'decision.rejected' });
+          audit.details.verdict = 'reject';
+          state.status = 'rejected';
+          state.reviews[0].verdict = 'reject';
+          Object.assign(entries[entry['sequence'] - 1], { action: 'decision.rejected' });
+        }
+        return entries;
+      },
+    ],
+    [
+      'by the approval of another one',
+      (entries, approved, other) => {
+        for (const { subjectId, state, audit } of entries)
+          if (subjectId === other.id) state.decisionId = audit.details.decisionId = approved.decisionId;
+        return entries.filter(({ subjectId }) => subjectId !== other.decisionId);
+      },
+    ],
+    [
+      'by a decision that is about another one',
+      (entries, approved, other) => {
+        for (const { subjectId, state } of entries) if (subjectId === approved.decisionId) state.executionId = other.id;
+        return entries;
+      },
+    ],
+  ])('finds one that was resumed %s', async (_how, change) => {
+    const output = await forged(change);
+    expect(output).toMatch(/\nDIFFERENCE entry \d+: exe_\w+ was resumed, and no approved decision is on it\n/);
+    expect(output).toMatch(/\nDIFFERS: .*\n$/);
+  });
+
+  it('finds one that was resumed twice by one approval', async () => {
+    const output = await forged((entries, { id }) => {
+      const at = entries.findIndex(({ action, subjectId }) => action === 'execution.resumed' && subjectId === id);
+      const again = structuredClone(entries[at]);
+      Object.assign(again, { id: `${again.id}x`, auditId: `${again.auditId}x` });
+      again.audit.id = again.auditId;
+      return entries.toSpliced(at + 1, 0, again);
+    });
+    expect(output).toMatch(/FAULT chain: entry \d+: execution\.resumed of exe_\w+, which was authorised before\n/);
+    expect(output).toMatch(/\nINVALID: .*\n$/);
+  });
+
+  it.each([
+    ['that no decision gave', false, /\nDIFFERENCE entry \d+: grt_\w+ was made, and no decision gave it then\n/],
+    ['beside another one', true, /\nDIFFERENCE entry \d+: the decision dec_\w+ had given a grant before\n/],
+  ])('finds a grant %s', async (_which, isSecond, difference) => {
+    const output = await forged((entries, { decisionId }) => {
+      const at = entries.findIndex(({ action }) => action === 'grant.created');
+      const grant = structuredClone(entries[at]);
+      const id = `${grant.subjectId.slice(0, -2)}00`;
+      Object.assign(grant, { id: `${grant.id}x`, auditId: `${grant.auditId}x`, subjectId: id });
+      Object.assign(grant.audit, { id: grant.auditId, subjectId: id });
+      grant.state.id = id;
+      if (!isSecond) grant.state.decisionId = grant.audit.details.decisionId = decisionId;
+      return entries.toSpliced(at + 1, 0, grant);
+    });
+    expect(output).toMatch(difference);
+    expect(output).toMatch(/\nDIFFERS: .*\n$/);
+  });
+});
