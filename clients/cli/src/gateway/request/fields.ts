@@ -94,7 +94,8 @@ function* foldNames(
     yield;
     const fault = plainNameFault(decoded);
     if (fault !== undefined) return fault;
-    const folded = joinedName(foldName(decoded));
+    const plain = foldName(decoded);
+    const folded = joinedName(plain);
     const foldedFault = foldedNameFault(folded, decoded);
     if (foldedFault !== undefined) return foldedFault;
     const top = folded.split('[', 1)[0] ?? '';
@@ -108,7 +109,7 @@ function* foldNames(
     if (spelling !== undefined && spelling !== name)
       return `must not have two spellings of the name ${JSON.stringify(decoded)}`;
     spellings.set(folded, name);
-    const inDots = dottedName(foldName(decoded));
+    const inDots = dottedName(plain);
     const twin = dotted.get(inDots) ?? folded;
     if (twin !== folded) return `must not have both ${JSON.stringify(twin)} and ${JSON.stringify(folded)}`;
     dotted.set(inDots, folded);
