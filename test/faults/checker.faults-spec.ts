@@ -179,12 +179,8 @@ describe('The checker', () => {
   it('finds that the service called itself healthy although nothing could be committed', () => {
     const refused = { ...altered('createEntity', 201, (it) => withAnswer(it, 503)).attempts[0] } as Attempt;
     const seen = new History();
-    seen.attempts.push({
-      ...refused,
-      answer: refused.answer && { ...refused.answer, status: 503 },
-      began: 10,
-      ended: 20,
-    });
+    const unavailable = { ...refused, answer: refused.answer && { ...refused.answer, status: 503 } };
+    seen.attempts.push({ ...unavailable, began: 10, ended: 20 });
     seen.sightings.push({ status: 200, began: 5, ended: 6 }, { status: 503, began: 25, ended: 26 });
     expect(falseHealth(seen, 0, 100)).toBe(0);
     seen.sightings.push({ status: 200, began: 30, ended: 31 });
@@ -193,7 +189,14 @@ describe('The checker', () => {
     const carriedOut = { ...refused, answer: refused.answer && { ...refused.answer, status: 201 } };
     seen.attempts.push({ ...carriedOut, began: 1, ended: 9 });
     expect(falseHealth(seen, 0, 100)).toBe(1);
-    seen.attempts.push({ ...carriedOut, began: 22, ended: 28 });
+    // The write that follows shows whether there was room again; what is written after the fault shows nothing.
+    const committed = [...seen.attempts];
+    seen.attempts.push({ ...carriedOut, began: 40, ended: 45 });
+    expect(falseHealth(seen, 0, 100)).toBe(0);
+    expect(falseHealth(seen, 0, 35)).toBe(1);
+    seen.attempts.push({ ...unavailable, began: 33, ended: 36 });
+    expect(falseHealth(seen, 0, 100)).toBe(1);
+    seen.attempts.splice(0, seen.attempts.length, ...committed, { ...carriedOut, began: 22, ended: 28 });
     expect(falseHealth(seen, 0, 100)).toBe(0);
   });
 });

@@ -116,12 +116,24 @@ describe('The journal of the gateway', () => {
   describe('with several reports', () => {
     const isReport = (path: string): boolean => /\/results?$/.test(path);
 
+    /** Number of times that a text stands in the journal. */
+    const noted = (gateway: StartedGateway, text: string): number =>
+      readFileSync(join(gateway.journal, 'journal.jsonl'), 'utf8').split(text).length - 1;
+
     /** Makes calls while the service takes no report, then lets it answer lists by `faultFor`; returns the paths of reports. */
     async function reportTogether(name: string, faultFor: ServiceDoor['faultFor']): Promise<readonly string[]> {
       const gateway = await start(name);
+      // The first request with a report is refused once the reports of all calls wait, so the next one has all of them.
+      let refuse = (): void => undefined;
+      const allWait = new Promise<void>((resolve) => (refuse = resolve));
+      door.turnOf = (path) => (isReport(path) ? allWait : Promise.resolve());
       door.faultFor = (path) => (isReport(path) ? 503 : null);
+      const before = door.refused;
       const numbers = [1, 2, 3, 4, 5];
       await Promise.all(numbers.map((number) => gateway.call(`/vendor/${name}/${number}`, { json: {} })));
+      await until('all reports wait', () => noted(gateway, '"outcome"') === numbers.length);
+      refuse();
+      await until('one was refused', () => door.refused > before);
       const paths: string[] = [];
       door.faultFor = (path, headers) => {
         if (isReport(path)) paths.push(path.replace(/exe_\w+/, ':id'));
@@ -132,7 +144,7 @@ describe('The journal of the gateway', () => {
       expect(await gateway.stop()).toBe(0);
       expect(gateway.printed()).not.toContain('refused a report');
       door.faultFor = () => null;
-      expect(readFileSync(join(gateway.journal, 'journal.jsonl'), 'utf8').match(/"taken"/g)).toHaveLength(5);
+      expect(noted(gateway, '"taken"')).toBe(numbers.length);
       return paths;
     }
 

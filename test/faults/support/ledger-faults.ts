@@ -28,15 +28,20 @@ export async function ledgerFaults(url: string, database: SqlConnection, history
 }
 
 /**
- * Counts answers of /health that said "healthy" although nothing could be committed: those between a write refused for
- * that reason and the end of the fault. A small write may still find room after a larger one was refused; answers after
- * it are correct.
+ * Counts answers of /health that said "healthy" although nothing could be committed: the write that ended before it was
+ * refused for that reason, no write was committed meanwhile, and the next one was not committed either. A small write may
+ * still find room after a larger one was refused, and SQLite makes room when it folds its log: answers after it are
+ * correct.
  */
 export function falseHealth({ attempts, sightings }: History, from: number, to: number): number {
-  const writes = attempts.filter(({ began }) => began >= from).sort((one, other) => one.ended - other.ended);
+  const writes = attempts.filter(({ began }) => began >= from);
+  const byEnd = writes.toSorted((one, other) => one.ended - other.ended);
+  const byBegin = writes.toSorted((one, other) => one.began - other.began);
   return sightings.filter((sighting) => {
-    const refusal = writes.findLast(({ answer, ended }) => answer?.status === 503 && ended < sighting.began);
+    const refusal = byEnd.findLast(({ answer, ended }) => answer?.status === 503 && ended < sighting.began);
     if (sighting.status !== 200 || refusal === undefined || sighting.ended >= to) return false;
+    const next = byBegin.find(({ began }) => began >= sighting.ended && began < to);
+    if (next !== undefined && isCommit(next)) return false;
     return !writes.some((write) => isCommit(write) && write.ended > refusal.began && write.began < sighting.ended);
   }).length;
 }
