@@ -1,13 +1,14 @@
 import { type GatewayStage, openStage, route, type StartedGateway, startGateway, VENDOR_CREDENTIAL } from './stage';
 import { type StandIn, startStandIn } from './stand-in';
 
-/** Of one connection, or spoken for the vendor's address, or followed by what stands before the gateway. */
+/** Of one connection, or spoken for the vendor's address, followed by what stands before the gateway, or said by this product alone. */
 const DROPPED = [
   ...['Proxy-Authenticate', 'Trailer', 'X-Named', 'Set-Cookie', 'Set-Cookie2', 'WWW-Authenticate', 'Alt-Svc'],
   ...['Access-Control-Allow-Origin', 'Access-Control-Expose-Headers', 'Strict-Transport-Security', 'Public-Key-Pins'],
   ...['Expect-CT', 'Clear-Site-Data', 'Service-Worker-Allowed', 'Origin-Agent-Cluster', 'NEL', 'Report-To'],
   ...['Reporting-Endpoints', 'Refresh', 'SourceMap', 'X-SourceMap', 'CDN-Cache-Control', 'Surrogate-Control', 'Pragma'],
   ...['Expires', 'Age', 'X-Accel-Redirect', 'X-Accel-Expires', 'X-Sendfile', 'X-Lighttpd-Send-File', 'X-Reproxy-URL'],
+  ...['Governance-Execution-Id'],
 ];
 
 describe('The headers of an answer', () => {

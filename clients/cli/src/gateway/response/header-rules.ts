@@ -11,8 +11,8 @@ export interface ResponseRefusal {
 }
 
 /**
- * Headers of one connection, those that speak for the upstream's own origin to a browser, and those that caches and proxies in
- * front of the gateway follow.
+ * Headers of one connection, those that speak for the upstream's own origin to a browser, those that caches and proxies in
+ * front of the gateway follow, and those that only this product sets.
  */
 const DROPPED: ReadonlySet<string> = new Set([
   ...['connection', 'keep-alive', 'proxy-authenticate', 'proxy-authorization', 'proxy-connection', 'te', 'trailer'],
@@ -22,7 +22,7 @@ const DROPPED: ReadonlySet<string> = new Set([
   ...['cache-control', 'cdn-cache-control', 'surrogate-control', 'pragma', 'expires', 'age'],
   ...['x-sendfile', 'x-lighttpd-send-file', 'x-reproxy-url'],
 ]);
-const DROPPED_PREFIXES = ['access-control-', 'x-accel-'];
+const DROPPED_PREFIXES = ['access-control-', 'governance-', 'x-accel-'];
 
 /** Headers that are true only of the body as the upstream sent it. */
 const BODY_HEADERS: ReadonlySet<string> = new Set([
