@@ -11,7 +11,7 @@ import { PolicyVersions } from './policy-versions.mjs';
 import { RecordStates } from './record-states.mjs';
 
 const HASH = /^[0-9a-f]{64}$/;
-const NOT_THERE = 'is to say what erased contents of others, and is not there';
+const NOT_THERE = 'erased contents of earlier entries, which name it, and is missing';
 
 /** @typedef {import('./findings.mjs').Findings} Findings */
 
@@ -136,7 +136,7 @@ export class Chain {
 
   /** An erasure may have begun while the export was made. */
   #missingPart() {
-    return `is to say what erased contents of others, and comes after the end: add the export of what follows (after=${this.sequence})`;
+    return `erased contents of earlier entries, which name it, and comes after the end: add the export of what follows (after=${this.sequence})`;
   }
 
   /** @param {string} fault of something that is not an entry */

@@ -26,7 +26,7 @@ const CREATING = {
 };
 const ULID = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/u;
 
-/** Kinds whose entries count by their actions: what another action had made would not count. */
+/** Kinds whose entries are counted by their actions. A record that another action had made would not be counted. */
 const COUNTED = ['decision', 'execution', 'grant'];
 /** The outcomes of an execution that was authorised. */
 const AUTHORISED = ['authorized', 'running', 'executed', 'failed', 'interrupted'];

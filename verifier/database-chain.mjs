@@ -44,7 +44,7 @@ const OF_ENTRY = [
   'previousHash',
   'hash',
 ];
-/** Of the entry as well. A database from before version 2 lacks these columns. */
+/** Further columns of the entry. A database from before version 2 lacks them. */
 const OF_VERSION_2 = ['detailsHash', 'detailsSalt', 'stateSalt', 'erased'];
 const OF_AUDIT = [
   'sequence',

@@ -4,11 +4,11 @@ import { sha256 } from './primitives.mjs';
 
 /** @typedef {import('./entry-check.mjs').JsonObject} JsonObject */
 /**
- * @typedef {object} OpenErasure one of which not all entries are read
+ * @typedef {object} OpenErasure an erasure whose entries are not all read yet
  * @property {string} id
  * @property {ReadonlySet<string>} subjects
  * @property {Set<string>} missing subjects without an entry so far
- * @property {Set<string>} decisions those that it may take: subjects, and those of its executions
+ * @property {Set<string>} decisions that it may take: its subjects, and the decisions on its executions
  * @property {{ name: string, decision: string }[]} grants each with its decision
  */
 

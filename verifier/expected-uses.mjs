@@ -85,7 +85,7 @@ export class ExpectedUses {
       authorization === undefined || isAuthorised
         ? []
         : [`says that the outcome was ${short(outcome)}, and an entry before authorised the execution`];
-    // Times are known only of entries that have lost their contents: the others have named their uses themselves.
+    // The time is known only if the authorising entry lost its contents. Otherwise that entry stated the uses itself.
     const { agentId, timestamp } = authorization ?? { agentId: isObject(audit) ? audit['agentId'] : undefined };
     return [
       ...outcomeFaults,
@@ -101,7 +101,7 @@ export class ExpectedUses {
    */
   #namingFaults(policies, used) {
     const decidingIds = (Array.isArray(policies) ? policies : []).filter(isObject).map(({ id }) => String(id));
-    // Of more policies that decided only the oldest are named, and all of them are used.
+    // If more policies decided, an entry names only the oldest, but uses the limits of all of them.
     const youngestId = decidingIds.length < MAX_NAMED ? undefined : decidingIds.at(-1);
     const rank = this.#policies.get(String(youngestId))?.rank;
     const unnamedIds = used
@@ -220,7 +220,7 @@ function isLimit(limit) {
 function isForeignWindow({ zone, per }, { window }, { time, audit }) {
   const isErased = !isObject(audit) || !isObject(audit['details']);
   const { zones } = detailsOf({ audit });
-  // What is left of erased executions names no version.
+  // The details of an erased execution name no version.
   const hasOwnZones = zones === ZONES.version || (zones === undefined && !isErased && ZONES.zones.length > 0);
   if (zone === undefined || hasOwnZones) return false;
   const length = time.getTime() - Date.parse(String(window));

@@ -49,7 +49,7 @@ function isEnd(line) {
  */
 async function* lines(chunks) {
   const decoder = new StringDecoder('utf8');
-  /** Of a line that is not over; joined once, as it may be long. @type {string[]} */
+  /** Parts of a line that has not ended yet; joined once, because the line may be long. @type {string[]} */
   let begun = [];
   for await (const chunk of chunks) {
     const [end = '', ...lines] = decoder.write(chunk).split('\n');

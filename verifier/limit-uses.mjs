@@ -27,7 +27,7 @@ export class TakenUses {
   add(entry) {
     const { subjectType, action, audit, state } = entry;
     const policyFaults = subjectType === 'policy' && isObject(state) ? this.#note(state) : [];
-    // What a record of a module calls the same is no use of a limit.
+    // Members of the same names in a record of a module are no uses of limits.
     if (subjectType !== 'execution' || !isObject(audit)) return policyFaults;
     const { details } = audit;
     if (!isObject(details)) {

@@ -129,7 +129,8 @@ function recordFault(row, subjectType) {
   const predicate = normalFormC(String(row['predicate']));
   if (subjectType === 'claim' && (row['predicateKey'] ?? predicate) !== predicate)
     return 'predicateKey does not match its predicate';
-  if (subjectType === 'erasure' && !matchesCompletionEntry(row)) return 'what it took is not what its entry says';
+  if (subjectType === 'erasure' && !matchesCompletionEntry(row))
+    return 'its time or its counts do not match its last entry';
   return undefined;
 }
 

@@ -18,7 +18,10 @@ export class PolicyVersions {
   #teams = new Map();
   /** Maps names and versions to the id of the policy. @type {Map<string, unknown>} */
   #ids = new Map();
-  /** What has to take the place of the policy that gave way in the entry before. @type {{ id: unknown, name: unknown } | undefined} */
+  /**
+   * The policy that has to take the place of the one that gave way in the entry before.
+   * @type {{ id: unknown, name: unknown } | undefined}
+   */
   #successor;
 
   /**

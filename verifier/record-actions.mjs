@@ -8,7 +8,8 @@
  * @property {boolean} [begins] true if it makes the record
  * @property {boolean} [isStateless] true if its entries have no state: it removes the record, or its subject need not be one
  * @property {readonly string[]} [changes] the members that it may change
- * @property {Readonly<Record<string, string>>} [fields] further ones, each by the name with which `details.fields` says so
+ * @property {Readonly<Record<string, string>>} [fields] further members that it may change, each with its name in
+ *   `details.fields`
  * @property {Readonly<Record<string, readonly unknown[]>>} [state] the values that members can have after it; null: they are absent
  */
 
@@ -123,8 +124,9 @@ const STATED = new Set(
 );
 
 /**
- * Finds an action of the service about something that it is never about, and a state that is missing, or there, otherwise than the service
- * writes it. An entry without a state would hide what the ones before it say of their record.
+ * Finds an action of the service on a kind of subject that it never has, and a state that is missing where the service
+ * writes one, or present where it writes none. An entry without a state would hide what the ones before it say of their
+ * record.
  * @param {JsonObject} entry
  * @returns {string[]}
  */

@@ -33,7 +33,7 @@ export class RecordStates {
     const { subjectType, subjectId, action, state } = entry;
     const kind = String(subjectType);
     const key = `${kind} ${String(subjectId)}`;
-    // A refused caller has no state there, and keeps the one that it has.
+    // The entry about a refused caller has no state; the caller keeps its last one.
     if (action === ACCESS_DENIED) return [];
     if (isErased(entry) || !isObject(state)) {
       this.#states.delete(key);

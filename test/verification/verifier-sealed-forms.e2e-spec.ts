@@ -199,7 +199,7 @@ describe('The offline verifier on sealed forms of both versions', () => {
     [
       'contents erased by an entry that does not follow',
       changed(7, (entry) => erased(entry, 8)),
-      'entry 8: is to say what erased contents of others, and comes after the end: add the export of what follows (after=7)',
+      'entry 8: erased contents of earlier entries, which name it, and comes after the end: add the export of what follows (after=7)',
     ],
     [
       'two records erased by one entry',

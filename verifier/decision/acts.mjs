@@ -36,7 +36,7 @@ const GATEWAY_REPORT = { text: REPORT.text, scopes: ['report'] };
 /** A decision is cancelled by who proposed it, and its execution with it. @type {Act} */
 const CANCELLATION = { text: 'cancelled the execution', scopes: ['execute', 'propose'], agentId: ownerId };
 
-/** By action. @type {Readonly<Record<string, Act>>} */
+/** Maps actions to acts. @type {Readonly<Record<string, Act>>} */
 const ACTS = {
   'passkey.registered': { text: 'registered the passkey', scopes: ['review'], agentId: ownerId, isPersonal: true },
   'delegation.created': { text: 'made the delegation', scopes: ['review'], agentId: ownerId, isPersonal: true },

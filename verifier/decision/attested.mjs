@@ -1,7 +1,7 @@
 /**
- * Members for which only the sealer of the log vouches, since nothing else in a file or its rules confirms them: by member, by action and
- * member, or by the type of a decision and member, each with the reason why it decides nothing here. What a person has signed is checked in any
- * case.
+ * Maps members for which only the sealer of the log vouches to the reason why each decides nothing here. Nothing else
+ * in a file or its rules confirms them. A key is a member, an action and a member, or the type of a decision and a
+ * member. The signatures of people are always checked.
  *
  * @typedef {import('./read-file.mjs').Json} Json
  * @type {Readonly<Record<string, string>>}
@@ -44,7 +44,7 @@ export const ATTESTED = {
   'change decision.change.bodyHash': 'the hash of a body that nobody keeps',
   'change_review decision.traceId': 'the program of the caller names it',
   'change_review decision.change.bodyHash': 'the hash of a body that nobody keeps',
-  'change_review decision.context': 'which emergencies were open shows an export',
+  'change_review decision.context': 'an export shows which emergencies were open',
   'policy.warnings': 'what the service said about it',
   'execution.run': 'the program of the agent names it; conditions on the run are recomputed',
   'execution.via': 'which gateway sent the request is known to the service alone',

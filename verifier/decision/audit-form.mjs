@@ -79,13 +79,13 @@ const refusalForm = (verdict) => ({
   reason: true,
 });
 
-/** Details of what may need a second person: which decision approved it, or that it was an emergency. */
+/** Details of a change that may need a second person: the decision that approved it, or that it was an emergency. */
 const OF_CHANGES = ['changeId', 'breakGlass'];
 /** Details that name the entries which a change has made. */
 const RANGE = ['firstSequence', 'lastSequence'];
 const POLICY = { agentId: () => null, details: policyDetails, basis: ['policySet'] };
 
-/** By action; unless it says otherwise, a caller was successful. @type {Readonly<Record<string, Form>>} */
+/** Maps actions to forms; by default, a caller was successful. @type {Readonly<Record<string, Form>>} */
 const FORMS = {
   'agent.created': { agentId: own, times: ['createdAt', 'updatedAt'] },
   'agent.updated': {

@@ -12,7 +12,7 @@ import { hashOfRequest } from './request-hash.mjs';
  * @typedef {{ proposal: Proposal, end: string }} Rejection
  */
 
-/** The newest rejections that are compared with what a wide grant lets through. */
+/** Number of rejections, the newest first, that are compared with a request under a wide grant. */
 const MAX_COMPARED = 100;
 const DAY = 86_400_000;
 

@@ -11,7 +11,8 @@ import { EVALUATIONS } from './read-file.mjs';
  * @typedef {import('../evaluation/evaluate.mjs').Agent} Agent
  * @typedef {import('../evaluation/principals.mjs').Principal} Principal
  * @typedef {import('../evaluation/conditions.mjs').Condition} Condition
- * @typedef {'matches' | 'no' | 'facts' | 'zones'} Certainty whether a policy that allows matches, or what that depends on
+ * @typedef {'matches' | 'no' | 'facts' | 'zones'} Certainty tells if a policy with the effect `allow` matches, or what
+ *   the match depends on
  */
 
 /** The effects of policies, the strongest last. */
@@ -27,7 +28,7 @@ export function rankOf(policy) {
   return policy === undefined ? -Infinity : policy.priority * EFFECTS.length + EFFECTS.indexOf(policy.effect);
 }
 
-/** The request of an execution that no file recomputes, of which an export shows all but the facts of conditions. */
+/** The request of an execution that no file recomputes. An export shows all of it except the facts of conditions. */
 export class MatchingRequest {
   /** True if the clocks were read by time zones of another version than that of the verifier. */
   #hasForeignZones;
@@ -96,7 +97,8 @@ export class MatchingRequest {
   }
 
   /**
-   * True if the service looks for the facts of a condition. Without facts it is unknown, and an allow does not match by it.
+   * True if the service looks for the facts of a condition. Without facts the condition is unknown, so a policy with
+   * the effect `allow` does not match.
    * @param {Condition} condition
    */
   #isLookedUp(condition) {

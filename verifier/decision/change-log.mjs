@@ -18,7 +18,10 @@ const REVIEWED = ['decision.reviewed', 'decision.approved', 'decision.rejected']
 export class ChangeLog {
   /** The times of the emergencies without a review so far, by decision. @type {Map<string, string>} */
   #unreviewed = new Map();
-  /** Those of emergencies whose keys and people decide on no change meanwhile. @type {Map<string, string>} */
+  /**
+   * The times of emergencies whose keys and people may not decide on changes yet, by decision.
+   * @type {Map<string, string>}
+   */
   #barring = new Map();
   /** Decisions that were erased so far, which may have been about emergencies. */
   #erased = 0;
@@ -130,7 +133,7 @@ export class ChangeLog {
   }
 
   /**
-   * Finds a key and people that come from an emergency without a review: what it made has its time.
+   * Finds a key and people that were made in an emergency without a review: their `createdAt` is its time.
    * @param {Json} entry
    * @param {{ keys: import('./key-registry.mjs').KeyRegistry, agents: ReadonlyMap<string, Json> }} log
    */

@@ -32,8 +32,8 @@ export function isEmergency({ type, change }) {
 }
 
 /**
- * True for a decision on an emergency that two people review, and whose keys and people decide on no change meanwhile. Before there was this
- * rule, one person was enough, and one is if a person broke the glass.
+ * True for a decision on an emergency that two people have to review. Until then, keys and people made in the emergency
+ * decide on no change. One person is enough if a person broke the glass, and was enough before this rule existed.
  * @param {Json} decision
  */
 export function needsTwoReviews(decision) {

@@ -29,7 +29,7 @@ import { findValidSignatures } from './signatures.mjs';
  */
 
 const ONLY_THE_OPERATOR = 'That the operator’s clock was right rests on the operator’s word.';
-/** Entries after the checkpoint. */
+/** Number of entries after the checkpoint that are named. */
 const MAX_NAMED = 10;
 /** A difference of an entry's facts from those that its policies look up. */
 const FACTS_DIFFER = /^details\.(?:earlier|claims) is recorded/;
@@ -114,7 +114,7 @@ function laterThan(size, later) {
 }
 
 /**
- * Names what the log does not show any more, and could have decided otherwise.
+ * Names erased contents of the log that could have led to another decision.
  * @param {LogCheck} log
  */
 function unknownContents(log) {

@@ -12,7 +12,7 @@ export const AUTHORISING = ['execution.authorized', 'execution.resumed'];
 export class History {
   /** @type {Map<string, { policies: Policy[], defaultEffect: string, evaluation: number }>} */
   #rules = new Map();
-  /** By kind and id. @type {Map<string, Json[]>} */
+  /** Maps kinds and ids to entries. @type {Map<string, Json[]>} */
   #bySubject = new Map();
   /** The executions, decisions, grants and delegations that the decision rests on, by kind and id. @type {Set<string>} */
   #reachedSubjects = new Set();

@@ -55,7 +55,7 @@ export class KeyRegistry {
 }
 
 /**
- * Returns what a key permits. A state lacks its principals or its team while they are those of a key that has none.
+ * Returns what a key permits. The state of a key without principals, or without a team, lacks that member.
  * @param {Json} state
  * @returns {Key}
  */

@@ -2,7 +2,7 @@ import { isObject } from '../entry-check.mjs';
 import { isDigest } from '../evaluation/limits.mjs';
 
 /**
- * What a decision file says of limits, compared with the log.
+ * Compares the uses of limits in a decision file with the log.
  *
  * @typedef {import('./read-file.mjs').Json} Json
  */
@@ -31,7 +31,8 @@ export function mayCount({ sequence: before, window, key }, { sequence, timestam
 }
 
 /**
- * Finds uses of the file that may lack those of an equal request before: it has another digest, as after a change of the service's key.
+ * Finds uses of the file that may not count an equal earlier request, because that request has another digest, for
+ * example after a change of the service's key.
  * @param {Json} entry that authorised an execution
  * @param {readonly Json[]} limitUses of the file
  * @returns {import('./report.mjs').Difference[]}

@@ -19,7 +19,10 @@ export class LimitedExecutions {
   #policies = new Map();
   /** The agents so far, by id. @type {Map<string, Json>} */
   #agents = new Map();
-  /** Executions of which only time zones of another version say whether they count. @type {import('./report.mjs').Difference[]} */
+  /**
+   * Executions that count only by time zones of a version that this verifier does not have.
+   * @type {import('./report.mjs').Difference[]}
+   */
   #gaps = [];
   /** Executions that count only if conditions on claims or earlier executions held for them. */
   unknownFacts = 0;
@@ -175,7 +178,7 @@ export class LimitedExecutions {
     if (certainty === 'facts') return this.#factFaults(policy, id, request);
     if (certainty === 'zones') this.#lack(id, policy, laterUses);
     if (certainty !== 'matches') return [];
-    // Of more policies that decided only the oldest are named, and all of them are used.
+    // If more policies decided, an entry names only the oldest, but uses the limits of all of them.
     const isBeyond =
       matchingPolicies.length === MAX_NAMED &&
       rankOf(first) === rankOf(policy) &&

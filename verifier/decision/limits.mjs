@@ -88,7 +88,7 @@ function sentence({ name, version }, { max, per, by, zone = 'UTC' }, { limit, wi
 }
 
 /**
- * Without what was used before, and with the digests of requests made equal: only the service can compute them.
+ * Removes the amounts used before, and makes the digests of requests equal, because only the service can compute them.
  * @param {unknown} uses
  * @param {readonly Policy[]} policies in force
  */

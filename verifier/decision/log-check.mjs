@@ -39,21 +39,21 @@ export class LogCheck {
   later = [];
   /** Claims of its entities that neither the log nor the file shows any more. */
   erasedClaims = 0;
-  /** Executions of which the log does not show any more which grant authorised them. */
+  /** Erased executions that may have used a grant of the file. */
   erasedUses = 0;
-  /** Executions of which the log does not show any more whether a condition on earlier ones meant them. */
+  /** Erased executions that a condition on earlier executions may have meant. */
   erasedEarlier = 0;
-  /** Rejections of which the log does not show any more what they were about, while they could have held. */
+  /** Erased rejections that may still have held; the log no longer shows what they rejected. */
   erasedRejections = 0;
-  /** Executions of which only their erasures say what they used, while a limit of the file may count it. */
+  /** Erased executions that a limit of the file may count; only their erasures state what they used. */
   erasedLimitUses = 0;
-  /** Grants of the agents of which the log does not show any more which decision gave them. */
+  /** Erased grants of the agents; the log no longer shows which decision gave each. */
   erasedGrants = 0;
   /** Policies in force so far. @type {Set<string>} */
   #inForce = new Set();
   /** The entries so far that authorized something in the runs, or for the agents where policies look back. @type {Json[]} */
   #authorizations = [];
-  /** Those of the agents of which the log does not show any more what was authorized. @type {Json[]} */
+  /** Authorizations of the agents whose contents were erased. @type {Json[]} */
   #erasedAuthorizations = [];
   /** The claims of the entities so far. @type {Map<string, Json>} */
   #claims = new Map();
@@ -194,17 +194,17 @@ export class LogCheck {
     if (action === 'execution.authorized') this.#noteUse(sequence, state);
   }
 
-  /** Executions of which only their entries say what was found for conditions of policies with limits of the file. */
+  /** Executions for which only their own entries state the facts of conditions of policies with limits of the file. */
   get unknownFacts() {
     return this.#limitedExecutions.unknownFacts;
   }
 
-  /** Executions of which the log does not show any more whether their outcome was unknown when the same action was requested. */
+  /** Erased executions whose outcome may have been unknown when the same action was requested. */
   get erasedOutcomes() {
     return this.#unknownOutcomes.erased;
   }
 
-  /** Decisions of which the log does not show any more whether they were about open emergencies. */
+  /** Erased decisions that may have been about open emergencies. */
   get erasedEmergencies() {
     return this.#changes.erasedEmergencies;
   }
@@ -278,7 +278,7 @@ export class LogCheck {
     };
     for (const fault of [...senderFaults(entry, before), ...delegateFaults(entry, this.#agents)])
       this.#differ(sequence, fault);
-    // Of such an entry, the facts may be any number.
+    // An entry whose facts differ already may name any number of them, so they are not compared one by one.
     if (!this.differing.has(sequence)) this.#expectAllFacts({ sequence, timestamp, audit, state });
     const proposer = this.#agents.get(state?.proposedBy);
     const isApproved = audit.details.verdict === 'approve' && audit.action !== 'decision.approval_denied';

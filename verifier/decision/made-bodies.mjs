@@ -26,7 +26,7 @@ function* combine([choice, ...others]) {
 }
 
 /**
- * Returns the ways to say a member.
+ * Returns the ways in which a body can give a member.
  * @param {string} name
  * @param {unknown} value
  * @param {unknown} absent its default
@@ -50,7 +50,7 @@ export function policyBodies({ state }) {
     member('conditions', state.conditions ?? [], []),
     member('limits', state.limits ?? [], []),
     member('onBehalfOf', state.onBehalfOf, null),
-    // Left out, it is that of the key.
+    // If the body has no team, the team is that of the key.
     /** @type {Choice} */ (['team', [undefined, state.team ?? null]]),
     /** @type {Choice} */ (['approval', approval === undefined ? [undefined] : approvalForms(approval)]),
   ];
@@ -65,7 +65,7 @@ export function policyBodies({ state }) {
 function approvalForms({ riskLevel, approvers, decideWithin, executeWithin, grant }) {
   const groups = [approvers].flat();
   const short = groups.map(({ approvals, ...group }) => (approvals === 1 ? group : { ...group, approvals }));
-  // How many have to approve by default is a setting.
+  // The default number of approvals is a setting.
   const isEverybody = groups.length === 1 && canonicalJson(groups[0].subjects) === '["*"]';
   const forms = [
     ...combine([

@@ -290,8 +290,8 @@ function expectPolicySets({ rules: hash }, made, history, report) {
 }
 
 /**
- * Says whether the approved hash is that of a body that makes such entries. A body may say the same in other words, and has members of which
- * no entry has anything, so that another hash proves nothing.
+ * Reports whether a body that makes these entries has the approved hash. Another hash proves nothing: a body may have
+ * another spelling, and members that no entry shows.
  * @param {Route} route
  * @param {Json} entry
  * @param {Json} change

@@ -3,8 +3,8 @@ import { ErasureSubjects } from '../erasure-subjects.mjs';
 import { quoted } from './narration.mjs';
 
 /**
- * Checks the records that a change has left: what its body does not name stays as it was, or has its default. That a record changed only in the
- * members that its entry names shows an export; here these have to be those of the body.
+ * Checks the records that a change has left: what its body does not name stays as it was, or has its default. An export
+ * shows that a record changed only in the members that its entry names; here these have to be members of the body.
  *
  * @typedef {import('./read-file.mjs').Json} Json
  * @typedef {import('./history.mjs').History} History
@@ -84,6 +84,5 @@ export function expectTeam({ state, audit, sequence }, body, report) {
   if (body['team'] !== undefined || team === null) return;
   if (audit.actor.type !== 'api_key')
     report.differ(`the team ${quoted(team)} is neither of the body nor of a key`, sequence);
-  else
-    report.note(`The body names no team: that ${quoted(team)} is that of the key ${audit.actor.id} shows an export.`);
+  else report.note(`The body names no team: an export shows if ${quoted(team)} is that of the key ${audit.actor.id}.`);
 }

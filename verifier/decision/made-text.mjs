@@ -9,7 +9,7 @@ import { agentText, alternativesText, listText, quoted } from './narration.mjs';
 /** @param {Json} state of a policy */
 const policyText = ({ name, version }) => `the policy ${quoted(name)}, version ${quoted(version)},`;
 
-/** By action: a sentence. @type {Readonly<Record<string, (entry: Json) => string>>} */
+/** Maps actions to sentences. @type {Readonly<Record<string, (entry: Json) => string>>} */
 const TEXTS = {
   'policy.created': ({ state }) => {
     const { effect, priority, subjects, actions, resources } = state;

@@ -1,6 +1,6 @@
 /**
- * Runs a check of an entry. What it says may have any form, such as a text in place of a list, or a time that is none: then it is not what
- * the service writes, whatever the check would have found.
+ * Runs a check of an entry. A member may have any form, such as a text in place of a list, or an invalid time. The
+ * service writes no such entry, so a check that throws for this reason is a fault of the entry.
  * @template Result
  * @param {() => Result} check
  * @param {(fault: string) => Result} onFault

@@ -2,7 +2,7 @@ import { hashOf } from '../canonical-json.mjs';
 import { EVALUATIONS } from './read-file.mjs';
 
 /**
- * Finds rules of an evaluation that the service no longer had: the log shows by which evaluation others decided before.
+ * Finds rules of an older evaluation than that of rules which had decided before: the service had left it by then.
  *
  * @typedef {import('./read-file.mjs').Json} Json
  */
@@ -11,7 +11,7 @@ export class NewestEvaluation {
   #inForce = new Map();
   /** Maps the hashes of rules to their evaluation; null if it is not known. @type {Map<unknown, number | null>} */
   #evaluations;
-  /** Those that rules of the file should have had, if others had them before. @type {readonly number[]} */
+  /** Evaluations newer than the oldest one of the file's rules. @type {readonly number[]} */
   #newer;
   #newest = 0;
 

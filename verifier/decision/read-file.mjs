@@ -23,7 +23,10 @@ import { isTime } from '../times.mjs';
  */
 
 const FORMAT = 'agent-governance-evidence/1';
-/** Raised by the service when the rules of evaluation change. What earlier rules knew, later ones decide alike. */
+/**
+ * Versions of the rules of evaluation. The service raises the version when the rules change; a later version decides
+ * the same about everything that an earlier one knew.
+ */
 export const EVALUATIONS = [1, 2, 3];
 /** Far above what any decision needs; more is not taken into memory. */
 const MAX_BYTES = 64 * 2 ** 20;
@@ -57,7 +60,7 @@ const MAX_CONDITIONS = 20;
 const MAX_GROUPS = 50;
 const HASH = /^[0-9a-f]{64}$/;
 
-/** A file of which nothing can be said but why. */
+/** A file that cannot be checked at all; the message says why. */
 export class UnreadableFile extends Error {}
 
 /**
@@ -305,7 +308,7 @@ function isCondition(condition) {
 }
 
 /**
- * Whether it names one part of a request: a parameter, or a part of the principal or the resource.
+ * True if it names one part of a request: a parameter, or a part of the principal or the resource.
  * @param {Json} reference
  */
 function isReference({ parameter, principal, resource }) {

@@ -13,11 +13,11 @@ export class Report {
   differences = [];
   /** What the file lacks of records that the decision rests on. @type {Difference[]} */
   gaps = [];
-  /** What to keep in mind about them. @type {string[]} */
+  /** Limits of the result that a reader has to know. @type {string[]} */
   notes = [];
   /** Whether the last step is about the execution itself or its decision. */
   #isOwn = true;
-  /** Whose entries were begun. */
+  /** The ids of subjects whose entries were begun. */
   #begun = new Set();
 
   /**

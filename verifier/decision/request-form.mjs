@@ -20,7 +20,7 @@ const VIA = /^[a-z][a-z0-9-]{0,39}$/u;
 const RESERVED_TYPES = ['role', 'kind', 'principal'];
 
 /**
- * Finds what no request for an execution can be.
+ * Returns why no request can have led to this execution; undefined if one can.
  * @param {Json} execution its state
  * @returns {string | undefined}
  */
@@ -34,7 +34,7 @@ export function requestFault(execution) {
 }
 
 /**
- * Finds what no action on a resource can be.
+ * Returns why no request can name this action and resource; undefined if one can.
  * @param {Json} execution its state
  * @returns {string | undefined}
  */

@@ -1,7 +1,7 @@
 import { hashOf } from '../canonical-json.mjs';
 
 /**
- * The hash of what an execution says that it requested, whatever it says that its hash is.
+ * Computes the hash of an execution's request from its members; the hash that the execution states is ignored.
  * @param {import('./read-file.mjs').Json} execution
  */
 export function hashOfRequest({ agentId, action, resourceType, resourceId, parameters, onBehalfOf }) {

@@ -99,7 +99,7 @@ export function recomputeVerdict({ state, audit, sequence, timestamp }, history,
     return undefined;
   }
   const fault = requestFault(state);
-  // Nothing is computed by a request that there cannot be.
+  // A request that cannot exist is not evaluated.
   if (fault !== undefined) {
     report.differ(fault);
     return undefined;

@@ -100,8 +100,8 @@ function checkRules({ executionId, entries, rules, policies }, findings) {
 }
 
 /**
- * Returns the hashes of the rules that an entry names: those that decided, and those for which a change was proposed. By those that a
- * person looked at nothing was decided, and nothing by those of a decision that an erasure has taken.
+ * Returns the hashes of the rules that an entry names: those that decided, and those for which a change was proposed.
+ * Rules that a person only looked at decided nothing, and neither did those of a decision that was erased.
  * @param {import('./read-file.mjs').Json} entry
  * @returns {unknown[]}
  */

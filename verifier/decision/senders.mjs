@@ -20,7 +20,8 @@ import { asAgent } from './reviewer.mjs';
 const BOUND = ['api_key', 'token'];
 
 /**
- * True if an actor may be the person who alone can have caused an entry, or others may have caused it as well.
+ * True if the actor of an entry may have caused it. Some entries can be caused by one person only, with a key or a
+ * token of their own.
  * @param {Json} entry
  */
 export function mayBePerson(entry) {
@@ -29,8 +30,8 @@ export function mayBePerson(entry) {
 }
 
 /**
- * Finds what only the log shows: the key of the sender was not in force, was bound to another agent, or does not permit the act; or the
- * person who alone may do it was none, or suspended.
+ * Finds what only the log shows: the key of the sender was not in force, was bound to another agent, or does not permit
+ * the act; or the agent who alone may do it was no person, or was suspended.
  * @param {Json} entry of the file, before it took place
  * @param {LogBefore} log
  * @returns {string[]} faults

@@ -31,7 +31,7 @@ const SETTLED = {
   'decision.rejection_denied': reviewRefused,
 };
 
-/** The reason of an execution of which no gateway has reported what became of it, and the time after which none does. */
+/** The reason of an execution whose result no gateway reported, and the milliseconds after which none can report it. */
 const NOT_REPORTED = 'not_reported';
 const MAX_REPORT_MS = 86_400_000;
 

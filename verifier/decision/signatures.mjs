@@ -158,7 +158,7 @@ function concatenate(first, second) {
 }
 
 /**
- * Returns the reviews that have the form of one: others are compared elsewhere.
+ * Returns the reviews that are objects; another check finds the others.
  * @param {Json | null} state of a decision
  * @returns {Json[]}
  */

@@ -12,7 +12,7 @@ const DAYS = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
 
 const DIGITS = '0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWX';
 
-/** Those that were read. @type {Map<string, Period[]>} */
+/** Maps names of zones, in lower case, to their periods once these were read. @type {Map<string, Period[]>} */
 const zones = new Map();
 
 /**

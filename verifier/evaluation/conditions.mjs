@@ -306,9 +306,9 @@ function isOrdered(op, operand, value) {
 
 /**
  * @param {string} operand
- * @param {string} value a path or URL; of a host alone without a path
+ * @param {string} value a path or URL; a host alone has no path
  * @param {Readings} readings of the request
- * @returns {Truth} unknown also where it lies there only once both are decoded
+ * @returns {Truth} undefined, too, if the operand lies there only after both are decoded
  */
 function isWithin(operand, value, { paths, tops }) {
   const path = remembered(paths, operand, () => (isUnmistakable(normalFormC(operand)) ? pathOf(operand) : null));

@@ -58,7 +58,8 @@ export const MAX_NAMED = 10;
  * @param {Request} request
  * @param {readonly Policy[]} policies in force, the oldest first
  * @param {string} defaultEffect
- * @param {{ isStopped?: boolean, principal?: Principal | null }} [besides] whether a stop covers it, and for whom it is
+ * @param {{ isStopped?: boolean, principal?: Principal | null }} [options] whether a stop covers the request, and on
+ *   whose behalf it is
  * @returns {Verdict}
  */
 export function evaluate(agent, request, policies, defaultEffect, { isStopped = false, principal = null } = {}) {

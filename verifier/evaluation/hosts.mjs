@@ -13,7 +13,7 @@ const UNSEEN = /[\p{Cc}\p{Cf}]/u;
 const NOT_IN_LOCAL_PART = /[\s"',<>]/u;
 
 /**
- * Whether a host is one of the domains, or below one.
+ * True if a host is one of the domains, or below one.
  * @param {string | null} name as `nameIn` returns it; null if there is none
  * @param {readonly string[]} domains
  * @returns {boolean | undefined} undefined if there is none
@@ -58,14 +58,14 @@ function nameInUrl(url) {
 }
 
 /**
- * A host name as URLs have it; an address is none.
+ * Returns a host name as URLs have it; undefined for an IP address.
  * @param {string} host
  */
 function asciiName(host) {
   if (host.length > LONGEST_NAME) return undefined;
-  // Whatever ends a host, or is left out of one, cannot be in a name; beyond ASCII, IDNA decides.
+  // A name has no character that ends a host, or that readers of URLs remove; beyond ASCII, IDNA decides.
   if (/[^a-z0-9.\-\u0080-\u{10ffff}]/iu.test(host) || /[\p{C}\s]/u.test(host)) return undefined;
-  // Of these letters, IDNA of 2003 and of today make different names.
+  // IDNA of 2003 and of today make different names of these letters.
   if (/[\u00df\u1e9e\u03c2]/u.test(host)) return undefined;
   const name = hostnameOf(host);
   const labels = name.split('.');

@@ -20,7 +20,7 @@ export const OF_REQUEST = 'request';
 const DIGEST = /^[\w-]{43}$/u;
 const PLAIN = /^\d+(?:\.\d+)?$/u;
 const MAX_DIGITS = 15;
-/** More characters than any sum of amounts has: what was used of a limit is never more than a limit. */
+/** More characters than any sum of amounts has: the amount used of a limit never exceeds the limit. */
 const MAX_CHARACTERS = 40;
 const HOUR = 3_600_000;
 const DAYS_FROM_MONDAY = [6, 0, 1, 2, 3, 4, 5];

@@ -16,7 +16,10 @@ import { isUrl, plainForm } from './spelling.mjs';
  * @property {ReadonlySet<string>} above the beginnings of what patterns with a final `*` match, each with its final `/`
  */
 
-/** UTF-16 code units of the 500 characters that a pattern has at most. What could not be written today matches nothing. */
+/**
+ * UTF-16 code units of the 500 characters that a pattern has at most. A longer one, stored by an earlier version,
+ * matches nothing.
+ */
 const MAX_PATTERN_UNITS = 1_000;
 
 /** Maps lists of patterns to their forms: the patterns of a policy are read once, not once for each request. */

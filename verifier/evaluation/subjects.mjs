@@ -36,7 +36,7 @@ export function isMetBy(pattern, agent) {
  * @param {Agent} agent
  */
 export function isApproverMetBy(pattern, agent) {
-  // It stays if the principal is not a registered person; then nobody matches it.
+  // The pattern stays if the principal is not a registered person; then nobody matches it.
   if (pattern === 'principal') return false;
   const meansPeople = pattern === '*' || pattern === 'agent:*' || pattern.startsWith('role:');
   return isMetBy(pattern, agent) && (!meansPeople || agent.kind === 'human');
