@@ -15,9 +15,9 @@ import {
 /** Seconds for which the service holds one request. */
 const MAX_HOLD_SECONDS = 50;
 /** Milliseconds between two requests if the service does not hold them. */
-const PAUSE = 1_500;
+const PAUSE_MS = 1_500;
 /** After that time the decision has expired. */
-const LONGEST = 'P7D';
+const MAX_WAIT = 'P7D';
 
 interface ChangeOptions {
   readonly wait?: number;
@@ -31,7 +31,7 @@ let running: ChangeOptions = {};
 export function withChangeWait(command: Command): Command {
   const wait = new Option('--wait [duration]', 'if the change needs a second person, wait for that, and make it')
     .argParser(timeSpan)
-    .preset(LONGEST);
+    .preset(MAX_WAIT);
   return command
     .addOption(wait)
     .option('--break-glass <reason>', 'in an emergency: make it without a second person, on record. Needs admin')
@@ -43,7 +43,7 @@ export function withChangeWait(command: Command): Command {
     });
 }
 
-/** Sends the reason of an emergency, if the running command has one, with everything that is no GET. */
+/** Sends the reason of an emergency, if the running command has one, with every request that is no GET. */
 export function withBreakGlass(send: typeof fetch): typeof fetch {
   return (url, request) => {
     const { breakGlass } = running;
@@ -86,7 +86,7 @@ async function settledDecision(governance: GovernanceClient, proposed: ChangeDec
       // The service may be starting again: the decision stays.
       if (!(error instanceof GovernanceError && isTemporary(error))) throw error;
     }
-    if (decision.status === 'proposed') await sleep(Math.max(0, Math.min(PAUSE, end - performance.now())));
+    if (decision.status === 'proposed') await sleep(Math.max(0, Math.min(PAUSE_MS, end - performance.now())));
   }
   return decision;
 }

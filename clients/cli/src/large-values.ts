@@ -10,7 +10,7 @@ const MAX_DIGEST_ABOVE = 1024 * 1024;
 const MAX_PARAMETERS_BYTES = (900 - 32) * 1024;
 /** The member that holds the hash of a text. */
 const SHA256 = '$sha256';
-/** Bytes of JSON of a digest, at most: what a shorter text becomes saves nothing. */
+/** Maximum bytes of a digest as JSON: to replace a shorter text would save nothing. */
 const DIGEST_BYTES = 120;
 
 const LONE_SURROGATE = /\p{Surrogate}/u;
@@ -93,5 +93,5 @@ function jsonBytes(value: unknown): number {
 function bytes(text: string): number {
   const count = Number(text);
   if (/^\d{1,7}$/.test(text) && count >= MIN_DIGEST_ABOVE && count <= MAX_DIGEST_ABOVE) return count;
-  throw new InvalidArgumentError(`It is a number of bytes, ${MIN_DIGEST_ABOVE} to ${MAX_DIGEST_ABOVE}.`);
+  throw new InvalidArgumentError(`Expected a number of bytes from ${MIN_DIGEST_ABOVE} to ${MAX_DIGEST_ABOVE}.`);
 }

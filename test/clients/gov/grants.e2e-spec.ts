@@ -93,7 +93,7 @@ describeOnSqlite('gov, on grants', () => {
     expect(rejected.output).toContain(`by ${String(instead?.grantId)}: refund on payment/orders/2`);
     const two = await ask(app, people.bot, { action: 'send', resourceId: 'd/1', parameters: { to: 'x' } });
     const hint = await gov(['reject', String(two.body.decisionId), '--yes', '--instead', '{"to": "y"}'], 'ann');
-    expect(hint.output).toContain('It is a hint: the agent has to ask for it.');
+    expect(hint.output).toContain('The parameters are a hint: the agent has to request the action with them.');
     const faulty = await gov(['reject', String(decisionId), '--yes', '--instead', '[1]'], 'ann');
     expect(faulty).toMatchObject({ exitCode: 1, errors: expect.stringContaining('Expected a JSON object') });
   });

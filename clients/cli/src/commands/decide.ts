@@ -175,7 +175,7 @@ async function decide(verb: Verb, id: string, options: DecideOptions): Promise<v
   const { comment, as, json, yes, instead, delegation } = options;
   const grant = grantOf(options);
   const governance = client();
-  // A rejection may be by the holder of the key.
+  // A rejection needs no reviewer: it may be by the holder of the key.
   if (verb === 'approve' || (as ?? delegation) !== undefined) await requireReviewer(governance, as);
   if (yes !== true) await confirm(governance, verb, id);
   const body = {
@@ -233,13 +233,13 @@ function grantOf({ for: length, uses, resources, anyParameters }: DecideOptions)
   throw new SettingsError('--uses, --resources and --any-parameters need --for: how long it is given.');
 }
 
-/** Returns a text about the grant that was given: it needs equal terms from all who approve. */
+/** Prints if a grant was made: it needs equal terms from all who approve. */
 async function printGiven(governance: GovernanceClient, decisionId: string, verb: Verb): Promise<void> {
   const [grant] = (await governance.get('/api/v1/grants', { query: { decisionId } })).data;
   if (grant !== undefined)
     printLine(plain(`It may be done until ${grant.until}, by ${grant.id}: ${grantText(grant)}.`));
   else if (verb === 'approve') printLine('No grant was made: those who approved did not all give the same.');
-  else printLine('It is a hint: the agent has to ask for it.');
+  else printLine('The parameters are a hint: the agent has to request the action with them.');
 }
 
 function printDecided(decision: Decision): void {

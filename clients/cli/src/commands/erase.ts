@@ -13,7 +13,7 @@ type ErasableType = Schemas['ErasableType'];
 
 const TYPES: readonly ErasableType[] = ['entity', 'decision', 'execution'];
 /** Milliseconds between two requests for the state of the erasure. */
-const LOOK_EVERY = 250;
+const POLL_INTERVAL_MS = 250;
 /** Maximum number of entries that are counted before the erasure. */
 const MAX_COUNTED = 10_000;
 const PAGE = 1_000;
@@ -52,7 +52,7 @@ async function erase(type: ErasableType, id: string, { reason, yes, json }: Eras
   const governance = client();
   if (!(await seenBy(governance))('admin'))
     throw new SettingsError('Nothing was erased: the key lacks the scope admin.');
-  const records = await goingWith(governance, type, id);
+  const records = await loadRecords(governance, type, id);
   // The result is the erasure.
   const say = json === true ? printError : printLine;
   if (records.every(({ isErased }) => isErased)) {
@@ -79,25 +79,25 @@ async function erase(type: ErasableType, id: string, { reason, yes, json }: Eras
 }
 
 /** Loads the record and the records that are erased with it. */
-async function goingWith(
+async function loadRecords(
   governance: GovernanceClient,
   type: ErasableType,
   id: string,
 ): Promise<readonly ErasedRecord[]> {
-  if (type === 'entity') return [await goingEntity(governance, id)];
+  if (type === 'entity') return [await loadEntity(governance, id)];
   if (type === 'execution') {
-    const execution = await goingExecution(governance, id);
+    const execution = await loadExecution(governance, id);
     if (execution.decisionId === null) return [execution];
     const { decisionId } = execution;
-    return [execution, await goingDecision(governance, decisionId), ...(await goingGrants(governance, decisionId))];
+    return [execution, await loadDecision(governance, decisionId), ...(await loadGrants(governance, decisionId))];
   }
-  const decision = await goingDecision(governance, id);
-  const execution = decision.executionId === null ? [] : [await goingExecution(governance, decision.executionId)];
-  return [...execution, decision, ...(await goingGrants(governance, decision.id))];
+  const decision = await loadDecision(governance, id);
+  const execution = decision.executionId === null ? [] : [await loadExecution(governance, decision.executionId)];
+  return [...execution, decision, ...(await loadGrants(governance, decision.id))];
 }
 
 /** Loads the grants of a decision. */
-async function goingGrants(governance: GovernanceClient, decisionId: string): Promise<readonly ErasedRecord[]> {
+async function loadGrants(governance: GovernanceClient, decisionId: string): Promise<readonly ErasedRecord[]> {
   const { data } = await governance.get('/api/v1/grants', { query: { decisionId } });
   return data.map((grant) => {
     const { id, status, resourceId } = grant;
@@ -107,7 +107,7 @@ async function goingGrants(governance: GovernanceClient, decisionId: string): Pr
   });
 }
 
-async function goingExecution(
+async function loadExecution(
   governance: GovernanceClient,
   id: string,
 ): Promise<ErasedRecord & { readonly decisionId: string | null }> {
@@ -117,7 +117,7 @@ async function goingExecution(
   return { type: 'execution', id: execution.id, text, isErased: erased === true, decisionId };
 }
 
-async function goingDecision(
+async function loadDecision(
   governance: GovernanceClient,
   id: string,
 ): Promise<ErasedRecord & { readonly executionId: string | null }> {
@@ -127,7 +127,7 @@ async function goingDecision(
   return { type: 'decision', id: decision.id, text, isErased: erased === true, executionId };
 }
 
-async function goingEntity(governance: GovernanceClient, id: string): Promise<ErasedRecord> {
+async function loadEntity(governance: GovernanceClient, id: string): Promise<ErasedRecord> {
   const path = { id };
   try {
     const entity = await governance.get('/api/v1/entities/{id}', { path, query: {} });
@@ -143,7 +143,7 @@ async function goingEntity(governance: GovernanceClient, id: string): Promise<Er
     const [newest] = (await governance.get('/api/v1/audit', { query: { subjectId: id, limit: 1 } })).data;
     if (newest === undefined) throw error;
     const isErased = newest.action === 'entity.erased';
-    return { type: 'entity', id, text: 'is deleted already; what older entries hold goes', isErased };
+    return { type: 'entity', id, text: 'is deleted already; the contents of its older entries go', isErased };
   }
 }
 
@@ -162,7 +162,7 @@ async function countEntries(governance: GovernanceClient, records: readonly Eras
   for (const { type, id } of records) {
     const query = { ...(type === 'entity' ? { entityId: id } : { subjectId: id }), limit: PAGE };
     for await (const { subjectType, details } of governance.pages('/api/v1/audit', { query })) {
-      // Executions on an entity do not go with it, its claims do.
+      // The claims of an entity are erased with it; executions on it are not.
       const goes = subjectType === type || (type === 'entity' && subjectType === 'claim');
       if (goes && details !== null) count += 1;
       if (count === MAX_COUNTED) return count;
@@ -179,7 +179,7 @@ function entriesText(count: number): string {
 async function waitForErasure(governance: GovernanceClient, begun: Erasure): Promise<Erasure> {
   let erasure = begun;
   while (erasure.completedAt === null) {
-    await sleep(LOOK_EVERY);
+    await sleep(POLL_INTERVAL_MS);
     erasure = await governance.get('/api/v1/erasures/{id}', { path: { id: begun.id } });
   }
   return erasure;

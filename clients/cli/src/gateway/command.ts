@@ -28,7 +28,10 @@ export function addGatewayCommand(program: Command): void {
     .command('ask <file> <method> <path>')
     .description('print the action of such a request, and how the policies answer; sends nothing to the upstream')
     .option('--data <body>', 'the body: text, or @ and the name of a file')
-    .option('--header <header...>', 'headers of the request, such as "Content-Type: text/plain"; JSON without one')
+    .option(
+      '--header <header...>',
+      'headers of the request, such as "Content-Type: text/plain"; by default, the body is JSON',
+    )
     .option('--query <query>', 'the query without "?", percent-encoded')
     .addHelpText(
       'after',

@@ -45,7 +45,7 @@ export function keepOutcome(call: string, outcome: Outcome): KeptCall | null {
   for (const path of paths().filter((file) => basename(file).startsWith(digestOf(call)) && !CLAIMED.test(file))) {
     const call = readCall(path);
     if (call === null || call.outcome !== undefined) continue;
-    // It keeps the new name: back under the old one, a hook that has read it before would take it a second time.
+    // The file keeps the new name: under the old one, a hook that has read it before would claim it a second time.
     const claimedPath = `${path}.${process.pid}${SUFFIX}`;
     if (!isRenamed(path, claimedPath)) continue;
     const own = { ...call, outcome, reporter: process.pid };
@@ -107,7 +107,7 @@ function isRunning(reporter: number | undefined): boolean {
   try {
     return reporter !== undefined && process.kill(reporter, 0);
   } catch {
-    // The folder is missing, or belongs to another user.
+    // The process has ended, or belongs to another user.
     return false;
   }
 }

@@ -178,7 +178,7 @@ function parseEvent(text: string): Partial<HookEvent> {
   } catch {
     // The error below covers it.
   }
-  throw new TypeError('What came on standard input is not the JSON of a hook.');
+  throw new TypeError('Expected the JSON of a hook on standard input.');
 }
 
 function eventOf(text: string): HookEvent {

@@ -86,7 +86,7 @@ async function standardInput(): Promise<string> {
 function blockAfter(timeout: number, event: { readonly text: string }): void {
   setTimeout(() => {
     const consequence = AFTER_THE_TOOL.test(event.text)
-      ? 'so what came of the tool is not on record yet. It is kept, and reported after the next tool. Do not repeat the action.'
+      ? 'so the result of the tool is not on record yet. It is kept, and reported after the next tool. Do not repeat the action.'
       : 'so the tool does not run. Whether a handler of the service carried the action out is not known.';
     printError(`The governance service does not answer within ${timeout} seconds, ${consequence}`);
     process.exit(BLOCKED);
@@ -95,5 +95,5 @@ function blockAfter(timeout: number, event: { readonly text: string }): void {
 
 function seconds(text: string): number {
   if (/^[1-9]\d{0,2}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError('It is a number of seconds, 1 to 999.');
+  throw new InvalidArgumentError('Expected a number of seconds from 1 to 999.');
 }

@@ -67,7 +67,7 @@ function withTargets(command: Command): Command {
 
 function serverUrl(text: string): URL {
   if (isServerUrl(text)) return new URL(text);
-  throw new InvalidArgumentError('It is a URL, such as https://tools.example.com/mcp.');
+  throw new InvalidArgumentError('Expected a URL, for example https://tools.example.com/mcp.');
 }
 
 /** Subjects after `--ask`, each separately. @throws InvalidArgumentError for one that can match nobody */
@@ -80,6 +80,6 @@ function askSubjects(subject: string, before: readonly string[] | true = []): re
 function secondsFrom(least: number, most = 9_999): (text: string) => number {
   return (text) => {
     if (/^\d{1,5}$/.test(text) && Number(text) >= least && Number(text) <= most) return Number(text);
-    throw new InvalidArgumentError(`It is a number of seconds, ${least} to ${most}.`);
+    throw new InvalidArgumentError(`Expected a number of seconds from ${least} to ${most}.`);
   };
 }

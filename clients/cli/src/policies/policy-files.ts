@@ -53,7 +53,7 @@ export class PolicyFiles {
     return this.files.flatMap(({ agents }) => agents as DeclaredAgent[]);
   }
 
-  /** A fault of the whole set, with the file and line that it concerns, if any. */
+  /** Returns a fault of the whole set, with the file and line that it concerns, if any. */
   withLocation({ field, message }: Fault): string {
     const [, list, index, path = ''] = /^(policies|tests|agents)\[(\d+)\](.*)$/.exec(field) ?? [];
     const origin = list === undefined ? undefined : this.origins[list as Origin['list']][Number(index)];
@@ -70,7 +70,7 @@ export class PolicyFiles {
   }
 }
 
-/** What files and folders hold, each thing once, whichever links lead to it. */
+/** The files in some paths and folders, each once, whichever links lead to it. */
 interface FileSearch {
   readonly files: string[];
   /** What is in the folders and is not read. */
@@ -92,7 +92,10 @@ export function readPolicyFiles(paths: readonly string[]): PolicyFiles {
   return new PolicyFiles(files, search.otherFiles);
 }
 
-/** Without a byte order mark. @throws SettingsError if it is not UTF-8: replaced characters would match something else. */
+/**
+ * Returns the text of a file, without a byte order mark. @throws SettingsError if it is not UTF-8: replaced characters
+ * would match something else.
+ */
 function textOf(path: string): string {
   const bytes = readFileSync(path);
   if (!isUtf8(bytes)) throw new SettingsError(`${plain(path)}: This is not UTF-8. Save it in that encoding.`);
@@ -122,7 +125,10 @@ function find(path: string, root: string | null, search: FileSearch): void {
   }
 }
 
-/** @throws SettingsError for what has no end, or not before somebody writes to it, and for what is too large. */
+/**
+ * @throws SettingsError if the path is no regular file, such as a device or a pipe, which may never end, or is too
+ * large.
+ */
 function requireReadable(path: string, stats: Stats): void {
   if (!stats.isFile()) throw new SettingsError(`${plain(path)} is not a regular file.`);
   if (stats.size > MAX_FILE_BYTES)
@@ -136,12 +142,17 @@ function statsAt(path: string): Stats {
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     throw new SettingsError(
-      code === 'ENOENT' ? `There is no file or folder ${plain(path)}.` : `It cannot be read: ${plain(message)}`,
+      code === 'ENOENT'
+        ? `There is no file or folder ${plain(path)}.`
+        : `A policy file cannot be read: ${plain(message)}`,
     );
   }
 }
 
-/** What is passed over by its name is not looked at: editors keep their locks as hidden links that lead nowhere. */
+/**
+ * True for a folder or a policy file. A hidden name is passed over without opening it: editors keep their locks as
+ * hidden links that lead nowhere.
+ */
 function isPolicyPlace(name: string, path: string): boolean {
   if (name.startsWith('.') || name === 'node_modules') return false;
   return statsAt(path).isDirectory() || EXTENSIONS.has(extname(name).toLowerCase());

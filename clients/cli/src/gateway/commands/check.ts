@@ -31,7 +31,7 @@ export async function checkFile(path: string): Promise<void> {
   );
   if (rows.length > 0) printTable(rows, COLUMNS);
   for (const { kind, name } of config.upstreams) {
-    if (kind === 'mcp') printLine(`MCP at /${name}/mcp: its tools are known while it runs.`);
+    if (kind === 'mcp') printLine(`MCP at /${name}/mcp: its tools are known only while the gateway runs.`);
   }
   printLine(`No faults, ${counted(warnings.length, 'warning')}.`);
 }

@@ -117,13 +117,13 @@ export async function startGateway(
       metrics?.close();
       const end = performance.now() + MAX_END_MS;
       await within(gateway.settle(), MAX_END_MS - MAX_LAST_MS);
-      // Its clients get an answer: SDKs repeat a request that has none, at another gateway.
+      // The clients of running requests get an answer: SDKs repeat a request without one, at another gateway.
       await within(gateway.close(), MAX_LAST_MS / 2);
       stops.close();
       await reports.close(Math.max(0, end - performance.now()));
       server.closeAllConnections();
       metrics?.closeAllConnections();
-      // What the service authorises now is not sent, which the next start reports.
+      // Requests that the service authorises now are not sent, and the next start reports that.
       await within(gateway.idle(), MAX_UNANSWERED_MS);
       await journal.close();
     },
@@ -140,7 +140,9 @@ function within(promise: Promise<void>, milliseconds: number): Promise<void> {
 /** Returns the address with its port. @throws SettingsError if it cannot be listened on */
 async function listen(server: Server, { host, port }: Address): Promise<string> {
   await new Promise<void>((resolve, reject) => {
-    server.once('error', (error) => reject(new SettingsError(`It cannot listen on ${host}:${port}: ${error.message}`)));
+    server.once('error', (error) =>
+      reject(new SettingsError(`The gateway cannot listen on ${host}:${port}: ${error.message}`)),
+    );
     server.listen(port, host, resolve);
   });
   const bound = server.address();
