@@ -26,13 +26,13 @@ export function readAskHeaders(rawHeaders: readonly string[]): AskHeaders {
   };
 }
 
-/** The trace of the request; null if it names none, or more than one. */
+/** Returns the trace of the request; null if its headers name none, or more than one. */
 export function readTraceparent(rawHeaders: readonly string[]): string | null {
   const [traceparent = null, ...others] = new Set(headerValues(rawHeaders, 'traceparent'));
   return others.length === 0 && isTraceparent(traceparent) ? traceparent : null;
 }
 
-/** A client's key, and what it is separate for. */
+/** The idempotency key of a client, with the upstream, method and path to which it belongs. */
 export interface ClientKey {
   readonly upstream: string;
   readonly method: string;
@@ -40,12 +40,15 @@ export interface ClientKey {
   readonly key: string;
 }
 
-/** The client's key as the service gets it: keys are separate for each path. */
+/** Returns the idempotency key that the service gets: it differs for each upstream, method and path. */
 export function serviceKey({ upstream, method, path, key }: ClientKey): string {
   return sha256Text([upstream, method, path, key]);
 }
 
-/** The key of the next request for the same, after an execution that ended unauthorised, or with an outcome that may be repeated. */
+/**
+ * Returns the key under which the same request is asked again, after an execution that ended unauthorised or may be
+ * repeated.
+ */
 export function nextServiceKey(key: string, executionId: string): string {
   return sha256Text([key, executionId]);
 }

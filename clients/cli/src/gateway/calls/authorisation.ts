@@ -12,7 +12,10 @@ import {
   type ServiceExecution,
 } from './service-calls.js';
 
-/** Requests that follow one another under one key of a client, after executions that ended unauthorised or may be repeated. */
+/**
+ * Maximum number of requests to the service under one key of a client. Each follows an execution that ended
+ * unauthorised or may be repeated.
+ */
 const MAX_LINKS = 10;
 
 /** What is asked of the service for one request of a client. */
@@ -58,7 +61,7 @@ async function ask(request: AuthorisationRequest, idempotencyKey: string, isLast
   try {
     answer = await service.execute(agentId, body, { idempotencyKey, repeat });
   } catch (error) {
-    // A refusal is not repeated to a client: the answer may be another now.
+    // A replayed refusal is not passed on: the service may answer otherwise now.
     if (!isOwnKey && error instanceof ReplayedRefusal && typeof error.facts.executionId === 'string' && !isLast)
       return { kind: 'again', after: error.facts.executionId };
     throw error;
@@ -85,7 +88,7 @@ async function proceed(request: AuthorisationRequest, answer: ServiceExecution, 
     case 'cancelled':
       return { kind: 'again', after: execution.id };
     case 'failed':
-      // The client knows that it may repeat what came of this very execution.
+      // The client accepts that this very execution may have taken effect.
       if (execution.id === request.repeat && execution.reason === 'outcome_unknown')
         return { kind: 'again', after: execution.id };
       throw alreadySent(execution);
@@ -144,7 +147,10 @@ async function resume(request: AuthorisationRequest, execution: Execution): Prom
   }
 }
 
-/** Another call has used the approval, or it has ended: a call without a key of its client needs its own. */
+/**
+ * Decides how to go on after another call used the approval, or the approval ended: a call without a client's key asks
+ * anew.
+ */
 function takenByAnother({ key }: AuthorisationRequest, execution: Execution): Step {
   const { id, outcome } = execution;
   if (outcome === 'rejected') throw rejected(execution);

@@ -1,7 +1,7 @@
 import type { Credential, HttpUpstream, McpUpstream } from '../file/gateway-config.js';
 import { Refusal } from './refusal.js';
 
-/** The head of a request as far as a key may stand in it. */
+/** The parts of a request's head that may hold a key. */
 export interface RequestHead {
   /** Path and query below the upstream. */
   readonly target: string;
@@ -66,7 +66,7 @@ function takeHeaders(rawHeaders: readonly string[], credentials: readonly Creden
   return { keys, rest };
 }
 
-/** Undefined for a header in which no key is expected. */
+/** Returns the key in a header; null if it holds something else, undefined if no key is expected in it. */
 function keyInHeader(name: string, value: string, credentials: readonly Credential[]): string | null | undefined {
   const own = credentials.find((credential) => credential.kind === 'header' && credential.name === name);
   if (name === 'authorization') return keyInAuthorization(value, credentials, own);
@@ -86,13 +86,13 @@ function keyInAuthorization(
   return own?.kind === 'header' ? withoutText(value, own.value.before, own.value.after) : null;
 }
 
-/** A key with the texts of the credential around it, or with none. */
+/** Returns a key without the texts of the credential, which a client may put around it. */
 function withoutText(value: string, before: string, after: string): string {
   const hasTexts = value.startsWith(before) && value.endsWith(after) && value.length > before.length + after.length;
   return hasTexts ? value.slice(before.length, value.length - after.length) : value;
 }
 
-/** Null unless the upstream has a credential of Basic, and one half is the key. */
+/** Returns the half of a Basic pair that is the key; null if neither is, or the upstream has no Basic credential. */
 function keyInBasic(encoded: string, credentials: readonly Credential[]): string | null {
   const own = credentials.find(({ kind }) => kind === 'basic');
   if (own?.kind !== 'basic') return null;
@@ -126,7 +126,7 @@ function takeQuery(target: string, credentials: readonly Credential[]): TakenQue
   return { keys, target: `${target.slice(0, mark)}${query === '' ? '' : `?${query}`}` };
 }
 
-/** Null if the percent-encoding is malformed. */
+/** Decodes a part of a query; null if its percent-encoding is malformed. */
 function decoded(text: string): string | null {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));

@@ -10,7 +10,7 @@ import type { Report } from './journal.js';
 import { Refusal, unavailable } from './refusal.js';
 import type { Reports } from './reports.js';
 
-/** What may be sent: once, and only now. */
+/** A request that may be sent once, and only now. */
 export interface AuthorisedRequest {
   readonly exchange: ClientExchange;
   /** Null for a route that is only evaluated. */
@@ -27,7 +27,7 @@ export interface AuthorisedRequest {
 
 /**
  * Sends a request that is authorised, returns its answer, and reports what became of it.
- * @throws Refusal, with which nothing of an answer was returned
+ * @throws Refusal if no part of an answer was returned
  */
 export async function carryOut(call: AuthorisedRequest): Promise<void> {
   const { exchange, client, request, stopped } = call;
@@ -43,7 +43,7 @@ export async function carryOut(call: AuthorisedRequest): Promise<void> {
 
 const NOTHING_RETURNED: Delivery = { sha256: createHash('sha256').digest('hex'), bytes: 0, cut: 'upstream' };
 
-/** The status is known: it is what is reported, whatever becomes of the rest. */
+/** Returns an answer to the client. Its status is reported even if its body is cut. */
 async function passOn(call: AuthorisedRequest, answer: UpstreamResponse): Promise<void> {
   const { exchange, context, execution, stopped } = call;
   const { response, left } = exchange;
@@ -53,7 +53,7 @@ async function passOn(call: AuthorisedRequest, answer: UpstreamResponse): Promis
     return;
   }
   const filtered = await filterResponse(answer, context);
-  // It was stopped while it was read whole, before anything was returned.
+  // The call was stopped while the whole body was read, so nothing was returned.
   if (stopped.aborted && answer.body.errored !== null) throw stoppedRefusal(call);
   if (filtered.kind === 'response') {
     const delivery = await deliver(filtered, response);

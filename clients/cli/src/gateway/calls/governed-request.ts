@@ -95,7 +95,7 @@ interface ActionToRun {
   readonly body: Buffer;
 }
 
-/** Registered for stops before it is authorised, so that no stop falls between. */
+/** Runs an action. It is registered for stops before it is authorised, so that no stop is missed in between. */
 async function run(toRun: ActionToRun): Promise<void> {
   const { request, parts, note, action, body } = toRun;
   const { exchange, upstream, caller, service } = request;

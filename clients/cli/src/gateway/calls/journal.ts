@@ -91,7 +91,7 @@ export class Journal {
     return journal;
   }
 
-  /** Executions without a report that was taken. */
+  /** Returns the executions whose report the service has not taken. */
   openEntries(): OpenEntry[] {
     return [...this.entries.values()];
   }
@@ -102,7 +102,7 @@ export class Journal {
     try {
       await this.write(entry, true);
     } catch (error) {
-      // Written anew without it, the file has room again where what has ended had filled the disk.
+      // Ending the entry writes the file anew without ended entries, which may have filled the disk.
       this.end(entry.executionId).catch(() => undefined);
       throw error;
     }
@@ -122,7 +122,7 @@ export class Journal {
     await this.write({ taken: executionId }, false);
   }
 
-  /** What is written later is refused: another gateway may hold the folder by then. */
+  /** Closes the journal. Later entries are refused, because another gateway may hold the folder by then. */
   async close(): Promise<void> {
     this.isClosed = true;
     await this.writing;
@@ -141,7 +141,7 @@ export class Journal {
   private async writeLines(): Promise<void> {
     for (let batch = this.lines.splice(0); batch.length > 0; batch = this.lines.splice(0)) {
       try {
-        // What is written anew has every open entry, so also those of this batch.
+        // A file that is written anew has every open entry, those of this batch included.
         if (this.isDamaged || this.bytes > this.maxBytes) await this.rewrite();
         else await this.append(batch);
         for (const line of batch) line.resolve();
@@ -215,7 +215,7 @@ function withReport(entries: Map<string, OpenEntry>, line: { executionId: string
   if (entry !== undefined) entries.set(line.executionId, { ...entry, report: line.report });
 }
 
-/** Null for what no journal writes: other programs write files of this name, too. */
+/** Parses a line; null if no journal writes such a line. Other programs write files of this name, too. */
 function lineIn(text: string): Line | null {
   try {
     const line: unknown = JSON.parse(text);
@@ -230,7 +230,7 @@ function isId(value: unknown): boolean {
   return typeof value === 'string' && ID.test(value);
 }
 
-/** A new name is on disk once its folder is. */
+/** Syncs a folder: a renamed file is on disk only after its folder is. */
 function syncFolder(folder: string): void {
   if (process.platform === 'win32') return;
   const descriptor = openSync(folder, 'r');

@@ -32,12 +32,12 @@ const CANCEL = /^\/-\/executions\/([A-Za-z0-9_]{1,64})\/cancel$/;
 const HEALTH_TIMEOUT_MS = 5_000;
 /** Milliseconds beyond the time for which the service was asked to hold its answer. */
 const TIMEOUT_MS = 15_000;
-/** A reason is all that a body has. */
+/** A body holds only a reason. */
 const MAX_BODY_BYTES = 16 * 1024;
 const FIRST_SERVER_ERROR = 500;
 
 /**
- * Answers `/-/health`, and passes on what an agent needs to wait for its executions, with its own key.
+ * Answers `/-/health`, and passes on, with the agent's own key, the requests with which it waits for its executions.
  * @throws Refusal
  */
 export async function answerOwnPath(own: OwnRequest): Promise<void> {
@@ -57,7 +57,7 @@ export async function answerOwnPath(own: OwnRequest): Promise<void> {
   );
 }
 
-/** The check that runs. */
+/** The check of the service's health that is running; null if there is none. */
 let healthCheck: Promise<boolean> | null = null;
 
 async function isHealthy(service: URL): Promise<boolean> {
@@ -69,7 +69,7 @@ async function isHealthy(service: URL): Promise<boolean> {
 }
 
 async function answerHealth({ exchange, service, bounds }: OwnRequest): Promise<void> {
-  // Anybody may ask: one request to the service answers all that come meanwhile.
+  // Anybody may ask for the health, so one request to the service answers all who ask while it runs.
   healthCheck ??= isHealthy(service).finally(() => (healthCheck = null));
   if (!(await healthCheck)) throw unavailable('The governance service does not answer.');
   if (bounds.ownKey.isRefused) throw unavailable(KEY_REFUSED);

@@ -1,4 +1,4 @@
-/** What a reviewer said who rejected the action, as the service answers it. */
+/** The words of the reviewer who rejected an action, as the service returns them. */
 export type Rejection = Readonly<Record<string, unknown>>;
 
 /** Members of an error of the gateway besides status, reason and message. */

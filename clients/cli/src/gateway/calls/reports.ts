@@ -148,13 +148,13 @@ export class Reports {
       if (this.isClosed()) return;
       const [first] = reports;
       if (isFinal(error) && first !== undefined) {
-        // One of them may be what is refused, or the service may be older than lists of reports.
+        // One report of the list may be refused, or the service may be too old for lists of reports.
         if (reports.length === 1) await this.settle(first, error);
         else this.putBack(reports.map((report) => ({ ...report, isAlone: true })));
         return;
       }
       const isKnown = error instanceof GovernanceError;
-      // Of a list, some may have been taken.
+      // The service may have taken some reports of the list.
       const mayBeTaken = reports.length > 1 || (isKnown && error.isOutcomeUnknown);
       const isAlone = isKnown && error.code === SERVICE_FAULT;
       this.putBack(
@@ -171,7 +171,7 @@ export class Reports {
     }
   }
 
-  /** Others go first: one that the service can never answer holds back none. */
+  /** Moves reports to the end of the queue, so that one which the service can never answer delays no others. */
   private putBack(reports: readonly WaitingReport[]): void {
     this.sending = [];
     this.waiting.push(...reports);

@@ -13,7 +13,7 @@ const PATIENCE_MS = 2_000;
 /** Milliseconds after which an answer counts as lost. */
 const TIMEOUT_MS = 15_000;
 
-/** Active stops that the service takes in all, and lists at once. */
+/** Maximum number of active stops in the service, and of stops in one list. */
 const MAX_STOPS = 1_000;
 
 /** Who asks, and what the service is told of the request. */
@@ -47,7 +47,7 @@ export interface ExecuteHeaders {
 /** What the service answers to an execute or a resume. */
 export interface ServiceExecution {
   readonly execution: Execution;
-  /** True if the key had its answer before. */
+  /** True if the idempotency key was answered before. */
   readonly isReplayed: boolean;
   /** True if this request has asked for the approval. */
   readonly isFirst: boolean;
@@ -108,7 +108,10 @@ export class CallerService {
     return this.withTransport((transport) => decided(transport, execution, wait, signal));
   }
 
-  /** The request is withdrawn. If it has been decided meanwhile, nothing runs either. */
+  /**
+   * Withdraws a request for approval. Its refusal is ignored: if the request was decided meanwhile, nothing runs
+   * either.
+   */
   async cancel(id: string): Promise<void> {
     const body = { reason: 'The client left before the request was sent.' };
     const path = `/api/v1/executions/${pathSegment('id', id)}/cancel`;

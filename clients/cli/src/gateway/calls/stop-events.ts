@@ -74,7 +74,7 @@ export class StopEvents {
     if (action.startsWith('api_key.')) calls.stopKey(subjectId);
   }
 
-  /** The callers' own keys still tell of stops where the service answers, but not to the gateway's key. */
+  /** Checks running calls with their callers' own keys if the service answers, but refuses the gateway's key. */
   private noteRefusal(error: unknown): void {
     if (!(error instanceof GovernanceError) || error.status === null || error.code === 'UNEXPECTED_ANSWER') return;
     const { calls, ownKey } = this.options;

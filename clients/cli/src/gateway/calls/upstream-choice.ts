@@ -67,7 +67,7 @@ export class UpstreamChooser {
   }
 }
 
-/** In lower case, without brackets and a final dot. */
+/** Returns a host name in lower case, without brackets and a final dot. */
 function hostName(text: string): string {
   const name = text.toLowerCase().replace(/^\[(.*)\]$/, '$1');
   // Equal addresses of IPv6 have many spellings.

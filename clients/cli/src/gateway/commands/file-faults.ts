@@ -6,7 +6,7 @@ import { serviceUrl, SettingsError } from '../../settings.js';
 /** The exit code of sysexits.h for a faulty configuration. */
 const CONFIGURATION = 78;
 
-/** A file without faults. @returns null after printing them all; the exit code is set */
+/** Reads a file. @returns null if it has faults, which are printed, and which set the exit code */
 export function readSoundFile(path: string): GatewayFile | null {
   try {
     return readGatewayFile(path, serviceUrl());

@@ -4,7 +4,7 @@ import type { CallInput } from './gateway-input.js';
 import { secretPointerFault } from '../../service-rules/secret-pointers.js';
 import { timeSpan } from '../../time-span.js';
 
-/** What an upstream says about its calls, and a route about its own. */
+/** The rules for the calls of an upstream or of a route. */
 export interface CallRules {
   readonly secret: readonly string[];
   readonly holdMs: number;
@@ -13,14 +13,16 @@ export interface CallRules {
 }
 
 const SECOND = 1_000;
-const MAX_HOLD = 60 * SECOND;
-const MAX_TIMEOUT = 3_600 * SECOND;
+const MAX_HOLD_MS = 60 * SECOND;
+const MAX_TIMEOUT_MS = 3_600 * SECOND;
 const MAX_SECRETS = 10;
 
 export const HTTP_CALLS: CallRules = { secret: [], holdMs: 0, timeoutMs: 30 * SECOND, maxBodyBytes: 1_048_576 };
 export const MCP_CALLS: CallRules = { ...HTTP_CALLS, holdMs: 45 * SECOND };
 
-/** The rules for calls where the input says something, and the inherited ones elsewhere. Secrets are added to these. */
+/**
+ * Returns the rules of the input, and inherited ones where the input has none. Secrets are added to the inherited ones.
+ */
 export function readCallRules(
   { secret = [], hold, timeout, maxBody }: CallInput,
   path: FilePath,
@@ -37,9 +39,9 @@ export function readCallRules(
     faults.add([...path, 'secret'], `must have at most ${MAX_SECRETS} pointers, with those of the upstream`);
   return {
     secret: pointers,
-    holdMs: milliseconds(hold, { path: [...path, 'hold'], min: 0, max: MAX_HOLD, faults }) ?? inherited.holdMs,
+    holdMs: milliseconds(hold, { path: [...path, 'hold'], min: 0, max: MAX_HOLD_MS, faults }) ?? inherited.holdMs,
     timeoutMs:
-      milliseconds(timeout, { path: [...path, 'timeout'], min: SECOND, max: MAX_TIMEOUT, faults }) ??
+      milliseconds(timeout, { path: [...path, 'timeout'], min: SECOND, max: MAX_TIMEOUT_MS, faults }) ??
       inherited.timeoutMs,
     maxBodyBytes: maxBody ?? inherited.maxBodyBytes,
   };

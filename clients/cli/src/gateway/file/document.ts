@@ -29,7 +29,7 @@ export interface PlacedFault extends Place {
   readonly message: string;
 }
 
-/** The parser takes the square of the time for many empty lines. */
+/** Maximum number of lines: the time of the parser grows with the square of the number of empty ones. */
 const MAX_LINES = 50_000;
 
 /** A file in YAML or JSON that says only what JSON can say: no tags, anchors, repeated names or further documents. */
@@ -72,7 +72,7 @@ export class FileDocument {
     return { line: 1, column: 1 };
   }
 
-  /** Of a member: of its name. */
+  /** Returns the offset of a part in the text: of a member, that of its name. */
   private offsetOf(path: FilePath): number | undefined {
     const parent: unknown = path.length === 1 ? this.document.contents : this.document.getIn(path.slice(0, -1), true);
     const name = path.at(-1);
@@ -141,7 +141,7 @@ function jsonFaults(text: string): PlacedFault[] {
   }
 }
 
-/** The parser's own words name functions of its programs. */
+/** Returns a message of the parser for people: some of its words name functions that they do not know. */
 function parserText(message: string): string {
   if (message.startsWith('Source contains multiple documents')) return 'A file has one document: remove this one.';
   return /[.!?]$/.test(message) ? message : `${message}.`;

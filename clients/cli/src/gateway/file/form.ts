@@ -18,7 +18,7 @@ export function checkForm(value: unknown, faults: FaultList): GatewayInput {
   const isSound: boolean = validate(value);
   const errors = validate.errors ?? [];
   if (isSound) return value as GatewayInput;
-  // All errors together: a member that is misspelt is not also missing.
+  // The errors are read together, so that a misspelt member is not reported as missing, too.
   const messages = new Set(formFaults(errors).map(({ field, message }) => `${field} ${message}`));
   for (const error of errors) {
     const [fault] = formFaults([error]);
@@ -46,7 +46,7 @@ function faultyPath({ instancePath, keyword, params }: ErrorObject): FilePath {
     : steps;
 }
 
-/** No name of the file consists of digits, except of one that is a fault anyway. */
+/** Returns a name or an index. No valid name of the file consists of digits. */
 function stepOf(token: string): string | number {
   return /^\d+$/.test(token) ? Number(token) : token;
 }

@@ -101,7 +101,7 @@ function readUpstreams(
   return upstreams;
 }
 
-/** One host in two upstreams is a fault, also if an upstream has others. */
+/** Adds a fault for each host that two upstreams have, even if an upstream has other faults. */
 function checkOwners({ upstreams = {} }: GatewayInput, faults: FaultList): void {
   const owners = new Map<string, string>();
   for (const [name, { hosts = [] }] of Object.entries(upstreams)) {

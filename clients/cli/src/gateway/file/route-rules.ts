@@ -10,13 +10,13 @@ import { parseIdTemplate, parseValueTemplate, type Template } from '../request/t
 import { exactLabelFault } from '../../service-rules/label-fault.js';
 import { resourcePathFault, resourceTypeFault } from '../../service-rules/resources.js';
 
-/** Members that stand for something else in parameters. */
+/** Names of members that have a meaning of their own in parameters. */
 const RESERVED_NAMES: ReadonlySet<string> = new Set(['$sha256', '$secret', '$hmac', '__proto__']);
-/** Bytes of a body from which templates take values: to parse JSON takes one step. */
+/** Maximum bytes of a body from which templates take values: JSON is parsed in one step. */
 const MAX_PARSED_BYTES = 8 * 1024 * 1024;
 const READ_ONLY: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 
-/** @param inherited what the upstream says about its calls @returns null if the route has a fault */
+/** @param inherited the rules of the upstream @returns null if the route has a fault */
 export function readRoute(input: RouteInput, path: FilePath, inherited: CallRules, faults: FaultList): Route | null {
   const { match, action, resource, parameters, record = true, query = false } = input;
   const calls = readCallRules(input, path, inherited, faults);
@@ -47,7 +47,10 @@ export function readRoute(input: RouteInput, path: FilePath, inherited: CallRule
   return namesFrom('body', route).length === 0 ? route : withParsedBody(route, input, path, faults);
 }
 
-/** The route with the bound of bodies from which templates take values: what the upstream says may be larger. */
+/**
+ * Returns a route whose templates take values from the body, with the bound of such bodies: that of the upstream may be
+ * larger.
+ */
 function withParsedBody(route: Route, { maxBody = 0 }: RouteInput, path: FilePath, faults: FaultList): Route {
   if (maxBody > MAX_PARSED_BYTES)
     faults.add(

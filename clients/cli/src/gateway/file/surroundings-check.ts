@@ -10,7 +10,7 @@ import { Pins } from '../../mcp/servers/pins.js';
 import { SettingsError } from '../../settings.js';
 import { readSecret, SecretFault, type SecretSource } from '../secrets/secret-value.js';
 
-/** What can be said of a file without faults of its own. */
+/** Findings about a file that has no faults of its own. */
 export interface SurroundingsCheck {
   /** Secrets that no gateway can use. */
   readonly faults: readonly PlacedFault[];

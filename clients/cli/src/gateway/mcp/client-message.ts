@@ -10,7 +10,7 @@ import { Refusal } from '../calls/refusal.js';
  */
 export function* readMessage(bytes: Buffer): Generator<undefined, unknown, undefined> {
   yield;
-  // Before anything is built from them.
+  // The bounds are checked before anything is built from the bytes.
   const { levels, excess } = yield* readExtent(bytes, {});
   if (excess !== undefined) throw new Refusal(400, null, `The body ${excess}.`);
   // The SDK calls itself for each level, and would use up the stack.

@@ -17,7 +17,7 @@ export interface JournaledCallParts {
 /** Carries out calls of an MCP server: each is in the journal before it is sent, and is reported with the gateway's own key. */
 export function journaledCalls({ governance, upstream, reports }: JournaledCallParts): CarryOut {
   return async (execution, run, { signal, stopped }) => {
-    // Only reads what a handler of the service, or an equal call, has carried out.
+    // A handler of the service, or an equal call, has carried it out: only the result is read.
     if (execution.outcome !== 'authorized') return governance.carryOut(execution, run, { signal });
     const report = (outcome: Report): void => reports.add(execution.id, outcome);
     const refusal = await reports.begin(execution.id, upstream);
@@ -43,7 +43,7 @@ export function journaledCalls({ governance, upstream, reports }: JournaledCallP
   };
 }
 
-/** Undefined if the server itself answered that the call failed. */
+/** Returns the reason of a failed call; undefined if the server itself answered that it failed. */
 function reasonOf(
   error: unknown,
   { signal, stopped }: { readonly signal: AbortSignal; readonly stopped: AbortSignal },

@@ -56,7 +56,7 @@ export class McpCaller {
     const { pathname } = new URL(target instanceof Request ? target.url : target);
     const repeat = repeats.getStore() ?? null;
     if (repeat !== null && pathname.endsWith(EXECUTE)) headers.set('Governance-Repeat', repeat);
-    // Calls carry the trace of their own.
+    // Calls carry their own trace.
     return callerFetch({ ...this.current, traceparent: null }, target, { ...init, headers });
   }
 }

@@ -104,7 +104,7 @@ export class McpHost {
     const request = await readClientRequest({ exchange, rawHeaders, caller, maxBodyBytes, room: parts.room });
     const answered = { request, identified: call.caller, ask };
     if (!request.isStream) return this.handle(call, answered).finally(request.release);
-    // What begins a stream is no longer needed while the client listens.
+    // The message that begins a stream is no longer needed while the client listens.
     request.release();
     const stream = { caller: call.caller, upstream: config.name, calls: parts.calls };
     return duringStream(stream, (stopped) => this.during(answered, (answer) => this.pass(call, answer, stopped)));
@@ -157,7 +157,7 @@ export class McpHost {
     await this.upstream.close();
   }
 
-  /** Serves a request while what answers it stays open. */
+  /** Serves a request, while the session or connection that answers it stays open. */
   private async during(
     { request: { request, message }, identified, ask }: AnsweredRequest,
     serve: (answer: Answer) => Promise<void>,
@@ -172,7 +172,7 @@ export class McpHost {
       const open = (): Promise<SessionServer> => this.openSession(owner, identified, ask);
       return serveRepeating(() => this.sessions.answer({ request, message, agentId, owner, open }));
     }
-    // The run is that of the request.
+    // A connection serves the requests of one run.
     const key = JSON.stringify([owner, ask.run]);
     const open = (): Promise<Sessionless> => this.openSessionless(owner, identified, ask);
     return this.sessionless.during({ key, agentId, open }, (sessionless) =>
@@ -251,7 +251,7 @@ export class McpHost {
             calls.during(
               {
                 ...{ action, resourceType, resourceId },
-                // A renewed token serves running calls, too: the service says nothing to one that has ended.
+                // A renewed token serves running calls, too, because the service refuses a token that has ended.
                 get caller() {
                   return caller.current.caller;
                 },

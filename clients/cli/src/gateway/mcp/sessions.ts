@@ -6,7 +6,7 @@ import {
 import { randomUUID } from 'node:crypto';
 import { cancelledIdsIn, requestIdsIn } from './client-message.js';
 
-/** The callbacks of a session. */
+/** A request of a client, in its session or to begin one. */
 export interface SessionRequest {
   readonly request: Request;
   /** The parsed body of a POST; undefined for other methods. */
@@ -119,7 +119,7 @@ export class Sessions {
       onEnd();
     };
     const response = await transport.handleRequest(request, { parsedBody: message });
-    // Without a session nothing else could end it.
+    // Nothing else could end a server without a session.
     if (transport.sessionId === undefined) await server.close();
     return response;
   }

@@ -93,7 +93,7 @@ async function* inSteps(parts: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   }
 }
 
-/** Says why an answer with this status is none; null if it is one. */
+/** Returns why an answer with this status cannot be used; null if it can. */
 function statusFault(status: number): string | null {
   if (status > MAX_STATUS) return `it answers ${status}, which is no status of HTTP`;
   if (!REDIRECTS.has(status)) return null;

@@ -12,7 +12,7 @@ export interface BodyParameter {
   readonly parameter: JsonValue | undefined;
   /** The whole content, in which templates find their values; undefined if no template needs it, or it has too many values. */
   readonly content: JsonValue | undefined;
-  /** What hashes are made of: the bytes of the body, except of a multipart form. */
+  /** The bytes that are hashed: those of the body, or those of a multipart form with its boundary replaced. */
   readonly hashedBytes: readonly Buffer[];
   /** The names of a form, or of the outermost object, folded. */
   readonly names: readonly string[];
@@ -33,7 +33,7 @@ interface BodyRules {
 const MAX_BYTES = 512 * 1024;
 /** Bytes of a form, whose fields are decoded at once. */
 const MAX_FORM_BYTES = 2 * 1024 * 1024;
-/** The service takes so many values in all. */
+/** Maximum number of values that the service takes in all. */
 export const MAX_VALUES = 10_000;
 const UTF_8_NAMES: readonly (string | undefined)[] = [undefined, 'utf-8', 'utf8'];
 

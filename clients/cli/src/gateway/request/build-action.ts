@@ -24,17 +24,17 @@ export interface ActionRequest {
   readonly endsConnection: boolean;
 }
 
-/** The action without what only its body says. */
+/** An action without the member that depends on how its body is read. */
 type FilledAction = Omit<ActionRequest, 'endsConnection'>;
 
-/** Those of the question, the listed headers and the other members of `request`. */
+/** Number of values other than those of the query and body: of the question, the listed headers and `request`. */
 const OTHER_VALUES = 100;
 const MAX_ID_LENGTH = 500;
 /** Names that are compared without a pause. */
 const NAMES_IN_STEP = 1_000;
 
 /**
- * The second of two steps.
+ * Builds the action of a request from its route and its body: the second step, after `matchRequest`.
  * @param body all of its bytes
  * @param digestAbove bytes above which a text becomes a digest
  * @param owner whose turns the reading of a large body takes
@@ -60,10 +60,10 @@ export async function buildAction(
     ...{ maxValues, needsContent, owner },
   });
   if (typeof content === 'string') return bodyAmbiguous(`The body ${content}.`);
-  const twice = await inTurns(findSharedName(fields.names, content.names), owner);
-  if (twice !== undefined)
+  const sharedName = await inTurns(findSharedName(fields.names, content.names), owner);
+  if (sharedName !== undefined)
     return bodyAmbiguous(
-      `The body must not have the name ${JSON.stringify(twice)}, which the query has, too: some programs take the one, and some the other.`,
+      `The body must not have the name ${JSON.stringify(sharedName)}, which the query has, too: some programs take the one, and some the other.`,
     );
   const hashedBytes = hashedBytesOf(route, fields, content);
   const hash = hashedBytes === undefined ? undefined : await inTurns(hashRequest(match, hashedBytes), owner);
@@ -93,7 +93,10 @@ function* findSharedName(
   return undefined;
 }
 
-/** What programs could take a name of the query or body for: the first part of it, or the whole one without brackets. */
+/**
+ * Returns the names for which programs could take a name of the query or body: its first part, and the whole one
+ * without brackets.
+ */
 function sharedForms(name: string): readonly string[] {
   return [topName(name), dottedName(name).replaceAll(/[ .]/g, '_')];
 }
@@ -169,7 +172,7 @@ function requestOf(match: RouteMatch, hash: string | undefined): JsonObject {
   };
 }
 
-/** Only a final `*name` may contain "/". */
+/** Returns the name of the final `*name` of a path, the only one whose value may contain "/". */
 function restNameOf({ path }: Route): string | undefined {
   return /\/\*(\w+)$/.exec(path)?.[1];
 }

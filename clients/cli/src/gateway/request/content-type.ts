@@ -1,4 +1,4 @@
-/** The header `Content-Type`, of which only parameters are possible that decide how a body is read. */
+/** The header `Content-Type`. Its only possible parameters are those that decide how a body is read. */
 export interface ContentType {
   /** In lower case, without parameters. */
   readonly type: string;
@@ -52,7 +52,7 @@ export function isDoubtfulType(contentType: ContentType): boolean {
   return !isRead && DOUBTFUL.test(contentType.type);
 }
 
-/** As parameters contain it. */
+/** Returns the type as parameters contain it. */
 export function contentTypeText({ type, charset }: ContentType): string {
   return charset === undefined ? type : `${type}; charset=${charset}`;
 }

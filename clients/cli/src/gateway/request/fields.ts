@@ -35,7 +35,7 @@ const PLAIN_SHAPE = /^[^\s[\]?][^[\]]*(?:\[[^[\]]*\])*$/;
 /** Names of text that is JSON or markup. They would be recorded as they are, with the secrets in them. */
 const NO_NAME = /^<|["{}\p{Cc}]/u;
 const MAX_NAME_LENGTH = 256;
-/** The least number of fields after which frameworks drop the rest. */
+/** Maximum number of fields: some frameworks drop further ones. */
 export const MAX_FIELDS = 1_000;
 /** Each bracket of a name is compared with all names. */
 const MAX_BRACKETS = 32;
@@ -154,9 +154,9 @@ export function dottedName(folded: string): string {
   return folded.replaceAll('[]', '').replaceAll(/\[([^[\]]*)\]/g, '.$1');
 }
 
-/** Names of which one contains another, or that would be a list and an object at once. */
+/** Finds names of which one contains another, or that would be a list and an object at once. */
 function nestingFault(names: ReadonlySet<string>): string | undefined {
-  /** By what precedes a bracket: true if it is the empty one of a list. */
+  /** Maps the text before a bracket to true if the bracket is the empty one of a list. */
   const isListAt = new Map<string, boolean>();
   for (const name of names) {
     for (let start = name.indexOf('['); start >= 0; start = name.indexOf('[', start + 1)) {

@@ -1,7 +1,7 @@
 import { normalFormKc } from '../../service-rules/normal-form.js';
 
 /**
- * A name in the form in which names are compared that a program could take for the same one. A name with too many combining
+ * Folds a name, so that names which a program could take for the same one become equal. A name with too many combining
  * characters in a row has no such form, and is refused before.
  */
 export function foldName(name: string): string {

@@ -1,6 +1,6 @@
-/** Characters of a number that is compared. */
+/** Maximum number of characters of a number that is compared. */
 export const MAX_NUMBER_LENGTH = 400;
-/** So many characters always arrive, unless there is an exponent. */
+/** A number of at most so many characters keeps its digits as a double, unless it has an exponent. */
 const SAFE_LENGTH = 15;
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 const LONG_INTEGER = /^-?\d{16,}$/;
@@ -20,7 +20,7 @@ export function isChangedNumber(text: string): boolean {
   if (text.length <= SAFE_LENGTH && !/e/i.test(text)) return false;
   const value = Number(text);
   if (digitsOf(text) !== digitsOf(String(value))) return true;
-  // A long integer arrives only if every answer writes it in these digits.
+  // A long integer is unchanged only if it is written again in exactly these digits.
   return LONG_INTEGER.test(text) && !Number.isSafeInteger(value) && String(value) !== text;
 }
 

@@ -31,7 +31,7 @@ const VISIBLE_ASCII = /^\/[\x21-\x22\x24-\x7e]*$/;
 
 const tables = new WeakMap<HttpUpstream, RouteTable>();
 
-/** The first of two steps: nothing of the body is read. */
+/** Finds the route of a request. This is the first step: `buildAction` reads the body. */
 export function matchRequest(
   upstream: HttpUpstream,
   { method, target, rawHeaders }: RequestHead,

@@ -10,7 +10,10 @@ const METHOD_NAMES: ReadonlySet<string> = new Set([
   'x-method-override',
 ]);
 
-/** What a request must not have, as the end of a sentence; undefined for a name that is no other name of the method. */
+/**
+ * Returns what a request must not have, as the end of a sentence; undefined if no program takes the name for the
+ * method.
+ */
 export function methodNameFault(folded: string, name: string): string | undefined {
   return METHOD_NAMES.has(folded)
     ? `must not have a field ${name}, which some programs take for the method or for headers`

@@ -14,7 +14,7 @@ export interface MultipartForm {
 const WRITTEN_BOUNDARY = 'boundary';
 const LINE_END = '\r\n';
 const HEAD_END = LINE_END + LINE_END;
-/** Of what follows the last boundary. */
+/** Maximum length of the text after the last boundary. */
 const MAX_END_LENGTH = 4;
 const ESCAPE = /%([0-9A-Fa-f]{2})/g;
 const MAX_HEAD_LENGTH = 8 * 1024;

@@ -22,7 +22,10 @@ function decodeBytes(bytes: Buffer): Buffer {
   return bytes.subarray(0, length);
 }
 
-/** Decodes a name or value of a query or form once, in which "+" is a blank. @returns undefined as above */
+/**
+ * Decodes a name or value of a query or form once, in which "+" is a blank.
+ * @returns undefined if it is not UTF-8, or has a NUL
+ */
 export function formDecode(text: string): string | undefined {
   return percentDecode(text.replaceAll('+', ' '));
 }

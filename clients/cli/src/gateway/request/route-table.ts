@@ -69,7 +69,7 @@ function endings(segment: string): string[] {
   return dots.filter((index) => index > 0).map((index) => segment.slice(0, index));
 }
 
-/** Some programs drop the dots at the end of a segment. */
+/** Folds a path, without the dots at the end of a segment, which some programs drop. */
 function foldPath(path: string): string {
   const folded = foldName(decodePercent(path)).replaceAll(/(?<=[^./])\.+(?=\/|$)/g, '');
   return folded.length > 1 ? folded.replace(/\/$/, '') : folded;
@@ -98,7 +98,7 @@ function compileLoosely(segments: readonly PatternSegment[]): LoosePattern {
   return { matches: compileSegments(segments), lastSegment: last?.kind === 'literal' ? lastOf(last.text) : undefined };
 }
 
-/** A folded literal may have become several segments. */
+/** Returns the last segment of a folded literal, which may have become several. */
 function lastOf(text: string): string {
   return text.slice(text.lastIndexOf('/') + 1);
 }

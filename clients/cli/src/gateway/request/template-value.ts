@@ -48,7 +48,7 @@ export function fillValue(value: JsonValue, sources: TemplateSources): JsonValue
   return fillObject(value as JsonObject, sources);
 }
 
-/** The same for an object. @throws MissingValueError */
+/** Replaces the templates in an object. @throws MissingValueError */
 export function fillObject(object: JsonObject, sources: TemplateSources): JsonObject {
   return Object.fromEntries(Object.entries(object).map(([name, member]) => [name, fillValue(member, sources)]));
 }

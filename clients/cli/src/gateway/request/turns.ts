@@ -5,7 +5,7 @@ export interface WorkOwner {
   readonly left?: AbortSignal;
 }
 
-/** What goes on at its next turn, by agent: the agents take turns, whatever one of them sends. */
+/** Maps agents to the work that goes on at their next turn. The agents take turns, however much one of them sends. */
 const waiting = new Map<string, (() => void)[]>();
 
 /**

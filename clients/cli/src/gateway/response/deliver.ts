@@ -18,7 +18,10 @@ export interface Delivery {
   readonly cut: 'upstream' | 'client' | null;
 }
 
-/** Passes an answer on as it comes. Does not throw: the connection of an answer that breaks off ends without its end. */
+/**
+ * Passes an answer on as it comes. Does not throw: if the answer breaks off, the client's connection ends before the
+ * answer does.
+ */
 export async function deliver(
   response: FilteredResponse,
   target: ServerResponse,

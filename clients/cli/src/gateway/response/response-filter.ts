@@ -39,7 +39,10 @@ const MAX_WHOLE_BODY_BYTES = 65_536;
 const NO_CONTENT = 204;
 const STATUSES_WITHOUT_BODY: ReadonlySet<number> = new Set([NO_CONTENT, 304]);
 
-/** Applies the rules for headers and replaces credentials. What breaks off while it is read whole goes on as far as it came. */
+/**
+ * Applies the rules for headers and replaces credentials. If a body breaks off while it is read whole, the client gets
+ * the part that came.
+ */
 export async function filterResponse(
   response: UpstreamResponse,
   context: ResponseContext,
@@ -57,13 +60,13 @@ export async function filterResponse(
     return { kind: 'response', status, headers: kept, body: parts, discard };
   };
   if (method === 'HEAD' || STATUSES_WITHOUT_BODY.has(status)) {
-    // Where its head has a length, undici takes it for an answer that broke off.
+    // undici takes an answer without a body for one that broke off if its head has a length.
     body.resume();
     return passOn(allParts([], null), isRedacted ? withoutBodyHeaders(headers) : withTrueLength(headers, status));
   }
   const length = announcedLength(response.headers);
   if (redactor().isEmpty) {
-    // A stream may outlast a file in which its upstream has no credentials.
+    // The next file may give the upstream credentials while a stream goes on.
     return passOn(length === null ? redactStream(body, redactor) : body, headers);
   }
   if ((length ?? Infinity) > MAX_WHOLE_BODY_BYTES) {
@@ -76,7 +79,7 @@ export async function filterResponse(
   return passOn(allParts(whole.output, fault), isChanged ? withoutBodyHeaders(headers) : headers);
 }
 
-/** A 204 has no length: RFC 9110, 8.6. Those of other answers without a body are those of the body that they stand for. */
+/** A 204 has no length: RFC 9110, 8.6. Another answer without a body has the length of the body for which it stands. */
 function withTrueLength(headers: readonly HeaderPair[], status: number): readonly HeaderPair[] {
   return status === NO_CONTENT ? headers.filter(([name]) => name.toLowerCase() !== 'content-length') : headers;
 }

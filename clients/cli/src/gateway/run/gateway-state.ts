@@ -9,7 +9,7 @@ import { MCP_PATH } from '../mcp/mcp-path.js';
 import { UpstreamCredentials } from '../upstream/upstream-credentials.js';
 import type { GatewayLog } from './log.js';
 
-/** All that is made of one reading of the file. A request uses one state from its beginning to its end. */
+/** Everything that one reading of the file leads to. A request uses one state from its beginning to its end. */
 export class GatewayState {
   readonly chooser: UpstreamChooser;
   private users = 0;
@@ -59,7 +59,7 @@ export class GatewayState {
   originOf(host: string): string {
     const { publicUrl, tls } = this.config;
     if (publicUrl !== undefined && publicUrl.host === host.toLowerCase()) return publicUrl.origin;
-    // What ends TLS in front of the gateway does so for the hosts of upstreams, too.
+    // A proxy that ends TLS in front of the gateway does so for the hosts of upstreams, too.
     const isSecure = tls !== undefined || (publicUrl !== undefined && this.chooser.isByHost(host));
     return `${isSecure ? 'https' : 'http'}://${host}`;
   }
@@ -99,7 +99,7 @@ export class GatewayState {
     this.secrets.replace(successor.secrets);
     this.isReplaced = true;
     if (this.users === 0) await this.close();
-    // Their standing connections would keep this state.
+    // The standing connections of sessions would keep this state.
     else await this.endSessions();
   }
 

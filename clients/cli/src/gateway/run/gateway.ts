@@ -177,7 +177,9 @@ interface UpstreamCall {
   readonly mcpUrl: string;
 }
 
-/** What a client reads, without a key, to learn where it gets tokens; null for other requests. */
+/**
+ * Returns the metadata that tells a client, which needs no key for it, where to get tokens; null for other requests.
+ */
 function metadataFor({ upstream, target }: Destination, host: string, state: GatewayState): ProtectedResource | null {
   const { upstreams, issuers } = state.config;
   const name = upstream === null ? metadataName(target) : upstream.name;
@@ -194,7 +196,7 @@ function challenging(error: unknown, { mcpUrl }: UpstreamCall): unknown {
 }
 
 /**
- * What a token for an MCP upstream has to be made for; null for keys, and for upstreams of HTTP.
+ * Returns the audience that a token for an MCP upstream has to have; null for keys, and for upstreams of HTTP.
  * @throws Refusal 401 if clients cannot know it
  */
 function audienceFor({ destination, mcpUrl }: UpstreamCall, key: string, { publicUrl }: GatewayConfig): string | null {

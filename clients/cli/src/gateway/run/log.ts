@@ -1,7 +1,7 @@
 import { printLine } from '../../output.js';
 import { shownMessage } from '../../settings.js';
 
-/** What is said of one request. */
+/** The facts of one request that its line in the log has. */
 export interface RequestLine {
   readonly upstream: string | null;
   readonly route: string | null;

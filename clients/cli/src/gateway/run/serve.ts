@@ -22,7 +22,7 @@ export async function serveGateway(path: string, { digestAbove }: DigestOptions)
   const key = profileName() === undefined ? (process.env['GOVERNANCE_API_KEY'] ?? '') : settings().key;
   if (key === '') throw new SettingsError('GOVERNANCE_API_KEY is required: a key with the scope report.');
   const readConfig = (): GatewayConfig => readGatewayFile(path, serviceUrl()).config;
-  // From before it listens: whoever sees that may end it at once.
+  // The signals are awaited before the gateway listens, because whoever sees that it listens may end it at once.
   const ending = new Promise<void>((resolve) => {
     for (const signal of END_SIGNALS) process.on(signal, () => resolve());
   });
@@ -47,7 +47,7 @@ export async function serveGateway(path: string, { digestAbove }: DigestOptions)
   await gateway.close();
 }
 
-/** Null for an error that is none of the file, its secrets or its journal. */
+/** Returns the exit code of an error; null if it is not about the file, its secrets or its journal. */
 function exitCodeOf(error: unknown): number | null {
   if (error instanceof FolderHeldError) return HELD;
   return error instanceof GatewayFileError || error instanceof SecretFaults ? CONFIGURATION : null;

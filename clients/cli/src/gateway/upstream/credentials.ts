@@ -31,8 +31,8 @@ export function buildCredentials(
 }
 
 /**
- * All texts that an answer must not show: each secret as it is, in base64 alone, with the user, and with the other half
- * empty, and what it makes of any longer text in base64.
+ * Returns all texts that an answer must not show: each secret as it is; in base64 alone, with the user, and with the
+ * other half empty; and its part in the base64 of any longer text.
  *
  * @param valuesOf gives the values that a secret has, or had until lately.
  */
@@ -98,7 +98,10 @@ const GROUP_BYTES = 3;
 const CHARACTER_BITS = 6;
 const BYTE_BITS = 8;
 
-/** What stands in the base64 of every text that contains this one: the characters that depend on nothing else, by its alignment. */
+/**
+ * Returns the parts that the base64 of every longer text has for this one: the characters that depend on nothing else,
+ * for each alignment.
+ */
 function base64Parts(text: string): string[] {
   const bytes = Buffer.from(text);
   return Array.from({ length: GROUP_BYTES }, (_, before) => {

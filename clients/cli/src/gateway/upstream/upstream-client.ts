@@ -12,7 +12,10 @@ const WRITE_IDLE_MS = 4_000;
 /** Connections for GET and HEAD may be idle for longer, unless the upstream names a shorter time. */
 const READ_IDLE_MS = 30_000;
 const CONNECT_MS = 10_000;
-/** As many as requests run at a time: what is beyond waits, instead of taking the files of all. */
+/**
+ * Maximum number of connections, as many as requests that run at a time. Further requests wait, so that they do not
+ * take the file descriptors of all.
+ */
 const MAX_CONNECTIONS = 1_000;
 /** An answer of HTTP that sends nothing for so long is cut. */
 const MAX_SILENCE_MS = 300_000;
@@ -125,10 +128,13 @@ function connectorFor(ca: string | undefined): buildConnector.connector {
   });
 }
 
-/** By their authorities, while an upstream uses them: SIGHUP reads the same files again. */
+/** Maps authorities to their context while an upstream uses it: SIGHUP reads the same files again. */
 const contexts = new Map<string, WeakRef<SecureContext>>();
 
-/** Made once for all connections: to read all authorities takes so long that each connection would hold up other requests. */
+/**
+ * Returns the context of some authorities. It is made once for all connections, because each reading of all authorities
+ * would hold up other requests.
+ */
 function contextWith(authorities: string): SecureContext {
   const known = contexts.get(authorities)?.deref();
   if (known !== undefined) return known;
