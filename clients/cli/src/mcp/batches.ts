@@ -73,7 +73,9 @@ class WithoutBatches extends Transform {
     this.isAtStart = true;
   }
 
-  /** Returns a line as the SDK reads it, without null members. Invalid messages are answered, as the SDK ignores them. */
+  /**
+   * Passes a line on as the SDK reads it, without null members. Invalid messages are answered, as the SDK ignores them.
+   */
   private pass(line: Buffer): void {
     const text = line.toString('utf8');
     if (text.trim() === '') return;

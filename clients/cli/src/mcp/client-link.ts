@@ -15,7 +15,7 @@ const MAX_UNREAD_BYTES = 2 ** 20;
 const MAX_OPEN_QUESTIONS = 10;
 
 /**
- * Between the servers of a session and its client.
+ * Links the servers of a session with its client.
  * @param areSeveral true if messages have to name their server
  * @param subscribedUris URIs whose changes the client may see
  */
@@ -71,7 +71,7 @@ function refusal(message: string): ProtocolError {
   return new ProtocolError(ProtocolErrorCode.MethodNotFound, message);
 }
 
-/** Requests without a session have no client that could be asked. */
+/** Returns the link for requests without a session, which have no client that could be asked. */
 export function withoutSession(onListChange: ClientLink['onListChange']): ClientLink {
   const refuse = (): never => {
     throw new ProtocolError(ProtocolErrorCode.MethodNotFound, 'Without a session there is nobody to ask.');

@@ -59,7 +59,7 @@ const MAX_NAME_CHARACTERS = 256;
 const WEB_OR_FILE = /^(?:https?|wss?|ftp|file):$/;
 /** A fragment, a backslash, a control character, or a path after one slash, which is `///` to some readers. */
 const UNCLEAR_PARTS = /[#\\\p{Cc}]|^[a-z][\w+.-]*:\/(?!\/)/iu;
-/** No file has a host or a query. */
+/** The URL of a file without a host and a query. */
 const PLAIN_FILE = /^file:\/\/\/[^?]*$/;
 const TEXT_MEMBERS = ['action', 'resourceType', 'resourceId', 'resourceArgument'] as const;
 const TOOL_MEMBERS = [...TEXT_MEMBERS, 'secret'];
@@ -136,7 +136,7 @@ function toolMappingOf(value: unknown, place: string, secretOfAll: readonly stri
   };
 }
 
-/** @param ofAll pointers that go with them */
+/** @param ofAll pointers for all tools, which count as well */
 function secretPointers(value: unknown, place: string, ofAll: readonly string[] = []): string[] {
   if (!Array.isArray(value)) throw new TypeError(`${place} must be a list of JSON Pointers.`);
   const pointers = value.map((item: unknown, index) => text(item, `${place}[${index}]`));

@@ -2,7 +2,7 @@ import type { Progress, ServerContext } from '@modelcontextprotocol/server';
 import { UnreadNotifications } from './unread-notifications.js';
 
 /** Milliseconds between two notifications of a call that waits. */
-const EVERY = 5_000;
+const INTERVAL_MS = 5_000;
 /** Maximum number of notifications of a call in a second, and of those that its client has not read: others are dropped. */
 const MAX_PER_SECOND = 100;
 const MAX_UNREAD = 10;
@@ -38,7 +38,7 @@ export class CallProgress {
   startWaiting(message: string): { stop: () => void } {
     const say = (): void => this.send(this.lastProgress + 1, { message });
     say();
-    const timer = setInterval(say, EVERY);
+    const timer = setInterval(say, INTERVAL_MS);
     return { stop: () => clearInterval(timer) };
   }
 

@@ -155,7 +155,7 @@ const CANCELLED = -32_800;
 
 type Handler = (request: unknown, context: ServerContext) => unknown;
 
-/** Has the handlers that are set from now on run within `during`. */
+/** Makes the handlers that are set from now on run within `during`. */
 function handleDuring(server: McpServer['server'], during: DuringHandler): void {
   const setHandler = server.setRequestHandler.bind(server) as (method: string, handler: Handler) => void;
   const setWithin = (method: string, handler: Handler): void =>

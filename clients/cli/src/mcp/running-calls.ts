@@ -52,7 +52,7 @@ interface CheckTimes {
 /** Somebody stopped the agent of a call while it ran. */
 export class StoppedError extends Error {}
 
-/** Questions that the service takes at once. */
+/** Maximum number of questions in one request to the service. */
 const MAX_QUESTIONS = 100;
 /** Milliseconds after which an evaluate counts as not answered: the list of stops is read in its place. */
 const MAX_EVALUATE_MS = 3_000;
@@ -63,7 +63,10 @@ export class RunningCalls {
 
   constructor(private readonly times: CheckTimes = { pause: 500, max: 10_000 }) {}
 
-  /** Runs a call with a signal that fires when it is stopped: from before it is authorised, so that no stop falls between. */
+  /**
+   * Runs a call with a signal that fires when it is stopped. A call begins before it is authorised, so that no stop is
+   * missed in between.
+   */
   async during<Result>(call: RunningCall, run: (stopped: AbortSignal) => Promise<Result>): Promise<Result> {
     const controller = new AbortController();
     this.calls.set(controller, call);
@@ -134,7 +137,10 @@ export class RunningCalls {
   }
 }
 
-/** Stops calls of one caller, and removes those that are answered for. @throws errors of the service */
+/**
+ * Checks calls of one caller: stops those that a stop covers, and removes from the map all of which the service has
+ * said something. @throws errors of the service
+ */
 async function check(calls: Map<AbortController, RunningCall>): Promise<void> {
   const all = [...calls];
   for (let start = 0; start < all.length; start += MAX_QUESTIONS) {
@@ -147,7 +153,10 @@ async function check(calls: Map<AbortController, RunningCall>): Promise<void> {
   }
 }
 
-/** An agent that has used up its rate limit is asked by the list of stops, which it still gets. */
+/**
+ * Finds the calls that are stopped: by the list of stops if the evaluation fails, because an agent still gets it after
+ * its rate limit is used up.
+ */
 async function stoppedOrListed(calls: readonly RunningCall[]): Promise<boolean[]> {
   try {
     return await stoppedAmong(calls);
@@ -188,7 +197,7 @@ async function stoppedAmong(calls: readonly RunningCall[]): Promise<boolean[]> {
     const { results } = answer as { readonly results: readonly { readonly reason: string | null }[] };
     return results.map(({ reason }) => reason === 'stopped' || reason === 'agent_suspended');
   } catch (error) {
-    // The service tells a key that has ended, or whose agent is suspended or no longer its own, of no stop.
+    // The service reports no stop to a key that has ended, or whose agent is suspended or no longer its own.
     if (isOfEndedKey(error)) return calls.map(() => true);
     // The service refuses the whole list for one call that it would refuse anyway: that must not hide the stop of the others.
     if (statusOf(error) === 400 && calls.length === 1) return [false];

@@ -23,7 +23,7 @@ import { tracedFetch } from './trace-of-call.js';
 export interface McpOptions extends PrincipalOptions, TargetOptions, DigestOptions {
   readonly map?: string;
   readonly lock?: string;
-  /** True without subjects. */
+  /** The subjects who may answer questions; true if the option names none. */
   readonly ask?: readonly string[] | true;
   readonly results: KeptResults;
   readonly agent?: string;
@@ -89,7 +89,7 @@ export async function serveProxy(command: string[], options: McpOptions): Promis
     process.exitCode = 1;
     void stop();
   });
-  // Once nobody reads, the SDK reads no longer either, and the end of the input would go unnoticed.
+  // If nobody reads the output, the SDK stops reading, too, and would not notice the end of the input.
   process.stdout.once('error', () => void stop());
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => void stop());
 }
@@ -119,7 +119,7 @@ function noExecute(scopes: readonly string[]): string {
   );
 }
 
-/** Serves the client over pipes. The result ends that. */
+/** Serves the client over pipes. @returns a function that ends it */
 function overStdio(make: MakeServer, servers: Servers): () => Promise<void> {
   const session = randomUUID();
   // A client that disconnects must not end this before its calls are reported.
@@ -137,7 +137,7 @@ function overStdio(make: MakeServer, servers: Servers): () => Promise<void> {
   const handle = serveStdio(({ era }) => make(session, servers, era === 'legacy'), { transport });
   return async () => {
     await handle.close();
-    // It would keep the process alive.
+    // An open input would keep the process alive.
     stdin.unpipe().pause();
   };
 }

@@ -8,7 +8,7 @@ const WAIT = 50;
 /** Pause in milliseconds after a failed long poll. */
 const PAUSE = 5_000;
 
-/** Active stops that the service takes in all, and lists at once. */
+/** Maximum number of active stops in the service, and of stops in one list. */
 const MAX_STOPS = 1_000;
 
 export interface StopsSource {
@@ -57,7 +57,7 @@ export class StopWatch {
         await body?.cancel();
         // Beyond its limit of waits the service answers at once.
         if (status === 304 && performance.now() - requestTime < PAUSE) await this.pause();
-        // An agent that is suspended is told of no stop.
+        // The service reports no stop to an agent that is suspended.
         else if (status === 200 || status === 403) await this.calls.checkAll({ signal });
         if (status >= 400) throw new Error(`GET /stops answered ${status}.`);
         etag = headers.get('ETag');
@@ -92,7 +92,7 @@ export class StopWatch {
   private list(query: string, headers: Readonly<Record<string, string>> = {}): Promise<Response> {
     const { url, key, fetch } = this.source;
     const target = new URL(`/api/v1/stops?status=active&${query}`, url);
-    // The service takes tokens only there.
+    // The service takes tokens only in this header.
     const authorization = { Authorization: `Bearer ${key}` };
     return fetch(target, { headers: { ...authorization, ...headers }, signal: this.closing.signal });
   }

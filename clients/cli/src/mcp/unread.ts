@@ -51,7 +51,7 @@ export function withBoundedBody(response: Response, bounds: UnreadBounds): Respo
       pull: (controller) => chunks.passOn(controller),
       cancel: (reason) => chunks.cancel(reason),
     },
-    // What was not asked for stays with the chunks, which count it.
+    // Chunks that the client has not asked for stay in `chunks`, which counts them.
     new CountQueuingStrategy({ highWaterMark: 0 }),
   );
   const { status, statusText, headers } = response;
@@ -86,7 +86,7 @@ class UnreadChunks {
     } catch (error) {
       this.fault = error;
       this.drop();
-      // The SDK then takes the client for gone.
+      // From then on, the SDK takes the client for gone.
       await this.reader.cancel(error).catch(() => undefined);
     }
     this.isEnded = true;

@@ -40,7 +40,7 @@ const QUESTIONS = {
 } as const;
 const MEMBERS = ['parameter', 'principal', 'clock', 'days', 'except', 'earlier', 'within', 'resource'];
 
-/** What the service refuses in a condition besides what the schema does. */
+/** Returns the faults of a condition that the service refuses, and the schema does not. */
 export function conditionFaults(condition: Members): ConditionFault[] {
   const { op, value } = condition;
   if (typeof op !== 'string' || value === undefined) return [];
@@ -145,7 +145,7 @@ function partFaults(value: Members, part: string, parts: readonly string[]): Mem
   };
 }
 
-/** @param single what takes a single value, so that the pointer must not have a "*" */
+/** @param single the member or operator that takes a single value, so that the pointer must not have a "*" */
 function parameterFault(pointer: unknown, single: string | null): string | undefined {
   if (pointer === undefined) return 'is required';
   if (typeof pointer !== 'string') return undefined;

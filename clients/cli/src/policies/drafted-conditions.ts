@@ -9,20 +9,20 @@ type Parameters = Readonly<Record<string, unknown>>;
 const MAX_CONDITIONS = 19;
 const MAX_TEXTS = 5;
 const MAX_POINTER_LENGTH = 500;
-/** Of a text that a condition names. */
+/** Maximum length of a text that a condition names. */
 const MAX_TEXT_LENGTH = 500;
 
 /** A text that names its host together with something else: a name alone could be anything. */
 const ADDRESS = /@|:\/\//;
 
-/** What the scalars among some parameters have in common: pointers with the types of their values. */
+/** Returns the shape of some parameters: pointers to their scalars, with the types of these. */
 export function shapeOf(parameters: Parameters): string {
   return JSON.stringify([...scalarsOf(parameters)].map(([pointer, value]) => [pointer, typeOf(value)]));
 }
 
 /**
- * Conditions that all of these parameters meet: an upper bound for numbers, rounded up to two significant digits, and a list
- * where there are few texts.
+ * Returns conditions that all of these parameters meet: an upper bound for numbers, rounded up to two significant
+ * digits, and a list where there are few texts.
  * @returns `open`: pointers to what is left open, each with the reason.
  */
 export function draftedConditions(all: readonly Parameters[]): {
@@ -54,7 +54,7 @@ function conditionsOn(parameter: string, values: readonly Scalar[]): Condition[]
   return [{ parameter, op: 'in', value: distinct }];
 }
 
-/** The hosts of addresses and URLs, in order; null if a value is none, or if there are too many hosts. */
+/** Returns the hosts of addresses and URLs, in order; null if a value has none, or if there are too many hosts. */
 function hostsOf(values: readonly Scalar[]): string[] | null {
   const hosts = new Set<string>();
   for (const value of values) {
@@ -70,7 +70,7 @@ function boundsOf(parameter: string, numbers: readonly number[]): Condition[] {
   return numbers.every((number) => number >= 0) ? [{ parameter, op: 'gte', value: 0 }, upper] : [upper];
 }
 
-/** To two significant digits, away from what is smaller; nothing is larger than the largest number. */
+/** Rounds a number up to two significant digits, but not beyond the largest number. */
 export function roundedUp(number: number): number {
   const roundedNumber = Number(number.toPrecision(2));
   if (roundedNumber >= number) return Math.min(roundedNumber, Number.MAX_VALUE);
@@ -78,7 +78,7 @@ export function roundedUp(number: number): number {
   return Number(`${(Number(digits) + 0.1).toFixed(1)}e${exponent}`);
 }
 
-/** By JSON Pointer, also inside objects; of lists nothing. */
+/** Maps JSON Pointers to scalars, also inside objects, but not inside lists. */
 function scalarsOf(value: Parameters, prefix = ''): Map<string, Scalar> {
   const scalars = new Map<string, Scalar>();
   for (const [name, member] of Object.entries(value)) {

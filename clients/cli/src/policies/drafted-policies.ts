@@ -3,14 +3,14 @@ import { type Condition, draftedConditions, shapeOf } from './drafted-conditions
 import { draftedResources } from './drafted-resources.js';
 import type { Policy } from './policy-files.js';
 
-/** What an agent was let do while it was observed. */
+/** An execution that was let through because its agent was observed. */
 export interface ObservedExecution {
   readonly agentName: string;
   readonly action: string;
   readonly resourceType: string;
   readonly resourceId: string;
   readonly parameters: Readonly<Record<string, unknown>>;
-  /** For whom; null for nobody. */
+  /** The principal; null if the agent acted for nobody. */
   readonly onBehalfOf?: { readonly subject: string } | null;
 }
 
@@ -22,13 +22,16 @@ export interface DraftedPolicy {
 
 const MAX_RESOURCES = 100;
 const MAX_NAME_LENGTH = 180;
-/** Forms of parameters of one action that get a policy each; with more, what they share decides. */
+/**
+ * Maximum number of shapes of parameters of one action that get a policy each; if there are more, one policy has what
+ * they share.
+ */
 const MAX_SHAPES = 10;
-/** Principals that are named one by one; of more, all of their type. */
+/** Maximum number of principals that are named one by one; if there are more, all of their type are. */
 const MAX_PRINCIPALS = 5;
 const ABOUT_PRINCIPAL: Condition = { principal: 'id', op: 'eq', value: { resource: 'last' } };
 
-/** Policies that allow what was observed and, as far as they can say it, nothing else. */
+/** Returns policies that allow what was observed and, as far as policies can say it, nothing else. */
 export function draftedPolicies(executions: readonly ObservedExecution[]): DraftedPolicy[] {
   const kinds = groupedBy(executions, (execution) =>
     JSON.stringify([execution.action, execution.resourceType, principalTypeOf(execution)]),
@@ -81,7 +84,7 @@ function policiesOf(group: readonly ObservedExecution[]): DraftedPolicy[] {
   }));
 }
 
-/** What comes before the `:`; null where it acts for nobody. */
+/** Returns the type of the principal; null if the agent acted for nobody. */
 function principalTypeOf({ onBehalfOf }: ObservedExecution): string | null {
   return onBehalfOf?.subject.split(':', 1)[0] ?? null;
 }
@@ -93,14 +96,14 @@ function isAboutPrincipals(group: readonly ObservedExecution[]): boolean {
   return isOwn && new Set(ids).size > 1;
 }
 
-/** As patterns, which name no id with a `*`. */
+/** Returns the principals of a group as patterns; a pattern cannot name an id with a `*`. */
 function principalsOf(type: string, group: readonly ObservedExecution[]): string[] {
   const subjects = [...new Set(group.flatMap(({ onBehalfOf }) => onBehalfOf?.subject ?? []))].sort();
   const areNamed = subjects.length <= MAX_PRINCIPALS && !subjects.some((subject) => subject.includes('*'));
   return areNamed ? subjects : [`${type}:*`];
 }
 
-/** A policy's name is unique. */
+/** Adds numbers to the names of policies, because each name is unique. */
 function withNumbers(drafts: readonly DraftedPolicy[]): DraftedPolicy[] {
   return drafts.map(({ policy, comments }, index) => ({
     policy: index === 0 ? policy : { ...policy, name: `${policy.name} ${index + 1}` },

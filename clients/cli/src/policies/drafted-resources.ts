@@ -1,9 +1,9 @@
-/** So many resources that share a beginning become everything below it. */
-const SHARING = 5;
+/** Number of resources that share a beginning from which on everything below it is allowed. */
+const MIN_SHARING = 5;
 
 /**
- * Patterns that name these resources and little else: each by its id, or, from five on that share a beginning, all below
- * that beginning (`orders/*`), the longest such beginning first.
+ * Returns patterns that name these resources and little else: each by its id, or, from five on that share a beginning,
+ * all below that beginning (`orders/*`), the longest such beginning first.
  */
 export function draftedResources(ids: readonly string[]): {
   readonly patterns: string[];
@@ -14,7 +14,7 @@ export function draftedResources(ids: readonly string[]): {
   for (const prefix of beginnings(ids)) {
     const below = [...remaining].filter((id) => id.startsWith(`${prefix}/`));
     // A pattern cannot name an id with a `*`.
-    if (below.length < SHARING && !below.some((id) => id.includes('*'))) continue;
+    if (below.length < MIN_SHARING && !below.some((id) => id.includes('*'))) continue;
     patterns.push(`${prefix}/*`);
     for (const id of below) remaining.delete(id);
   }
@@ -25,7 +25,7 @@ export function draftedResources(ids: readonly string[]): {
   };
 }
 
-/** What comes before each `/` in the ids, the longest first; of a URL at least its host. */
+/** Returns the beginnings of ids up to each `/`, the longest first; of a URL, at least its host. */
 function beginnings(ids: readonly string[]): string[] {
   const prefixes = new Set<string>();
   for (const id of ids) {

@@ -56,9 +56,9 @@ export interface ApplyOptions extends PlanOptions {
   readonly yes?: boolean;
 }
 
-/** Of policy files, unless another is named. */
+/** The folder of policy files, unless another is named. */
 const FOLDER = 'policies';
-/** A plan that changes something, for pipelines. */
+/** Exit code of a plan that changes something, for pipelines. */
 const CHANGES = 2;
 
 /** Writes the policies in force into files. */
@@ -68,7 +68,7 @@ export async function pull(folder: string, { force, team: teamOption }: PullOpti
   const takenNames = new Set<string>();
   const files: { path: string; text: string; omission: string | null }[] = [];
   for await (const policy of governance.pages('/api/v1/policies', { query: { status: 'active' } })) {
-    // A set is that of one team, or of none.
+    // A set of policies belongs to one team, or to none.
     if (policy.team !== team) continue;
     const name = policyFileName(policy, takenNames);
     takenNames.add(name.toLowerCase());
@@ -89,12 +89,14 @@ export async function pull(folder: string, { force, team: teamOption }: PullOpti
   printLine(`${counted(files.length, 'policy', 'policies')} written to ${folder}.`);
 }
 
-/** Git may have checked it out with the line endings of Windows. */
+/** True if a file has the text, also with the line endings of Windows, which Git may have written. */
 function hasText(path: string, text: string): boolean {
   return readFileSync(path, 'utf8').replaceAll('\r\n', '\n') === text;
 }
 
-/** Warns of what is probably not meant. @throws SettingsError with a line for each fault. */
+/**
+ * Checks the form of policy files, and warns of probable mistakes. @throws SettingsError with a line for each fault.
+ */
 export function lint(paths: readonly string[]): void {
   const set = wellFormed(paths);
   const { files, policies, tests, agents } = set;
@@ -187,7 +189,7 @@ interface AppliedPlan {
   readonly agents: readonly AgentChange[];
 }
 
-/** Brings policies and agents into force in one commit; agents that all stay as they are, are left out. */
+/** Brings policies and agents into force in one commit; the agents are left out if all of them stay as they are. */
 function applyTogether(
   governance: GovernanceClient,
   set: PolicyFiles,
@@ -199,7 +201,7 @@ function applyTogether(
   return withExplanation(set, governance.post('/api/v1/policies/apply', { body }));
 }
 
-/** The member of a request that names the team; of the key's without one. */
+/** Returns the member of a request that names the team; without it, the team of the key counts. */
 function ofTeam(team: string | undefined): { readonly team?: string } {
   return team === undefined ? {} : { team };
 }
@@ -231,7 +233,10 @@ function replayOf({ replay, from, to }: ReplayOptions): Pick<PlanRequest, 'repla
   return { replay: { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) } };
 }
 
-/** Faults that the service finds are reported with the file and line that they concern. @param explain what it says of them */
+/**
+ * Reports faults that the service finds with the file and line that they concern.
+ * @param explain adds suggestions to the faults
+ */
 async function withExplanation<Answer>(
   set: PolicyFiles,
   answer: Promise<Answer>,

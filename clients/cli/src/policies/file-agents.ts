@@ -16,20 +16,23 @@ const MEMBERS = ['description', 'roles', 'capabilities'] as const;
 type Member = (typeof MEMBERS)[number];
 type DeclaredAgent = Pick<Agent, 'name' | 'kind' | Member> & { readonly team?: string };
 
-/** What makes an agent what its file says. */
+/** The change that makes an agent as its file has it. */
 export interface AgentChange {
   readonly change: 'create' | 'update' | 'keep';
   readonly agent: DeclaredAgent;
   readonly registered: Agent | null;
   /** Members that an update changes. */
   readonly members: readonly (Member | 'team')[];
-  /** Of what is to be registered: a registered agent of a similar name, if any, that was probably meant. */
+  /** Name of a registered agent that was probably meant in place of a new one; null if there is none. */
   readonly near: string | null;
 }
 
 const MAX_PAGE_SIZE = 1_000;
 
-/** Of the agents in the files; others stay as they are. @throws SettingsError where a kind would have to change. */
+/**
+ * Returns the changes of the agents in the files; others stay as they are. @throws SettingsError if a kind would have
+ * to change.
+ */
 export async function agentChanges(governance: GovernanceClient, set: PolicyFiles): Promise<AgentChange[]> {
   const declaredAgents = set.agents.map(declaredAgent);
   const { registered, others } = await registeredAmong(
@@ -53,7 +56,7 @@ export async function agentChanges(governance: GovernanceClient, set: PolicyFile
   });
 }
 
-/** With the defaults of the service, and with the name as it keeps it. */
+/** Returns an agent with the defaults of the service, and with its name in the form in which the service stores it. */
 function declaredAgent({
   name,
   kind,
@@ -74,7 +77,7 @@ function declaredAgent({
 
 interface RegisteredAgents {
   readonly registered: ReadonlyMap<string, Agent>;
-  /** Names of others; all of them where an agent is not registered. */
+  /** Names of other agents: all of them if an agent of the files is not registered. */
   readonly others: readonly string[];
 }
 
@@ -91,7 +94,7 @@ async function registeredAmong(governance: GovernanceClient, names: readonly str
   return { registered, others };
 }
 
-/** Of agents that would be registered next to one that was probably meant. */
+/** Returns warnings of agents that would be registered next to one that was probably meant. */
 export function secondAgents(set: PolicyFiles, changes: readonly AgentChange[]): string[] {
   return changes.flatMap(({ agent: { name }, near }, index) => {
     const message = `is "${name}": did you mean "${String(near)}", which is registered? This would register a second one`;
@@ -99,7 +102,7 @@ export function secondAgents(set: PolicyFiles, changes: readonly AgentChange[]):
   });
 }
 
-/** New agents: nobody can act as one yet, so they may come before the policies that name them. */
+/** Registers new agents. Nobody can act as one yet, so they may come before the policies that name them. */
 export async function register(
   governance: GovernanceClient,
   set: PolicyFiles,
@@ -109,7 +112,7 @@ export async function register(
     if (change === 'create') await withLocation(set, index, governance.post('/api/v1/agents', { body: agent }));
 }
 
-/** Agents that are registered, unless somebody else has changed them since the plan. */
+/** Changes registered agents, unless somebody else has changed them since the plan. */
 export async function update(
   governance: GovernanceClient,
   set: PolicyFiles,
@@ -131,7 +134,7 @@ async function withLocation(set: PolicyFiles, index: number, answer: Promise<unk
   try {
     await answer;
   } catch (error) {
-    // What is no refusal, such as a change that waits for a second person, is about no line of a file.
+    // An error that is no refusal, such as a change that waits for a second person, concerns no line of a file.
     if (!(error instanceof GovernanceError) || (error.status ?? 0) < 400) throw error;
     const { details, message } = error;
     const faults = details.length === 0 ? [{ field: '', message }] : details;
@@ -147,7 +150,7 @@ async function withLocation(set: PolicyFiles, index: number, answer: Promise<unk
 export const UNLISTED_RIGHTS =
   'The effects are those for agents as they are registered now. For what an agent of these files may do, write a test.';
 
-/** Whether agents would be able to do, or be allowed, something else. */
+/** True if agents would be able to do, or be allowed, something else. */
 export function areRightsChanged(changes: readonly AgentChange[]): boolean {
   return changes.some(
     ({ change, members }) => change === 'create' || members.some((member) => member !== 'description'),
@@ -171,7 +174,7 @@ function listed(value: string | readonly string[] | null = ''): string {
   return [value ?? ''].flat().join(', ') || 'none';
 }
 
-/** Tests of an agent as the files make it: the service knows it as it is registered, if at all. */
+/** Returns the tests, with agents as the files make them: the service knows only registered agents, as they are now. */
 export function testsForPlan(set: PolicyFiles, changes: readonly AgentChange[]): PolicyTest[] {
   return set.tests.map((test) => {
     const agent = changedAgent(test, changes);
@@ -182,7 +185,10 @@ export function testsForPlan(set: PolicyFiles, changes: readonly AgentChange[]):
   });
 }
 
-/** The plan with the answers to tests of agents that lack the capability, which the service does not ask of a subject. */
+/**
+ * Returns the plan with the results of tests whose agents lack the capability, which the service does not require of a
+ * subject.
+ */
 export function withTestResults(set: PolicyFiles, changes: readonly AgentChange[], plan: Plan): Plan {
   const { tests } = plan;
   if (tests === undefined) return plan;
@@ -204,7 +210,10 @@ export function withTestResults(set: PolicyFiles, changes: readonly AgentChange[
   return { ...plan, tests: { passed: set.tests.length - failed.length, failed } };
 }
 
-/** The agent of a test as the files make it; its team stays unless they name one. */
+/**
+ * Returns the agent of a test as the files make it; undefined if they do not change it. Its team stays unless they name
+ * one.
+ */
 function changedAgent({ agent }: PolicyTest, changes: readonly AgentChange[]): DeclaredAgent | undefined {
   const name = agent?.normalize('NFC');
   const isMeant = ({ change: kind, registered, agent: { name: declaredName } }: AgentChange): boolean =>
@@ -214,19 +223,22 @@ function changedAgent({ agent }: PolicyTest, changes: readonly AgentChange[]): D
   return change && { ...change.agent, ...(typeof team === 'string' && { team }) };
 }
 
-/** A warning of a plan that nobody has a role or name, or is capable of an action. */
+/** Matches a warning of a plan that nobody has a role or name, or is capable of an action. */
 const NOBODY = /: "(.*)" is an? (role|name|action) that no agent (?:has|is capable of)/;
 
-/** A warning of a plan that nobody could approve. */
+/** Matches a warning of a plan that nobody could approve. */
 const NO_APPROVER = /No active agent matches approval\.approvers\[(\d+)\] \(.*\)\.$/;
 
-/** The groups of approvers of the policy that a warning is about. */
+/** Returns the groups of approvers of the policy that a warning is about. */
 function groupsOf(set: PolicyFiles, warning: string): readonly ApproverGroup[] {
   const policy = set.policies.find(({ name, version }) => warning.startsWith(`${name} (version ${version}): `));
   return policy?.approval?.approvers ?? [];
 }
 
-/** The warning of a group that no registered agent matches, as it is with the agents of the files; null if they fill it. */
+/**
+ * Returns the warning of a group that no registered agent matches, as it reads with the agents of the files; null if
+ * they fill the group.
+ */
 function warningWithFiles(warning: string, set: PolicyFiles, changes: readonly AgentChange[]): string | null {
   const [, index] = NO_APPROVER.exec(warning) ?? [];
   const group = index === undefined ? undefined : groupsOf(set, warning)[Number(index)];
@@ -234,7 +246,7 @@ function warningWithFiles(warning: string, set: PolicyFiles, changes: readonly A
   const agents = changes.filter(isActive).map(({ agent }) => agent);
   const { subjects } = group;
   const approvals = group.approvals ?? 1;
-  // Who has a passkey is said by a warning of its own.
+  // Another warning says who has a passkey.
   const possible = possibleApprovals([{ subjects, approvals }], agents);
   if (possible >= approvals) return null;
   if (possible === 0) return warning;
@@ -242,7 +254,7 @@ function warningWithFiles(warning: string, set: PolicyFiles, changes: readonly A
   return warning.replace(NO_APPROVER, few);
 }
 
-/** A warning of a plan that too few agents could approve. */
+/** Matches a warning of a plan that too few agents could approve. */
 const TOO_FEW =
   /need (\d+) approvals, each of another reviewer, and the active agents that match can give (\d+) of them/;
 
@@ -251,8 +263,9 @@ function isActive({ registered }: AgentChange): boolean {
 }
 
 /**
- * True if the agents of the files end a shortage: by themselves, or by those that fill the only group and did not before.
- * One person alone is the principal. Which groups other registered agents fill is not known here.
+ * True if the agents of the files end a shortage: by themselves, or, in the only group, together with those who filled
+ * it before. Groups that the principal may fill are not added up, because only one person is the principal. The groups
+ * that other registered agents fill are not known here.
  */
 function isEnded(warning: string, set: PolicyFiles, changes: readonly AgentChange[]): boolean {
   const [, neededText = '', possible = ''] = TOO_FEW.exec(warning) ?? [];
@@ -272,7 +285,7 @@ function isEnded(warning: string, set: PolicyFiles, changes: readonly AgentChang
   return isOnly && Number(possible) + more >= Number(neededText);
 }
 
-/** The warnings of a plan except those that the agents of the files make untrue. */
+/** Returns the warnings of a plan, except those that the agents of the files make untrue. */
 export function remainingWarnings(
   set: PolicyFiles,
   warnings: readonly string[],

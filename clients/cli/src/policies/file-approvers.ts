@@ -11,8 +11,8 @@ function isApprover({ name, kind, roles }: Agent, subject: string): boolean {
 }
 
 /**
- * The most approvals that different agents can give, each for one group, once all groups have escalated, whichever person the
- * principal is; nobody signs, as passkeys are not in files.
+ * Returns the most approvals that different agents can give, each for one group. All groups count as escalated, and any
+ * person may be the principal. Nobody signs, because passkeys are not in files.
  */
 export function possibleApprovals(groups: readonly ApproverGroup[], agents: readonly Agent[]): number {
   const principals = hasPrincipal(groups) ? agents.filter(({ kind }) => kind === 'human') : [];
@@ -45,7 +45,7 @@ function approvalsWith(principal: Agent | null, groups: readonly ApproverGroup[]
   return agents.filter((agent) => assign(agent, new Set())).length;
 }
 
-/** Its own subjects, and those of its escalation. */
+/** Returns the subjects of a group, and those of its escalation. */
 function escalatedSubjects({ subjects, escalate }: ApproverGroup): string[] {
   return [...subjects, ...(escalate?.subjects ?? [])];
 }

@@ -25,7 +25,7 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 const ASKER = 'agent, the name of an agent, or subject, such as { kind: machine, roles: [support] }';
 
-/** One fault for each mistake. @param errors of Ajv, with `allErrors` and `verbose` */
+/** Returns one fault for each mistake. @param errors of Ajv, with `allErrors` and `verbose` */
 export function formFaults(errors: readonly ErrorObject[]): FormFault[] {
   const misspelt = new Set(errors.flatMap((error) => meantBy(error) ?? []));
   return errors.flatMap((error) => {
@@ -34,10 +34,13 @@ export function formFaults(errors: readonly ErrorObject[]): FormFault[] {
   });
 }
 
-/** @param misspelt pointers to members that are there under another name; null: what is wrong is reported by another error */
+/**
+ * @param misspelt pointers to members that are there under another name
+ * @returns null if another error reports the mistake
+ */
 function faultOf(error: ErrorObject, misspelt: ReadonlySet<string>): Partial<FormFault> | null {
   const { instancePath, schemaPath, keyword, params, data, parentSchema, message = 'is wrong' } = error;
-  // Of one of several ways to be right: which of them was meant is not known.
+  // This error is about one of several allowed forms, and it is not known which one was meant.
   if (/\/(?:oneOf|anyOf)\//.test(schemaPath)) return null;
   const isMisspelt = (name: string): boolean => misspelt.has(`${instancePath}/${name}`);
   switch (keyword) {
@@ -78,7 +81,7 @@ function faultOf(error: ErrorObject, misspelt: ReadonlySet<string>): Partial<For
   }
 }
 
-/** A pointer to the member that an unknown one was probably meant to be. */
+/** Returns a pointer to the member that an unknown one was probably meant to be; null if there is none. */
 function meantBy({ keyword, instancePath, params, data, parentSchema }: ErrorObject): string | null {
   if (keyword !== 'additionalProperties') return null;
   const { additionalProperty: name } = params as { additionalProperty: string };
@@ -89,7 +92,7 @@ function meantBy({ keyword, instancePath, params, data, parentSchema }: ErrorObj
   return similarName === undefined ? null : `${instancePath}/${similarName}`;
 }
 
-/** Of more than one letter, such as `policy` for `policies`. */
+/** True for a slip of more than one letter, such as `policy` for `policies`. */
 function isSingular(name: string, plural: string): boolean {
   return name.toLowerCase().replace(/y$/, 'ies') === plural;
 }
@@ -110,7 +113,7 @@ function choiceText(values: readonly unknown[]): string {
   return `${texts.length === 1 ? '' : 'one of '}${texts.join(', ')}${omission}`;
 }
 
-/** A test whose one asker is wrong has that reported for the asker. */
+/** Returns the fault of a test with no asker, or with two. The fault of a single asker is reported for the asker. */
 function askerFault({ agent, subject }: Members): Partial<FormFault> | null {
   const askers = [agent, subject].filter((asker) => asker !== undefined && asker !== null);
   if (askers.length === 1) return null;
@@ -138,7 +141,10 @@ function asToken(name: string): string {
   return name.replaceAll('~', '~0').replaceAll('/', '~1');
 }
 
-/** A name for a message: in quotes unless it is a plain word, so that it cannot be taken for a part of the message. */
+/**
+ * Returns a name for a message, in quotes unless it is a plain word, so that it cannot be taken for a part of the
+ * message.
+ */
 function quote(name: string): string {
   return /^[\w$-]*$/.test(name) ? name : JSON.stringify(name);
 }

@@ -6,7 +6,7 @@ type Members = Readonly<Record<string, unknown>>;
 const PLAIN = /^\d+(?:\.\d+)?$/;
 const MAX_DIGITS = 15;
 
-/** What the service refuses in the limits of a policy besides what the schema does. */
+/** Returns the faults of limits that the service refuses, and the schema does not. */
 export function limitFaults(effect: unknown, limits: readonly Members[]): ConditionFault[] {
   const sumKeys = limits.map(({ of, per, zone, by }) =>
     JSON.stringify([of ?? null, per, isUtc(zone) ? null : String(zone).toLowerCase(), by]),

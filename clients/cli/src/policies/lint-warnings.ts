@@ -7,14 +7,14 @@ import { isSlip } from '../similar-names.js';
 
 const UPPER = ['lt', 'lte'];
 const LOWER = ['gt', 'gte', 'eq', 'in'];
-/** Policies that do not all misspell a name in the same way. */
+/** Number of policies that are not expected to misspell a name in the same way. */
 const MANY = 2;
-/** Names that are compared with each other. */
+/** Maximum number of names that are compared with each other. */
 const MAX_COMPARED = 3_000;
 
 const USUAL_SECRETS = new SecretPointers(USUAL_SECRET_POINTERS);
 
-/** What is probably not meant in policy files that are well-formed, as far as they tell; a plan knows who is registered. */
+/** Returns warnings of probable mistakes in well-formed policy files. Only a plan knows who is registered. */
 export function lintWarnings(set: PolicyFiles): string[] {
   return [
     ...amountWarnings(set),
@@ -27,7 +27,10 @@ export function lintWarnings(set: PolicyFiles): string[] {
   ];
 }
 
-/** Of an allow, parameters with an upper bound only; of those that a limit counts it takes no negative amount. */
+/**
+ * Warns of policies with the effect `allow` that give a parameter an upper bound only. A parameter that a limit counts
+ * needs no lower bound, because a limit takes no negative amount.
+ */
 function amountWarnings(set: PolicyFiles): string[] {
   return set.policies.flatMap(({ effect, conditions, limits }, index) => {
     if (effect !== 'allow') return [];
@@ -44,7 +47,7 @@ function amountWarnings(set: PolicyFiles): string[] {
   });
 }
 
-/** Conditions that look only at the beginning of what goes on behind it. */
+/** Warns of conditions that compare only the beginning of a text, whatever follows it. */
 function prefixWarnings(set: PolicyFiles): string[] {
   return set.policies.flatMap(({ conditions }, index) =>
     (conditions ?? []).flatMap(({ parameter, op, value }, at) => {
@@ -55,7 +58,7 @@ function prefixWarnings(set: PolicyFiles): string[] {
   );
 }
 
-/** Parts that look at what the service replaces, unless its SECRET_PARAMETERS says otherwise. */
+/** Warns of conditions and limits on values that the service replaces, unless its SECRET_PARAMETERS says otherwise. */
 function secretWarnings(set: PolicyFiles): string[] {
   return set.policies.flatMap(({ conditions, limits }, index) => {
     const lookedAt: [part: string, pointer: string][] = [
@@ -77,14 +80,17 @@ function secretWarnings(set: PolicyFiles): string[] {
   });
 }
 
-/** Pointers to what a condition has to see: `exists` sees a secret, and nothing within it. */
+/**
+ * Returns pointers to the values that a condition has to see: `exists` sees that there is a secret, and nothing within
+ * it.
+ */
 function pointersOf({ parameter, op, value }: NonNullable<Policy['conditions']>[number]): string[] {
   if (op === 'exists') return parameter === undefined ? [] : [parameter.slice(0, parameter.lastIndexOf('/'))];
   const compared = typeof value === 'object' && value !== null && 'parameter' in value ? value['parameter'] : undefined;
   return [parameter, compared].filter((pointer) => typeof pointer === 'string');
 }
 
-/** An agent of a similar name as an earlier one: a slip would register a second one. */
+/** Warns of an agent whose name is similar to an earlier one: a slip would register a second agent. */
 function agentWarnings(set: PolicyFiles): string[] {
   const { agents } = set;
   if (agents.length > MAX_COMPARED) return [];
@@ -96,8 +102,8 @@ function agentWarnings(set: PolicyFiles): string[] {
 }
 
 /**
- * Approvals that the agents of the files cannot give. Files that declare no person say nothing about who approves, and
- * nothing in files says who has a passkey.
+ * Warns of approvals that the agents of the files cannot give. Files that declare no person say nothing about who
+ * approves, and nothing in files says who has a passkey.
  */
 function approverWarnings(set: PolicyFiles): string[] {
   const agents = set.agents.map(({ name, kind, roles }) => ({ name, kind: kind ?? 'machine', roles: roles ?? [] }));
@@ -129,8 +135,8 @@ function actionWarnings(set: PolicyFiles): string[] {
 }
 
 /**
- * Texts that one policy names, and nothing else in the files has, if they are similar to one that several policies or an
- * agent have. Agents that are in no file may have them, so others are not reported.
+ * Warns of texts that one policy names, and nothing else in the files has, if they are similar to one that several
+ * policies or an agent have. Agents that are in no file may have them, so others are not reported.
  */
 function unknown(
   set: PolicyFiles,
@@ -156,7 +162,7 @@ function unknown(
   );
 }
 
-/** A name alone is that of an agent. */
+/** Returns a subject with its prefix: a name alone is that of an agent. */
 function fullText(subject: string): string {
   return subject.includes(':') || subject === '*' ? subject : `agent:${subject}`;
 }

@@ -12,10 +12,10 @@ const SCHEMA = new URL('../../../policies.schema.json', import.meta.url);
 /** RFC 3339 with a zone; the service checks the day. */
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/i;
 
-/** Of one file: each is looked for in the file, to name its place. */
+/** Maximum number of faults of one file: each is looked up in the file, to name its place. */
 const MAX_FAULTS = 100;
 
-/** Faults of form in policy files, each with its place, found without a service. */
+/** Returns the faults of form in policy files, each with its place. Needs no service. */
 export function lintFaults(set: PolicyFiles): string[] {
   // Dates are checked with the conditions.
   const formats = { 'date-time': TIME, date: true as const };

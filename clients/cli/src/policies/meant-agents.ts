@@ -4,12 +4,15 @@ import { meantText } from '../similar-names.js';
 import type { PolicyFiles } from './policy-files.js';
 
 const MAX_PAGE_SIZE = 1_000;
-/** Agents that are read, to save the rate limit. */
+/** Maximum number of agents that are read, to save the rate limit. */
 const MAX_READ = 5_000;
 /** The service's fault of a test about an agent that does not exist. */
 const ASKER = /^tests\[(\d+)\]\.agent$/;
 
-/** Faults of a plan: those of tests about an agent that does not exist say which one was probably meant, if the key may know. */
+/**
+ * Returns the faults of a plan. If a test names an agent that does not exist, its fault says which one was probably
+ * meant, if the key may read agents.
+ */
 export async function withMeantAgents(
   governance: GovernanceClient,
   set: PolicyFiles,

@@ -3,7 +3,7 @@ import { listedTypeFault, resourcePatternFault } from '../service-rules/resource
 import { subjectFault } from '../service-rules/subjects.js';
 import type { ConditionFault } from './condition-faults.js';
 
-/** What the service refuses in the lists of a policy that name who, what and where. */
+/** The rules of the service for the lists of a policy that name who, what and where. */
 const RULES = {
   subjects: subjectFault,
   actions: actionPatternFault,
@@ -17,7 +17,7 @@ type PatternHolder = Readonly<
   }
 >;
 
-/** What the service refuses in the patterns of a policy. */
+/** Returns the faults of patterns that the service refuses. */
 export function patternFaults(policy: PatternHolder): ConditionFault[] {
   const lists = Object.entries(RULES).flatMap(([list, faultOf]) =>
     faultsIn(list, policy[list as keyof typeof RULES] ?? [], faultOf),

@@ -4,23 +4,25 @@ import { seenBy } from '../decision-text.js';
 import { SettingsError } from '../settings.js';
 import type { AgentChange } from './file-agents.js';
 
-/** Of the digest of the agents, in hexadecimal. */
-const LENGTH = 32;
+/** Length of the digest of the agents, in hexadecimal digits. */
+const DIGEST_LENGTH = 32;
 
 export const NO_LONGER =
   'No policy was applied: the policies in force are no longer those of the plan. Plan again, and look at it.';
 const OTHER_AGENTS =
   'Nothing was applied: the agents in the files are not, or no longer, those of this base. Plan again, look at it, and give the whole base that it shows.';
 
-/** What a plan was made on: the policies in force and, where files have agents, these as they are registered. */
+/**
+ * Returns the base of a plan: the policies in force and, if the files have agents, these agents as they are registered.
+ */
 export function baseOf({ base }: Pick<Schemas['PolicyPlanResponse'], 'base'>, agents: readonly AgentChange[]): string {
   if (agents.length === 0) return base;
   const revisions = agents.map(({ agent: { name }, registered }) => [name, registered?.revision ?? null]);
   const digest = createHash('sha256').update(JSON.stringify(revisions.sort())).digest('hex');
-  return `${base}.${digest.slice(0, LENGTH)}`;
+  return `${base}.${digest.slice(0, DIGEST_LENGTH)}`;
 }
 
-/** @throws SettingsError unless it is what the plan that was looked at was made on. */
+/** @throws SettingsError unless the base is that of the plan. */
 export function requireBase(
   base: string,
   planned: Pick<Schemas['PolicyPlanResponse'], 'base'>,
@@ -32,7 +34,7 @@ export function requireBase(
 
 /**
  * Checks the scopes before anything is changed.
- * @returns whether the key may change policies.
+ * @returns true if the key may change policies
  * @throws SettingsError which names all that are missing
  */
 export async function requireScopes(

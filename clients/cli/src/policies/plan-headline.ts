@@ -14,11 +14,14 @@ const AS_CAPABLE =
 const UNCOMPARED =
   'Conditions and limits are not compared: where a policy only becomes stricter, nothing is newly allowed by it.';
 const NEWLY = { allowed: 'newly allowed', refused: 'newly refused', gated: 'newly in need of approval' } as const;
-/** Most kinds of changes, unless all are wanted. */
+/** Maximum number of lines about kinds of changes, unless all are shown. */
 const MAX_LINES = 20;
-/** Most sentences in a line, unless all are wanted. */
+/** Maximum number of sentences in a line, unless all are shown. */
 const MAX_SENTENCES = 3;
-/** That everybody is meant says more than that everything is, and that more than everywhere. */
+/**
+ * Weights of a sentence: that everybody is meant counts more than that everything is, and that counts more than
+ * everywhere.
+ */
 const [EVERYBODY, EVERYTHING, EVERYWHERE] = [4, 2, 1];
 
 /** Requests that change in the same way because of the same policies: one line for people, however many regions they are. */
@@ -46,8 +49,8 @@ export function isChangeInPractice({ from, to }: Effect, byDefault: PlanReader['
 }
 
 /**
- * How many kinds of requests change how, then a line for each of them, the widest first. Each sentence of a line is true of
- * all requests that it speaks of.
+ * Returns a line with the number of kinds of requests that change, then a line for each kind, the widest first. Each
+ * sentence of a line is true of all requests that it speaks of.
  */
 export function headlineLines(effects: readonly Effect[], reader: PlanReader): PlanLine[] {
   const effectiveChanges = effects.filter((effect) => isChangeInPractice(effect, reader.byDefault));
@@ -77,14 +80,17 @@ export function headlineLines(effects: readonly Effect[], reader: PlanReader): P
   ];
 }
 
-/** A line for each kind of requests and what it may do, the widest first, under marks of what has come and gone. */
+/**
+ * Returns a line for each kind of requests that says what it may do, the widest first. Its mark shows if it has come or
+ * gone.
+ */
 export function accessLines(effects: readonly Effect[], reader: PlanReader): PlanLine[] {
   const marks = { allowed: '+', refused: '-', gated: '!' } as const;
   const kinds = kindsOf(effects, reader.byDefault).map((kind) => ({ ...kind, sentences: sentencesOf(kind.regions) }));
   return kinds.sort(byChange).map((kind) => line(marks[kind.change], textOf(kind, reader)));
 }
 
-/** Whether it takes a request that the conditions of one policy let match, and those of another do not. */
+/** True if an effect is about requests that the conditions of one policy let match, and those of another do not. */
 function isUncompared({ when }: Effect): boolean {
   return when.hold.length > 0 && when.fail.length > 0;
 }
@@ -145,7 +151,7 @@ function textOf({ change, verdict, cause, sentences }: Line, reader: PlanReader)
   return `${texts.join('; ')}${more}${verdict === '' ? '' : `: ${verdict}`} (${cause})`;
 }
 
-/** Everybody, or a kind of everybody, and whom that leaves out; or their names, if those are fewer. */
+/** Names subjects: everybody, or everybody of a kind, and who is excepted; or their names, if those are fewer. */
 function whoText(ids: readonly string[], { subjectOf, everyone, all }: PlanReader): string {
   const namesText = (ids: readonly string[]): string =>
     listed(

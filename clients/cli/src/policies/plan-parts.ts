@@ -22,7 +22,7 @@ export interface PlanPart {
 /** Where something is done. */
 export type Place = Pick<PlanPart, 'resources' | 'resourceTypes'>;
 
-/** What two parts that differ in nothing else have together; null: that cannot be said of one part. */
+/** Unites a member of two parts that differ in nothing else; null if one part cannot have both. */
 type Union = (left: PlanPart, right: PlanPart) => Partial<PlanPart> | null;
 
 /** Beyond so many comparisons of patterns, parts stay apart. */
@@ -40,8 +40,8 @@ const UNIONS: readonly (readonly [keyof PlanPart, Union])[] = [
 ];
 
 /**
- * The same requests in fewer parts. Two become one where they differ in one respect only: where they differ in two, the
- * smallest part that has both has requests of neither.
+ * Returns the same requests in fewer parts. Two parts become one if they differ in one respect only: if they differed
+ * in two, the smallest part that has both would have requests of neither.
  */
 export function planParts(effects: readonly Effect[]): PlanPart[] {
   let parts = effects.map(partOf);
@@ -82,7 +82,7 @@ function memberOf(
   return patterns === null ? null : { [respect]: patterns };
 }
 
-/** Where the conditions of one policy are all that differs, they make no difference. */
+/** Unites two lists of conditions: if only those of one policy differ, they make no difference. */
 function withEither(left: readonly PartCondition[], right: readonly PartCondition[]): Partial<PlanPart> | null {
   if (left.length !== right.length || left.some(({ policy }, index) => policy !== right[index]?.policy)) return null;
   const same = left.filter(({ holds }, index) => holds === right[index]?.holds);
@@ -93,12 +93,12 @@ function unionOf(first: Patterns, second: Patterns, covers: Covers): Patterns | 
   const all = [...new Set([...first.in, ...second.in])];
   const except = [...new Set([...first.except, ...second.except])].filter((pattern) => !all.includes(pattern));
   if (all.length * Math.max(all.length, except.length) > MAX_COMPARED) return null;
-  // One leaves out what the other has a part of.
+  // One part excepts something of which the other has a part.
   if (except.some((exception) => all.some((pattern) => covers(exception, pattern)))) return null;
   return { in: all.filter((pattern) => !all.some((wider) => wider !== pattern && covers(wider, pattern))), except };
 }
 
-/** Said with fewer words: what one place leaves to another, or has in common with it, is said once. */
+/** Returns places with fewer words: what one place excepts and another has, or what both have, is named once. */
 export function shortPlaces(places: readonly Place[]): Place[] {
   const wide = places.map((place) => {
     const isElsewhere = (type: string): boolean =>
@@ -128,7 +128,7 @@ function hasType({ resourceTypes }: Place, type: string): boolean {
   return resourceTypes.in.some((pattern) => coversType(pattern, type)) && !resourceTypes.except.includes(type);
 }
 
-/** Whether each resource of one set is in the other. */
+/** True if each resource of one set is in the other. */
 function isInside(inner: Patterns, outer: Patterns): boolean {
   if (inner.in.length * Math.max(outer.in.length, outer.except.length * inner.except.length) > MAX_COMPARED)
     return false;
@@ -143,7 +143,7 @@ function isInside(inner: Patterns, outer: Patterns): boolean {
   );
 }
 
-/** Whether it matches everything, but for what is excepted. */
+/** True if the patterns match everything, except their exceptions. */
 export function isAny({ in: patterns }: Patterns): boolean {
   return patterns.includes('*');
 }

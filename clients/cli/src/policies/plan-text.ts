@@ -20,32 +20,32 @@ export interface Subject {
   readonly kind: 'machine' | 'human' | null;
 }
 
-/** What a plan is read with. */
+/** The facts with which a plan is shown. */
 export interface PlanReader {
   readonly subjectOf: (id: string) => Subject;
   /** All ids of agents, and of others that the plan names; null where they are not known. */
   readonly everyone: readonly string[] | null;
   /** What happens where no policy matches; null where that is not known. */
   readonly byDefault: 'allow' | 'deny' | null;
-  /** Whether everything is shown, with each name. */
+  /** True if everything is shown, with each name. */
   readonly all: boolean;
 }
 
-/** Most names in a line, unless all are wanted. */
+/** Maximum number of names in a line, unless all are shown. */
 const MAX_NAMES = 8;
-/** Most warnings and policies that never decide shown, unless all are wanted. */
+/** Maximum number of warnings, and of policies that never decide, unless all are shown. */
 const MAX_REMARKS = 10;
 
 const MARKS = { create: '+', activate: '+', deactivate: '-', keep: ' ' } as const;
 
-/** Whether applying the set would change which policies are in force. */
+/** True if applying the set would change which policies are in force. */
 export function isChange({ change }: Plan['changes'][number]): boolean {
   return change !== 'keep';
 }
 
 /**
- * One line: how many policies change.
- * @param otherFiles how many agents do
+ * Returns the title of a plan: how many policies change.
+ * @param otherFiles texts that say how many agents change
  * @param inForce how many policies are in force now; null where that is not known
  */
 export function planTitle({ changes }: Plan, otherFiles: readonly string[], inForce: number | null): string {
@@ -65,18 +65,18 @@ export function planTitle({ changes }: Plan, otherFiles: readonly string[], inFo
   return `${texts.join(', ')}${restOfTitle}`;
 }
 
-/** Whether it is not in force before. */
+/** True if the change brings a policy into force. */
 function isStarted(change: Plan['changes'][number]['change']): boolean {
   return change === 'create' || change === 'activate';
 }
 
-/** Of policies in force that the files do not name, and that are not deactivated. */
+/** Returns a text about policies in force that the files do not name, and that are not deactivated. */
 function restText(count: number): string {
   if (count === 0) return '';
   return count === 1 ? '; 1 in force is in no file and stays' : `; ${count} in force are in no file and stay`;
 }
 
-/** The plan as lines for people. @param headline what changes for whom, in short. */
+/** Returns the plan as lines for people. @param headline says in short what changes for whom */
 export function planLines(plan: Plan, reader: PlanReader, headline: readonly PlanLine[]): PlanLine[] {
   return [
     ...effectLines(plan, reader, headline),
@@ -116,7 +116,7 @@ function effectLines(
   ];
 }
 
-/** A title and its lines, of which the first are shown, and how many there are besides. */
+/** Returns the first of some lines, and how many more there are. */
 function cut(lines: readonly PlanLine[], { all }: PlanReader): readonly PlanLine[] {
   const more = lines.length - MAX_REMARKS;
   return all || more <= 1 ? lines : [...lines.slice(0, -more), line('!', `and ${more} more: --all shows them`)];
@@ -139,7 +139,7 @@ function regionLines(
   return [line(isLooser(from, to) ? '!' : ' ', `${verdictText(from)} → ${verdictText(to)}`), ...lines];
 }
 
-/** Not "hold": a denial also matches where the parameter of its condition is missing. */
+/** Returns a text about conditions. It does not say "hold", because a denial also matches if a parameter is missing. */
 function conditionsText(policies: Versions, several: string): string {
   if (policies.length === 0) return '';
   return `the conditions and limits of ${versions(policies)} let ${policies.length === 1 ? 'it' : several} match`;
@@ -148,7 +148,7 @@ function conditionsText(policies: Versions, several: string): string {
 /** How much a verdict permits. */
 export const STRENGTH = { deny: 0, no_policy: 1, require_approval: 2, allow: 3 } as const;
 
-/** Such changes deserve a second look. */
+/** True if a change permits more than before: it deserves a second look. */
 function isLooser(from: Verdict, to: Verdict): boolean {
   return STRENGTH[to.effect] > STRENGTH[from.effect];
 }
@@ -164,7 +164,7 @@ function patternsText({ in: patterns, except }: Patterns): string {
   return except.length === 0 ? those : `${those} but ${except.map(resourceText).join(', ')}`;
 }
 
-/** The two patterns that only a plan has. */
+/** Returns a pattern as text. Two of the patterns occur only in plans. */
 export function resourceText(pattern: string): string {
   if (pattern === '+') return 'names without "/"';
   return pattern === '://' ? 'URLs' : pattern;
@@ -193,7 +193,7 @@ export function versions(policies: Versions): string {
   return policies.map(({ name, version }) => `${name} ${version}`).join(', ');
 }
 
-/** The first of them, unless all are wanted. */
+/** Returns the first names, and how many more there are, unless all are shown. */
 export function listed(names: readonly string[], all: boolean): string {
   const more = all ? 0 : names.length - MAX_NAMES;
   return more > 0 ? `${names.slice(0, MAX_NAMES).join(', ')} and ${more} more` : names.join(', ');

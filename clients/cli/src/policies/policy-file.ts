@@ -5,14 +5,14 @@ import { changedNumberIn, changedNumberText } from '../unsafe-number.js';
 /** Aliases may expand to more than fits in memory, and each is looked for in the whole file. */
 const MAX_ALIASES = 100;
 const EXPANSION = { maxAliasCount: MAX_ALIASES };
-/** The parser takes the square of the time for many empty lines. */
+/** Maximum number of lines: the time of the parser grows with the square of the number of empty ones. */
 const MAX_LINES = 50_000;
 
 /** One file of policies, tests and agents, in YAML or in JSON, which YAML includes. */
 export class PolicyFile {
-  /** Why it is not well-formed, each with its place; its content is not checked. */
+  /** Reasons why the file is not well-formed, each with its place; the content is not checked. */
   readonly faults: readonly string[];
-  /** Only if there are no faults. */
+  /** The content of the file; undefined if there are faults. */
   value: unknown;
   private readonly document: Document;
   private readonly lines = new LineCounter();
@@ -27,7 +27,7 @@ export class PolicyFile {
       return;
     }
     const lineCounter = this.lines;
-    // Whatever version of YAML the file says it is.
+    // The schema is the same, whatever version of YAML the file names.
     const schema = 'core';
     const options = {
       lineCounter,
@@ -37,7 +37,7 @@ export class PolicyFile {
       schema,
       uniqueKeys: false,
     } as const;
-    // Only what JSON has, too: what a tag makes of a value, such as a date, would reach the service as something else.
+    // Tags have no effect, because JSON has none: a value such as a date would reach the service as something else.
     this.document = parseDocument(text, { ...options, resolveKnownTags: false });
     const { errors, warnings } = this.document;
     this.faults = [...errors, ...warnings].map(({ message, pos }) => `${this.placeAt(pos[0])}: ${message}`);
@@ -64,7 +64,7 @@ export class PolicyFile {
     return this.listOf('agents');
   }
 
-  /** Place of a member, such as `refunds.yaml:12:5`; of a missing one, where it would belong. */
+  /** Returns the place of a member, such as `refunds.yaml:12:5`; of a missing one, the place where it would belong. */
   placeOf(field: string): string {
     const path = [...field.matchAll(/([^.[\]]+)/g)].map(([, name = '']) => (/^\d+$/.test(name) ? Number(name) : name));
     for (; path.length > 0; path.pop()) {
@@ -74,7 +74,7 @@ export class PolicyFile {
     return this.path;
   }
 
-  /** Names given twice, which the parser would find in the square of the time, and too many aliases. */
+  /** Finds names that are given twice, for which the parser would take the square of the time, and too many aliases. */
   private unexpectedNodes(): string[] {
     const faults: string[] = [];
     let aliases = 0;
@@ -108,7 +108,10 @@ export class PolicyFile {
   }
 }
 
-/** Others read a file with this name as JSON, too; and YAML aliases may expand to more than fits in memory. */
+/**
+ * Returns the fault of a task that throws. Other programs read a file named .json as JSON, and aliases of YAML may
+ * expand to more than fits in memory.
+ */
 function faultsOf(path: string, task: () => unknown): string[] {
   try {
     task();
@@ -118,7 +121,7 @@ function faultsOf(path: string, task: () => unknown): string[] {
   }
 }
 
-/** They are read with all their digits, as bigints, which nobody else understands. */
+/** Turns integers into numbers. They were read as bigints, with all their digits, which other code does not expect. */
 function roundIntegers(document: Document): void {
   visit(document, {
     Scalar: (_, scalar) => {

@@ -21,13 +21,16 @@ export interface PrintOptions {
   readonly agents: readonly AgentChange[];
 }
 
-/** Pages of agents that are read for their names, to save the rate limit. */
+/** Size and maximum number of the pages of agents that are read for their names, to save the rate limit. */
 const MAX_PAGE_SIZE = 1_000;
 const MAX_PAGES = 5;
-/** Policies that are named for a test that failed. */
+/** Maximum number of policies that are named for a test that failed. */
 const MAX_NEAREST = 3;
 
-/** The plan for people, on a terminal or in a comment on a pull request, with its tests. With a key without `read`, ids are shown instead of names. */
+/**
+ * Prints the plan for people, on a terminal or in a comment on a pull request, with its tests. With a key without
+ * `read`, ids are shown instead of names.
+ */
 export async function printPlan(
   governance: GovernanceClient,
   set: PolicyFiles,
@@ -71,12 +74,12 @@ function agentsTitle(changes: readonly AgentChange[]): string[] {
   });
 }
 
-/** The tests that failed, each with its place, and how many there were. */
+/** Prints the tests that failed, each with its place, and how many passed and failed. */
 export function printTests(set: PolicyFiles, plan: Plan): void {
   for (const line of testLines(set, plan)) printLine(styledLine(line));
 }
 
-/** The plan as JSON: each test that failed with its place in the files, as its index alone says little. */
+/** Returns the plan for JSON: each test that failed has its place in the files, because its index alone says little. */
 export function shownPlan(set: PolicyFiles, servicePlan: Plan, agents: readonly AgentChange[]): Plan {
   const isAll = !servicePlan.complete || !areRightsChanged(agents);
   const plan = isAll ? servicePlan : { ...servicePlan, complete: false, reason: UNLISTED_RIGHTS };
@@ -103,7 +106,9 @@ function failureText(set: PolicyFiles, { index, expect, effect, reason, policies
   return set.withLocation({ field: `tests[${index}]`, message });
 }
 
-/** Policies that would improve the answer but for one part, with what those of the files have there. */
+/**
+ * Returns texts about policies that would improve the answer if one part matched, with that part of those in the files.
+ */
 function nearestTexts(set: PolicyFiles, { index, nearest = [] }: FailedTest): string[] {
   return nearest.slice(0, MAX_NEAREST).flatMap(({ policy: { name, version, effect }, missing }) => {
     const rules = set.policies.find((policy) => policy.name === name && policy.version === version);
@@ -112,7 +117,7 @@ function nearestTexts(set: PolicyFiles, { index, nearest = [] }: FailedTest): st
   });
 }
 
-/** What conditions see of a test; null counts as left out. */
+/** Returns the parts of a test that conditions read; null counts as left out. */
 function inputOf(set: PolicyFiles, index: number): ConditionInput {
   const { parameters, onBehalfOf, run, resourceId = '' } = set.tests[index] ?? {};
   return { resourceId, ...(parameters && { parameters }), ...(run && { run }), ...(onBehalfOf && { onBehalfOf }) };
@@ -120,7 +125,7 @@ function inputOf(set: PolicyFiles, index: number): ConditionInput {
 
 const BLANK: PlanLine = { mark: ' ', text: '' };
 
-/** A name in the text must neither end the fence nor control a terminal. */
+/** Returns a code block with a fence that no name in the text can end. */
 function codeBlock(text: string): string {
   const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));
   const fence = '`'.repeat(longest + 1);
@@ -129,13 +134,13 @@ function codeBlock(text: string): string {
 
 interface KnownAgents {
   readonly agents: ReadonlyMap<string, Subject>;
-  /** Whether there are no others. */
+  /** True if there are no others. */
   readonly areAll: boolean;
 }
 
 const NO_AGENTS: KnownAgents = { agents: new Map(), areAll: false };
 
-/** The agents that a plan names; all, where it means everybody of a kind, to say whom that leaves out. */
+/** Loads the agents that a plan names; all agents if it means everybody of a kind, to say who is excepted. */
 async function agentsOf(governance: GovernanceClient, { effects }: Plan): Promise<KnownAgents> {
   const subjects = new Set(effects.flatMap((effect) => effect.subjects));
   const missingIds = new Set([...subjects].filter((subject) => subject.startsWith('agt_')));
@@ -153,7 +158,10 @@ async function agentsOf(governance: GovernanceClient, { effects }: Plan): Promis
   return { agents, areAll: areAllWanted };
 }
 
-/** Whom a plan names who is not registered, or whose name is not known. @param changes of agents, in the same plan */
+/**
+ * Returns a subject of a plan that is not registered, or whose name is not known.
+ * @param changes of agents, in the same plan
+ */
 function otherSubject(id: string, changes: readonly AgentChange[], all: boolean): Subject {
   if (id === 'other:machine') return { name: 'machines that are not registered', kind: 'machine' };
   if (id === 'other:human') return { name: 'people who are not registered', kind: 'human' };
@@ -168,7 +176,7 @@ function otherSubject(id: string, changes: readonly AgentChange[], all: boolean)
   return { name: `role:${name} (${holders})`, kind: 'machine' };
 }
 
-/** What the service answers where no policy matches; null where one matches everything. */
+/** Returns the effect if no policy matches; null if a policy matches every request. */
 async function defaultEffect(governance: GovernanceClient): Promise<'allow' | 'deny' | null> {
   const nothing = randomUUID();
   const body = { subject: {}, action: nothing, resourceType: nothing, resourceId: nothing };
@@ -177,7 +185,7 @@ async function defaultEffect(governance: GovernanceClient): Promise<'allow' | 'd
   return answer.effect;
 }
 
-/** The recorded requests that are shown. */
+/** Loads the recorded requests that are shown. */
 async function findReplayed(
   governance: GovernanceClient,
   replay: NonNullable<Plan['replay']>,

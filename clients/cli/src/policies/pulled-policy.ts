@@ -7,7 +7,10 @@ import type { Policy } from './policy-files.js';
 /** Bytes of a file's name, with room for a number and the ending. */
 const MAX_NAME_LENGTH = 200;
 
-/** Approvals that a policy can require of one group; the group that the service fills in may require more. */
+/**
+ * Maximum number of approvals that a policy can require of one group; the group that the service fills in may require
+ * more.
+ */
 const MAX_APPROVALS = 10;
 
 type InForce = Schemas['PolicyResponse'];
@@ -17,7 +20,7 @@ type Approval = NonNullable<InForce['approval']>;
 const READABLE = { lineWidth: 120 };
 const EXACT = { lineWidth: 0, blockQuote: false, doubleQuotedAsJSON: true };
 
-/** The file of one policy that is in force; defaults are left out. */
+/** Returns the text of a file for a policy that is in force; defaults are left out. */
 export function policyFileText(policy: InForce): string {
   const content = { policies: [bodyOf(policy)] };
   const readable = stringify(content, READABLE);
@@ -26,7 +29,7 @@ export function policyFileText(policy: InForce): string {
   return omission === null ? text : `# ${omission}\n${text}`;
 }
 
-/** What the file of a policy cannot say; null if it says everything. */
+/** Returns what the file of a policy cannot say; null if it says everything. */
 export function leftOut({ approval }: InForce): string | null {
   const most = Math.max(0, ...(approval?.approvers ?? []).map(({ approvals }) => approvals));
   if (most <= MAX_APPROVALS) return null;
@@ -34,7 +37,10 @@ export function leftOut({ approval }: InForce): string | null {
   return `It requires ${most} approvals, and a file at most ${MAX_APPROVALS}: they depend on REQUIRED_APPROVALS (${risk}) where it is applied.`;
 }
 
-/** Its name, with `-` for characters that do not belong in a file name; `taken` are names already in use. */
+/**
+ * Returns a file name for a policy: its name, with `-` for characters that do not belong in a file name.
+ * @param takenNames names already in use
+ */
 export function policyFileName({ name }: Pick<InForce, 'name'>, takenNames: ReadonlySet<string>): string {
   const plain = cut(name.replace(/[^\p{L}\p{N}._-]+/gu, '-').replace(/^[.-]+|[.-]+$/g, '')) || 'policy';
   for (let number = 1; ; number += 1) {
@@ -43,7 +49,7 @@ export function policyFileName({ name }: Pick<InForce, 'name'>, takenNames: Read
   }
 }
 
-/** File systems count bytes, of which a character has up to four. */
+/** Cuts a name to the bytes that a file system allows; a character has up to four. */
 function cut(name: string): string {
   const characters = [...name];
   while (Buffer.byteLength(characters.join('')) > MAX_NAME_LENGTH) characters.pop();
@@ -70,7 +76,10 @@ function bodyOf(policy: InForce): Policy {
   };
 }
 
-/** Without the approvers if they can only have been filled in: a file with them would be refused. */
+/**
+ * Returns the approval for a file, without the approvers if the service must have filled them in: a file with them
+ * would be refused.
+ */
 function givenApproval(policy: InForce, approval: Approval): object {
   const { approvers, grant, ...members } = approval;
   return {

@@ -4,15 +4,18 @@ import { line, type PlanLine, section, STRENGTH, versions } from './plan-text.js
 type Replay = NonNullable<Schemas['PolicyPlanResponse']['replay']>;
 type Execution = Schemas['ExecutionResponse'];
 
-/** Recorded requests that are shown: each costs a request to look it up. */
+/** Maximum number of recorded requests that are shown: each takes a request to look it up. */
 const MAX_SHOWN = 10;
 
-/** Ids of the executions that `replayLines` names. */
+/** Returns the ids of the executions that `replayLines` names. */
 export function shownExecutions({ examples }: Replay): string[] {
   return examples.slice(0, MAX_SHOWN).map(({ executionId }) => executionId);
 }
 
-/** The answers that recorded requests would get; `found` has those that the key may read. */
+/**
+ * Returns lines about the answers that recorded requests would get.
+ * @param executionsById those that the key may read
+ */
 export function replayLines(replay: Replay, executionsById: ReadonlyMap<string, Execution>): PlanLine[] {
   const { executions, changed, cut, examples } = replay;
   const more = changed - Math.min(examples.length, MAX_SHOWN);

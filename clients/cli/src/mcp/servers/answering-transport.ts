@@ -166,7 +166,7 @@ async function fetchWithin(
   return fetchWithin(send, target, init, remainingRedirects - 1);
 }
 
-/** With the status 202 there is nothing to read, whatever the type. */
+/** True if a response is a stream of events. With the status 202 there is nothing to read, whatever the type. */
 function isStream({ status, headers }: Response): boolean {
   return status !== 202 && /^text\/event-stream\s*(;|$)/i.test(headers.get('Content-Type') ?? '');
 }

@@ -180,7 +180,7 @@ export class GovernedServer {
     const definition = this.definitions.get(tool.name) ?? (this.sendsOnce ? undefinedTool(tool.name) : undefined);
     return this.passOn(tool.visibleName, callOptions, async (client, options) => {
       const call = { name: tool.name, ...(input === undefined ? {} : { arguments: { ...input } }), ...traceMeta() };
-      // For the headers of its parameters.
+      // The definition tells the SDK which parameters go into headers.
       const result = await client.callTool(call, { ...options, ...(definition && { toolDefinition: definition }) });
       return resultOnly(result, 'content', 'structuredContent', 'isError');
     });
@@ -205,7 +205,7 @@ export class GovernedServer {
       if (this.endedClients.has(client)) throw new UnknownOutcomeError(label, new Error('it ended'));
       if (signal.aborted) throw error;
       const isAnswer = error instanceof ProtocolError && !isLostAnswer(error);
-      // Then the server has done nothing.
+      // A server that has forgotten the session has done nothing.
       const hasNoSession = !isRepeated && (await isSessionForgotten(client, error));
       if (!isAnswer && 'url' in this.target) await this.giveUp(client);
       if (hasNoSession && this.sendsOnce) throw forgottenSession(error);
@@ -281,7 +281,7 @@ export class GovernedServer {
   }
 
   private client(): Promise<Client> {
-    // Nobody would close another connection.
+    // Nobody would close a connection that is opened now.
     if (this.isClosing) return Promise.reject(new NotSentError('The session of the client has ended.'));
     this.connection ??= this.connect().catch((error: unknown) => {
       this.connection = null;
@@ -293,7 +293,7 @@ export class GovernedServer {
   private async connect(): Promise<Client> {
     if ('url' in this.target) return this.openConnection('auto');
     try {
-      // With a handshake first: a server of today's kind needs no second process to find out.
+      // The handshake is tried first, so that a server that has one needs no second process.
       return await this.openConnection('legacy');
     } catch (error) {
       if (!(error instanceof ProtocolError) || error.code !== UNSUPPORTED_VERSION) throw error;
@@ -315,7 +315,7 @@ export class GovernedServer {
     client.setRequestHandler('roots/list', () => this.requireLink().roots());
     client.setRequestHandler('elicitation/create', ({ params }: ElicitRequest, { mcpReq }: ClientContext) => {
       const calls = this.activeContexts.get(client) ?? [];
-      // Of several calls it is not known which one has the question.
+      // If several calls run, it is not known to which one the question belongs.
       const signals = [mcpReq.signal, ...(calls.length === 1 ? calls.map((call) => call.mcpReq.signal) : [])];
       return this.requireLink().elicit(this.name, params, calls.at(-1), AbortSignal.any(signals));
     });
@@ -332,7 +332,7 @@ export class GovernedServer {
       this.endedClients.add(client);
       this.onEnd();
     };
-    // Its requests are sent before any other of this connection.
+    // The settings are restored before any other request is sent over this connection.
     void this.settings.restore(client).then((faults) => {
       if (!this.isClosing) faults.forEach((fault) => this.warn(fault));
     });
@@ -350,7 +350,7 @@ export class GovernedServer {
   }
 }
 
-/** Returns the error with the server's message only: its data could be a question to the user. */
+/** Throws an error of a server with its message only: its data could be a question to the user. */
 function refuse(error: unknown): never {
   throw error instanceof ProtocolError ? new ProtocolError(error.code, error.message) : error;
 }

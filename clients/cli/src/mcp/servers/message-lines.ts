@@ -33,7 +33,7 @@ export class MessageLines {
   private keepEdges(): void {
     if (this.size > MAX_SKIPPED) throw new Error(`A line has more than ${MAX_SKIPPED} bytes.`);
     const whole = Buffer.concat(this.parts);
-    // Copies, as a part would hold all of it.
+    // The edges are copied, because a part of the line would keep all of it in memory.
     this.parts = [Buffer.from(whole.subarray(0, EDGE)), Buffer.from(whole.subarray(-EDGE))];
   }
 

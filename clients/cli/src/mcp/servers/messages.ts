@@ -3,8 +3,8 @@ import { randomUUID } from 'node:crypto';
 import { isTooDeep, MAX_LEVELS } from '../../nesting.js';
 
 /**
- * Bytes of a message, from either side: far more than the service takes of a call, which says so itself. The SDK takes four times as
- * long to read twice as much.
+ * Maximum bytes of a message from either side: far more than the service takes for a call, which it refuses with a
+ * message of its own. The SDK takes four times as long to read twice as much.
  */
 export const MAX_MESSAGE_BYTES = 16 * 2 ** 20;
 /** Levels at which the protocol has members of its own. */
@@ -52,7 +52,7 @@ export function withoutNulls(value: unknown, depth = 0): unknown {
   );
 }
 
-/** True for the members of `_meta` that belong to the protocol. */
+/** Removes null members of `_meta` that belong to the protocol. */
 function withoutNullsInMeta(meta: unknown, depth: number): unknown {
   if (!isObject(meta)) return meta;
   const members = Object.entries(meta).filter(([name, member]) => name !== 'progressToken' || member !== null);
