@@ -9,21 +9,21 @@ import { compilerOf } from '../scripts/run.mjs';
  * does so at a time, and `dist` is replaced when the new one is complete: commands and tests may be using it.
  */
 export async function buildPackage(folder, madeFrom, make) {
-  const [dist, made, old] = ['dist', 'dist.new', 'dist.old'].map((name) => join(folder, name));
+  const [dist, draft, old] = ['dist', 'dist.new', 'dist.old'].map((name) => join(folder, name));
   const isFresh = () => existsSync(dist) && changedAt(dist) >= newestChange(madeFrom);
-  // Before the lock, which a folder that is only read cannot have.
+  // This check comes before the lock, which a read-only folder cannot have.
   if (isFresh()) return;
   await ensureAlone(join(folder, 'dist.locks'), () => {
     // Another process may have made it meanwhile.
     if (isFresh()) return;
-    // A build that was killed leaves them.
-    for (const left of [made, old]) rmSync(left, { recursive: true, force: true });
+    // A killed build may have left these folders.
+    for (const path of [draft, old]) rmSync(path, { recursive: true, force: true });
     const begun = new Date();
-    make(made);
-    // What changes meanwhile is newer.
-    utimesSync(made, begun, begun);
+    make(draft);
+    // A source that changes during the build is newer than its result.
+    utimesSync(draft, begun, begun);
     if (existsSync(dist)) renameSync(dist, old);
-    renameSync(made, dist);
+    renameSync(draft, dist);
     rmSync(old, { recursive: true, force: true });
   });
 }
@@ -35,7 +35,10 @@ export function compile(folder, target, options = []) {
   });
 }
 
-/** Includes folders: their time shows that a file was removed. */
+/**
+ * Returns the time of the newest change, in milliseconds. Folders count, because only their time shows that a file was
+ * removed.
+ */
 function newestChange(paths) {
   const below = paths.flatMap((path) =>
     statSync(path).isDirectory() ? readdirSync(path, { recursive: true }).map((name) => join(path, name)) : [],

@@ -9,7 +9,7 @@ const folder = fileURLToPath(new URL('.', import.meta.url));
 const root = join(folder, '..', '..');
 /** Files that commands read from next to their code. */
 const DATA = ['examples/demo.json', 'policies.schema.json', 'gateway.schema.json'].map((name) => join(root, name));
-/** Of the time zones of the release, gov takes the names. */
+/** The time zones of the release, of which gov takes only the names. */
 const ZONES = join(folder, 'node_modules', 'moment-timezone', 'data', 'packed', 'latest.json');
 const SOURCES = ['src', '../typescript/src', 'tsconfig.json', '../typescript/tsconfig.json', 'package-lock.json'];
 const madeFrom = [...DATA, ...[...SOURCES, 'build.mjs', 'copied-sources.mjs'].map((name) => join(folder, name))];

@@ -1,6 +1,6 @@
 import type { GovernanceClient } from '../../typescript/src/index.js';
 
-/** Names by id. A record without a name here is shown by its id. */
+/** Maps ids to names. A record without a name here is shown by its id. */
 export type AgentNames = ReadonlyMap<string, string>;
 
 /** Maximum number of agents that are read one by one: beyond it, reading all takes fewer requests. */

@@ -84,7 +84,7 @@ function referenceName({ parameter, principal }: Reference): string {
   return principal === undefined ? 'the last segment of the resource' : `the ${principal} of the principal`;
 }
 
-/** The value that the service sees in a question; the id of a registered person it alone knows. */
+/** Returns the value that the service sees in a request; only the service knows the id of a registered person. */
 function seenText({ parameter, principal }: Reference, { parameters, resourceId, onBehalfOf }: ConditionInput): string {
   if (parameter !== undefined) return shownValue(valueAt(parameters, parameter));
   if (principal === undefined) return shownValue(resourceId?.split('/').at(-1)?.normalize('NFC'));

@@ -6,9 +6,9 @@ const BROKEN_OFF = 'UND_ERR_SOCKET';
 const FIRST_FINAL_STATUS = 200;
 
 /**
- * A client of undici with one connection at a time, which carries one exchange at a time. An exchange that pauses holds back what undici
- * reads from the socket. Paused itself, undici would fail with an assertion, which ends the process, when the connection of an answer
- * ends after which no other comes.
+ * A client of undici with one connection at a time, which carries one exchange at a time. A full exchange holds back
+ * the bytes of the socket, so that undici itself is never paused. If a connection ends with its last answer while
+ * undici is paused, undici fails with an assertion, which ends the process.
  */
 export class Connection extends Client {
   private exchange: CarriedExchange | null = null;
@@ -47,7 +47,7 @@ export class Connection extends Client {
   }
 }
 
-/** The methods that undici calls: of any other handler, a pool makes one with these. */
+/** The methods that undici calls. A pool turns every other handler into one with these methods. */
 interface CalledHandler {
   onConnect(abort: (error?: Error) => void): void;
   onResponseStarted?(): void;

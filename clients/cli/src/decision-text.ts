@@ -72,7 +72,7 @@ export function namesIn(execution: Execution | null): AgentNames {
 /** Returns texts about full limits; none if the key may not name the principal. */
 async function reachedLimits(governance: GovernanceClient, execution: Execution): Promise<string[]> {
   const { agentId: agent, action, resourceType, resourceId, parameters, run } = execution;
-  // In the API document it is never null.
+  // The type from the API document lacks null.
   const onBehalfOf: Execution['onBehalfOf'] | null = execution.onBehalfOf;
   if (onBehalfOf !== null && !(await mayNamePrincipal(governance, agent))) return [];
   const request = { agent, action, resourceType, resourceId, run, ...(onBehalfOf && { onBehalfOf }) };
@@ -108,7 +108,7 @@ async function requiredApprovals(
   { agentId: agent, action, resourceType, resourceId, parameters, run, ...execution }: Execution,
   signal: AbortSignal,
 ): Promise<string | null> {
-  // In the API document it is never null.
+  // The type from the API document lacks null.
   const onBehalfOf: Execution['onBehalfOf'] | null = execution.onBehalfOf;
   const request = { agent, action, resourceType, resourceId, run, ...(onBehalfOf && { onBehalfOf }) };
   const body = { ...request, parameters: withStandIns(parameters) };
@@ -249,7 +249,7 @@ export async function waitingText(
   );
 }
 
-/** Loads the policies that decided. */
+/** Returns the names and versions of the policies that decided. */
 export function policiesText({ policies }: Pick<Execution, 'policies'>): string {
   return policies.map(({ name, version }) => `${name} ${version}`).join(' and ');
 }

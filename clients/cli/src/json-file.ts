@@ -13,7 +13,10 @@ export function readJsonFile(path: string | URL): unknown {
   return parseJsonFile(readFileSync(path, 'utf8'));
 }
 
-/** The same for a file that a program reads while it serves others, so that it must not wait for a pipe. @throws as `readJsonFile` */
+/**
+ * Reads a file in the same way, but only a regular one: a program that serves others must not wait for a pipe. @throws
+ * as `readJsonFile`
+ */
 export function readRegularJsonFile(path: string): unknown {
   return parseJsonFile(readRegularFile(path));
 }

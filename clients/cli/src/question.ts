@@ -8,7 +8,7 @@ import { SettingsError } from './settings.js';
 export async function prompt(question: string): Promise<string> {
   if (process.stdin.readableEnded) return '';
   const lines = createInterface({ input: process.stdin, output: process.stderr });
-  // On a terminal that it reads from, it would otherwise only end the question.
+  // On a terminal, Ctrl-C would otherwise end only the question.
   lines.on('SIGINT', () => process.kill(process.pid, 'SIGINT'));
   try {
     return await lines.question(question).catch(() => '');

@@ -4,7 +4,7 @@ import { type GovernanceError, OutcomeUnknownError } from '../../typescript/src/
 /** Codes of errors for no answer, or none by the service. */
 const NO_ANSWER: ReadonlySet<string> = new Set(['UNREACHABLE', 'UNEXPECTED_ANSWER']);
 
-/** Why the service refused a call, and what would change that. */
+/** Returns why the service refused a call, and what would change that. */
 export function refusalText(tool: string, error: GovernanceError): string {
   if (error instanceof OutcomeUnknownError) {
     return (

@@ -1,6 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 
-/** Keeps opening from waiting for whoever writes into a pipe. */
+/** Flags for opening a file that do not wait for a writer if it is a pipe. */
 export const OPEN_FLAGS = constants.O_RDONLY | constants.O_NONBLOCK;
 
 /** The text of a file in UTF-8. @throws Error with `syscall` if it cannot be read, or is no regular file, such as a pipe or a device */

@@ -35,7 +35,7 @@ export async function serviceFetch(url: string | URL | Request, init: RequestIni
     });
     return await responseOf(answer);
   } catch (cause) {
-    // In the form of `fetch`.
+    // The error has the form of those of `fetch`.
     throw new TypeError('The request failed.', { cause });
   }
 }

@@ -12,7 +12,7 @@ import { type Settings, SettingsError } from './settings.js';
 const PACKAGE = 'agent-governance-service';
 const SERVICE = join('dist', 'main.js');
 const VERIFIER = join('verifier', 'main.mjs');
-/** Both as in `npm start`. */
+/** Flags and environment as in `npm start`. */
 const SERVICE_FLAGS = ['--max-semi-space-size=32', '--max-old-space-size=512'];
 const ALLOCATOR = {
   MALLOC_ARENA_MAX: '2',
@@ -26,7 +26,7 @@ export async function runService(folder: string): Promise<void> {
   await runToTheEnd(join(folder, SERVICE), [], SERVICE_FLAGS);
 }
 
-/** This command ends when the program does. */
+/** Runs a program; this command ends when the program does. */
 async function runToTheEnd(file: string, parameters: readonly string[], flags: readonly string[] = []): Promise<void> {
   const program = spawn(process.execPath, [...flags, file, ...parameters], {
     env: { ...process.env, ...ALLOCATOR },
@@ -63,7 +63,7 @@ export async function verifiedExport(folder: string, file: string): Promise<Verd
 /** A service with its own database. */
 export interface TemporaryService {
   readonly settings: Settings;
-  /** Ends it, and removes its database. */
+  /** Ends the service, and removes its database. */
   stop(): Promise<void>;
 }
 
@@ -94,7 +94,7 @@ export async function startTemporaryService(service: string): Promise<TemporaryS
   }
 }
 
-/** Where it listens, as its banner says. */
+/** Returns the address on which the service listens, as its banner says. */
 async function addressOf({ stdout, stderr }: ChildProcess): Promise<string> {
   let output = '';
   return new Promise<string>((resolve, reject) => {

@@ -34,7 +34,7 @@ export function client(): GovernanceClient {
   return clientOf(settings());
 }
 
-/** For commands that somebody waits for: a service that is not there is an error within seconds. */
+/** Returns a client for commands that somebody waits for: a service that is not there is an error within seconds. */
 export function clientOf({ url, key }: Settings): GovernanceClient {
   const changes = changeWaits(() => governance);
   const governance = new GovernanceClient({ url, key, fetch: withBreakGlass(findingFetch(url)), changes });
@@ -57,7 +57,7 @@ export function settings(): Settings {
   return { url, key };
 }
 
-/** Where the key has come from, for an answer that the service does not know it. */
+/** Says where the key comes from, to explain that the service does not know it. */
 export function keySource(): string {
   const profile = profileName();
   if (profile !== undefined) return `The key is the one that \`gov login --profile ${profile}\` keeps.`;
@@ -93,13 +93,13 @@ export function profileName(): string | undefined {
   );
 }
 
-/** Whoever else the environment names must not get it. */
+/** Returns the stored key for the service of its login; another service that the environment names must not get it. */
 function keptKeyFor(url: string): string | undefined {
   const stored = keptSettings();
   return stored !== null && isSameAddress(stored.url, url) ? stored.key : undefined;
 }
 
-/** However they are written: `HTTP://LocalHost:80` is `http://localhost`. */
+/** True if two URLs are equal, however they are written: `HTTP://LocalHost:80` is `http://localhost`. */
 function isSameAddress(left: string, right: string): boolean {
   return URL.canParse(left) && new URL(left).href === new URL(right).href;
 }

@@ -1,7 +1,10 @@
 /** Names shorter than this are similar by chance. */
 const MIN_LENGTH = 4;
 
-/** Whether two texts differ in case or separators, in one letter, in the order of two, or in being a role or a name. */
+/**
+ * True if two texts differ only in case or separators, in one letter, in the order of two, or in being a role or a
+ * name.
+ */
 export function isSlip(first: string, second: string): boolean {
   const [left, right] = [first, second].map((text) => text.replace(/^(?:role|agent):/, ''));
   if (left === undefined || right === undefined) return false;
@@ -9,7 +12,7 @@ export function isSlip(first: string, second: string): boolean {
   return left.length >= MIN_LENGTH && isOneEdit(left, right) && withoutDigits(left) !== withoutDigits(right);
 }
 
-/** Such as ` Did you mean "role:support"?`; empty where nothing is similar. */
+/** Returns a question such as ` Did you mean "role:support"?`; empty if no name is similar. */
 export function meantText(text: string, names: Iterable<string>, prefix = ''): string {
   for (const name of names) if (name !== text && isSlip(text, name)) return ` Did you mean "${prefix}${name}"?`;
   return '';

@@ -5,7 +5,10 @@ import type { Schemas } from '../../typescript/src/index.js';
 type Stop = Pick<Schemas['StopResponse'], 'agentId' | 'role' | 'actions'>;
 type Agent = Pick<Schemas['AgentResponse'], 'id' | 'roles' | 'capabilities'>;
 
-/** What of a stop covers nobody now, and was perhaps misspelt. @param agents all that are registered */
+/**
+ * Returns warnings of parts of a stop that cover nobody now, and are perhaps misspelt.
+ * @param agents all that are registered
+ */
 export function stopWarnings({ agentId, role, actions }: Stop, agents: readonly Agent[]): string[] {
   const candidates = agents.filter(({ id }) => agentId === null || id === agentId);
   const coveredAgents = candidates.filter(({ roles }) => role === null || roles.includes(role));

@@ -22,7 +22,7 @@ export function writeEvidence(settings: Settings, to: NodeJS.WritableStream, id:
   return write(settings, path, to, 'the end of the file: it is not complete');
 }
 
-/** The file appears once it is complete. */
+/** Writes a file, which appears once it is complete. */
 export async function writeNewFile(file: string, write: (to: NodeJS.WritableStream) => Promise<void>): Promise<void> {
   const part = `${file}.part`;
   const to = createWriteStream(part, { fd: openSync(part, 'w', 0o600) });
@@ -36,7 +36,7 @@ export async function writeNewFile(file: string, write: (to: NodeJS.WritableStre
   }
 }
 
-/** @param end that is not reached if the connection breaks, and what that means. */
+/** @param end text for the error if the connection breaks: what was not reached, and what that means */
 async function write(settings: Settings, path: string, to: NodeJS.WritableStream, end: string): Promise<void> {
   // Its body is read outside of `send`, which would start again if the connection breaks.
   const transport = new Transport({ ...settings, fetch: findingFetch(settings.url) });

@@ -10,14 +10,15 @@ const INTEGER = /^-?\d+$/;
 const TOO_LARGE = '1e999';
 
 /**
- * Where a number is that would change silently: an integer whose digits are not those that JavaScript, and so the service, writes
- * for it, or one that no double can hold. Undefined if there is none. Integers are expected as bigints, which have all digits.
+ * Returns the path of a number that would change silently: an integer whose digits are not those that JavaScript, and
+ * so the service, writes for it, or one that no double can hold. Undefined if there is none. Integers are expected as
+ * bigints, which have all digits.
  */
 export function changedNumberIn(value: unknown, path: string): string | undefined {
   return placeIn(value, path, isChanged);
 }
 
-/** The same for a text that is valid JSON. */
+/** Returns the same for a text that is valid JSON. */
 export function changedNumberInJson(text: string, path: string): string | undefined {
   const markedText = text.replace(STRING_OR_NUMBER, (literal) =>
     INTEGER.test(literal) && isChanged(BigInt(literal)) ? TOO_LARGE : literal,
@@ -26,14 +27,14 @@ export function changedNumberInJson(text: string, path: string): string | undefi
 }
 
 /**
- * Where a number may have changed, in what others have read: nobody knows any more with which digits an integer beyond 2^53−1 was
- * written.
+ * Returns the path of a number that may have changed when another program parsed it: nobody knows any more with which
+ * digits an integer beyond 2^53−1 was written.
  */
 export function doubtfulNumberIn(value: unknown, path: string): string | undefined {
   return placeIn(value, path, isDoubtful);
 }
 
-/** What to say of it. */
+/** Returns a sentence about such a number. */
 export function changedNumberText(path: string): string {
   return `${path} is a number that would change silently, such as an integer beyond 2^53−1: send it as a text.`;
 }
@@ -48,7 +49,7 @@ function isDoubtful(value: unknown): boolean {
   return !Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value));
 }
 
-/** Where the first value of such a kind is; undefined if there is none. */
+/** Returns the path of the first value of such a kind; undefined if there is none. */
 export function placeIn(value: unknown, path: string, isSought: (value: unknown) => boolean): string | undefined {
   const visited = new Set<unknown>();
   const queue: Place[] = [{ value, path }];

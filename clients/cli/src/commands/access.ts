@@ -55,7 +55,10 @@ async function showAccess(
   printLines(title, [...teams, ...regionLines(access, name), ...besideLines(access, reviewer)], markdown);
 }
 
-/** The team whose policies apply, as of the moment, and the one of before if it was another; none for an agent without a team. */
+/**
+ * Returns lines about the team whose policies apply at that time, and about the earlier team if it was another; none
+ * for an agent without a team.
+ */
 async function teamLines(
   governance: GovernanceClient,
   agentId: string,
@@ -67,7 +70,7 @@ async function teamLines(
   return (team ?? null) === null && moved === '' ? [] : [line(' ', `It is ${teamText(team)}${moved}.`)];
 }
 
-/** Undefined if the agent did not exist then. */
+/** Returns the team of an agent at a time; null if it had none, undefined if the agent did not exist. */
 async function teamOf(
   governance: GovernanceClient,
   id: string,

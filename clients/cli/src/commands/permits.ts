@@ -61,7 +61,7 @@ async function inspectedPermit(token: string): Promise<InspectedPermit> {
   return { header, claims, signed, remainingSeconds: Math.ceil(secondsIn(claims['exp']) - Date.now() / 1_000) };
 }
 
-/** Loads the public keys without a key; null if the service issues no permits. */
+/** Loads the public keys of the service, which needs no API key; null if the service issues no permits. */
 async function listedKeys(): Promise<readonly (JsonWebKey & { readonly kid?: string })[] | null> {
   const service = serviceUrl();
   const url = `${service}/.well-known/jwks.json`;

@@ -18,8 +18,8 @@ export function addTamperCommand(program: Command): void {
 }
 
 /**
- * The records of the service are not touched; the verifier is that of the folder `programs`. Exit code 1 if verification did not
- * find the change.
+ * Alters one byte in a copy of the chain, and verifies the copy before and after with the verifier in the folder
+ * `programs`. The records of the service are not touched. The exit code is 1 if the verifier does not find the change.
  */
 export async function tamper(service: Settings, programs: string): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'gov-tamper-'));
