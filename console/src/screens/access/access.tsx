@@ -139,7 +139,7 @@ function Changes({ changes }: { readonly changes: NonNullable<Access['changes']>
   );
 }
 
-/** What changes no region: stops, grants and the observation. */
+/** The facts that change no region: stops, grants and the observation. */
 function Beside({ access: { agentId, stops, grants, observeUntil } }: { readonly access: Access }): JSX.Element | null {
   if (stops.length + grants.length === 0 && observeUntil === null) return null;
   return (

@@ -7,11 +7,13 @@ import { save } from '../../ui/save.js';
 
 interface DecisionFileProps {
   readonly records: 'executions' | 'decisions';
-  /** Of the execution, or of the decision on a change. */
+  /** Id of the execution, or of the decision on a change. */
   readonly id: string;
 }
 
-/** A button that downloads what an execution or a change was decided by: whoever has the file can decide it again. */
+/**
+ * A button that downloads the decision file of an execution or a change, with which anybody can recompute the decision.
+ */
 export function DecisionFile({ records, id }: DecisionFileProps): JSX.Element | null {
   const { connection, has } = useSession();
   const [busy, setBusy] = useState(false);

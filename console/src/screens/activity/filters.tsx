@@ -28,7 +28,7 @@ export function filterIn(query: URLSearchParams): ActivityFilter {
 const OUTCOMES: readonly AuditEntry['outcome'][] = ['success', 'denied', 'failed'];
 
 /**
- * Whether a new entry matches the filters.
+ * True if a new entry matches the filters.
  * @param agentId id of the agent in the filter; null if it is unknown.
  */
 export function matches(entry: AuditEntry, filter: ActivityFilter, agentId: string | null): boolean {
@@ -107,13 +107,13 @@ export function Filters({ filter, onChange }: FiltersProps): JSX.Element {
   );
 }
 
-/** What is not a time stays as it is, so that the service says so. */
+/** Returns a local time as ISO 8601. A text that is no time stays as it is, so that the service reports it. */
 function isoOf(local: string): string {
   const date = new Date(local);
   return Number.isNaN(date.getTime()) ? local : date.toISOString();
 }
 
-/** As the field takes it, in the reader's time zone. */
+/** Returns a time as the field takes it, in the reader's time zone. */
 function localOf(iso: string | undefined): string {
   const date = new Date(iso ?? '');
   if (Number.isNaN(date.getTime())) return '';

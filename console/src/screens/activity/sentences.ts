@@ -1,7 +1,7 @@
 import type { AuditEntry } from '../../api/types.js';
 import { showInvisible, revealedProse, words } from '../../ui/format.js';
 
-/** What the service records, for people. */
+/** The actions that the service records, in words for people. */
 export const SENTENCES: Readonly<Record<string, string>> = {
   'execution.approval_requested': 'Requested, and sent for approval',
   'execution.authorized': 'Requested, and allowed',
@@ -110,8 +110,8 @@ function policyText(policies: unknown): string {
 }
 
 /**
- * The entries whose agent did what they say. In others it is whose request was decided, or who was changed; an approval, above all,
- * is never an act of the agent that requested it.
+ * Actions of entries whose `agentId` names the agent that acted. In other entries it names the agent whose request was
+ * decided, or that was changed: an approval is never an act of the agent that requested it.
  */
 const BY_THEIR_AGENT: ReadonlySet<string> = new Set([
   'execution.approval_requested',
@@ -134,7 +134,7 @@ const BY_THEIR_AGENT: ReadonlySet<string> = new Set([
   'stop.lifted',
 ]);
 
-/** Who caused an entry: of an execution's approval or rejection, the reviewer. */
+/** Names who caused an entry; for the approval or rejection of an execution, the reviewer. */
 export function actorText(
   { action, actor, agentId, details }: Pick<AuditEntry, 'action' | 'actor' | 'agentId' | 'details'>,
   nameOf: (id: string) => string,

@@ -15,8 +15,8 @@ export interface Sample {
 const ANY = 'any';
 
 /**
- * One request for each capability and each pattern of resources that a policy for it names, and one for any other resource,
- * which the service's default may allow.
+ * Returns a request for each capability and each pattern of resources that a policy for it names, and one for any other
+ * resource, which the service's default may allow.
  */
 export function samples({ capabilities, ...agent }: Agent, policies: readonly Policy[]): readonly Sample[] {
   return capabilities.flatMap((action) => {
@@ -58,7 +58,7 @@ function isConditionalFor({ conditions, limits, onBehalfOf, ...policy }: Policy,
   );
 }
 
-/** Whether a subject of a policy is the agent, or one of its kind or roles. */
+/** True if a subject of a policy is the agent, its kind or one of its roles. */
 export function means(subject: string, { id, name, kind, roles }: Omit<Agent, 'capabilities'>): boolean {
   const own = ['*', 'agent:*', id, name, `agent:${id}`, `agent:${name}`, `kind:${kind}`];
   const ofRoles = roles.length === 0 ? [] : ['role:*', ...roles.map((role) => `role:${role}`)];

@@ -2,7 +2,7 @@ import { withStandIns } from '../../../../clients/typescript/src/replaced-values
 import type { Session } from '../../api/session.js';
 import type { Approvers, Decision, Evaluation, Execution, Policy } from '../../api/types.js';
 
-/** Most policies that are listed as nearly allowing it. */
+/** Maximum number of policies that are listed as nearly allowing it. */
 export const MAX_NEAR = 5;
 /** Number of approvers listed at first. */
 export const FIRST_APPROVERS = 100;
@@ -14,11 +14,11 @@ export const MAX_PAGE_SIZE = 1_000;
 export interface Case {
   readonly decision: Decision;
   readonly execution: Execution | null;
-  /** Whether there is an execution that the caller may not see. */
+  /** True if there is an execution that the caller may not see. */
   readonly isWithheld: boolean;
 }
 
-/** What a policy says. Others, such as its `warnings`, depend on the other policies, too. */
+/** The members of a policy that make up its rule. Others, such as `warnings`, depend on the other policies, too. */
 export type Rule = Pick<
   Policy,
   'id' | 'name' | 'version' | 'description' | 'effect' | 'conditions' | 'onBehalfOf' | 'approval'
@@ -30,13 +30,14 @@ export interface Why {
   /** The policies that required the approval. */
   readonly policies: readonly Rule[];
   /**
-   * What is said about this action alone: `policySet`, the number in force and policies that would not allow it anyway
-   * also change with unrelated policies. Null where it was on somebody's behalf for whom this caller may not ask.
+   * The answer about this action alone. It lacks `policySet`, the number of policies in force and policies that would
+   * not allow the action anyway, because these also change with unrelated policies. Null if the action was on behalf of
+   * somebody for whom this caller may not ask.
    */
   readonly now:
     | (Pick<Evaluation, 'effect' | 'reason'> & {
         readonly matched: Explanation['matched'];
-        /** Policies that nearly allow it; the first of them with what they say. */
+        /** Policies that nearly allow it; the first of them with their rules. */
         readonly nearest: readonly (Explanation['nearest'][number] & { readonly rule: Rule | null })[];
         /** What is used of limits by policies that allow it otherwise. */
         readonly limits: Explanation['limits'];
@@ -87,7 +88,7 @@ export async function loadWhy(
 ): Promise<Why> {
   const { agentId, action, resourceType, resourceId } = execution;
   const parameters = withStandIns(execution.parameters);
-  // In the API document it is never null.
+  // The type from the API document lacks null.
   const onBehalfOf: Execution['onBehalfOf'] | null = execution.onBehalfOf;
   const forWhom = { ...(onBehalfOf && { onBehalfOf }), ...(execution.run && { run: execution.run }) };
   const request = { agent: agentId, action, resourceType, resourceId, parameters, ...forWhom };
@@ -128,6 +129,6 @@ export async function loadHistory(
   const query = { agentId, resourceType, resourceId, limit: MAX_EXECUTIONS, order: 'desc' } as const;
   const { data, total } = await client.get('/api/v1/executions', { query, signal });
   const executions = data.filter((execution) => execution.id !== id);
-  // The request itself is one of all.
+  // The total includes the request itself.
   return { executions, older: Math.max(0, total - 1 - executions.length) };
 }

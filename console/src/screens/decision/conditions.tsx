@@ -105,7 +105,7 @@ function Compared({ to, request }: ComparedProps): JSX.Element {
 }
 
 function seenText({ parameter, principal }: Reference, { parameters, resourceId, onBehalfOf }: ConditionInput): string {
-  // What a `*` stands for is shown as the list that it is in.
+  // A `*` is shown as the whole list that it stands for.
   if (parameter !== undefined) return valueText(valueAt(parameters, parameter.split('/*')[0] ?? parameter));
   if (principal === undefined) return valueText(resourceId.split('/').at(-1)?.normalize('NFC'));
   const [type, id] = onBehalfOf?.subject.split(/:(.*)/s) ?? [];

@@ -2,15 +2,15 @@ import { createContext } from 'preact';
 import { useCallback, useContext, useLayoutEffect, useRef } from 'preact/hooks';
 
 /**
- * What has to be as it is shown when somebody approves. Further claims and further requests may go on faster than anybody
- * reads: whoever has looked again and again may approve without those that come last.
+ * The content that has to be as it is shown when somebody approves. Claims and requests may be added faster than
+ * anybody reads, so whoever has looked several times may approve without the last additions.
  */
 export type Scrutiny = 'everything' | 'all but additions';
 
 /** Something that is not as it was shown. */
 export interface Difference {
   readonly words: string;
-  /** Whether it only adds to what was shown, and says nothing about the values in the request. */
+  /** True if it only adds to what was shown, and says nothing about the values in the request. */
   readonly isAddition: boolean;
 }
 
@@ -19,7 +19,7 @@ export type Check = (scrutiny: Scrutiny) => Promise<readonly Difference[]>;
 
 interface RegisteredCheck {
   readonly check: Check;
-  /** Loads it again if that failed. */
+  /** Loads the data again if loading it failed. */
   readonly retry: () => void;
 }
 

@@ -54,7 +54,7 @@ interface CaseViewProps {
 function CaseView({ subject, reload }: CaseViewProps): JSX.Element {
   const { decision, isWithheld } = subject;
   const isErased = decision.erased === true;
-  // Nothing is left of it that could be explained or looked up.
+  // Nothing of an erased execution is left that could be explained or looked up.
   const execution = isErased ? null : subject.execution;
   const session = useSession();
   const mayRead = session.has('read');
@@ -84,7 +84,7 @@ function CaseView({ subject, reload }: CaseViewProps): JSX.Element {
   );
   const body = useLoad((signal) => loadChangeBody(session, decision, signal), [session, decision.id, decision.status]);
   const differences = async (scrutiny: Scrutiny): Promise<readonly Difference[]> => {
-    // What is known about the entities first: they are loaded anew if the request means others.
+    // The claims about entities are checked first, because they are loaded anew if the request means other entities.
     const [policyChange, historyChange, claimChanges] = await allEnded(
       why.confirm(),
       scrutiny === 'everything' ? history.confirm() : Promise.resolve(null),
@@ -229,7 +229,7 @@ function Head({ subject: { decision, execution } }: { readonly subject: Case }):
   );
 }
 
-/** Nothing for a decision that is about neither an execution nor a change. */
+/** The button for the decision file; nothing if the decision is about neither an execution nor a change. */
 function FileOfDecision({
   decision: { id, executionId, change },
 }: {

@@ -13,7 +13,7 @@ import { type ClaimPage, type EntityWithClaims, moreClaims } from './mentioned-e
 
 interface EntityPanelProps {
   readonly entityClaims: EntityWithClaims;
-  /** What was shown until it turned out to have changed; what has come since then is marked. */
+  /** The entity as it was shown before it changed; claims that are newer are marked. */
   readonly before: EntityWithClaims | undefined;
   /** The values in the request. */
   readonly requestValues: ReadonlySet<string>;
@@ -59,7 +59,7 @@ interface ClaimsProps {
   /** The newest claim that was shown before; null if they are all shown for the first time. */
   readonly seen: string | null;
   readonly requestValues: ReadonlySet<string>;
-  /** Of each kind of claim. */
+  /** The heading of each kind of claim. */
   readonly heading: 'h3' | 'h4';
 }
 

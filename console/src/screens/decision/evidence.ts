@@ -10,7 +10,10 @@ export interface Evidence {
   readonly used: readonly Claim[];
 }
 
-/** Sorts claims by what they are about, contradictory ones first. `given`: the values in the request, as text. */
+/**
+ * Sorts claims by what they are about, contradictory ones first.
+ * @param requestValues the values in the request, as text
+ */
 export function evidenceIn(claims: readonly Claim[], requestValues: ReadonlySet<string>): readonly Evidence[] {
   const predicates = [...new Set(claims.map(({ predicate }) => predicate))];
   const evidence = predicates.map((predicate) => {
@@ -26,7 +29,7 @@ export function evidenceIn(claims: readonly Claim[], requestValues: ReadonlySet<
   return [...evidence.filter(({ values }) => values > 1), ...evidence.filter(({ values }) => values === 1)];
 }
 
-/** Whether another value is more certain. */
+/** True if another value is more certain. */
 export function isDoubtful(claim: Claim, { claims }: Evidence): boolean {
   return claims.some(
     (claimToCompare) => claimToCompare.value !== claim.value && confidenceOf(claimToCompare) > confidenceOf(claim),

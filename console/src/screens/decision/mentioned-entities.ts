@@ -26,7 +26,7 @@ export interface ClaimPage {
   readonly data: readonly Claim[];
   readonly total: number;
   readonly nextCursor?: string;
-  /** The newest of all, the newest first, where there are further pages. */
+  /** The newest claims, the newest first; undefined if the first page has all. */
   readonly latest?: readonly Claim[];
 }
 
@@ -42,7 +42,7 @@ export async function loadMentioned(
   return [...entities, ...[...ids].filter((id) => !entityIds.has(id))];
 }
 
-/** The state of the lookup: what was loaded stays while more is loaded. */
+/** Returns the batches of entities that a number of steps look up: earlier batches stay while more are loaded. */
 export function batchesOf(mentioned: readonly MentionedEntity[], stepCount: number): (readonly MentionedEntity[])[] {
   const ends = Array.from({ length: stepCount }, (_, look) => FIRST_ENTITIES + look * MORE_ENTITIES);
   const batches = ends.map((end, look) => mentioned.slice(look === 0 ? 0 : end - MORE_ENTITIES, end));
@@ -73,7 +73,7 @@ async function byName(
   return [];
 }
 
-/** What is known about each of them. */
+/** Loads each mentioned entity with its claims. */
 export function loadEntityClaims(
   { patientClient, lookUps, entityNames }: Session,
   mentioned: readonly MentionedEntity[],

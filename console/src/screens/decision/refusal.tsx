@@ -5,14 +5,17 @@ import type { Difference, Scrutiny } from './confirm.js';
 
 /** Milliseconds after a refusal in which nobody can approve: a second click is not a second look. */
 const FIRST_LOOK = 2_000;
-/** Milliseconds after a refusal in which what is only added counts no more, if that is all there was twice in a row. */
+/**
+ * Milliseconds after a refusal in which additions do not count any more, if two refusals in a row were for additions
+ * alone.
+ */
 const LOOK = 30_000;
 
 /** The reason why Approve needs a second confirmation. */
 export interface Refusal {
   readonly differences: readonly Difference[];
   readonly timeMs: number;
-  /** How many in a row, this one included, were for additions alone. */
+  /** Number of refusals in a row, this one included, that were for additions alone. */
   readonly additionsInARow: number;
 }
 
@@ -29,7 +32,7 @@ function isForAdditions(refusal: Refusal | null): refusal is Refusal {
   return refusal !== null && refusal.additionsInARow > 1;
 }
 
-/** Whether Approve was refused a moment ago. */
+/** True if Approve was refused a moment ago. */
 export function useLook(refusal: Refusal | null): boolean {
   const [seen, setSeen] = useState<Refusal | null>(null);
   useEffect(() => {

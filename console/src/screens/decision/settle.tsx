@@ -17,7 +17,7 @@ import { type Refusal, refusalFor, RefusalNotice, scrutinyAfter, useLook } from 
 
 interface SettleProps {
   readonly decision: Decision;
-  /** Of its execution; null if there is none. */
+  /** Parameters of the execution; null if there is none. */
   readonly parameters: Readonly<Record<string, unknown>> | null;
   readonly approvers: Approvers | null;
   /** Content that is not yet visible: as long as there is any, approving is disabled. */
@@ -100,13 +100,13 @@ function Choice({ decision, parameters, approvers, missing, differences, changed
   const [chosen, setChosen] = useState(() => approvers.data.find(({ able: isAble }) => isAble)?.agentId ?? '');
   /** The delegation by which the caller takes the place of another person; empty for their own place. */
   const [chosenPlace, setChosenPlace] = useState('');
-  /** What is given besides; null for this once. */
+  /** The grant that is given with the approval; null if it is for this once. */
   const [grant, setGrant] = useState<GrantTerms | null>(null);
-  /** As JSON, what would be approved instead; null: nothing is said about that. */
+  /** Parameters that would be approved instead, as JSON; null if the reviewer names none. */
   const [instead, setInstead] = useState<string | null>(null);
   const [step, setStep] = useState<Step>(null);
   const [error, setError] = useState<unknown>(null);
-  /** Whether Approve of a risky request was pressed, and is to be pressed once more. */
+  /** True after Approve of a risky request was pressed, which has to be confirmed. */
   const [isConfirming, setIsConfirming] = useState(false);
   const [refusal, setRefusal] = useState<Refusal | null>(null);
   /** The approvers whose reviews were recorded here: the list may be older. */
@@ -123,7 +123,7 @@ function Choice({ decision, parameters, approvers, missing, differences, changed
   const place = chosenOne?.delegationId === undefined ? {} : { delegationId: chosenOne.delegationId };
   const mayApprove = chosenOne !== undefined;
   const own = chosenOne ?? listed.find(({ agentId }) => agentId === mine);
-  /** Whether a signature of the reviewer counts for more. */
+  /** True if a group that the reviewer fills needs a signature. */
   const isSigned =
     decision.approvers?.some(({ signed }, index) => signed && chosenOne?.groups.includes(index)) === true;
   const isRisky = decision.riskLevel === 'high' || decision.riskLevel === 'critical';
@@ -151,7 +151,7 @@ function Choice({ decision, parameters, approvers, missing, differences, changed
   /** A busy service may record it only later: before each attempt, everything has to be as it is shown. */
   const approve = async (body: ReviewBody): Promise<Decision | null> => {
     const end = Date.now() + PATIENCE;
-    /** Made once: it is for this approval, whenever it is taken. Null: this reviewer has no passkey. */
+    /** Made once, because it stays valid for this approval. Null if the reviewer has no passkey. */
     let signature: Record<string, unknown> | null | undefined;
     for (;;) {
       setStep('checking');
@@ -293,7 +293,7 @@ function Choice({ decision, parameters, approvers, missing, differences, changed
           {step === null ? `${isSigned ? 'Your device signs it. ' : ''}${howRecorded(mine, approverId)}` : STEPS[step]}
         </span>
       </div>
-      {/* Not where the first button is: a double click is one touch. */}
+      {/* This button is not where the first one is, so that a double click does not press both. */}
       {isConfirming ? (
         <div class="buttons">
           <button
@@ -316,7 +316,8 @@ function Choice({ decision, parameters, approvers, missing, differences, changed
 }
 
 /**
- * Whether every field has the value that it shows: a number field that shows "5-" has none. If not, the browser points at it.
+ * True if every field has the value that it shows: a number field that shows "5-" has none. If not, the browser points
+ * at it.
  */
 function isWhole({ form }: HTMLButtonElement): boolean {
   return form?.reportValidity() === true;

@@ -11,7 +11,7 @@ import { numberText } from '../../ui/format.js';
 import { Badge, Panel, Problem, When } from '../../ui/parts.js';
 import { LocalTime } from '../../ui/time.js';
 
-/** Newest delegations that are listed on each side. */
+/** Maximum number of delegations that are listed on each side: the newest. */
 const MAX_LISTED = 100;
 
 interface Sides {

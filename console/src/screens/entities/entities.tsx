@@ -14,7 +14,7 @@ import { LocalTime } from '../../ui/time.js';
 
 const ID = /^ent_[0-9A-HJKMNP-TV-Z]{26}$/;
 
-/** What agents work with: the newest, or those of a type and a name. */
+/** The things that agents work with: the newest, or those of a type and a name. */
 export function Entities(): JSX.Element {
   const { client } = useSession();
   const [filter, setFilter] = useState<{ type?: string; name?: string }>({});
@@ -73,7 +73,7 @@ export function Entities(): JSX.Element {
 }
 
 interface SearchProps {
-  /** Those of what is loaded. */
+  /** The types of the loaded entities. */
   readonly types: readonly string[];
   readonly onSearch: (filter: { type?: string; name?: string }) => void;
 }

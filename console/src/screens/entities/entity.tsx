@@ -13,10 +13,10 @@ import { evidenceIn } from '../decision/evidence.js';
 import { Claims } from '../decision/entity-claims.js';
 import { type EntityWithClaims, loadEntityClaims } from '../decision/mentioned-entities.js';
 
-/** No request is looked at here whose values claims could hold. */
+/** The values of a request that claims are compared with: none, since this screen shows no request. */
 const NONE: ReadonlySet<string> = new Set();
 
-/** One entity: what is claimed of it, what contradicts that, and its history, which stays when it is deleted. */
+/** One entity: its claims, their contradictions, and its history, which stays when the entity is deleted. */
 export function EntityScreen({ id }: { readonly id: string }): JSX.Element {
   const session = useSession();
   const entityLoad = useLoad((signal) => loadEntityClaims(session, [id], signal), [session, id]);

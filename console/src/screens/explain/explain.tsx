@@ -11,7 +11,7 @@ import { Options } from '../../ui/options.js';
 import { Problem, When } from '../../ui/parts.js';
 import { Verdict } from './verdict.js';
 
-/** Number of policies, the newest, whose actions and types are suggested. */
+/** Maximum number of policies whose actions and types are suggested: the newest. */
 const MAX_POLICIES = 200;
 
 interface Question {
@@ -49,7 +49,7 @@ export function Explain(): JSX.Element {
     const [agent, action, resourceType, resourceId] = [text('agent'), text('action'), text('type'), text('resource')];
     const [subject, roles, run] = [text('principal'), linesIn(text('roles')), text('run')];
     const forWhom = {
-      // Roles of nobody are refused by the service, not dropped.
+      // Roles without a subject are sent as well, so that the service refuses them.
       ...((subject !== '' || roles.length > 0) && { onBehalfOf: { subject, roles } }),
       ...(run !== '' && { run }),
     };
@@ -121,7 +121,7 @@ interface SuggestingProps {
   readonly from: readonly string[];
 }
 
-/** A field for any text that suggests some. */
+/** A text field that suggests some texts and takes any other. */
 function SuggestingField({ label, name, from }: SuggestingProps): JSX.Element {
   return (
     <label>

@@ -13,7 +13,7 @@ import { LocalTime, TimeLeft } from '../../ui/time.js';
 import { WithNames } from '../../ui/with-names.js';
 import { principalText } from '../inbox/needs.js';
 
-/** Executions that are listed, the newest. */
+/** Maximum number of executions that are listed: the newest. */
 const MAX_EXECUTIONS = 50;
 
 interface GrantPage {
@@ -21,7 +21,7 @@ interface GrantPage {
   readonly executions: { readonly data: readonly Execution[]; readonly total: number };
 }
 
-/** One grant: what it is good for, what it served, and its end. */
+/** One grant: the actions that it allows, the executions that used it, and its end. */
 export function GrantScreen({ id }: { readonly id: string }): JSX.Element {
   const { client } = useSession();
   const grantLoad = useLoad(

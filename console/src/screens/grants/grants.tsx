@@ -16,7 +16,7 @@ import { WithNames } from '../../ui/with-names.js';
 
 const STATUSES: readonly Grant['status'][] = ['active', 'used_up', 'expired', 'revoked'];
 
-/** What was approved once, for more than one action. */
+/** The grants: approvals that each count for more than one action. */
 export function Grants(): JSX.Element {
   const { client } = useSession();
   const nameOf = useNames();

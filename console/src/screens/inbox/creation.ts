@@ -28,7 +28,7 @@ export interface Creation {
 
 export const [CreationProvider, useCreationHere] = requiredContext<Creation>('Nothing is created here.');
 
-/** Maintained for every screen: it goes on when the screen that began it is left. */
+/** Kept above all screens: the creation goes on when the screen that began it is left. */
 export function useCreation(): Creation {
   const { connection } = useSession();
   const { receive } = useUnsavedKeys();
@@ -43,7 +43,7 @@ export function useCreation(): Creation {
         try {
           await makeDemoCompany(connection, COMPANY, { onPart: setPart, onKey: (key) => void demoKeys.push(key) });
         } catch (reason) {
-          // They are valid, whatever has failed since.
+          // The keys are valid, whatever has failed since they were issued.
           if (demoKeys.length === 0) throw reason;
           setError(reason);
           return noticeOf(`${COMPANY.name} is incomplete.`, ADVICE_IF_INCOMPLETE, demoKeys);

@@ -46,7 +46,7 @@ function isPart(part: string, whole: string): boolean {
 
 interface FiltersProps {
   readonly filter: InboxFilter;
-  /** Those of what is loaded. */
+  /** The types of the loaded decisions. */
   readonly actions: readonly string[];
   readonly onChange: (filter: InboxFilter) => void;
 }

@@ -21,7 +21,7 @@ interface GroupsProps {
   readonly areOpen: boolean;
 }
 
-/** Decisions by agent and action; single ones that follow each other share a list. */
+/** Shows decisions by agent and action; single decisions that follow each other share a list. */
 export function Groups({ decisions, executions, selection, areOpen }: GroupsProps): JSX.Element {
   const isOpenAtFirst = areOpen || decisions.length <= MAX_UNFOLDED;
   if (decisions.length === 0) return <Rows {...{ decisions, executions, selection }} />;
@@ -38,7 +38,7 @@ export function Groups({ decisions, executions, selection, areOpen }: GroupsProp
   );
 }
 
-/** The groups of several, and the single decisions that follow each other. */
+/** Returns the groups of several decisions, and the lists of single decisions that follow each other. */
 function sectionsOf(groups: readonly Group[]): readonly (Group | Decision[])[] {
   const sections: (Group | Decision[])[] = [];
   for (const group of groups) {

@@ -13,7 +13,7 @@ export interface Group {
   readonly decisions: readonly Decision[];
 }
 
-/** As many decisions as one request approves. */
+/** Maximum number of decisions that one request approves. */
 export const MAX_TOGETHER = 50;
 /** Changes of the rules are decided one at a time. */
 const SINGLE_TYPES = ['change', 'change_review'];
@@ -39,8 +39,8 @@ function rankOf({ decisions }: Group): number {
 }
 
 /**
- * False for decisions that need a signature each, change the rules, have nothing left to be seen, or wait for the person in the
- * place of somebody else alone.
+ * True if a decision can be approved together with others. False if it needs a signature of its own, changes the rules,
+ * is erased, or waits for the person only in the place of somebody else.
  */
 export function isSelectable({ type, approvers, erased, inPlaceOf }: Decision): boolean {
   const isSigned = approvers?.some(({ signed }) => signed) === true;

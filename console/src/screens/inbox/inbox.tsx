@@ -19,12 +19,12 @@ import { Welcome } from './welcome.js';
 
 const Review = later(async () => (await import('../../app/later-screens.js')).LATER_SCREENS.Review);
 
-/** What waits, or the review of what is selected. */
+/** The pending decisions, or the review of the selected ones. */
 export function Inbox(): JSX.Element {
   const { pending, executions, selection } = useWaitingList();
   const { verdict } = selection;
   const [filter, setFilter] = useState(EVERYTHING);
-  /** What came of the last review. */
+  /** The results of the last review. */
   const [outcome, setOutcome] = useState<JSX.Element | null>(null);
   const lastVerdict = useRef(verdict);
   useEffect(() => {
@@ -120,7 +120,7 @@ function List({ filter, setFilter, onReview }: ListProps): JSX.Element {
   );
 }
 
-/** Whether the service has no records at all; checked only if nothing is pending. */
+/** True if the service has no records at all; checked only if nothing is pending. */
 function useIsEmpty(isQuiet: boolean): boolean {
   const { client, has } = useSession();
   const searchLoad = useLoad(
@@ -170,7 +170,7 @@ function Lists({ data: { mine, all }, filter, onReview }: ListsProps): JSX.Eleme
 
 interface MineProps extends Pick<ListProps, 'onReview'> {
   readonly mine: PendingPages['all'];
-  /** Those that the filter shows. */
+  /** The decisions that the filter shows. */
   readonly visible: readonly Decision[];
   readonly isFiltered: boolean;
 }

@@ -12,13 +12,13 @@ export function subjectText(subject: string): string {
   return kind === undefined ? `\u201c${showInvisible(subject)}\u201d` : `the ${kind} ${showInvisible(name ?? '')}`;
 }
 
-/** What keeps a policy from matching, such as `its subjects and resource types do not match`. */
+/** Describes the parts that keep a policy from matching, such as `its subjects and resource types do not match`. */
 export function missingText(missing: readonly (keyof typeof POLICY_PARTS)[]): string {
   const parts = missing.map((part) => POLICY_PARTS[part]);
   return `its ${listText(parts, 'and')} do not match`;
 }
 
-/** On whose behalf an agent acts, such as `user:maria, with the role vip`: a person who is registered by name. */
+/** Describes on whose behalf an agent acts, such as `user:maria, with the role vip`; a registered person is named. */
 export function principalText(
   { subject, roles = [] }: NonNullable<Execution['onBehalfOf']>,
   nameOf: (id: string) => string,
@@ -28,7 +28,7 @@ export function principalText(
   return `${subjectName}, with the ${roles.length === 1 ? 'role' : 'roles'} ${showInvisible(roles.join(', '))}`;
 }
 
-/** Who may fill a group of approvers: those of its escalation, too, once that took effect. */
+/** Describes who may fill a group of approvers, including those of its escalation once that took effect. */
 export function currentSubjects({ subjects, escalate }: NonNullable<Decision['approvers']>[number]): readonly string[] {
   return escalate?.at === undefined ? subjects : [...subjects, ...escalate.subjects];
 }
@@ -57,13 +57,13 @@ export function needsText({ approvers, requiredApprovals, reviews, status }: Dec
   return `needs ${listText(parts, 'and')}${open.length === 0 ? `, by ${peopleText(requiredApprovals)}` : ''}`;
 }
 
-/** Whether all groups look full although approvals are missing: nobody counts twice. */
+/** True if all groups look full although approvals are missing, since nobody counts twice. */
 export function isOnePersonInTwo({ approvers, status }: Decision): boolean {
   if (status !== 'proposed' || approvers === null) return false;
   return approvers.every(({ approvals, given: givenApprovals }) => givenApprovals >= approvals);
 }
 
-/** Such as `two different people`. */
+/** Returns a text such as `two different people`. */
 export function peopleText(count: number): string {
   return `${NUMBERS[count] ?? count} different people`;
 }
@@ -75,6 +75,6 @@ export function whyNotMine({ proposedBy, reviews }: Decision, { agentId, scopes 
   const review = reviews.find(({ approverId }) => approverId === agentId);
   if (review !== undefined) return review.verdict === 'approve' ? 'you approved it' : 'you rejected it';
   if (!scopes.some((scope) => scope === 'review' || scope === 'admin')) return 'deciding needs the scope review';
-  // Their groups, a passkey, a policy or a suspension may be why: the decision by itself does not show it.
+  // The reason may be the caller's groups, a passkey, a policy or a suspension: the decision itself does not show it.
   return 'you cannot approve it now: open it to see why';
 }

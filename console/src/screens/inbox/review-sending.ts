@@ -1,9 +1,9 @@
 import type { Session } from '../../api/session.js';
 import { type Decision, GovernanceError } from '../../api/types.js';
 
-/** What came of a review of several decisions. */
+/** The results of a review of several decisions. */
 export interface ReviewResults {
-  /** As they are after the review. */
+  /** The reviewed decisions, as they are after the review. */
   readonly reviewed: Decision[];
   /** Decisions that the service refused to review. */
   readonly refusals: { readonly decision: Decision; readonly message: string }[];
@@ -21,8 +21,8 @@ export interface ReviewWords {
 }
 
 /**
- * Approves all in one commit. If one is refused, nothing of that request is approved; halves of it are sent, until each refusal
- * is known and everything else is approved.
+ * Approves all decisions with one request. If the service refuses one of them, it approves none of that request: its
+ * halves are then sent, until each refused decision is known and all others are approved.
  */
 export async function approveAll(
   { promptClient }: Session,
@@ -50,7 +50,7 @@ export async function approveAll(
   return results;
 }
 
-/** Rejects one after the other. */
+/** Rejects the decisions one after the other. */
 export async function rejectAll(
   { patientClient }: Session,
   decisions: readonly Decision[],

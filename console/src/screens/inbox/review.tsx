@@ -23,7 +23,7 @@ const VERBS = { approve: 'Approve', reject: 'Reject' } as const;
 
 export interface ReviewProps {
   readonly verdict: Verdict;
-  /** The selected decisions; those that come later do not join them. */
+  /** The selected decisions; decisions that arrive later are not added. */
   readonly decisions: readonly Decision[];
   readonly executions: Executions;
   readonly onLeave: () => void;
@@ -148,7 +148,7 @@ interface QuestionProps {
   readonly current: Decision | undefined;
 }
 
-/** One decision, whole, with the box that says yes to it. */
+/** One whole decision, with the box that selects it for the review. */
 function Question({ verdict, subject, number, busy, current }: QuestionProps): JSX.Element {
   const { selection } = useWaitingList();
   const { parts, report } = useHiddenParts();
@@ -239,7 +239,7 @@ interface OutcomeProps {
   readonly results: ReviewResults;
 }
 
-/** What is recorded, and why the rest is not. */
+/** Describes which reviews are recorded, and why the others are not. */
 function Outcome({ verdict, results: { reviewed, refusals, fault } }: OutcomeProps): JSX.Element {
   const isUnknown = fault instanceof GovernanceError && fault.isOutcomeUnknown;
   const openCount = reviewed.filter(({ status }) => status === 'proposed').length;

@@ -36,7 +36,7 @@ interface RowProps {
   readonly selection: Selection | null;
 }
 
-/** Characters of parameters in a row. */
+/** Maximum number of characters of parameters in a row. */
 const MAX_PARAMETERS_LENGTH = 200;
 
 function parametersText({ parameters }: Execution): string {

@@ -13,7 +13,7 @@ export interface Selection {
   readonly verdict: Verdict | null;
   /** Decisions whose boxes in the review are ticked. */
   readonly tickedIds: ReadonlySet<string>;
-  /** Selects the decisions, or takes them out. Decisions that come later are not selected. */
+  /** Selects or deselects the decisions. Decisions that arrive later are not selected. */
   select(this: void, decisions: readonly Decision[], isSelected: boolean): void;
   /** Opens a review without ticks; null closes it. */
   review(this: void, verdict: Verdict | null): void;
@@ -23,7 +23,7 @@ export interface Selection {
 
 const NONE: ReadonlySet<string> = new Set();
 
-/** Maintained for every screen: whoever looks at one decision comes back to what is selected. */
+/** Kept above all screens: a person who looks at one decision and comes back finds the same selection. */
 export function useSelection(): Selection {
   const [ids, setIds] = useState(NONE);
   const [tickedIds, setTickedIds] = useState(NONE);
@@ -44,7 +44,7 @@ export function useSelection(): Selection {
 interface SelectBoxProps {
   readonly decisions: readonly Decision[];
   readonly selection: Selection;
-  /** Read out; without it, the box says that it selects all. */
+  /** Label for screen readers; without it, the label says that the box selects all decisions. */
   readonly label?: string;
 }
 
@@ -74,13 +74,13 @@ export function SelectBox({ decisions, selection, label }: SelectBoxProps): JSX.
 
 interface SelectionBarProps {
   readonly count: number;
-  /** How many of them the filter hides. */
+  /** Number of selected decisions that the filter hides. */
   readonly hiddenCount: number;
   readonly onReview: (verdict: Verdict) => void;
   readonly onClear: () => void;
 }
 
-/** What may be done with the selected decisions; it stays at the lower edge of the window. */
+/** The buttons for the selected decisions, at the lower edge of the window. */
 export function SelectionBar({ count, hiddenCount, onReview, onClear }: SelectionBarProps): JSX.Element {
   const notes = [
     ...(hiddenCount === 0 ? [] : [`${numberText(hiddenCount)} hidden by the filter`]),

@@ -13,16 +13,16 @@ const NAMED = 3;
 
 interface Matter {
   readonly key: Parameters<typeof Serves>[0]['as'];
-  /** Whether somebody should look at it; the others come after. */
+  /** True if somebody should look at this matter; the other matters come after. */
   readonly isOpen: boolean;
   readonly badge: readonly [value: string, text: string];
   readonly sentence: string;
   readonly more?: ComponentChildren;
-  /** Where the list behind it is. */
+  /** The path of the matter's list. */
   readonly to: string;
 }
 
-/** What to look at first. */
+/** The matters that a person should look at first. */
 export function Attention({ data: look }: { readonly data: Look }): JSX.Element {
   const matters = mattersIn(look);
   const sorted = [...matters.filter(({ isOpen }) => isOpen), ...matters.filter(({ isOpen }) => !isOpen)];

@@ -11,7 +11,7 @@ type Bucket = Oversight['requests'][number];
 
 const WIDTH = 720;
 const HEIGHT = 160;
-/** From the bottom of a bar to its top. */
+/** The parts of a bar, from its bottom to its top. */
 const LAYERS = [
   ['allowed', 'allowed'],
   ['approval_requested', 'needed approval'],
@@ -19,7 +19,7 @@ const LAYERS = [
 ] as const;
 const COLUMNS = ['From, UTC', 'Allowed', 'Asked for approval', 'Denied', 'Executed', 'Failed', 'Observed'];
 
-/** The requests of each bucket as a bar of what they were answered, and as a table. */
+/** The requests of each bucket: as a bar with a part for each answer, and as a table. */
 export function Requests({ report: { requests, to } }: { readonly report: Oversight }): JSX.Element {
   const sums = LAYERS.map(([key, text]) => `${numberText(sumOf(requests, key))} ${text}`).join(', ');
   const endOf = (index: number): string => requests[index + 1]?.start ?? to;

@@ -3,15 +3,17 @@ import type { Session } from '../../api/session.js';
 import type { Agent, Decision, Oversight, Stop, UnreviewedAgents } from '../../api/types.js';
 import { reportPeriod, type Chosen } from './period.js';
 
-/** The newest agents among which those that are observed are looked for. */
+/** Maximum number of agents, the newest, that are searched for observed ones. */
 export const MAX_AGENTS = 1_000;
 
-/** What the overview shows: the report on a period, and what is so now; null where the key may not see it. */
+/**
+ * The data of the overview: the report on a period, and current numbers. A member is null if the key may not read it.
+ */
 export interface Look {
   readonly report: Oversight;
   readonly waiting: { readonly data: readonly Decision[]; readonly total: number } | null;
   readonly agents: { readonly data: readonly Agent[]; readonly total: number } | null;
-  /** The agents whose access nobody has reviewed as it is now. */
+  /** The agents whose present access nobody has reviewed. */
   readonly unreviewed: UnreviewedAgents | null;
   readonly stops: { readonly data: readonly Stop[]; readonly total: number };
 }

@@ -20,7 +20,7 @@ import { secondsText, Table } from './tables.js';
 
 const EVERY = 60_000;
 
-/** What the whole looks like in a period. */
+/** Summarises all activity of a period. */
 export function Overview(): JSX.Element {
   const session = useSession();
   const chosen = chosenIn(useQuery());
@@ -28,7 +28,7 @@ export function Overview(): JSX.Element {
   const overviewLoad = useLoad(
     (signal) => look(session, chosen, signal),
     [session, JSON.stringify(chosen)],
-    // What the demo company does is shown once it is there.
+    // The overview is loaded again once the demo company exists.
     creation.part === null,
   );
   useReloads(overviewLoad, EVERY);
@@ -67,7 +67,7 @@ export function Overview(): JSX.Element {
   );
 }
 
-/** What is folded on the screen is not on paper otherwise. */
+/** Unfolds all parts before printing, since folded parts would be missing on paper. */
 function unfold(): void {
   for (const details of document.querySelectorAll('details')) details.open = true;
 }
@@ -76,7 +76,7 @@ interface Part {
   readonly report: Oversight;
 }
 
-/** What may be authority that nobody uses, or a denial that nobody has tried to get around. */
+/** The policies that decided nothing: permissions that nobody uses, or denials that nobody met. */
 function UnusedPolicies({ report: { unused }, reload }: Part & { readonly reload: () => void }): JSX.Element | null {
   const { has } = useSession();
   const mayRemove = has('policies');

@@ -8,7 +8,7 @@ import { PERIODS } from '../../ui/periods.js';
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
-/** What the address of the page names: the end of an own period is its last day. */
+/** The period as the page's address names it: a period of one's own ends with its last day, which is part of it. */
 export type Chosen =
   | { readonly last: '24h' | '30d' }
   | { readonly last: 'own'; readonly from: string; readonly to: string };
@@ -26,7 +26,7 @@ export function chosenIn(query: URLSearchParams): Chosen {
   return { last: query.get('last') === '24h' ? '24h' : '30d' };
 }
 
-/** In whole hours and days of UTC, as the service counts. */
+/** Returns the parameters of the report, in whole hours and days of UTC, as the service counts them. */
 export function reportPeriod(chosen: Chosen, now: number): ReportPeriod {
   if (chosen.last !== 'own') {
     const [length, buckets, bucket] =
@@ -40,7 +40,7 @@ export function reportPeriod(chosen: Chosen, now: number): ReportPeriod {
   return { from, to: Number.isNaN(end) ? to : new Date(end).toISOString(), bucket };
 }
 
-/** The query of the list of activity in a part of a period: there, the end is included. */
+/** Returns the query of the list of activity for a part of a period; in that query, the end is included. */
 export function within({ from, to }: Pick<Oversight, 'from' | 'to'>): string {
   return `from=${from}&to=${new Date(Date.parse(to) - 1).toISOString()}`;
 }

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 
-/** What each figure serves: articles of the EU AI Act, and sections of chapter 9 of OWASP AISVS. */
+/** The requirements that each figure serves: articles of the EU AI Act, and sections of chapter 9 of OWASP AISVS. */
 const SERVES = {
   waiting: ['14, 26(2)', '9.2'],
   requests: ['12, 26(5)', '9.4, 9.6'],

@@ -1,7 +1,7 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { durationText, numberText } from '../../ui/format.js';
 
-/** Most rows that a table shows. */
+/** Maximum number of rows that a table shows. */
 const MAX_ROWS = 400;
 
 interface Row {
@@ -22,7 +22,7 @@ export function Table({ label, columns, rows, bars = false }: TableProps): JSX.E
   const firstOf = ({ numbers: [first] }: Row): number => (typeof first === 'number' ? first : 0);
   const most = Math.max(1, ...rows.map(firstOf));
   return (
-    // It can be scrolled with the keyboard where it does not fit.
+    // The keyboard can scroll a table that does not fit.
     <div class="scroll" role="region" aria-label={label} tabIndex={0}>
       <table>
         <thead>
@@ -57,7 +57,7 @@ export function Table({ label, columns, rows, bars = false }: TableProps): JSX.E
   );
 }
 
-/** What something took at most, so a tenth of a second at least. */
+/** Describes a duration that is an upper bound, so at least a tenth of a second. */
 export function secondsText(seconds: number): string {
   return seconds < 60 ? `${numberText(Math.max(Math.round(seconds * 10) / 10, 0.1))} s` : durationText(seconds * 1_000);
 }

@@ -5,10 +5,17 @@ import { sha256 } from '../../../../verifier/primitives.mjs';
 import { Fault } from '../../api/fault.js';
 import type { Decision, GovernanceClient, Passkey, Review } from '../../api/types.js';
 
-/** What a device made, as the service takes it. */
+/** The answer of a device, in the form that the service accepts. */
 type CredentialMembers = Record<string, unknown>;
 
-/** What approving a decision signs. @param grant with all its members; null without one @param delegationId undefined in one's own place */
+/**
+ * *
+ * Returns the content that an approval of a decision signs.
+ *
+ * @param grant with all its members; null without one
+ * @param delegationId undefined if the reviewer approves in their own place
+ *
+ */
 export function approvalOf(
   decision: Decision,
   agentId: string,
@@ -43,10 +50,10 @@ export function isUsable({ rpId }: Pick<Passkey, 'rpId'>): boolean {
   return rpId === location.hostname;
 }
 
-/** Registers a passkey, which one that the person already has signs. */
+/** Registers a passkey. A passkey that the person already has signs the new one. */
 export async function registerPasskey(client: GovernanceClient, agentId: string, name: string): Promise<Passkey> {
   const path = { id: agentId };
-  // The service answers with what WebAuthn specifies.
+  // The service answers with the options that WebAuthn specifies.
   const optionsJSON = (await client.post('/api/v1/agents/{id}/passkeys/options', { path })) as unknown;
   const credential = await requireCredential(() =>
     startRegistration({ optionsJSON } as Parameters<typeof startRegistration>[0]),

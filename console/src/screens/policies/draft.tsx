@@ -21,7 +21,7 @@ export const NEW_POLICY = {
 };
 
 interface DraftProps {
-  /** Where the text is kept until it is activated or cancelled. */
+  /** The place in which the text is kept until it is activated or cancelled. */
   readonly place: string;
   readonly initial: object;
   readonly onDone: () => void;
@@ -32,7 +32,10 @@ interface PlannedText {
   readonly policy: NewPolicy;
 }
 
-/** A set of policies is that of one team, or of none. What is not a policy has no team, and the service refuses it. */
+/**
+ * Returns the team of a set of policies, which belong to one team or to none. A value that is no policy has no team;
+ * the service refuses it.
+ */
 function teamIn({ team }: NewPolicy): { readonly team?: string } {
   return typeof team === 'string' ? { team } : {};
 }
@@ -74,7 +77,7 @@ export function Draft({ place, initial, onDone }: DraftProps): JSX.Element {
   };
   const edit = (now: string): void => {
     setText(now);
-    // A plan is valid only for what was planned, and so is a proposal.
+    // A plan, and a proposal, is valid only for the text that was planned.
     setPlannedText(null);
     setError(null);
   };
@@ -87,7 +90,7 @@ export function Draft({ place, initial, onDone }: DraftProps): JSX.Element {
           class="code"
           rows={16}
           spellcheck={false}
-          // The plan that is on its way is one of this text.
+          // The plan that is being loaded is for this text.
           readOnly={busy}
           value={text}
           onInput={(event) => edit(event.currentTarget.value)}

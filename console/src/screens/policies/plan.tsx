@@ -9,7 +9,7 @@ import { Replay } from './replay.js';
 
 type Effect = Plan['effects'][number];
 
-/** The requests that would be answered differently, and what else a set of policies would change. */
+/** The requests that would be answered differently, and the other effects of a set of policies. */
 export function PlanView({ plan }: { readonly plan: Plan }): JSX.Element {
   const { changes, effects, complete, reason, shadowed, warnings, replay } = plan;
   return (
@@ -81,7 +81,7 @@ function Region({ effect }: { readonly effect: Effect }): JSX.Element {
   );
 }
 
-/** The requests of a region, without who sends them. */
+/** Describes the requests of a region, without their senders. */
 export function regionText({
   actions,
   resourceTypes,
@@ -96,7 +96,9 @@ export function regionText({
   ].join('');
 }
 
-/** Not that they hold: a denial also matches where the parameter of its condition is missing. */
+/**
+ * The text does not say that the conditions hold: a denial also matches if the parameter of its condition is missing.
+ */
 function conditions(policies: Effect['when']['hold'], several: string): string {
   const policyNames = listText(
     policies.map(({ name }) => showInvisible(name)),

@@ -9,14 +9,16 @@ import { Panel, When } from '../../ui/parts.js';
 import { PolicyName } from '../../ui/policy-name.js';
 import { LocalTime } from '../../ui/time.js';
 
-/** Bars that are shown of a policy, the fullest. */
+/** Maximum number of bars that are shown for a policy: the fullest. */
 const MAX_BARS = 50;
-/** Policies that an agent's page looks through, and the rows of each: those of other agents are among them. */
+/**
+ * Maximum number of policies that an agent's page loads, and of rows of each. The rows include those of other agents.
+ */
 const MAX_POLICIES = 20;
 const MAX_ROWS = 1_000;
 const EVERY = 60_000;
 
-/** What is used of the limits of a policy now. */
+/** The present use of the limits of a policy. */
 export function UsedOfPolicy({ policy }: { readonly policy: Policy }): JSX.Element {
   const { client } = useSession();
   const usageLoad = useLoad(
@@ -46,11 +48,11 @@ export function UsedOfPolicy({ policy }: { readonly policy: Policy }): JSX.Eleme
 
 interface AgentUseProps {
   readonly agentId: string;
-  /** Those in force with limits that are about the agent. */
+  /** The policies in force whose limits apply to the agent. */
   readonly policies: readonly Policy[];
 }
 
-/** What an agent has used of the limits of policies, by itself or with others. */
+/** The use of limits of policies by an agent, alone or together with others. */
 export function UsedByAgent({ agentId, policies }: AgentUseProps): JSX.Element {
   const { patientClient, lookUps } = useSession();
   const checkedPolicies = policies.slice(0, MAX_POLICIES);
@@ -100,7 +102,7 @@ export function UsedByAgent({ agentId, policies }: AgentUseProps): JSX.Element {
 interface BarProps {
   readonly policy: Policy;
   readonly usedLimit: UsedLimit;
-  /** Whether to say which policy's limit it is; otherwise, whose use. */
+  /** True to name the policy of the limit; otherwise the user of the limit is named. */
   readonly isNamed?: boolean;
 }
 
@@ -111,7 +113,7 @@ function Bar({
 }: BarProps): JSX.Element {
   const nameOf = useNames();
   const { of = null, per, zone, by } = policy.limits[limit] ?? {};
-  // The bar is about as long as that; the amounts next to it are exact.
+  // The length of the bar is rounded; the amounts next to it are exact.
   const share = Number(max) === 0 ? 1 : Math.min(1, Number(usageLoad) / Number(max));
   const userText = key === null ? 'all agents together' : by === 'request' ? 'equal requests' : nameOf(key);
   const text = `${usageLoad} of ${max}`;

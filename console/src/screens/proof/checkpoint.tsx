@@ -7,13 +7,13 @@ import type { NoteVerdict } from './note.js';
 
 interface CheckpointPanelProps {
   readonly head: Checkpoint;
-  /** When it was loaded. */
+  /** The time at which the checkpoint was loaded. */
   readonly time: string;
   readonly signature: NoteVerdict;
   readonly reload: () => void;
 }
 
-/** What the service states about its ledger, and whether the statement is signed. */
+/** The service's statement about its ledger, and its signature. */
 export function CheckpointPanel({ head, time, signature, reload }: CheckpointPanelProps): JSX.Element {
   const { size, origin, rootHash, publicKey, checkpoint } = head;
   return (

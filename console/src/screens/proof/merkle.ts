@@ -6,7 +6,7 @@ import type { InclusionProof } from '../../api/types.js';
 export interface Step {
   /** The hash on the entry's side, in hex. */
   readonly own: string;
-  /** The hash that it is combined with, in hex. */
+  /** The hash with which the hash on the entry's side is combined, in hex. */
   readonly sibling: string;
   readonly siblingIs: 'left' | 'right';
 }
@@ -15,11 +15,11 @@ export interface CheckedProof {
   readonly leaf: string;
   readonly steps: readonly Step[];
   readonly root: string;
-  /** Whether the entry's hash is the leaf, and the path ends at the expected root. */
+  /** True if the entry's hash is the leaf, and the path ends at the expected root. */
   readonly holds: boolean;
 }
 
-/** The place and the root that a proof has to be about, whatever it says itself. */
+/** The place and the root for which a proof is needed, whatever the proof itself says. */
 export interface ExpectedLeaf {
   readonly sequence: number;
   readonly size: number;

@@ -9,7 +9,7 @@ const NOT_HERE =
   'browsers check signatures only on pages that come by https or from this machine. Open the console by https';
 const NOT_YET = 'this browser does not know Ed25519 signatures. Use a newer one';
 
-/** Whether a checkpoint is signed by its key, and contains what is shown. */
+/** Checks if a checkpoint is signed by its key, and contains the values that are shown. */
 export async function checkNote({ checkpoint, origin, size, rootHash, publicKey }: Checkpoint): Promise<NoteVerdict> {
   try {
     const note = parseCheckpoint(checkpoint);
@@ -22,7 +22,7 @@ export async function checkNote({ checkpoint, origin, size, rootHash, publicKey 
   }
 }
 
-/** Why this page cannot check a signature, from what was thrown; null if it is about something else. */
+/** Returns the reason for which this page cannot check a signature; null if the error has another reason. */
 export function whyUnchecked(error: unknown): string | null {
   if (!isSecureContext) return NOT_HERE;
   return error instanceof DOMException && error.name === 'NotSupportedError' ? NOT_YET : null;

@@ -10,7 +10,7 @@ import { LocalTime } from '../../ui/time.js';
 import { useLogKey } from './log-key.js';
 import { keysIn, loadVerifier, recomputeFile, type Result } from './recomputed.js';
 
-/** Decides again, in this page, what a decision file records. */
+/** Makes the decisions of a decision file again, in this page. */
 export function Recompute(): JSX.Element {
   const [file, setFile] = useState<File | null>(null);
   const [key, keepKey] = useLogKey();
@@ -19,13 +19,14 @@ export function Recompute(): JSX.Element {
     [file, key],
   );
   useEffect(() => {
-    // So that the network may be off when the file comes. Where it fails, taking the file says so.
+    // Loads the code now, so that the network may be off when the file comes. If that fails, taking the file shows an
+    // error.
     loadVerifier().catch(() => undefined);
   }, []);
   const zone = useRef<HTMLLabelElement>(null);
   const take = useCallback((droppedFile: File) => {
     setFile(droppedFile);
-    // It may have been dropped far from where the result is shown.
+    // The file may have been dropped far from the result.
     zone.current?.scrollIntoView();
   }, []);
   const isOver = useDrop(take);
@@ -66,7 +67,10 @@ export function Recompute(): JSX.Element {
   );
 }
 
-/** Takes a file that is dropped anywhere on the page, which a browser would open otherwise. Returns whether one is held over it. */
+/**
+ * Takes a file that is dropped anywhere on the page, which the browser would otherwise open. Returns true while a file
+ * is held over the page.
+ */
 function useDrop(take: (file: File) => void): boolean {
   const [isOver, setOver] = useState(false);
   useEffect(() => {
@@ -76,7 +80,7 @@ function useDrop(take: (file: File) => void): boolean {
       setOver(true);
     };
     const onLeave = (event: DragEvent): void => {
-      // It leaves an element for another one of the page, too.
+      // The event also comes when the file moves from one element of the page to another.
       if (event.relatedTarget === null) setOver(false);
     };
     const onDrop = (event: DragEvent): void => {
@@ -126,7 +130,7 @@ function KeyForm({ keep }: { readonly keep: (key: string) => void }): JSX.Elemen
 }
 
 interface RecomputedProps {
-  /** Of the file. */
+  /** Name of the file. */
   readonly name: string;
   readonly result: Result;
 }

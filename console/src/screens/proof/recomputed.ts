@@ -9,12 +9,12 @@ import { whyUnchecked } from './note.js';
 export type { Result };
 
 /**
- * Checks a decision file and decides again what it records, with the modules of the offline verifier. Asks nobody.
+ * Checks a decision file and makes its decisions again, with the modules of the offline verifier. Sends no request.
  * @param keys public keys of the log
  * @throws Fault where it cannot be read, or this page cannot check signatures
  */
 export async function recomputeFile(file: File, keys: string): Promise<Result> {
-  // Lets the page say that it works on it.
+  // Lets the page show that the work has begun.
   await sleep(0);
   try {
     requireSize(file.size);
@@ -35,7 +35,7 @@ export function loadVerifier(): Promise<typeof import('../../../../verifier/deci
   return import('../../../../verifier/decision/check.mjs');
 }
 
-/** @throws Error if it is none. */
+/** @throws Error if the text is not a key. */
 export function keysIn(text: string): ReturnType<typeof parseVerifierKey>[] {
   return text.trim().split(/\s+/).map(parseVerifierKey);
 }

@@ -15,9 +15,9 @@ const REACHED = 'governance_verification_entry';
 
 interface Finding {
   readonly verification: Verification;
-  /** Time of the start. */
+  /** Time of the start of the verification. */
   readonly time: string;
-  /** The checkpoint that it covers. */
+  /** The checkpoint that the verification covers. */
   readonly note: string;
 }
 
@@ -34,7 +34,7 @@ export function Verify({ checkpoint }: { readonly checkpoint: Checkpoint }): JSX
     setError(null);
     setFinding(null);
     try {
-      // A ledger that was written anew as a whole is sound by itself, and not the one that is shown.
+      // A ledger that was rewritten as a whole verifies, but does not lead to the head that is shown.
       const body = { state: true, checkpoint: checkpoint.checkpoint };
       const verification = await slowClient.post('/api/v1/provenance/verify', { body });
       setFinding({ verification, time, note: checkpoint.checkpoint });

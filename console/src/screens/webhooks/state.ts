@@ -1,16 +1,16 @@
 import type { Webhook } from '../../api/types.js';
 
-/** How its deliveries fare. */
+/** The state of the deliveries of a webhook. */
 export interface DeliveryState {
   readonly tone: 'good' | 'warn' | 'bad';
   readonly text: string;
-  /** Whether resuming would do something. */
+  /** True if resuming would have an effect. */
   readonly mayResume: boolean;
 }
 
 const GONE = 410;
 
-/** What became of the last delivery, and why nothing is delivered any more where that is so. */
+/** Describes the result of the last delivery and, if deliveries have stopped, the reason. */
 export function deliveryState({ status, delivery }: Pick<Webhook, 'status' | 'delivery'>): DeliveryState {
   const { lastAttemptAt, lastStatus, nextAttemptAt } = delivery;
   if (status === 'failing') {
@@ -28,7 +28,7 @@ export function deliveryState({ status, delivery }: Pick<Webhook, 'status' | 'de
       text: `The last delivery was not confirmed: ${answerText(lastStatus)}. Those that follow wait for it.`,
     };
   if (lastAttemptAt === null) return { tone: 'good', text: 'Nothing had to be delivered yet.', mayResume: false };
-  // It was set to continue after another entry.
+  // Somebody set the webhook to continue after another entry.
   if (lastStatus === null || lastStatus < 200 || lastStatus >= 300)
     return {
       tone: 'warn',

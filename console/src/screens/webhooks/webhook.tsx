@@ -21,7 +21,7 @@ interface WebhookPage {
   readonly newest: number;
 }
 
-/** One webhook: how its deliveries fare, and what can be done about it. */
+/** One webhook: the state of its deliveries, and the buttons that change it. */
 export function WebhookScreen({ id }: { readonly id: string }): JSX.Element {
   const { client } = useSession();
   const webhookLoad = useLoad(
@@ -142,7 +142,7 @@ function Deliveries({ webhook, newest, reload }: DeliveriesProps): JSX.Element {
   );
 }
 
-/** Sends one event that is no entry, and says what came of it. */
+/** Sends one test event, which is not an entry, and shows the result. */
 function Trial({ webhookId: id }: { readonly webhookId: string }): JSX.Element {
   const { promptClient } = useSession();
   const [result, setResult] = useState<string | null>(null);

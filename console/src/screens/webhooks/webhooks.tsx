@@ -7,7 +7,7 @@ import { Link } from '../../ui/link.js';
 import { PagesEnd } from '../../ui/pages-end.js';
 import { Badge, Empty, When } from '../../ui/parts.js';
 
-/** Where audit entries are delivered to. */
+/** The webhooks, to which audit entries are delivered. */
 export function Webhooks(): JSX.Element {
   const { client } = useSession();
   const list = usePages({}, (query, signal) => client.get('/api/v1/webhooks', { query, signal }));
