@@ -26,7 +26,7 @@ const { outputFiles, metafile } = await build({
   chunkNames: '[name].[hash]',
   write: false,
   bundle: true,
-  // What only a dropped file needs is loaded by the screen that takes it.
+  // Code that only a dropped file needs is loaded by the screen that takes the file.
   splitting: true,
   metafile: true,
   minify: true,
@@ -43,7 +43,7 @@ const bundled = Object.keys(metafile.inputs).flatMap(
 // The bill of materials lists exactly the bundled packages.
 const unlisted = bundled.filter((name) => !(name in dependencies));
 if (unlisted.length > 0) throw new Error(`The bundle holds ${unlisted[0]}, which is not a dependency of the console.`);
-/** What is bundled, with where its licence is. */
+/** Maps bundled packages to the files of their licences. */
 const LICENCES = { preact: 'LICENSE', '@simplewebauthn/browser': 'LICENSE.md' };
 
 rmSync(target, { recursive: true, force: true });
@@ -57,7 +57,10 @@ for (const { path, text } of outputFiles) {
 }
 writeFileSync(join(target, 'index.html'), page());
 
-/** The page recomputes with the modules of the offline verifier, of which one has a form for pages, and with the zones of the release. */
+/**
+ * Replaces two modules of the offline verifier, with which the page recomputes: one has a form for pages, and the other
+ * gets the zones of the release.
+ */
 function takePrimitivesOfPages({ onResolve, onLoad }) {
   const path = join(folder, '..', 'verifier', 'primitives-browser.mjs');
   onResolve({ filter: /\/primitives\.mjs$/ }, () => ({ path }));
@@ -68,7 +71,10 @@ function takePrimitivesOfPages({ onResolve, onLoad }) {
   });
 }
 
-/** The licences of what a file includes; that of Preact, which many include, is in the first that is loaded. */
+/**
+ * Returns the licences of the packages in a file. That of Preact, which many files include, is in the file that is
+ * loaded first.
+ */
 function licencesOf(path) {
   const { inputs, entryPoint } = metafile.outputs[basename(path)];
   const names = Object.keys(LICENCES).filter((name) =>
@@ -82,7 +88,7 @@ function licencesOf(path) {
     .join('');
 }
 
-/** The path on the service of what an entry point became. */
+/** Returns the path on the service of the file that an entry point became. */
 function pathOf(entryPoint) {
   const [file] = Object.entries(metafile.outputs).find(([, output]) => output.entryPoint === entryPoint);
   return `/console/assets/${basename(file)}`;

@@ -1,4 +1,4 @@
-/** Minutes from 1970 to 2100. */
+/** The minutes from 1970 to 2100: later changes are left out. */
 const LAST_MINUTE = Date.UTC(2100, 0) / 60_000;
 const DIGITS = '0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWX';
 

@@ -20,7 +20,7 @@ export class Feed {
   private abort: AbortController | null = null;
   /** Number of entries in the ledger at the last check. */
   private seen: number | null = null;
-  /** The entry after which the stream begins; null: at the head, once the page has been reloaded. */
+  /** The entry after which the stream begins; null if it begins at the head, once the page has been reloaded. */
   private after: number | null = null;
   mode: FeedMode = 'paused';
 
@@ -92,7 +92,7 @@ export class Feed {
     }
   }
 
-  /** Returns if the stream is not available. */
+  /** Follows the stream, and returns when it is not available. */
   private async follow(signal: AbortSignal): Promise<void> {
     try {
       const { after } = this;
@@ -113,10 +113,7 @@ export class Feed {
     }
   }
 
-  /**
-   * Whether anything was written since the last check, so that lists are not reloaded needlessly. True if that is
-   * unknown.
-   */
+  /** True if anything was written since the last check, or if that is unknown. Otherwise lists are not reloaded. */
   private async hasChanged(signal: AbortSignal): Promise<boolean> {
     try {
       const count = await this.length(signal);

@@ -9,8 +9,8 @@ export interface LoadState<Data> {
   /** Loads again if the last request failed, even if the page has not been rendered since. */
   retry(this: void): void;
   /**
-   * Loads again. Returns null if that is as good as what is shown, which then stays; otherwise the new data, which is
-   * shown from now on. @throws errors of the request.
+   * Loads again. Returns null if the new data is as good as the data that is shown, which then stays; otherwise returns
+   * the new data, which is shown from then on. @throws errors of the request.
    */
   confirm(this: void, isAsGood?: Comparison<Data>): Promise<Change<Data> | null>;
 }
@@ -23,7 +23,7 @@ export interface Change<Data> {
 
 type Comparison<Data> = (now: Data, before: Data | null) => boolean;
 
-/** Whether they say the same, member by member. */
+/** True if two values are equal, member by member. */
 export function isEqual(left: unknown, right: unknown): boolean {
   return JSON.stringify(left) === JSON.stringify(right);
 }

@@ -15,7 +15,7 @@ export interface NameSource {
 /** This many records are looked up one by one, then one per interval; further ones are shown by their ids until then. */
 const MAX_LOOKUPS = 20;
 const LOOKUP_INTERVAL_MS = 10_000;
-/** Names that are kept: a page that is open for days sees many more. */
+/** Maximum number of names that are kept: a page that is open for days sees many more. */
 const MAX_NAMES = 5_000;
 /** Milliseconds between two requests for the newest records. */
 const RENEWAL_INTERVAL_MS = 60_000;
@@ -109,7 +109,7 @@ export class Names {
     try {
       this.learn((await this.source.first()).data);
     } catch {
-      // They are looked up individually.
+      // The names are looked up individually.
     }
   }
 }

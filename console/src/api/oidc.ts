@@ -45,15 +45,15 @@ export async function leaveForIssuer(issuer: SignInAtIssuer): Promise<void> {
   location.assign(url);
 }
 
-/** Whether the page was opened by the issuer, with its answer. */
+/** True if the page was opened by the issuer, with its answer. */
 export function cameFromIssuer(): boolean {
   const query = new URLSearchParams(location.search);
   return query.has('state') && (query.has('code') || query.has('error'));
 }
 
 /**
- * The token to send as `Bearer`; removes the issuer's answer from the address bar. @throws Error that says what is
- * wrong.
+ * Returns the token to send as `Bearer`, and removes the issuer's answer from the address bar. @throws Error that says
+ * what is wrong.
  */
 export async function takeToken(issuer: SignInAtIssuer | null): Promise<string> {
   const query = new URLSearchParams(location.search);
@@ -108,7 +108,7 @@ async function requestTokens(
   throw new Error(`The issuer gave no token: ${reason}. ${advice}`);
 }
 
-/** The first that is a JWT of the issuer for the audience that the service expects. @throws Error */
+/** Returns the first token that is a JWT of the issuer for the audience that the service expects. @throws Error */
 function selectToken({ issuer, audience, clientId }: SignInAtIssuer, tokens: readonly unknown[]): string {
   const jwts = tokens.filter((token) => typeof token === 'string');
   const matchingToken = jwts.find((token) => {

@@ -13,7 +13,7 @@ export interface Page<Row> {
 
 /** The loaded part of a list, newest first. */
 export interface Pages<Row> extends LoadState<Page<Row>> {
-  /** Whether more than the first page is shown; reloading shows that alone. */
+  /** True if more than the first page is shown; reloading shows the first page alone. */
   readonly isDeep: boolean;
   /** Why further rows could not be loaded. */
   readonly problem: unknown;

@@ -18,7 +18,10 @@ import {
 const KEPT_KEY = 'governance-console-key';
 /** Milliseconds for which a request to a busy service is repeated. */
 const PATIENCE = 15_000;
-/** The same for requests that must not fail because of the rate limit: longer than its default window. */
+/**
+ * Milliseconds for which requests are repeated that must not fail because of the rate limit: longer than its default
+ * window.
+ */
 const LONG_PATIENCE = 120_000;
 /** Look-ups that run at a time: each of them then waits for one window of the rate limit at most. */
 const LOOK_UPS = 4;
@@ -40,7 +43,7 @@ export interface Session {
   readonly slowClient: GovernanceClient;
   /** For everything that a decision depends on, and for deciding: waits until the rate limit allows the request. */
   readonly patientClient: GovernanceClient;
-  /** For what must not be sent later than it was meant: does not repeat a request. */
+  /** For requests that must not be sent late: does not repeat them. */
   readonly promptClient: GovernanceClient;
   /** Limits look-ups of which there may be hundreds. */
   readonly lookUps: Turns;
@@ -51,7 +54,7 @@ export interface Session {
   /** Names of agents. */
   readonly names: Names;
   readonly entityNames: Names;
-  /** Whether the caller has one of the scopes. */
+  /** True if the caller has one of the scopes. */
   has(this: void, ...scopes: readonly Scope[]): boolean;
 }
 
@@ -101,7 +104,7 @@ function watchedFetch(onRefused: () => void): typeof fetch {
   };
 }
 
-/** Whether the service refuses the caller itself: its key has ended, or its agent is suspended. */
+/** True if the service refuses the caller itself: its key has ended, or its agent is suspended. */
 export function hasEnded(error: unknown): boolean {
   return error instanceof GovernanceError && (error.status === 401 || error.reason === 'agent_suspended');
 }

@@ -3,8 +3,8 @@ import { scanJson } from '../../../src/http/body/json-scanner.js';
 import { Fault } from './fault.js';
 
 /**
- * What people typed as JSON. @throws SyntaxError, or a Fault that names the members that would silently become
- * something else: the service refuses them, but in what the browser has parsed and sends they can no longer be seen.
+ * Parses JSON that people typed. @throws SyntaxError, or a Fault that names members that would silently become
+ * something else. The service refuses such members, but cannot see them in what the browser has parsed and sends.
  */
 export function typedJson(text: string): unknown {
   const value: unknown = JSON.parse(text);

@@ -21,7 +21,7 @@ export function watchedStream(connection: TransportOptions, report: (isOpen: boo
   };
 }
 
-/** The same bytes. A connection that breaks ends them. */
+/** Returns the same bytes; a connection that breaks ends the stream without an error. */
 function watchedBody(body: ReadableStream<Uint8Array>, onEnd: () => void): ReadableStream<Uint8Array> {
   const reader = body.getReader();
   const cancel = (): Promise<void> => reader.cancel().catch(() => undefined);

@@ -13,7 +13,9 @@ import { Proof } from '../screens/proof/proof.js';
 import { WebhookScreen } from '../screens/webhooks/webhook.js';
 import { Webhooks } from '../screens/webhooks/webhooks.js';
 
-/** What nobody opens the console with, in one file of its own: each further file would split what they all share. */
+/**
+ * Screens with which nobody opens the console, in one file: each further file would split the code that they all share.
+ */
 export const LATER_SCREENS = {
   AccessScreen,
   AgentScreen,

@@ -7,7 +7,7 @@ import { Options } from './options.js';
 
 interface AgentFieldProps {
   readonly label: string;
-  /** Its name in the form. */
+  /** The name of the field in the form. */
   readonly name?: string;
   /** What an empty field means. */
   readonly placeholder?: string;

@@ -13,9 +13,10 @@ interface CarriedDrafts {
 const NOTHING = '{"owner":null,"texts":[]}';
 
 /**
- * What somebody has typed and not sent, by the place where they typed it. Kept above the session, which may end while they
- * type, for when the same person signs in again. It goes when it is sent, or its owner signs out, or somebody else signs
- * in; the tab stores it only while its owner signs in at an issuer, since that leaves the page.
+ * The texts that a person has typed and not sent, by the place where they were typed. They are kept above the session,
+ * which may end while the person types, until the same person signs in again. A text is dropped when it is sent, its
+ * owner signs out, or somebody else signs in. The tab stores the texts only while their owner signs in at an issuer,
+ * since that leaves the page.
  */
 export class Drafts {
   private readonly texts: Map<string, string>;
@@ -37,14 +38,14 @@ export class Drafts {
     return this.texts.get(place) ?? null;
   }
 
-  /** Null: there is nothing to keep. */
+  /** Keeps a text for a place; null drops it. */
   keep(place: string, text: string | null): void {
     if (text === null) this.texts.delete(place);
     else this.texts.set(place, text);
     this.noteRisk();
   }
 
-  /** Nobody finds what somebody else has typed. */
+  /** Drops the texts of another person, so that nobody finds what somebody else has typed. */
   openFor({ agentId, actor }: Me): void {
     const owner = agentId ?? `${actor.type} ${actor.id}`;
     if (owner !== this.owner) this.texts.clear();
@@ -53,7 +54,7 @@ export class Drafts {
     this.noteRisk();
   }
 
-  /** Before the page is left for an issuer, from which its owner comes back to a new page. */
+  /** Stores the texts before the page is left for an issuer, from which their owner comes back to a new page. */
   carry(): void {
     if (!this.areAny) return;
     sessionStorage.setItem(
@@ -82,7 +83,7 @@ export class Drafts {
 
 export const [DraftsProvider, useDrafts] = requiredContext<Drafts>('No drafts are kept here.');
 
-/** The text of a field, which outlives the field until it is dropped: the text, its setter, and what drops it. */
+/** Keeps the text of a field beyond the field's life. Returns the text, its setter, and a function that drops it. */
 export function useDraft(place: string, initial: string): readonly [string, (now: string) => void, () => void] {
   const drafts = useDrafts();
   const [text, setText] = useState(() => drafts.get(place) ?? initial);
@@ -93,7 +94,7 @@ export function useDraft(place: string, initial: string): readonly [string, (now
   return [text, edit, () => drafts.keep(place, null)];
 }
 
-/** What this tab has carried to an issuer and back, as JSON. */
+/** Returns the texts, as JSON, that this tab has kept while the person signed in at an issuer. */
 function storedDrafts(): string | null {
   try {
     return sessionStorage.getItem(CARRIED);

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 
-/** In place of what a record contained. */
+/** Stands in place of the erased content of a record. */
 export function ErasedNotice(): JSX.Element {
   return (
     <p class="notice">

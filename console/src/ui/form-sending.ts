@@ -3,19 +3,19 @@ import { useRef, useState } from 'preact/hooks';
 
 /** A form that is sent once for each time it is submitted. */
 export interface FormSending {
-  /** Why it was not sent the last time; null if it was. */
+  /** The error of the last attempt; null if it succeeded. */
   readonly error: unknown;
   readonly busy: boolean;
   readonly onSubmit: (event: TargetedSubmitEvent<HTMLFormElement>) => void;
-  /** Submits the form once more, with what it holds now. */
+  /** Submits the form once more, with its present content. */
   readonly again: () => void;
 }
 
-/** @param send what the form holds; if it fails, the form shows why. */
+/** @param send sends the content of the form; if that fails, the form shows the error */
 export function useFormSending(send: (form: FormData, element: HTMLFormElement) => Promise<void>): FormSending {
   const [error, setError] = useState<unknown>(null);
   const [busy, setBusy] = useState(false);
-  /** As `busy`, at once: a second click may come before the button is disabled. */
+  /** Like `busy`, but changes at once: a second click may come before the button is disabled. */
   const isSending = useRef(false);
   const element = useRef<HTMLFormElement | null>(null);
   const onSubmit = (event: TargetedSubmitEvent<HTMLFormElement>): void => {
@@ -35,7 +35,7 @@ export function useFormSending(send: (form: FormData, element: HTMLFormElement) 
   return { error, busy, onSubmit, again: () => element.current?.requestSubmit() };
 }
 
-/** The text of a member; empty if it has none. */
+/** Returns the text of a field; empty if it has none. */
 export function textOf(form: FormData, member: string): string {
   const value = form.get(member);
   return typeof value === 'string' ? value : '';

@@ -15,7 +15,7 @@ export function numberText(value: number): string {
   return NUMBERS.format(value);
 }
 
-/** Not rounded: of two shares, people have to see which is the larger. */
+/** Returns a share as a percentage, not rounded: of two shares, people have to see which is the larger. */
 export function percentText(share: number): string {
   return PERCENT.format(share);
 }
@@ -56,18 +56,18 @@ export function isoDurationText(duration: string): string {
   return parts.length === 0 ? duration : listText(parts, 'and');
 }
 
-/** In the reader's time zone. */
+/** Returns a time in the reader's time zone. */
 export function localTime(iso: string): string {
   return LOCAL.format(new Date(iso));
 }
 
-/** With the year, unless it is the current one. */
+/** Returns a time in the reader's time zone, with the year unless it is the current one. */
 export function shortTime(iso: string): string {
   const date = new Date(iso);
   return (date.getFullYear() === new Date().getFullYear() ? SHORT : WITH_YEAR).format(date);
 }
 
-/** In UTC, as in the ledger. */
+/** Returns a time in UTC, as in the ledger. */
 export function utcTime(iso: string): string {
   return `${iso.replace('T', ' ').replace(/\.\d+Z$|Z$/, '')} UTC`;
 }

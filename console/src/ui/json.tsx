@@ -12,7 +12,7 @@ export function jsonText(value: unknown, indent = 2): string {
   return revealedJson(JSON.stringify(value, null, indent));
 }
 
-/** Whether a value is shown folded at first. */
+/** True if a value is shown folded at first. */
 function isLarge(text: string): boolean {
   return text.length > MAX_CHARACTERS || text.split('\n').length > MAX_LINES;
 }

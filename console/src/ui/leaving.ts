@@ -1,4 +1,4 @@
-/** Has the browser ask before it leaves the page; returns a function that stops that. */
+/** Makes the browser ask before it leaves the page. Returns a function that ends this. */
 export function confirmBeforeLeaving(): () => void {
   const ask = (event: BeforeUnloadEvent): void => event.preventDefault();
   addEventListener('beforeunload', ask);

@@ -7,7 +7,7 @@ interface LinesProps extends Pick<
   readonly title: string;
 }
 
-/** A field for several texts, which may have spaces in them. */
+/** A field for several texts, one on each line, which may contain spaces. */
 export function Lines({ title, ...field }: LinesProps): JSX.Element {
   return (
     <label>
@@ -17,7 +17,7 @@ export function Lines({ title, ...field }: LinesProps): JSX.Element {
   );
 }
 
-/** The texts in such a field, each once. */
+/** Returns the texts of such a field, each once. */
 export function linesIn(text: string): string[] {
   const lines = text.split('\n').map((line) => line.trim());
   return [...new Set(lines.filter((line) => line !== ''))];

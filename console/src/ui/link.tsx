@@ -2,7 +2,7 @@ import type { ComponentChildren, JSX } from 'preact';
 import { go, HOME } from '../app/router.js';
 
 interface LinkProps {
-  /** Below the console. */
+  /** The path below the console's. */
   readonly to: string;
   readonly children: ComponentChildren;
   readonly class?: string;

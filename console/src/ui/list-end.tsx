@@ -1,15 +1,15 @@
 import type { JSX } from 'preact';
 import { numberText } from './format.js';
 
-/** Rows that are shown at first, and with each "Show more". */
+/** Number of rows that are shown at first, and added by each "Show more". */
 export const PAGE = 50;
-/** The most rows that the API lists at once. */
+/** Maximum number of rows that the API lists at once. */
 const MAX_LIMIT = 1_000;
 
 interface ListEndProps {
   readonly count: number;
   readonly total: number;
-  /** The total in words. */
+  /** The total, as a text. */
   readonly text: string;
   readonly limit: number;
   readonly setLimit: (limit: number) => void;

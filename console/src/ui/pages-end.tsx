@@ -4,9 +4,9 @@ import { Problem } from './parts.js';
 
 interface PagesEndProps {
   readonly pages: Pages<unknown>;
-  /** The total in words. */
+  /** The total, as a text. */
   readonly text?: string;
-  /** On the button. */
+  /** The text of the button. */
   readonly more?: string;
 }
 

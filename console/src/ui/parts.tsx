@@ -5,7 +5,7 @@ import { words } from './format.js';
 
 type Tone = 'plain' | 'good' | 'bad' | 'warn' | 'info' | 'grave';
 
-/** Always has a text, never only a colour. */
+/** Maps values to the tones of their badges. A badge always has a text as well, never only a colour. */
 const TONES: Readonly<Record<string, Tone>> = {
   low: 'plain',
   medium: 'info',
@@ -43,7 +43,7 @@ export function Badge({ value, text = words(value) }: { readonly value: string; 
 interface PanelProps {
   readonly title: string;
   readonly children: ComponentChildren;
-  /** Next to the title. */
+  /** The content next to the title. */
   readonly aside?: ComponentChildren;
   readonly class?: string;
 }
@@ -103,11 +103,11 @@ export function Empty({
 interface WhenProps<Data> {
   readonly load: LoadState<Data>;
   readonly children: (data: Data) => ComponentChildren;
-  /** What is loading. */
+  /** The name of the data that is loading. */
   readonly label: string;
 }
 
-/** Shows the loaded data, that it is loading, or the error. */
+/** Shows the loaded data, the error, or a note that the data is loading. */
 export function When<Data>({ load: { data, error, loading, reload }, children, label }: WhenProps<Data>): JSX.Element {
   // Loaded data may be null.
   const isLoaded = data !== null || (!loading && error === null);

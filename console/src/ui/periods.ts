@@ -1,4 +1,4 @@
-/** What a period may be: one that ends now, or one of its own. */
+/** The choices of a period: several that end now, and one with dates of its own. */
 export const PERIODS = [
   ['24h', 'Last 24 hours'],
   ['30d', 'Last 30 days'],

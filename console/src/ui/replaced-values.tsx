@@ -4,7 +4,7 @@ import { replacedValues } from './replaced.js';
 
 const MAX_LISTED = 20;
 
-/** Says which parts of arguments or of a result are not there to be seen. */
+/** Lists the parts of arguments or of a result that cannot be shown. */
 export function ReplacedValues({ value }: { readonly value: unknown }): JSX.Element | null {
   const { secrets, texts } = replacedValues(value);
   if (secrets.length + texts.length === 0) return null;

@@ -2,7 +2,7 @@
 interface ReplacedValues {
   /** Pointers to secrets, which the service does not keep. */
   readonly secrets: readonly string[];
-  /** Texts that were too large to be asked about, with their bytes. */
+  /** Texts that were too large for reviewers, with their sizes in bytes. */
   readonly texts: readonly (readonly [pointer: string, bytes: unknown])[];
 }
 

@@ -4,11 +4,11 @@ import { useSession } from '../api/session.js';
 import { showInvisible } from './format.js';
 import { Options } from './options.js';
 
-/** Agents that are read to find the teams. */
+/** Maximum number of agents that are loaded to find the teams. */
 const MOST = 1_000;
 
 interface TeamChoiceProps {
-  /** Empty: all teams, and what is in none. */
+  /** The selected team; empty for all teams and for agents without one. */
   readonly team: string;
   readonly onChange: (team: string) => void;
 }

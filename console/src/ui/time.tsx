@@ -32,7 +32,7 @@ export function LocalTime({ iso }: { readonly iso: string }): JSX.Element {
   );
 }
 
-/** How long it takes until something ends. */
+/** The time that is left until something ends. */
 export function TimeLeft({ until }: { readonly until: string }): JSX.Element {
   useNow(5_000);
   const remainingMs = Date.parse(until) - serviceNow();

@@ -16,31 +16,31 @@ export interface IssuedKeys {
   readonly keys: readonly IssuedKey[];
 }
 
-/** The issued keys that nobody has said to have saved. */
+/** The issued keys that nobody has confirmed to have saved. */
 export interface UnsavedKeys {
   readonly batches: readonly IssuedKeys[];
-  /** Whether keys are shown or on their way, and would be lost with the page. */
+  /** True if keys are shown or being issued: they would be lost with the page. */
   readonly areAtRisk: boolean;
-  /** Shows the keys that `issue` returns, whatever becomes of the screen, or of the session, meanwhile. */
+  /** Shows the keys that `issue` returns, even if the screen is left, or the session ends, meanwhile. */
   receive(this: void, issue: () => Promise<IssuedKeys>): Promise<void>;
   save(this: void, keys: IssuedKeys): void;
-  /** Those on their way will not be shown either. */
+  /** Drops the shown keys. Keys that are still being issued will not be shown either. */
   forget(this: void): void;
 }
 
 export const [UnsavedKeysProvider, useUnsavedKeys] = requiredContext<UnsavedKeys>('No keys are kept here.');
 
-/** Keys that are shown, or on their way: then null. */
+/** Keys that are shown; null for keys that are still being issued. */
 interface Batch {
   readonly number: number;
   readonly keys: IssuedKeys | null;
 }
 
 /**
- * Kept above the session, since a secret is shown only once: it must not be lost with the screen that requested it, nor
- * when the service ends the session. It then stays on the sign-in page, where whoever sits there saw it a moment ago;
- * dropped, it would leave a valid key that nobody holds. It goes when somebody says that it is saved, signs out or
- * closes the page, and is stored nowhere.
+ * Keeps issued keys above the session. A secret is shown only once, so it must not be lost with the screen that
+ * requested it, nor when the service ends the session. In that case it stays on the sign-in page, whose reader saw it a
+ * moment ago; if it were dropped, a valid key would be left that nobody holds. A key is dropped when the person
+ * confirms that it is saved, signs out or closes the page. It is stored nowhere.
  */
 export function useKeptKeys(): UnsavedKeys {
   const [batches, setBatches] = useState<readonly Batch[]>([]);
@@ -67,7 +67,7 @@ export function useKeptKeys(): UnsavedKeys {
   };
 }
 
-/** Above whichever screen is shown, and on the sign-in page. */
+/** Shows the keys above every screen, and on the sign-in page. */
 export function UnsavedKeyList(): JSX.Element {
   const { batches, save } = useUnsavedKeys();
   return (
@@ -86,7 +86,8 @@ interface NoticeProps {
 
 function Notice({ keys: { title, advice, keys }, save }: NoticeProps): JSX.Element {
   const notice = useRef<HTMLDivElement>(null);
-  // The form that requested it may be far below. Nobody who is typing elsewhere is interrupted.
+  // Moves the focus to the keys, since the form that requested them may be far below, unless the person is typing
+  // elsewhere.
   useLayoutEffect(() => {
     if (document.activeElement?.matches('input, select, textarea') !== true) notice.current?.focus();
   }, []);

@@ -2,11 +2,11 @@ import type { JSX } from 'preact';
 import { useEntityNames } from '../api/use-names.js';
 import { showInvisible } from './format.js';
 
-/** An id of an entity, and the path that leads to it. */
+/** Matches an id of an entity, with the path before it. */
 const ENTITY = /((?:[^\s/]+\/)*\bent_[0-9A-HJKMNP-TV-Z]{26}\b)/;
 
 /**
- * Shows a revealed text with the names of entities before their ids, which stay: two entities may have one name, and two
+ * Shows a text with the names of entities before their ids. The ids stay, since two entities may have one name, and two
  * paths may lead to one entity.
  */
 export function WithNames({ text }: { readonly text: string }): JSX.Element {

@@ -9,7 +9,7 @@ import { listText, revealedProse, showInvisible } from '../../ui/format.js';
 import { Problem } from '../../ui/parts.js';
 
 interface PendingChangeProps {
-  /** As the request was answered. */
+  /** The decision in the answer to the request. */
   readonly decision: Decision;
   /** Sends the same request again. */
   readonly again: () => void;

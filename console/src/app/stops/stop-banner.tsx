@@ -50,7 +50,7 @@ export function StopBanner(): JSX.Element | null {
               type="button"
               onClick={() => {
                 setLimit(MAX_STOPS);
-                // The button goes.
+                // The button is removed.
                 section.current?.focus();
               }}
             >
@@ -76,7 +76,7 @@ function StopNotice({ stop, onLift }: { readonly stop: Stop; readonly onLift: ()
         path: { id: stop.id },
         body: { reason: reason.trim() },
       });
-      // The form goes with the stop.
+      // The form is removed with the stop.
       focusScreen();
       onLift();
     } catch (failure) {

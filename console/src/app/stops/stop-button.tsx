@@ -22,7 +22,7 @@ export function StopButton(): JSX.Element | null {
 }
 
 function StopForm({ close }: { readonly close: () => void }): JSX.Element {
-  // Never sent later than it was meant.
+  // A stop is never sent late.
   const { promptClient } = useSession();
   const [agentId, setAgent] = useState('');
   const [role, setRole] = useState('');
